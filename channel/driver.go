@@ -1,0 +1,129 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Outgoing is one delivery as a driver sees it: rendered, addressed and ready.
+type Outgoing struct {
+	Tenant    string
+	Channel   string
+	Account   string
+	Message   string
+	Delivery  string
+	Recipient posthouse.Recipient // Address is never empty
+	Content   posthouse.Content
+	Kind      string
+	Ref       string
+	Priority  posthouse.Priority
+	Template  string
+	Payload   json.RawMessage // nil without one
+	// IdemKey is the same over all attempts of the delivery: pass it on wherever the
+	// provider has a field for it, and as our reference where it has not.
+	IdemKey string
+	Attempt int // from 1
+}
+
+// Result says how one attempt ended. The zero Result is not an answer: the
+// engine reads an empty Class as unknown.
+type Result struct {
+	Class posthouse.Class
+	// Code is the provider's code, or one of the kit's: NETWORK_ERROR, API_TIMEOUT, HTTP_503.
+	Code string
+	// Error is one line for a person, redacted. Empty on success.
+	Error string
+	// Ref is the provider's id of the message.
+	Ref string
+	// After is the provider's own wait before another try, 0 if it named none.
+	After time.Duration
+	// Delivered is set where the answer itself proves the arrival, so that no receipt is to come.
+	Delivered bool
+	// Request and Response are excerpts for the log, bounded and redacted.
+	Request, Response string
+}
+
+// Driver sends one delivery. Send must respect ctx, must reach the provider at most once
+// and must not panic; it is called from many goroutines.
+type Driver interface {
+	Send(ctx context.Context, out Outgoing) Result
+}
+
+// BatchDriver sends many deliveries of one message (same content, same account) in one
+// provider call. It answers one Result for each, in order; a delivery the provider's answer
+// does not mention is unknown, not failed.
+type BatchDriver interface {
+	Driver
+	SendBatch(ctx context.Context, outs []Outgoing) []Result
+}
+
+// Finding is a provider's answer about an attempt that may have arrived.
+type Finding string
+
+// The findings.
+const (
+	Found    Finding = "found"     // it arrived
+	Absent   Finding = "absent"    // it surely did not
+	NoAnswer Finding = "no_answer" // the provider can not say
+)
+
+// Querier asks a provider whether it has a delivery. A channel whose policy is query needs it.
+type Querier interface {
+	Query(ctx context.Context, out Outgoing) (Finding, Result)
+}
+
+// Tester sends nothing but checks that the provider can be reached and accepts the
+// credentials. Drivers without it are tested by a real send to a given address.
+type Tester interface {
+	Test(ctx context.Context) Result
+}
+
+// Type describes a driver. It is a value in a table: no driver registers itself.
+type Type struct {
+	// Name is the driver's name in a channel's configuration.
+	Name string
+	// Title and TitleZH are what a form calls it; Doc and DocZH say in a sentence what it does.
+	Title, TitleZH string
+	Doc, DocZH     string
+	// Fields describe Config: they draw the form, validate the input and print the docs.
+	Fields []Field
+	// MaxBatch is the most recipients in one call; 1 for a driver that has no batch.
+	// A driver whose batch depends on its configuration answers it in BatchSize.
+	MaxBatch  int
+	BatchSize func(Config) int
+	// Window is how long the provider remembers an idempotency key: 0 never, Forever
+	// always. A driver where that depends on the configuration answers it in IdempotencyWindow.
+	Window            time.Duration
+	IdempotencyWindow func(Config) time.Duration
+	// Timeout bounds one call. Defaults to 10s.
+	Timeout time.Duration
+	// Limits are the provider's documented limits, with room left.
+	Limits []posthouse.Limit
+	// Check finds what no single field can show: fields that exclude each other, a template
+	// that does not parse. Paths are relative to the configuration ("body", "headers.X-Key").
+	Check func(Config) []posthouse.Problem
+	// Open makes the driver from a configuration that Validate accepted.
+	Open func(Config, Env) (Driver, error)
+}
+
+// Forever is the idempotency window of a provider that never forgets a key.
+const Forever = time.Duration(1<<63 - 1)
+
+// Env is what a driver gets from the house.
+type Env struct {
+	Tenant, Channel string
+	Log             *slog.Logger
+	// Output is where a driver that prints, prints. Defaults to standard output.
+	Output io.Writer
+	// Network decides which addresses may be dialled. The zero value allows public addresses only.
+	Network Network
+	// Timeout is the channel's bound on one call.
+	Timeout time.Duration
+	// Codes overrides the class of provider codes, from the channel's settings.
+	Codes map[string]posthouse.Class
+}

@@ -1,0 +1,48 @@
+package channel
+
+import (
+	"github.com/posthouse/posthouse"
+)
+
+// Kind is what a field holds.
+type Kind string
+
+// The kinds of a field, with the Go type Config holds for each.
+const (
+	KindString   Kind = "string"   // string, one line
+	KindText     Kind = "text"     // string, many lines
+	KindSecret   Kind = "secret"   // string, encrypted at rest and never shown
+	KindURL      Kind = "url"      // string, http or https
+	KindInt      Kind = "int"      // int
+	KindBool     Kind = "bool"     // bool
+	KindDuration Kind = "duration" // time.Duration
+	KindChoice   Kind = "choice"   // string, one of Choices
+	KindMap      Kind = "map"      // map[string]string
+	KindSecrets  Kind = "secrets"  // map[string]string whose values are secret
+	KindList     Kind = "list"     // []string
+)
+
+// Field is one setting of a driver.
+type Field struct {
+	Name           string
+	Label, LabelZH string
+	Help, HelpZH   string
+	Kind           Kind
+	Required       bool
+	Default        any      // of the Go type the kind holds; nil means the zero value
+	Choices        []string // for KindChoice
+	Min, Max       int      // for KindInt; both 0 means no bounds
+}
+
+// Secret reports whether the field's value is encrypted at rest and masked.
+func (f Field) Secret() bool { return f.Kind == KindSecret || f.Kind == KindSecrets }
+
+// Mask stands for a secret wherever a configuration is shown. Writing it back keeps the secret.
+const Mask = "********"
+
+// Validate decodes a channel's configuration by the type's fields: unknown names, missing and
+// malformed values are all reported at once, with paths below "config". The Config holds every
+// field, defaults filled in.
+func (t Type) Validate(raw map[string]any) (Config, []posthouse.Problem) {
+	return decode(t, raw)
+}

@@ -1,0 +1,111 @@
+package posthouse
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// DefaultTenant owns everything in an installation that never names a tenant.
+const DefaultTenant = "default"
+
+// Recipient is one person, phone, group or endpoint a message is for.
+type Recipient struct {
+	// User is the recipient's id in the caller's own system.
+	User string `json:"user,omitempty"`
+	// Address is where the channel reaches the recipient (phone number, openid,
+	// URL, …). Defaults to the address the directory keeps for User on this
+	// channel, and to User itself where it keeps none.
+	Address string `json:"address,omitempty"`
+	// Type is what rules look at, such as "head_office" or "branch".
+	Type string `json:"type,omitempty"`
+}
+
+// Content is what the recipient reads, after rendering.
+type Content struct {
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text,omitempty"`
+}
+
+// Message is one thing to tell to one or many recipients over one channel. It
+// never changes after it was accepted.
+type Message struct {
+	ID       string          `json:"id"`
+	Tenant   string          `json:"tenant"`
+	Channel  string          `json:"channel"`
+	Kind     string          `json:"kind,omitempty"` // business type
+	Ref      string          `json:"ref,omitempty"`  // business key within the kind
+	Priority Priority        `json:"priority"`
+	Content  Content         `json:"content"`
+	Template string          `json:"template,omitempty"`
+	Version  int             `json:"template_version,omitempty"` // of the template it was rendered with
+	Payload  json.RawMessage `json:"payload,omitempty"`          // what the template was filled with
+	Source   string          `json:"source,omitempty"`           // which system sent it
+	DedupKey string          `json:"dedup_key,omitempty"`
+	// OnUnknown overrides the channel's policy. Defaults to the channel's.
+	OnUnknown Policy    `json:"on_unknown,omitempty"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Deadline  time.Time `json:"deadline,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Delivery is one message to one recipient over one channel: the unit of state.
+// Times are UTC; a zero time means "not yet" or "never".
+type Delivery struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+	Tenant  string `json:"tenant"`
+	Channel string `json:"channel"`
+	Recipient
+	Account  string   `json:"account,omitempty"`
+	Priority Priority `json:"priority"`
+
+	State   State  `json:"state"`
+	Reason  string `json:"reason,omitempty"`     // why it is in this state, a stable word
+	Error   string `json:"last_error,omitempty"` // the latest error text, redacted
+	Version int64  `json:"version"`              // rises by one with each transition
+	Token   int64  `json:"token"`                // fencing token, rises by one with each claim
+
+	Attempts    int `json:"attempts"`     // how often sending began
+	Tries       int `json:"tries"`        // how many attempts counted as a failure
+	ClaimLosses int `json:"claim_losses"` // how often a lease ended without a result
+
+	IdemKey         string `json:"idempotency_key"` // the same over all attempts
+	OnUnknown       Policy `json:"on_unknown"`
+	ProviderRef     string `json:"provider_ref,omitempty"`
+	Unconfirmed     bool   `json:"unconfirmed,omitempty"`      // counted as sent without proof
+	CancelRequested bool   `json:"cancel_requested,omitempty"` // no further try will start
+	ReplayOf        string `json:"replay_of,omitempty"`
+	Epoch           int64  `json:"epoch"`
+
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
+	DueAt        time.Time `json:"due_at,omitzero"`
+	NotBefore    time.Time `json:"not_before,omitzero"`
+	Deadline     time.Time `json:"deadline,omitzero"`
+	StartedAt    time.Time `json:"started_at,omitzero"`
+	FirstStartAt time.Time `json:"first_start_at,omitzero"`
+	LeaseUntil   time.Time `json:"lease_until,omitzero"`
+	LeaseOwner   string    `json:"lease_owner,omitempty"`
+}
+
+// Attempt is one try to send a delivery: a start and how it ended.
+type Attempt struct {
+	Number     int           `json:"number"`
+	Delivery   string        `json:"delivery"`
+	Channel    string        `json:"channel"`
+	Account    string        `json:"account,omitempty"`
+	Token      int64         `json:"token"`
+	Owner      string        `json:"owner"` // the process that held the lease
+	StartedAt  time.Time     `json:"started_at"`
+	FinishedAt time.Time     `json:"finished_at,omitzero"`
+	Duration   time.Duration `json:"duration_ns,omitempty"`
+	Class      Class         `json:"class,omitempty"` // empty while it runs
+	Code       string        `json:"code,omitempty"`  // the provider's code, or NETWORK_ERROR, API_TIMEOUT
+	Error      string        `json:"error,omitempty"`
+	Ref        string        `json:"provider_ref,omitempty"`
+	Request    string        `json:"request,omitempty"`  // redacted, bounded
+	Response   string        `json:"response,omitempty"` // redacted, bounded
+	Tries      int           `json:"tries"`              // counted failures after it
+	From       State         `json:"from"`
+	To         State         `json:"to,omitempty"`
+}

@@ -1,0 +1,199 @@
+package posthouse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Duration is a time.Duration that JSON and YAML write as "90s" or "1h30m".
+type Duration time.Duration
+
+// MarshalText writes the duration as time.Duration does, without empty units.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what time.ParseDuration reads, and days as "7d".
+func (d *Duration) UnmarshalText(b []byte) error {
+	s := string(b)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n int
+		if _, err := fmt.Sscanf(days, "%d", &n); err == nil && fmt.Sprint(n) == days {
+			*d = Duration(time.Duration(n) * 24 * time.Hour)
+			return nil
+		}
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as 500ms, 90s, 5m, 1h30m or 7d", s)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// String is the shortest form: "1m" rather than "1m0s".
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Std is the duration as the standard library knows it.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+// Channel is a configured instance of a driver: where messages go, how fast,
+// how often, and what follows an ambiguous attempt. An empty setting takes the
+// profile's value, then the driver's, then the one named at its field.
+type Channel struct {
+	Tenant string `json:"tenant"`
+	Name   string `json:"name"`
+	Driver string `json:"driver"`
+	// Config holds the driver's own fields, as its Type describes them. Secrets
+	// are write-only: reading shows them masked, and writing the mask keeps them.
+	Config map[string]any `json:"config,omitempty"`
+
+	ChannelSettings
+
+	Paused      bool      `json:"paused,omitempty"`
+	PauseReason string    `json:"pause_reason,omitempty"`
+	Version     int64     `json:"version"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+// ChannelSettings is what an operator decides about a channel, whatever its driver.
+type ChannelSettings struct {
+	// Profile names a set of defaults: "duty" for the bank's notices, "default".
+	// Defaults to "duty" for channels named tianyuan and zhaohu.
+	Profile string `json:"profile,omitempty"`
+	// Every makes the channel send in runs, one each period. Defaults to 0:
+	// continuous, a message leaves at once.
+	Every *Duration `json:"every,omitempty"`
+	// Job is the name of the runs in logs and metrics.
+	// Defaults to the channel's name in camel case and "MessageSenderJob".
+	Job string `json:"job,omitempty"`
+	// Tries is how many failures end a delivery. Defaults to 8.
+	Tries int `json:"tries,omitempty"`
+	// Backoff is the wait after the first, second, … failure; the last one
+	// repeats. Defaults to 1m, 3m, 5m, 10m, 30m, 1h, 3h.
+	Backoff []Duration `json:"backoff,omitempty"`
+	// Jitter spreads each wait by up to this share of it, 0 to 1. Defaults to 0.2.
+	Jitter *float64 `json:"jitter,omitempty"`
+	// OnUnknown is the policy for an attempt that may have arrived. Defaults to
+	// retry where the driver has an idempotency key, else hold.
+	OnUnknown Policy `json:"on_unknown,omitempty"`
+	// HoldTimeout ends a held unknown as failed. Defaults to 0: it waits for a person.
+	HoldTimeout Duration `json:"hold_timeout,omitempty"`
+	// Limits are the windows that hold together: all of them must have room.
+	// Defaults to the driver's.
+	Limits []Limit `json:"limits,omitempty"`
+	// MaxInflight is how many attempts may be under way in one process: also the
+	// bound on what a crash can leave unknown. Defaults to 32 where the provider has
+	// no idempotency key, else 256.
+	MaxInflight int `json:"max_inflight,omitempty"`
+	// Batch is how many recipients of one message go in one provider call, at
+	// most the driver's own maximum. Defaults to that maximum.
+	Batch int `json:"batch,omitempty"`
+	// Timeout bounds one provider call. Defaults to the driver's, 10s.
+	Timeout Duration `json:"timeout,omitempty"`
+	// ExpireEndOfDay gives a message without a deadline the end of its day.
+	ExpireEndOfDay bool `json:"expire_end_of_day,omitempty"`
+	// TimeZone is the IANA zone of days and rosters. Defaults to the server's
+	// setting, Asia/Shanghai.
+	TimeZone string `json:"time_zone,omitempty"`
+	// DedupWindow is how long a dedup_key holds. Defaults to 7d.
+	DedupWindow Duration `json:"dedup_window,omitempty"`
+	// Rules decide whether and when each recipient is told. Defaults to none.
+	Rules []RuleSettings `json:"rules,omitempty"`
+	// Codes overrides the class of provider codes.
+	Codes map[string]Class `json:"codes,omitempty"`
+	// ProbeAfter is the wait before the first probe of an account that refused us;
+	// it doubles up to ProbeMax. Defaults to 5m and 1h.
+	ProbeAfter Duration `json:"probe_after,omitempty"`
+	ProbeMax   Duration `json:"probe_max,omitempty"`
+}
+
+// RuleSettings configures one rule of a channel.
+type RuleSettings struct {
+	// Type names the rule, such as "duty".
+	Type string `json:"type"`
+	// Roster is the roster that the duty rule asks. Defaults to "duty".
+	Roster string `json:"roster,omitempty"`
+	// Recipients are the recipient types the rule applies to. Defaults to
+	// head_office for the duty rule.
+	Recipients []string `json:"recipients,omitempty"`
+}
+
+// Limit allows Max starts in any sliding window of length Per.
+type Limit struct {
+	Max int      `json:"max"`
+	Per Duration `json:"per"`
+}
+
+// Template is one version of a text with placeholders, for a channel or for
+// all of them (Channel empty).
+type Template struct {
+	Tenant    string    `json:"tenant"`
+	Name      string    `json:"name"`
+	Version   int       `json:"version"`
+	Title     string    `json:"title,omitempty"`
+	Text      string    `json:"text"`
+	Lenient   bool      `json:"lenient,omitempty"` // a missing variable stays visible instead of being refused
+	Variables []string  `json:"variables"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Roster says who is on duty: by day of the week, with overrides by date.
+type Roster struct {
+	Tenant string `json:"tenant"`
+	Name   string `json:"name"`
+	// Days maps the day of the week, "1" (Monday) to "7", to users.
+	Days map[string][]string `json:"days"`
+	// Overrides maps a date, 2026-10-01, to the users of that day instead.
+	Overrides map[string][]string `json:"overrides,omitempty"`
+	// HandOver is the local time at which a duty day begins, "08:30". Defaults to 00:00.
+	HandOver string `json:"hand_over,omitempty"`
+	// TimeZone defaults to the server's setting, Asia/Shanghai.
+	TimeZone  string    `json:"time_zone,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// User is one entry of the directory: someone's addresses by channel.
+type User struct {
+	Tenant    string            `json:"tenant"`
+	ID        string            `json:"id"`
+	Name      string            `json:"name,omitempty"`
+	Type      string            `json:"type,omitempty"`
+	Addresses map[string]string `json:"addresses,omitempty"`
+	UpdatedAt time.Time         `json:"updated_at"`
+}
+
+// Scope is what a key may do.
+type Scope string
+
+// The scopes, each containing the ones before it.
+const (
+	ScopeRead  Scope = "read"  // look
+	ScopeSend  Scope = "send"  // and send, cancel
+	ScopeAdmin Scope = "admin" // and change channels, templates, rosters, users, keys; replay and resolve
+)
+
+// Allows reports whether a key of scope s may do what needs scope need.
+func (s Scope) Allows(need Scope) bool {
+	rank := map[Scope]int{ScopeRead: 1, ScopeSend: 2, ScopeAdmin: 3}
+	return rank[s] != 0 && rank[s] >= rank[need]
+}
+
+// Key is an API key as it is listed; the secret is shown once, when it is made.
+type Key struct {
+	ID        string    `json:"id"`
+	Tenant    string    `json:"tenant"`
+	Name      string    `json:"name"`
+	Scope     Scope     `json:"scope"`
+	CreatedAt time.Time `json:"created_at"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+}
