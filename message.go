@@ -46,6 +46,8 @@ type Message struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Deadline  time.Time `json:"deadline,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
+	// Unreadable says why the stored message can not be sent; its deliveries are quarantined.
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
 // Delivery is one message to one recipient over one channel: the unit of state.

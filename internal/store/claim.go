@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Claim takes up to c.Max due deliveries of a lane for c.Owner, earliest due first. For push
+// channels claiming and starting are one write: the start is durable before the first byte
+// leaves.
+func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	var items []work.Item
+	err := s.change(ctx, now, "claim", func(t *tx) (err error) {
+		items, err = t.claim(c)
+		return err
+	})
+	return items, err
+}
+
+// dueQuery finds what a claim may take. The epoch stands in the same statement, so that a
+// process from before a restore claims nothing.
+const dueQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at <= ?
+	AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+	ORDER BY due_at, id LIMIT ?`
+
+func (t *tx) claim(c work.Claim) ([]work.Item, error) {
+	now, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	due := now
+	if !c.DueBefore.IsZero() {
+		due = min(due, micros(c.DueBefore))
+	}
+	var items []work.Item
+	err = t.query("SELECT "+queueTable.list+dueQuery+t.store.dialect.skip,
+		[]any{c.Tenant, c.Channel, priorityNumber(c.Priority), due, now, fmt.Sprint(c.Epoch), c.Max},
+		func(scan func(...any) error) error {
+			d, err := scanDelivery(scan)
+			if err != nil {
+				return err
+			}
+			items = append(items, work.Item{Delivery: *d})
+			return nil
+		})
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	if err := t.hold(items, c, now); err != nil {
+		return nil, err
+	}
+	return items, t.attachMessages(items)
+}
+
+// hold writes the claim into the locked rows and its events.
+func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
+	lease := now + c.Lease.Microseconds()
+	started, kind := now, posthouse.EventStart
+	if c.Agent {
+		started, kind = 0, posthouse.EventClaim
+	}
+	ids := make([]string, len(items))
+	events := make([][]any, len(items))
+	for i := range items {
+		d := &items[i].Delivery
+		ids[i] = d.ID
+		d.State, d.Version, d.Token = posthouse.Sending, d.Version+1, d.Token+1
+		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = timeOf(lease), c.Owner, timeOf(now), timeOf(started), c.Epoch
+		if !c.Agent {
+			d.Attempts++
+			if d.FirstStartAt.IsZero() {
+				d.FirstStartAt = timeOf(now)
+			}
+		}
+		event := posthouse.Event{
+			Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: timeOf(now), Type: kind,
+			From: posthouse.Pending, To: posthouse.Sending, Token: d.Token, Owner: c.Owner,
+			LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: c.Epoch, Account: d.Account, Tries: d.Tries,
+		}
+		if !c.Agent {
+			event.Attempt = d.Attempts
+		}
+		events[i] = eventValues(&event)
+	}
+	set := `UPDATE queue SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
+		updated_at = ?, started_at = ?, epoch = ?`
+	args := []any{lease, c.Owner, now, started, c.Epoch}
+	if !c.Agent {
+		set += ", attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END"
+		args = append(args, now)
+	}
+	clause, more := t.in("id", ids)
+	n, err := t.exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)
+	if err != nil {
+		return err
+	}
+	if int(n) != len(items) {
+		return fmt.Errorf("%d of %d locked deliveries were claimed", n, len(items))
+	}
+	return t.insert(eventsTable, events)
+}
+
+// in is a condition that a column has one of the values. The number of placeholders is
+// rounded up, so that few texts stay prepared.
+func (t *tx) in(column string, values []string) (string, []any) { return t.store.in(column, values) }
+
+func (s *Store) in(column string, values []string) (string, []any) {
+	if s.dialect.arrays {
+		return column + " = ANY(?::text[])", []any{values}
+	}
+	size := 1
+	for size < len(values) {
+		size *= 2
+	}
+	args := make([]any, size)
+	for i := range args {
+		args[i] = values[min(i, len(values)-1)]
+	}
+	return column + " IN (" + marks(size) + ")", args
+}
+
+// attachMessages reads the messages of claimed deliveries, each once.
+func (t *tx) attachMessages(items []work.Item) error {
+	found := map[string]*posthouse.Message{}
+	var ids []string
+	for i := range items {
+		id := items[i].Delivery.Message
+		if _, seen := found[id]; !seen {
+			found[id] = nil
+			ids = append(ids, id)
+		}
+	}
+	clause, args := t.in("id", ids)
+	err := t.query("SELECT "+messagesTable.list+" FROM messages WHERE "+clause, args, func(scan func(...any) error) error {
+		m, _, err := scanMessage(scan)
+		if err == nil {
+			found[m.ID] = m
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		items[i].Message = found[items[i].Delivery.Message] // nil where it can not be read: the engine quarantines
+	}
+	return nil
+}
+
+// scanMessage reads the columns of messagesTable, and how many recipients there were.
+func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
+	var m posthouse.Message
+	var priority, notBefore, deadline, created int64
+	var recipients int
+	var content, payload string
+	err := scan(&m.ID, &m.Tenant, &m.Channel, &m.Kind, &m.Ref, &priority, &content, &m.Template, &m.Version,
+		&payload, &m.Source, &m.DedupKey, &m.OnUnknown, &notBefore, &deadline, &recipients, &created)
+	if err != nil {
+		return nil, 0, err
+	}
+	m.Priority = priorityOf(priority)
+	m.NotBefore, m.Deadline, m.CreatedAt = timeOf(notBefore), timeOf(deadline), timeOf(created)
+	if payload != "" {
+		m.Payload = json.RawMessage(payload)
+	}
+	if err := json.Unmarshal([]byte(content), &m.Content); err != nil {
+		m.Unreadable = "content: " + err.Error()
+	}
+	return &m, recipients, nil
+}
+
+// Ready tells for each lane whether something is due: the look that precedes a claim.
+func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
+	ready := make([]bool, len(lanes))
+	if len(lanes) == 0 {
+		return ready, nil
+	}
+	due := "?"
+	if s.SharedClock() {
+		due = "(" + s.dialect.clock + ")"
+	}
+	parts := make([]string, len(lanes))
+	var args []any
+	for i, l := range lanes {
+		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue WHERE tenant = ? AND channel = ? AND priority = ?
+			AND state = 'pending' AND due_at <= %s LIMIT 1) l%d`, i, due, i)
+		args = append(args, l.Tenant, l.Channel, priorityNumber(l.Priority))
+		if !s.SharedClock() {
+			args = append(args, micros(now))
+		}
+	}
+	err := s.look(ctx, strings.Join(parts, " UNION ALL "), args, func(scan func(...any) error) error {
+		var i int
+		err := scan(&i)
+		if err == nil {
+			ready[i] = true
+		}
+		return err
+	})
+	return ready, s.toError(err, "look for due deliveries")
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
+
+// dialect is all that differs between the databases.
+type dialect struct {
+	name  string        // also the folder of its migrations
+	goose goose.Dialect // what the migration library calls it
+	// clock is the database's own clock in microseconds; empty where the caller's now counts.
+	clock string
+	// lock and skip follow a SELECT that locks its rows, waiting or skipping.
+	lock, skip string
+	// dollar is set where placeholders are $1, $2, … instead of ?.
+	dollar bool
+	// arrays is set where many rows are passed as one array a column. Elsewhere they
+	// are passed as VALUES.
+	arrays bool
+	// upsert is the clause that lets an INSERT overwrite an existing row, given the key
+	// columns and the others. With expired, only a row whose expires_at lies before the new
+	// row's created_at gives way; expires_at must then be the last of sets.
+	upsert func(table string, keys, sets []string, expired bool) string
+	// fault reads a driver's error.
+	fault func(error) fault
+	// open makes the pools: write for transactions, read for look-ups.
+	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
+	// check names what is unsafe or unsupported about the server's settings.
+	check func(ctx context.Context, db *sql.DB) ([]Finding, error)
+}
+
+// fault is what an error from a database means for the caller.
+type fault int
+
+const (
+	faultOther      fault = iota // a bug or a bad value: do not repeat
+	faultBusy                    // deadlock, serialization, lock time-out: repeat the transaction
+	faultConnection              // the connection or the server is gone
+	faultFull                    // no room
+)
+
+// rebind turns ? into the dialect's placeholders. The texts hold no question mark
+// outside of placeholders.
+func (d *dialect) rebind(query string) string {
+	if !d.dollar {
+		return query
+	}
+	var b strings.Builder
+	b.Grow(len(query) + 16)
+	n := 0
+	for i := range len(query) {
+		if query[i] != '?' {
+			b.WriteByte(query[i])
+			continue
+		}
+		n++
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
+}
+
+// marks is "?, ?, ?".
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// onConflict is the upsert clause of SQLite and PostgreSQL.
+func onConflict(table string, keys, sets []string, expired bool) string {
+	var b strings.Builder
+	b.WriteString(" ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET ")
+	for i, c := range sets {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(c + " = excluded." + c)
+	}
+	if expired {
+		b.WriteString(" WHERE " + table + ".expires_at < excluded.created_at")
+	}
+	return b.String()
+}
+
+// onDuplicate is the upsert clause of MySQL and MariaDB. It has no WHERE, so each
+// column keeps its value unless the condition holds; expires_at comes last, since an
+// assignment sees those before it.
+func onDuplicate(table string, _, sets []string, expired bool) string {
+	var b strings.Builder
+	b.WriteString(" ON DUPLICATE KEY UPDATE ")
+	for i, c := range sets {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if !expired {
+			b.WriteString(c + " = VALUES(" + c + ")")
+		} else {
+			b.WriteString(c + " = IF(" + table + ".expires_at < VALUES(created_at), VALUES(" + c + "), " + table + "." + c + ")")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,17 @@
+// Package store keeps everything Posthouse knows in one SQL database: SQLite,
+// PostgreSQL, or MySQL and MariaDB. It is the only package that holds SQL text
+// and the only truth; no queue, cache or broker stands beside it.
+//
+// An open delivery is a row of queue, a settled one a row of settled, in the same
+// columns: rows that move stay few, whatever has been sent before. Each transition
+// is guarded by the row's version, token and state, and its event is written in
+// the same transaction (transit.go). What differs between databases is a dialect
+// value (dialect.go); all other text is shared.
+//
+// The store decides nothing: which transition follows which result is the
+// engine's. It does refuse a transition that posthouse.Legal does not know.
+//
+// Times are UTC microseconds. Leases and events go by the database's clock on
+// PostgreSQL and MySQL; on SQLite, which one process writes, by the now that the
+// caller passes.
+package store

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+)
+
+var mysqlDialect = &dialect{
+	name:   "mysql",
+	goose:  goose.DialectMySQL,
+	clock:  "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
+	lock:   " FOR UPDATE",
+	skip:   " FOR UPDATE SKIP LOCKED",
+	upsert: onDuplicate,
+	fault:  mysqlFault,
+	open:   openMySQL,
+	check:  checkMySQL,
+}
+
+// openMySQL opens one kind of pool twice. clientFoundRows: a guarded update must count the
+// rows it matched. READ COMMITTED: the default's gap locks make claims deadlock.
+func openMySQL(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+	config, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	probe, err := mysqlPool(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	var version string
+	err = probe.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+	probe.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	isolation := "transaction_isolation"
+	if strings.Contains(version, "MariaDB") {
+		isolation = "tx_isolation" // the name every MariaDB still knows
+	}
+	config.Params[isolation] = "'READ-COMMITTED'"
+	if write, err = mysqlPool(config); err != nil {
+		return nil, nil, err
+	}
+	if read, err = mysqlPool(config); err != nil {
+		write.Close()
+		return nil, nil, err
+	}
+	return write, read, nil
+}
+
+func mysqlConfig(dsn string) (*mysql.Config, error) {
+	form := errors.New("the DSN can not be read: want mysql://user:password@host:port/database")
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+		return nil, form
+	}
+	config := mysql.NewConfig()
+	config.Net, config.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		config.Addr += ":3306"
+	}
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.DBName = strings.Trim(u.Path, "/")
+	config.ClientFoundRows = true
+	config.InterpolateParams = true
+	config.ParseTime = true
+	config.Loc = time.UTC
+	config.Timeout = 5 * time.Second
+	config.Collation = "utf8mb4_bin"
+	config.Params = map[string]string{
+		"time_zone":                "'+00:00'",
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+		"innodb_lock_wait_timeout": "10",
+	}
+	for name, values := range u.Query() {
+		switch name {
+		case "tls":
+			config.TLSConfig = values[0]
+		default:
+			return nil, fmt.Errorf("the DSN's parameter %q is not known: tls is allowed (true, skip-verify, preferred)", name)
+		}
+	}
+	return config, nil
+}
+
+func mysqlPool(config *mysql.Config) (*sql.DB, error) {
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, nil
+}
+
+func mysqlFault(err error) fault {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		switch e.Number {
+		case 1205, 1213, 1020:
+			return faultBusy
+		case 1021, 1114, 3:
+			return faultFull
+		case 1040, 1053, 1077, 1078, 1079, 1290, 1836, 1927:
+			return faultConnection
+		}
+		return faultOther
+	}
+	if errors.Is(err, mysql.ErrInvalidConn) {
+		return faultConnection
+	}
+	return networkFault(err)
+}
+
+func checkMySQL(ctx context.Context, db *sql.DB) ([]Finding, error) {
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return nil, err
+	}
+	if err := checkMySQLVersion(version); err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, s := range []struct{ name, bad, why string }{
+		{"innodb_flush_log_at_trx_commit", "0 2", "accepted messages can be lost in a crash: want 1"},
+		{"innodb_doublewrite", "OFF 0", "a power cut can tear pages: want ON"},
+		{"wsrep_on", "ON 1", "several writers of a Galera cluster lose updates: send all writes to one node"},
+		{"read_only", "ON 1", "this server refuses writes: want the primary"},
+	} {
+		var name, got string
+		err := db.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE '"+s.name+"'").Scan(&name, &got)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, bad := range strings.Fields(s.bad) {
+			if got == bad {
+				found = append(found, Finding{s.name, got, s.why})
+			}
+		}
+	}
+	var binlog, sync string
+	if err := db.QueryRowContext(ctx, "SELECT @@log_bin, @@sync_binlog").Scan(&binlog, &sync); err != nil {
+		return nil, err
+	}
+	if binlog == "1" && sync != "1" {
+		found = append(found, Finding{"sync_binlog", sync, "with the binary log on, a crash can lose what a replica needs: want 1"})
+	}
+	return found, nil
+}
+
+// checkMySQLVersion refuses servers without SKIP LOCKED: it came with MySQL 8.0.1 and
+// MariaDB 10.6.
+func checkMySQLVersion(version string) error {
+	number, maria, _ := strings.Cut(version, "-")
+	var parts [2]int
+	for i, s := range strings.SplitN(number, ".", 3) {
+		if i < 2 {
+			parts[i], _ = strconv.Atoi(s)
+		}
+	}
+	least, product := [2]int{8, 0}, "MySQL"
+	if strings.Contains(maria, "MariaDB") {
+		least, product = [2]int{10, 6}, "MariaDB"
+	}
+	if parts[0] < least[0] || (parts[0] == least[0] && parts[1] < least[1]) {
+		return fmt.Errorf("%s %s is too old: want MySQL 8.0 or MariaDB 10.6, or newer (SKIP LOCKED)", product, number)
+	}
+	return nil
+}

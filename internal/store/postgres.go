@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+var postgresDialect = &dialect{
+	name:   "postgres",
+	goose:  goose.DialectPostgres,
+	clock:  "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+	lock:   " FOR UPDATE",
+	skip:   " FOR UPDATE SKIP LOCKED",
+	dollar: true,
+	arrays: true,
+	upsert: onConflict,
+	fault:  postgresFault,
+	open:   openPostgres,
+	check:  checkPostgres,
+}
+
+// openPostgres opens a write pool whose plans are pinned to the indexes, since a plan made
+// while the tables were empty would scan them all later, and a read pool with the
+// planner's own choice.
+func openPostgres(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+	writes, err := postgresPool(ctx, dsn, map[string]string{
+		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "enable_bitmapscan": "off",
+		"jit": "off",
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	reads, err := postgresPool(ctx, dsn, map[string]string{"jit": "off"})
+	if err != nil {
+		writes.Close()
+		return nil, nil, err
+	}
+	return stdlib.OpenDBFromPool(writes), stdlib.OpenDBFromPool(reads), nil
+}
+
+func postgresPool(ctx context.Context, dsn string, settings map[string]string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the DSN can not be read: want postgres://user:password@host:port/database")
+	}
+	config.MaxConns = max(config.MaxConns, 8)
+	config.MaxConnIdleTime = 5 * time.Minute
+	config.ConnConfig.ConnectTimeout = 5 * time.Second
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "posthouse"
+	}
+	for name, value := range settings {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+func postgresFault(err error) fault {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		switch {
+		case e.Code == "40001", e.Code == "40P01", e.Code == "55P03":
+			return faultBusy
+		case e.Code == "53100", e.Code == "53200":
+			return faultFull
+		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57"), e.Code == "53300", e.Code == "25006":
+			return faultConnection
+		}
+		return faultOther
+	}
+	return networkFault(err)
+}
+
+// networkFault recognises a connection that broke, whatever the driver wrapped it in.
+func networkFault(err error) fault {
+	var netErr net.Error
+	var connect *pgconn.ConnectError
+	if errors.As(err, &netErr) || errors.As(err, &connect) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) ||
+		strings.Contains(err.Error(), "EOF") || strings.Contains(err.Error(), "conn closed") ||
+		strings.Contains(err.Error(), "bad connection") || strings.Contains(err.Error(), "invalid connection") {
+		return faultConnection
+	}
+	return faultOther
+}
+
+func checkPostgres(ctx context.Context, db *sql.DB) ([]Finding, error) {
+	var found []Finding
+	var version int
+	if err := db.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return nil, err
+	}
+	if version < 130000 {
+		return nil, fmt.Errorf("PostgreSQL %d is too old: want 13 or newer", version/10000)
+	}
+	for _, s := range []struct{ name, want, why string }{
+		{"fsync", "on", "a crash of the machine can corrupt the whole database"},
+		{"synchronous_commit", "on", "accepted messages can be lost in a crash"},
+		{"full_page_writes", "on", "a power cut can tear pages"},
+	} {
+		var got string
+		if err := db.QueryRowContext(ctx, "SELECT current_setting($1)", s.name).Scan(&got); err != nil {
+			return nil, err
+		}
+		stronger := s.name == "synchronous_commit" && (got == "remote_apply" || got == "remote_write" || got == "local")
+		if got != s.want && !stronger {
+			found = append(found, Finding{s.name, got, s.why + ": want " + s.want})
+		}
+	}
+	var replica bool
+	if err := db.QueryRowContext(ctx, "SELECT pg_is_in_recovery()").Scan(&replica); err != nil {
+		return nil, err
+	}
+	if replica {
+		return nil, errors.New("this server is a read-only replica: want the primary")
+	}
+	return found, nil
+}

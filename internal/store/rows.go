@@ -1,0 +1,299 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// table names a table and the columns that bulk statements write, in order.
+type table struct {
+	name    string
+	columns []string
+	numbers []bool // whether a column is a number; all others are text
+	list    string // the columns joined, for SELECT and INSERT
+}
+
+// newTable reads "name" as a text column and "name#" as a number.
+func newTable(name string, columns ...string) *table {
+	t := &table{name: name}
+	for _, c := range columns {
+		column, number := strings.CutSuffix(c, "#")
+		t.columns = append(t.columns, column)
+		t.numbers = append(t.numbers, number)
+	}
+	t.list = strings.Join(t.columns, ", ")
+	return t
+}
+
+var deliveryColumns = []string{
+	"id", "tenant", "channel", "account", "priority#", "user_id", "address", "recipient_type",
+	"state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
+	"idem_key", "on_unknown", "provider_ref", "unconfirmed#", "cancel_requested#", "replay_of", "epoch#",
+	"created_at#", "updated_at#", "due_at#", "not_before#", "deadline#",
+	"started_at#", "first_start_at#", "lease_until#", "lease_owner",
+}
+
+var (
+	queueTable    = newTable("queue", deliveryColumns...)
+	settledTable  = newTable("settled", deliveryColumns...)
+	messagesTable = newTable("messages",
+		"id", "tenant", "channel", "kind", "ref", "priority#", "content", "template", "template_version#",
+		"payload", "source", "dedup_key", "on_unknown", "not_before#", "deadline#", "recipients#", "created_at#")
+	eventsTable = newTable("events",
+		"delivery", "version#", "tenant", "at#", "type", "from_state", "to_state", "token#", "attempt#", "owner",
+		"lease_until#", "due_at#", "reason", "epoch#", "account", "tries#", "class", "code", "error", "ref", "request", "response")
+)
+
+// chunk is how many rows one VALUES statement holds, and tail how many the statements for
+// the rest do: few texts, so that they stay prepared.
+const (
+	chunk = 64
+	tail  = 8
+)
+
+// insert writes many rows. On PostgreSQL they travel as one array a column, elsewhere as
+// VALUES of few fixed sizes.
+func (t *tx) insert(tab *table, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if t.store.dialect.arrays {
+		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT * FROM "+unnest(tab.numbers), arrays(tab.numbers, rows)...)
+		return err
+	}
+	row := "(" + marks(len(tab.columns)) + ")"
+	for part := range sized(rows) {
+		query := "INSERT INTO " + tab.name + " (" + tab.list + ") VALUES " + row + strings.Repeat(", "+row, len(part)-1)
+		if _, err := t.exec(query, slices.Concat(part...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guard is what a row must still be for a transition to hold.
+type guard struct {
+	id      string
+	version int64
+	token   int64
+	state   posthouse.State
+}
+
+// take deletes the rows of tab that are still what the guards say, and returns how many.
+func (t *tx) take(tab *table, guards []guard) (int64, error) {
+	if t.store.dialect.arrays {
+		return t.exec("DELETE FROM "+tab.name+" q USING "+unnest(guardNumbers)+" AS g(id, version, token, state)"+
+			" WHERE q.id = g.id AND q.version = g.version AND q.token = g.token AND q.state = g.state",
+			arrays(guardNumbers, guardRows(guards))...)
+	}
+	total := int64(0)
+	for part := range sized(guards) {
+		query := "DELETE FROM " + tab.name + " WHERE id IN (" + marks(len(part)) + ")" +
+			" AND (id, version, token, state) IN (" + t.tuples(4, len(part)) + ")"
+		args := make([]any, 0, 5*len(part))
+		for _, g := range part {
+			args = append(args, g.id)
+		}
+		n, err := t.exec(query, append(args, slices.Concat(guardRows(part)...)...)...)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+var guardNumbers = []bool{false, true, true, false}
+
+func guardRows(guards []guard) [][]any {
+	rows := make([][]any, len(guards))
+	for i, g := range guards {
+		rows[i] = []any{g.id, g.version, g.token, string(g.state)}
+	}
+	return rows
+}
+
+// tuples is a list of n tuples of placeholders; SQLite wants the word VALUES before it.
+func (t *tx) tuples(width, n int) string {
+	tuple := "(" + marks(width) + ")"
+	list := tuple + strings.Repeat(", "+tuple, n-1)
+	if t.store.dialect == sqliteDialect {
+		return "VALUES " + list
+	}
+	return list
+}
+
+// mutable are the columns a transition may change; the others are written once.
+var mutable = []string{
+	"account", "state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
+	"provider_ref", "unconfirmed#", "cancel_requested#", "epoch#", "updated_at#", "due_at#",
+	"started_at#", "first_start_at#", "lease_until#", "lease_owner",
+}
+
+func mutableValues(d *posthouse.Delivery) []any {
+	return []any{
+		d.Account, string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
+		d.ProviderRef, flag(d.Unconfirmed), flag(d.CancelRequested), d.Epoch, micros(d.UpdatedAt), micros(d.DueAt),
+		micros(d.StartedAt), micros(d.FirstStartAt), micros(d.LeaseUntil), d.LeaseOwner,
+	}
+}
+
+var mutableTable = newTable("", mutable...)
+
+// amend updates the rows that are still what the guards say, and returns how many.
+func (t *tx) amend(tab *table, guards []guard, after []*posthouse.Delivery) (int64, error) {
+	if len(guards) == 0 {
+		return 0, nil
+	}
+	rows := make([][]any, len(guards))
+	for i, g := range guards {
+		rows[i] = append(mutableValues(after[i]), g.id, g.version, g.token, string(g.state))
+	}
+	if t.store.dialect.arrays {
+		sets := make([]string, len(mutable))
+		names := make([]string, len(mutable))
+		for i, c := range mutableTable.columns {
+			sets[i], names[i] = c+" = g."+c, c
+		}
+		numbers := slices.Concat(mutableTable.numbers, guardNumbers)
+		return t.exec("UPDATE "+tab.name+" q SET "+strings.Join(sets, ", ")+" FROM "+unnest(numbers)+
+			" AS g("+strings.Join(names, ", ")+", g_id, g_version, g_token, g_state)"+
+			" WHERE q.id = g.g_id AND q.version = g.g_version AND q.token = g.g_token AND q.state = g.g_state",
+			arrays(numbers, rows)...)
+	}
+	query := "UPDATE " + tab.name + " SET " + strings.Join(mutableTable.columns, " = ?, ") +
+		" = ? WHERE id = ? AND version = ? AND token = ? AND state = ?"
+	total := int64(0)
+	for _, row := range rows {
+		n, err := t.exec(query, row...)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// unnest is the table that arrays make.
+func unnest(numbers []bool) string {
+	parts := make([]string, len(numbers))
+	for i, number := range numbers {
+		parts[i] = "?::text[]"
+		if number {
+			parts[i] = "?::bigint[]"
+		}
+	}
+	return "unnest(" + strings.Join(parts, ", ") + ")"
+}
+
+// arrays turns rows into one typed slice a column.
+func arrays(numbers []bool, rows [][]any) []any {
+	out := make([]any, len(numbers))
+	for i, number := range numbers {
+		if number {
+			column := make([]int64, len(rows))
+			for j, row := range rows {
+				column[j] = row[i].(int64)
+			}
+			out[i] = column
+			continue
+		}
+		column := make([]string, len(rows))
+		for j, row := range rows {
+			column[j] = row[i].(string)
+		}
+		out[i] = column
+	}
+	return out
+}
+
+// sized cuts a list into parts of chunk, then tail, then one.
+func sized[T any](list []T) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		for len(list) > 0 {
+			n := 1
+			if len(list) >= chunk {
+				n = chunk
+			} else if len(list) >= tail {
+				n = tail
+			}
+			if !yield(list[:n]) {
+				return
+			}
+			list = list[n:]
+		}
+	}
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// priorities are stored as the order they are dispatched in.
+func priorityNumber(p posthouse.Priority) int64 {
+	return int64(max(slices.Index(posthouse.Priorities(), p), 0))
+}
+
+func priorityOf(n int64) posthouse.Priority {
+	all := posthouse.Priorities()
+	if n < 0 || int(n) >= len(all) {
+		return posthouse.Normal
+	}
+	return all[n]
+}
+
+func deliveryValues(d *posthouse.Delivery) []any {
+	return []any{
+		d.ID, d.Tenant, d.Channel, d.Account, priorityNumber(d.Priority), d.User, d.Address, d.Type,
+		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
+		d.IdemKey, string(d.OnUnknown), d.ProviderRef, flag(d.Unconfirmed), flag(d.CancelRequested), d.ReplayOf, d.Epoch,
+		micros(d.CreatedAt), micros(d.UpdatedAt), micros(d.DueAt), micros(d.NotBefore), micros(d.Deadline),
+		micros(d.StartedAt), micros(d.FirstStartAt), micros(d.LeaseUntil), d.LeaseOwner,
+	}
+}
+
+// scanDelivery reads the columns of deliveryColumns.
+func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
+	var d posthouse.Delivery
+	var priority, unconfirmed, cancel int64
+	var at [8]int64
+	err := scan(&d.ID, &d.Tenant, &d.Channel, &d.Account, &priority, &d.User, &d.Address, &d.Type,
+		&d.State, &d.Reason, &d.Error, &d.Version, &d.Token, &d.Attempts, &d.Tries, &d.ClaimLosses,
+		&d.IdemKey, &d.OnUnknown, &d.ProviderRef, &unconfirmed, &cancel, &d.ReplayOf, &d.Epoch,
+		&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &d.LeaseOwner)
+	if err != nil {
+		return nil, err
+	}
+	d.Message = posthouse.MessageID(d.ID)
+	d.Priority = priorityOf(priority)
+	d.Unconfirmed, d.CancelRequested = unconfirmed != 0, cancel != 0
+	for i, p := range []*time.Time{
+		&d.CreatedAt, &d.UpdatedAt, &d.DueAt, &d.NotBefore, &d.Deadline, &d.StartedAt, &d.FirstStartAt, &d.LeaseUntil,
+	} {
+		*p = timeOf(at[i])
+	}
+	return &d, nil
+}
+
+func eventValues(e *posthouse.Event) []any {
+	return []any{
+		e.Delivery, e.Version, e.Tenant, micros(e.At), string(e.Type), string(e.From), string(e.To), e.Token, int64(e.Attempt), e.Owner,
+		micros(e.LeaseUntil), micros(e.Due), e.Reason, e.Epoch, e.Account, int64(e.Tries), string(e.Class), e.Code, e.Error, e.Ref, e.Request, e.Response,
+	}
+}
+
+func scanEvent(scan func(...any) error) (posthouse.Event, error) {
+	var e posthouse.Event
+	var at, lease, due int64
+	err := scan(&e.Delivery, &e.Version, &e.Tenant, &at, &e.Type, &e.From, &e.To, &e.Token, &e.Attempt, &e.Owner,
+		&lease, &due, &e.Reason, &e.Epoch, &e.Account, &e.Tries, &e.Class, &e.Code, &e.Error, &e.Ref, &e.Request, &e.Response)
+	e.At, e.LeaseUntil, e.Due = timeOf(at), timeOf(lease), timeOf(due)
+	e.Message = posthouse.MessageID(e.Delivery)
+	return e, err
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var sqliteDialect = &dialect{
+	name:   "sqlite",
+	goose:  goose.DialectSQLite3,
+	upsert: onConflict,
+	fault:  sqliteFault,
+	open:   openSQLite,
+	check:  checkSQLite,
+}
+
+// openSQLite opens a write pool of one connection, which the committer keeps, and a read
+// pool. synchronous=FULL: an answer of 202 must survive a power cut, and the shared
+// commit makes it cheap.
+func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
+	if path == "" {
+		return nil, nil, errors.New(`the DSN names no file: want "sqlite:PATH"`)
+	}
+	if strings.Contains(path, ":memory:") {
+		return nil, nil, errors.New(`a database in memory is lost with the process: want "sqlite:PATH"`)
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return nil, nil, fmt.Errorf("make the database's folder: %w", err)
+		}
+	}
+	pragmas := url.Values{"_pragma": {
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(4000)",
+	}}
+	escaped := (&url.URL{Path: path}).EscapedPath()
+	write, err = sql.Open("sqlite", "file:"+escaped+"?"+pragmas.Encode())
+	if err != nil {
+		return nil, nil, err
+	}
+	write.SetMaxOpenConns(1)
+	if err := write.PingContext(ctx); err != nil {
+		write.Close()
+		return nil, nil, err
+	}
+	pragmas.Add("_pragma", "query_only(1)")
+	read, err = sql.Open("sqlite", "file:"+escaped+"?"+pragmas.Encode())
+	if err != nil {
+		write.Close()
+		return nil, nil, err
+	}
+	read.SetMaxOpenConns(8)
+	read.SetMaxIdleConns(8)
+	return write, read, nil
+}
+
+func sqliteFault(err error) fault {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return faultOther
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return faultBusy
+	case sqlite3.SQLITE_FULL:
+		return faultFull
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return faultConnection
+	}
+	return faultOther
+}
+
+func checkSQLite(ctx context.Context, db *sql.DB) ([]Finding, error) {
+	var mode string
+	var synchronous int
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return nil, err
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous); err != nil {
+		return nil, err
+	}
+	var found []Finding
+	if mode != "wal" {
+		found = append(found, Finding{"journal_mode", mode, "the file system does not support WAL (a network file system?): readers will block the writer"})
+	}
+	if synchronous < 2 {
+		found = append(found, Finding{"synchronous", fmt.Sprint(synchronous), "accepted messages can be lost in a power cut: want FULL"})
+	}
+	return found, nil
+}

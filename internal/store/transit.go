@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Record writes the results of attempts. decide is called with the transaction's time, and
+// again when the transaction is repeated. A change whose delivery has moved on since
+// (another holder, a late answer) is not written; its delivery's id is returned.
+func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
+	err = s.change(ctx, now, "record", func(t *tx) error {
+		refused = nil
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		return t.apply(at, decide(timeOf(at)))
+	})
+	if !errors.Is(err, errStale) {
+		return nil, err
+	}
+	err = s.change(ctx, now, "record", func(t *tx) (err error) {
+		refused, err = t.applyCurrent(decide)
+		return err
+	})
+	return refused, err
+}
+
+// Revise locks the selected deliveries, lets decide say what becomes of each, and writes
+// that. decide may leave deliveries out. It returns the deliveries as they stand after.
+func (s *Store) Revise(ctx context.Context, now time.Time, sel work.Selection,
+	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
+) (after []posthouse.Delivery, err error) {
+	err = s.change(ctx, now, "revise", func(t *tx) error {
+		after = nil
+		if len(sel.IDs) == 0 && sel.Due == "" {
+			return nil
+		}
+		found, err := t.lockRows(sel)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		at, err := t.now() // after the locks: a version's time never lies before the last one's
+		if err != nil {
+			return err
+		}
+		changes := decide(timeOf(at), found)
+		if err := t.apply(at, changes); err != nil {
+			return err
+		}
+		after = found
+		for i := range after {
+			for j := range changes {
+				if changes[j].After.ID == after[i].ID {
+					after[i] = changes[j].After
+				}
+			}
+		}
+		return nil
+	})
+	return after, err
+}
+
+// errStale says that a row was no longer what its change expected.
+var errStale = errors.New("a delivery has moved on")
+
+// move is where changes lead: from one table to the same or the other.
+type move struct{ from, to *table }
+
+// apply writes changes whose rows must all still be as expected, with their events.
+func (t *tx) apply(now int64, changes []work.Change) error {
+	byMove := map[move][]int{}
+	var events [][]any
+	for i := range changes {
+		c := &changes[i]
+		rows, err := date(c, now)
+		if err != nil {
+			return err
+		}
+		events = append(events, rows...)
+		m := move{tableOf(c.Before.State), tableOf(c.After.State)}
+		byMove[m] = append(byMove[m], i)
+	}
+	for m, list := range byMove {
+		if err := t.applyMove(m, changes, list); err != nil {
+			return err
+		}
+	}
+	return t.insert(eventsTable, events)
+}
+
+func (t *tx) applyMove(m move, changes []work.Change, list []int) error {
+	guards := make([]guard, len(list))
+	after := make([]*posthouse.Delivery, len(list))
+	for k, i := range list {
+		b := &changes[i].Before
+		guards[k] = guard{b.ID, b.Version, b.Token, b.State}
+		after[k] = &changes[i].After
+	}
+	var n int64
+	var err error
+	switch {
+	case m.from == m.to:
+		n, err = t.amend(m.from, guards, after)
+	case m.from == queueTable:
+		if n, err = t.take(m.from, guards); err == nil && int(n) == len(list) {
+			rows := make([][]any, len(after))
+			for k, d := range after {
+				rows[k] = deliveryValues(d)
+			}
+			err = t.insert(m.to, rows)
+		}
+	default:
+		return errors.New("a settled delivery can not be opened again")
+	}
+	if err == nil && int(n) != len(list) {
+		return errStale
+	}
+	return err
+}
+
+func tableOf(s posthouse.State) *table {
+	if s.Open() {
+		return queueTable
+	}
+	return settledTable
+}
+
+// date numbers and dates the events of a change and its outcome, and refuses a step the state
+// machine does not know.
+func date(c *work.Change, now int64) ([][]any, error) {
+	if len(c.Events) == 0 {
+		return nil, fmt.Errorf("a change of delivery %s has no event", c.Before.ID)
+	}
+	at := timeOf(now)
+	state, version := c.Before.State, c.Before.Version
+	rows := make([][]any, len(c.Events))
+	for i := range c.Events {
+		e := &c.Events[i]
+		version++
+		e.Delivery, e.Tenant, e.Version, e.At, e.From = c.Before.ID, c.Before.Tenant, version, at, state
+		if !posthouse.Legal(state, e.Type, e.To) {
+			return nil, fmt.Errorf("delivery %s: the state machine has no %s from %s to %s", c.Before.ID, e.Type, state, e.To)
+		}
+		state = e.To
+		rows[i] = eventValues(e)
+	}
+	if state != c.After.State {
+		return nil, fmt.Errorf("delivery %s: its events end in %s, its row in %s", c.Before.ID, state, c.After.State)
+	}
+	c.After.Version, c.After.UpdatedAt = version, at
+	return rows, nil
+}
+
+// applyCurrent applies the changes whose deliveries have not moved on, and returns the ids of
+// the others. It locks the rows first, so it costs more than apply.
+func (t *tx) applyCurrent(decide func(now time.Time) []work.Change) ([]string, error) {
+	at, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	changes := decide(timeOf(at))
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].Before.ID
+	}
+	current := map[string]posthouse.Delivery{}
+	found, err := t.lockRows(work.Selection{IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		current[d.ID] = d
+	}
+	var refused []string
+	var good []work.Change
+	for _, c := range changes {
+		d, ok := current[c.Before.ID]
+		if !ok || d.Version != c.Before.Version || d.Token != c.Before.Token || d.State != c.Before.State {
+			refused = append(refused, c.Before.ID)
+			continue
+		}
+		good = append(good, c)
+	}
+	return refused, t.apply(at, good)
+}
+
+// lockRows reads the selected rows and keeps others from changing them until the transaction
+// ends. An empty tenant is the store's own work.
+func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
+	if sel.Due != "" {
+		return t.lockDue(sel)
+	}
+	var found []posthouse.Delivery
+	seen := map[string]bool{}
+	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
+		for part := range parts(sel.IDs, 500) {
+			clause, args := t.in("id", part)
+			if sel.Tenant != "" {
+				clause += " AND tenant = ?"
+				args = append(args, sel.Tenant)
+			}
+			err := t.query("SELECT "+tab.list+" FROM "+tab.name+" WHERE "+clause+" ORDER BY id"+t.store.dialect.lock, args, func(scan func(...any) error) error {
+				d, err := scanDelivery(scan)
+				if err == nil && !seen[d.ID] {
+					seen[d.ID] = true
+					found = append(found, *d)
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// overdue are the conditions that the rescuer looks for, by the database's clock.
+var overdue = map[work.Due]string{
+	work.LeaseLost:    "state = 'sending' AND lease_until < ? ORDER BY lease_until",
+	work.PastDeadline: "deadline > 0 AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline",
+}
+
+func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
+	now, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	var found []posthouse.Delivery
+	err = t.query("SELECT "+queueTable.list+" FROM queue WHERE "+overdue[sel.Due]+" LIMIT ?"+t.store.dialect.skip, []any{now, sel.Max},
+		func(scan func(...any) error) error {
+			d, err := scanDelivery(scan)
+			if err == nil {
+				found = append(found, *d)
+			}
+			return err
+		})
+	return found, err
+}
+
+// parts cuts a list into parts of at most n.
+func parts[T any](list []T, n int) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		for len(list) > 0 {
+			k := min(n, len(list))
+			if !yield(list[:k]) {
+				return
+			}
+			list = list[k:]
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package work is what the engine and the store hand to each other: what is to be
+// stored, claimed and changed. It holds plain values only; the engine decides, the
+// store keeps, and neither imports the other.
+package work
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Entry is one message with its deliveries, ready to be stored. Deliveries are pending, or
+// suppressed with a reason.
+type Entry struct {
+	Message    posthouse.Message
+	Deliveries []posthouse.Delivery
+	// DedupWindow is how long the message's DedupKey holds.
+	DedupWindow time.Duration
+}
+
+// Submission is what one caller wants stored: all of it or nothing. It has at least one entry.
+type Submission struct {
+	Tenant string
+	// Endpoint and Key scope an Idempotency-Key; an empty Key means none was given.
+	Endpoint, Key string
+	// Hash is of the canonical body, KeyTTL how long the key is kept.
+	Hash    string
+	KeyTTL  time.Duration
+	Entries []Entry
+}
+
+// Receipt is what became of one entry.
+type Receipt struct {
+	Message string `json:"id"`
+	// DuplicateOf is the message that already stands for the entry's dedup key; nothing was
+	// created then.
+	DuplicateOf string            `json:"duplicate_of,omitempty"`
+	CreatedAt   int64             `json:"created_at"` // microseconds
+	Deliveries  []ReceiptDelivery `json:"deliveries,omitempty"`
+}
+
+// ReceiptDelivery is a delivery as it was accepted.
+type ReceiptDelivery struct {
+	ID     string          `json:"id"`
+	User   string          `json:"user,omitempty"`
+	State  posthouse.State `json:"state"`
+	Reason string          `json:"reason,omitempty"`
+}
+
+// Outcome answers one submission. Err is its own fault (a key reused for another body);
+// Replayed marks the first answer to a repeated key.
+type Outcome struct {
+	Receipts []Receipt
+	Replayed bool
+	Err      error
+}
+
+// Lane is what is dispatched together: one priority of one channel.
+type Lane struct {
+	Tenant, Channel string
+	Priority        posthouse.Priority
+}
+
+// Claim asks for due deliveries of a lane.
+type Claim struct {
+	Lane
+	Max   int
+	Owner string
+	Lease time.Duration
+	// DueBefore bounds what a run takes. Zero means now.
+	DueBefore time.Time
+	// Agent claims without starting: the agent reports its start later.
+	Agent bool
+	// Epoch is the epoch this process was started in; a claim in another finds nothing.
+	Epoch int64
+}
+
+// Item is one claimed delivery with its message.
+type Item struct {
+	Delivery posthouse.Delivery
+	Message  *posthouse.Message
+}
+
+// Change is one delivery's step, or steps, through the state machine. It holds only if the
+// delivery still has Before's version, token and state.
+type Change struct {
+	Before posthouse.Delivery
+	After  posthouse.Delivery // Version and UpdatedAt are set by the store
+	// Events are the steps, at least one. The store numbers and dates them; Events[i].From
+	// follows from the one before.
+	Events []posthouse.Event
+}
+
+// Selection says which deliveries to lock and decide on. Exactly one of IDs and Due is set.
+type Selection struct {
+	// Tenant is required with IDs: the rows of another tenant are not found.
+	Tenant string
+	IDs    []string
+	Due    Due
+	Max    int // with Due
+}
+
+// Due names a kind of overdue delivery; the store finds them by its own clock.
+type Due string
+
+// The kinds.
+const (
+	LeaseLost    Due = "lease_lost"    // sending, and the lease has ended
+	PastDeadline Due = "past_deadline" // pending or not started, and the deadline has passed
+)
