@@ -41,12 +41,12 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			continue
 		}
 		for j := range sub.Entries {
-			if outcomes[i].Receipts[j].DuplicateOf != "" {
+			if outcomes[i].Accepted[j].DuplicateOf != "" {
 				continue
 			}
 			entry := &sub.Entries[j]
 			stamp(entry, now)
-			outcomes[i].Receipts[j] = receiptOf(entry)
+			outcomes[i].Accepted[j] = acceptedOf(entry)
 			messages = append(messages, messageValues(entry))
 			for k := range entry.Deliveries {
 				d := &entry.Deliveries[k]
@@ -87,11 +87,11 @@ func stamp(e *work.Entry, now int64) {
 	}
 }
 
-func receiptOf(e *work.Entry) work.Receipt {
-	r := work.Receipt{Message: e.Message.ID, CreatedAt: e.Message.CreatedAt.UnixMicro()}
+func acceptedOf(e *work.Entry) posthouse.Accepted {
+	r := posthouse.Accepted{ID: e.Message.ID, CreatedAt: e.Message.CreatedAt}
 	for i := range e.Deliveries {
 		d := &e.Deliveries[i]
-		r.Deliveries = append(r.Deliveries, work.ReceiptDelivery{ID: d.ID, User: d.User, State: d.State, Reason: d.Reason})
+		r.Deliveries = append(r.Deliveries, posthouse.AcceptedDelivery{ID: d.ID, User: d.User, State: d.State, Reason: d.Reason})
 	}
 	return r
 }
@@ -137,7 +137,7 @@ func (t *tx) resolveKeys(now int64, subs []*work.Submission, outcomes []work.Out
 	wanted := map[claimable]int{}
 	var keys []claimable
 	for i, sub := range subs {
-		outcomes[i].Receipts = make([]work.Receipt, len(sub.Entries))
+		outcomes[i].Accepted = make([]posthouse.Accepted, len(sub.Entries))
 		if sub.Key == "" {
 			continue
 		}
@@ -188,7 +188,7 @@ func replay(o *work.Outcome, k claimable, owner, hash, answer string) error {
 		return nil
 	}
 	o.Replayed = true
-	if err := json.Unmarshal([]byte(answer), &o.Receipts); err != nil {
+	if err := json.Unmarshal([]byte(answer), &o.Accepted); err != nil {
 		return fmt.Errorf("read the kept answer of an idempotency key: %w", err)
 	}
 	return nil
@@ -200,7 +200,7 @@ func (t *tx) keepAnswers(subs []*work.Submission, outcomes []work.Outcome) error
 		if sub.Key == "" || outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
 		}
-		answer, err := json.Marshal(outcomes[i].Receipts)
+		answer, err := json.Marshal(outcomes[i].Accepted)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (t *tx) keepAnswers(subs []*work.Submission, outcomes []work.Outcome) error
 func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	winners := map[claimable]string{} // → message
 	var keys []claimable
-	each := func(visit func(r *work.Receipt, id claimable, e *work.Entry)) {
+	each := func(visit func(r *posthouse.Accepted, id claimable, e *work.Entry)) {
 		for i, sub := range subs {
 			if outcomes[i].Err != nil || outcomes[i].Replayed {
 				continue
@@ -225,12 +225,12 @@ func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Ou
 			for j := range sub.Entries {
 				e := &sub.Entries[j]
 				if e.Message.DedupKey != "" {
-					visit(&outcomes[i].Receipts[j], claimable{tenant: sub.Tenant, scope: e.Message.Channel, key: e.Message.DedupKey}, e)
+					visit(&outcomes[i].Accepted[j], claimable{tenant: sub.Tenant, scope: e.Message.Channel, key: e.Message.DedupKey}, e)
 				}
 			}
 		}
 	}
-	each(func(_ *work.Receipt, id claimable, e *work.Entry) {
+	each(func(_ *posthouse.Accepted, id claimable, e *work.Entry) {
 		if _, seen := winners[id]; seen {
 			return
 		}
@@ -260,9 +260,9 @@ func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Ou
 			return err
 		}
 	}
-	each(func(r *work.Receipt, id claimable, e *work.Entry) {
+	each(func(r *posthouse.Accepted, id claimable, e *work.Entry) {
 		if owner := winners[id]; owner != e.Message.ID {
-			*r = work.Receipt{Message: owner, DuplicateOf: owner, CreatedAt: now}
+			*r = posthouse.Accepted{ID: owner, DuplicateOf: owner, CreatedAt: timeOf(now)}
 		}
 	})
 	return nil

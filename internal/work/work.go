@@ -29,28 +29,10 @@ type Submission struct {
 	Entries []Entry
 }
 
-// Receipt is what became of one entry.
-type Receipt struct {
-	Message string `json:"id"`
-	// DuplicateOf is the message that already stands for the entry's dedup key; nothing was
-	// created then.
-	DuplicateOf string            `json:"duplicate_of,omitempty"`
-	CreatedAt   int64             `json:"created_at"` // microseconds
-	Deliveries  []ReceiptDelivery `json:"deliveries,omitempty"`
-}
-
-// ReceiptDelivery is a delivery as it was accepted.
-type ReceiptDelivery struct {
-	ID     string          `json:"id"`
-	User   string          `json:"user,omitempty"`
-	State  posthouse.State `json:"state"`
-	Reason string          `json:"reason,omitempty"`
-}
-
 // Outcome answers one submission. Err is its own fault (a key reused for another body);
 // Replayed marks the first answer to a repeated key.
 type Outcome struct {
-	Receipts []Receipt
+	Accepted []posthouse.Accepted // one for each entry
 	Replayed bool
 	Err      error
 }

@@ -1,0 +1,51 @@
+package posthouse
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Draft is a message as its sender hands it in: what POST /v1/messages takes, one or many,
+// and what the Go client and the outbox send.
+type Draft struct {
+	// Channel names a configured channel. Required.
+	Channel string `json:"channel"`
+	// To are the recipients, 1 to 1000. A recipient named twice is told once.
+	To []Recipient `json:"to"`
+	// Content is the finished text; or Template and Payload make it. Exactly one of both.
+	Content  *Content        `json:"content,omitempty"`
+	Template string          `json:"template,omitempty"`
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	// Kind and Ref say what the message is about in the sender's own words.
+	Kind string `json:"kind,omitempty"`
+	Ref  string `json:"ref,omitempty"`
+	// Priority defaults to normal.
+	Priority Priority `json:"priority,omitempty"`
+	// NotBefore and Deadline bound the start of sending.
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Deadline  time.Time `json:"deadline,omitzero"`
+	// DedupKey makes a second message with it a duplicate_of the first, within the
+	// channel's dedup_window.
+	DedupKey string `json:"dedup_key,omitempty"`
+	Source   string `json:"source,omitempty"`
+	// OnUnknown overrides the channel's policy.
+	OnUnknown Policy `json:"on_unknown,omitempty"`
+}
+
+// Accepted is what a sender is told about one draft: it is committed.
+type Accepted struct {
+	ID string `json:"id"`
+	// DuplicateOf is the message that already stands for the draft's dedup_key; nothing was
+	// created then, and ID is the same.
+	DuplicateOf string             `json:"duplicate_of,omitempty"`
+	CreatedAt   time.Time          `json:"created_at"`
+	Deliveries  []AcceptedDelivery `json:"deliveries"`
+}
+
+// AcceptedDelivery is one delivery as it was accepted: pending, or suppressed with a reason.
+type AcceptedDelivery struct {
+	ID     string `json:"id"`
+	User   string `json:"user,omitempty"`
+	State  State  `json:"state"`
+	Reason string `json:"reason,omitempty"`
+}
