@@ -1,0 +1,291 @@
+package channel
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ClientOptions configures a Client.
+type ClientOptions struct {
+	// Timeout bounds one call from the look-up of the name to the last byte of the answer.
+	// Defaults to the channel's, 10s.
+	Timeout time.Duration
+	// ConnectTimeout bounds connecting and the TLS handshake, each. Defaults to 5s.
+	ConnectTimeout time.Duration
+	// MaxBody is how many bytes of an answer are read. Defaults to 1 MiB.
+	MaxBody int64
+	// Excerpt is how many bytes of request and answer go to the log. Defaults to 2 KiB.
+	Excerpt int
+	// Secrets are masked wherever they occur in what the client reports. Defaults to none.
+	Secrets []string
+}
+
+// Client makes HTTP calls to a provider, each at most once. It follows no redirect, uses no
+// proxy, dials only what the Network allows, bounds time and size, and knows after a failure
+// whether the request can have arrived. It speaks HTTP/1.1: only there does one connection carry
+// one request, so that a written byte is a byte of this request.
+type Client struct {
+	transport *http.Transport
+	options   ClientOptions
+	redactor  *Redactor
+}
+
+const (
+	userAgent = "Posthouse"
+	// idleTimeout lies below the five seconds after which Apache and Node close an idle
+	// connection: a request that crosses the close has an unknown outcome.
+	idleTimeout     = 4 * time.Second
+	idleConnections = 1024 // per host; fewer would make bursts dial anew
+	maxHeader       = 64 << 10
+)
+
+// NewClient makes a client for a driver that runs in env.
+func NewClient(env Env, options ClientOptions) *Client {
+	if options.Timeout <= 0 {
+		options.Timeout = env.Timeout
+	}
+	defaultTo(&options.Timeout, 10*time.Second)
+	defaultTo(&options.ConnectTimeout, 5*time.Second)
+	defaultTo(&options.MaxBody, 1<<20)
+	defaultTo(&options.Excerpt, 2<<10)
+	dial := dialer{network: env.Network, timeout: options.ConnectTimeout, tls: &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(64),
+	}}
+	return &Client{options: options, redactor: NewRedactor(options.Secrets...), transport: &http.Transport{
+		DialContext:            dial.plain,
+		DialTLSContext:         dial.secure,
+		DisableCompression:     true, // an answer can not grow while it is read
+		MaxIdleConnsPerHost:    idleConnections,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+	}}
+}
+
+func defaultTo[T ~int | ~int64](v *T, value T) {
+	if *v <= 0 {
+		*v = value
+	}
+}
+
+// Redactor is the client's redactor, which knows its secrets.
+func (c *Client) Redactor() *Redactor { return c.redactor }
+
+// Close closes the connections that are idle. The client stays usable.
+func (c *Client) Close() error {
+	c.transport.CloseIdleConnections()
+	return nil
+}
+
+// Request is one call. The client changes nothing in it, so URL and Header may be shared.
+type Request struct {
+	Method string // defaults to POST
+	URL    *url.URL
+	Header http.Header
+	Body   []byte
+}
+
+// Do makes the call. The request reaches the provider at most once; the Reply says what became of it.
+func (c *Client) Do(ctx context.Context, req Request) Reply {
+	if req.Method == "" {
+		req.Method = http.MethodPost
+	}
+	reply := Reply{client: c, host: req.URL.Host, Request: c.excerpt(req)}
+	if err := req.check(); err != nil {
+		reply.fail(err, CodeRequest)
+		return reply
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	response, written, err := c.send(ctx, req)
+	reply.Written = written
+	if err != nil {
+		reply.fail(err, codeOf(err))
+		return reply
+	}
+	c.read(&reply, response)
+	return reply
+}
+
+// send tries a second connection when a pooled one proves dead before a byte was written.
+func (c *Client) send(ctx context.Context, req Request) (response *http.Response, written bool, err error) {
+	for range 2 {
+		var t track
+		ctx := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: t.gotConn})
+		response, err = c.transport.RoundTrip(req.http(ctx))
+		if err == nil {
+			return response, true, nil
+		}
+		if t.left() {
+			return nil, true, err
+		}
+		if !t.reused || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, false, err
+}
+
+func (c *Client) read(reply *Reply, response *http.Response) {
+	defer response.Body.Close()
+	reply.Status, reply.Header = response.StatusCode, response.Header
+	var b bytes.Buffer
+	if n := response.ContentLength; n > 0 && n <= c.options.MaxBody {
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(io.LimitReader(response.Body, c.options.MaxBody+1))
+	reply.Body = b.Bytes()
+	if int64(len(reply.Body)) > c.options.MaxBody {
+		reply.Body, reply.Cut = reply.Body[:c.options.MaxBody], true
+	}
+	reply.Response = c.redactor.Excerpt(reply.Body, c.options.Excerpt)
+	if reply.Status/100 != 2 {
+		reply.Code = fmt.Sprintf("HTTP_%d", reply.Status)
+	}
+	if err != nil {
+		reply.Err = err
+		if reply.Code == "" {
+			reply.Code = codeOf(err)
+		}
+	}
+}
+
+func (c *Client) excerpt(req Request) string {
+	var b []byte
+	b = append(append(b, req.Method...), ' ')
+	b = append(b, req.URL.Redacted()...)
+	if len(req.Body) > 0 {
+		b = append(append(b, '\n'), req.Body[:min(len(req.Body), c.options.Excerpt)]...)
+	}
+	return c.redactor.Excerpt(b, c.options.Excerpt)
+}
+
+// http builds the request so that the transport never sends it a second time by itself: without
+// GetBody it can not rewind a body, and what has no body gets one that is empty, or hides the
+// header by which the transport would think a repetition safe (it looks for one spelling only,
+// while servers take any).
+func (r Request) http(ctx context.Context) *http.Request {
+	header := make(http.Header, len(r.Header)+1)
+	header["User-Agent"] = []string{userAgent}
+	for name, values := range r.Header {
+		switch name = http.CanonicalHeaderKey(name); name {
+		case "Idempotency-Key", "X-Idempotency-Key":
+			name = strings.ToLower(name)
+		}
+		header[name] = values
+	}
+	out := (&http.Request{
+		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: header, ContentLength: int64(len(r.Body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if len(r.Body) > 0 || replayable(r.Method) {
+		out.Body = &body{Reader: *bytes.NewReader(r.Body)}
+	}
+	return out
+}
+
+type body struct{ bytes.Reader }
+
+func (*body) Close() error { return nil }
+
+// replayable names the methods the transport repeats on its own when there is no body.
+func replayable(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions || method == http.MethodTrace
+}
+
+// check refuses what can not be sent: another protocol, or a header that would add lines of its
+// own to the request.
+func (r Request) check() error {
+	if r.URL.Scheme != "http" && r.URL.Scheme != "https" || r.URL.Hostname() == "" {
+		return errors.New("the URL is not one of http or https with a host")
+	}
+	return checkHeader(r.Header)
+}
+
+func checkHeader(header http.Header) error {
+	for name, values := range header {
+		if name == "" || strings.ContainsFunc(name, func(c rune) bool { return c > 0x7e || !headerNameByte(byte(c)) }) {
+			return fmt.Errorf("header name %q holds characters that are not allowed there", name)
+		}
+		for _, v := range values {
+			if !headerValue(v) {
+				return fmt.Errorf("header %s: a line break or control character is not allowed in a header", name)
+			}
+		}
+	}
+	return nil
+}
+
+func headerNameByte(c byte) bool {
+	return nameByte(c) || strings.IndexByte("!#$%&'*+.^`|~", c) >= 0
+}
+
+func headerValue(v string) bool {
+	return !strings.ContainsFunc(v, func(c rune) bool { return control(c) && c != '\t' })
+}
+
+// ValidHeader reports whether a header of this name and value can be sent.
+func ValidHeader(name, value string) bool {
+	return checkHeader(http.Header{name: {value}}) == nil
+}
+
+// dialer opens the connections of a client.
+type dialer struct {
+	network Network
+	timeout time.Duration
+	tls     *tls.Config
+}
+
+func (d dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: raw}, nil
+}
+
+func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config := d.tls.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(address)
+	secured := tls.Client(raw, config)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	if err := secured.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, &handshakeError{err}
+	}
+	return &conn{Conn: secured}, nil
+}
+
+func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := net.Dialer{Timeout: d.timeout, Control: d.network.Control}
+	if host, _, err := net.SplitHostPort(address); err == nil && d.network.AllowsHost(host) {
+		dial.Control = nil
+	}
+	return dial.DialContext(ctx, network, address)
+}
+
+// handshakeError tells a failed TLS handshake from other failures.
+type handshakeError struct{ cause error }
+
+func (e *handshakeError) Error() string { return e.cause.Error() }
+func (e *handshakeError) Unwrap() error { return e.cause }
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}

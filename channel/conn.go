@@ -1,0 +1,67 @@
+package channel
+
+import (
+	"errors"
+	"net"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// conn is a connection that knows whether a request has left on it. HTTP/1 uses a connection for
+// one request at a time, so one mark is enough.
+//
+//	clean ──Write──▶ writing ──n > 0──▶ wrote
+//	  ▲                 └──n = 0, error──▶ clean
+//	  └── reset for the next request;  clean ──seal──▶ sealed: nothing leaves any more
+//
+// It wraps the TLS connection, not the one below, so a handshake does not count: as long as the
+// peer can not decrypt a first byte, it has seen nothing.
+type conn struct {
+	net.Conn
+	state atomic.Int32
+}
+
+const (
+	clean int32 = iota
+	writing
+	wrote
+	sealed
+)
+
+var errSealed = errors.New("the request was given up before it was written")
+
+func (c *conn) Write(p []byte) (int, error) {
+	if !c.state.CompareAndSwap(clean, writing) && c.state.Load() == sealed {
+		return 0, errSealed
+	}
+	n, err := c.Conn.Write(p)
+	if n > 0 {
+		c.state.Store(wrote)
+	} else if err != nil {
+		c.state.CompareAndSwap(writing, clean)
+	}
+	return n, err
+}
+
+// seal makes sure that nothing leaves from now on if nothing has left so far, and reports whether
+// something has, or may have.
+func (c *conn) seal() bool {
+	return !c.state.CompareAndSwap(clean, sealed)
+}
+
+// track follows one request to the connection it goes out on.
+type track struct {
+	conn   *conn
+	reused bool
+}
+
+func (t *track) gotConn(got httptrace.GotConnInfo) {
+	t.reused = got.Reused
+	if c, ok := got.Conn.(*conn); ok {
+		c.state.Store(clean)
+		t.conn = c
+	}
+}
+
+// left reports whether a byte of the request left, or may have. Without a connection none did.
+func (t *track) left() bool { return t.conn != nil && t.conn.seal() }

@@ -1,0 +1,62 @@
+package channel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UnknownName says that a name is not one of those known, the nearest ones first. What names
+// the kind of thing, such as "setting" or "variable".
+func UnknownName(what, name string, known []string) string {
+	all := slices.Sorted(slices.Values(known))
+	if len(all) == 0 {
+		return fmt.Sprintf("there is no %s of this name, and none is known", what)
+	}
+	list := strings.Join(all, ", ")
+	if near := nearest(name, all); len(near) > 0 {
+		return fmt.Sprintf("there is no %s of this name; did you mean %s? Known are %s",
+			what, strings.Join(near, " or "), list)
+	}
+	return fmt.Sprintf("there is no %s of this name; known are %s", what, list)
+}
+
+// nearest are the names at most a third of their letters away, closest first, three at most.
+func nearest(name string, known []string) []string {
+	type candidate struct {
+		name string
+		away int
+	}
+	var found []candidate
+	for _, k := range known {
+		if away := distance(strings.ToLower(name), strings.ToLower(k)); away <= max(1, len(k)/3) {
+			found = append(found, candidate{k, away})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.away - b.away })
+	var out []string
+	for _, c := range found[:min(3, len(found))] {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// distance is the Levenshtein distance in bytes: how many letters to add, drop or change.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
