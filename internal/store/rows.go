@@ -41,7 +41,7 @@ var (
 	settledTable  = newTable("settled", deliveryColumns...)
 	messagesTable = newTable("messages",
 		"id", "tenant", "channel", "kind", "ref", "priority#", "content", "template", "template_version#",
-		"payload", "source", "dedup_key", "on_unknown", "not_before#", "deadline#", "recipients#", "created_at#")
+		"payload", "source", "dedup_key", "on_unknown", "not_before#", "deadline#", "recipients#", "trace", "created_at#")
 	eventsTable = newTable("events",
 		"delivery", "version#", "tenant", "at#", "type", "from_state", "to_state", "token#", "attempt#", "owner",
 		"lease_until#", "due_at#", "reason", "epoch#", "account", "tries#", "class", "code", "error", "ref", "request", "response")
@@ -56,17 +56,25 @@ const (
 
 // insert writes many rows. On PostgreSQL they travel as one array a column, elsewhere as
 // VALUES of few fixed sizes.
-func (t *tx) insert(tab *table, rows [][]any) error {
+func (t *tx) insert(tab *table, rows [][]any) error { return t.write(tab, rows, "") }
+
+// put is insert that overwrites rows with the same key: the first keys columns. No key stands
+// twice in rows.
+func (t *tx) put(tab *table, keys int, rows [][]any) error {
+	return t.write(tab, rows, t.store.dialect.upsert(tab.name, tab.columns[:keys], tab.columns[keys:], false))
+}
+
+func (t *tx) write(tab *table, rows [][]any, suffix string) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	if t.store.dialect.arrays {
-		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT * FROM "+unnest(tab.numbers), arrays(tab.numbers, rows)...)
+		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT * FROM "+unnest(tab.numbers)+suffix, arrays(tab.numbers, rows)...)
 		return err
 	}
 	row := "(" + marks(len(tab.columns)) + ")"
 	for part := range sized(rows) {
-		query := "INSERT INTO " + tab.name + " (" + tab.list + ") VALUES " + row + strings.Repeat(", "+row, len(part)-1)
+		query := "INSERT INTO " + tab.name + " (" + tab.list + ") VALUES " + row + strings.Repeat(", "+row, len(part)-1) + suffix
 		if _, err := t.exec(query, slices.Concat(part...)...); err != nil {
 			return err
 		}

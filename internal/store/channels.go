@@ -1,0 +1,170 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+const channelColumns = "tenant, name, driver, config, settings, paused, pause_reason, version, created_at, updated_at"
+
+// PutChannel stores a channel and returns it as it stands: created, or changed with its
+// version one higher. Whether it is paused stays as it was. The caller has sealed the secrets
+// in Config.
+func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Channel) (posthouse.Channel, bool, error) {
+	config, err := json.Marshal(ch.Config)
+	if err != nil {
+		return ch, false, fmt.Errorf("write the config of channel %s: %w", ch.Name, err)
+	}
+	settings, err := json.Marshal(ch.ChannelSettings)
+	if err != nil {
+		return ch, false, fmt.Errorf("write the settings of channel %s: %w", ch.Name, err)
+	}
+	created := false
+	err = s.change(ctx, now, "store a channel", func(t *tx) error {
+		if err := t.serialize(); err != nil {
+			return err
+		}
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		old, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", ch.Tenant, ch.Name)
+		if err != nil {
+			return err
+		}
+		was := old.Channel
+		created = !found
+		ch.Paused, ch.PauseReason, ch.Version, ch.UpdatedAt = was.Paused, was.PauseReason, was.Version+1, timeOf(at)
+		if created {
+			ch.CreatedAt = ch.UpdatedAt
+			_, err = t.exec("INSERT INTO channels ("+channelColumns+") VALUES ("+marks(10)+")",
+				ch.Tenant, ch.Name, ch.Driver, string(config), string(settings), 0, "", 1, at, at)
+			return err
+		}
+		ch.CreatedAt = was.CreatedAt
+		_, err = t.exec("UPDATE channels SET driver = ?, config = ?, settings = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
+			ch.Driver, string(config), string(settings), at, ch.Tenant, ch.Name)
+		return err
+	})
+	return ch, created, err
+}
+
+// serialize makes rare writes that look before they write wait for each other: it locks a
+// row that nothing else locks.
+func (t *tx) serialize() error {
+	_, _, err := first(t.query, word, "SELECT name FROM meta WHERE name = 'epoch'"+t.store.dialect.lock)
+	return err
+}
+
+// readChannel reads the columns of channelColumns. An unreadable row is an Err in it, not an
+// error of the list.
+func readChannel(scan scanner) (work.ChannelRow, error) {
+	var row work.ChannelRow
+	var config, settings string
+	var paused, created, updated int64
+	ch := &row.Channel
+	if err := scan(&ch.Tenant, &ch.Name, &ch.Driver, &config, &settings, &paused, &ch.PauseReason, &ch.Version, &created, &updated); err != nil {
+		return row, err
+	}
+	ch.Paused, ch.CreatedAt, ch.UpdatedAt = paused != 0, timeOf(created), timeOf(updated)
+	if err := json.Unmarshal([]byte(config), &ch.Config); err != nil {
+		row.Err = fmt.Errorf("the config of channel %s can not be read: %w", ch.Name, err)
+		return row, nil
+	}
+	strict := json.NewDecoder(bytes.NewReader([]byte(settings)))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&ch.ChannelSettings); err != nil {
+		row.Err = fmt.Errorf("the settings of channel %s can not be read (written by a newer version?): %w", ch.Name, err)
+	}
+	return row, nil
+}
+
+// Channel reads one channel; an error of code not_found says that there is none.
+func (s *Store) Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
+	row, found, err := first(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", tenant, name)
+	if err != nil {
+		return posthouse.Channel{}, s.toError(err, "read a channel")
+	}
+	if !found {
+		return posthouse.Channel{}, noChannel(name)
+	}
+	return row.Channel, row.Err
+}
+
+func noChannel(name string) error {
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no channel %q", name)
+}
+
+// Channels lists a tenant's channels by name; an empty tenant means all tenants.
+func (s *Store) Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error) {
+	where, args := ofTenant(tenant)
+	list, err := all(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM channels"+where+" ORDER BY tenant, name", args...)
+	return list, s.toError(err, "list the channels")
+}
+
+// ofTenant is the condition of lists that the engine reads for all tenants.
+func ofTenant(tenant string) (where string, args []any) {
+	if tenant == "" {
+		return "", nil
+	}
+	return " WHERE tenant = ?", []any{tenant}
+}
+
+// ChannelsVersion changes whenever any channel does: a cheap look for other processes.
+func (s *Store) ChannelsVersion(ctx context.Context) (int64, error) {
+	v, _, err := first(s.reads(ctx), func(scan scanner) (int64, error) {
+		var n, sum, latest int64
+		err := scan(&n, &sum, &latest)
+		h := fnv.New64a()
+		fmt.Fprint(h, n, " ", sum, " ", latest)
+		return int64(h.Sum64()), err
+	}, "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(MAX(updated_at), 0) FROM channels")
+	return v, s.toError(err, "look at the channels")
+}
+
+// DeleteChannel deletes a channel without open deliveries, and its gates.
+func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
+	return s.change(ctx, now, "delete a channel", func(t *tx) error {
+		open, _, err := first(t.query, number, "SELECT COUNT(*) FROM queue WHERE tenant = ? AND channel = ?", tenant, name)
+		if err != nil {
+			return err
+		}
+		if open > 0 {
+			return posthouse.Errorf(posthouse.CodeConflict, "channel %q has %d open deliveries: cancel them or wait until they are settled", name, open)
+		}
+		n, err := t.exec("DELETE FROM channels WHERE tenant = ? AND name = ?", tenant, name)
+		if err == nil && n == 0 {
+			return noChannel(name)
+		}
+		if err == nil {
+			_, err = t.exec("DELETE FROM gates WHERE tenant = ? AND channel = ?", tenant, name)
+		}
+		return err
+	})
+}
+
+// PauseChannel stops or resumes the starts of a channel.
+func (s *Store) PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string) error {
+	if !paused {
+		reason = ""
+	}
+	return s.change(ctx, now, "pause a channel", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("UPDATE channels SET paused = ?, pause_reason = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
+			flag(paused), reason, at, tenant, name)
+		if err == nil && n == 0 {
+			return noChannel(name)
+		}
+		return err
+	})
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+var gatesTable = newTable("gates", "tenant", "channel", "account", "until_at#", "class", "code", "error", "refusals#", "updated_at#")
+
+// SetGate parks an account for wait from now, by the clock that leases go by. Until and
+// UpdatedAt of g are not looked at.
+func (s *Store) SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error {
+	return s.change(ctx, now, "park an account", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		return t.put(gatesTable, 3, [][]any{{
+			g.Tenant, g.Channel, g.Account, at + wait.Microseconds(), string(g.Class), g.Code, g.Error, int64(g.Refusals), at,
+		}})
+	})
+}
+
+// ClearGate lets an account send again; the account "*" means all of the channel.
+func (s *Store) ClearGate(ctx context.Context, tenant, channel, account string) error {
+	return s.change(ctx, time.Time{}, "free an account", func(t *tx) error {
+		query, args := "DELETE FROM gates WHERE tenant = ? AND channel = ?", []any{tenant, channel}
+		if account != "*" {
+			query, args = query+" AND account = ?", append(args, account)
+		}
+		_, err := t.exec(query, args...)
+		return err
+	})
+}
+
+// Gates lists the parked accounts of a tenant; an empty tenant means all tenants.
+func (s *Store) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
+	where, args := ofTenant(tenant)
+	list, err := all(s.reads(ctx), readGate, "SELECT "+gatesTable.list+" FROM gates"+where+" ORDER BY tenant, channel, account", args...)
+	return list, s.toError(err, "list the parked accounts")
+}
+
+func readGate(scan scanner) (work.Gate, error) {
+	var g work.Gate
+	var until, updated int64
+	err := scan(&g.Tenant, &g.Channel, &g.Account, &until, &g.Class, &g.Code, &g.Error, &g.Refusals, &updated)
+	g.Until, g.UpdatedAt = timeOf(until), timeOf(updated)
+	return g, err
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+const keyColumns = "id, tenant, name, scope, created_at, revoked_at, hash"
+
+// AddKey stores a key with the hash of its secret.
+func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error {
+	return s.change(ctx, now, "store a key", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		_, err = t.exec("INSERT INTO api_keys ("+keyColumns+") VALUES ("+marks(7)+")",
+			key.ID, key.Tenant, key.Name, string(key.Scope), at, 0, hash)
+		return err
+	})
+}
+
+type hashedKey struct {
+	posthouse.Key
+	hash string
+}
+
+func readKey(scan scanner) (hashedKey, error) {
+	var k hashedKey
+	var created, revoked int64
+	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &created, &revoked, &k.hash)
+	k.CreatedAt, k.RevokedAt = timeOf(created), timeOf(revoked)
+	return k, err
+}
+
+// KeyHash reads a key of any tenant by its id, revoked or not: it is how a caller's tenant is
+// found in the first place.
+func (s *Store) KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error) {
+	k, found, err := first(s.reads(ctx), readKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = ?", id)
+	return k.Key, k.hash, found, s.toError(err, "look up a key")
+}
+
+// Keys lists a tenant's keys, oldest first, revoked ones too.
+func (s *Store) Keys(ctx context.Context, tenant string) ([]posthouse.Key, error) {
+	list, err := all(s.reads(ctx), func(scan scanner) (posthouse.Key, error) {
+		k, err := readKey(scan)
+		return k.Key, err
+	}, "SELECT "+keyColumns+" FROM api_keys WHERE tenant = ? ORDER BY created_at, id", tenant)
+	return list, s.toError(err, "list the keys")
+}
+
+// RevokeKey ends a key. One that is revoked already keeps its time.
+func (s *Store) RevokeKey(ctx context.Context, now time.Time, tenant, id string) error {
+	return s.change(ctx, now, "revoke a key", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE tenant = ? AND id = ?", at, tenant, id)
+		if err == nil && n == 0 {
+			return posthouse.Errorf(posthouse.CodeNotFound, "there is no key %q", id)
+		}
+		return err
+	})
+}
+
+// AnyKey reports whether there is any key, in any tenant, that is not revoked.
+func (s *Store) AnyKey(ctx context.Context) (bool, error) {
+	_, found, err := first(s.reads(ctx), word, "SELECT id FROM api_keys WHERE revoked_at = 0 LIMIT 1")
+	return found, s.toError(err, "look for a key")
+}

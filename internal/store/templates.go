@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+const templateColumns = "tenant, name, version, title, body, lenient, created_at"
+
+// PutTemplate stores a new version of a template and returns it. A text that equals the latest
+// version makes none.
+func (s *Store) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.Template) (posthouse.Template, error) {
+	put := tmpl
+	err := s.change(ctx, now, "store a template", func(t *tx) error {
+		put = tmpl
+		if err := t.serialize(); err != nil {
+			return err
+		}
+		latest, found, err := latestTemplate(t.query, tmpl.Tenant, tmpl.Name)
+		if err != nil {
+			return err
+		}
+		if found && latest.Title == tmpl.Title && latest.Text == tmpl.Text && latest.Lenient == tmpl.Lenient {
+			put.Version, put.CreatedAt = latest.Version, latest.CreatedAt
+			return nil
+		}
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		put.Version, put.CreatedAt = latest.Version+1, timeOf(at)
+		_, err = t.exec("INSERT INTO templates ("+templateColumns+") VALUES ("+marks(7)+")",
+			put.Tenant, put.Name, put.Version, put.Title, put.Text, flag(put.Lenient), at)
+		return err
+	})
+	return put, err
+}
+
+func latestTemplate(from lookup, tenant, name string) (posthouse.Template, bool, error) {
+	return first(from, readTemplate, "SELECT "+templateColumns+" FROM templates WHERE tenant = ? AND name = ? ORDER BY version DESC LIMIT 1", tenant, name)
+}
+
+// readTemplate reads the columns of templateColumns. Variables follow from the text: whoever
+// parses it fills them in.
+func readTemplate(scan scanner) (posthouse.Template, error) {
+	var t posthouse.Template
+	var lenient, created int64
+	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &created)
+	t.Lenient, t.CreatedAt = lenient != 0, timeOf(created)
+	return t, err
+}
+
+// Template reads one version of a template; version 0 means the latest.
+func (s *Store) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
+	var t posthouse.Template
+	var found bool
+	var err error
+	if version == 0 {
+		t, found, err = latestTemplate(s.reads(ctx), tenant, name)
+	} else {
+		t, found, err = first(s.reads(ctx), readTemplate,
+			"SELECT "+templateColumns+" FROM templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
+	}
+	if err != nil {
+		return t, s.toError(err, "read a template")
+	}
+	if !found {
+		return t, noTemplate(name, version)
+	}
+	return t, nil
+}
+
+func noTemplate(name string, version int) error {
+	if version == 0 {
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is no template %q", name)
+	}
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no version %d of a template %q", version, name)
+}
+
+// Templates lists the latest version of each template of a tenant by name.
+func (s *Store) Templates(ctx context.Context, tenant string) ([]posthouse.Template, error) {
+	list, err := all(s.reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM templates t WHERE tenant = ?
+		AND version = (SELECT MAX(version) FROM templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name`, tenant)
+	return list, s.toError(err, "list the templates")
+}
+
+// DeleteTemplate deletes all versions of a template. Messages that were rendered with it keep
+// their text.
+func (s *Store) DeleteTemplate(ctx context.Context, tenant, name string) error {
+	return s.change(ctx, time.Time{}, "delete a template", func(t *tx) error {
+		n, err := t.exec("DELETE FROM templates WHERE tenant = ? AND name = ?", tenant, name)
+		if err == nil && n == 0 {
+			return noTemplate(name, 0)
+		}
+		return err
+	})
+}

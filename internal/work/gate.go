@@ -1,0 +1,29 @@
+package work
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Gate is an account that a provider refused: nothing of it starts before Until, then one
+// probe does. An empty Account is the whole channel.
+type Gate struct {
+	Tenant    string          `json:"tenant"`
+	Channel   string          `json:"channel"`
+	Account   string          `json:"account,omitempty"`
+	Until     time.Time       `json:"until"`
+	Class     posthouse.Class `json:"class"`
+	Code      string          `json:"code,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Refusals  int             `json:"refusals"` // in a row
+	UpdatedAt time.Time       `json:"updated_at"`
+}
+
+// ChannelRow is a stored channel. Err says why its settings can not be used, such as a field
+// that only a newer version knows; what could be read is in Channel, and the other channels
+// of a list are not affected.
+type ChannelRow struct {
+	Channel posthouse.Channel
+	Err     error
+}

@@ -1,0 +1,56 @@
+package work
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Filter selects messages or deliveries. Empty fields select all; Tenant is required.
+type Filter struct {
+	Tenant  string
+	Channel string
+	Kind    string
+	Ref     string
+	User    string
+	States  []posthouse.State
+	// Since and Until bound when the message was handed in: from Since, before Until.
+	Since, Until time.Time
+	// Cursor is where the page before this one ended, empty for the first.
+	Cursor string
+	// Limit is the length of a page, 1 to 1000. Defaults to 50.
+	Limit int
+}
+
+// Counts is how many deliveries there are in each state; a state without any is missing.
+type Counts map[posthouse.State]int
+
+// Summary is a message in a list: with how its deliveries stand.
+type Summary struct {
+	Message    posthouse.Message
+	Recipients int
+	Counts     Counts
+}
+
+// Depth is how many deliveries of a lane are in one open state.
+type Depth struct {
+	Lane
+	State posthouse.State
+	Count int
+	// Oldest is the earliest due time among them, zero where none has one.
+	Oldest time.Time
+}
+
+// Settled is how many deliveries of a channel ended in one state.
+type Settled struct {
+	Channel string
+	State   posthouse.State
+	Count   int
+}
+
+// Replay is what became of the wish to send a delivery again.
+type Replay struct {
+	Of  string // the old delivery
+	ID  string // the new one, empty with Err
+	Err error  // not_found, or conflict where its state does not allow it
+}
