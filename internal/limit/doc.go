@@ -1,0 +1,28 @@
+// Package limit decides how many sends may start now: limits in several
+// sliding windows at once, exact, and for many permits in one call.
+//
+// There is one algorithm, State.Take, and several places to keep its state:
+// Memory for one process, SQL for a row in the database that all processes
+// share, and Redis. Fallback puts a fast place in front of a durable one. All
+// of them check every window first and take from every window after, in one
+// atomic step on one clock, so a request that one window refuses costs nothing
+// in the others.
+//
+// # What is promised
+//
+// Of the permits granted for a key, no half-open span of time as long as a
+// window holds more than the window's Max, whatever was asked, refunded or
+// changed in between. Counted is the moment of the grant (Grant.At, on the clock
+// of the place); a send that starts some milliseconds later than its grant
+// reaches the provider that much later, so a limit that the provider counts to
+// the millisecond wants a little room in its Max.
+//
+// A limit of up to 100 is kept to the microsecond. A higher one is counted in
+// slots of a hundredth of the window, always to the safe side, which costs at
+// most one percent of it.
+//
+// The package knows no channel, lane or delivery and reads no configuration:
+// keys and limits come from the engine, which also counts the metrics. Rates
+// that adapt to the provider's answers would be another window list at each
+// call; nothing here has to change for them.
+package limit
