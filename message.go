@@ -46,6 +46,8 @@ type Message struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Deadline  time.Time `json:"deadline,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
+	// Trace is the W3C trace context of the request that was accepted, if it was traced.
+	Trace string `json:"-"`
 	// Unreadable says why the stored message can not be sent; its deliveries are quarantined.
 	Unreadable string `json:"unreadable,omitempty"`
 }

@@ -113,7 +113,7 @@ func messageValues(e *work.Entry) []any {
 	return []any{
 		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, priorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
 		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), micros(m.NotBefore), micros(m.Deadline),
-		int64(len(e.Deliveries)), micros(m.CreatedAt),
+		int64(len(e.Deliveries)), m.Trace, micros(m.CreatedAt),
 	}
 }
 

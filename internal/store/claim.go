@@ -160,7 +160,7 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	var recipients int
 	var content, payload string
 	err := scan(&m.ID, &m.Tenant, &m.Channel, &m.Kind, &m.Ref, &priority, &content, &m.Template, &m.Version,
-		&payload, &m.Source, &m.DedupKey, &m.OnUnknown, &notBefore, &deadline, &recipients, &created)
+		&payload, &m.Source, &m.DedupKey, &m.OnUnknown, &notBefore, &deadline, &recipients, &m.Trace, &created)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -226,6 +226,7 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 var overdue = map[work.Due]string{
 	work.LeaseLost:    "state = 'sending' AND lease_until < ? ORDER BY lease_until",
 	work.PastDeadline: "deadline > 0 AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline",
+	work.HoldOver:     "state = 'unknown' AND due_at > 0 AND due_at <= ? ORDER BY due_at",
 }
 
 func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {

@@ -89,4 +89,5 @@ type Due string
 const (
 	LeaseLost    Due = "lease_lost"    // sending, and the lease has ended
 	PastDeadline Due = "past_deadline" // pending or not started, and the deadline has passed
+	HoldOver     Due = "hold_over"     // unknown, and its due time has come
 )

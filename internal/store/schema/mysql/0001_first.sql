@@ -24,6 +24,7 @@ CREATE TABLE messages (
   not_before bigint NOT NULL DEFAULT 0,
   deadline bigint NOT NULL DEFAULT 0,
   recipients int NOT NULL DEFAULT 0,
+  trace varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
   PRIMARY KEY (id),
   KEY messages_ref (tenant, kind, ref, id)
@@ -66,6 +67,7 @@ CREATE TABLE queue (
   PRIMARY KEY (id),
   KEY queue_due (tenant, channel, priority, state, due_at, id),
   KEY queue_lease (state, lease_until),
+  KEY queue_unknown (state, due_at),
   KEY queue_deadline (deadline),
   KEY queue_user (tenant, user_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -24,6 +24,7 @@ CREATE TABLE messages (
   not_before bigint NOT NULL DEFAULT 0,
   deadline bigint NOT NULL DEFAULT 0,
   recipients integer NOT NULL DEFAULT 0,
+  trace text COLLATE "C" NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
   PRIMARY KEY (id)
 );
@@ -67,6 +68,7 @@ CREATE TABLE queue (
 );
 CREATE INDEX queue_due ON queue (tenant, channel, priority, due_at, id) WHERE state = 'pending';
 CREATE INDEX queue_lease ON queue (lease_until) WHERE state = 'sending';
+CREATE INDEX queue_unknown ON queue (due_at) WHERE state = 'unknown' AND due_at > 0;
 CREATE INDEX queue_deadline ON queue (deadline) WHERE deadline > 0;
 CREATE INDEX queue_user ON queue (tenant, user_id, id) WHERE user_id <> '';
 

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// Request is what a front door hands in: one or many drafts that are accepted together or not at all.
+type Request struct {
+	Tenant string
+	// Endpoint and Key scope the caller's Idempotency-Key, Hash is of its canonical body.
+	Endpoint, Key, Hash string
+	Drafts              []posthouse.Draft
+	// Path names draft i in problems: "messages[i]." or "" for a single one. Defaults to that.
+	Path func(i int) string
+}
+
+// Answer is what the caller is told. Replayed marks the first answer to a repeated key.
+type Answer struct {
+	Accepted []posthouse.Accepted
+	Replayed bool
+}
+
+// Accept validates drafts and stores them. A nil error means committed: message, deliveries and
+// key. Every problem of every draft is reported at once, and then nothing is stored.
+func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
+	ctx, span := e.tracer.Start(ctx, "accept", trace.WithAttributes(attribute.Int("posthouse.messages", len(req.Drafts))))
+	defer span.End()
+	sub := &work.Submission{
+		Tenant: req.Tenant, Endpoint: req.Endpoint, Key: req.Key, Hash: req.Hash, KeyTTL: e.o.KeyTTL,
+		Entries: make([]work.Entry, 0, len(req.Drafts)),
+	}
+	now := time.Now()
+	var problems []posthouse.Problem
+	for i := range req.Drafts {
+		p := &problemList{path: req.pathOf(i)}
+		if entry, err := e.prepare(ctx, req.Tenant, &req.Drafts[i], now, p); err != nil {
+			return Answer{}, err
+		} else if len(p.list) == 0 {
+			entry.Message.Trace = traceOf(span.SpanContext())
+			sub.Entries = append(sub.Entries, entry)
+		}
+		problems = append(problems, p.list...)
+	}
+	if err := posthouse.Invalid("the message can not be accepted", problems); err != nil {
+		return Answer{}, err
+	}
+	outcome, err := e.accepter.submit(ctx, sub)
+	if err == nil {
+		err = outcome.Err
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	if !outcome.Replayed {
+		e.announce(sub, outcome.Accepted)
+	}
+	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
+}
+
+func (r *Request) pathOf(i int) string {
+	switch {
+	case r.Path != nil:
+		return r.Path(i)
+	case len(r.Drafts) > 1:
+		return fmt.Sprintf("messages[%d].", i)
+	}
+	return ""
+}
+
+// announce wakes the dispatchers and counts.
+func (e *Engine) announce(sub *work.Submission, accepted []posthouse.Accepted) {
+	for i := range sub.Entries {
+		if accepted[i].DuplicateOf != "" {
+			continue
+		}
+		m := &sub.Entries[i].Message
+		r := e.route(m.Tenant, m.Channel)
+		for _, d := range accepted[i].Deliveries {
+			e.metrics.accepts.WithLabelValues(m.Channel, string(d.State)).Inc()
+			e.log.Debug("delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID, "state", d.State, "reason", d.Reason)
+		}
+		if r != nil && r.settings.every == 0 {
+			r.rouse(m.Priority)
+		}
+	}
+}
+
+// prepare turns one draft into an entry, collecting every problem.
+func (e *Engine) prepare(ctx context.Context, tenant string, d *posthouse.Draft, now time.Time, p *problemList) (work.Entry, error) {
+	checkDraft(d, e.o.MaxRecipients, now, p)
+	r := e.route(tenant, d.Channel)
+	if r == nil {
+		if d.Channel != "" {
+			p.add("channel", "there is no channel %q; %s", d.Channel, oneOf("channels", e.names(tenant)))
+		}
+		return work.Entry{}, nil
+	}
+	m := posthouse.Message{
+		ID: posthouse.NewID(), Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: or(d.Priority, posthouse.Normal),
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, NotBefore: d.NotBefore, Deadline: d.Deadline,
+	}
+	if d.OnUnknown == posthouse.Query && r.settings.policy != posthouse.Query && !r.queries() {
+		p.add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
+	}
+	if r.settings.endOfDay && m.Deadline.IsZero() {
+		m.Deadline = r.settings.dayEnd(later(now, m.NotBefore))
+	}
+	if err := e.fill(ctx, tenant, d, &m, p); err != nil || len(p.list) > 0 {
+		return work.Entry{}, err
+	}
+	entry := work.Entry{Message: m, DedupWindow: r.settings.dedupWindow}
+	recipients := distinct(d.To)
+	if err := e.address(ctx, tenant, d.Channel, recipients); err != nil {
+		return work.Entry{}, err
+	}
+	for i, to := range recipients {
+		delivery, err := e.deliver(ctx, r, &m, to, i+1, now)
+		if err != nil {
+			return work.Entry{}, err
+		}
+		entry.Deliveries = append(entry.Deliveries, delivery)
+	}
+	return entry, nil
+}
+
+// deliver makes the nth delivery, after asking the channel's rules about its recipient.
+func (e *Engine) deliver(ctx context.Context, r *route, m *posthouse.Message, to posthouse.Recipient, n int, now time.Time) (posthouse.Delivery, error) {
+	d := posthouse.Delivery{
+		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority,
+		State: posthouse.Pending, OnUnknown: or(m.OnUnknown, r.settings.policy), Epoch: e.Epoch(),
+		NotBefore: m.NotBefore, DueAt: m.NotBefore, Deadline: m.Deadline,
+	}
+	d.IdemKey = d.ID
+	if r.rules == nil {
+		return d, nil
+	}
+	v, err := r.rules.Judge(ctx, rule.Subject{Tenant: m.Tenant, Channel: m.Channel, Kind: m.Kind, Recipient: to, Now: now})
+	if err != nil {
+		return d, fmt.Errorf("ask the rules of channel %s: %w", m.Channel, err)
+	}
+	switch v.Decision {
+	case rule.Skip:
+		d.State, d.Reason, d.DueAt = posthouse.Suppressed, v.Reason, time.Time{}
+		e.explainSkip(&d, v)
+	case rule.Defer:
+		d.DueAt, d.Reason = later(d.DueAt, v.Until), v.Reason
+	}
+	return d, nil
+}
+
+// explainSkip says in the log why a recipient is not told: a warning where it may be a mistake.
+func (e *Engine) explainSkip(d *posthouse.Delivery, v rule.Verdict) {
+	if v.Warn {
+		e.metrics.rosterGaps.Inc()
+		e.log.Warn("recipient suppressed: no roster for today", "code", strings.ToUpper(v.Reason), "tenant", d.Tenant, "channel", d.Channel,
+			"message", d.Message, "delivery", d.ID, "user", d.User, "reason", v.Reason)
+		return
+	}
+	e.log.Debug("recipient suppressed", "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "user", d.User, "reason", v.Reason)
+}
+
+// address fills in what the directory knows of recipients that were named by user only.
+func (e *Engine) address(ctx context.Context, tenant, channel string, to []posthouse.Recipient) error {
+	var users []string
+	for _, r := range to {
+		if r.Address == "" {
+			users = append(users, r.User)
+		}
+	}
+	if len(users) == 0 {
+		return nil
+	}
+	known, err := e.o.Store.Addresses(ctx, tenant, channel, users)
+	if err != nil {
+		return err
+	}
+	for i := range to {
+		if to[i].Address == "" {
+			to[i].Address = known[to[i].User]
+		}
+	}
+	return nil
+}
+
+// distinct drops recipients that were named twice.
+func distinct(to []posthouse.Recipient) []posthouse.Recipient {
+	if len(to) == 1 {
+		return slices.Clone(to)
+	}
+	type key struct{ user, address string }
+	seen := make(map[key]bool, len(to))
+	out := make([]posthouse.Recipient, 0, len(to))
+	for _, r := range to {
+		if k := (key{r.User, r.Address}); !seen[k] {
+			seen[k] = true
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// accepter commits submissions in groups: whatever queued up during the last commit shares the next.
+// A caller is answered after its commit, never before.
+type accepter struct {
+	engine *Engine
+	in     chan *submission
+}
+
+type submission struct {
+	work   *work.Submission
+	result chan submitted // capacity 1: nobody waits for a caller that left
+}
+
+type submitted struct {
+	outcome work.Outcome
+	err     error
+}
+
+// maxGroup bounds the submissions, and maxGroupRows the deliveries, of one commit.
+const (
+	maxGroup     = 1000
+	maxGroupRows = 4000
+)
+
+func newAccepter(e *Engine) *accepter {
+	return &accepter{engine: e, in: make(chan *submission, maxGroup)}
+}
+
+var errStopping = posthouse.Errorf(posthouse.CodeUnavailable, "the server is stopping: try again")
+
+// submit waits until the submission is committed.
+func (a *accepter) submit(ctx context.Context, w *work.Submission) (work.Outcome, error) {
+	s := &submission{work: w, result: make(chan submitted, 1)}
+	select {
+	case a.in <- s:
+	case <-a.engine.stopping:
+		return work.Outcome{}, errStopping
+	case <-ctx.Done():
+		return work.Outcome{}, ctx.Err()
+	}
+	select {
+	case r := <-s.result:
+		return r.outcome, r.err
+	case <-a.engine.bg.Done():
+		select {
+		case r := <-s.result:
+			return r.outcome, r.err
+		default:
+			return work.Outcome{}, errStopping
+		}
+	case <-ctx.Done():
+		return work.Outcome{}, &posthouse.Error{Code: posthouse.CodeOutcomeUnknown, Message: "the caller left before the commit", Cause: ctx.Err()}
+	}
+}
+
+func (a *accepter) run(ctx context.Context) {
+	var waiting []*submission // left from the last group: their keys stood in it already
+	for {
+		if len(waiting) == 0 {
+			select {
+			case s := <-a.in:
+				waiting = append(waiting, s)
+			case <-a.engine.stopping:
+				a.drain(ctx)
+				return
+			}
+		}
+		group, rest := a.gather(waiting)
+		waiting = rest
+		a.commit(ctx, group)
+	}
+}
+
+// drain answers what was handed in before the stop.
+func (a *accepter) drain(ctx context.Context) {
+	for {
+		select {
+		case s := <-a.in:
+			group, rest := a.gather([]*submission{s})
+			a.commit(ctx, group)
+			for _, s := range rest {
+				a.commit(ctx, []*submission{s})
+			}
+		default:
+			return
+		}
+	}
+}
+
+// gather makes a group of what waits and what has queued up, without waiting for more. Two
+// submissions with one Idempotency-Key can not share a commit: the second stays for the next.
+func (a *accepter) gather(waiting []*submission) (group, rest []*submission) {
+	type key struct{ tenant, endpoint, key string }
+	keys := map[key]bool{}
+	rows := 0
+	take := func(s *submission) {
+		k := key{s.work.Tenant, s.work.Endpoint, s.work.Key}
+		if s.work.Key != "" && keys[k] {
+			rest = append(rest, s)
+			return
+		}
+		keys[k] = true
+		group = append(group, s)
+		for i := range s.work.Entries {
+			rows += len(s.work.Entries[i].Deliveries)
+		}
+	}
+	for _, s := range waiting {
+		take(s)
+	}
+	for len(group) < maxGroup && rows < maxGroupRows {
+		select {
+		case s := <-a.in:
+			take(s)
+		default:
+			return group, rest
+		}
+	}
+	return group, rest
+}
+
+// commit stores a group. When the database refuses it for what it holds, each is tried alone, so
+// that one caller's odd value never fails another's message.
+func (a *accepter) commit(ctx context.Context, group []*submission) {
+	subs := make([]*work.Submission, len(group))
+	for i, s := range group {
+		subs[i] = s.work
+	}
+	outcomes, err := a.engine.o.Store.Accept(ctx, time.Now(), subs)
+	if err != nil && len(group) > 1 && posthouse.CodeOf(err) == posthouse.CodeInternal {
+		for _, s := range group {
+			a.commit(ctx, []*submission{s})
+		}
+		return
+	}
+	if err == nil {
+		a.engine.metrics.group.Observe(float64(len(group)))
+	}
+	for i, s := range group {
+		r := submitted{err: err}
+		if err == nil {
+			r.outcome = outcomes[i]
+		}
+		s.result <- r
+	}
+}

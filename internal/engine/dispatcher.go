@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// whenWoken is a wait that only a wake-up ends: the poller looks for what nobody announced.
+const whenWoken = time.Hour
+
+// faultPause is the wait after the database did not answer.
+const faultPause = time.Second
+
+// dispatch serves one continuous channel: whenever something is due and may start, it claims just
+// that and hands it to the sender.
+func (e *Engine) dispatch(r *route) {
+	for {
+		wait := e.dispatchOnce(r)
+		if wait > 0 && !e.await(r, wait) {
+			return
+		}
+		if r.ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// await waits for a wake-up or for d; it reports whether the route goes on.
+func (e *Engine) await(r *route, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-r.wake:
+	case <-timer.C:
+	case <-r.ctx.Done():
+		return false
+	case <-e.stopping:
+		return false
+	}
+	return true
+}
+
+// dispatchOnce starts what may start now, and returns how long to wait before the next look:
+// 0 when there may be more.
+func (e *Engine) dispatchOnce(r *route) time.Duration {
+	if wait, closed := e.barred(r); closed {
+		return wait
+	}
+	shares := r.shares(r.free())
+	if len(shares) == 0 {
+		return whenWoken // no slot or nothing due: both wake us
+	}
+	_, wait := e.start(r, shares, time.Time{}, nil)
+	return wait
+}
+
+// barred reports whether nothing of the route may start at all, and until when.
+func (e *Engine) barred(r *route) (time.Duration, bool) {
+	if r.channel.Paused || e.stale.Load() {
+		return whenWoken, true
+	}
+	if g, closed := r.closedUntil(""); closed {
+		return time.Until(g.Until), true
+	}
+	return 0, false
+}
+
+// start asks the limiter for what the shares want, claims that and sends it. It returns how many
+// deliveries were started, and the wait before the next look.
+func (e *Engine) start(r *route, shares []share, before time.Time, claimed func([]work.Item)) (int, time.Duration) {
+	want := 0
+	for _, s := range shares {
+		want += s.n
+	}
+	grant, err := e.permit(r, want)
+	if err != nil {
+		e.log.Warn("the limiter does not answer: nothing starts", "channel", r.key.channel, "error", err)
+		r.restore(shares)
+		return 0, faultPause
+	}
+	if grant.N == 0 {
+		r.restore(shares)
+		return 0, max(grant.Wait, time.Millisecond)
+	}
+	used, full := 0, false
+	for _, s := range shares {
+		n := min(s.n, grant.N-used)
+		if n == 0 {
+			r.restore([]share{s})
+			full = true
+			continue
+		}
+		items, err := e.claim(r, s.priority, n, before)
+		if err != nil {
+			e.log.Warn("deliveries could not be claimed", "tenant", r.key.tenant, "channel", r.key.channel, "error", err)
+			r.restore(shares)
+			e.refund(r, grant, grant.N-used)
+			return used, faultPause
+		}
+		if len(items) == n { // there may be more
+			r.restore([]share{s})
+			full = true
+		}
+		used += len(items)
+		if claimed != nil {
+			claimed(items)
+		}
+	}
+	e.refund(r, grant, grant.N-used)
+	if full {
+		return used, 0
+	}
+	return used, whenWoken
+}
+
+// claim takes due deliveries and starts to send them.
+func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) ([]work.Item, error) {
+	at := time.Now() // before the claim is sent: the lease can only end later than we think
+	items, err := e.o.Store.Claim(r.ctx, at, work.Claim{
+		Lane: work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p},
+		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + leaseMargin, DueBefore: before, Epoch: e.Epoch(),
+	})
+	if len(items) > 0 {
+		r.occupy(len(items))
+		e.send(r, items, at.Add(r.settings.timeout+leaseMargin))
+	}
+	return items, err
+}
+
+// permit asks the limiter; a channel without limits may start all.
+func (e *Engine) permit(r *route, want int) (limit.Grant, error) {
+	if len(r.settings.limits) == 0 {
+		return limit.Grant{N: want}, nil
+	}
+	grant, err := e.o.Limiter.Take(r.ctx, limitKey(r.key), r.settings.limits, want)
+	if err == nil && grant.N == 0 {
+		e.metrics.limited.WithLabelValues(r.key.channel).Inc()
+		r.mu.Lock()
+		r.held = holding{until: time.Now().Add(grant.Wait), window: grant.Held}
+		r.mu.Unlock()
+	}
+	return grant, err
+}
+
+func (e *Engine) refund(r *route, grant limit.Grant, n int) {
+	if n <= 0 || len(r.settings.limits) == 0 {
+		return
+	}
+	if err := e.o.Limiter.Refund(context.WithoutCancel(r.ctx), limitKey(r.key), grant, n); err != nil {
+		e.log.Warn("unused permits could not be given back", "channel", r.key.channel, "permits", n, "error", err)
+	}
+}
+
+// limitKey names a channel's limits.
+func limitKey(k routeKey) string { return k.tenant + "/" + k.channel }
+
+// share is how much of the next claim goes to one priority.
+type share struct {
+	priority posthouse.Priority
+	n        int
+}
+
+// shares splits n starts between the priorities that may hold something due, by weight, and takes
+// their marks: a wake-up that comes later sets them again.
+func (r *route) shares(n int) []share {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := map[posthouse.Priority]int{}
+	for range n {
+		if p := r.next(); p != "" {
+			counts[p]++
+		}
+	}
+	var out []share
+	for _, p := range posthouse.Priorities() {
+		if counts[p] > 0 {
+			out = append(out, share{p, counts[p]})
+			r.due[p] = false
+		}
+	}
+	return out
+}
+
+// next is smooth weighted round robin: every lane gains its weight, the richest pays the sum.
+func (r *route) next() posthouse.Priority {
+	var best posthouse.Priority
+	sum := 0
+	for _, p := range posthouse.Priorities() {
+		if !r.due[p] {
+			continue
+		}
+		r.credit[p] += weights[p]
+		sum += weights[p]
+		if best == "" || r.credit[p] > r.credit[best] {
+			best = p
+		}
+	}
+	if best != "" {
+		r.credit[best] -= sum
+	}
+	return best
+}
+
+// restore marks lanes again that could not be emptied.
+func (r *route) restore(shares []share) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range shares {
+		r.due[s.priority] = true
+	}
+}
+
+// poll looks for what nobody in this process announced: retries that came due, work that another
+// process accepted. One query serves all channels.
+func (e *Engine) poll(ctx context.Context) {
+	for tick := 0; e.pause(spread(e.o.Poll)); tick++ {
+		lanes, routes := e.quiet()
+		ready, err := e.o.Store.Ready(ctx, time.Now(), lanes)
+		if err != nil {
+			e.log.Warn("the database can not be asked for due work", "error", err)
+			continue
+		}
+		for i, due := range ready {
+			if due {
+				routes[i].rouse(lanes[i].Priority)
+			}
+		}
+		if tick%4 == 0 {
+			if err := e.shareGates(ctx); err != nil {
+				e.log.Warn("parked accounts can not be read", "error", err)
+			}
+		}
+	}
+}
+
+// quiet lists the lanes of continuous channels that nobody has marked as due.
+func (e *Engine) quiet() (lanes []work.Lane, routes []*route) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for _, r := range e.routes {
+		if r.settings.every > 0 || r.channel.Paused {
+			continue
+		}
+		r.mu.Lock()
+		for _, p := range posthouse.Priorities() {
+			if !r.due[p] {
+				lanes = append(lanes, work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p})
+				routes = append(routes, r)
+			}
+		}
+		r.mu.Unlock()
+	}
+	return lanes, routes
+}

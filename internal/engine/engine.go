@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// Store is what the engine needs of the database, in the parts its roles use.
+type Store interface {
+	accepts
+	moves
+	knows
+	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+}
+
+// accepts is the accepter's part.
+type accepts interface {
+	Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error)
+	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
+	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
+}
+
+// moves is what dispatcher, recorder and rescuer do to deliveries.
+type moves interface {
+	Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error)
+	Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error)
+	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
+	Revise(ctx context.Context, now time.Time, sel work.Selection,
+		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)
+}
+
+// knows is what all processes share besides deliveries.
+type knows interface {
+	Epoch(ctx context.Context) (int64, error)
+	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
+	SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error
+	ClearGate(ctx context.Context, tenant, channel, account string) error
+	Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error)
+	Depths(ctx context.Context) ([]work.Depth, error)
+}
+
+// Limiter decides how many sends may start now. limit's types satisfy it.
+type Limiter interface {
+	Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error)
+	Refund(ctx context.Context, key string, grant limit.Grant, n int) error
+	Peek(ctx context.Context, key string, windows []posthouse.Limit) (limit.Grant, error)
+}
+
+// Opened is a channel's driver, open and ready.
+type Opened struct {
+	Driver   channel.Driver
+	MaxBatch int
+	Window   time.Duration // how long the provider remembers an idempotency key
+	Timeout  time.Duration
+	Limits   []posthouse.Limit
+}
+
+// Options makes an engine. Store, Rosters and Limiter are required.
+type Options struct {
+	Store   Store
+	Rosters rule.Rosters
+	Limiter Limiter
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// Metrics defaults to a registry of its own.
+	Metrics prometheus.Registerer
+	// Tracer defaults to none.
+	Tracer trace.TracerProvider
+	// Owner names this process in leases. Defaults to host, pid and a random part.
+	Owner string
+	// Location is the zone of days and rosters. Defaults to UTC; the server passes Asia/Shanghai.
+	Location *time.Location
+	// Poll is how often the database is asked for work that nobody woke us for.
+	// Defaults to 250ms, spread by a fifth.
+	Poll time.Duration
+	// RescueEvery is how often lost leases and passed deadlines are looked for. Defaults to 2s.
+	RescueEvery time.Duration
+	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
+	Keep time.Duration
+	// KeyTTL is how long an Idempotency-Key is kept. Defaults to 7 days.
+	KeyTTL time.Duration
+	// MaxRecipients bounds the recipients of one message. Defaults to 1000.
+	MaxRecipients int
+	// Accepters is how many transactions accept at once. Defaults to 1; the server passes 2
+	// for databases with several writers.
+	Accepters int
+	// AcceptOnly runs no dispatcher, recorder or rescuer: a front door without a sender.
+	AcceptOnly bool
+}
+
+// Engine is a running engine: New, Start, Stop.
+type Engine struct {
+	o       Options
+	log     *slog.Logger
+	metrics *metrics
+	tracer  trace.Tracer
+	epoch   atomic.Int64
+	stale   atomic.Bool // the database was restored under us: claim nothing
+
+	mu     sync.RWMutex
+	routes map[routeKey]*route
+
+	accepter *accepter
+	recorder *recorder
+
+	started  bool
+	stopping chan struct{} // closed when nothing new may start
+	loops    sync.WaitGroup
+	sends    sync.WaitGroup
+	sendCtx  context.Context // ends when the drain's time is over
+	abort    context.CancelFunc
+	bg       context.Context // ends after the last result is recorded
+	end      context.CancelFunc
+	stopOnce sync.Once
+}
+
+// New makes an engine; nothing runs until Start.
+func New(o Options) (*Engine, error) {
+	if o.Store == nil || o.Rosters == nil || o.Limiter == nil {
+		return nil, errors.New("engine: Store, Rosters and Limiter are required")
+	}
+	o.Log = or(o.Log, slog.Default())
+	o.Location = or(o.Location, time.UTC)
+	o.Poll = or(o.Poll, 250*time.Millisecond)
+	o.RescueEvery = or(o.RescueEvery, 2*time.Second)
+	o.Keep = or(o.Keep, 90*24*time.Hour)
+	o.KeyTTL = or(o.KeyTTL, 7*24*time.Hour)
+	o.MaxRecipients = or(o.MaxRecipients, 1000)
+	o.Accepters = or(o.Accepters, 1)
+	if o.Owner == "" {
+		host, _ := os.Hostname()
+		o.Owner = fmt.Sprintf("%s-%d-%04x", host, os.Getpid(), rand.IntN(1<<16))
+	}
+	if o.Metrics == nil {
+		o.Metrics = prometheus.NewRegistry()
+	}
+	if o.Tracer == nil {
+		o.Tracer = noop.NewTracerProvider()
+	}
+	e := &Engine{
+		o: o, log: o.Log, tracer: o.Tracer.Tracer("github.com/posthouse/posthouse/internal/engine"),
+		routes: map[routeKey]*route{}, stopping: make(chan struct{}),
+	}
+	e.metrics = newMetrics(o.Metrics)
+	e.accepter = newAccepter(e)
+	e.recorder = newRecorder(e)
+	return e, nil
+}
+
+// Start reads the epoch and begins all roles. Channels are added with SetChannel, before or
+// after.
+func (e *Engine) Start(ctx context.Context) error {
+	epoch, err := e.o.Store.Epoch(ctx)
+	if err != nil {
+		return err
+	}
+	e.epoch.Store(epoch)
+	e.bg, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	e.sendCtx, e.abort = context.WithCancel(e.bg)
+	e.started = true
+	for range e.o.Accepters {
+		e.loop(e.accepter.run)
+	}
+	if e.o.AcceptOnly {
+		return nil
+	}
+	e.loop(e.recorder.run)
+	e.loop(e.poll)
+	e.loop(e.rescue)
+	e.loop(e.prune)
+	e.loop(e.measure)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.routes {
+		e.begin(r)
+	}
+	return nil
+}
+
+// loop runs one role until it returns.
+func (e *Engine) loop(role func(ctx context.Context)) {
+	e.loops.Add(1)
+	go func() {
+		defer e.loops.Done()
+		role(e.bg)
+	}()
+}
+
+// Stop ends the engine: nothing new is claimed, sends under way may finish until ctx ends,
+// results are recorded. It is idempotent; a shutdown burns no tries.
+func (e *Engine) Stop(ctx context.Context) error {
+	if !e.started {
+		return nil
+	}
+	e.stopOnce.Do(func() {
+		close(e.stopping)
+		e.mu.Lock()
+		for _, r := range e.routes {
+			r.cancel()
+		}
+		e.mu.Unlock()
+		idle := make(chan struct{})
+		go func() { e.sends.Wait(); close(idle) }()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			e.log.Warn("sends are still under way at the end of the drain: their outcome may be unknown")
+			e.abort()
+			<-idle
+		}
+		e.recorder.finish(ctx)
+		e.end()
+	})
+	e.loops.Wait()
+	return nil
+}
+
+// Epoch is the epoch this process was started in.
+func (e *Engine) Epoch() int64 { return e.epoch.Load() }
+
+// pause waits for d, or until the engine stops; it reports whether to go on.
+func (e *Engine) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.stopping:
+		return false
+	}
+}
+
+// spread is d with up to a fifth added, so that many processes do not poll in step.
+func spread(d time.Duration) time.Duration { return d + time.Duration(rand.Int64N(int64(d)/5+1)) }

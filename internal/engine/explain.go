@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Explanation says why a delivery is where it is.
+type Explanation struct {
+	Delivery string          `json:"delivery"`
+	State    posthouse.State `json:"state"`
+	Summary  string          `json:"summary"`
+	// Waits are all the causes that hold it, the longest first to end last.
+	Waits []Wait `json:"waits"`
+}
+
+// Wait is one cause that holds a delivery. Until is zero where only a person or an event ends it.
+type Wait struct {
+	Cause  string    `json:"cause"`
+	Detail string    `json:"detail"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// Explain says why a delivery waits and until when, or why it ended as it did.
+func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation {
+	x := Explanation{Delivery: d.ID, State: d.State, Waits: []Wait{}}
+	switch {
+	case d.State == posthouse.Pending:
+		x.Waits = e.waits(ctx, d)
+		x.Summary = "It waits."
+		if len(x.Waits) == 0 {
+			x.Summary = "It is due and starts with the next claim."
+		}
+	case d.State == posthouse.Sending:
+		x.Summary = fmt.Sprintf("Attempt %d is under way in %s.", d.Attempts, d.LeaseOwner)
+		x.Waits = append(x.Waits, Wait{"lease", "without a result by then its outcome is unknown", d.LeaseUntil})
+	case d.State == posthouse.Unknown:
+		x.Summary = "An attempt began and nobody knows whether it arrived: " + or(d.Error, d.Reason) + "."
+		x.Waits = append(x.Waits, unknownWait(d))
+	case d.State == posthouse.Quarantined:
+		x.Summary = "It was set aside: " + or(d.Error, d.Reason) + "."
+		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})
+	default:
+		x.Summary = "It is settled: " + string(d.State)
+		if why := or(d.Error, d.Reason); why != "" {
+			x.Summary += " (" + why + ")"
+		}
+		x.Summary += "."
+	}
+	return x
+}
+
+func unknownWait(d posthouse.Delivery) Wait {
+	switch {
+	case d.OnUnknown == posthouse.Query && !d.DueAt.IsZero():
+		return Wait{"query", "the provider is asked", d.DueAt}
+	case !d.DueAt.IsZero():
+		return Wait{"hold", "it counts as failed then", d.DueAt}
+	}
+	return Wait{Cause: "operator", Detail: "a receipt or a person decides (resolve)"}
+}
+
+// waits lists what holds a pending delivery.
+func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
+	out := []Wait{}
+	now := time.Now()
+	if d.DueAt.After(now) {
+		cause, detail := "scheduled", "not_before has not come"
+		if d.Attempts > 0 {
+			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, or(d.Error, d.Reason))
+		} else if d.Reason != "" {
+			cause, detail = "rule", "a rule puts it off: "+d.Reason
+		}
+		out = append(out, Wait{cause, detail, d.DueAt})
+	}
+	r := e.route(d.Tenant, d.Channel)
+	if r == nil {
+		return append(out, Wait{Cause: "channel", Detail: "its channel is not open in this process; /readyz says why"})
+	}
+	if r.channel.Paused {
+		out = append(out, Wait{Cause: "paused", Detail: or(r.channel.PauseReason, "the channel is paused until somebody resumes it")})
+	}
+	if e.stale.Load() {
+		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
+	}
+	if g, closed := r.closedUntil(d.Account); closed {
+		out = append(out, Wait{"account", fmt.Sprintf("the provider refuses the account (%s %s): %s", g.Class, g.Code, g.Error), g.Until})
+	}
+	return append(out, e.turns(ctx, r, now)...)
+}
+
+// turns lists what holds the whole channel for a moment: its period, its limits, its slots.
+func (e *Engine) turns(ctx context.Context, r *route, now time.Time) []Wait {
+	var out []Wait
+	r.mu.Lock()
+	nextRun, inflight := r.nextRun, r.inflight
+	r.mu.Unlock()
+	if r.settings.every > 0 && nextRun.After(now) {
+		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.settings.job, posthouse.Duration(r.settings.every)), nextRun})
+	}
+	if len(r.settings.limits) > 0 {
+		if g, err := e.o.Limiter.Peek(ctx, limitKey(r.key), r.settings.limits); err == nil && g.N == 0 {
+			out = append(out, Wait{"limit", fmt.Sprintf("the window of %d in %s is full", g.Held.Max, g.Held.Per), now.Add(g.Wait)})
+		}
+	}
+	if inflight >= r.settings.maxInflight {
+		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.settings.maxInflight)})
+	}
+	return out
+}

@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Reasons are the stable words a delivery's reason column holds, besides those of rules and
+// the names of classes.
+const (
+	ReasonTriesUsedUp    = "tries_used_up"
+	ReasonDeadline       = "deadline"        // it passed
+	ReasonDeadlineBefore = "deadline_before" // it would pass before the next try
+	ReasonUnknownTimeout = "unknown_timeout"
+	ReasonLeaseLost      = "lease_lost"
+	ReasonPoison         = "poison" // took its worker down too often
+	ReasonUnreadable     = "unreadable"
+	ReasonPanic          = "driver_panic"
+	ReasonWindowClosed   = "window_closed" // too late for the provider's idempotency window
+	ReasonCancelled      = "cancelled"
+	ReasonShutdown       = "shutdown"
+)
+
+// maxClaimLosses is how many leases a delivery may lose before it is quarantined.
+const maxClaimLosses = 5
+
+// step collects the events of one change.
+type step struct {
+	change work.Change
+}
+
+func begin(d posthouse.Delivery) *step {
+	return &step{work.Change{Before: d, After: d}}
+}
+
+// to adds an event that leads to a state.
+func (s *step) to(kind posthouse.EventType, state posthouse.State, reason string) *posthouse.Event {
+	d := &s.change.After
+	d.State, d.Reason = state, reason
+	s.change.Events = append(s.change.Events, posthouse.Event{
+		Type: kind, To: state, Token: d.Token, Reason: reason, Epoch: d.Epoch, Account: d.Account, Tries: d.Tries,
+	})
+	return &s.change.Events[len(s.change.Events)-1]
+}
+
+// rest clears what only a delivery under way has.
+func (s *step) rest() {
+	d := &s.change.After
+	d.StartedAt, d.LeaseUntil, d.LeaseOwner = time.Time{}, time.Time{}, ""
+}
+
+// describe puts an attempt's end into its event and the delivery's row.
+func (s *step) describe(e *posthouse.Event, r channel.Result) {
+	d := &s.change.After
+	e.Attempt, e.Class, e.Code, e.Error, e.Owner = d.Attempts, r.Class, r.Code, r.Error, s.change.Before.LeaseOwner
+	e.Ref, e.Request, e.Response, e.Tries = r.Ref, r.Request, r.Response, d.Tries
+	if r.Error != "" || r.Class != posthouse.ClassOK {
+		d.Error = r.Error
+	}
+	if r.Ref != "" {
+		d.ProviderRef = r.Ref
+	}
+}
+
+// afterResult is what follows the result of a started attempt (T9 to T12, and what the policy
+// then does with an unknown).
+func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.Time) work.Change {
+	step := begin(d)
+	step.rest()
+	switch {
+	case r.Class == posthouse.ClassOK:
+		state := posthouse.Sent
+		if r.Delivered {
+			state = posthouse.Delivered
+		}
+		step.describe(step.to(posthouse.EventSent, state, ""), r)
+		step.change.After.Error = ""
+	case r.Class == posthouse.ClassUnknown || !r.Class.Valid():
+		r.Class = posthouse.ClassUnknown
+		step.burn(s, r)
+		step.describe(step.to(posthouse.EventAmbiguous, posthouse.Unknown, or(r.Code, string(r.Class))), r)
+		step.afterUnknown(s, now)
+	case r.Class.Final():
+		step.change.After.Tries++
+		step.describe(step.to(posthouse.EventFail, posthouse.Failed, string(r.Class)), r)
+	default:
+		step.afterRefusal(s, r, now)
+	}
+	return step.change
+}
+
+// burn counts a failed try, where the profile says that this class burns one.
+func (s *step) burn(set *settings, r channel.Result) retry.Decision {
+	d := &s.change.After
+	decision := set.profile.Decide(r.Class, d.Tries, r.After, rand.Float64())
+	if decision.Burn {
+		d.Tries++
+	}
+	return decision
+}
+
+// afterRefusal follows a refusal that may be retried (T10), or the last one (T11).
+func (s *step) afterRefusal(set *settings, r channel.Result, now time.Time) {
+	d := &s.change.After
+	decision := s.burn(set, r)
+	if decision.GiveUp {
+		s.describe(s.to(posthouse.EventFail, posthouse.Failed, ReasonTriesUsedUp), r)
+		return
+	}
+	s.again(posthouse.EventRetry, string(r.Class), now.Add(decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
+	_ = d
+}
+
+// again puts the delivery back to pending for another try, unless somebody asked to cancel it
+// or its deadline comes first.
+func (s *step) again(kind posthouse.EventType, reason string, due time.Time, describe func(*posthouse.Event)) {
+	d := &s.change.After
+	d.DueAt = due
+	e := s.to(kind, posthouse.Pending, reason)
+	e.Due = due
+	if describe != nil {
+		describe(e)
+	}
+	switch {
+	case d.CancelRequested:
+		s.to(posthouse.EventCancel, posthouse.Cancelled, ReasonCancelled)
+	case !d.Deadline.IsZero() && !due.Before(d.Deadline):
+		s.to(posthouse.EventExpire, posthouse.Expired, ReasonDeadlineBefore)
+	}
+}
+
+// afterUnknown applies the policy to a delivery that has just become unknown (T14, T15, T17), or
+// leaves it there with the time at which it is looked at again.
+func (s *step) afterUnknown(set *settings, now time.Time) {
+	d := &s.change.After
+	d.DueAt = time.Time{}
+	if set.holdTimeout > 0 {
+		d.DueAt = now.Add(set.holdTimeout)
+	}
+	switch d.OnUnknown {
+	case posthouse.AssumeSent:
+		d.Unconfirmed, d.DueAt = true, time.Time{}
+		s.to(posthouse.EventAssumeSent, posthouse.Sent, "unconfirmed")
+	case posthouse.Query:
+		d.DueAt = now.Add(queryAfter)
+	case posthouse.Retry:
+		s.resend(set, now)
+	}
+}
+
+// queryAfter is the wait before a provider is asked about an attempt: it may still be under way.
+const queryAfter = 5 * time.Second
+
+// resend retries an unknown with the same token, while the provider still knows that token.
+func (s *step) resend(set *settings, now time.Time) {
+	d := &s.change.After
+	decision := set.profile.Decide(posthouse.ClassUnknown, d.Tries-1, 0, rand.Float64())
+	due := now.Add(decision.Wait)
+	switch {
+	case d.CancelRequested:
+	case decision.GiveUp:
+		s.to(posthouse.EventHoldTimeout, posthouse.Failed, ReasonTriesUsedUp)
+	case !retry.MayResend(due, d.FirstStartAt, set.window, set.timeout):
+		d.Reason = ReasonWindowClosed
+	default:
+		s.again(posthouse.EventResend, string(posthouse.ClassUnknown), due, nil)
+	}
+}
+
+// afterLeaseLost is what the rescuer does with a lease that ended without a result (T6, T7, T13).
+func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Change {
+	step := begin(d)
+	a := &step.change.After
+	started := !d.StartedAt.IsZero()
+	owner := d.LeaseOwner
+	step.rest()
+	a.ClaimLosses++
+	a.Error = "the worker " + owner + " was lost before it could say what happened"
+	if a.ClaimLosses > maxClaimLosses {
+		step.to(posthouse.EventQuarantine, posthouse.Quarantined, ReasonPoison).Owner = owner
+		return step.change
+	}
+	if !started {
+		a.DueAt = now
+		e := step.to(posthouse.EventLeaseLost, posthouse.Pending, ReasonLeaseLost)
+		e.Owner, e.Due = owner, now
+		return step.change
+	}
+	a.Tries++
+	e := step.to(posthouse.EventLeaseLost, posthouse.Unknown, ReasonLeaseLost)
+	step.describe(e, channel.Result{Class: posthouse.ClassUnknown, Code: "LEASE_LOST", Error: a.Error})
+	e.Owner = owner
+	step.afterUnknown(s, now)
+	return step.change
+}
+
+// afterDeadline expires what has not started (T23).
+func afterDeadline(d posthouse.Delivery) work.Change {
+	step := begin(d)
+	step.rest()
+	step.to(posthouse.EventExpire, posthouse.Expired, ReasonDeadline)
+	return step.change
+}
+
+// afterHold ends an unknown whose time is over (T17).
+func afterHold(d posthouse.Delivery) work.Change {
+	step := begin(d)
+	step.to(posthouse.EventHoldTimeout, posthouse.Failed, ReasonUnknownTimeout)
+	return step.change
+}
+
+// afterQuarantine sets aside what can not be read or made its driver panic (T25).
+func afterQuarantine(d posthouse.Delivery, reason, text string) work.Change {
+	step := begin(d)
+	step.rest()
+	step.change.After.Error = text
+	e := step.to(posthouse.EventQuarantine, posthouse.Quarantined, reason)
+	e.Error, e.Attempt = text, d.Attempts
+	return step.change
+}
+
+// afterRelease gives a claimed delivery back (T5). The worker itself says that no byte has left,
+// so a start that was marked with the claim is taken back and burns nothing.
+func afterRelease(d posthouse.Delivery, now time.Time, reason string) work.Change {
+	step := begin(d)
+	a := &step.change.After
+	if !d.StartedAt.IsZero() {
+		a.Attempts--
+		if a.Attempts == 0 {
+			a.FirstStartAt = time.Time{}
+		}
+	}
+	step.rest()
+	a.DueAt = now
+	step.to(posthouse.EventRelease, posthouse.Pending, reason).Due = now
+	return step.change
+}
+
+// afterEvidence is late proof that an attempt was accepted: the result of a worker whose lease
+// was lost (T18). It closes what is still open, and corrects a failure.
+func afterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
+	if d.State == posthouse.Quarantined || (!d.State.Open() && d.State != posthouse.Failed) {
+		return work.Change{}, false
+	}
+	step := begin(d)
+	step.rest()
+	state := posthouse.Sent
+	if r.Delivered {
+		state = posthouse.Delivered
+	}
+	step.change.After.Unconfirmed = false
+	step.describe(step.to(posthouse.EventEvidence, state, "late_result"), r)
+	step.change.After.Error = ""
+	return step.change, true
+}
+
+// afterCancel withdraws what has not started (T21), and marks what has, so that no further try
+// starts (T22).
+func afterCancel(d posthouse.Delivery) (work.Change, bool) {
+	step := begin(d)
+	switch {
+	case d.State == posthouse.Pending, d.State == posthouse.Sending && d.StartedAt.IsZero():
+		step.rest()
+		step.to(posthouse.EventCancel, posthouse.Cancelled, ReasonCancelled)
+	case (d.State == posthouse.Sending || d.State == posthouse.Unknown) && !d.CancelRequested:
+		step.change.After.CancelRequested = true
+		step.to(posthouse.EventCancelRequest, d.State, d.Reason)
+	default:
+		return work.Change{}, false
+	}
+	return step.change, true
+}
+
+// afterResolve is a person's or a query's word on an unknown (T15, T16), or a person's on a
+// quarantined delivery (T26). An absent one is tried again when retry is set, else it failed.
+func afterResolve(d posthouse.Delivery, arrived, again bool, reason string, now time.Time) (work.Change, bool) {
+	step := begin(d)
+	a := &step.change.After
+	switch {
+	case d.State == posthouse.Unknown && arrived:
+		a.Unconfirmed = false
+		step.to(posthouse.EventResolve, posthouse.Sent, reason)
+	case d.State == posthouse.Unknown && again:
+		step.again(posthouse.EventResolve, reason, now, nil)
+	case d.State == posthouse.Unknown:
+		step.to(posthouse.EventResolve, posthouse.Failed, reason)
+	case d.State == posthouse.Quarantined && again:
+		a.ClaimLosses = 0
+		step.again(posthouse.EventRequeue, reason, now, nil)
+	case d.State == posthouse.Quarantined && !arrived:
+		step.to(posthouse.EventDiscard, posthouse.Failed, reason)
+	default:
+		return work.Change{}, false
+	}
+	return step.change, true
+}

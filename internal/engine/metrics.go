@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are what Prometheus sees of the engine.
+type metrics struct {
+	accepts     *prometheus.CounterVec
+	group       prometheus.Histogram
+	sends       *prometheus.CounterVec
+	duration    *prometheus.HistogramVec
+	limited     *prometheus.CounterVec
+	refusals    *prometheus.CounterVec
+	runs        *prometheus.CounterVec
+	rosterGaps  prometheus.Counter
+	leaseLosses prometheus.Counter
+	depth       *prometheus.GaugeVec
+	oldest      *prometheus.GaugeVec
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "posthouse", Name: name, Help: help}, labels)
+		reg.MustRegister(v)
+		return v
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "posthouse", Name: name, Help: help}, labels)
+		reg.MustRegister(v)
+		return v
+	}
+	m := &metrics{
+		accepts:     counter("accepts_total", "Deliveries accepted, by channel and the state they began in.", "channel", "state"),
+		sends:       counter("sends_total", "Attempts that ended, by channel and outcome.", "channel", "outcome"),
+		limited:     counter("limiter_refusals_total", "Times a channel's limits let nothing start.", "channel"),
+		refusals:    counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
+		runs:        counter("runs_total", "Runs of periodic sender jobs.", "job"),
+		rosterGaps:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "duty_schedule_not_configured_total", Help: "Recipients suppressed because today's roster has no entry."}),
+		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
+		depth:       gauge("queue_depth", "Open deliveries, by lane and state.", "tenant", "channel", "priority", "state"),
+		oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited.", "tenant", "channel", "priority"),
+	}
+	m.group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
+	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
+	reg.MustRegister(m.rosterGaps, m.leaseLosses, m.group, m.duration)
+	return m
+}
+
+// depthEvery is the time between two counts of the queue.
+const depthEvery = 10 * time.Second
+
+// measure counts the queue now and then.
+func (e *Engine) measure(ctx context.Context) {
+	for e.pause(spread(depthEvery)) {
+		depths, err := e.o.Store.Depths(ctx)
+		if err != nil {
+			e.log.Warn("the queue can not be counted", "error", err)
+			continue
+		}
+		e.metrics.depth.Reset()
+		e.metrics.oldest.Reset()
+		for _, d := range depths {
+			e.metrics.depth.WithLabelValues(d.Tenant, d.Channel, string(d.Priority), string(d.State)).Set(float64(d.Count))
+			if wait := time.Since(d.Oldest); d.State == "pending" && !d.Oldest.IsZero() && wait > 0 {
+				e.metrics.oldest.WithLabelValues(d.Tenant, d.Channel, string(d.Priority)).Set(wait.Seconds())
+			}
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// recorder writes the ends of attempts: whatever queued up during the last write goes into the
+// next, so a result waits for at most two writes. What is not recorded when a process dies stays
+// unknown: the batch is bounded.
+type recorder struct {
+	engine *Engine
+	in     chan done
+	idle   chan struct{} // closed when the last result is written, or given up
+	giveUp chan struct{}
+}
+
+// maxRecord bounds one write.
+const maxRecord = 512
+
+func newRecorder(e *Engine) *recorder {
+	return &recorder{engine: e, in: make(chan done, maxRecord), idle: make(chan struct{}), giveUp: make(chan struct{})}
+}
+
+func (rec *recorder) add(d done) { rec.in <- d }
+
+// finish waits for the last results; nothing may be added any more. Past the context's end what is
+// unwritten is given up: its leases run out and the rescuer finds it.
+func (rec *recorder) finish(ctx context.Context) {
+	if rec.engine.o.AcceptOnly {
+		return
+	}
+	close(rec.in)
+	select {
+	case <-rec.idle:
+	case <-ctx.Done():
+		select {
+		case <-rec.idle: // both: done is done
+		case <-time.After(time.Second):
+			close(rec.giveUp)
+			<-rec.idle
+		}
+	}
+}
+
+func (rec *recorder) run(ctx context.Context) {
+	defer close(rec.idle)
+	for first := range rec.in {
+		batch := []done{first}
+	gather:
+		for len(batch) < maxRecord {
+			select {
+			case d, ok := <-rec.in:
+				if !ok {
+					break gather
+				}
+				batch = append(batch, d)
+			default:
+				break gather
+			}
+		}
+		rec.write(ctx, batch)
+	}
+}
+
+// write records a batch, for as long as the database takes to answer again: the results exist only
+// here. Nothing new is claimed meanwhile, since the slots stay occupied.
+func (rec *recorder) write(ctx context.Context, batch []done) {
+	e := rec.engine
+	changes := make([]work.Change, len(batch))
+	decide := func(now time.Time) []work.Change {
+		for i := range batch {
+			changes[i] = batch[i].change(now)
+		}
+		return changes
+	}
+	pause := 50 * time.Millisecond
+	for {
+		refused, err := e.o.Store.Record(ctx, time.Now(), decide)
+		if err == nil {
+			rec.recorded(ctx, batch, changes, refused)
+			return
+		}
+		// An answer lost at the commit is repeated safely too: the guard refuses what was written.
+		e.log.Error("results could not be recorded: trying again", "code", "DATABASE_ERROR", "results", len(batch), "error", err)
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, 5*time.Second)
+		case <-rec.giveUp:
+			e.log.Error("results are given up at the end of the drain: their outcome will be unknown", "results", len(batch))
+			rec.free(batch)
+			return
+		}
+	}
+}
+
+// change is what follows an attempt's end.
+func (d *done) change(now time.Time) work.Change {
+	switch d.verdict {
+	case verdictRelease:
+		return afterRelease(d.item.Delivery, now, d.reason)
+	case verdictQuarantine:
+		return afterQuarantine(d.item.Delivery, d.reason, d.result.Error)
+	}
+	return afterResult(&d.route.settings, d.item.Delivery, d.result, now)
+}
+
+func (rec *recorder) recorded(ctx context.Context, batch []done, changes []work.Change, refused []string) {
+	if len(refused) > 0 {
+		rec.reconsider(ctx, batch, refused)
+	}
+	late := map[string]bool{}
+	for _, id := range refused {
+		late[id] = true
+	}
+	for i := range batch {
+		if !late[batch[i].item.Delivery.ID] {
+			rec.engine.report(&batch[i], &changes[i])
+		}
+	}
+	rec.free(batch)
+}
+
+// free gives the slots back, once a route.
+func (rec *recorder) free(batch []done) {
+	counts := map[*route]int{}
+	for i := range batch {
+		counts[batch[i].route]++
+	}
+	for r, n := range counts {
+		r.vacate(n)
+	}
+}
+
+// reconsider looks again at deliveries that moved on while they were being sent. One that is still
+// ours (somebody asked to cancel it meanwhile) takes its result; one that was taken from us takes
+// a success as evidence, and nothing else.
+func (rec *recorder) reconsider(ctx context.Context, batch []done, refused []string) {
+	e := rec.engine
+	byID := map[string]*done{}
+	for i := range batch {
+		byID[batch[i].item.Delivery.ID] = &batch[i]
+	}
+	_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{IDs: refused}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		var changes []work.Change
+		for _, current := range found {
+			d := byID[current.ID]
+			if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
+				again := *d
+				again.item.Delivery = current
+				changes = append(changes, again.change(now))
+			} else if d.result.Class == posthouse.ClassOK {
+				if change, ok := afterEvidence(current, d.result); ok {
+					changes = append(changes, change)
+				}
+			}
+		}
+		return changes
+	})
+	e.metrics.leaseLosses.Add(float64(len(refused)))
+	e.log.Warn("results came late: their leases were lost, or they were cancelled meanwhile", "deliveries", len(refused), "error", err)
+}
+
+// report says in the log and the metrics how an attempt ended.
+func (e *Engine) report(d *done, c *work.Change) {
+	r, after := d.route, &c.After
+	outcome := string(d.result.Class)
+	if d.verdict != verdictResult {
+		outcome = string(d.verdict)
+	}
+	e.metrics.sends.WithLabelValues(r.key.channel, outcome).Inc()
+	ok := d.result.Class == posthouse.ClassOK && d.verdict == verdictResult
+	if r.settings.every > 0 {
+		r.mu.Lock()
+		if ok {
+			r.ran.ok++
+		} else {
+			r.ran.failed++
+		}
+		r.mu.Unlock()
+	}
+	level := slog.LevelInfo
+	if ok && r.settings.every == 0 {
+		level = slog.LevelDebug // a busy channel would log nothing else
+	}
+	ctx := context.Background()
+	if !e.log.Enabled(ctx, level) {
+		return
+	}
+	e.log.Log(ctx, level, "attempt ended", "job", r.settings.job, "tenant", after.Tenant, "channel", after.Channel,
+		"message", after.Message, "delivery", after.ID, "attempt", d.item.Delivery.Attempts, "outcome", outcome,
+		"code", d.result.Code, "error", d.result.Error, "tries", after.Tries, "from", c.Before.State, "to", after.State,
+		"request", d.result.Request, "response", d.result.Response, "due", after.DueAt, "took", d.took)
+}

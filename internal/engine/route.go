@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// routeKey names a channel.
+type routeKey struct{ tenant, channel string }
+
+// route is a channel as the engine runs it: settings, open driver, gate and what is under way.
+type route struct {
+	key      routeKey
+	channel  posthouse.Channel
+	settings settings
+	opened   Opened
+	rules    rule.Rule // nil without rules
+
+	ctx    context.Context // ends when the route is replaced or removed
+	cancel context.CancelFunc
+	wake   chan struct{} // capacity 1: something is due, or a slot came free
+
+	mu       sync.Mutex
+	inflight int
+	due      map[posthouse.Priority]bool // lanes that may hold something due
+	credit   map[posthouse.Priority]int  // weighted shares not yet used
+	gates    map[string]work.Gate        // by account
+	probing  bool
+	held     holding // what the limiter said last
+	nextRun  time.Time
+	ran      tally // of the run under way
+	idle     chan struct{} // closed and replaced whenever inflight falls to 0
+}
+
+// holding is why the limiter let nothing start.
+type holding struct {
+	until  time.Time
+	window posthouse.Limit
+}
+
+// weights are the shares of the priorities while all of them have work.
+var weights = map[posthouse.Priority]int{posthouse.High: 6, posthouse.Normal: 3, posthouse.Low: 1}
+
+// SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
+// old settings. The error says which setting can not work.
+func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
+	s, err := resolve(ch, o, e.o.Location)
+	if err != nil {
+		return err
+	}
+	rules, err := buildRules(s.rules, e.o.Rosters, s.location)
+	if err != nil {
+		return err
+	}
+	r := &route{
+		key: routeKey{ch.Tenant, ch.Name}, channel: ch, settings: s, opened: o, rules: rules,
+		wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credit: map[posthouse.Priority]int{},
+		gates: map[string]work.Gate{}, idle: make(chan struct{}),
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	for _, p := range posthouse.Priorities() {
+		r.due[p] = true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if old := e.routes[r.key]; old != nil {
+		old.cancel()
+		old.mu.Lock()
+		r.gates = old.gates
+		old.gates = map[string]work.Gate{}
+		old.mu.Unlock()
+	}
+	e.routes[r.key] = r
+	if e.started && !e.o.AcceptOnly {
+		e.begin(r)
+	}
+	return nil
+}
+
+// RemoveChannel ends a channel's dispatching.
+func (e *Engine) RemoveChannel(tenant, name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.routes[routeKey{tenant, name}]; r != nil {
+		r.cancel()
+		delete(e.routes, r.key)
+	}
+}
+
+// begin starts the role that serves the route.
+func (e *Engine) begin(r *route) {
+	select {
+	case <-e.stopping:
+		return
+	default:
+	}
+	if r.settings.every > 0 {
+		e.loop(func(context.Context) { e.runPeriodically(r) })
+		return
+	}
+	e.loop(func(context.Context) { e.dispatch(r) })
+}
+
+func (e *Engine) route(tenant, channel string) *route {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.routes[routeKey{tenant, channel}]
+}
+
+// names lists a tenant's channels, for an error that says what is allowed.
+func (e *Engine) names(tenant string) []string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	var names []string
+	for k := range e.routes {
+		if k.tenant == tenant {
+			names = append(names, k.channel)
+		}
+	}
+	return names
+}
+
+// rouse says that a lane may hold something due.
+func (r *route) rouse(p posthouse.Priority) {
+	r.mu.Lock()
+	r.due[p] = true
+	r.mu.Unlock()
+	r.nudge()
+}
+
+func (r *route) nudge() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// free is how many more attempts may be under way; while a refused account is probed, one.
+func (r *route) free() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.probing {
+		return max(0, 1-r.inflight)
+	}
+	return r.settings.maxInflight - r.inflight
+}
+
+// occupy and vacate count attempts from the claim until their results are recorded: that is
+// what a crash can leave unknown.
+func (r *route) occupy(n int) {
+	r.mu.Lock()
+	r.inflight += n
+	r.mu.Unlock()
+}
+
+func (r *route) vacate(n int) {
+	r.mu.Lock()
+	r.inflight -= n
+	if r.inflight == 0 {
+		close(r.idle)
+		r.idle = make(chan struct{})
+	}
+	r.mu.Unlock()
+	r.nudge()
+}
+
+// settle waits until nothing of the route is under way.
+func (r *route) settle(ctx context.Context) {
+	for {
+		r.mu.Lock()
+		n, idle := r.inflight, r.idle
+		r.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// buildRules makes the chain of a channel's rules.
+func buildRules(list []posthouse.RuleSettings, rosters rule.Rosters, zone *time.Location) (rule.Rule, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return rule.Build(list, rosters, zone)
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// tally is what one run did.
+type tally struct {
+	claimed, ok, failed int
+	// began is the database's time of the run's first claim: a delivery that fails in this run
+	// comes due after it and so waits for the next one.
+	began time.Time
+}
+
+// runPeriodically serves a channel that sends in runs: one each period, the first at once. A run
+// takes everything that was due when it began, each delivery once.
+func (e *Engine) runPeriodically(r *route) {
+	next := time.Now()
+	for {
+		r.mu.Lock()
+		r.nextRun = next
+		r.mu.Unlock()
+		for time.Now().Before(next) {
+			if !e.await(r, time.Until(next)) {
+				return
+			}
+		}
+		if wait, closed := e.barred(r); closed {
+			if !e.await(r, wait) {
+				return
+			}
+			continue
+		}
+		e.runOnce(r)
+		if r.ctx.Err() != nil {
+			return
+		}
+		for next = next.Add(r.settings.every); time.Now().After(next); {
+			next = next.Add(r.settings.every) // a run that took longer than the period skips what it missed
+		}
+	}
+}
+
+// runOnce is one run, with its start, end and counts in the log.
+func (e *Engine) runOnce(r *route) {
+	start := time.Now()
+	log := e.log.With("job", r.settings.job, "tenant", r.key.tenant, "channel", r.key.channel)
+	log.Info("run starts")
+	r.mu.Lock()
+	r.ran = tally{}
+	for _, p := range posthouse.Priorities() {
+		r.due[p] = true
+	}
+	r.mu.Unlock()
+	for {
+		if _, closed := e.barred(r); closed {
+			break // the account was refused during the run: the rest waits
+		}
+		shares := r.shares(r.free())
+		if len(shares) == 0 {
+			if !r.anyDue() {
+				break
+			}
+			if !e.await(r, whenWoken) {
+				break
+			}
+			continue
+		}
+		_, wait := e.start(r, shares, r.began(), r.count)
+		if wait == faultPause {
+			log.Error("run stops: the database does not answer; the next period tries again", "code", "DATABASE_ERROR")
+			break
+		}
+		if wait > 0 && wait != whenWoken && !e.await(r, wait) {
+			break
+		}
+	}
+	r.settle(e.bg)
+	r.mu.Lock()
+	t := r.ran
+	r.mu.Unlock()
+	e.metrics.runs.WithLabelValues(r.settings.job).Inc()
+	log.Info("run ends", "claimed", t.claimed, "success", t.ok, "failure", t.failed, "took", time.Since(start))
+}
+
+func (r *route) anyDue() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, due := range r.due {
+		if due {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *route) began() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ran.began
+}
+
+// count notes what a run claimed.
+func (r *route) count(items []work.Item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ran.claimed += len(items)
+	if len(items) > 0 && r.ran.began.IsZero() {
+		r.ran.began = items[0].Delivery.UpdatedAt
+	}
+}

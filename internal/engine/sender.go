@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// verdict is what the recorder is to write about an attempt.
+type verdict string
+
+const (
+	verdictResult     verdict = "result"     // the driver answered
+	verdictRelease    verdict = "release"    // no byte has left: give it back
+	verdictQuarantine verdict = "quarantine" // unreadable, or the driver panicked
+)
+
+// done is one attempt that has ended.
+type done struct {
+	route   *route
+	item    work.Item
+	verdict verdict
+	result  channel.Result
+	reason  string // with quarantine and release
+	took    time.Duration
+}
+
+// send starts the attempts of claimed deliveries: one call for all of a message where the driver
+// can, else one each. leaseEnd is by our monotonic clock.
+func (e *Engine) send(r *route, items []work.Item, leaseEnd time.Time) {
+	size := 1
+	if _, ok := r.opened.Driver.(channel.BatchDriver); ok {
+		size = max(1, r.settings.batch)
+	}
+	for len(items) > 0 {
+		n := 1
+		for n < min(size, len(items)) && items[n].Delivery.Message == items[0].Delivery.Message && items[n].Delivery.Account == items[0].Delivery.Account {
+			n++
+		}
+		group := items[:n]
+		items = items[n:]
+		e.sends.Add(1)
+		go func() {
+			defer e.sends.Done()
+			e.attempt(r, group, leaseEnd)
+		}()
+	}
+}
+
+// attempt makes one provider call and hands its results to the recorder.
+func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
+	readable := group[:0:0]
+	for _, item := range group {
+		if reason := unreadable(item); reason != "" {
+			e.recorder.add(done{route: r, item: item, verdict: verdictQuarantine, reason: ReasonUnreadable, result: channel.Result{Error: reason}})
+			continue
+		}
+		readable = append(readable, item)
+	}
+	if len(readable) == 0 {
+		return
+	}
+	// A send that could outlast its lease must not begin: another worker may hold it by then.
+	if time.Until(leaseEnd) < r.settings.timeout || e.sendCtx.Err() != nil {
+		for _, item := range readable {
+			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: ReasonShutdown})
+		}
+		return
+	}
+	start := time.Now()
+	results, panicked := e.call(r, readable)
+	took := time.Since(start)
+	e.metrics.duration.WithLabelValues(r.key.channel).Observe(took.Seconds())
+	e.heed(r, readable, results)
+	for i, item := range readable {
+		d := done{route: r, item: item, verdict: verdictResult, result: results[i], took: took}
+		if panicked {
+			d.verdict, d.reason = verdictQuarantine, ReasonPanic
+		}
+		e.recorder.add(d)
+	}
+}
+
+// unreadable says why an item can not be handed to a driver.
+func unreadable(item work.Item) string {
+	switch {
+	case item.Message == nil:
+		return "the message of this delivery is not stored"
+	case item.Message.Unreadable != "":
+		return "the stored message can not be read: " + item.Message.Unreadable
+	case item.Message.Tenant != item.Delivery.Tenant:
+		return "the message belongs to another tenant"
+	}
+	return ""
+}
+
+// call runs the driver within its time-out, survives its panic, and sees to it that each delivery
+// has a result: what the driver leaves out is unknown.
+func (e *Engine) call(r *route, group []work.Item) (results []channel.Result, panicked bool) {
+	ctx, cancel := context.WithTimeout(e.sendCtx, r.settings.timeout)
+	defer cancel()
+	ctx, span := e.tracer.Start(ctx, "attempt", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		attribute.String("posthouse.channel", r.key.channel), attribute.String("posthouse.message", group[0].Delivery.Message),
+		attribute.String("posthouse.delivery", group[0].Delivery.ID), attribute.Int("posthouse.recipients", len(group)),
+	), trace.WithLinks(linkTo(group[0].Message)...))
+	defer span.End()
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error("the driver panicked: its deliveries are quarantined", "channel", r.key.channel, "driver", r.channel.Driver,
+				"delivery", group[0].Delivery.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			panicked = true
+			results = make([]channel.Result, len(group))
+			for i := range results {
+				results[i] = channel.Result{Class: posthouse.ClassUnknown, Code: "PANIC", Error: "the driver panicked: " + fmt.Sprint(p)}
+			}
+		}
+	}()
+	outs := make([]channel.Outgoing, len(group))
+	for i, item := range group {
+		outs[i] = outgoing(item)
+	}
+	if driver, ok := r.opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
+		results = driver.SendBatch(ctx, outs)
+	} else {
+		results = []channel.Result{r.opened.Driver.Send(ctx, outs[0])}
+	}
+	for len(results) < len(group) {
+		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: "NO_RESULT", Error: "the driver gave no result for this recipient"})
+	}
+	for i := range results {
+		if !results[i].Class.Valid() {
+			results[i].Class = posthouse.ClassUnknown
+		}
+	}
+	span.SetAttributes(attribute.String("posthouse.class", string(results[0].Class)))
+	return results, false
+}
+
+// linkTo links an attempt to the span that accepted its message.
+func linkTo(m *posthouse.Message) []trace.Link {
+	if sc, ok := parseTrace(m.Trace); ok {
+		return []trace.Link{{SpanContext: sc}}
+	}
+	return nil
+}
+
+// outgoing is a delivery as the driver sees it.
+func outgoing(item work.Item) channel.Outgoing {
+	d, m := &item.Delivery, item.Message
+	out := channel.Outgoing{
+		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: d.Recipient,
+		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority, Template: m.Template, Payload: m.Payload,
+		IdemKey: d.IdemKey, Attempt: d.Attempts,
+	}
+	out.Recipient.Address = or(out.Recipient.Address, out.Recipient.User)
+	return out
+}
+
+// heed parks or reopens accounts by what their provider said.
+func (e *Engine) heed(r *route, group []work.Item, results []channel.Result) {
+	for i, res := range results[:len(group)] {
+		switch {
+		case res.Class.Blocks():
+			e.refuse(r, group[i].Delivery.Account, res)
+		case res.Class == posthouse.ClassOK && r.gated():
+			e.reopen(r, group[i].Delivery.Account)
+		}
+	}
+}
+
+func (r *route) gated() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.gates) > 0
+}

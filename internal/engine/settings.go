@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
+)
+
+// settings are a channel's settings with every default filled in.
+type settings struct {
+	every       time.Duration
+	job         string
+	profile     retry.Profile
+	policy      posthouse.Policy
+	holdTimeout time.Duration
+	limits      []posthouse.Limit
+	maxInflight int
+	batch       int
+	timeout     time.Duration
+	window      time.Duration // how long the provider remembers an idempotency key
+	endOfDay    bool
+	location    *time.Location
+	dedupWindow time.Duration
+	rules       []posthouse.RuleSettings
+	probeAfter  time.Duration
+	probeMax    time.Duration
+}
+
+// Defaults of a channel's settings that do not come from its driver.
+const (
+	defaultTimeout     = 10 * time.Second
+	defaultDedupWindow = 7 * 24 * time.Hour
+	defaultInflight    = 256
+	cautiousInflight   = 32 // where each attempt under way at a crash stays unknown
+	defaultProbeAfter  = 5 * time.Minute
+	defaultProbeMax    = time.Hour
+	dutyPeriod         = time.Minute
+)
+
+// leaseMargin is what a lease lasts beyond the send's time-out: for the batch to be recorded.
+const leaseMargin = 20 * time.Second
+
+// Preset fills in what a channel's name and profile decide, so that a stored channel says
+// all that differs from the driver's own defaults.
+func Preset(ch posthouse.Channel) posthouse.Channel {
+	if ch.Profile == "" && (ch.Name == "tianyuan" || ch.Name == "zhaohu") {
+		ch.Profile = "duty"
+	}
+	if ch.Profile != "duty" {
+		return ch
+	}
+	if ch.Every == nil {
+		every := posthouse.Duration(dutyPeriod)
+		ch.Every = &every
+	}
+	if ch.OnUnknown == "" {
+		ch.OnUnknown = posthouse.Retry
+	}
+	if ch.Rules == nil {
+		ch.Rules = []posthouse.RuleSettings{{Type: "duty", Roster: "duty"}}
+	}
+	return ch
+}
+
+// resolve fills in the defaults: the channel's own, its profile's, its driver's, ours.
+func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, error) {
+	ch = Preset(ch)
+	s := settings{
+		job:         ch.Job,
+		policy:      ch.OnUnknown,
+		holdTimeout: ch.HoldTimeout.Std(),
+		limits:      ch.Limits,
+		batch:       o.MaxBatch,
+		timeout:     o.Timeout,
+		window:      o.Window,
+		endOfDay:    ch.ExpireEndOfDay,
+		location:    zone,
+		rules:       ch.Rules,
+		dedupWindow: or(ch.DedupWindow.Std(), defaultDedupWindow),
+		probeAfter:  or(ch.ProbeAfter.Std(), defaultProbeAfter),
+		probeMax:    or(ch.ProbeMax.Std(), defaultProbeMax),
+	}
+	s.timeout = or(ch.Timeout.Std(), or(s.timeout, defaultTimeout))
+	if ch.Every != nil {
+		s.every = ch.Every.Std()
+	}
+	if s.job == "" {
+		s.job = camel(ch.Name) + "MessageSenderJob"
+	}
+	if s.limits == nil {
+		s.limits = o.Limits
+	}
+	if ch.Batch > 0 {
+		s.batch = min(ch.Batch, max(s.batch, 1))
+	}
+	if s.policy == "" {
+		s.policy = posthouse.Hold
+		if s.window > 0 {
+			s.policy = posthouse.Retry
+		}
+	}
+	s.maxInflight = ch.MaxInflight
+	if s.maxInflight == 0 {
+		s.maxInflight = defaultInflight
+		if s.window == 0 {
+			s.maxInflight = cautiousInflight
+		}
+	}
+	if _, ok := o.Driver.(channel.Querier); s.policy == posthouse.Query && !ok {
+		return s, fmt.Errorf("on_unknown: the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
+	}
+	if ch.TimeZone != "" {
+		zone, err := time.LoadLocation(ch.TimeZone)
+		if err != nil {
+			return s, fmt.Errorf("time_zone: %q is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
+		}
+		s.location = zone
+	}
+	profile, err := retryProfile(ch)
+	s.profile = profile
+	return s, err
+}
+
+// or is value, or fallback where value is zero.
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+// camel is a channel's name as a job is called: "zhao-hu" becomes "ZhaoHu".
+func camel(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, w := range words {
+		r := []rune(w)
+		words[i] = string(unicode.ToUpper(r[0])) + string(r[1:])
+	}
+	return strings.Join(words, "")
+}
+
+// endOfDay is the last instant of t's day in the channel's zone.
+func (s *settings) dayEnd(t time.Time) time.Time {
+	y, m, d := t.In(s.location).Date()
+	return time.Date(y, m, d+1, 0, 0, 0, 0, s.location)
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/posthouse/posthouse/channel"
+)
+
+// Options makes a server. DSN is required; the zero value of everything else works.
+type Options struct {
+	// DSN is the database: sqlite:PATH, postgres://… or mysql://… (MariaDB too). Required.
+	DSN string
+	// Addr is where the HTTP API listens. Defaults to 127.0.0.1:8080; port 0 takes a free one.
+	Addr string
+	// AdminKey is an API key of scope admin for the default tenant, in the form ph_<id>_<secret>.
+	// Defaults to a new one that is made, stored and announced once when the database has no key yet.
+	AdminKey string
+	// Announce is told of a key that was made at the first start. Defaults to writing it to Output.
+	Announce func(key string)
+	// Keyring encrypts the secrets of channels: a text of "id:base64" keys, newest first. Defaults to
+	// the file KeyringFile.
+	Keyring string
+	// KeyringFile holds the keyring, readable by its owner only. It is made where it does not exist.
+	// Defaults to posthouse.keys beside the SQLite file, or in the working directory.
+	KeyringFile string
+	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
+	Drivers []channel.Type
+	// AllowNetworks are private networks that channels may reach, such as 10.0.0.0/8. Defaults to
+	// none: only public addresses are dialled.
+	AllowNetworks []netip.Prefix
+	// AllowPrivate lets channels reach any address. Defaults to false.
+	AllowPrivate bool
+	// Redis is the address of a Redis that holds shared limits, redis://host:port/0. Defaults to none:
+	// the database holds them, or memory where one process has the database for itself.
+	Redis string
+	// TimeZone is the IANA zone of days and rosters. Defaults to Asia/Shanghai.
+	TimeZone string
+	// Poll is how often the database is asked for work. Defaults to 250ms.
+	Poll time.Duration
+	// RescueEvery is how often lost leases and deadlines are looked for. Defaults to 2s.
+	RescueEvery time.Duration
+	// Drain is how long sends may finish at a stop. Defaults to 15s.
+	Drain time.Duration
+	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
+	Keep time.Duration
+	// MaxBody bounds a request's body in bytes. Defaults to 4 MiB.
+	MaxBody int64
+	// AcceptOnly serves the API and sends nothing. Defaults to false.
+	AcceptOnly bool
+	// NoMigrate refuses to start on an older schema instead of bringing it up. Defaults to false.
+	NoMigrate bool
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// Registry holds the metrics, and is served at /metrics. Defaults to a new one.
+	Registry *prometheus.Registry
+	// Tracer defaults to none.
+	Tracer trace.TracerProvider
+	// Output is where console channels print. Defaults to standard output.
+	Output io.Writer
+	// Version is shown by /healthz. Defaults to "dev".
+	Version string
+}
