@@ -1,0 +1,31 @@
+// Package builtin is the one table of the drivers that ship with Posthouse. A driver of somebody
+// else's is handed to the server beside them.
+package builtin
+
+import (
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/console"
+	"github.com/posthouse/posthouse/channel/discard"
+	"github.com/posthouse/posthouse/channel/httpapi"
+	"github.com/posthouse/posthouse/channel/webhook"
+)
+
+// Types lists the drivers, in the order a form offers them.
+func Types() []channel.Type {
+	return []channel.Type{
+		httpapi.Type(),
+		webhook.Type(),
+		console.Type(),
+		discard.Type(),
+	}
+}
+
+// Lookup finds a driver by name.
+func Lookup(name string) (channel.Type, bool) {
+	for _, t := range Types() {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return channel.Type{}, false
+}

@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+type driver struct {
+	*plan
+	client *channel.Client
+	target *url.URL    // set where the URL is always the same
+	header http.Header // the headers that are always the same
+	filled []namedTemplate
+}
+
+type namedTemplate struct {
+	name string
+	text template
+}
+
+func open(c channel.Config, env channel.Env) (channel.Driver, error) {
+	p := newPlan(c)
+	if err := posthouse.Invalid("the httpapi driver can not be opened", p.problems); err != nil {
+		return nil, err
+	}
+	maps.Copy(p.codes, env.Codes)
+	d := &driver{plan: p, header: http.Header{}}
+	d.client = channel.NewClient(env, channel.ClientOptions{Secrets: secrets(c)})
+	none := &scope{outs: make([]channel.Outgoing, 1)}
+	for _, name := range slices.Sorted(maps.Keys(p.headers)) {
+		text := p.headers[name]
+		if !text.static() {
+			d.filled = append(d.filled, namedTemplate{name, text})
+			continue
+		}
+		value, err := text.render(none)
+		if err != nil {
+			return nil, fmt.Errorf("fill header %s: %w", name, err)
+		}
+		d.header.Set(name, string(value))
+	}
+	if p.url.static() {
+		return d, d.fix(none)
+	}
+	return d, nil
+}
+
+// fix parses a URL that never changes once.
+func (d *driver) fix(s *scope) error {
+	target, err := d.renderURL(s)
+	d.target = target
+	return err
+}
+
+// secrets lists what must never be seen in a log: the secrets, and the words of the headers that
+// may carry one.
+func secrets(c channel.Config) []string {
+	out := slices.Collect(maps.Values(c.Map("secrets")))
+	for name, value := range c.Map("headers") {
+		if slices.Contains(openHeaders, http.CanonicalHeaderKey(name)) {
+			continue
+		}
+		for _, word := range strings.Fields(value) {
+			if !strings.Contains(word, "${") && !slices.Contains(schemes, word) {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
+
+// openHeaders hold no secret, schemes are not one.
+var (
+	openHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
+	schemes     = []string{"Basic", "Bearer", "Token"}
+)
+
+// Close closes the idle connections.
+func (d *driver) Close() error { return d.client.Close() }
+
+// Send makes one call for one delivery.
+func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result {
+	reply, refused := d.call(ctx, []channel.Outgoing{out})
+	if refused != nil {
+		return *refused
+	}
+	if d.results.isPath {
+		return d.each(&reply, []channel.Outgoing{out})[0]
+	}
+	return reply.Result(d.verdict(&reply))
+}
+
+// SendBatch makes one call for all.
+func (d *driver) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
+	reply, refused := d.call(ctx, outs)
+	if refused != nil {
+		return slices.Repeat([]channel.Result{*refused}, len(outs))
+	}
+	if d.results.isPath {
+		return d.each(&reply, outs)
+	}
+	return slices.Repeat([]channel.Result{reply.Result(d.verdict(&reply))}, len(outs))
+}
+
+// call fills the request and makes it. What can not be filled is refused without a call.
+func (d *driver) call(ctx context.Context, outs []channel.Outgoing) (reply channel.Reply, refused *channel.Result) {
+	s := &scope{outs: outs, now: time.Now(), separator: d.separator}
+	request, err := d.request(s)
+	if err != nil {
+		return reply, &channel.Result{
+			Class: posthouse.ClassContent, Code: channel.CodeRequest,
+			Error: d.client.Redactor().Line(err.Error(), 512),
+		}
+	}
+	return d.client.Do(ctx, request), nil
+}
+
+func (d *driver) request(s *scope) (channel.Request, error) {
+	r := channel.Request{Method: d.method, URL: d.target, Header: d.header}
+	var err error
+	if r.URL == nil {
+		if r.URL, err = d.renderURL(s); err != nil {
+			return r, err
+		}
+	}
+	if len(d.filled) > 0 {
+		if r.Header, err = d.fillHeader(s); err != nil {
+			return r, err
+		}
+	}
+	r.Body, err = d.body.render(s)
+	return r, err
+}
+
+func (d *driver) fillHeader(s *scope) (http.Header, error) {
+	header := maps.Clone(d.header)
+	for _, h := range d.filled {
+		value, err := h.text.render(s)
+		if err != nil {
+			return nil, err
+		}
+		header[h.name] = []string{string(value)}
+	}
+	return header, nil
+}
+
+// renderURL refuses a value that would climb to another path.
+func (d *driver) renderURL(s *scope) (*url.URL, error) {
+	text, err := d.url.render(s)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(string(text))
+	if err != nil {
+		return nil, errors.New("the URL can not be read once its placeholders are filled")
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "." || segment == ".." {
+			return nil, errors.New("the URL's path holds a . or .. once its placeholders are filled")
+		}
+	}
+	return u, nil
+}

@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/posthouse/posthouse/channel"
+)
+
+// answer is a provider's answer while it is read.
+type answer struct {
+	body  []byte
+	whole bool // the body is all of it: of a part, even a match may be half a value
+	json  bool // and valid JSON
+}
+
+func newAnswer(r *channel.Reply) answer {
+	whole := r.Err == nil && !r.Cut
+	return answer{body: r.Body, whole: whole, json: whole && json.Valid(r.Body)}
+}
+
+// picker takes one value out of an answer. The zero picker finds nothing.
+type picker struct {
+	path    path
+	isPath  bool
+	pattern *regexp.Regexp
+}
+
+func parsePicker(s string) (picker, error) {
+	if s == "" {
+		return picker{}, nil
+	}
+	if len(s) >= 2 && s[0] == '/' && s[len(s)-1] == '/' {
+		re, err := regexp.Compile(s[1 : len(s)-1])
+		if err != nil {
+			return picker{}, fmt.Errorf("the regular expression %s can not be read: %w", s, err)
+		}
+		return picker{pattern: re}, nil
+	}
+	if !strings.HasPrefix(s, "$") {
+		return picker{}, fmt.Errorf(`%q is not allowed; give a JSON path such as $.code, or a regular expression between slashes such as /^OK (\d+)/`, s)
+	}
+	p, err := parsePath(s)
+	return picker{path: p, isPath: true}, err
+}
+
+// raw finds a JSON value.
+func (p picker) raw(a answer) ([]byte, bool) {
+	if !p.isPath || !a.json {
+		return nil, false
+	}
+	return p.path.find(a.body)
+}
+
+// text finds a value as a text: of a regular expression the first group, or the whole match of
+// one without groups.
+func (p picker) text(a answer) (string, bool) {
+	if p.pattern == nil {
+		raw, ok := p.raw(a)
+		return text(raw), ok
+	}
+	m := p.pattern.FindSubmatch(a.body)
+	if m == nil || !a.whole {
+		return "", false
+	}
+	return string(m[min(1, len(m)-1)]), true
+}

@@ -1,0 +1,263 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// plan is a configuration made ready: every text parsed, every mistake found.
+type plan struct {
+	method    string
+	url       template
+	headers   map[string]template
+	body      template
+	separator string
+	batch     int
+
+	success       picker
+	successValues []string
+	successText   string
+	id            picker
+	code          picker
+	message       picker
+	retryAfter    picker
+
+	results         picker
+	resultRecipient picker
+	resultCode      picker
+	resultSuccess   []string
+	resultMessage   picker
+	resultID        picker
+
+	codes        map[string]posthouse.Class
+	otherCodes   posthouse.Class
+	serverErrors posthouse.Class
+
+	problems []posthouse.Problem
+}
+
+func check(c channel.Config) []posthouse.Problem { return newPlan(c).problems }
+
+func newPlan(c channel.Config) *plan {
+	p := &plan{
+		method: c.String("method"), separator: c.String("separator"), batch: max(1, c.Int("batch")),
+		successValues: c.List("success_values"), successText: c.String("success_text"),
+		resultSuccess: c.List("result_success"),
+		otherCodes:    posthouse.Class(c.String("other_codes")),
+		serverErrors:  posthouse.Class(c.String("server_errors")),
+	}
+	if len(p.resultSuccess) == 0 {
+		p.resultSuccess = p.successValues
+	}
+	p.parseRequest(c)
+	p.parsePickers(c)
+	p.parseCodes(c.Map("codes"))
+	p.checkBody(c)
+	p.checkSuccess(c)
+	p.checkBatch(c)
+	p.checkIdempotency(c)
+	return p
+}
+
+func (p *plan) problem(path, message string) {
+	p.problems = append(p.problems, posthouse.Problem{Path: path, Message: message})
+}
+
+func (p *plan) reported(path string) bool {
+	return slices.ContainsFunc(p.problems, func(q posthouse.Problem) bool { return q.Path == path })
+}
+
+func (p *plan) parseRequest(c channel.Config) {
+	secrets := c.Map("secrets")
+	p.url = p.template("url", c.String("url"), syntax{urlPath, inURL, secrets})
+	p.body = p.template("body", c.String("body"), bodySyntax(c.String("encoding"), secrets))
+	p.headers = map[string]template{}
+	add := func(where, name, value string) {
+		if !channel.ValidHeader(name, value) {
+			p.problem(where, "this can not be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
+			return
+		}
+		p.headers[http.CanonicalHeaderKey(name)] = p.template(where, value, syntax{plain, nil, secrets})
+	}
+	if t := cmp.Or(c.String("content_type"), contentTypes[c.String("encoding")]); c.Has("body") {
+		add("content_type", "Content-Type", t)
+	}
+	headers := c.Map("headers")
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		add("headers."+name, name, headers[name])
+	}
+	if name := c.String("idempotency_header"); name != "" {
+		add("idempotency_header", name, "${idempotency_key}")
+	}
+}
+
+var contentTypes = map[string]string{
+	"json": "application/json; charset=utf-8",
+	"form": "application/x-www-form-urlencoded",
+	"xml":  "application/xml; charset=utf-8",
+	"text": "text/plain; charset=utf-8",
+}
+
+func bodySyntax(encoding string, secrets map[string]string) syntax {
+	switch encoding {
+	case "json":
+		return syntax{jsonValue, inJSON, secrets}
+	case "form":
+		return syntax{urlQuery, nil, secrets}
+	case "xml":
+		return syntax{xmlText, nil, secrets}
+	}
+	return syntax{plain, nil, secrets}
+}
+
+func (p *plan) template(where, text string, syn syntax) template {
+	t, err := parseTemplate(where, text, syn)
+	if err != nil {
+		p.problem(where, err.Error())
+	}
+	return t
+}
+
+func (p *plan) parsePickers(c channel.Config) {
+	for field, to := range map[string]*picker{
+		"success_path": &p.success, "id_path": &p.id, "code_path": &p.code,
+		"message_path": &p.message, "retry_after_path": &p.retryAfter,
+		"results_path": &p.results, "result_recipient": &p.resultRecipient, "result_code": &p.resultCode,
+		"result_message": &p.resultMessage, "result_id": &p.resultID,
+	} {
+		var err error
+		if *to, err = parsePicker(c.String(field)); err != nil {
+			p.problem(field, err.Error())
+		}
+	}
+	if !c.Has("code_path") {
+		p.code = p.success
+	}
+	slices.SortFunc(p.problems, func(a, b posthouse.Problem) int { return strings.Compare(a.Path, b.Path) })
+}
+
+func (p *plan) parseCodes(codes map[string]string) {
+	p.codes = make(map[string]posthouse.Class, len(codes))
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		class := posthouse.Class(codes[code])
+		if !class.Valid() {
+			p.problem("codes."+code, `"`+string(class)+`" is not allowed; give one of `+strings.Join(classNames(), ", "))
+		}
+		p.codes[code] = class
+	}
+}
+
+func classNames() []string {
+	var out []string
+	for _, class := range posthouse.Classes() {
+		out = append(out, string(class))
+	}
+	return out
+}
+
+// checkBody fills the body with an example: what is not JSON then would never be.
+func (p *plan) checkBody(c channel.Config) {
+	if p.method == http.MethodGet && c.Has("body") {
+		p.problem("body", "a GET request has no body; put the values in the URL or choose another method")
+	}
+	if c.String("encoding") != "json" || p.reported("body") {
+		return
+	}
+	example := p.body
+	example.parts = slices.Clone(example.parts)
+	for i, part := range example.parts {
+		if part.payload {
+			example.parts[i].path = nil // the example's payload has no keys
+		}
+	}
+	if len(example.parts) == 0 {
+		return
+	}
+	body, err := example.render(&scope{outs: []channel.Outgoing{{Payload: json.RawMessage("0")}}, now: time.Unix(0, 0)})
+	var v any
+	if err == nil {
+		err = json.Unmarshal(body, &v)
+	}
+	if err != nil {
+		p.problem("body", "is not JSON once its placeholders are filled: "+err.Error())
+	}
+}
+
+func (p *plan) checkSuccess(c channel.Config) {
+	if c.Has("success_text") && c.Has("success_path") {
+		p.problem("success_text", "give either success_text or success_path")
+	}
+	if p.success.isPath && !c.Has("success_values") {
+		p.problem("success_values", "is missing: say which values at success_path mean success, such as 0")
+	}
+	if c.Has("success_values") && !c.Has("success_path") {
+		p.problem("success_path", "is missing: say where in the answer success_values stand, such as $.code")
+	}
+}
+
+func (p *plan) checkBatch(c channel.Config) {
+	if p.batch > 1 {
+		for _, t := range p.templates() {
+			for _, name := range t.names() {
+				if variables[name].each {
+					p.problem(t.where, "${"+name+"} differs between the recipients of a batch; use ${users}, ${addresses} or ${deliveries}, or set batch to 1")
+				}
+			}
+		}
+	}
+	for _, field := range []string{"result_recipient", "result_code", "result_success", "result_message", "result_id"} {
+		if c.Has(field) && !c.Has("results_path") {
+			p.problem(field, "has no effect without results_path")
+		}
+	}
+	if !c.Has("results_path") {
+		return
+	}
+	for _, field := range []string{"result_recipient", "result_code"} {
+		if !c.Has(field) {
+			p.problem(field, "is missing: results_path needs it to tell the recipients' results apart")
+		}
+	}
+	if !p.results.isPath {
+		p.problem("results_path", "give a JSON path to a list, such as $.results")
+	}
+	if c.Has("result_code") && len(p.resultSuccess) == 0 {
+		p.problem("result_success", "is missing: say which values of result_code mean success, such as 0")
+	}
+}
+
+// checkIdempotency refuses a promise that the request does not keep: believed, it would make copies.
+func (p *plan) checkIdempotency(c channel.Config) {
+	if !c.Has("idempotency_window") {
+		return
+	}
+	used := map[string]bool{}
+	for _, t := range p.templates() {
+		for _, name := range t.names() {
+			used[name] = true
+		}
+	}
+	switch {
+	case p.batch > 1 && !used["idempotency_keys"] && !used["deliveries"]:
+		p.problem("idempotency_window", "in a batch the provider recognises a repeated recipient only by ${idempotency_keys} or ${deliveries}; put one of them in the body")
+	case p.batch == 1 && !used["idempotency_key"] && !used["idempotency_keys"] && !used["delivery"] && !used["deliveries"]:
+		p.problem("idempotency_window", "the request carries no key that the provider could recognise; set idempotency_header or put ${idempotency_key} in the body")
+	}
+}
+
+// templates lists all templates with placeholders.
+func (p *plan) templates() []template {
+	all := []template{p.url, p.body}
+	for _, name := range slices.Sorted(maps.Keys(p.headers)) {
+		all = append(all, p.headers[name])
+	}
+	return slices.DeleteFunc(all, template.static)
+}

@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse/channel"
+)
+
+// maxBatch bounds how many recipients a channel may put in one call.
+const maxBatch = 1000
+
+// Type describes the driver.
+func Type() channel.Type {
+	return channel.Type{
+		Name:  "httpapi",
+		Title: "HTTP interface", TitleZH: "HTTP 接口",
+		Doc:               "Calls any provider's HTTP interface. What to send and how to read the answer is configured here; no code is needed.",
+		DocZH:             "调用任意平台的 HTTP 接口。请求内容和响应解析方式都在这里配置，无需编写代码。",
+		Fields:            fields(),
+		MaxBatch:          maxBatch,
+		BatchSize:         func(c channel.Config) int { return c.Int("batch") },
+		IdempotencyWindow: func(c channel.Config) time.Duration { return c.Duration("idempotency_window") },
+		Timeout:           10 * time.Second,
+		Check:             check,
+		Open:              open,
+	}
+}
+
+func fields() []channel.Field {
+	return append(append(requestFields(), answerFields()...), batchFields()...)
+}
+
+func requestFields() []channel.Field {
+	return []channel.Field{{
+		Name: "url", Kind: channel.KindURL, Required: true, Label: "URL", LabelZH: "接口地址",
+		Help:   "May hold placeholders such as ${address} after the host.",
+		HelpZH: "主机名之后可以使用占位符，例如 ${address}。",
+	}, {
+		Name: "method", Kind: channel.KindChoice, Label: "Method", LabelZH: "请求方法",
+		Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet},
+	}, {
+		Name: "headers", Kind: channel.KindSecrets, Label: "Headers", LabelZH: "请求头",
+		Help:   "Stored encrypted and never shown again. May hold placeholders.",
+		HelpZH: "加密保存，不再显示。可以使用占位符。",
+	}, {
+		Name: "secrets", Kind: channel.KindSecrets, Label: "Secrets", LabelZH: "密钥",
+		Help:   "Values for ${secret.<name>} in the URL, headers and body. Stored encrypted and masked in every log.",
+		HelpZH: "可在地址、请求头和请求体中用 ${secret.<名称>} 引用。加密保存，日志中一律打码。",
+	}, {
+		Name: "encoding", Kind: channel.KindChoice, Label: "Encoding of the body", LabelZH: "请求体编码",
+		Default: "json", Choices: []string{"json", "form", "xml", "text"},
+		Help:   "Decides how the values of placeholders are escaped.",
+		HelpZH: "决定占位符的值如何转义。",
+	}, {
+		Name: "content_type", Kind: channel.KindString, Label: "Content type", LabelZH: "内容类型",
+		Help:   "Defaults to the one of the encoding.",
+		HelpZH: "默认按编码选择。",
+	}, {
+		Name: "body", Kind: channel.KindText, Label: "Body", LabelZH: "请求体",
+		Help:   `For example {"to": "${address}", "text": "${text}"}. Between quotes a value is escaped; without quotes a whole JSON value is put in.`,
+		HelpZH: `例如 {"to": "${address}", "text": "${text}"}。引号内的值会自动转义；不加引号则填入完整的 JSON 值。`,
+	}, {
+		Name: "separator", Kind: channel.KindString, Label: "List separator", LabelZH: "列表分隔符", Default: ",",
+		Help:   "Stands between the items of ${users}, ${addresses} and other lists, where they are not a JSON array.",
+		HelpZH: "${users}、${addresses} 等列表不是 JSON 数组时，各项之间的分隔符。",
+	}, {
+		Name: "idempotency_header", Kind: channel.KindString, Label: "Idempotency header", LabelZH: "幂等请求头",
+		Help:   "The header that carries ${idempotency_key}, if the provider has one.",
+		HelpZH: "平台支持幂等时，携带 ${idempotency_key} 的请求头名称。",
+	}, {
+		Name: "idempotency_window", Kind: channel.KindDuration, Label: "Idempotency window", LabelZH: "幂等有效期",
+		Help:   "How long the provider recognises a repeated key. Empty if it does not.",
+		HelpZH: "平台在多长时间内识别重复的幂等键。不支持则留空。",
+	}}
+}
+
+func answerFields() []channel.Field {
+	return []channel.Field{{
+		Name: "success_path", Kind: channel.KindString, Label: "Success: where", LabelZH: "成功标志的位置",
+		Help:   "A JSON path such as $.code, or a regular expression such as /^(OK|DUP)/. Without it every 2xx is a success.",
+		HelpZH: "JSON 路径，例如 $.code；或正则表达式，例如 /^(OK|DUP)/。留空则所有 2xx 都算成功。",
+	}, {
+		Name: "success_values", Kind: channel.KindList, Label: "Success: values", LabelZH: "成功标志的取值",
+		Help:   "What stands there on success, such as 0.",
+		HelpZH: "成功时该位置的值，例如 0。",
+	}, {
+		Name: "success_text", Kind: channel.KindString, Label: "Success: text", LabelZH: "成功时包含的文字",
+		Help:   "For text answers: what the answer contains on success.",
+		HelpZH: "文本响应：成功时响应包含的文字。",
+	}, {
+		Name: "id_path", Kind: channel.KindString, Label: "Message id", LabelZH: "平台消息编号的位置",
+	}, {
+		Name: "code_path", Kind: channel.KindString, Label: "Error code", LabelZH: "错误码的位置",
+		Help: "Defaults to where success is read.", HelpZH: "默认与成功标志的位置相同。",
+	}, {
+		Name: "message_path", Kind: channel.KindString, Label: "Error message", LabelZH: "错误信息的位置",
+	}, {
+		Name: "retry_after_path", Kind: channel.KindString, Label: "Seconds to wait", LabelZH: "等待秒数的位置",
+		Help: "Defaults to the Retry-After header.", HelpZH: "默认读取 Retry-After 响应头。",
+	}, {
+		Name: "codes", Kind: channel.KindMap, Label: "Meaning of codes", LabelZH: "错误码含义",
+		Help:   "The class of each code: ok, transient, rate, auth, account, recipient, content, request or unknown. HTTP_404 and the like name statuses.",
+		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、recipient、content、request 或 unknown。HTTP 状态写作 HTTP_404。",
+	}, {
+		Name: "other_codes", Kind: channel.KindChoice, Label: "Meaning of other codes", LabelZH: "其他错误码的含义",
+		Default: "transient", Choices: classNames(),
+		Help: "The class of an error code that the table does not list.", HelpZH: "表中没有列出的错误码按此类别处理。",
+	}, {
+		Name: "server_errors", Kind: channel.KindChoice, Label: "HTTP 500, 502, 504", LabelZH: "HTTP 500、502、504",
+		Default: "unknown", Choices: []string{"unknown", "transient"},
+		Help:   "unknown: the message may have been accepted. transient: the provider promises it was not.",
+		HelpZH: "unknown：消息可能已被接收；transient：平台保证未接收，可以重试。",
+	}}
+}
+
+func batchFields() []channel.Field {
+	return []channel.Field{{
+		Name: "batch", Kind: channel.KindInt, Label: "Recipients in one call", LabelZH: "每次调用的收件人数",
+		Default: 1, Min: 1, Max: maxBatch,
+		Help: "Above 1 the body takes ${users} or ${addresses}.", HelpZH: "大于 1 时，请求体使用 ${users} 或 ${addresses}。",
+	}, {
+		Name: "results_path", Kind: channel.KindString, Label: "Results: where", LabelZH: "逐人结果的位置",
+		Help:   "A JSON path to the list with a result for each recipient. Without it the answer counts for all.",
+		HelpZH: "逐个收件人结果列表的 JSON 路径。留空则整个响应对所有收件人生效。",
+	}, {
+		Name: "result_recipient", Kind: channel.KindString, Label: "Result: recipient", LabelZH: "结果：收件人",
+		Help:   "Within a result: the address, user, delivery or idempotency key, such as $.mobile.",
+		HelpZH: "单条结果中的地址、用户、投递编号或幂等键，例如 $.mobile。",
+	}, {
+		Name: "result_code", Kind: channel.KindString, Label: "Result: code", LabelZH: "结果：状态码",
+	}, {
+		Name: "result_success", Kind: channel.KindList, Label: "Result: success values", LabelZH: "结果：成功取值",
+		Help: "Defaults to the success values.", HelpZH: "默认与成功标志的取值相同。",
+	}, {
+		Name: "result_message", Kind: channel.KindString, Label: "Result: error message", LabelZH: "结果：错误信息",
+	}, {
+		Name: "result_id", Kind: channel.KindString, Label: "Result: message id", LabelZH: "结果：平台消息编号",
+	}}
+}
