@@ -38,7 +38,7 @@ func readKey(scan scanner) (hashedKey, error) {
 // KeyHash reads a key of any tenant by its id, revoked or not: it is how a caller's tenant is
 // found in the first place.
 func (s *Store) KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error) {
-	k, found, err := first(s.reads(ctx), readKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = ?", id)
+	k, found, err := first(s.reads(ctx), readKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = ?", plain(id))
 	return k.Key, k.hash, found, s.toError(err, "look up a key")
 }
 
@@ -58,7 +58,7 @@ func (s *Store) RevokeKey(ctx context.Context, now time.Time, tenant, id string)
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE tenant = ? AND id = ?", at, tenant, id)
+		n, err := t.exec("UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE tenant = ? AND id = ?", at, tenant, plain(id))
 		if err == nil && n == 0 {
 			return posthouse.Errorf(posthouse.CodeNotFound, "there is no key %q", id)
 		}

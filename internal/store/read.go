@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
@@ -29,6 +30,16 @@ func idOnly(id string) string {
 		return id
 	}
 	return ""
+}
+
+// plain is a text for a column of plain letters: nothing in place of others, as idOnly.
+func plain(text string) string {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return ""
+		}
+	}
+	return text
 }
 
 func readSummary(scan scanner) (work.Summary, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -200,7 +201,7 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	var found []posthouse.Delivery
 	seen := map[string]bool{}
 	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
-		for part := range parts(sel.IDs, 500) {
+		for part := range parts(slices.DeleteFunc(slices.Clone(sel.IDs), notID), bulkStep) {
 			clause, args := t.in("id", part)
 			if sel.Tenant != "" {
 				clause += " AND tenant = ?"
@@ -221,6 +222,9 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	}
 	return found, nil
 }
+
+// notID finds what a caller may have taken for an id; see idOnly.
+func notID(id string) bool { return !posthouse.ValidID(id) }
 
 // overdue are the conditions that the rescuer looks for, by the database's clock.
 var overdue = map[work.Due]string{

@@ -52,6 +52,31 @@ func (s *Store) change(ctx context.Context, now time.Time, doing string, fn func
 	}
 }
 
+// bulkStep bounds how many rows one transaction of a bulk change holds, so that nobody waits
+// long for it.
+const bulkStep = 500
+
+// repeat runs fn, a transaction each time, until it finds nothing more to do or has done most
+// rows. It returns how many were done and committed.
+func (s *Store) repeat(ctx context.Context, now time.Time, doing string, most int, fn func(t *tx, step int) (int, error)) (int, error) {
+	total := 0
+	for total < most {
+		n := 0
+		err := s.change(ctx, now, doing, func(t *tx) (err error) {
+			n, err = fn(t, min(bulkStep, most-total))
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+			total += n
+		}
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
 // once runs fn in a transaction on the database's own clock.
 func (s *Store) once(ctx context.Context, fn func(*tx) error) error {
 	sqlTx, err := s.write.BeginTx(ctx, nil)

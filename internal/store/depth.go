@@ -1,0 +1,32 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Depths counts the open deliveries of all tenants by lane and state. It reads the whole
+// queue: not for every request.
+func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
+	list, err := all(s.reads(ctx), func(scan scanner) (work.Depth, error) {
+		var d work.Depth
+		var priority, oldest int64
+		err := scan(&d.Tenant, &d.Channel, &priority, &d.State, &d.Count, &oldest)
+		d.Priority, d.Oldest = priorityOf(priority), timeOf(oldest)
+		return d, err
+	}, `SELECT tenant, channel, priority, state, COUNT(*), COALESCE(MIN(CASE WHEN due_at > 0 THEN due_at END), 0)
+		FROM queue GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
+	return list, s.toError(err, "count the queue")
+}
+
+// Counts counts a tenant's settled deliveries by channel and state, of the messages that were
+// handed in since a time.
+func (s *Store) Counts(ctx context.Context, tenant string, since time.Time) ([]work.Settled, error) {
+	list, err := all(s.reads(ctx), func(scan scanner) (work.Settled, error) {
+		var c work.Settled
+		return c, scan(&c.Channel, &c.State, &c.Count)
+	}, "SELECT channel, state, COUNT(*) FROM settled WHERE tenant = ? AND id >= ? GROUP BY channel, state ORDER BY channel, state", tenant, idAt(since))
+	return list, s.toError(err, "count the settled deliveries")
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// longestLimit is how long the text of an unused limit can matter: its window, at most 366
+// days, and a day.
+const longestLimit = 367 * 24 * time.Hour
+
+// Prune deletes up to max deliveries that have been settled for longer than keep, with their
+// events, and the messages that have none left; and what has expired of idempotency keys,
+// dedup keys and limits, up to max of each. It returns how many deliveries went. Open
+// deliveries always stay.
+func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
+	n, err := s.repeat(ctx, now, "prune deliveries", max, func(t *tx, step int) (int, error) { return t.pruneDeliveries(keep, step) })
+	if err != nil {
+		return n, err
+	}
+	for _, old := range []struct {
+		table, column string
+		keep          time.Duration
+	}{{"idempotency", "expires_at", 0}, {"dedup", "expires_at", 0}, {"limits", "updated_at", longestLimit}} {
+		_, err := s.repeat(ctx, now, "prune "+old.table, max, func(t *tx, step int) (int, error) {
+			return t.pruneExpired(old.table, old.column, old.keep, step)
+		})
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// pruneDeliveries deletes the oldest. An id is never younger than its delivery's last change,
+// so the scan stays at the low end of the table. What is locked, such as for a replay, is left
+// for the next time.
+func (t *tx) pruneDeliveries(keep time.Duration, max int) (int, error) {
+	now, err := t.now()
+	if err != nil {
+		return 0, err
+	}
+	cutoff := timeOf(now).Add(-keep)
+	ids, err := all(t.query, word, "SELECT id FROM settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.store.dialect.skip,
+		idAt(cutoff), micros(cutoff), max)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	for _, d := range []struct{ table, column string }{{"events", "delivery"}, {"settled", "id"}} {
+		clause, args := t.in(d.column, ids)
+		if _, err := t.exec("DELETE FROM "+d.table+" WHERE "+clause, args...); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), t.pruneMessages(ids)
+}
+
+// pruneMessages deletes the messages of deliveries that are gone, where no other is left.
+func (t *tx) pruneMessages(deliveries []string) error {
+	messages := make([]string, len(deliveries))
+	for i, id := range deliveries {
+		messages[i] = posthouse.MessageID(id)
+	}
+	messages = slices.Compact(messages)
+	none := func(table string) string {
+		return " AND NOT EXISTS (SELECT 1 FROM " + table + " d WHERE d.id > messages.id AND d.id <= concat(substr(messages.id, 1, 22), 'ZZZZ'))"
+	}
+	clause, args := t.in("id", messages)
+	_, err := t.exec("DELETE FROM messages WHERE "+clause+none("queue")+none("settled"), args...)
+	return err
+}
+
+// pruneExpired deletes up to max rows, and those that expired in the same instant as the last.
+func (t *tx) pruneExpired(table, column string, keep time.Duration, max int) (int, error) {
+	now, err := t.now()
+	if err != nil {
+		return 0, err
+	}
+	expired, err := all(t.query, number, "SELECT "+column+" FROM "+table+" WHERE "+column+" < ? ORDER BY "+column+" LIMIT ?",
+		micros(timeOf(now).Add(-keep)), max)
+	if err != nil || len(expired) == 0 {
+		return 0, err
+	}
+	n, err := t.exec("DELETE FROM "+table+" WHERE "+column+" <= ?", expired[len(expired)-1])
+	return int(n), err
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// replayable are the states that a person may want to repeat (T27).
+var replayable = []posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}
+
+// AddReplay makes a new delivery for each that ended badly: the same message to the same
+// recipient, due now, linked by ReplayOf. The old one does not change. With forceNew the
+// provider is given a new idempotency key; without it one that remembers the old key will not
+// tell the recipient twice. A deadline that has passed is dropped.
+func (s *Store) AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+	var done []work.Replay
+	for part := range parts(ids, bulkStep) {
+		var made []work.Replay
+		err := s.change(ctx, now, "replay", func(t *tx) (err error) {
+			made, err = t.replay(tenant, part, forceNew)
+			return err
+		})
+		if err != nil {
+			return done, err
+		}
+		done = append(done, made...)
+	}
+	return done, nil
+}
+
+// ReplayAll replays what a filter selects, newest first, up to max deliveries. Without states
+// in the filter it takes all that a replay is for. What has an open replay is passed over.
+func (s *Store) ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error) {
+	if len(f.States) == 0 {
+		f.States = replayable
+	}
+	f.Cursor = ""
+	var done []work.Replay
+	for max > 0 {
+		f.Limit = min(max, bulkStep)
+		list, next, err := s.Deliveries(ctx, f)
+		if err != nil {
+			return done, err
+		}
+		ids := make([]string, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		made, err := s.AddReplay(ctx, now, f.Tenant, ids, forceNew)
+		done = append(done, made...)
+		if err != nil || next == "" {
+			return done, err
+		}
+		max -= len(list)
+		f.Cursor = next
+	}
+	return done, nil
+}
+
+func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+	olds, err := t.lockReplayed(tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	epoch, err := readEpoch(t.query)
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, last: map[string]int{}, made: map[string]string{}}
+	done := make([]work.Replay, len(ids))
+	for i, id := range ids {
+		done[i].Of = id
+		old, known := olds[id]
+		if !known {
+			done[i].Err = posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %q", id)
+			continue
+		}
+		done[i].ID, err = r.add(&old)
+		if posthouse.CodeOf(err) == posthouse.CodeConflict {
+			done[i].Err = err
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if err := t.insert(queueTable, r.queued); err != nil {
+		return nil, err
+	}
+	return done, t.insert(eventsTable, r.events)
+}
+
+// lockReplayed reads deliveries by id. It locks their messages first: who numbers a message's
+// deliveries holds its row.
+func (t *tx) lockReplayed(tenant string, ids []string) (map[string]posthouse.Delivery, error) {
+	messages := make([]string, len(ids))
+	for i, id := range ids {
+		messages[i] = idOnly(posthouse.MessageID(id))
+	}
+	slices.Sort(messages)
+	clause, args := t.in("id", slices.Compact(messages))
+	if _, err := all(t.query, word, "SELECT id FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant)...); err != nil {
+		return nil, err
+	}
+	found, err := t.lockRows(work.Selection{Tenant: tenant, IDs: ids})
+	olds := map[string]posthouse.Delivery{}
+	for _, d := range found {
+		olds[d.ID] = d
+	}
+	return olds, err
+}
+
+// replayer gathers the new deliveries of one transaction.
+type replayer struct {
+	tx       *tx
+	at       time.Time
+	epoch    int64
+	forceNew bool
+	last     map[string]int    // message → the highest number given
+	made     map[string]string // old → new
+	queued   [][]any
+	events   [][]any
+}
+
+// add makes a new delivery of an old one, or says with a conflict why not.
+func (r *replayer) add(old *posthouse.Delivery) (string, error) {
+	if !slices.Contains(replayable, old.State) {
+		return "", posthouse.Errorf(posthouse.CodeConflict, "delivery %s is %s: only failed, expired, quarantined and undelivered ones can be replayed", old.ID, old.State)
+	}
+	if err := r.refuseOpen(old); err != nil {
+		return "", err
+	}
+	n, err := r.nextNumber(old.Message)
+	if err != nil {
+		return "", err
+	}
+	d := again(old, n, r.at, r.epoch, r.forceNew)
+	event := acceptEvent(&d)
+	event.Reason = "replay"
+	r.queued, r.events = append(r.queued, deliveryValues(&d)), append(r.events, eventValues(&event))
+	r.made[old.ID] = d.ID
+	return d.ID, nil
+}
+
+// refuseOpen is a conflict where a replay of the delivery is still under way.
+func (r *replayer) refuseOpen(old *posthouse.Delivery) error {
+	open, found := r.made[old.ID]
+	if !found {
+		low, high := deliveryRange(old.Message)
+		var err error
+		open, found, err = first(r.tx.query, word, "SELECT id FROM queue WHERE id > ? AND id <= ? AND replay_of = ? LIMIT 1", low, high, old.ID)
+		if err != nil {
+			return err
+		}
+	}
+	if found {
+		return posthouse.Errorf(posthouse.CodeConflict, "delivery %s is being replayed already, by %s", old.ID, open)
+	}
+	return nil
+}
+
+func (r *replayer) nextNumber(message string) (n int, err error) {
+	if r.last[message] == 0 {
+		if r.last[message], err = r.tx.lastNumber(message); err != nil {
+			return 0, err
+		}
+	}
+	if r.last[message] == posthouse.MaxDeliveries {
+		return 0, posthouse.Errorf(posthouse.CodeConflict, "message %s has no room for another delivery", message)
+	}
+	r.last[message]++
+	return r.last[message], nil
+}
+
+// lastNumber is the highest number of a message's deliveries.
+func (t *tx) lastNumber(message string) (int, error) {
+	low, high := deliveryRange(message)
+	last := 0
+	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
+		id, found, err := first(t.query, word, "SELECT id FROM "+tab.name+" WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1", low, high)
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			last = max(last, posthouse.DeliveryNumber(id))
+		}
+	}
+	return last, nil
+}
+
+// again is a new delivery like an old one.
+func again(old *posthouse.Delivery, number int, at time.Time, epoch int64, forceNew bool) posthouse.Delivery {
+	d := posthouse.Delivery{
+		ID: posthouse.DeliveryID(old.Message, number), Message: old.Message, Tenant: old.Tenant, Channel: old.Channel,
+		Recipient: old.Recipient, Priority: old.Priority, State: posthouse.Pending, Version: 1,
+		IdemKey: old.IdemKey, OnUnknown: old.OnUnknown, ReplayOf: old.ID, Epoch: epoch,
+		CreatedAt: at, UpdatedAt: at, DueAt: at, Deadline: old.Deadline,
+	}
+	if forceNew {
+		d.IdemKey = d.ID
+	}
+	if d.Deadline.Before(at) {
+		d.Deadline = time.Time{}
+	}
+	return d
+}
