@@ -1,0 +1,131 @@
+// Package simulator plays the providers that messages are sent to: it listens on
+// real HTTP, takes what is posted to it, shows what arrived, and fails in every
+// way a provider can, on request. It belongs to the product: the demo, the tests
+// and the benchmarks send to it, and so can anybody who connects a system to
+// Posthouse before the real accounts are there.
+//
+// It is not a queue, not a proxy and not a mock: nothing it takes goes any
+// further, nothing survives its end but the journal, and it knows nothing of the
+// engine that calls it.
+//
+//	sim := simulator.New(simulator.Options{})
+//	err := sim.Start(ctx, "127.0.0.1:9090")
+//	…
+//	err = sim.Stop(ctx)
+//
+// A Simulator is also an http.Handler, for httptest.NewServer.
+//
+// # Providers
+//
+// The interfaces of 天元, 招呼 and the OA systems of banks are not public. The
+// forms below are ours, and differ on purpose: a driver that is configured for
+// all of them can be configured for the real ones.
+//
+// tianyuan, 天元: POST /tianyuan/api/message/send takes JSON and answers 200
+// whatever happens; the key is msgId.
+//
+//	{"touser": "u1", "title": "…", "content": "…", "msgId": "…"}
+//	{"code": 0, "msg": "ok", "data": {"messageId": "ty-…"}}
+//	{"code": 2001, "msg": "too many requests", "retryAfter": 5}
+//
+//	1001 unknown_user   1002 refused_content   1003 malformed   2001 too_fast   5000 busy
+//
+// zhaohu, 招呼: POST /zhaohu/im/v1/notify takes up to 100 receivers as JSON, or as
+// a form with the same names, and answers 200 with a line for each receiver.
+// success is true only where every line is OK; errCode is the first failure.
+// requestNo is one text, or a list with one for each receiver: then each is the
+// key of its receiver, else the key is "requestNo/receiver", and for a single
+// receiver the requestNo itself. Both lists may be one text with commas.
+//
+//	{"receivers": ["u1", "u2"], "text": "…", "requestNo": ["r1", "r2"]}
+//	{"success": true, "result": [{"user": "u1", "status": "OK", "id": "zh-…"}, …]}
+//	{"success": false, "errCode": "TOO_FAST", "errMsg": "…", "waitSeconds": 5, "result": [{"user": "u1", "status": "TOO_FAST", "message": "…"}]}
+//
+//	NO_USER unknown_user   REFUSED refused_content   BAD_REQUEST malformed   TOO_FAST   BUSY
+//
+// oa, OA: POST /oa/messages takes a form, or XML where the content type ends in
+// xml, and answers 200 with one line of text; the key is ref.
+//
+//	to=u1&subject=…&body=…&ref=…
+//	<message><to>u1</to><subject>…</subject><body>…</body><ref>…</ref></message>
+//	OK|oa-…
+//	ERR|E04|too many requests|5
+//
+//	E01 malformed   E02 unknown_user   E03 refused_content   E04 too_fast (and the wait in seconds)   E05 busy
+//
+// generic: POST to any path below /generic/ takes any JSON object, reads the
+// recipient from to or user, the text from text or content (else it is the whole
+// body) and title, and answers 202 {"id": "ge-…"}. The key is the header
+// Idempotency-Key, else webhook-id, else the field id. Only the header
+// Idempotency-Key makes it remember: the same key again gets the first id and is
+// counted as a repeat. It refuses through the HTTP status, with
+// {"error": {"code": "…", "message": "…"}} and, where there is a wait, Retry-After.
+//
+//	400 malformed   404 unknown_user   422 refused_content   429 too_fast   503 busy
+//
+// webhook: POST to any path below /webhook/ takes a Standard Webhooks event. With
+// Options.WebhookSecrets it verifies the v1 signature and that the time is within
+// five minutes, and answers 401 otherwise; the other statuses are those of
+// generic, success is 200. The recipient is to or user of the event's data, else
+// the rest of the path. The key is webhook-id, and is remembered.
+//
+// # Arrivals
+//
+// An [Arrival] is one message for one recipient that reached a provider, whether
+// it was accepted, refused, or taken with its answer lost. A message that is
+// taken for a key that was taken before is a duplicate, or a repeat where the
+// provider remembers keys: then the recipient has it once. A request that can not
+// be read counts as a refused arrival without a user.
+//
+// The last arrivals are kept in memory within Options.Keep and Options.KeepBytes;
+// all of them are counted, and written to Options.Journal, before their senders
+// are answered. A request that has to wait is recorded after its wait.
+//
+// # Faults
+//
+// [Behaviour] makes a provider fail: see [Kind] for the ways and [Fault] for when.
+// The limit decides first, then magic recipients, then faults in their order.
+// Delays add up. Business faults refuse the recipients they match; every other
+// fault meets the whole request, and only the first one does. Times counts the
+// requests a fault had an effect on.
+//
+// Magic recipients need no setting. A user with one of these names (case
+// matters), or with the name, a hyphen and anything else, as in lost-answer-7:
+//
+//	fail-recipient   refused each time: unknown_user
+//	refuse-content   refused each time: refused_content
+//	busy-twice       busy, busy, then accepted
+//	always-busy      busy each time
+//	too-fast         too_fast with a wait of 1 s, then accepted
+//	rate-limited     HTTP 429 with Retry-After: 1, then accepted
+//	server-error     HTTP 503 each time
+//	cut-before       connection cut, not taken; then accepted
+//	lost-answer      taken and connection cut; then accepted
+//	garbage          taken and answered with rubbish; then accepted
+//	hang             taken and never answered; then accepted
+//	slow             accepted after 2 s
+//	redirect         HTTP 302 to /login each time
+//
+// "Then" is counted for each user and message: by its key, or by title and text
+// where it has none.
+//
+// # Control
+//
+//	GET    /                    a page with what arrived and the faults in force
+//	GET    /messages            arrivals, newest last: ?provider= &user= &key= &since=SEQ &limit=100 (to 10,000)
+//	DELETE /messages            forgets arrivals, totals and keys
+//	GET    /counts              keys that came at_least=2 times, or ?provider= and &key= for one
+//	GET    /faults              what each provider has in force
+//	GET    /faults/{provider}
+//	PUT    /faults/{provider}   {"faults": [{"kind": "server_error", "probability": 0.1}], "limit": {"max": 20, "per": "1s", "lockout": "10s"}}
+//	DELETE /faults/{provider}   everything is well again
+//	GET    /stats               totals, by provider, and what is kept
+//	GET    /healthz             503 once the journal can not be written
+//
+// With since, a reader goes through all kept arrivals: ask again with the seq of
+// the last one. Errors are problem+json and name each wrong field.
+//
+// # A provider more
+//
+// One file with its reading and its answer, one line in the table of provider.go.
+package simulator

@@ -1,0 +1,178 @@
+package simulator
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// maxTricked is how many messages to magic recipients a provider remembers.
+const maxTricked = 100_000
+
+// fake is a provider at work: its behaviour and the dice that go with it.
+type fake struct {
+	provider
+	plain bool // magic recipients are ordinary ones
+
+	mu      sync.Mutex
+	faults  []Fault
+	window  *window
+	dice    *rand.Rand
+	tricked tally[trickKey, int]
+}
+
+// trickKey is one message to a magic recipient: by its key, or by its text without one.
+type trickKey struct{ user, key string }
+
+// verdict is what becomes of one request.
+type verdict struct {
+	delay    time.Duration
+	fault    Fault      // zero, or a fault of the whole request
+	refusals []*refusal // one for each message, nil where none is refused
+	violated bool       // the limit was
+}
+
+func newFake(p provider, o Options) *fake {
+	sum := fnv.New64a()
+	sum.Write([]byte(p.name))
+	return &fake{
+		provider: p,
+		plain:    o.PlainRecipients,
+		dice:     rand.New(rand.NewPCG(o.Seed, sum.Sum64())),
+		tricked:  newTally[trickKey, int](maxTricked),
+	}
+}
+
+// behave replaces the behaviour; it was checked.
+func (f *fake) behave(b Behaviour) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults = append([]Fault(nil), b.Faults...)
+	f.window = newWindow(b.Limit)
+}
+
+// behaviour is what is in force: faults that are used up are gone.
+func (f *fake) behaviour() Behaviour {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := Behaviour{Faults: append([]Fault{}, f.faults...)}
+	if f.window != nil {
+		limit := f.window.limit
+		b.Limit = &limit
+	}
+	return b
+}
+
+// decide lets the limit, then the magic recipients, then the faults in their order
+// have a say. Delays add up; the first fault of the whole request is the only one.
+func (f *fake) decide(now time.Time, messages []message) verdict {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var v verdict
+	if wait := f.window.admit(now); wait > 0 {
+		v.violated = true
+		v.refuse(refuse(TooFast, seconds(wait)), messages, everyone)
+		return v
+	}
+	if !f.plain {
+		f.trick(messages, &v)
+	}
+	if len(f.faults) > 0 {
+		f.fail(messages, &v)
+	}
+	return v
+}
+
+func (f *fake) trick(messages []message, v *verdict) {
+	for i, msg := range messages {
+		t := trickOf(msg.user)
+		if t == nil || (t.times > 0 && !f.again(msg, t.times)) {
+			continue
+		}
+		f.apply(t.fault, messages, func(j int) bool { return i == j }, v)
+	}
+}
+
+// again counts a message to a magic recipient and reports whether its turns last.
+func (f *fake) again(msg message, times int) bool {
+	key := trickKey{msg.user, msg.key}
+	if msg.key == "" {
+		key.key = msg.title + "\n" + msg.text
+	}
+	count := f.tricked.byKey[key]
+	if count < times {
+		f.tricked.put(key, count+1)
+	}
+	return count < times
+}
+
+func (f *fake) fail(messages []message, v *verdict) {
+	kept := f.faults[:0]
+	for _, fault := range f.faults {
+		struck := func(i int) bool { return fault.strikes(messages[i].user) }
+		if strikesOne(messages, struck) && f.roll(fault) && f.apply(fault, messages, struck, v) && fault.Times > 0 {
+			if fault.Times--; fault.Times == 0 {
+				continue
+			}
+		}
+		kept = append(kept, fault)
+	}
+	f.faults = kept
+}
+
+func (f *fake) roll(fault Fault) bool {
+	return fault.Probability == nil || f.dice.Float64() < *fault.Probability
+}
+
+// apply adds a fault to the verdict and reports whether it had an effect: a
+// request that already fails as a whole can not fail once more.
+func (f *fake) apply(fault Fault, messages []message, struck func(int) bool, v *verdict) bool {
+	fault = fault.filled()
+	switch {
+	case v.fault.Kind != "":
+		return false
+	case fault.Kind == Business:
+		if !v.refuse(refuse(fault.Code, fault.RetryAfter), messages, struck) {
+			return false
+		}
+	case fault.Kind != Latency:
+		v.fault = fault
+	}
+	v.delay += f.delay(fault)
+	return true
+}
+
+// delay draws the fault's latency, spread by its jitter and never below zero.
+func (f *fake) delay(fault Fault) time.Duration {
+	d, jitter := fault.Latency.Std(), fault.Jitter.Std()
+	if jitter > 0 {
+		d += time.Duration(f.dice.Int64N(int64(2*jitter)+1)) - jitter
+	}
+	return max(d, 0)
+}
+
+// refuse refuses the messages that are struck and not refused yet, if there are any.
+func (v *verdict) refuse(ref *refusal, messages []message, struck func(int) bool) bool {
+	if v.refusals == nil {
+		v.refusals = make([]*refusal, len(messages))
+	}
+	hit := false
+	for i := range messages {
+		if v.refusals[i] == nil && struck(i) {
+			v.refusals[i], hit = ref, true
+		}
+	}
+	return hit
+}
+
+func everyone(int) bool { return true }
+
+func strikesOne(messages []message, struck func(int) bool) bool {
+	for i := range messages {
+		if struck(i) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package simulator
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+//go:embed page.html style.css
+var assets embed.FS
+
+// The page shows this much: rows, and characters of a text.
+const (
+	pageRows  = 100
+	pageRunes = 240
+)
+
+// policy allows the page its own style sheet and nothing else.
+const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"clock": func(t time.Time) string { return t.Local().Format("15:04:05.000") },
+	"short": short,
+}).ParseFS(assets, "page.html"))
+
+// view is what the page shows, in one language.
+type view struct {
+	ZH       bool
+	Lang     string
+	Text     map[string]string
+	Still    bool // does not load itself again
+	Provider string
+	URL      string
+	Arrivals []Arrival // newest first
+	Totals   Totals
+	Lines    []line
+	Tricks   []trickLine
+}
+
+// line is one provider.
+type line struct {
+	Name, Title, Path string
+	Stats             Stats
+	Faults            []string
+}
+
+type trickLine struct{ Name, What string }
+
+func (s *Simulator) showPage(w http.ResponseWriter, r *http.Request) error {
+	q := query{values: r.URL.Query()}
+	q.allow("lang", "still", "provider")
+	name := s.providerIn(&q)
+	if err := q.err(); err != nil {
+		return err
+	}
+	v := s.view(speaksChinese(r), name)
+	v.Still, v.URL = q.values.Has("still"), "http://"+r.Host
+	var out bytes.Buffer
+	if err := page.Execute(&out, v); err != nil {
+		return fmt.Errorf("draw the page: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	reply{kind: "text/html; charset=utf-8", body: out.String()}.send(w, http.StatusOK)
+	return nil
+}
+
+func (s *Simulator) showStyle(w http.ResponseWriter, _ *http.Request) error {
+	body, err := assets.ReadFile("style.css")
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "max-age=3600")
+	reply{kind: "text/css; charset=utf-8", body: string(body)}.send(w, http.StatusOK)
+	return nil
+}
+
+func (s *Simulator) view(zh bool, provider string) view {
+	v := view{ZH: zh, Lang: "en", Text: wordsOf(zh), Provider: provider}
+	if zh {
+		v.Lang = "zh"
+	}
+	v.Arrivals = s.Arrivals(Filter{Provider: provider, Limit: pageRows})
+	slices.Reverse(v.Arrivals)
+	status := s.Status()
+	v.Totals = status.Totals
+	for _, f := range s.fakes {
+		l := line{Name: f.name, Title: f.title, Path: f.path, Stats: status.Providers[f.name], Faults: f.behaviour().lines()}
+		if zh {
+			l.Title = f.titleZH
+		}
+		v.Lines = append(v.Lines, l)
+	}
+	for _, t := range tricks {
+		what := t.en
+		if zh {
+			what = t.zh
+		}
+		v.Tricks = append(v.Tricks, trickLine{t.name, what})
+	}
+	return v
+}
+
+// lines are the faults and the limit in force, as PUT /faults would be given them.
+func (b Behaviour) lines() []string {
+	var out []string
+	for _, f := range b.Faults {
+		out = append(out, f.line())
+	}
+	if l := b.Limit; l != nil {
+		out = append(out, fmt.Sprintf("limit %d / %s%s", l.Max, l.Per, optional(" lockout ", l.Lockout)))
+	}
+	return out
+}
+
+func (f Fault) line() string {
+	var b strings.Builder
+	b.WriteString(string(f.Kind))
+	if f.Code != "" {
+		fmt.Fprintf(&b, " %s", f.Code)
+	}
+	if f.Status != 0 {
+		fmt.Fprintf(&b, " %d", f.Status)
+	}
+	b.WriteString(optional(" ", f.Latency) + optional(" ±", f.Jitter))
+	if f.Probability != nil {
+		fmt.Fprintf(&b, " %g%%", *f.Probability*100)
+	}
+	if f.Recipient != "" {
+		fmt.Fprintf(&b, " → %s", f.Recipient)
+	}
+	if f.Times > 0 {
+		fmt.Fprintf(&b, " ×%d", f.Times)
+	}
+	return b.String()
+}
+
+func optional(before string, d posthouse.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return before + d.String()
+}
+
+// speaksChinese follows ?lang=, and without it the browser's first language.
+func speaksChinese(r *http.Request) bool {
+	lang := r.URL.Query().Get("lang")
+	if lang == "" {
+		lang = r.Header.Get("Accept-Language")
+	}
+	return strings.HasPrefix(strings.ToLower(lang), "zh")
+}
+
+// short cuts a long text, so that the page stays small whatever arrives.
+func short(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > pageRunes {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}

@@ -1,0 +1,42 @@
+package simulator
+
+import "time"
+
+// window holds a Limit: it remembers when the last Max requests were let in.
+type window struct {
+	limit  Limit
+	starts []time.Time // a ring of limit.Max
+	oldest int
+	locked time.Time // refused until then
+}
+
+func newWindow(l *Limit) *window {
+	if l == nil {
+		return nil
+	}
+	return &window{limit: *l, starts: make([]time.Time, l.Max)}
+}
+
+// admit lets a request in, or says how long the window stays shut: a violation.
+func (w *window) admit(now time.Time) time.Duration {
+	if w == nil {
+		return 0
+	}
+	if wait := w.locked.Sub(now); wait > 0 {
+		return wait
+	}
+	wait := w.limit.Per.Std() - now.Sub(w.starts[w.oldest])
+	if wait <= 0 {
+		w.starts[w.oldest] = now
+		w.oldest = (w.oldest + 1) % len(w.starts)
+		return 0
+	}
+	if lockout := w.limit.Lockout.Std(); lockout > 0 {
+		w.locked = now.Add(lockout)
+		return lockout
+	}
+	return wait
+}
+
+// seconds rounds a wait up to the whole seconds that answers name.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
