@@ -1,0 +1,89 @@
+package dbtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// The servers that the tests of one binary share. They are fast, not durable:
+// Own with Durable is for tests that care.
+var (
+	sharedPostgres = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres}) })
+	sharedMariaDB  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB}) })
+)
+
+// SQLite is the DSN of a new database file that goes with the test:
+// "sqlite:PATH". The file itself is made by whoever opens it.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")
+}
+
+// Postgres is the DSN of a new, empty database that goes with the test:
+// "postgres://user:password@127.0.0.1:port/name?sslmode=disable". Its server runs
+// with fsync=off.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return database(t, sharedPostgres)
+}
+
+// MariaDB is the DSN of a new, empty utf8mb4 database that goes with the test:
+// "mysql://user:password@127.0.0.1:port/name". Its server runs with
+// innodb_flush_log_at_trx_commit=0.
+func MariaDB(t testing.TB) string {
+	t.Helper()
+	return database(t, sharedMariaDB)
+}
+
+// Redis is the address, "127.0.0.1:port", of an empty server that only this test
+// uses: one starts in some ten milliseconds.
+func Redis(t testing.TB) string {
+	t.Helper()
+	return Own(t, Options{Kind: KindRedis}).Addr
+}
+
+// Own is a server that only this test uses and that is stopped when the test ends.
+func Own(t testing.TB, o Options) *Server {
+	t.Helper()
+	s, err := Start(o)
+	require(t, err)
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop %s: %v", o.Kind, err)
+		}
+	})
+	return s
+}
+
+func database(t testing.TB, server func() (*Server, error)) string {
+	t.Helper()
+	s, err := server()
+	require(t, err)
+	dsn, drop, err := s.Database()
+	require(t, err)
+	t.Cleanup(func() {
+		if err := drop(); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return dsn
+}
+
+// require ends the test on an error: as skipped when the server is not
+// installed and CI is not set to true, as failed otherwise.
+func require(t testing.TB, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	var missing *MissingError
+	ci, _ := strconv.ParseBool(os.Getenv("CI"))
+	if errors.As(err, &missing) && !ci {
+		t.Skip(err)
+	}
+	t.Fatal(err)
+}

@@ -1,0 +1,72 @@
+package dbtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// MissingError says that a server is not installed, and what to install.
+type MissingError struct {
+	Kind    Kind
+	Program string // the first one that was not found
+	Install string // the packages that bring it
+}
+
+// Error says it in a sentence for people.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s is not installed, program %s was not found: install %s, or run make test, which does it",
+		e.Kind, e.Program, e.Install)
+}
+
+// find returns the path of each program a recipe needs. The folders of a recipe
+// go first, the highest version leading, so that all programs are of one version.
+func find(kind Kind, r recipe) (map[string]string, error) {
+	for _, folder := range r.versions() {
+		if found := lookIn(r.programs, []string{folder}); len(found) == len(r.programs) {
+			return found, nil
+		}
+	}
+	found := lookIn(r.programs, searchPath())
+	for _, name := range r.programs {
+		if found[name] == "" {
+			return nil, &MissingError{Kind: kind, Program: name, Install: r.install}
+		}
+	}
+	return found, nil
+}
+
+// versions lists the recipe's folders that exist.
+func (r recipe) versions() []string {
+	var folders []string
+	for _, pattern := range r.folders {
+		matches, _ := filepath.Glob(pattern)
+		slices.Sort(matches)
+		slices.Reverse(matches)
+		folders = append(folders, matches...)
+	}
+	return folders
+}
+
+// searchPath is PATH, and where servers are that an ordinary user's PATH leaves out.
+func searchPath() []string {
+	return append(filepath.SplitList(os.Getenv("PATH")),
+		"/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/opt/homebrew/sbin")
+}
+
+func lookIn(programs, folders []string) map[string]string {
+	found := make(map[string]string)
+	for _, name := range programs {
+		for _, folder := range folders {
+			path, err := exec.LookPath(filepath.Join(folder, name))
+			if err == nil && strings.HasPrefix(path, "/") {
+				found[name] = path
+				break
+			}
+		}
+	}
+	return found
+}

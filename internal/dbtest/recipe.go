@@ -1,0 +1,63 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"syscall"
+)
+
+// Kind is a kind of server.
+type Kind string
+
+// The kinds.
+const (
+	KindPostgres Kind = "postgres"
+	KindMariaDB  Kind = "mariadb"
+	KindRedis    Kind = "redis"
+)
+
+// recipe is how one kind of server is laid out, started, asked and ended.
+type recipe struct {
+	programs []string // the server program first
+	folders  []string // patterns of folders that hold all of them, tried before PATH
+	install  string   // for people
+
+	layOut func(*Server) error // fills the empty data directory
+	args   func(*Server) ([]string, error)
+	dsn    func(s *Server, database string) string
+	ask    func(context.Context, *Server) error // a query; an error if the server is not ours
+	create func(s *Server, database string) error
+	drop   func(s *Server, database string) error
+
+	shutDown syscall.Signal // in good order
+	abandon  syscall.Signal // at once, when nobody needs the files any more
+}
+
+var recipes = map[Kind]recipe{
+	KindPostgres: postgresRecipe,
+	KindMariaDB:  mariadbRecipe,
+	KindRedis:    redisRecipe,
+}
+
+// value runs a query that answers with one text, in a connection of its own.
+func value(ctx context.Context, driver, source, query string) (string, error) {
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var text string
+	err = db.QueryRowContext(ctx, query).Scan(&text)
+	return text, err
+}
+
+// execute runs a statement in a connection of its own.
+func execute(driver, source, statement string) error {
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.Exec(statement)
+	return err
+}
