@@ -17,6 +17,8 @@ type dialect struct {
 	clock string
 	// lock and skip follow a SELECT that locks its rows, waiting or skipping.
 	lock, skip string
+	// lockSchema waits for the one lock of migrations and reads true when it is held.
+	lockSchema, unlockSchema string
 	// dollar is set where placeholders are $1, $2, … instead of ?.
 	dollar bool
 	// arrays is set where many rows are passed as one array a column. Elsewhere they

@@ -24,6 +24,9 @@ var mysqlDialect = &dialect{
 	fault:  mysqlFault,
 	open:   openMySQL,
 	check:  checkMySQL,
+
+	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
+	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",
 }
 
 // openMySQL opens one kind of pool twice. clientFoundRows: a guarded update must count the

@@ -28,6 +28,9 @@ var postgresDialect = &dialect{
 	fault:  postgresFault,
 	open:   openPostgres,
 	check:  checkPostgres,
+
+	lockSchema:   "SELECT pg_advisory_lock(7077101)::text = ''",
+	unlockSchema: "SELECT pg_advisory_unlock(7077101)",
 }
 
 // openPostgres opens a write pool whose plans are pinned to the indexes, since a plan made

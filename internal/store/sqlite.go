@@ -44,6 +44,7 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(4000)",
 	}}
+	pragmas.Set("_txlock", "immediate") // for the migrations: a transaction that only reads at first must not meet another writer later
 	escaped := (&url.URL{Path: path}).EscapedPath()
 	write, err = sql.Open("sqlite", "file:"+escaped+"?"+pragmas.Encode())
 	if err != nil {
@@ -54,6 +55,7 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 		write.Close()
 		return nil, nil, err
 	}
+	pragmas.Del("_txlock")
 	pragmas.Add("_pragma", "query_only(1)")
 	read, err = sql.Open("sqlite", "file:"+escaped+"?"+pragmas.Encode())
 	if err != nil {

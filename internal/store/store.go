@@ -3,23 +3,15 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
-
 	"github.com/posthouse/posthouse"
 )
-
-//go:embed schema
-var schema embed.FS
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
@@ -117,59 +109,6 @@ func (s *Store) Ping(ctx context.Context) error {
 // Doctor names the settings that are unsafe.
 func (s *Store) Doctor(ctx context.Context) ([]Finding, error) {
 	return s.dialect.check(ctx, s.read)
-}
-
-// migrations is the library's provider over this dialect's folder. Processes that start at
-// once wait for each other; on SQLite the file's write lock does that.
-func (s *Store) migrations() (*goose.Provider, error) {
-	files, err := fs.Sub(schema, "schema/"+s.dialect.name)
-	if err != nil {
-		return nil, err
-	}
-	options := []goose.ProviderOption{goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version")}
-	if s.dialect == postgresDialect {
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	return goose.NewProvider(s.dialect.goose, s.write, files, options...)
-}
-
-// Migrate brings the schema up to this binary's version and returns how many steps that
-// took.
-func (s *Store) Migrate(ctx context.Context) (int, error) {
-	steps := 0
-	migrate := func() error {
-		p, err := s.migrations()
-		if err != nil {
-			return err
-		}
-		done, err := p.Up(ctx)
-		steps = len(done)
-		return err
-	}
-	if s.committer != nil {
-		return steps, s.committer.alone(migrate)
-	}
-	return steps, migrate()
-}
-
-// Schema is the database's schema version and this binary's.
-func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
-	read := func() error {
-		p, err := s.migrations()
-		if err != nil {
-			return err
-		}
-		have, want, err = p.GetVersions(ctx)
-		return err
-	}
-	if s.committer != nil {
-		return have, want, s.committer.alone(read)
-	}
-	return have, want, read()
 }
 
 // micros is a time as the database keeps it: UTC microseconds, 0 for the zero time.

@@ -281,7 +281,7 @@ SELECT d.id AS id, d.user_id AS user_id, d.channel AS platform, JSON_UNQUOTE(JSO
        WHEN d.state IN ('sent', 'delivered') THEN 'success'
        WHEN d.state = 'failed' THEN 'stopped'
        ELSE d.state END AS status,
-  d.tries AS retry_count, TIMESTAMPADD(MICROSECOND, d.created_at, '1970-01-01 00:00:00') AS create_time, TIMESTAMPADD(MICROSECOND, d.updated_at, '1970-01-01 00:00:00') AS update_time,
+  d.tries AS retry_count, TIMESTAMPADD(MICROSECOND, d.created_at, TIMESTAMP '1970-01-01 00:00:00') AS create_time, TIMESTAMPADD(MICROSECOND, d.updated_at, TIMESTAMP '1970-01-01 00:00:00') AS update_time,
   d.last_error AS last_error, d.tenant AS tenant
 FROM deliveries d JOIN messages m ON m.id = CONCAT(SUBSTR(d.id, 1, 22), '0000')
 WHERE m.kind = 'notice' AND d.state <> 'suppressed';

@@ -1,0 +1,331 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// stored compares values without the times that the database gave them.
+var stored = cmp.Options{
+	cmpopts.IgnoreFields(posthouse.Channel{}, "CreatedAt", "UpdatedAt"),
+	cmpopts.IgnoreFields(posthouse.User{}, "UpdatedAt"),
+	cmpopts.IgnoreFields(posthouse.Roster{}, "UpdatedAt"),
+	cmpopts.IgnoreFields(work.Gate{}, "UpdatedAt", "Until"),
+	cmpopts.IgnoreFields(posthouse.Key{}, "CreatedAt"),
+	cmpopts.IgnoreFields(posthouse.Template{}, "CreatedAt"),
+}
+
+func TestChannelIsCreatedChangedPausedAndDeleted(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		every := posthouse.Duration(time.Minute)
+		ch := posthouse.Channel{Tenant: "t1", Name: "招呼", Driver: "httpapi", Config: map[string]any{"url": "https://x/?a=1", "n": 2.5},
+			ChannelSettings: posthouse.ChannelSettings{Every: &every, Tries: 3, Rules: []posthouse.RuleSettings{{Type: "duty"}}}}
+		before, err := s.ChannelsVersion(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, created, err := s.PutChannel(ctx, at(), ch)
+		if err != nil || !created || made.Version != 1 {
+			t.Fatalf("PutChannel = %+v, created %v, %v", made, created, err)
+		}
+		got, err := s.Channel(ctx, "t1", "招呼")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(made, got); diff != "" {
+			t.Errorf("read after write (-want +got):\n%s", diff)
+		}
+		after, err := s.ChannelsVersion(ctx)
+		if err != nil || after == before {
+			t.Errorf("ChannelsVersion stays %d after a change (%v)", after, err)
+		}
+
+		if err := s.PauseChannel(ctx, at(), "t1", "招呼", true, "holiday"); err != nil {
+			t.Fatal(err)
+		}
+		ch.Tries = 5
+		changed, created, err := s.PutChannel(ctx, at(), ch)
+		if err != nil || created || changed.Version != 3 || !changed.Paused || changed.PauseReason != "holiday" {
+			t.Fatalf("PutChannel = %+v, created %v, %v; want version 3, still paused", changed, created, err)
+		}
+		if err := s.PauseChannel(ctx, at(), "t1", "招呼", false, ""); err != nil {
+			t.Fatal(err)
+		}
+		got, err = s.Channel(ctx, "t1", "招呼")
+		if err != nil || got.Paused || got.PauseReason != "" || got.Tries != 5 || !got.CreatedAt.Equal(made.CreatedAt) {
+			t.Errorf("Channel = %+v, %v", got, err)
+		}
+		if err := s.DeleteChannel(ctx, at(), "t1", "招呼"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Channel(ctx, "t1", "招呼")
+		wantCode(t, err, posthouse.CodeNotFound)
+		wantCode(t, s.DeleteChannel(ctx, at(), "t1", "招呼"), posthouse.CodeNotFound)
+		wantCode(t, s.PauseChannel(ctx, at(), "t1", "招呼", true, ""), posthouse.CodeNotFound)
+	})
+}
+
+func TestChannelWithOpenDeliveriesIsNotDeleted(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		if _, _, err := s.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "console"}); err != nil {
+			t.Fatal(err)
+		}
+		accept(t, s, entry(2))
+		wantCode(t, s.DeleteChannel(t.Context(), at(), "t1", "c1"), posthouse.CodeConflict)
+		settle(t, s, posthouse.EventSent, posthouse.Sent)
+		if err := s.DeleteChannel(t.Context(), at(), "t1", "c1"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestChannelOfANewerVersionDoesNotHideTheOthers(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for _, name := range []string{"a", "b", "c"} {
+			if _, _, err := s.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: name, Driver: "console"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tamper(t, s, `UPDATE channels SET settings = '{"tomorrow":1}' WHERE name = 'b'`)
+		list, err := s.Channels(t.Context(), "")
+		if err != nil || len(list) != 3 {
+			t.Fatalf("Channels lists %d, %v; want 3", len(list), err)
+		}
+		for _, row := range list {
+			if wrong := row.Err != nil; wrong != (row.Channel.Name == "b") {
+				t.Errorf("channel %s: error %v", row.Channel.Name, row.Err)
+			}
+		}
+		if _, err := s.Channel(t.Context(), "t1", "b"); err == nil {
+			t.Error("Channel reads settings it does not know")
+		}
+	})
+}
+
+func TestGates(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		g := work.Gate{Tenant: "t1", Channel: "c1", Account: "甲", Class: posthouse.ClassRate, Code: "429", Error: "too fast", Refusals: 1}
+		other := work.Gate{Tenant: "t2", Channel: "c1", Class: posthouse.ClassAuth}
+		for _, g := range []work.Gate{g, other} {
+			if err := s.SetGate(ctx, at(), g, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.Refusals = 2
+		if err := s.SetGate(ctx, at(), g, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Gates(ctx, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]work.Gate{g, other}, got, stored); diff != "" {
+			t.Errorf("Gates (-want +got):\n%s", diff)
+		}
+		if wait := got[0].Until.Sub(got[0].UpdatedAt); wait != time.Hour {
+			t.Errorf("the gate opens %v after it was set, want 1h", wait)
+		}
+		if err := s.ClearGate(ctx, "t1", "c1", "other"); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := s.Gates(ctx, "t1"); len(got) != 1 {
+			t.Errorf("clearing another account leaves %d gates, want 1", len(got))
+		}
+		if err := s.ClearGate(ctx, "t1", "c1", "*"); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := s.Gates(ctx, ""); len(got) != 1 || got[0].Tenant != "t2" {
+			t.Errorf("after clearing all of a channel: %+v, want only the other tenant's", got)
+		}
+	})
+}
+
+func TestTemplateVersions(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		put := func(text string) int {
+			t.Helper()
+			tmpl, err := s.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: "code", Title: "验证码", Text: text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tmpl.Version
+		}
+		if got := []int{put("a"), put("a"), put("b"), put("a")}; !cmp.Equal(got, []int{1, 1, 2, 3}) {
+			t.Errorf("versions = %v, want 1 1 2 3", got)
+		}
+		for version, want := range map[int]string{0: "a", 1: "a", 2: "b", 3: "a"} {
+			got, err := s.Template(ctx, "t1", "code", version)
+			if err != nil || got.Text != want {
+				t.Errorf("version %d = %+v, %v; want %q", version, got, err, want)
+			}
+		}
+		_, err := s.Template(ctx, "t1", "code", 4)
+		wantCode(t, err, posthouse.CodeNotFound)
+		list, err := s.Templates(ctx, "t1")
+		if err != nil || len(list) != 1 || list[0].Version != 3 {
+			t.Errorf("Templates = %+v, %v; want version 3 alone", list, err)
+		}
+		if err := s.DeleteTemplate(ctx, "t1", "code"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Template(ctx, "t1", "code", 0)
+		wantCode(t, err, posthouse.CodeNotFound)
+		wantCode(t, s.DeleteTemplate(ctx, "t1", "code"), posthouse.CodeNotFound)
+	})
+}
+
+func TestTemplatesStoredAtOnceGetTheirOwnVersions(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				_, err := s.PutTemplate(t.Context(), at(), posthouse.Template{Tenant: "t1", Name: "x", Text: fmt.Sprint(i)})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		list, err := s.Templates(t.Context(), "t1")
+		if err != nil || len(list) != 1 || list[0].Version != 8 {
+			t.Errorf("Templates = %+v, %v; want version 8", list, err)
+		}
+	})
+}
+
+func TestRosterKeepsDaysOverridesAndTheirOrder(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		first := posthouse.Roster{Tenant: "t1", Name: "duty", TimeZone: "Asia/Shanghai", HandOver: "08:30",
+			Days:      map[string][]string{"1": {"u2", "u1", "u2"}, "2": {"张三"}, "7": {}},
+			Overrides: map[string][]string{"2026-10-01": {}, "2026-10-02": {"u9"}}}
+		second := posthouse.Roster{Tenant: "t1", Name: "duty", Days: map[string][]string{"3": {"u3"}}}
+		other := posthouse.Roster{Tenant: "t1", Name: "night", Days: map[string][]string{}}
+		for _, r := range []posthouse.Roster{first, other} {
+			if _, err := s.PutRoster(ctx, at(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first.Days["1"] = []string{"u2", "u1"}
+		got, found, err := s.Roster(ctx, "t1", "duty")
+		if err != nil || !found {
+			t.Fatalf("Roster: found %v, %v", found, err)
+		}
+		if diff := cmp.Diff(first, got, stored); diff != "" {
+			t.Errorf("Roster (-want +got):\n%s", diff)
+		}
+		if _, err := s.PutRoster(ctx, at(), second); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Rosters(ctx, "t1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]posthouse.Roster{second, other}, list, stored); diff != "" {
+			t.Errorf("Rosters (-want +got):\n%s", diff)
+		}
+		if err := s.DeleteRoster(ctx, "t1", "duty"); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.Roster(ctx, "t1", "duty"); found || err != nil {
+			t.Errorf("after deleting: found %v, %v", found, err)
+		}
+		wantCode(t, s.DeleteRoster(ctx, "t1", "duty"), posthouse.CodeNotFound)
+	})
+}
+
+func TestUsersArePutListedLookedUpAndDeleted(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		var want []posthouse.User
+		for i := range 130 { // more than one part of a bulk insert
+			want = append(want, posthouse.User{Tenant: "t1", ID: fmt.Sprintf("u%03d", i), Name: "张三 👩‍💻", Type: "branch",
+				Addresses: map[string]string{"sms": fmt.Sprintf("+86%d", i), "mail": ""}})
+		}
+		if err := s.PutUsers(ctx, at(), "t1", append(want, want[3])); err != nil {
+			t.Fatal(err)
+		}
+		want[5].Name = "changed"
+		if err := s.PutUsers(ctx, at(), "t1", want[5:6]); err != nil {
+			t.Fatal(err)
+		}
+		var got []posthouse.User
+		for cursor := ""; ; {
+			list, next, err := s.Users(ctx, "t1", cursor, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, list...)
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, got, stored); diff != "" {
+			t.Errorf("Users (-want +got):\n%s", diff)
+		}
+		addresses, err := s.Addresses(ctx, "t1", "sms", []string{"u001", "u129", "nobody"})
+		if diff := cmp.Diff(map[string]string{"u001": "+861", "u129": "+86129"}, addresses); err != nil || diff != "" {
+			t.Errorf("Addresses: %v (-want +got):\n%s", err, diff)
+		}
+		if none, err := s.Addresses(ctx, "t1", "mail", []string{"u001"}); err != nil || len(none) > 0 {
+			t.Errorf("Addresses without one = %v, %v", none, err)
+		}
+		if err := s.DeleteUser(ctx, "t1", "u001"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.User(ctx, "t1", "u001")
+		wantCode(t, err, posthouse.CodeNotFound)
+		wantCode(t, s.DeleteUser(ctx, "t1", "u001"), posthouse.CodeNotFound)
+	})
+}
+
+func TestKeysAreFoundListedAndRevoked(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		if found, err := s.AnyKey(ctx); found || err != nil {
+			t.Errorf("AnyKey on an empty database = %v, %v", found, err)
+		}
+		key := posthouse.Key{ID: "k1", Tenant: "t1", Name: "柜台", Scope: posthouse.ScopeSend}
+		if err := s.AddKey(ctx, at(), key, "hash"); err != nil {
+			t.Fatal(err)
+		}
+		got, hash, found, err := s.KeyHash(ctx, "k1")
+		if err != nil || !found || hash != "hash" {
+			t.Fatalf("KeyHash = %q, %v, %v", hash, found, err)
+		}
+		if diff := cmp.Diff(key, got, stored); diff != "" {
+			t.Errorf("KeyHash (-want +got):\n%s", diff)
+		}
+		if _, _, found, err := s.KeyHash(ctx, "管理员"); found || err != nil {
+			t.Errorf("KeyHash of other letters = %v, %v; want not found without an error", found, err)
+		}
+		if err := s.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
+			t.Fatal(err)
+		}
+		once, err := s.Keys(ctx, "t1")
+		if err != nil || len(once) != 1 || once[0].RevokedAt.IsZero() {
+			t.Fatalf("Keys = %+v, %v; want one revoked", once, err)
+		}
+		if err := s.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
+			t.Fatal(err)
+		}
+		if twice, _ := s.Keys(ctx, "t1"); !cmp.Equal(once, twice) {
+			t.Errorf("revoking again changes %+v to %+v", once, twice)
+		}
+		if found, _ := s.AnyKey(ctx); found {
+			t.Error("AnyKey counts a revoked key")
+		}
+		wantCode(t, s.RevokeKey(ctx, at(), "t1", "k2"), posthouse.CodeNotFound)
+	})
+}

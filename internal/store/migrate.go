@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed schema
+var schema embed.FS
+
+// migrations is the library's provider over this dialect's folder.
+func (s *Store) migrations() (*goose.Provider, error) {
+	files, err := fs.Sub(schema, "schema/"+s.dialect.name)
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version")}
+	if s.dialect.lockSchema != "" {
+		options = append(options, goose.WithSessionLocker(schemaLock{s.dialect}))
+	}
+	return goose.NewProvider(s.dialect.goose, s.write, files, options...)
+}
+
+// schemaLock makes processes that migrate at once wait for each other. The server gives it
+// back when its holder dies.
+type schemaLock struct{ dialect *dialect }
+
+// SessionLock waits for the lock.
+func (l schemaLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	var got bool
+	if err := conn.QueryRowContext(ctx, l.dialect.lockSchema).Scan(&got); err != nil {
+		return fmt.Errorf("wait for another process that migrates: %w", err)
+	}
+	if !got {
+		return fmt.Errorf("another process has been migrating for too long")
+	}
+	return nil
+}
+
+// SessionUnlock gives it back.
+func (l schemaLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, l.dialect.unlockSchema)
+	return err
+}
+
+// Migrate brings the schema up to this binary's version and returns how many steps that
+// took. It refuses a database that a newer binary has migrated.
+func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
+	if err := s.refuseNewer(ctx); err != nil {
+		return 0, err
+	}
+	if s.committer == nil {
+		return s.migrateOnce(ctx)
+	}
+	err = s.committer.alone(func() error {
+		// SQLite has no lock to wait for. A process that lost the race fails whole, as its
+		// schema changes are one transaction, and finds them done when it looks again.
+		if steps, err = s.migrateOnce(ctx); err != nil {
+			steps, err = s.migrateOnce(ctx)
+		}
+		return err
+	})
+	return steps, err
+}
+
+func (s *Store) migrateOnce(ctx context.Context) (int, error) {
+	p, err := s.migrations()
+	if err != nil {
+		return 0, err
+	}
+	done, err := p.Up(ctx)
+	return len(done), err
+}
+
+func (s *Store) refuseNewer(ctx context.Context) error {
+	have, want, err := s.Schema(ctx)
+	if err == nil && have > want {
+		return fmt.Errorf("the database's schema is version %d and this binary knows up to %d: run the newer posthouse", have, want)
+	}
+	return err
+}
+
+// Schema is the database's schema version, 0 for an empty database, and this binary's.
+func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
+	p, err := s.migrations()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, source := range p.ListSources() {
+		want = max(want, source.Version)
+	}
+	have, _, err = first(s.reads(ctx), number, "SELECT COALESCE(MAX(version_id), 0) FROM schema_version")
+	if err != nil && s.dialect.fault(err) == faultOther && s.Ping(ctx) == nil {
+		return 0, want, nil // there is no such table yet
+	}
+	return have, want, s.toError(err, "read the schema's version")
+}

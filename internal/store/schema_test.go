@@ -1,0 +1,174 @@
+package store
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func TestMigrateAgainDoesNothing(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		if steps, err := s.Migrate(t.Context()); steps != 0 || err != nil {
+			t.Errorf("Migrate again = %d steps, %v", steps, err)
+		}
+		have, want, err := s.Schema(t.Context())
+		if have != want || want < 1 || err != nil {
+			t.Errorf("Schema = %d of %d, %v", have, want, err)
+		}
+	})
+}
+
+func TestMigrateRefusesADatabaseOfANewerBinary(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		tamper(t, s, "UPDATE schema_version SET version_id = 9999 WHERE version_id = 1")
+		if _, err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "9999") {
+			t.Errorf("Migrate = %v; want an error that names the version", err)
+		}
+	})
+}
+
+func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
+	t.Parallel()
+	for _, db := range databases {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			dsn := db.dsn(t)
+			var wg sync.WaitGroup
+			steps := make([]int, 4)
+			for i := range steps {
+				s := openOnly(t, dsn)
+				wg.Go(func() {
+					var err error
+					if steps[i], err = s.Migrate(t.Context()); err != nil {
+						t.Errorf("process %d: %v", i, err)
+					}
+				})
+			}
+			wg.Wait()
+			total := 0
+			for _, n := range steps {
+				total += n
+			}
+			if total != 1 {
+				t.Errorf("the processes took %v steps, want 1 in all", steps)
+			}
+		})
+	}
+}
+
+// DUTY-10: the bank's two tables can be read under the names and words of its document.
+func TestViewsSpeakTheBanksWords(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		notice := func(e *work.Entry) { e.Message.Kind = "notice" }
+		fail := func(tries int, event posthouse.EventType, to posthouse.State) string {
+			id := accept(t, s, entry(1, notice))[0]
+			for _, item := range claim(t, s, 100) {
+				c := step(item.Delivery, event, to)
+				c.After.Tries, c.After.Error, c.After.DueAt = tries, "对方超时", time.Now().Add(time.Hour)
+				record(t, s, c)
+			}
+			return id
+		}
+		want := map[string]string{
+			fail(1, posthouse.EventRetry, posthouse.Pending):     "failure",
+			fail(3, posthouse.EventFail, posthouse.Failed):       "stopped",
+			fail(0, posthouse.EventSent, posthouse.Sent):         "success",
+			fail(0, posthouse.EventAmbiguous, posthouse.Unknown): "failure",
+			accept(t, s, entry(1, notice))[0]:                    "pending",
+		}
+		accept(t, s, entry(1, notice, each(func(d *posthouse.Delivery) { d.State, d.Reason = posthouse.Suppressed, "not_on_duty" })))
+		accept(t, s, entry(1)) // of another kind
+
+		got := map[string]string{}
+		err := s.look(t.Context(), `SELECT id, user_id, platform, content, status, retry_count, create_time, update_time, last_error, tenant
+			FROM message_send_log`, nil, func(scan scanner) error {
+			var id, user, platform, content, status, lastError, tenant string
+			var retries int
+			var created, updated any
+			err := scan(&id, &user, &platform, &content, &status, &retries, &created, &updated, &lastError, &tenant)
+			got[id] = status
+			if user != "u1" || platform != "c1" || content != "你好 👋" || tenant != "t1" {
+				t.Errorf("row %q %q %q %q", user, platform, content, tenant)
+			}
+			if (status == "stopped") != (retries == 3) || (retries > 0 && lastError != "对方超时") {
+				t.Errorf("%s: retry_count %d, last_error %q", status, retries, lastError)
+			}
+			if at := viewTime(t, created); time.Since(at).Abs() > time.Hour {
+				t.Errorf("create_time %v is not about now", created)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("status by id (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// viewTime reads a time as the databases show it: SQLite as text, in UTC.
+func viewTime(t *testing.T, v any) time.Time {
+	t.Helper()
+	switch v := v.(type) {
+	case time.Time:
+		return v
+	case string:
+		at, err := time.Parse("2006-01-02 15:04:05.999999", v)
+		if err != nil {
+			t.Error(err)
+		}
+		return at
+	}
+	t.Errorf("a time reads as %T", v)
+	return time.Time{}
+}
+
+// DUTY-10.
+func TestDutyScheduleViewListsTheWeek(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for _, r := range []posthouse.Roster{
+			{Tenant: "t1", Name: "duty", Days: map[string][]string{"1": {"u2", "u1"}, "7": {"u3"}, "2": {}}, Overrides: map[string][]string{"2026-10-01": {"u9"}}},
+			{Tenant: "t1", Name: "night", Days: map[string][]string{"1": {"u5"}}},
+		} {
+			if _, err := s.PutRoster(t.Context(), at(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		type line struct {
+			ID   string
+			Day  int
+			User string
+		}
+		got, err := all(s.reads(t.Context()), func(scan scanner) (l line, err error) { return l, scan(&l.ID, &l.Day, &l.User) },
+			"SELECT id, day_of_week, user_id FROM duty_schedule WHERE tenant = ? ORDER BY id", "t1")
+		want := []line{{"duty:1:u1", 1, "u1"}, {"duty:1:u2", 1, "u2"}, {"duty:7:u3", 7, "u3"}}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestOpenRefusesWhatIsNoDatabase(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"":                           "names no database",
+		"oracle://x":                 "names no database",
+		"sqlite:":                    "names no file",
+		"sqlite::memory:":            "in memory is lost",
+		"postgres://%zz":             "can not be read",
+		"mysql://host":               "can not be read",
+		"mysql://u:p@h/db?charset=x": `"charset" is not known`,
+	} {
+		_, err := Open(t.Context(), Options{DSN: dsn})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%q) = %v; want %q", dsn, err, want)
+		}
+	}
+}
