@@ -54,8 +54,8 @@
 //	E01 malformed   E02 unknown_user   E03 refused_content   E04 too_fast (and the wait in seconds)   E05 busy
 //
 // generic: POST to any path below /generic/ takes any JSON object, reads the
-// recipient from to or user, the text from text or content (else it is the whole
-// body) and title, and answers 202 {"id": "ge-…"}. The key is the header
+// recipient from to, user or address, the text from text or content (else it is
+// the whole body) and title, and answers 202 {"id": "ge-…"}. The key is the header
 // Idempotency-Key, else webhook-id, else the field id. Only the header
 // Idempotency-Key makes it remember: the same key again gets the first id and is
 // counted as a repeat. It refuses through the HTTP status, with
@@ -66,8 +66,8 @@
 // webhook: POST to any path below /webhook/ takes a Standard Webhooks event. With
 // Options.WebhookSecrets it verifies the v1 signature and that the time is within
 // five minutes, and answers 401 otherwise; the other statuses are those of
-// generic, success is 200. The recipient is to or user of the event's data, else
-// the rest of the path. The key is webhook-id, and is remembered.
+// generic, success is 200. The recipient is to, user or address of the event's
+// data, else the rest of the path. The key is webhook-id, and is remembered.
 //
 // # Arrivals
 //

@@ -66,6 +66,9 @@ func (s *Simulator) carry(f *fake, w http.ResponseWriter, r *http.Request, at ti
 		v.judge(&arrivals[i], i, f.status, stayed)
 	}
 	s.record(f, entry{idempotent: ord.idempotent, violated: v.violated, arrivals: arrivals})
+	if !stayed {
+		panic(http.ErrAbortHandler)
+	}
 	s.answer(f, w, r, &v, arrivals)
 }
 
@@ -85,8 +88,11 @@ func (v *verdict) judge(a *Arrival, i int, status func(Code) int, stayed bool) {
 		a.Answer = cmp.Or(a.Answer, Lost)
 	default:
 		a.Answer, a.Status = cmp.Or(a.Answer, Accepted), status(a.Code)
-		if !stayed && a.Answer == Accepted {
-			a.Answer, a.Status = Lost, 0
+	}
+	if !stayed {
+		a.Status = 0
+		if a.Answer == Accepted {
+			a.Answer = Lost
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 type anyObject struct {
 	To      any `json:"to"`
 	User    any `json:"user"`
+	Address any `json:"address"`
 	Title   any `json:"title"`
 	Text    any `json:"text"`
 	Content any `json:"content"`
@@ -19,7 +20,7 @@ type anyObject struct {
 func (o anyObject) message(body []byte) message {
 	text := func(v any) string { s, _ := v.(string); return s }
 	return message{
-		user:  cmp.Or(text(o.To), text(o.User)),
+		user:  cmp.Or(text(o.To), text(o.User), text(o.Address)),
 		title: text(o.Title),
 		text:  cmp.Or(text(o.Text), text(o.Content), string(body)),
 		key:   text(o.ID),

@@ -48,7 +48,7 @@ func parseFault(at string, raw json.RawMessage, out *problems) Fault {
 func (p *problems) object(at string, raw []byte, fields map[string]any) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		p.add(cmp.Or(strings.TrimSuffix(at, "."), "body"), "it is not a JSON object%s", reason(err))
+		p.add(cmp.Or(strings.TrimSuffix(at, "."), "body"), "it is not a JSON object%s", reason(err, &members))
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -58,36 +58,36 @@ func (p *problems) object(at string, raw []byte, fields map[string]any) {
 			continue
 		}
 		if err := json.Unmarshal(members[name], field); err != nil {
-			p.add(at+name, "it can not be read%s", reason(err))
+			p.add(at+name, "it can not be read%s", reason(err, field))
 		}
 	}
 }
 
 // reason says in a person's words why JSON could not be decoded.
-func reason(err error) string {
+func reason(err error, into any) string {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &kind):
-		return fmt.Sprintf(": it is a JSON %s and must be %s", kind.Value, wanted(kind.Type.String()))
+		return fmt.Sprintf(": it is a JSON %s and must be %s", kind.Value, wanted(into))
 	default:
 		return ": " + err.Error()
 	}
 }
 
-// wanted is the JSON form of a Go type that fields have.
-func wanted(goType string) string {
-	switch goType {
-	case "int", "int64":
+// wanted is the JSON form of what a field is decoded into.
+func wanted(into any) string {
+	switch into.(type) {
+	case *int:
 		return "a whole number"
-	case "float64":
+	case **float64:
 		return "a number"
-	case "[]json.RawMessage":
+	case *[]json.RawMessage:
 		return "a list"
-	case "map[string]json.RawMessage":
+	case *map[string]json.RawMessage:
 		return "an object"
-	case "posthouse.Duration":
+	case *posthouse.Duration:
 		return `a duration such as "200ms" or "90s"`
 	default:
 		return "a string"
