@@ -1,0 +1,161 @@
+package secret
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	keySize = 32 // AES-256
+	prefix  = "enc:v1:"
+
+	maxKeyID = 32
+)
+
+// ErrNotSealed is what Open says of a text that Seal did not make.
+var ErrNotSealed = errors.New("the text is not encrypted by Posthouse (it does not begin with " + prefix + ")")
+
+// UnknownKeyError says that a text is encrypted with a key the keyring lacks.
+type UnknownKeyError struct{ ID string }
+
+// Error names the key.
+func (e *UnknownKeyError) Error() string {
+	return fmt.Sprintf("the keyring has no key %q: add the key that encrypted this text", e.ID)
+}
+
+// Keyring encrypts with its newest key and decrypts with any of its keys. It
+// never changes and may be used by many goroutines at once.
+type Keyring struct {
+	newest string
+	keys   map[string]cipher.AEAD
+	ids    []string
+}
+
+// Key is one key of a keyring. Its text form is the id, a space and the secret
+// in base64.
+type Key struct {
+	ID     string   // 1 to 32 of a–z, 0–9, "-" and "_"
+	Secret [32]byte // for AES-256-GCM
+}
+
+// GenerateKey makes a key at random, with an id of eight characters.
+func GenerateKey() Key {
+	k := Key{ID: randomText(8)}
+	rand.Read(k.Secret[:])
+	return k
+}
+
+// String is the key's id alone, so that a key printed by mistake shows nothing.
+func (k Key) String() string { return "key " + k.ID }
+
+// GoString is String.
+func (k Key) GoString() string { return k.String() }
+
+func (k Key) line() string {
+	return k.ID + " " + base64.StdEncoding.EncodeToString(k.Secret[:])
+}
+
+// New makes a keyring of keys, the newest last.
+func New(keys ...Key) (*Keyring, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("a keyring needs at least one key")
+	}
+	r := &Keyring{keys: map[string]cipher.AEAD{}}
+	for _, k := range keys {
+		if !validKeyID(k.ID) {
+			return nil, fmt.Errorf("the key id %q is not 1 to %d of a-z, 0-9, \"-\" and \"_\"", k.ID, maxKeyID)
+		}
+		if r.keys[k.ID] != nil {
+			return nil, fmt.Errorf("the key id %q appears twice", k.ID)
+		}
+		block, err := aes.NewCipher(k.Secret[:])
+		if err != nil {
+			return nil, err
+		}
+		if r.keys[k.ID], err = cipher.NewGCM(block); err != nil {
+			return nil, err
+		}
+		r.newest = k.ID
+		r.ids = append(r.ids, k.ID)
+	}
+	return r, nil
+}
+
+// IDs lists the ids of the keys, the newest last.
+func (r *Keyring) IDs() []string { return append([]string{}, r.ids...) }
+
+// Seal encrypts a text with the newest key. The answer reads
+// enc:v1:<key id>:<base64 of nonce and ciphertext> and opens only with the same
+// aad, which AAD makes. Each sealing draws a nonce at random: one key is good
+// for 2^32 of them.
+func (r *Keyring) Seal(plain, aad string) (string, error) {
+	aead := r.keys[r.newest]
+	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(plain)+aead.Overhead())
+	if _, err := rand.Read(nonce); err != nil {
+		return "", fmt.Errorf("draw a nonce: %w", err)
+	}
+	sealed := aead.Seal(nonce, nonce, []byte(plain), bind(r.newest, aad))
+	return prefix + r.newest + ":" + base64.RawStdEncoding.EncodeToString(sealed), nil
+}
+
+// Open decrypts what Seal made. The error is ErrNotSealed, an *UnknownKeyError,
+// or says that the text is damaged or belongs somewhere else; it never holds
+// the text.
+func (r *Keyring) Open(text, aad string) (string, error) {
+	rest, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return "", ErrNotSealed
+	}
+	id, encoded, ok := strings.Cut(rest, ":")
+	if !ok {
+		return "", errors.New("the encrypted text is cut off")
+	}
+	aead := r.keys[id]
+	if aead == nil {
+		return "", &UnknownKeyError{id}
+	}
+	sealed, err := base64.RawStdEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(sealed) < aead.NonceSize() {
+		return "", errors.New("the encrypted text is damaged")
+	}
+	nonce, body := sealed[:aead.NonceSize()], sealed[aead.NonceSize():]
+	plain, err := aead.Open(nil, nonce, body, bind(id, aad))
+	if err != nil {
+		return "", fmt.Errorf("the text can not be decrypted with key %q: it is damaged or was moved from another place", id)
+	}
+	return string(plain), nil
+}
+
+// Sealed reports whether a text has the form that Seal gives it.
+func Sealed(text string) bool { return strings.HasPrefix(text, prefix) }
+
+// Current reports whether a text is sealed with the newest key: one that is not
+// should be opened and sealed again before an old key is thrown away.
+func (r *Keyring) Current(text string) bool { return strings.HasPrefix(text, prefix+r.newest+":") }
+
+// AAD joins the parts that say where a secret belongs, such as tenant, channel
+// and field, so that no two lists of parts make the same text. A secret that is
+// copied to another place does not open there.
+func AAD(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(strconv.Itoa(len(part)) + ":" + part + ",")
+	}
+	return b.String()
+}
+
+// bind adds the form's version and the key's id to what is authenticated.
+func bind(id, aad string) []byte { return []byte(prefix + AAD(id, aad)) }
+
+func validKeyID(id string) bool {
+	if id == "" || len(id) > maxKeyID {
+		return false
+	}
+	return strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
