@@ -8,13 +8,13 @@ type Answer string
 // The answers.
 const (
 	Accepted Answer = "accepted" // taken, and told so
-	Refused  Answer = "refused"  // not taken, and told so
-	Lost     Answer = "lost"     // taken, but never told so: cut, rubbish or silence
+	Refused  Answer = "refused"  // not taken: for itself, or because of a fault of the whole request
+	Lost     Answer = "lost"     // taken, but never told so: cut, rubbish, silence, or the sender had left
 )
 
 // Arrival is one message for one recipient that reached a provider.
 type Arrival struct {
-	Seq      int64     `json:"seq"` // from 1, rising by one, in the order of arrival
+	Seq      int64     `json:"seq"` // from 1, rising by one, in the order of record
 	At       time.Time `json:"at"`  // when the request had been read, UTC
 	Provider string    `json:"provider"`
 	Path     string    `json:"path"`

@@ -79,7 +79,8 @@
 //
 // The last arrivals are kept in memory within Options.Keep and Options.KeepBytes;
 // all of them are counted, and written to Options.Journal, before their senders
-// are answered. A request that has to wait is recorded after its wait.
+// are answered. A request that has to wait is recorded after its wait. Numbers
+// begin at 1 with each start; ids differ from one start to the next.
 //
 // # Faults
 //
