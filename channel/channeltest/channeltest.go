@@ -1,0 +1,422 @@
+// Package channeltest is the suite that every driver must pass, and the fake provider it runs on.
+// It is public, so that drivers kept elsewhere can be held to the same contract:
+//
+//	func TestContract(t *testing.T) {
+//		channeltest.Run(t, channeltest.Case{Type: mydriver.Type(), Config: …, Accept: …})
+//	}
+//
+// The suite breaks the provider in every way a network and a server can break, and checks that
+// each Send answers with the class the contract asks for, reaches the provider at most once,
+// respects its context and shows no secret. What a provider's own codes mean is for the driver's
+// own tests.
+package channeltest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// Case is one driver with a configuration.
+type Case struct {
+	Type channel.Type
+	// Config makes the configuration of a channel whose provider is at a URL such as
+	// http://127.0.0.1:40123. Defaults to an empty configuration.
+	Config func(url string) map[string]any
+	// Offline is set for a driver that calls nobody: no provider is broken for it.
+	Offline bool
+	// Address makes a recipient's address. Defaults to a phone number.
+	Address func(url string) string
+	// Accept answers a request as the provider does on success. Defaults to 200 and {}.
+	Accept http.HandlerFunc
+	// Aside answers calls that send nothing, such as fetching a token, and reports whether the
+	// request was one. They do not count as arrivals. Defaults to none.
+	Aside func(w http.ResponseWriter, r *http.Request) bool
+	// Classes overrides the class wanted of a behaviour, by the subtest's name, where the provider's
+	// documents say so. Defaults to none.
+	Classes map[string]posthouse.Class
+	// Secrets lists the secrets in Config, which no result may show.
+	Secrets []string
+}
+
+// Run runs the suite. It counts goroutines, so the test that calls it must not be parallel.
+func Run(t *testing.T, c Case) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Run("describes itself", c.describes)
+	t.Run("configuration", c.configuration)
+	t.Run("accepted", c.accepted)
+	t.Run("batch", c.batch)
+	if !c.Offline {
+		t.Run("zoo", c.zoo)
+		t.Run("not sent", c.notSent)
+		t.Run("reused connection", c.reused)
+		t.Run("cancelled", c.cancelled)
+		t.Run("forbidden network", c.forbidden)
+		t.Run("echoed secrets", c.echoed)
+		t.Run("control characters", c.controls)
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("the driver leaves goroutines behind: %v", err)
+	}
+}
+
+// describes checks what forms and docs are drawn from, in both languages.
+func (c Case) describes(t *testing.T) {
+	for name, text := range map[string]string{
+		"Name": c.Type.Name, "Title": c.Type.Title, "TitleZH": c.Type.TitleZH, "Doc": c.Type.Doc, "DocZH": c.Type.DocZH,
+	} {
+		if text == "" {
+			t.Errorf("the type's %s is empty", name)
+		}
+	}
+	seen := map[string]bool{}
+	for _, f := range c.Type.Fields {
+		if f.Name == "" || f.Label == "" || f.LabelZH == "" || (f.Help == "") != (f.HelpZH == "") {
+			t.Errorf("field %q lacks a name, a label or one of its languages: %+v", f.Name, f)
+		}
+		if seen[f.Name] {
+			t.Errorf("field %q stands twice", f.Name)
+		}
+		seen[f.Name] = true
+	}
+}
+
+func (c Case) configuration(t *testing.T) {
+	raw := c.raw("http://127.0.0.1:1")
+	if _, problems := c.Type.Validate(raw); len(problems) > 0 {
+		t.Fatalf("the configuration is refused: %+v", problems)
+	}
+	masked := c.Type.Redact(raw)
+	for _, secret := range c.Secrets {
+		if strings.Contains(fmt.Sprint(masked), secret) {
+			t.Errorf("Redact shows the secret %q", secret)
+		}
+	}
+	if _, problems := c.Type.Validate(c.Type.Keep(raw, masked)); len(problems) > 0 {
+		t.Errorf("a configuration that was shown and written back is refused: %+v", problems)
+	}
+	wrong := maps.Clone(raw)
+	wrong["no_such_setting"] = "x"
+	_, problems := c.Type.Validate(wrong)
+	if len(problems) != 1 || problems[0].Path != "config.no_such_setting" {
+		t.Errorf("an unknown setting gives %+v, want one problem at config.no_such_setting", problems)
+	}
+}
+
+func (c Case) accepted(t *testing.T) {
+	p := c.provider(t)
+	d := c.open(t, p.URL, 0, private())
+	result := d.Send(t.Context(), c.outgoing(p.URL, 1))
+	c.check(t, result)
+	if result.Class != posthouse.ClassOK {
+		t.Errorf("class = %q (%s: %s), want ok", result.Class, result.Code, result.Error)
+	}
+	if n := len(p.Arrivals()); !c.Offline && n != 1 {
+		t.Errorf("%d requests arrived, want 1", n)
+	}
+}
+
+func (c Case) zoo(t *testing.T) {
+	for _, b := range zoo() {
+		t.Run(b.name, func(t *testing.T) {
+			p, result := c.meet(t, b)
+			c.check(t, result)
+			c.wantClass(t, b.name, result, b.want)
+			if b.code != "" && result.Code != b.code {
+				t.Errorf("code = %q, want %q", result.Code, b.code)
+			}
+			if result.After < b.after[0] || result.After > b.after[1] {
+				t.Errorf("after = %s, want %s to %s", result.After, b.after[0], b.after[1])
+			}
+			if n := len(p.Arrivals()); n != b.arrivals {
+				t.Errorf("%d requests arrived, want %d", n, b.arrivals)
+			}
+		})
+	}
+}
+
+// meet sends one delivery to a provider that behaves so. Where the time-out is part of the
+// behaviour and passed before the request had left, on a busy machine, it allows twice the time.
+func (c Case) meet(t *testing.T, b behaviour) (*Provider, channel.Result) {
+	t.Helper()
+	for timeout := b.timeout; ; timeout *= 2 {
+		p := c.provider(t)
+		p.Answer(b.serve(p))
+		result := c.open(t, p.URL, timeout, private()).Send(t.Context(), c.outgoing(p.URL, 1))
+		if b.timeout == 0 || len(p.Arrivals()) > 0 || timeout > 10*time.Second {
+			return p, result
+		}
+	}
+}
+
+// notSent are the failures before a byte leaves: surely not accepted.
+func (c Case) notSent(t *testing.T) {
+	either := []posthouse.Class{posthouse.ClassTransient, posthouse.ClassUnknown}
+	for name, is := range map[string]struct {
+		url  string
+		want []posthouse.Class
+	}{
+		"refused connection":    {nobody(t), transient},
+		"untrusted certificate": {stranger(t).URL, transient},
+		"reset connection":      {brusque(t), either},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := c.open(t, is.url, 0, private()).Send(t.Context(), c.outgoing(is.url, 1))
+			c.check(t, result)
+			c.wantClass(t, name, result, is.want)
+			if result.Code != channel.CodeNetwork {
+				t.Errorf("code = %q, want %q", result.Code, channel.CodeNetwork)
+			}
+		})
+	}
+}
+
+// reused sends twice on one connection, which the provider closes after it has read the second
+// request: a transport that repeats by itself would make a third arrival.
+func (c Case) reused(t *testing.T) {
+	p := c.provider(t)
+	d := c.open(t, p.URL, 0, private())
+	d.Send(t.Context(), c.outgoing(p.URL, 1))
+	p.Answer(hijack(func(*net.TCPConn) {})(p))
+	result := d.Send(t.Context(), c.outgoing(p.URL, 2))
+	c.wantClass(t, "reused connection", result, unknown)
+	if n := len(p.Arrivals()); n != 2 {
+		t.Errorf("%d requests arrived of two sends, want 2", n)
+	}
+}
+
+func (c Case) cancelled(t *testing.T) {
+	t.Run("before", func(t *testing.T) {
+		p := c.provider(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		result := c.open(t, p.URL, 0, private()).Send(ctx, c.outgoing(p.URL, 1))
+		c.check(t, result)
+		c.wantClass(t, "before", result, transient)
+		if n := len(p.Arrivals()); n != 0 {
+			t.Errorf("%d requests arrived, want none", n)
+		}
+	})
+	t.Run("during", func(t *testing.T) {
+		p := c.provider(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p.Answer(hang(func(http.ResponseWriter) { cancel() })(p))
+		result := c.open(t, p.URL, time.Hour, private()).Send(ctx, c.outgoing(p.URL, 1))
+		c.check(t, result)
+		c.wantClass(t, "during", result, unknown)
+	})
+}
+
+// forbidden opens the driver with a network of public addresses only.
+func (c Case) forbidden(t *testing.T) {
+	p := c.provider(t)
+	result := c.open(t, p.URL, 0, channel.Network{}).Send(t.Context(), c.outgoing(p.URL, 1))
+	c.check(t, result)
+	c.wantClass(t, "forbidden network", result, append(slices.Clone(blocks), final...))
+	if n := len(p.Arrivals()); n != 0 {
+		t.Errorf("%d requests arrived, want none", n)
+	}
+}
+
+// echoed answers with all that was sent.
+func (c Case) echoed(t *testing.T) {
+	for _, status := range []int{200, 400, 500} {
+		p := c.provider(t)
+		p.Answer(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			arrivals := p.Arrivals()
+			last := arrivals[len(arrivals)-1]
+			fmt.Fprintf(w, "%s %s\n", last.Method, last.Target)
+			last.Header.Write(w)
+			w.Write(last.Body)
+			io.WriteString(w, strings.Join(c.Secrets, " "))
+		})
+		c.check(t, c.open(t, p.URL, 0, private()).Send(t.Context(), c.outgoing(p.URL, 1)))
+	}
+}
+
+// controls puts a line break and a header into every text of a message.
+func (c Case) controls(t *testing.T) {
+	const bad = "x\r\nX-Injected: yes\r\n\r\n\x00\x1b[31m\xff"
+	p := c.provider(t)
+	d := c.open(t, p.URL, 0, private())
+	out := c.outgoing(p.URL, 1)
+	out.Content = posthouse.Content{Title: bad, Text: bad}
+	out.Kind, out.Ref, out.Template, out.Recipient.User, out.Recipient.Type = bad, bad, bad, bad, bad
+	c.check(t, d.Send(t.Context(), out))
+	out.Recipient.Address = bad
+	out.IdemKey = bad
+	c.check(t, d.Send(t.Context(), out))
+	for _, a := range p.Arrivals() {
+		if a.Header.Get("X-Injected") != "" {
+			t.Errorf("a text became a header: %v", a.Header)
+		}
+	}
+}
+
+// batch checks that each delivery gets a result, whatever the answer.
+func (c Case) batch(t *testing.T) {
+	p := c.provider(t)
+	d := c.open(t, p.URL, 0, private())
+	many, ok := d.(channel.BatchDriver)
+	size := c.size(t, p.URL)
+	if size > 1 && !ok {
+		t.Fatalf("the type has a batch of %d, but the driver has no SendBatch", size)
+	}
+	if !ok || size < 2 {
+		return
+	}
+	outs := make([]channel.Outgoing, min(size, 5))
+	for i := range outs {
+		outs[i] = c.outgoing(p.URL, i+1)
+	}
+	for _, is := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   []posthouse.Class
+	}{
+		{"accepted", c.accept(), []posthouse.Class{posthouse.ClassOK}},
+		{"200 with rubbish", Reply(200, "?"), unknown},
+		{"HTTP 500", Reply(500, ""), unknown},
+		{"HTTP 400", Reply(400, ""), final},
+	} {
+		if c.Offline && is.name != "accepted" {
+			continue
+		}
+		p.Answer(is.answer)
+		results := many.SendBatch(t.Context(), outs)
+		if len(results) != len(outs) {
+			t.Fatalf("%s: %d results for %d deliveries", is.name, len(results), len(outs))
+		}
+		for _, r := range results {
+			c.check(t, r)
+			c.wantClass(t, is.name, r, is.want)
+		}
+	}
+}
+
+func (c Case) size(t *testing.T, url string) int {
+	t.Helper()
+	if c.Type.BatchSize == nil {
+		return c.Type.MaxBatch
+	}
+	config, _ := c.Type.Validate(c.raw(url))
+	return c.Type.BatchSize(config)
+}
+
+// check looks at what every result must be.
+func (c Case) check(t *testing.T, r channel.Result) {
+	t.Helper()
+	if !r.Class.Valid() {
+		t.Errorf("class = %q, which is none", r.Class)
+	}
+	if (r.Class == posthouse.ClassOK) != (r.Error == "") {
+		t.Errorf("class %q with the error text %q", r.Class, r.Error)
+	}
+	for name, text := range map[string]string{"Code": r.Code, "Error": r.Error, "Ref": r.Ref, "Request": r.Request, "Response": r.Response} {
+		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+			t.Errorf("%s is not text that a database takes: %q", name, text)
+		}
+		if name != "Request" && name != "Response" && strings.ContainsAny(text, "\r\n\x1b") {
+			t.Errorf("%s is not one line: %q", name, text)
+		}
+		if len(text) > 8<<10 {
+			t.Errorf("%s has %d bytes", name, len(text))
+		}
+		for _, secret := range c.Secrets {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s shows the secret %q: %q", name, secret, text)
+			}
+		}
+	}
+}
+
+func (c Case) wantClass(t *testing.T, behaviour string, r channel.Result, want []posthouse.Class) {
+	t.Helper()
+	if class, ok := c.Classes[behaviour]; ok {
+		want = []posthouse.Class{class}
+	}
+	if !slices.Contains(want, r.Class) {
+		t.Errorf("class = %q (%s: %s), want %q", r.Class, r.Code, r.Error, want)
+	}
+}
+
+// open opens the driver; it is closed with the test.
+func (c Case) open(t *testing.T, url string, timeout time.Duration, network channel.Network) channel.Driver {
+	t.Helper()
+	config, problems := c.Type.Validate(c.raw(url))
+	if len(problems) > 0 {
+		t.Fatalf("the configuration is refused: %+v", problems)
+	}
+	d, err := c.Type.Open(config, channel.Env{
+		Tenant: "t1", Channel: "c1", Log: slog.New(slog.DiscardHandler), Output: io.Discard,
+		Network: network, Timeout: cmp.Or(timeout, time.Minute),
+	})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	if closer, ok := d.(io.Closer); ok {
+		t.Cleanup(func() { closer.Close() })
+	}
+	return d
+}
+
+func (c Case) raw(url string) map[string]any {
+	if c.Config == nil {
+		return map[string]any{}
+	}
+	return c.Config(url)
+}
+
+func (c Case) provider(t *testing.T) *Provider {
+	t.Helper()
+	p := NewProvider(t, c.accept())
+	p.aside = c.Aside
+	return p
+}
+
+func (c Case) accept() http.HandlerFunc {
+	if c.Accept != nil {
+		return c.Accept
+	}
+	return Reply(200, "{}")
+}
+
+// outgoing is the nth delivery of a message with everything set.
+func (c Case) outgoing(url string, n int) channel.Outgoing {
+	address := fmt.Sprintf("1380000%04d", n)
+	if c.Address != nil {
+		address = c.Address(url)
+	}
+	id := posthouse.NewID()
+	delivery := posthouse.DeliveryID(id, n)
+	return channel.Outgoing{
+		Tenant: "t1", Channel: "c1", Account: "a1", Message: id, Delivery: delivery,
+		Recipient: posthouse.Recipient{User: fmt.Sprintf("u%d", n), Address: address, Type: "branch"},
+		Content:   posthouse.Content{Title: "值班提醒", Text: "Please call back.\n请回电 \"今天\"。"},
+		Kind:      "duty", Ref: "2026-10-01", Priority: posthouse.Normal, Template: "notice",
+		Payload: []byte(`{"amount":12.5,"name":"王芳"}`), IdemKey: delivery, Attempt: 1,
+	}
+}
+
+func private() channel.Network { return channel.Network{AllowPrivate: true} }
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

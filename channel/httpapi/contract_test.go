@@ -1,0 +1,78 @@
+package httpapi_test
+
+import (
+	"testing"
+
+	"github.com/posthouse/posthouse/channel/channeltest"
+	"github.com/posthouse/posthouse/channel/httpapi"
+)
+
+const apiKey = "k-5f2b9c71d8e04"
+
+func TestContractWithAJSONAnswer(t *testing.T) {
+	channeltest.Run(t, channeltest.Case{
+		Type: httpapi.Type(),
+		Config: func(url string) map[string]any {
+			return map[string]any{
+				"url":                url + "/send/${type}?key=${secret.key}&to=${address}",
+				"headers":            map[string]any{"Authorization": "Bearer " + apiKey, "X-Ref": "${ref}"},
+				"secrets":            map[string]any{"key": apiKey},
+				"body":               `{"to": "${address}", "title": "${title}", "text": "${text}", "attempt": ${attempt}, "payload": ${payload}}`,
+				"success_path":       "$.code",
+				"success_values":     []any{"0"},
+				"id_path":            "$.msgid",
+				"message_path":       "$.message",
+				"idempotency_header": "Idempotency-Key",
+				"idempotency_window": "1h",
+			}
+		},
+		Accept:  channeltest.Reply(200, `{"code":0,"message":"ok","msgid":"m-1"}`),
+		Secrets: []string{apiKey},
+	})
+}
+
+func TestContractWithATextAnswer(t *testing.T) {
+	channeltest.Run(t, channeltest.Case{
+		Type: httpapi.Type(),
+		Config: func(url string) map[string]any {
+			return map[string]any{
+				"url": url, "method": "PUT", "encoding": "form",
+				"body":         "to=${address}&text=${text}&pass=${secret.pass}",
+				"secrets":      map[string]any{"pass": "p&ss w=rd\"1"},
+				"success_text": "ACCEPTED",
+				"code_path":    `/ERR (\d+)/`,
+			}
+		},
+		Accept:  channeltest.Reply(200, "ACCEPTED 17"),
+		Secrets: []string{"p&ss w=rd\"1"},
+	})
+}
+
+func TestContractWithoutABody(t *testing.T) {
+	channeltest.Run(t, channeltest.Case{
+		Type: httpapi.Type(),
+		Config: func(url string) map[string]any {
+			return map[string]any{
+				"url": url + "/?to=${address}&text=${text}", "method": "GET",
+				"idempotency_header": "X-Idempotency-Key", "idempotency_window": "10m",
+				"success_path": `/^OK/`,
+			}
+		},
+		Accept: channeltest.Reply(200, "OK"),
+	})
+}
+
+func TestContractOfABatch(t *testing.T) {
+	channeltest.Run(t, channeltest.Case{
+		Type: httpapi.Type(),
+		Config: func(url string) map[string]any {
+			return map[string]any{
+				"url": url, "batch": 100,
+				"body":           `{"to": ${addresses}, "users": "${users}", "text": "${text}"}`,
+				"success_path":   "$.code",
+				"success_values": []any{"0"},
+			}
+		},
+		Accept: channeltest.Reply(200, `{"code":0}`),
+	})
+}
