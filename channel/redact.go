@@ -27,8 +27,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		if len(s) < shortestSecret {
 			continue
 		}
-		quoted, _ := json.Marshal(s)
-		r.secrets = append(r.secrets, s, string(quoted[1:len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s))
+		r.secrets = append(r.secrets, s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s))
 	}
 	slices.SortFunc(r.secrets, func(a, b string) int {
 		if len(a) != len(b) {
@@ -38,6 +37,17 @@ func NewRedactor(secrets ...string) *Redactor {
 	})
 	r.secrets = slices.Compact(r.secrets)
 	return r
+}
+
+// quoted is the inside of a JSON string, as encoders write it that mind HTML or do not.
+func quoted(s string, html bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if e.Encode(s) != nil {
+		return s
+	}
+	return strings.TrimSuffix(b.String(), "\"\n")[1:]
 }
 
 // Text redacts a whole text.
