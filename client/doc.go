@@ -1,0 +1,11 @@
+// Package client is the Go client of Posthouse's HTTP API: sending, looking,
+// cancelling, and everything an operator configures.
+//
+// It speaks HTTP only and imports nothing of the server. A program that wants to
+// enqueue inside its own database transaction uses package outbox instead.
+//
+// Every error that the server answered is a *posthouse.Error with the server's
+// code and problems; errors of the network are wrapped as they are. Calls that
+// are safe to repeat are repeated: those that only read, and those that send,
+// which always carry an Idempotency-Key.
+package client

@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Sent is the answer to Send: committed, one Accepted for each draft.
+type Sent struct {
+	Accepted []posthouse.Accepted
+	// Replayed says that the Idempotency-Key was known: this is the first answer again.
+	Replayed bool
+}
+
+// Message is a message with how its deliveries stand.
+type Message struct {
+	posthouse.Message
+	// Recipients is how many deliveries it was accepted with; replays come on top.
+	Recipients int `json:"recipients"`
+	// Counts is how many deliveries there are in each state.
+	Counts map[posthouse.State]int `json:"counts"`
+	// Deliveries are a page of them, and Next is the cursor of the next page. Lists of
+	// messages leave them out.
+	Deliveries []posthouse.Delivery `json:"deliveries,omitempty"`
+	Next       string               `json:"next,omitempty"`
+}
+
+// Cancellation answers one delivery's cancel: cancelled, too_late or already_final.
+type Cancellation struct {
+	Delivery string          `json:"delivery"`
+	User     string          `json:"user,omitempty"`
+	Result   string          `json:"result"`
+	State    posthouse.State `json:"state"`
+}
+
+// Cancelled answers a cancel with how many deliveries had each result.
+type Cancelled struct {
+	Cancelled    int            `json:"cancelled"`
+	TooLate      int            `json:"too_late"`
+	AlreadyFinal int            `json:"already_final"`
+	Deliveries   []Cancellation `json:"deliveries"`
+}
+
+// Send hands in one or many messages, up to 1000, all or none. It carries an Idempotency-Key of
+// its own, so a lost answer is asked for again and nobody is told twice.
+func (c *Client) Send(ctx context.Context, drafts ...posthouse.Draft) (Sent, error) {
+	return c.SendOnce(ctx, posthouse.NewID(), drafts...)
+}
+
+// SendOnce is Send with the caller's own Idempotency-Key, up to 255 bytes: a program that
+// starts again can repeat it with the same key and the same drafts for days.
+func (c *Client) SendOnce(ctx context.Context, key string, drafts ...posthouse.Draft) (Sent, error) {
+	r, err := withBody(http.MethodPost, path("messages"), map[string][]posthouse.Draft{"messages": drafts})
+	if err != nil {
+		return Sent{}, err
+	}
+	r.key = key
+	body, answer, err := callReply[struct {
+		Messages []posthouse.Accepted `json:"messages"`
+	}](ctx, c, r)
+	return Sent{Accepted: body.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, err
+}
+
+// SendJSON hands in a body as it is: one message, or {"messages": […]}. An empty key makes one.
+func (c *Client) SendJSON(ctx context.Context, key string, body []byte) (Sent, error) {
+	if key == "" {
+		key = posthouse.NewID()
+	}
+	answer, err := c.do(ctx, request{method: http.MethodPost, path: path("messages"), key: key, kind: "application/json", body: body})
+	if err != nil {
+		return Sent{}, err
+	}
+	var out struct {
+		posthouse.Accepted
+		Messages []posthouse.Accepted `json:"messages"`
+	}
+	if err := json.Unmarshal(answer.body, &out); err != nil {
+		return Sent{}, fmt.Errorf("the answer to a send is not what the API promises: %w", err)
+	}
+	if out.Messages == nil {
+		out.Messages = []posthouse.Accepted{out.Accepted}
+	}
+	return Sent{Accepted: out.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, nil
+}
+
+// Message reads a message with the first page of its deliveries.
+func (c *Client) Message(ctx context.Context, id string) (Message, error) {
+	return c.MessagePage(ctx, id, "", 0)
+}
+
+// MessagePage is Message with a later page of deliveries. A limit of 0 means the server's, 50.
+func (c *Client) MessagePage(ctx context.Context, id, cursor string, limit int) (Message, error) {
+	return get[Message](ctx, c, path("messages", id), Filter{Cursor: cursor, Limit: limit}.query())
+}
+
+// Messages lists messages, newest first.
+func (c *Client) Messages(ctx context.Context, f Filter) (Page[Message], error) {
+	return get[Page[Message]](ctx, c, path("messages"), f.query())
+}
+
+// Cancel withdraws what is still open of a message.
+func (c *Client) Cancel(ctx context.Context, id string) (Cancelled, error) {
+	return send[Cancelled](ctx, c, http.MethodPost, path("messages", id, "cancel"), nil)
+}
+
+// CancelRef withdraws what is still open of all messages of a kind and ref.
+func (c *Client) CancelRef(ctx context.Context, kind, ref string) (Cancelled, error) {
+	return send[Cancelled](ctx, c, http.MethodPost, path("messages", "cancel"), map[string]string{"kind": kind, "ref": ref})
+}
+
+// Filter selects messages or deliveries. Empty fields select all.
+type Filter struct {
+	Channel string
+	Kind    string
+	Ref     string
+	User    string
+	States  []posthouse.State
+	// Since and Until bound when the message was handed in: from Since, before Until.
+	Since, Until time.Time
+	// Cursor is Next of the page before, Limit the length of a page, 1 to 1000. Defaults to 50.
+	Cursor string
+	Limit  int
+}

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Page is a part of a list. Next is the cursor of the next one, empty at the end.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// All goes through a list page by page:
+//
+//	for d, err := range client.All(ctx, c.Deliveries, client.Filter{Channel: "oa"}) { … }
+//
+// It ends after the first error.
+func All[T any](ctx context.Context, list func(context.Context, Filter) (Page[T], error), f Filter) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			page, err := list(ctx, f)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			f.Cursor = page.Next
+		}
+	}
+}
+
+func (f Filter) query() url.Values {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set("channel", f.Channel)
+	set("kind", f.Kind)
+	set("ref", f.Ref)
+	set("user", f.User)
+	set("state", joined(f.States))
+	set("since", stamp(f.Since))
+	set("until", stamp(f.Until))
+	set("cursor", f.Cursor)
+	if f.Limit > 0 {
+		set("limit", strconv.Itoa(f.Limit))
+	}
+	return q
+}
+
+func joined(states []posthouse.State) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ",")
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// RosterCheck shows what may be a mistake in a roster.
+type RosterCheck struct {
+	Name string `json:"name"`
+	// EmptyDays are days of the week without anybody: nobody is told then.
+	EmptyDays []string `json:"empty_days"`
+	// Overlaps are days with more than one person on duty, with who they are.
+	Overlaps map[string][]string `json:"overlaps"`
+	// Past are overrides of days that are over.
+	Past []string `json:"past_overrides"`
+}
+
+// Duty says who is on duty.
+type Duty struct {
+	Roster string `json:"roster"`
+	// Date is the duty day, Weekday its number, 1 for Monday.
+	Date    string `json:"date"`
+	Weekday int    `json:"weekday"`
+	// Configured is false where the roster says nothing about the day.
+	Configured bool      `json:"configured"`
+	Users      []string  `json:"users"`
+	At         time.Time `json:"at"`
+}
+
+// Rosters lists the rosters by name.
+func (c *Client) Rosters(ctx context.Context) ([]posthouse.Roster, error) {
+	page, err := get[Page[posthouse.Roster]](ctx, c, path("rosters"), nil)
+	return page.Items, err
+}
+
+// Roster reads one roster.
+func (c *Client) Roster(ctx context.Context, name string) (posthouse.Roster, error) {
+	return get[posthouse.Roster](ctx, c, path("rosters", name), nil)
+}
+
+// PutRoster stores a roster; what it had before is gone.
+func (c *Client) PutRoster(ctx context.Context, r posthouse.Roster) (posthouse.Roster, error) {
+	return send[posthouse.Roster](ctx, c, http.MethodPut, path("rosters", r.Name), struct {
+		Days      map[string][]string `json:"days"`
+		Overrides map[string][]string `json:"overrides,omitempty"`
+		HandOver  string              `json:"hand_over,omitempty"`
+		TimeZone  string              `json:"time_zone,omitempty"`
+	}{r.Days, r.Overrides, r.HandOver, r.TimeZone})
+}
+
+// ImportRoster stores a roster from CSV. Its hand-over time and time zone stay as they were.
+func (c *Client) ImportRoster(ctx context.Context, name string, csv []byte) (posthouse.Roster, error) {
+	return call[posthouse.Roster](ctx, c, request{method: http.MethodPut, path: path("rosters", name), kind: "text/csv", body: csv})
+}
+
+// ExportRoster reads a roster as CSV.
+func (c *Client) ExportRoster(ctx context.Context, name string) ([]byte, error) {
+	answer, err := c.do(ctx, request{method: http.MethodGet, path: path("rosters", name+".csv")})
+	return answer.body, err
+}
+
+// DeleteRoster deletes a roster.
+func (c *Client) DeleteRoster(ctx context.Context, name string) error {
+	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("rosters", name)})
+	return err
+}
+
+// CheckRoster shows the empty days and the overlaps of a roster.
+func (c *Client) CheckRoster(ctx context.Context, name string) (RosterCheck, error) {
+	return get[RosterCheck](ctx, c, path("rosters", name, "check"), nil)
+}
+
+// OnDuty says who is on duty now.
+func (c *Client) OnDuty(ctx context.Context, roster string) (Duty, error) {
+	return get[Duty](ctx, c, path("rosters", roster, "today"), nil)
+}

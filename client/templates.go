@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+)
+
+// TemplatePreview asks what a template makes of a payload. Title and Text try a text that is
+// not stored; without both the stored template is filled.
+type TemplatePreview struct {
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Title   string          `json:"title,omitempty"`
+	Text    string          `json:"text,omitempty"`
+	Lenient bool            `json:"lenient,omitempty"`
+}
+
+// Lengths is the length of a text in bytes of UTF-8, units of UTF-16, code points, and as a
+// reader counts.
+type Lengths struct {
+	Bytes      int `json:"bytes"`
+	UTF16      int `json:"utf16"`
+	Characters int `json:"characters"`
+	Graphemes  int `json:"graphemes"`
+}
+
+// Preview is a filled template. Problems say what the payload lacks; Content then shows the
+// placeholders that could not be filled.
+type Preview struct {
+	Content   posthouse.Content   `json:"content"`
+	Title     Lengths             `json:"title_length"`
+	Text      Lengths             `json:"text_length"`
+	Variables []string            `json:"variables"`
+	Problems  []posthouse.Problem `json:"problems"`
+}
+
+// Templates lists the latest version of each template.
+func (c *Client) Templates(ctx context.Context) ([]posthouse.Template, error) {
+	page, err := get[Page[posthouse.Template]](ctx, c, path("templates"), nil)
+	return page.Items, err
+}
+
+// Template reads a version of a template, the latest for 0.
+func (c *Client) Template(ctx context.Context, name string, version int) (posthouse.Template, error) {
+	q := url.Values{}
+	if version > 0 {
+		q.Set("version", strconv.Itoa(version))
+	}
+	return get[posthouse.Template](ctx, c, path("templates", name), q)
+}
+
+// PutTemplate stores a new version of a template.
+func (c *Client) PutTemplate(ctx context.Context, t posthouse.Template) (posthouse.Template, error) {
+	return send[posthouse.Template](ctx, c, http.MethodPut, path("templates", t.Name), struct {
+		Title   string `json:"title,omitempty"`
+		Text    string `json:"text"`
+		Lenient bool   `json:"lenient,omitempty"`
+	}{t.Title, t.Text, t.Lenient})
+}
+
+// DeleteTemplate deletes all versions of a template.
+func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
+	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("templates", name)})
+	return err
+}
+
+// PreviewTemplate fills a template without sending anything.
+func (c *Client) PreviewTemplate(ctx context.Context, name string, p TemplatePreview) (Preview, error) {
+	return send[Preview](ctx, c, http.MethodPost, path("templates", name, "preview"), p)
+}
