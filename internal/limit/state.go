@@ -68,7 +68,7 @@ func (s *State) Take(now time.Time, limits []posthouse.Limit, want int) Grant {
 // Peek tells how many permits are free, and where none is, which limit holds
 // and for how long. It changes nothing.
 func (s *State) Peek(now time.Time, limits []posthouse.Limit) Grant {
-	seen := State{latest: s.latest, windows: s.rebuilt(limits, 0)}
+	seen := s.clone()
 	t := seen.advance(now, limits)
 	g := Grant{N: max(0, seen.room(limits)), At: time.UnixMicro(t).UTC()}
 	if g.N == 0 {
@@ -98,6 +98,14 @@ func (s *State) Idle(now time.Time) bool {
 		}
 	}
 	return true
+}
+
+func (s *State) clone() State {
+	windows := slices.Clone(s.windows)
+	for i := range windows {
+		windows[i].runs = slices.Clone(windows[i].runs)
+	}
+	return State{s.latest, windows}
 }
 
 // advance brings the state to the given time and limits, and returns the time

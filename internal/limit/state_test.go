@@ -31,11 +31,20 @@ func drawLimits(t *rapid.T) []posthouse.Limit {
 	}), 1, 4, func(l posthouse.Limit) posthouse.Duration { return l.Per }).Draw(t, "limits")
 }
 
-// drawStep draws how far time moves: not at all, a little, about a window, a lot.
+// drawStep draws how far time moves: not at all, a little, just about a window, a lot.
 func drawStep(t *rapid.T, limits []posthouse.Limit) time.Duration {
 	window := rapid.SampledFrom(limits).Draw(t, "window").Per.Std()
+	if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
+		near := rapid.Int64Range(-1, window.Microseconds()/50).Draw(t, "past the window")
+		return (window - window/100 + time.Duration(near)*time.Microsecond).Truncate(time.Microsecond)
+	}
 	most := rapid.SampledFrom([]time.Duration{0, time.Microsecond, window / 150, window / 20, window, 3 * window}).Draw(t, "scale")
 	return time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, "step")) * time.Microsecond
+}
+
+// drawWant draws how many permits a call asks for: up to all there are.
+func drawWant(t *rapid.T) int {
+	return rapid.OneOf(rapid.IntRange(1, 3), rapid.IntRange(1, 400), rapid.Just(3000)).Draw(t, "want")
 }
 
 // ledger is the exact log that State is judged by.
@@ -73,7 +82,7 @@ func TestStateIsExact(t *testing.T) {
 		now, limits := noon, drawLimits(t)
 		for range rapid.IntRange(1, 120).Draw(t, "calls") {
 			now = now.Add(drawStep(t, limits))
-			want := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(1, 400)).Draw(t, "want")
+			want := drawWant(t)
 			g := s.Take(now, limits, want)
 			log.add(now, g.N)
 			for _, l := range limits {
@@ -125,7 +134,7 @@ func TestStateIsExactWhenTheClockStepsBack(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "calls") {
 			now = now.Add(drawStep(t, limits))
 			behind += rapid.SampledFrom([]time.Duration{0, 0, 0, time.Microsecond, time.Second, 50 * time.Second, time.Hour}).Draw(t, "back")
-			g := s.Take(now.Add(-behind), limits, rapid.IntRange(1, 400).Draw(t, "want"))
+			g := s.Take(now.Add(-behind), limits, drawWant(t))
 			log.add(now, g.N)
 			for _, l := range limits {
 				if sum := log.after(now.Add(-l.Per.Std())); g.N > 0 && sum > l.Max {
@@ -147,7 +156,7 @@ func TestStateIsExactOverSkewedClocks(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "calls") {
 			now = now.Add(drawStep(t, limits))
 			skew := time.Duration(rapid.Int64Range(-5_000_000, 5_000_000).Draw(t, "skew µs")) * time.Microsecond
-			g := s.Take(now.Add(skew), limits, rapid.IntRange(1, 400).Draw(t, "want"))
+			g := s.Take(now.Add(skew), limits, drawWant(t))
 			log.add(g.At, g.N)
 			for _, l := range limits {
 				if sum := log.after(g.At.Add(-l.Per.Std())); g.N > 0 && sum > l.Max {
@@ -175,7 +184,7 @@ func TestStateIsExactWhenLimitsChange(t *testing.T) {
 				known = knownAfter(known, limits, fresh, now)
 				limits = fresh
 			}
-			g := s.Take(now, limits, rapid.IntRange(1, 400).Draw(t, "want"))
+			g := s.Take(now, limits, drawWant(t))
 			log.add(now, g.N)
 			for _, l := range limits {
 				from := now.Add(-l.Per.Std())
@@ -275,6 +284,41 @@ func TestStateSetBackByHoursGoesOnAtOnce(t *testing.T) {
 	}
 	if g := s.Take(noon.Add(time.Minute), limits, 3); g.N != 2 {
 		t.Errorf("got %+v after a minute, want 2", g)
+	}
+}
+
+func TestStateHoldsANewWindowNoLongerThanItself(t *testing.T) {
+	t.Parallel()
+	var s State
+	day, second := per(100_000, 24*time.Hour), per(10, time.Second)
+	now := noon.Add(time.Second) // at the beginning of one of the day's slots of 14 minutes
+	s.Take(now, []posthouse.Limit{day}, 50)
+	if g := s.Take(now, []posthouse.Limit{day, second}, 1); g.N != 0 || g.Wait != time.Second {
+		t.Errorf("got %+v, want to wait 1s", g)
+	}
+}
+
+func TestStateTakesNoRefundFromTheFuture(t *testing.T) {
+	t.Parallel()
+	var s State
+	limits := []posthouse.Limit{per(1000, 24*time.Hour)}
+	g := s.Take(noon.Add(time.Second), limits, 900)
+	s.Refund(g.At.Add(time.Microsecond), 900)
+	if free := s.Peek(noon.Add(time.Second), limits).N; free != 100 {
+		t.Errorf("%d free, want 100", free)
+	}
+}
+
+func TestStateRefundsNoMoreThanWasTakenThen(t *testing.T) {
+	t.Parallel()
+	var s State
+	limits := []posthouse.Limit{per(10, time.Hour)}
+	s.Take(noon, limits, 2)
+	s.Take(noon.Add(time.Second), limits, 3)
+	s.Refund(noon.Add(time.Second/2), 1) // nothing was taken then
+	s.Refund(noon, 9)
+	if free := s.Peek(noon.Add(time.Second), limits).N; free != 7 {
+		t.Errorf("%d free, want 7", free)
 	}
 }
 

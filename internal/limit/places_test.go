@@ -1,0 +1,147 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/limit/limittest"
+)
+
+var per = limittest.Per
+
+// rows is a table in memory: one lock for all rows.
+type rows struct {
+	now    func() time.Time // defaults to time.Now
+	mu     sync.Mutex
+	text   map[string][]byte
+	writes int
+	err    error // of the next calls
+}
+
+func (r *rows) UpdateLimit(_ context.Context, key string, change func(time.Time, []byte) ([]byte, error)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	now := time.Now
+	if r.now != nil {
+		now = r.now
+	}
+	text, err := change(now(), r.text[key])
+	if err != nil || text == nil {
+		return err
+	}
+	if r.text == nil {
+		r.text = map[string][]byte{}
+	}
+	r.text[key] = text
+	r.writes++
+	return nil
+}
+
+// openMini is a Redis that lives in this process, on the clock of the bubble.
+func openMini(t *testing.T) limit.Limiter {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	r := limit.OpenRedisBy(m.Dial, limit.RedisOptions{})
+	t.Cleanup(func() {
+		r.Close()
+		m.Close()
+	})
+	return r
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		open func(t *testing.T) limit.Limiter
+	}{
+		{"memory", func(*testing.T) limit.Limiter { return limit.NewMemory() }},
+		{"sql", func(*testing.T) limit.Limiter { return limit.SQL{Rows: new(rows)} }},
+		{"redis in memory", openMini},
+		{"fallback", func(t *testing.T) limit.Limiter {
+			return &limit.Fallback{Primary: openMini(t), Secondary: limit.SQL{Rows: new(rows)}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			limittest.Run(t, limittest.Options{Open: c.open, Virtual: true})
+		})
+	}
+}
+
+func TestMemoryDropsIdleKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := limit.NewMemory()
+		take := func(key string, w posthouse.Limit) {
+			t.Helper()
+			if _, err := m.Take(t.Context(), key, []posthouse.Limit{w}, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 1000 {
+			take("second "+string(rune('a'+i)), per(5, time.Second))
+		}
+		take("hour", per(5, time.Hour))
+		limittest.Pause(t.Context(), 2*time.Minute)
+		for i := range 1000 { // touches every shard
+			take("hour "+string(rune('a'+i)), per(5, time.Hour))
+		}
+		if got := m.Keys(); got != 1001 {
+			t.Errorf("%d keys are kept, want 1001", got)
+		}
+	})
+}
+
+func TestSQLWritesNothingWhereNothingIsGranted(t *testing.T) {
+	t.Parallel()
+	r := new(rows)
+	l := limit.SQL{Rows: r}
+	windows := []posthouse.Limit{per(5, time.Hour)}
+	for range 10 {
+		if _, err := l.Take(t.Context(), "key", windows, 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.writes != 1 {
+		t.Errorf("%d writes, want 1", r.writes)
+	}
+}
+
+func TestSQLRefusesARowItCanNotRead(t *testing.T) {
+	t.Parallel()
+	l := limit.SQL{Rows: &rows{text: map[string][]byte{"key": []byte("garbage")}}}
+	windows := []posthouse.Limit{per(5, time.Hour)}
+	g, err := l.Take(t.Context(), "key", windows, 5)
+	want := `take permits of "key": read limit state: it does not begin with "a"`
+	if err == nil || err.Error() != want || g.N != 0 {
+		t.Errorf("got %+v, error %v, want error %s", g, err, want)
+	}
+	if _, err := l.Peek(t.Context(), "key", windows); err == nil || !strings.HasPrefix(err.Error(), "peek") {
+		t.Errorf("peek: got error %v, want one", err)
+	}
+}
+
+func TestSQLReturnsTheErrorOfItsRows(t *testing.T) {
+	t.Parallel()
+	down := errors.New("connection refused")
+	l := limit.SQL{Rows: &rows{err: down}}
+	g, err := l.Take(t.Context(), "key", []posthouse.Limit{per(5, time.Hour)}, 5)
+	if !errors.Is(err, down) || g != (limit.Grant{}) {
+		t.Errorf("got %+v, error %v, want %v", g, err, down)
+	}
+	if err := l.Refund(t.Context(), "key", limit.Grant{N: 1, At: time.Now()}, 1); !errors.Is(err, down) {
+		t.Errorf("refund: got error %v, want %v", err, down)
+	}
+}
