@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -163,7 +162,7 @@ func (e *Engine) deliver(ctx context.Context, r *route, m *posthouse.Message, to
 func (e *Engine) explainSkip(d *posthouse.Delivery, v rule.Verdict) {
 	if v.Warn {
 		e.metrics.rosterGaps.Inc()
-		e.log.Warn("recipient suppressed: no roster for today", "code", strings.ToUpper(v.Reason), "tenant", d.Tenant, "channel", d.Channel,
+		e.log.Warn("recipient suppressed: "+v.Detail, "code", v.Code, "tenant", d.Tenant, "channel", d.Channel,
 			"message", d.Message, "delivery", d.ID, "user", d.User, "reason", v.Reason)
 		return
 	}

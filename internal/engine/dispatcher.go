@@ -120,7 +120,9 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 // claim takes due deliveries and starts to send them.
 func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) ([]work.Item, error) {
 	at := time.Now() // before the claim is sent: the lease can only end later than we think
-	items, err := e.o.Store.Claim(r.ctx, at, work.Claim{
+	// Not the route's context: a claim that commits after its caller left would hold deliveries
+	// that nobody sends until their leases end.
+	items, err := e.o.Store.Claim(e.bg, at, work.Claim{
 		Lane: work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p},
 		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + leaseMargin, DueBefore: before, Epoch: e.Epoch(),
 	})
@@ -136,7 +138,7 @@ func (e *Engine) permit(r *route, want int) (limit.Grant, error) {
 	if len(r.settings.limits) == 0 {
 		return limit.Grant{N: want}, nil
 	}
-	grant, err := e.o.Limiter.Take(r.ctx, limitKey(r.key), r.settings.limits, want)
+	grant, err := e.o.Limiter.Take(e.bg, limitKey(r.key), r.settings.limits, want)
 	if err == nil && grant.N == 0 {
 		e.metrics.limited.WithLabelValues(r.key.channel).Inc()
 		r.mu.Lock()
@@ -150,7 +152,7 @@ func (e *Engine) refund(r *route, grant limit.Grant, n int) {
 	if n <= 0 || len(r.settings.limits) == 0 {
 		return
 	}
-	if err := e.o.Limiter.Refund(context.WithoutCancel(r.ctx), limitKey(r.key), grant, n); err != nil {
+	if err := e.o.Limiter.Refund(e.bg, limitKey(r.key), grant, n); err != nil {
 		e.log.Warn("unused permits could not be given back", "channel", r.key.channel, "permits", n, "error", err)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -9,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// leastRateWait is the pause after a provider said "too fast" without saying for how long.
+// leastRateWait is the least a delivery waits after a refusal of its account.
 const leastRateWait = time.Second
 
 // refuse closes an account's gate after a result that is about the account, not the delivery:
@@ -18,16 +19,16 @@ const leastRateWait = time.Second
 func (e *Engine) refuse(r *route, account string, res channel.Result) {
 	r.mu.Lock()
 	g := r.gates[account]
-	if g.Class == res.Class && time.Now().Before(g.Until) && res.Class != posthouse.ClassRate {
+	if g.Class == res.Class && time.Now().Before(g.Until) && res.After <= time.Until(g.Until) {
 		r.mu.Unlock()
 		return // another attempt of the same moment has said so already
 	}
 	g.Refusals++
-	wait := max(res.After, leastRateWait)
-	if res.Class != posthouse.ClassRate {
-		wait = max(res.After, probeWait(&r.settings, g.Refusals))
-		r.probing = true
+	wait := res.After // the provider's own word on a rate limit is exact
+	if res.Class != posthouse.ClassRate || wait <= 0 {
+		wait = r.settings.profile.TermsOf(res.Class).Schedule.Next(g.Refusals, res.After, rand.Float64())
 	}
+	r.probing = r.probing || res.Class != posthouse.ClassRate
 	until := time.Now().Add(wait)
 	if until.Before(g.Until) {
 		until = g.Until
@@ -47,16 +48,7 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) {
 	}
 }
 
-// probeWait doubles from the channel's first wait up to its longest.
-func probeWait(s *settings, refusals int) time.Duration {
-	wait := s.probeAfter
-	for i := 1; i < refusals && wait < s.probeMax; i++ {
-		wait *= 2
-	}
-	return min(wait, s.probeMax)
-}
-
-// accept opens an account's gate after a success.
+// reopen opens an account's gate after a success.
 func (e *Engine) reopen(r *route, account string) {
 	r.mu.Lock()
 	g, closed := r.gates[account]

@@ -97,23 +97,23 @@ func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.T
 // burn counts a failed try, where the profile says that this class burns one.
 func (s *step) burn(set *settings, r channel.Result) retry.Decision {
 	d := &s.change.After
-	decision := set.profile.Decide(r.Class, d.Tries, r.After, rand.Float64())
+	decision := retry.Decide(set.profile, r.Class, d.Tries, r.After, rand.Float64())
 	if decision.Burn {
 		d.Tries++
+	} else {
+		decision.Wait = max(r.After, leastRateWait) // the account's gate decides the rest
 	}
 	return decision
 }
 
 // afterRefusal follows a refusal that may be retried (T10), or the last one (T11).
 func (s *step) afterRefusal(set *settings, r channel.Result, now time.Time) {
-	d := &s.change.After
 	decision := s.burn(set, r)
 	if decision.GiveUp {
 		s.describe(s.to(posthouse.EventFail, posthouse.Failed, ReasonTriesUsedUp), r)
 		return
 	}
 	s.again(posthouse.EventRetry, string(r.Class), now.Add(decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
-	_ = d
 }
 
 // again puts the delivery back to pending for another try, unless somebody asked to cancel it
@@ -159,7 +159,7 @@ const queryAfter = 5 * time.Second
 // resend retries an unknown with the same token, while the provider still knows that token.
 func (s *step) resend(set *settings, now time.Time) {
 	d := &s.change.After
-	decision := set.profile.Decide(posthouse.ClassUnknown, d.Tries-1, 0, rand.Float64())
+	decision := retry.Decide(set.profile, posthouse.ClassUnknown, d.Tries-1, 0, rand.Float64())
 	due := now.Add(decision.Wait)
 	switch {
 	case d.CancelRequested:

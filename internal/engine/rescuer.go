@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -114,7 +115,7 @@ func afterQuery(s *settings, d posthouse.Delivery, f channel.Finding, res channe
 		c.After.ProviderRef = or(res.Ref, d.ProviderRef)
 		return c
 	case channel.Absent:
-		decision := s.profile.Decide(posthouse.ClassTransient, d.Tries-1, 0, 0)
+		decision := retry.Decide(s.profile, posthouse.ClassTransient, d.Tries-1, 0, 0)
 		c, _ := afterResolve(d, false, !decision.GiveUp, "query_absent", now.Add(decision.Wait))
 		return c
 	}

@@ -33,7 +33,7 @@ type route struct {
 	probing  bool
 	held     holding // what the limiter said last
 	nextRun  time.Time
-	ran      tally // of the run under way
+	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 }
 
@@ -80,6 +80,15 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 		e.begin(r)
 	}
 	return nil
+}
+
+// CheckChannel says which setting of a channel can not work, without changing anything.
+func (e *Engine) CheckChannel(ch posthouse.Channel, o Opened) error {
+	s, err := resolve(ch, o, e.o.Location)
+	if err == nil {
+		_, err = buildRules(s.rules, e.o.Rosters, s.location)
+	}
+	return err
 }
 
 // RemoveChannel ends a channel's dispatching.
@@ -191,5 +200,6 @@ func buildRules(list []posthouse.RuleSettings, rosters rule.Rosters, zone *time.
 	if len(list) == 0 {
 		return nil, nil
 	}
-	return rule.Build(list, rosters, zone)
+	built, problems := rule.Build(list, rule.Env{Rosters: rosters, TimeZone: zone.String()})
+	return built, posthouse.Invalid("the channel's rules can not be followed", problems)
 }

@@ -27,8 +27,6 @@ type settings struct {
 	location    *time.Location
 	dedupWindow time.Duration
 	rules       []posthouse.RuleSettings
-	probeAfter  time.Duration
-	probeMax    time.Duration
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -37,19 +35,17 @@ const (
 	defaultDedupWindow = 7 * 24 * time.Hour
 	defaultInflight    = 256
 	cautiousInflight   = 32 // where each attempt under way at a crash stays unknown
-	defaultProbeAfter  = 5 * time.Minute
-	defaultProbeMax    = time.Hour
 	dutyPeriod         = time.Minute
 )
 
 // leaseMargin is what a lease lasts beyond the send's time-out: for the batch to be recorded.
-const leaseMargin = 20 * time.Second
+const leaseMargin = 10 * time.Second
 
 // Preset fills in what a channel's name and profile decide, so that a stored channel says
 // all that differs from the driver's own defaults.
 func Preset(ch posthouse.Channel) posthouse.Channel {
-	if ch.Profile == "" && (ch.Name == "tianyuan" || ch.Name == "zhaohu") {
-		ch.Profile = "duty"
+	if name := retry.ProfileName(ch.Name, ch.ChannelSettings); name != "default" {
+		ch.Profile = name
 	}
 	if ch.Profile != "duty" {
 		return ch
@@ -82,8 +78,6 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 		location:    zone,
 		rules:       ch.Rules,
 		dedupWindow: or(ch.DedupWindow.Std(), defaultDedupWindow),
-		probeAfter:  or(ch.ProbeAfter.Std(), defaultProbeAfter),
-		probeMax:    or(ch.ProbeMax.Std(), defaultProbeMax),
 	}
 	s.timeout = or(ch.Timeout.Std(), or(s.timeout, defaultTimeout))
 	if ch.Every != nil {
@@ -112,18 +106,23 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 		}
 	}
 	if _, ok := o.Driver.(channel.Querier); s.policy == posthouse.Query && !ok {
-		return s, fmt.Errorf("on_unknown: the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
+		return s, problem("on_unknown", "the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
 	}
 	if ch.TimeZone != "" {
 		zone, err := time.LoadLocation(ch.TimeZone)
 		if err != nil {
-			return s, fmt.Errorf("time_zone: %q is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
+			return s, problem("time_zone", "%q is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
 		}
 		s.location = zone
 	}
-	profile, err := retryProfile(ch)
+	profile, problems := retry.For(ch.Name, ch.ChannelSettings)
 	s.profile = profile
-	return s, err
+	return s, posthouse.Invalid("the channel's retries can not be followed", problems)
+}
+
+// problem is one thing that is wrong with a channel's settings.
+func problem(path, format string, args ...any) error {
+	return posthouse.Invalid("the channel can not work", []posthouse.Problem{{Path: path, Message: fmt.Sprintf(format, args...)}})
 }
 
 // or is value, or fallback where value is zero.

@@ -1,0 +1,389 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// channels keeps the configured channels open: it validates what an operator writes, seals the
+// secrets, stores it and hands it to the engine, and it takes over what other processes changed.
+type channels struct {
+	*Server
+	types map[string]channel.Type
+
+	mu      sync.Mutex
+	version int64            // of the stored set, as this process knows it
+	open    map[string]int64 // tenant/name → version handed to the engine
+	broken  map[string]error // tenant/name → why it is not open
+}
+
+func newChannels(s *Server, types []channel.Type) (*channels, error) {
+	c := &channels{Server: s, types: map[string]channel.Type{}, version: -1, open: map[string]int64{}, broken: map[string]error{}}
+	for _, t := range types {
+		if _, twice := c.types[t.Name]; twice {
+			return nil, fmt.Errorf("the driver %q is listed twice", t.Name)
+		}
+		if t.Open == nil {
+			return nil, fmt.Errorf("the driver %q can not be opened: it is not written", t.Name)
+		}
+		c.types[t.Name] = t
+	}
+	return c, nil
+}
+
+// Types lists the drivers there are, by name.
+func (c *channels) Types() []channel.Type {
+	return slices.SortedFunc(maps.Values(c.types), func(a, b channel.Type) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// List lists a tenant's channels, secrets masked.
+func (c *channels) List(ctx context.Context, tenant string) ([]posthouse.Channel, error) {
+	rows, err := c.store.Channels(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]posthouse.Channel, len(rows))
+	for i, row := range rows {
+		out[i] = c.masked(row.Channel)
+	}
+	return out, nil
+}
+
+// Get reads one channel, secrets masked.
+func (c *channels) Get(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
+	ch, err := c.store.Channel(ctx, tenant, name)
+	return c.masked(ch), err
+}
+
+func (c *channels) masked(ch posthouse.Channel) posthouse.Channel {
+	if t, ok := c.types[ch.Driver]; ok {
+		ch.Config = t.Redact(ch.Config)
+	} else {
+		ch.Config = nil // nobody can say what is secret in it
+	}
+	return ch
+}
+
+// Put creates a channel or replaces it. Every problem is reported at once and then nothing has
+// changed.
+func (c *channels) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
+	ch.Tenant = tenant
+	ch = engine.Preset(ch)
+	t, problems := c.check(ch)
+	if len(problems) > 0 && t.Name == "" {
+		return ch, false, posthouse.Invalid("the channel can not be stored", problems)
+	}
+	old, err := c.store.Channel(ctx, tenant, ch.Name)
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return ch, false, err
+	}
+	if err == nil && old.Driver == ch.Driver {
+		known, err := c.unsealed(old)
+		if err != nil {
+			return ch, false, err
+		}
+		ch.Config = t.Keep(known.Config, ch.Config)
+	}
+	_, more := t.Validate(ch.Config)
+	if problems = append(problems, more...); len(problems) > 0 {
+		return ch, false, posthouse.Invalid("the channel can not be stored", problems)
+	}
+	opened, err := c.openDriver(ch)
+	if err != nil {
+		return ch, false, posthouse.Invalid("the channel can not be opened", []posthouse.Problem{{Path: "config", Message: err.Error()}})
+	}
+	if err := c.engine.CheckChannel(ch, opened); err != nil {
+		return ch, false, err
+	}
+	sealed, err := c.sealed(ch)
+	if err != nil {
+		return ch, false, err
+	}
+	stored, created, err := c.store.PutChannel(ctx, time.Now(), sealed)
+	if err != nil {
+		return ch, false, err
+	}
+	if err := c.reload(ctx); err != nil {
+		return ch, created, err
+	}
+	return c.masked(stored), created, nil
+}
+
+// Delete removes a channel that has nothing open.
+func (c *channels) Delete(ctx context.Context, tenant, name string) error {
+	if err := c.store.DeleteChannel(ctx, time.Now(), tenant, name); err != nil {
+		return err
+	}
+	return c.reload(ctx)
+}
+
+// Pause stops a channel's sending; what is under way finishes.
+func (c *channels) Pause(ctx context.Context, tenant, name, reason string) error {
+	return c.setPaused(ctx, tenant, name, true, reason)
+}
+
+// Resume lets a channel send again, and opens the accounts that its provider had refused.
+func (c *channels) Resume(ctx context.Context, tenant, name string) error {
+	if err := c.setPaused(ctx, tenant, name, false, ""); err != nil {
+		return err
+	}
+	return c.engine.Resume(ctx, tenant, name)
+}
+
+func (c *channels) setPaused(ctx context.Context, tenant, name string, paused bool, reason string) error {
+	if err := c.store.PauseChannel(ctx, time.Now(), tenant, name, paused, reason); err != nil {
+		return err
+	}
+	return c.reload(ctx)
+}
+
+// Test checks that the provider can be reached: by the driver's own check, or by really sending
+// content to an address. Nothing is queued.
+func (c *channels) Test(ctx context.Context, tenant, name string, to posthouse.Recipient, content posthouse.Content) (channel.Result, error) {
+	ch, err := c.store.Channel(ctx, tenant, name)
+	if err != nil {
+		return channel.Result{}, err
+	}
+	if ch, err = c.unsealed(ch); err != nil {
+		return channel.Result{}, err
+	}
+	opened, err := c.openDriver(ch)
+	if err != nil {
+		return channel.Result{}, posthouse.Errorf(posthouse.CodeConflict, "the channel can not be opened: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
+	defer cancel()
+	if tester, ok := opened.Driver.(channel.Tester); ok && to == (posthouse.Recipient{}) {
+		return tester.Test(ctx), nil
+	}
+	if to.User == "" && to.Address == "" {
+		return channel.Result{}, posthouse.Invalid("the test needs a recipient", []posthouse.Problem{{Path: "to", Message: "is required: the driver has no check of its own, so a real message is sent"}})
+	}
+	if to.Address == "" {
+		to.Address = to.User
+	}
+	message := posthouse.NewID()
+	return opened.Driver.Send(ctx, channel.Outgoing{
+		Tenant: tenant, Channel: name, Message: message, Delivery: posthouse.DeliveryID(message, 1), Recipient: to, Content: content,
+		Kind: "test", Priority: posthouse.Normal, IdemKey: posthouse.DeliveryID(message, 1), Attempt: 1,
+	}), nil
+}
+
+// openDriver opens a channel's driver from its configuration in clear.
+func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
+	t, ok := c.types[ch.Driver]
+	if !ok {
+		return engine.Opened{}, fmt.Errorf("there is no driver %q; the drivers are %s", ch.Driver, strings.Join(c.driverNames(), ", "))
+	}
+	config, problems := t.Validate(ch.Config)
+	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
+		return engine.Opened{}, err
+	}
+	opened := engine.Opened{MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.Timeout, Limits: t.Limits}
+	if t.BatchSize != nil {
+		opened.MaxBatch = max(t.BatchSize(config), 1)
+	}
+	if t.IdempotencyWindow != nil {
+		opened.Window = t.IdempotencyWindow(config)
+	}
+	timeout := ch.Timeout.Std()
+	if timeout == 0 {
+		timeout = max(opened.Timeout, 10*time.Second)
+	}
+	opened.Timeout = timeout
+	driver, err := t.Open(config, channel.Env{
+		Tenant: ch.Tenant, Channel: ch.Name, Log: c.o.Log.With("channel", ch.Name), Output: c.o.Output, Network: c.network, Timeout: timeout, Codes: ch.Codes,
+	})
+	opened.Driver = driver
+	return opened, err
+}
+
+// follow takes over what other processes changed, until ctx ends.
+func (c *channels) follow(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			version, err := c.store.ChannelsVersion(ctx)
+			c.mu.Lock()
+			same := version == c.version
+			c.mu.Unlock()
+			if err == nil && same {
+				continue
+			}
+			if err == nil {
+				err = c.reload(ctx)
+			}
+			if err != nil && ctx.Err() == nil {
+				c.o.Log.Warn("the channels can not be read", "error", err)
+			}
+		}
+	}
+}
+
+// reload makes the engine's channels what the database says. A channel that can not be opened is
+// named in the log and by /readyz; the others go on.
+func (c *channels) reload(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	version, err := c.store.ChannelsVersion(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := c.store.Channels(ctx, "")
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, row := range rows {
+		key := row.Channel.Tenant + "/" + row.Channel.Name
+		seen[key] = true
+		if c.open[key] == row.Channel.Version {
+			continue
+		}
+		err := row.Err
+		if err == nil {
+			err = c.handOver(row.Channel)
+		}
+		if err != nil {
+			c.o.Log.Error("a channel can not be opened: its messages wait", "tenant", row.Channel.Tenant, "channel", row.Channel.Name, "error", err)
+			c.broken[key] = err
+			continue
+		}
+		delete(c.broken, key)
+		c.open[key] = row.Channel.Version
+	}
+	for key := range c.open {
+		if !seen[key] {
+			tenant, name, _ := strings.Cut(key, "/")
+			c.engine.RemoveChannel(tenant, name)
+			delete(c.open, key)
+		}
+	}
+	for key := range c.broken {
+		if !seen[key] {
+			delete(c.broken, key)
+		}
+	}
+	c.version = version
+	return nil
+}
+
+func (c *channels) handOver(ch posthouse.Channel) error {
+	ch, err := c.unsealed(ch)
+	if err != nil {
+		return err
+	}
+	opened, err := c.openDriver(ch)
+	if err != nil {
+		return err
+	}
+	return c.engine.SetChannel(ch, opened)
+}
+
+// sealed encrypts the secrets of a configuration, each bound to its tenant, channel and field.
+func (c *channels) sealed(ch posthouse.Channel) (posthouse.Channel, error) {
+	config, err := c.types[ch.Driver].MapSecrets(ch.Config, func(name, value string) (string, error) {
+		return c.keyring.Seal(value, secret.AAD(ch.Tenant, ch.Name, name))
+	})
+	ch.Config = config
+	return ch, err
+}
+
+func (c *channels) unsealed(ch posthouse.Channel) (posthouse.Channel, error) {
+	t, ok := c.types[ch.Driver]
+	if !ok {
+		return ch, fmt.Errorf("there is no driver %q; the drivers are %s", ch.Driver, strings.Join(c.driverNames(), ", "))
+	}
+	config, err := t.MapSecrets(ch.Config, func(name, value string) (string, error) {
+		plain, err := c.keyring.Open(value, secret.AAD(ch.Tenant, ch.Name, name))
+		if err != nil {
+			return "", fmt.Errorf("the secret %s can not be decrypted with this keyring: %w", name, err)
+		}
+		return plain, nil
+	})
+	ch.Config = config
+	return ch, err
+}
+
+func (c *channels) driverNames() []string {
+	return slices.Sorted(maps.Keys(c.types))
+}
+
+// Broken lists the channels that are not open, with why.
+func (c *channels) Broken() map[string]error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.broken)
+}
+
+var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
+
+// check finds what is wrong with a channel besides its driver's own fields. The type is empty
+// where there is no such driver.
+func (c *channels) check(ch posthouse.Channel) (channel.Type, []posthouse.Problem) {
+	var problems []posthouse.Problem
+	add := func(path, format string, args ...any) {
+		problems = append(problems, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+	if !channelName.MatchString(ch.Name) {
+		add("name", "is %q: want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit", ch.Name)
+	}
+	t, ok := c.types[ch.Driver]
+	if !ok {
+		add("driver", "is %q, which is not a driver: want one of %s", ch.Driver, strings.Join(c.driverNames(), ", "))
+	}
+	inRange := func(path string, d posthouse.Duration, least, most time.Duration) {
+		if d != 0 && (d.Std() < least || d.Std() > most) {
+			add(path, "is %s: want %s to %s", d, posthouse.Duration(least), posthouse.Duration(most))
+		}
+	}
+	if ch.Every != nil && *ch.Every != 0 {
+		inRange("every", *ch.Every, time.Second, 24*time.Hour)
+	}
+	inRange("timeout", ch.Timeout, 100*time.Millisecond, 5*time.Minute)
+	inRange("hold_timeout", ch.HoldTimeout, time.Second, 30*24*time.Hour)
+	inRange("dedup_window", ch.DedupWindow, time.Second, 366*24*time.Hour)
+	for _, n := range []struct {
+		path    string
+		n, most int
+	}{{"max_inflight", ch.MaxInflight, 10000}, {"batch", ch.Batch, 10000}} {
+		if n.n < 0 || n.n > n.most {
+			add(n.path, "is %d: want 1 to %d", n.n, n.most)
+		}
+	}
+	problems = append(problems, retry.Check(ch.ChannelSettings)...)
+	if ch.OnUnknown != "" && !ch.OnUnknown.Valid() {
+		add("on_unknown", "is %q: want retry, hold, query or assume_sent", ch.OnUnknown)
+	}
+	if ch.TimeZone != "" {
+		if _, err := time.LoadLocation(ch.TimeZone); err != nil {
+			add("time_zone", "is %q, which is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
+		}
+	}
+	for _, p := range limit.Check(ch.Limits) {
+		add("limits"+p.Path, "%s", p.Message)
+	}
+	for code, class := range ch.Codes {
+		if !class.Valid() {
+			add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
+		}
+	}
+	return t, problems
+}
