@@ -183,3 +183,13 @@ func tamper(t testing.TB, s *Store, query string, args ...any) {
 		t.Fatal(err)
 	}
 }
+
+// count reads one number.
+func count(t testing.TB, s *Store, query string, args ...any) int64 {
+	t.Helper()
+	n, _, err := first(s.reads(t.Context()), number, query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func TestClaimStartsWhatIsDueInItsLaneEarliestFirst(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		now := time.Now()
+		due := func(d time.Duration) func(*work.Entry) {
+			return each(func(x *posthouse.Delivery) { x.DueAt = now.Add(d) })
+		}
+		deadline := func(d time.Duration) func(*work.Entry) {
+			return each(func(x *posthouse.Delivery) { x.Deadline = now.Add(d) })
+		}
+		second, first := accept(t, s, entry(1)), accept(t, s, entry(1, deadline(time.Hour)))
+		tamper(t, s, "UPDATE queue SET due_at = due_at - 1000000 WHERE id = ?", first[0])
+		accept(t, s, entry(1, due(time.Hour)))
+		accept(t, s, entry(1, deadline(-time.Second)))
+		accept(t, s, entry(1, in("t2", "c1")), entry(1, in("t2", "c1")))
+		accept(t, s, entry(1, in("t1", "c2")))
+		accept(t, s, entry(1, each(func(d *posthouse.Delivery) { d.Priority = posthouse.High })))
+
+		ready, err := s.Ready(t.Context(), at(), []work.Lane{lane, {Tenant: "t1", Channel: "c9", Priority: posthouse.Normal}})
+		if diff := cmp.Diff([]bool{true, false}, ready); err != nil || diff != "" {
+			t.Errorf("Ready: %v\n%s", err, diff)
+		}
+		items := claim(t, s, 10)
+		var got []string
+		for _, item := range items {
+			got = append(got, item.Delivery.ID)
+			if item.Message == nil || item.Message.Content.Text != "你好 👋" {
+				t.Errorf("message = %+v", item.Message)
+			}
+			stored, err := s.Delivery(t.Context(), "t1", item.Delivery.ID)
+			if diff := cmp.Diff(stored, item.Delivery); err != nil || diff != "" {
+				t.Errorf("what Claim returns differs from what is stored: %v\n%s", err, diff)
+			}
+			d := item.Delivery
+			if d.State != posthouse.Sending || d.Version != 2 || d.Token != 1 || d.Attempts != 1 || d.LeaseOwner != "w1" ||
+				d.StartedAt.IsZero() || !d.FirstStartAt.Equal(d.StartedAt) || d.LeaseUntil.Sub(d.StartedAt) != time.Minute {
+				t.Errorf("claimed = %+v", d)
+			}
+		}
+		if diff := cmp.Diff([]string{first[0], second[0]}, got); diff != "" {
+			t.Errorf("claimed (-want +got):\n%s", diff)
+		}
+		if more := claim(t, s, 10); len(more) != 0 {
+			t.Errorf("a second claim finds %d", len(more))
+		}
+	})
+}
+
+func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(5))
+		if got := claim(t, s, 2); len(got) != 2 {
+			t.Errorf("claimed %d, want 2", len(got))
+		}
+		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1, DueBefore: time.Now().Add(-time.Hour)})
+		if len(items) != 0 || err != nil {
+			t.Errorf("claimed %d due after the bound, %v", len(items), err)
+		}
+	})
+}
+
+func TestAgentClaimsWithoutStarting(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(1))
+		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "phone", Lease: time.Minute, Epoch: 1, Agent: true})
+		if err != nil || len(items) != 1 {
+			t.Fatal(items, err)
+		}
+		if d := items[0].Delivery; d.Attempts != 0 || !d.StartedAt.IsZero() || !d.FirstStartAt.IsZero() || d.Token != 1 {
+			t.Errorf("claimed = %+v", d)
+		}
+		events, err := s.Events(t.Context(), "t1", items[0].Delivery.ID)
+		if err != nil || events[1].Type != posthouse.EventClaim || events[1].Attempt != 0 {
+			t.Errorf("events = %+v, %v", events, err)
+		}
+	})
+}
+
+// reliability.md E7: the claim of the seed's outbox made 346 % duplicates here.
+func TestManyClaimersNeverShareADelivery(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		const messages, each, claimers = 20, 20, 8
+		for range messages {
+			accept(t, s, entry(each))
+		}
+		var mu sync.Mutex
+		seen := map[string]int{}
+		var wg sync.WaitGroup
+		for range claimers {
+			wg.Go(func() {
+				for misses := 0; misses < 3; {
+					items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 7, Owner: "w", Lease: time.Minute, Epoch: 1})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if len(items) == 0 {
+						misses++
+					}
+					mu.Lock()
+					for _, item := range items {
+						seen[item.Delivery.ID]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		rest := claim(t, s, 1000)
+		for _, item := range rest { // SKIP LOCKED may have hidden rows from the last claimers
+			seen[item.Delivery.ID]++
+		}
+		if len(seen) != messages*each {
+			t.Errorf("%d deliveries were claimed, want %d", len(seen), messages*each)
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s was claimed %d times", id, n)
+			}
+		}
+	})
+}
+
+func TestProcessOfAnotherEpochClaimsNothing(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(1))
+		for _, epoch := range []int64{0, 2} {
+			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: epoch})
+			if len(items) != 0 || err != nil {
+				t.Errorf("epoch %d claims %d, %v", epoch, len(items), err)
+			}
+		}
+		if got := claim(t, s, 10); len(got) != 1 {
+			t.Errorf("epoch 1 claims %d, want 1", len(got))
+		}
+	})
+}
+
+func TestClaimOfAnUnreadableMessageSaysSo(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		broken, gone := accept(t, s, entry(1)), accept(t, s, entry(1))
+		tamper(t, s, "UPDATE messages SET content = '{oops' WHERE id = ?", posthouse.MessageID(broken[0]))
+		tamper(t, s, "DELETE FROM messages WHERE id = ?", posthouse.MessageID(gone[0]))
+		items := claim(t, s, 10)
+		if len(items) != 2 {
+			t.Fatalf("claimed %d, want 2", len(items))
+		}
+		for _, item := range items {
+			switch item.Delivery.ID {
+			case broken[0]:
+				if item.Message == nil || item.Message.Unreadable == "" {
+					t.Errorf("a broken message = %+v", item.Message)
+				}
+			case gone[0]:
+				if item.Message != nil {
+					t.Errorf("a message that is gone = %+v", item.Message)
+				}
+			}
+		}
+	})
+}
