@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+// finding is one thing the doctor looked at.
+type finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// clockSlack is how far this machine's clock may be from the database's: leases are longer by far,
+// but schedules and deadlines should not be wrong by more.
+const clockSlack = 2 * time.Second
+
+func (p *program) doctor() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look for what is unsafe or broken: database, schema, clock, keyring, channels; exit 1 if anything is",
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.settings(cmd)
+			if err != nil {
+				return err
+			}
+			c.Server.Log = c.Logger(p.err, p.errTerminal)
+			return p.report(examine(cmd.Context(), c))
+		},
+	}
+	config.AddFlags(cmd.Flags(), "dsn", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
+	return cmd
+}
+
+func (p *program) report(found []finding) error {
+	sick := 0
+	rows := make([][]string, len(found))
+	for i, f := range found {
+		verdict := "ok"
+		if !f.OK {
+			verdict = "UNSAFE"
+			sick++
+		}
+		rows[i] = []string{verdict, f.Check, f.Detail}
+	}
+	err := p.show(map[string]any{"healthy": sick == 0, "findings": found}, func() {
+		p.printTable([]string{"", "What", "Finding"}, rows)
+	})
+	if err == nil && sick > 0 {
+		return quiet
+	}
+	return err
+}
+
+// examine looks at everything that can be looked at and changes nothing.
+func examine(ctx context.Context, c config.Config) []finding {
+	if path, ok := sqliteFile(c.Server.DSN); ok {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it"}}
+		}
+	}
+	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log})
+	if err != nil {
+		return []finding{{"database", false, err.Error()}}
+	}
+	defer s.Close()
+	out := []finding{{"database", true, database(c.Server.DSN)}}
+	out = append(out, examineSettings(ctx, s)...)
+	schema := examineSchema(ctx, s)
+	out = append(out, schema, examineClock(ctx, s))
+	ring, keyring := examineKeyring(c)
+	out = append(out, keyring)
+	if schema.OK && ring != nil {
+		out = append(out, examineChannels(ctx, s, ring, c)...)
+	}
+	return out
+}
+
+func examineSettings(ctx context.Context, s *store.Store) []finding {
+	unsafe, err := s.Doctor(ctx)
+	if err != nil {
+		return []finding{{"database settings", false, err.Error()}}
+	}
+	var out []finding
+	for _, f := range unsafe {
+		out = append(out, finding{f.Setting, false, fmt.Sprintf("it is %s: %s", f.Value, f.Why)})
+	}
+	if len(out) == 0 {
+		out = append(out, finding{"database settings", true, "durable"})
+	}
+	return out
+}
+
+func examineSchema(ctx context.Context, s *store.Store) finding {
+	have, want, err := s.Schema(ctx)
+	switch {
+	case err != nil:
+		return finding{"schema", false, err.Error()}
+	case have < want:
+		return finding{"schema", false, fmt.Sprintf("version %d, this binary wants %d: posthouse migrate brings it up", have, want)}
+	case have > want:
+		return finding{"schema", false, fmt.Sprintf("version %d, newer than this binary's %d: use a newer posthouse", have, want)}
+	}
+	return finding{"schema", true, fmt.Sprintf("version %d", have)}
+}
+
+func examineClock(ctx context.Context, s *store.Store) finding {
+	before := time.Now()
+	there, err := s.Now(ctx)
+	if err != nil {
+		return finding{"clock", false, err.Error()}
+	}
+	away := there.Sub(before.Add(time.Since(before) / 2)).Round(time.Millisecond)
+	if away.Abs() > clockSlack {
+		return finding{"clock", false, fmt.Sprintf("this machine and the database differ by %s: have both keep time (NTP)", away)}
+	}
+	if !s.SharedClock() {
+		return finding{"clock", true, "the machine's own"}
+	}
+	return finding{"clock", true, fmt.Sprintf("%s from the database's", away.Abs())}
+}
+
+// examineKeyring opens the keyring as the server does, but makes none.
+func examineKeyring(c config.Config) (*secret.Keyring, finding) {
+	ring, err := secret.Parse(c.Server.Keyring)
+	from := "from POSTHOUSE_KEYRING"
+	if c.Server.Keyring == "" {
+		path := c.Server.KeyringFile
+		if path == "" {
+			path = keyringBeside(c.Server.DSN)
+		}
+		ring, err = secret.Load(path)
+		from = path
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, finding{"keyring", false, "there is no file " + from + ": without it no channel with secrets opens (the first start makes one)"}
+	case err != nil:
+		return nil, finding{"keyring", false, err.Error()}
+	}
+	return ring, finding{"keyring", true, fmt.Sprintf("%d keys, %s", len(ring.IDs()), from)}
+}
+
+func sqliteFile(dsn string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(dsn, "sqlite:")
+	return strings.TrimPrefix(path, "//"), ok
+}
+
+func keyringBeside(dsn string) string {
+	if path, ok := sqliteFile(dsn); ok {
+		return filepath.Join(filepath.Dir(path), "posthouse.keys")
+	}
+	return "posthouse.keys"
+}
+
+// examineChannels opens every channel as the server would.
+func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, c config.Config) []finding {
+	rows, err := s.Channels(ctx, "")
+	if err != nil {
+		return []finding{{"channels", false, err.Error()}}
+	}
+	var out []finding
+	for _, row := range rows {
+		err := row.Err
+		if err == nil {
+			err = openChannel(row.Channel, ring, c)
+		}
+		if err != nil {
+			out = append(out, finding{"channel " + row.Channel.Name, false, err.Error()})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, finding{"channels", true, fmt.Sprintf("%d, all of them open", len(rows))})
+	}
+	return out
+}
+
+func openChannel(ch posthouse.Channel, ring *secret.Keyring, c config.Config) error {
+	driver, ok := builtin.Lookup(ch.Driver)
+	if !ok {
+		return fmt.Errorf("there is no driver %q", ch.Driver)
+	}
+	clear, err := driver.MapSecrets(ch.Config, func(name, value string) (string, error) {
+		return ring.Open(value, secret.AAD(ch.Tenant, ch.Name, name))
+	})
+	if err != nil {
+		return fmt.Errorf("a secret can not be decrypted with this keyring: %w", err)
+	}
+	decoded, problems := driver.Validate(clear)
+	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
+		return err
+	}
+	opened, err := driver.Open(decoded, channel.Env{
+		Tenant: ch.Tenant, Channel: ch.Name, Log: c.Server.Log, Codes: ch.Codes,
+		Network: channel.Network{Allow: c.Server.AllowNetworks, AllowPrivate: c.Server.AllowPrivate},
+	})
+	if closer, ok := opened.(interface{ Close() error }); ok && err == nil {
+		return closer.Close()
+	}
+	return err
+}

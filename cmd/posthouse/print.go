@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/posthouse/posthouse/internal/config"
+)
+
+// printJSON prints a value, indented.
+func (p *program) printJSON(v any) error {
+	encoder := json.NewEncoder(p.out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// show prints a value as JSON where that is asked for, and else by the given function.
+func (p *program) show(v any, human func()) error {
+	if p.json {
+		return p.printJSON(v)
+	}
+	human()
+	return nil
+}
+
+func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// printTable prints rows under a head, in columns that know how wide Chinese is.
+func (p *program) printTable(head []string, rows [][]string) {
+	if len(rows) == 0 {
+		p.printf("none\n")
+		return
+	}
+	newTable(p.out, p.terminal, head, rows).Render()
+}
+
+func newTable(out io.Writer, terminal bool, head []string, rows [][]string) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(trimmed{out})
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatDefault
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	if terminal {
+		style.Color.Header = text.Colors{text.Bold}
+	}
+	t.SetStyle(style)
+	t.AppendHeader(cells(head))
+	for _, row := range rows {
+		t.AppendRow(cells(row))
+	}
+	return t
+}
+
+func cells(row []string) table.Row {
+	out := make(table.Row, len(row))
+	for i, c := range row {
+		out[i] = config.Printable(c)
+	}
+	return out
+}
+
+// trimmed takes the blanks off the ends of lines, which nobody wants in a pipe.
+type trimmed struct{ to io.Writer }
+
+func (t trimmed) Write(b []byte) (int, error) {
+	lines := strings.Split(string(b), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	if _, err := io.WriteString(t.to, strings.Join(lines, "\n")); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// printFields prints names with their values, one a line; empty values are left out.
+func (p *program) printFields(fields ...[2]string) {
+	width := 0
+	for _, f := range fields {
+		if f[1] != "" {
+			width = max(width, len(f[0]))
+		}
+	}
+	for _, f := range fields {
+		if f[1] != "" {
+			p.printf("%-*s  %s\n", width, f[0], config.Printable(f[1]))
+		}
+	}
+}
+
+// at is a time as tables show it, local and to the second; empty for none.
+func at(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// cut shortens a text to so many columns' worth of characters.
+func cut(s string, most int) string { return text.Trim(s, most) }

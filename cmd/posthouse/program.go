@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/config"
+)
+
+// program is one run of the command: where it reads and writes, and what every command shares.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+	dir      string // where .env is looked for, empty for the working directory
+	// terminal and errTerminal tell whether out and err are terminals: tables are coloured there.
+	terminal, errTerminal bool
+
+	json bool // --json
+}
+
+// run executes a command line and returns the exit code.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	return p.exit(root.ExecuteContext(ctx))
+}
+
+func (p *program) root() *cobra.Command {
+	root := group("posthouse", "A message centre: accepts messages, sends each over its channel, and knows what became of it",
+		p.serve(), p.demo(), p.simulate(),
+		p.send(), p.status(), p.explain(), p.cancel(), p.replay(), p.resolve(),
+		p.channel(), p.template(), p.roster(), p.user(), p.key(),
+		p.migrate(), p.doctor(), p.version(),
+	)
+	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%w", err) })
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	return root
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short}
+	g.AddCommand(commands...)
+	g.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range commands {
+			names = append(names, c.Name())
+		}
+		return usagef("%s %s: %s", cmd.CommandPath(), args[0], channel.UnknownName("command", args[0], names))
+	}
+	return g
+}
+
+// takes says which arguments a command wants, all of them required.
+func takes(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
+		}
+		if len(args) > len(names) {
+			return usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// sources is where a command's settings come from.
+func (p *program) sources(cmd *cobra.Command) config.Sources {
+	return config.Sources{Flags: cmd.Flags(), Environ: p.environ, Dir: p.dir}
+}
+
+// settings reads the server's settings; what is wrong with them is wrong usage.
+func (p *program) settings(cmd *cobra.Command) (config.Config, error) {
+	c, err := config.Load(p.sources(cmd))
+	if err != nil {
+		return c, usagef("%w", err)
+	}
+	c.Server.Version = version
+	return c, nil
+}

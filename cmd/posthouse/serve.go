@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/server"
+)
+
+const serveHelp = `Start the server and keep it until SIGINT or SIGTERM: then requests and sends that are under way
+finish, for as long as --drain says. A second signal ends it at once; nothing accepted is lost.
+
+Each setting can be a flag, a variable, a line of .env in the working directory, or a line of the
+YAML file that --config names (time_zone: Asia/Shanghai). The first of these that names it counts.
+Durations are written as 500ms, 90s, 1h30m or 7d.
+
+Not on the command line, where others could read them:
+`
+
+func (p *program) serve() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Start the server",
+		Long: serveHelp + strings.TrimRight(config.Variables(), "\n"),
+		Example: `  posthouse serve
+  posthouse serve --dsn postgres://posthouse@db/posthouse --addr :8080 --allow-networks 10.0.0.0/8
+  POSTHOUSE_DSN=mysql://user:password@db/posthouse posthouse serve --config /etc/posthouse.yaml`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.settings(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, release := untilSignal(cmd.Context())
+			defer release()
+			return p.runServer(ctx, release, c)
+		},
+	}
+	config.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// untilSignal is a context that ends with SIGINT or SIGTERM. After release the next signal ends
+// the process.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+}
+
+func (p *program) runServer(ctx context.Context, release func(), c config.Config) (err error) {
+	log := c.Logger(p.err, p.errTerminal)
+	for _, warning := range append(c.Warnings, risks(c)...) {
+		log.Warn(warning)
+	}
+	flush, err := trace(ctx, &c, log)
+	if err != nil {
+		return err
+	}
+	var firstKey string
+	c.Server.Log, c.Server.Output = log, p.out
+	c.Server.Announce = func(key string) { firstKey = key }
+	s, err := server.New(ctx, c.Server)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		release() // a second signal no longer waits
+		ending := context.WithoutCancel(ctx)
+		if stopErr := s.Stop(ending); err == nil {
+			err = stopErr
+		}
+		flush(ending)
+	}()
+	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	p.announce(s.URL(), database(c.Server.DSN), firstKey)
+	select {
+	case err := <-s.Failed():
+		return fmt.Errorf("the listener ended: %w", err)
+	case <-ctx.Done():
+		log.Info("stopping: what is under way finishes", "at_most", max(c.Server.Drain, 15*time.Second).String())
+		return nil
+	}
+}
+
+// announce says where the server is, and the key that nobody will see again.
+func (p *program) announce(url, database, key string) {
+	if p.json {
+		p.printJSON(map[string]string{"url": url, "database": database, "first_key": key, "version": version})
+		return
+	}
+	p.printf("posthouse %s serves %s (database: %s)\n", version, url, database)
+	p.printf("  docs     %s/docs\n  metrics  %s/metrics\n", url, url)
+	if key != "" {
+		p.printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", key)
+	}
+}
+
+// database names the kind of a DSN's database.
+func database(dsn string) string {
+	scheme, path, _ := strings.Cut(dsn, ":")
+	switch scheme {
+	case "sqlite":
+		return "SQLite, " + path
+	case "mysql", "mariadb":
+		return "MySQL or MariaDB"
+	}
+	return "PostgreSQL"
+}
+
+// risks are settings that are allowed and unsafe.
+func risks(c config.Config) []string {
+	var out []string
+	host, _, _ := net.SplitHostPort(c.Server.Addr)
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		out = append(out, "addr "+c.Server.Addr+" can be reached from other machines, in plain HTTP: put a proxy with TLS in front")
+	}
+	if c.Server.AllowPrivate {
+		out = append(out, "allow_private lets channels reach every address inside: allow_networks can name just those they need")
+	}
+	if c.Server.Keep < 0 {
+		out = append(out, "keep is forever: the database grows without end")
+	}
+	return out
+}

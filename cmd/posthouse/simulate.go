@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/simulator"
+)
+
+type simulateFlags struct {
+	addr, journal string
+	seed          uint64
+	secrets       []string
+	plain         bool
+}
+
+func (p *program) simulate() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use: "simulate", Short: "Play the providers that messages are sent to",
+		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic and webhook. Nothing it takes goes
+any further. Its page shows what arrived and makes it fail in every way a provider can; recipients
+with names such as busy-twice, lost-answer or fail-recipient fail by themselves.`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSimulator(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:8090", "where it listens, `HOST:PORT`; port 0 takes a free one")
+	flags.StringVar(&f.journal, "journal", "", "a `FILE` that gets each arrival as a line of JSON, before its sender is answered")
+	flags.Uint64Var(&f.seed, "seed", 1, "the `NUMBER` that faults by probability are drawn from")
+	flags.StringArrayVar(&f.secrets, "webhook-secret", nil, "a `SECRET` whsec_… whose signatures the webhook receiver asks for; may be repeated")
+	flags.BoolVar(&f.plain, "plain-recipients", false, "recipients with speaking names do not fail by themselves")
+	return cmd
+}
+
+func (f simulateFlags) options() (simulator.Options, error) {
+	o := simulator.Options{Seed: f.seed, PlainRecipients: f.plain}
+	for _, text := range f.secrets {
+		secret, err := simulator.ParseSecret(text)
+		if err != nil {
+			return o, usagef("--webhook-secret: %w", err)
+		}
+		o.WebhookSecrets = append(o.WebhookSecrets, secret)
+	}
+	return o, nil
+}
+
+func (p *program) runSimulator(ctx context.Context, f simulateFlags) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	o.Log = config.Config{}.Logger(p.err, p.errTerminal)
+	if f.journal != "" {
+		journal, err := simulator.OpenJournal(f.journal)
+		if err != nil {
+			return err
+		}
+		defer journal.Close()
+		o.Journal = journal
+	}
+	sim := simulator.New(o)
+	if err := sim.Start(ctx, f.addr); err != nil {
+		return err
+	}
+	ctx, release := untilSignal(ctx)
+	defer release()
+	err = p.show(map[string]any{"url": sim.URL(), "providers": sim.Providers()}, func() {
+		p.printf("the simulator plays %s\n  page      %s/\n  arrivals  %s/messages\n", words(sim.Providers()), sim.URL(), sim.URL())
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	release()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := sim.Stop(ending); err != nil {
+		return fmt.Errorf("stop the simulator: %w", err)
+	}
+	return nil
+}

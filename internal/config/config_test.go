@@ -1,0 +1,309 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+)
+
+// from makes sources of a command line, an environment, and files in a folder of their own.
+func from(t *testing.T, args, environ []string, files map[string]string) Sources {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	AddFlags(flags)
+	if files["posthouse.yaml"] != "" {
+		args = append(args, "--config", filepath.Join(dir, "posthouse.yaml"))
+	}
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return Sources{Flags: flags, Environ: environ, Dir: dir}
+}
+
+// problems are those of an error, with the folder of the files left out of their paths.
+func problems(t *testing.T, err error) []string {
+	t.Helper()
+	var e *posthouse.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want one with problems", err)
+	}
+	var out []string
+	for _, p := range e.Problems {
+		if i := strings.Index(p.Path, "posthouse.yaml"); i > 0 {
+			p.Path = p.Path[i:]
+		}
+		out = append(out, p.Path+": "+p.Message)
+	}
+	return out
+}
+
+func TestFlagBeatsEnvironmentBeatsDotenvBeatsYAMLBeatsDefault(t *testing.T) {
+	t.Parallel()
+	flag, environ := []string{"--poll", "1s"}, []string{"POSTHOUSE_POLL=2s"}
+	dotenv, yaml := "POSTHOUSE_POLL=3s\n", "poll: 4s\n"
+	for name, test := range map[string]struct {
+		args, environ []string
+		files         map[string]string
+		want          time.Duration
+	}{
+		"flag":               {flag, environ, map[string]string{".env": dotenv, "posthouse.yaml": yaml}, time.Second},
+		"environment":        {nil, environ, map[string]string{".env": dotenv, "posthouse.yaml": yaml}, 2 * time.Second},
+		"dotenv":             {nil, nil, map[string]string{".env": dotenv, "posthouse.yaml": yaml}, 3 * time.Second},
+		"yaml":               {nil, nil, map[string]string{"posthouse.yaml": yaml}, 4 * time.Second},
+		"default":            {nil, nil, nil, 0},
+		"empty variable":     {nil, []string{"POSTHOUSE_POLL="}, map[string]string{"posthouse.yaml": yaml}, 4 * time.Second},
+		"empty flag":         {[]string{"--poll="}, environ, nil, 0},
+		"null in yaml":       {nil, nil, map[string]string{"posthouse.yaml": "poll: ~\n"}, 0},
+		"bad value below it": {flag, []string{"POSTHOUSE_POLL=never"}, nil, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Load(from(t, test.args, test.environ, test.files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Server.Poll != test.want {
+				t.Errorf("got poll %v, want %v", got.Server.Poll, test.want)
+			}
+		})
+	}
+}
+
+func TestConfigFileIsNamedByFlagVariableOrDotenv(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "other.yaml")
+	if err := os.WriteFile(path, []byte("addr: :9999\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		args, environ []string
+		dotenv        string
+	}{
+		"flag":     {args: []string{"--config", path}, environ: []string{"POSTHOUSE_CONFIG=/nowhere"}},
+		"variable": {environ: []string{"POSTHOUSE_CONFIG=" + path}, dotenv: "POSTHOUSE_CONFIG=/nowhere"},
+		"dotenv":   {dotenv: "POSTHOUSE_CONFIG=" + path},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Load(from(t, test.args, test.environ, map[string]string{".env": test.dotenv}))
+			if err != nil || got.Server.Addr != ":9999" {
+				t.Errorf("got addr %q and error %v, want :9999", got.Server.Addr, err)
+			}
+		})
+	}
+}
+
+// samples has a value for each setting that differs from its default.
+var samples = map[string]string{
+	"dsn": "postgres://db/posthouse", "addr": ":9000", "api_key": "ph_a_b", "keyring": "k1:AAAA", "keyring_file": "keys",
+	"redis": "redis://cache:6379/0", "allow_networks": "10.0.0.0/8,192.168.7.1", "allow_private": "true", "time_zone": "UTC",
+	"poll": "1s", "rescue_every": "5s", "drain": "1m", "keep": "forever", "max_body": "8MiB", "accept_only": "true", "no_migrate": "1",
+	"log_level": "debug", "log_format": "json", "otlp_endpoint": "http://collector:4318",
+}
+
+func TestEverySettingCanBeAVariableAndALineOfYAMLAndDoesSomething(t *testing.T) {
+	t.Parallel()
+	plain, err := Load(Sources{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range serverSettings {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			sample := samples[s.name]
+			byVariable, err := Load(from(t, nil, []string{s.variable() + "=" + sample}, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			byFile, err := Load(from(t, nil, nil, map[string]string{"posthouse.yaml": s.name + ": " + sample}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reflect.DeepEqual(byVariable, plain) {
+				t.Error("the variable changes nothing")
+			}
+			if !reflect.DeepEqual(byVariable, byFile) {
+				t.Errorf("variable and file differ: %+v, %+v", byVariable, byFile)
+			}
+		})
+	}
+}
+
+func TestDefaultsShownAreTheDefaultsMeant(t *testing.T) {
+	t.Parallel()
+	var shown Config
+	for _, s := range serverSettings {
+		if s.def == "" {
+			continue
+		}
+		if err := s.parse(&shown, s.def); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+	}
+	plain, err := Load(Sources{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown.Server.DSN != plain.Server.DSN || shown.Server.Addr != plain.Server.Addr || shown.LogLevel != plain.LogLevel {
+		t.Errorf("got %+v, want %+v", plain, shown)
+	}
+}
+
+func TestListsAndToggles(t *testing.T) {
+	t.Parallel()
+	got, err := Load(from(t, []string{"--accept-only", "--no-migrate=false"}, nil,
+		map[string]string{"posthouse.yaml": "allow_networks:\n- 10.1.2.3/8\n- fd00::1\nallow_private: yes\n"}))
+	if err == nil {
+		t.Fatalf("got %+v, want an error: yes is not true or false", got)
+	}
+	got, err = Load(from(t, []string{"--accept-only", "--no-migrate=false"}, nil,
+		map[string]string{"posthouse.yaml": "allow_networks:\n- 10.1.2.3/8\n- fd00::1\nno_migrate: true\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::1/128")}
+	if !reflect.DeepEqual(got.Server.AllowNetworks, want) {
+		t.Errorf("got networks %v, want %v", got.Server.AllowNetworks, want)
+	}
+	if !got.Server.AcceptOnly || got.Server.NoMigrate {
+		t.Errorf("got accept_only %v and no_migrate %v, want true and false", got.Server.AcceptOnly, got.Server.NoMigrate)
+	}
+}
+
+func TestEveryProblemIsReportedAtOnceWithWhereItStands(t *testing.T) {
+	t.Parallel()
+	_, err := Load(from(t,
+		[]string{"--addr", "8080", "--log-level=loud", "--keep", "0s"},
+		[]string{"POSTHOUSE_POLL=fast", "POSTHOUSE_DSN=oracle://scott:tiger@db", "POSTHOUSE_ALLOW_NETWORKS=10.0.0.0/8,inside"},
+		map[string]string{
+			".env":           "POSTHOUSE_TIME_ZONE=Peking\n",
+			"posthouse.yaml": "# settings\nadr: :80\nmax_body: 4 apples\ndrain: {a: b}\ndrain: 1s\nlog_format: xml\n",
+		}))
+	want := []string{
+		`posthouse.yaml:2: adr: there is no setting of this name; did you mean addr? Known are ` + strings.Join(sortedNames(), ", "),
+		`posthouse.yaml:4: drain: it must be one value, or a list of values`,
+		`POSTHOUSE_DSN: this is not a database; sqlite:PATH, postgres://… and mysql://… are allowed`,
+		`--addr: "8080" is not an address such as 127.0.0.1:8080 or :8080`,
+		`POSTHOUSE_ALLOW_NETWORKS: "inside" is not a network such as 10.0.0.0/8 or an address`,
+		`.env: POSTHOUSE_TIME_ZONE: "Peking" is not an IANA time zone such as Asia/Shanghai or UTC`,
+		`POSTHOUSE_POLL: "fast" is not a duration such as 500ms, 90s, 5m, 1h30m or 7d`,
+		`--keep: "0s" is not above zero`,
+		`posthouse.yaml:3: max_body: "4 apples" is not a size such as 1048576, 512KiB or 4MiB`,
+		`--log-level: "loud" is not a level; debug, info, warn and error are allowed`,
+		`posthouse.yaml:6: log_format: "xml" is not allowed; json and text are`,
+	}
+	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if strings.Contains(err.Error(), "tiger") {
+		t.Errorf("the error shows a password: %v", err)
+	}
+}
+
+func sortedNames() []string {
+	var names []string
+	for _, s := range serverSettings {
+		names = append(names, s.name)
+	}
+	return sorted(names)
+}
+
+func TestFilesThatCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ file, want string }{
+		"a list":          {"- addr\n", "posthouse.yaml: it must be a map of settings, such as addr: 127.0.0.1:8080"},
+		"not YAML":        {"addr: [\n", "posthouse.yaml: it is not YAML: line 1: did not find expected node content"},
+		"two documents":   {"addr: :1\n---\naddr: :2\n", "posthouse.yaml: it holds more than one document; one is allowed"},
+		"a setting twice": {"addr: :1\naddr: :2\n", "posthouse.yaml:2: addr: it is there twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Load(from(t, nil, nil, map[string]string{"posthouse.yaml": test.file}))
+			if diff := cmp.Diff([]string{test.want}, problems(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+	_, err := Load(from(t, []string{"--config", "/nowhere/posthouse.yaml"}, nil, nil))
+	if got, want := err.Error(), "the file can not be read; no such file or directory"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want it to contain %q", got, want)
+	}
+	_, err = Load(from(t, nil, nil, map[string]string{".env": "POSTHOUSE_API_KEY='ph_a_hidden\n"}))
+	if err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("got error %v, want one that does not quote the line", err)
+	}
+}
+
+func TestEmptyFilesAreFine(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"\n", "# nothing yet\n", "---\n"} {
+		if _, err := Load(from(t, nil, nil, map[string]string{"posthouse.yaml": content})); err != nil {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
+func TestUnknownVariablesAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	got, err := Load(from(t, nil, []string{"POSTHOUSE_DNS=x", "POSTHOUSE_URL=http://a", "POSTHOUSE_TEST_X=1", "HOME=/"},
+		map[string]string{".env": "POSTHOUSE_ADRR=:1\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heads []string
+	for _, w := range got.Warnings {
+		head, _, _ := strings.Cut(w, "?")
+		heads = append(heads, head)
+	}
+	want := []string{
+		"POSTHOUSE_DNS: there is no variable of this name; did you mean POSTHOUSE_DSN",
+		".env: POSTHOUSE_ADRR: there is no variable of this name; did you mean POSTHOUSE_ADDR",
+	}
+	for i := range want {
+		if i >= len(heads) || !strings.HasPrefix(heads[i], want[i]) {
+			t.Errorf("got warnings %q, want %q", got.Warnings, want)
+		}
+	}
+	if len(heads) != len(want) {
+		t.Errorf("got %d warnings, want %d: %q", len(heads), len(want), got.Warnings)
+	}
+}
+
+func TestClientSettings(t *testing.T) {
+	t.Parallel()
+	load := func(environ []string, args ...string) (Client, error) {
+		flags := pflag.NewFlagSet("send", pflag.ContinueOnError)
+		AddClientFlags(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		return LoadClient(Sources{Flags: flags, Environ: environ, Dir: t.TempDir()})
+	}
+	got, err := load([]string{"POSTHOUSE_URL=https://posthouse.example", "POSTHOUSE_API_KEY=ph_a_b", "POSTHOUSE_CONFIG=/nowhere"}, "--key", "ph_c_d")
+	if want := (Client{"https://posthouse.example", "ph_c_d"}); err != nil || got != want {
+		t.Errorf("got %+v and error %v, want %+v", got, err, want)
+	}
+	if got, err := load(nil); err != nil || got.URL != "http://127.0.0.1:8080" {
+		t.Errorf("got %+v and error %v, want the default URL", got, err)
+	}
+	if _, err := load([]string{"POSTHOUSE_URL=posthouse.example"}); err == nil {
+		t.Error("a URL without a scheme was taken")
+	}
+}

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/lmittmann/tint"
+
+	"github.com/posthouse/posthouse/channel"
+)
+
+// Logger writes lines of JSON, or coloured text on a terminal, in which the secrets of the
+// settings are masked and nothing can command a terminal.
+func (c Config) Logger(w io.Writer, terminal bool) *slog.Logger {
+	clean := cleaner{channel.NewRedactor(c.secrets()...)}
+	if c.LogFormat == "json" || c.LogFormat == "" && !terminal {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: clean.attr}))
+	}
+	return slog.New(tint.NewTextHandler(w, &tint.Options{
+		Level: c.LogLevel, ReplaceAttr: clean.attr, NoColor: !terminal, TimeFormat: "15:04:05.000",
+	}))
+}
+
+// secrets are the texts that no log line may hold.
+func (c Config) secrets() []string {
+	out := []string{c.Server.AdminKey, c.Server.Keyring}
+	for _, address := range []string{c.Server.DSN, c.Server.Redis, c.OTLPEndpoint} {
+		if u, err := url.Parse(address); err == nil && u.User != nil {
+			password, _ := u.User.Password()
+			out = append(out, password)
+		}
+	}
+	return out
+}
+
+type cleaner struct{ redactor *channel.Redactor }
+
+// attr cleans every text of a log line, and what is logged as an error or by its String.
+func (c cleaner) attr(_ []string, a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(c.text(v))
+	case []byte:
+		a.Value = slog.StringValue(c.text(string(v)))
+	case error:
+		a.Value = slog.StringValue(c.text(v.Error()))
+	case slog.Level:
+	case fmt.Stringer:
+		if a.Value.Kind() == slog.KindAny {
+			a.Value = slog.StringValue(c.text(v.String()))
+		}
+	}
+	return a
+}
+
+func (c cleaner) text(s string) string { return Printable(c.redactor.Text(s)) }
+
+// Printable is a text with its control characters, and those that turn the direction of
+// writing, as escapes; a line break becomes \n. Others' texts pass it before a terminal shows them.
+func Printable(s string) string {
+	if strings.IndexFunc(s, unsafe) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteByte(' ')
+		case unsafe(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
