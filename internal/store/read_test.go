@@ -1,0 +1,392 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func named(kind, ref string) func(*work.Entry) {
+	return func(e *work.Entry) { e.Message.Kind, e.Message.Ref = kind, ref }
+}
+
+// pages reads a list to its end and returns the ids in the order they came.
+func pages[T any](t *testing.T, f work.Filter, list func(work.Filter) ([]T, string, error), id func(T) string) (ids []string) {
+	t.Helper()
+	for range 100 {
+		part, next, err := list(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(part) > f.Limit {
+			t.Errorf("a page of %d has %d", f.Limit, len(part))
+		}
+		for _, v := range part {
+			ids = append(ids, id(v))
+		}
+		if f.Cursor = next; next == "" {
+			return ids
+		}
+	}
+	t.Error("the list has no end")
+	return ids
+}
+
+func newestFirst(ids ...string) []string {
+	list := slices.Clone(ids)
+	slices.Sort(list)
+	slices.Reverse(list)
+	return list
+}
+
+func TestListsFilterAndPageOverBothTables(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		sent := accept(t, s, entry(3, named("order", "1")), entry(2, named("order", "2")))
+		settle(t, s, posthouse.EventSent, posthouse.Sent)
+		failed := accept(t, s, entry(2, named("order", "1")))
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		other := accept(t, s, entry(2, in("t1", "c2")))
+		cut := time.Now()
+		for time.Now().UnixMilli() == cut.UnixMilli() { // the next id is of a later millisecond
+		}
+		cut = time.UnixMilli(cut.UnixMilli() + 1)
+		open := accept(t, s, entry(3, named("order", "1")))
+		accept(t, s, entry(1, in("t2", "c1"), named("order", "1")))
+		mine := slices.Concat(sent, failed, other, open)
+		user1 := func(ids []string) (list []string) {
+			for _, id := range ids {
+				if posthouse.DeliveryNumber(id) == 1 {
+					list = append(list, id)
+				}
+			}
+			return list
+		}
+		for name, c := range map[string]struct {
+			filter work.Filter
+			want   []string
+		}{
+			"all":              {work.Filter{}, mine},
+			"a channel":        {work.Filter{Channel: "c2"}, other},
+			"a kind":           {work.Filter{Kind: "order"}, slices.Concat(sent, failed, open)},
+			"a kind and ref":   {work.Filter{Kind: "order", Ref: "1"}, slices.Concat(sent[:3], failed, open)},
+			"a ref alone":      {work.Filter{Ref: "2"}, sent[3:]},
+			"a user":           {work.Filter{User: "u1"}, user1(mine)},
+			"an open state":    {work.Filter{States: []posthouse.State{posthouse.Pending}}, slices.Concat(other, open)},
+			"a settled state":  {work.Filter{States: []posthouse.State{posthouse.Failed}}, failed},
+			"states of both":   {work.Filter{States: []posthouse.State{posthouse.Failed, posthouse.Pending}, Kind: "order"}, slices.Concat(failed, open)},
+			"a state not ours": {work.Filter{States: []posthouse.State{"' OR 1=1 --"}}, nil},
+			"since":            {work.Filter{Since: cut}, open},
+			"until":            {work.Filter{Until: cut}, slices.Concat(sent, failed, other)},
+			"all at once":      {work.Filter{Channel: "c1", Kind: "order", Ref: "1", User: "u1", Since: cut, States: []posthouse.State{posthouse.Pending}}, open[:1]},
+			"nothing":          {work.Filter{Channel: "c9"}, nil},
+		} {
+			for _, limit := range []int{2, 3, 1000} {
+				f := c.filter
+				f.Tenant, f.Limit = "t1", limit
+				got := pages(t, f, func(f work.Filter) ([]posthouse.Delivery, string, error) { return s.Deliveries(t.Context(), f) }, deliveryID)
+				if diff := cmp.Diff(newestFirst(c.want...), got, cmpEmpty); diff != "" {
+					t.Errorf("deliveries by %s, pages of %d (-want +got):\n%s", name, limit, diff)
+				}
+				messages := newestFirst(c.want...)
+				for i := range messages {
+					messages[i] = posthouse.MessageID(messages[i])
+				}
+				got = pages(t, f, func(f work.Filter) ([]work.Summary, string, error) { return s.Messages(t.Context(), f) },
+					func(m work.Summary) string { return m.Message.ID })
+				if diff := cmp.Diff(slices.Compact(messages), got, cmpEmpty); diff != "" {
+					t.Errorf("messages by %s, pages of %d (-want +got):\n%s", name, limit, diff)
+				}
+			}
+		}
+	})
+}
+
+// cmpEmpty makes no difference between no list and an empty one.
+var cmpEmpty = cmp.Transformer("empty", func(list []string) string { return strings.Join(list, "\n") })
+
+func TestMessagesCountTheirDeliveriesByState(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(3))
+		items := claim(t, s, 2)
+		record(t, s, step(items[0].Delivery, posthouse.EventSent, posthouse.Sent), step(items[1].Delivery, posthouse.EventFail, posthouse.Failed))
+		accept(t, s, entry(1))
+		list, _, err := s.Messages(t.Context(), work.Filter{Tenant: "t1"})
+		if err != nil || len(list) != 2 {
+			t.Fatal(list, err)
+		}
+		want := []work.Counts{{posthouse.Pending: 1}, {posthouse.Sent: 1, posthouse.Failed: 1, posthouse.Pending: 1}}
+		if diff := cmp.Diff(want, []work.Counts{list[0].Counts, list[1].Counts}); diff != "" || list[1].Recipients != 3 {
+			t.Errorf("counts (-want +got):\n%s", diff)
+		}
+		depths, err := s.Depths(t.Context())
+		if err != nil || len(depths) != 1 || depths[0].Lane != lane || depths[0].State != posthouse.Pending || depths[0].Count != 2 || depths[0].Oldest.IsZero() {
+			t.Errorf("Depths = %+v, %v", depths, err)
+		}
+		settled, err := s.Counts(t.Context(), "t1", time.Now().Add(-time.Minute))
+		wantSettled := []work.Settled{{Channel: "c1", State: posthouse.Failed, Count: 1}, {Channel: "c1", State: posthouse.Sent, Count: 1}}
+		if diff := cmp.Diff(wantSettled, settled); err != nil || diff != "" {
+			t.Errorf("Counts: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestOpenDeliveriesAreFoundByRefAndMessage(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		done := accept(t, s, entry(2, named("order", "1")))
+		settle(t, s, posthouse.EventSent, posthouse.Sent)
+		open := accept(t, s, entry(2, named("order", "1")), entry(1, named("order", "1")))
+		other := accept(t, s, entry(1, named("order", "2")))
+		got, err := s.ByRef(t.Context(), "t1", "order", "1")
+		slices.Sort(got)
+		if diff := cmp.Diff(open, got); err != nil || diff != "" {
+			t.Errorf("ByRef: %v (-want +got):\n%s", err, diff)
+		}
+		got, err = s.OpenOf(t.Context(), "t1", []string{posthouse.MessageID(done[0]), posthouse.MessageID(other[0]), "no id"})
+		if diff := cmp.Diff(other, got); err != nil || diff != "" {
+			t.Errorf("OpenOf: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestDeliveriesOfAMessageComeInOrder(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(7))
+		items := claim(t, s, 3)
+		record(t, s, step(items[1].Delivery, posthouse.EventSent, posthouse.Sent))
+		accept(t, s, entry(2))
+		got := pages(t, work.Filter{Limit: 3}, func(f work.Filter) ([]posthouse.Delivery, string, error) {
+			return s.DeliveriesOf(t.Context(), "t1", posthouse.MessageID(ids[0]), f.Cursor, f.Limit)
+		}, deliveryID)
+		if diff := cmp.Diff(ids, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if none, _, err := s.DeliveriesOf(t.Context(), "t1", ids[0], "", 10); len(none) != 0 || err != nil {
+			t.Errorf("a delivery taken for a message has %d, %v", len(none), err)
+		}
+	})
+}
+
+func TestExportGoesThroughTheWholeLogAndOn(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		first := accept(t, s, entry(3, each(func(d *posthouse.Delivery) { d.Deadline = time.UnixMicro(4e15).UTC() })))
+		settle(t, s, posthouse.EventSent, posthouse.Sent)
+		accept(t, s, entry(1, in("t2", "c1")))
+		second := accept(t, s, entry(1))
+		export := func(tenant, cursor string) (keys []string, next string) {
+			next, err := s.ExportEvents(t.Context(), tenant, cursor, func(e posthouse.Event) error {
+				keys = append(keys, fmt.Sprint(e.Delivery, " ", e.Version, " ", e.Type))
+				if e.Message != posthouse.MessageID(e.Delivery) || e.Idem != e.Delivery || e.Policy != posthouse.Retry || (tenant != "" && e.Tenant != tenant) {
+					t.Errorf("event %+v is not filled in", e)
+				}
+				if slices.Contains(first, e.Delivery) && e.Deadline.UnixMicro() != 4e15 {
+					t.Errorf("deadline = %v", e.Deadline)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keys, next
+		}
+		var want []string
+		for _, id := range first {
+			want = append(want, id+" 1 accept", id+" 2 start", id+" 3 sent")
+		}
+		want = append(want, second[0]+" 1 accept")
+		got, cursor := export("t1", "")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("tenant t1 (-want +got):\n%s", diff)
+		}
+		if everything, _ := export("", ""); len(everything) != len(want)+1 {
+			t.Errorf("all tenants have %d events, want %d", len(everything), len(want)+1)
+		}
+		third := accept(t, s, entry(1))
+		if more, _ := export("t1", cursor); !cmp.Equal(more, []string{third[0] + " 1 accept"}) {
+			t.Errorf("from the cursor on: %v", more)
+		}
+	})
+}
+
+func TestAttemptsAreReadFromTheLog(t *testing.T) {
+	t.Parallel()
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	events := []posthouse.Event{
+		{Type: posthouse.EventAccept, To: posthouse.Pending, At: at(0)},
+		{Type: posthouse.EventStart, From: posthouse.Pending, To: posthouse.Sending, At: at(1), Attempt: 1, Token: 1, Owner: "w1"},
+		{Type: posthouse.EventCancelRequest, From: posthouse.Sending, To: posthouse.Sending, At: at(2)},
+		{Type: posthouse.EventAmbiguous, From: posthouse.Sending, To: posthouse.Unknown, At: at(3), Class: posthouse.ClassUnknown, Code: "API_TIMEOUT", Account: "a1", Tries: 1},
+		{Type: posthouse.EventResend, From: posthouse.Unknown, To: posthouse.Pending, At: at(3)},
+		{Type: posthouse.EventClaim, From: posthouse.Pending, To: posthouse.Sending, At: at(4), Token: 2},
+		{Type: posthouse.EventRelease, From: posthouse.Sending, To: posthouse.Pending, At: at(5), Token: 2},
+		{Type: posthouse.EventStart, From: posthouse.Pending, To: posthouse.Sending, At: at(6), Attempt: 2, Token: 3, Owner: "w2", Tries: 1},
+		{Type: posthouse.EventLeaseLost, From: posthouse.Sending, To: posthouse.Unknown, At: at(9)},
+		{Type: posthouse.EventResend, From: posthouse.Unknown, To: posthouse.Pending, At: at(9)},
+		{Type: posthouse.EventStart, From: posthouse.Pending, To: posthouse.Sending, At: at(10), Attempt: 3, Token: 4, Owner: "w3", Tries: 1},
+	}
+	want := []posthouse.Attempt{
+		{Number: 1, Channel: "c", Account: "a1", Token: 1, Owner: "w1", StartedAt: at(1), FinishedAt: at(3), Duration: 2 * time.Second,
+			Class: posthouse.ClassUnknown, Code: "API_TIMEOUT", Tries: 1, From: posthouse.Pending, To: posthouse.Unknown},
+		{Number: 2, Channel: "c", Token: 3, Owner: "w2", StartedAt: at(6), FinishedAt: at(9), Duration: 3 * time.Second,
+			Class: posthouse.ClassUnknown, From: posthouse.Pending, To: posthouse.Unknown},
+		{Number: 3, Channel: "c", Token: 4, Owner: "w3", StartedAt: at(10), Tries: 1, From: posthouse.Pending},
+	}
+	if diff := cmp.Diff(want, attemptsOf("c", events)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCursorRefusesWhatItDidNotMake(t *testing.T) {
+	t.Parallel()
+	good := cursorAfter("users", "张三")
+	if key, err := keyOf("users", good); key != "张三" || err != nil {
+		t.Errorf("keyOf = %q, %v", key, err)
+	}
+	tampered := []byte(good)
+	tampered[8] ^= 1
+	for name, cursor := range map[string]string{
+		"another list's": cursorAfter("messages", "张三"), "tampered": string(tampered), "cut": good[:len(good)-3],
+		"no base64": "?", "short": "AAAA", "not text": cursorAfter("users", "\xff"),
+	} {
+		_, err := keyOf("users", cursor)
+		wantCode(t, err, posthouse.CodeInvalid)
+		if t.Failed() {
+			t.Fatalf("a cursor that is %s", name)
+		}
+	}
+	_, err := idAfter("messages", cursorAfter("messages", "张三"))
+	wantCode(t, err, posthouse.CodeInvalid)
+}
+
+// reliability.md I28: what one tenant stores, another neither reads nor changes.
+func TestTenantsSeeNothingOfEachOther(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		open := accept(t, s, entry(2, named("k", "r")))
+		message := posthouse.MessageID(open[0])
+		failed := accept(t, s, entry(1, in("t1", "c1"), named("k", "r")))
+		record(t, s, step(mustClaim(t, s, failed[0]), posthouse.EventFail, posthouse.Failed))
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := s.PutChannel(ctx, at(), posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "console"})
+		must(err)
+		_, err = s.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: "x", Text: "x"})
+		must(err)
+		_, err = s.PutRoster(ctx, at(), posthouse.Roster{Tenant: "t1", Name: "x", Days: map[string][]string{"1": {"u"}}})
+		must(err)
+		must(s.PutUsers(ctx, at(), "t1", []posthouse.User{{ID: "u", Addresses: map[string]string{"c1": "a"}}}))
+		must(s.AddKey(ctx, at(), posthouse.Key{ID: "k1", Tenant: "t1", Name: "x", Scope: posthouse.ScopeRead}, "h"))
+		must(s.SetGate(ctx, at(), work.Gate{Tenant: "t1", Channel: "c1", Class: posthouse.ClassAuth}, time.Hour))
+		before := snapshot(t, s)
+
+		const other = "t2"
+		for name, missing := range map[string]func() error{
+			"Message":        func() error { _, _, err := s.Message(ctx, other, message); return err },
+			"Delivery":       func() error { _, err := s.Delivery(ctx, other, open[0]); return err },
+			"Events":         func() error { _, err := s.Events(ctx, other, open[0]); return err },
+			"Attempts":       func() error { _, err := s.Attempts(ctx, other, open[0]); return err },
+			"Channel":        func() error { _, err := s.Channel(ctx, other, "c1"); return err },
+			"DeleteChannel":  func() error { return s.DeleteChannel(ctx, at(), other, "c1") },
+			"PauseChannel":   func() error { return s.PauseChannel(ctx, at(), other, "c1", true, "") },
+			"Template":       func() error { _, err := s.Template(ctx, other, "x", 0); return err },
+			"DeleteTemplate": func() error { return s.DeleteTemplate(ctx, other, "x") },
+			"DeleteRoster":   func() error { return s.DeleteRoster(ctx, other, "x") },
+			"User":           func() error { _, err := s.User(ctx, other, "u"); return err },
+			"DeleteUser":     func() error { return s.DeleteUser(ctx, other, "u") },
+			"RevokeKey":      func() error { return s.RevokeKey(ctx, at(), other, "k1") },
+			"AddReplay": func() error {
+				list, err := s.AddReplay(ctx, at(), other, failed, false)
+				if err == nil {
+					err = list[0].Err
+				}
+				return err
+			},
+		} {
+			if err := missing(); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+				t.Errorf("%s of another tenant = %v, want not_found", name, err)
+			}
+		}
+		f := work.Filter{Tenant: other}
+		byUser := work.Filter{Tenant: other, User: "u1", Kind: "k", Ref: "r"}
+		for name, empty := range map[string]func() (int, error){
+			"DeliveriesOf": func() (int, error) { l, _, err := s.DeliveriesOf(ctx, other, message, "", 10); return len(l), err },
+			"Deliveries":   func() (int, error) { l, _, err := s.Deliveries(ctx, f); return len(l), err },
+			"Deliveries 2": func() (int, error) { l, _, err := s.Deliveries(ctx, byUser); return len(l), err },
+			"Messages":     func() (int, error) { l, _, err := s.Messages(ctx, f); return len(l), err },
+			"Messages 2":   func() (int, error) { l, _, err := s.Messages(ctx, byUser); return len(l), err },
+			"ByRef":        func() (int, error) { l, err := s.ByRef(ctx, other, "k", "r"); return len(l), err },
+			"OpenOf":       func() (int, error) { l, err := s.OpenOf(ctx, other, []string{message}); return len(l), err },
+			"Counts":       func() (int, error) { l, err := s.Counts(ctx, other, time.Time{}); return len(l), err },
+			"Channels":     func() (int, error) { l, err := s.Channels(ctx, other); return len(l), err },
+			"Gates":        func() (int, error) { l, err := s.Gates(ctx, other); return len(l), err },
+			"ClearGate":    func() (int, error) { return 0, s.ClearGate(ctx, other, "c1", "*") },
+			"Templates":    func() (int, error) { l, err := s.Templates(ctx, other); return len(l), err },
+			"Rosters":      func() (int, error) { l, err := s.Rosters(ctx, other); return len(l), err },
+			"Roster":       func() (int, error) { r, _, err := s.Roster(ctx, other, "x"); return len(r.Days), err },
+			"Users":        func() (int, error) { l, _, err := s.Users(ctx, other, "", 10); return len(l), err },
+			"Addresses":    func() (int, error) { m, err := s.Addresses(ctx, other, "c1", []string{"u"}); return len(m), err },
+			"Keys":         func() (int, error) { l, err := s.Keys(ctx, other); return len(l), err },
+			"ReplayAll":    func() (int, error) { l, err := s.ReplayAll(ctx, at(), f, false, 10); return len(l), err },
+			"Claim": func() (int, error) {
+				l, err := s.Claim(ctx, at(), work.Claim{Lane: work.Lane{Tenant: other, Channel: "c1", Priority: posthouse.Normal}, Max: 9, Epoch: 1})
+				return len(l), err
+			},
+			"Revise": func() (int, error) {
+				l, err := s.Revise(ctx, at(), work.Selection{Tenant: other, IDs: open}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+					if len(found) > 0 {
+						t.Errorf("Revise shows %+v", found)
+					}
+					return nil
+				})
+				return len(l), err
+			},
+			"ExportEvents": func() (n int, err error) {
+				_, err = s.ExportEvents(ctx, other, "", func(posthouse.Event) error { n++; return nil })
+				return n, err
+			},
+		} {
+			if n, err := empty(); n != 0 || err != nil {
+				t.Errorf("%s of another tenant = %d, %v; want nothing", name, n, err)
+			}
+		}
+		if diff := cmp.Diff(before, snapshot(t, s)); diff != "" {
+			t.Errorf("the other tenant changed something:\n%s", diff)
+		}
+	})
+}
+
+// mustClaim claims one delivery, whatever else is due.
+func mustClaim(t *testing.T, s *Store, id string) posthouse.Delivery {
+	t.Helper()
+	tamper(t, s, "UPDATE queue SET due_at = 1 WHERE id = ?", id)
+	items := claim(t, s, 1)
+	if len(items) != 1 || items[0].Delivery.ID != id {
+		t.Fatalf("claimed %+v, want %s", items, id)
+	}
+	return items[0].Delivery
+}
+
+// snapshot counts the rows of every table, with what would show a change.
+func snapshot(t *testing.T, s *Store) map[string]int64 {
+	t.Helper()
+	all := map[string]int64{}
+	for table, column := range map[string]string{
+		"messages": "created_at", "queue": "version", "settled": "version", "events": "version", "channels": "version",
+		"gates": "until_at", "templates": "version", "rosters": "updated_at", "roster_days": "1", "roster_entries": "position",
+		"users": "updated_at", "api_keys": "revoked_at",
+	} {
+		all[table] = count(t, s, "SELECT COUNT(*) FROM "+table)
+		all[table+" sum"] = count(t, s, "SELECT COALESCE(SUM("+column+"), 0) FROM "+table)
+	}
+	return all
+}
