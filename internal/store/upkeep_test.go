@@ -1,0 +1,293 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+const day = 24 * time.Hour
+
+// age makes deliveries as old as if they had been stored and settled d ago, with new ids, and
+// returns those.
+func aged(d time.Duration) func(*work.Entry) {
+	return func(e *work.Entry) {
+		e.Message.ID = idAt(time.Now().Add(-d))[:10] + e.Message.ID[10:]
+		for i := range e.Deliveries {
+			x := &e.Deliveries[i]
+			x.ID = posthouse.DeliveryID(e.Message.ID, i+1)
+			x.Message, x.IdemKey = e.Message.ID, x.ID
+		}
+	}
+}
+
+func TestPruneDeletesWhatIsSettledAndOldAndNothingElse(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		old := accept(t, s, entry(2, aged(100*day)), entry(1, aged(90*day)))
+		half := accept(t, s, entry(2, aged(80*day)))
+		items := claim(t, s, 100)
+		for _, item := range items {
+			if item.Delivery.ID != half[1] {
+				record(t, s, step(item.Delivery, posthouse.EventSent, posthouse.Sent))
+			} else {
+				record(t, s, step(item.Delivery, posthouse.EventAmbiguous, posthouse.Unknown))
+			}
+		}
+		tamper(t, s, "UPDATE settled SET updated_at = created_at - ?", (70 * day).Microseconds())
+		late := accept(t, s, entry(1, aged(60*day))) // handed in long ago, settled now
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		open := accept(t, s, entry(1, aged(200*day)))
+		tamper(t, s, "INSERT INTO idempotency (tenant, endpoint, idem_key, body_hash, owner, answer, created_at, expires_at) VALUES ('t1', 'e', 'old', '', '', '', 1, 2)")
+		tamper(t, s, "INSERT INTO dedup (tenant, channel, dedup_key, message_id, created_at, expires_at) VALUES ('t1', 'c', 'old', '', 1, 2)")
+		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('old', '', 1)")
+		live := submit(entry(1, func(e *work.Entry) { e.Message.DedupKey = "live" }))
+		live.Key = "live"
+		if _, err := s.Accept(t.Context(), at(), []*work.Submission{live}); err != nil {
+			t.Fatal(err)
+		}
+
+		if n, err := s.Prune(t.Context(), at(), 30*day, 1); n != 1 || err != nil {
+			t.Errorf("Prune of at most 1 = %d, %v", n, err)
+		}
+		if n, err := s.Prune(t.Context(), at(), 30*day, 1000); n != 3 || err != nil {
+			t.Errorf("Prune = %d, %v; want the other 3", n, err)
+		}
+		gone := append(old, half[0])
+		for _, id := range slices.Concat(old, half, late, open) {
+			_, err := s.Delivery(t.Context(), "t1", id)
+			if is := posthouse.CodeOf(err) == posthouse.CodeNotFound; is != slices.Contains(gone, id) {
+				t.Errorf("delivery %s: %v", id, err)
+			}
+			_, _, err = s.Message(t.Context(), "t1", posthouse.MessageID(id))
+			if is := posthouse.CodeOf(err) == posthouse.CodeNotFound; is != slices.Contains(old, id) {
+				t.Errorf("message of %s: %v", id, err)
+			}
+			n := count(t, s, "SELECT COUNT(*) FROM events WHERE delivery = ?", id)
+			if (n == 0) != slices.Contains(gone, id) {
+				t.Errorf("%d events of %s", n, id)
+			}
+		}
+		for _, table := range []string{"idempotency", "dedup"} {
+			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 1 {
+				t.Errorf("%d rows of %s, want the live one", n, table)
+			}
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM limits"); n != 0 {
+			t.Errorf("%d limits, want none", n)
+		}
+	})
+}
+
+// reliability.md T28, I32: after a restore nothing starts that may have been sent.
+func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		tried := accept(t, s, entry(1))[0]
+		retry := step(mustClaim(t, s, tried), posthouse.EventRetry, posthouse.Pending)
+		retry.After.DueAt = time.Now().Add(time.Hour)
+		record(t, s, retry)
+		unknown := accept(t, s, entry(1))[0]
+		ambiguous := step(mustClaim(t, s, unknown), posthouse.EventAmbiguous, posthouse.Unknown)
+		ambiguous.After.DueAt = time.Now().Add(time.Hour)
+		record(t, s, ambiguous)
+		sending := accept(t, s, entry(1))[0]
+		inFlight := mustClaim(t, s, sending)
+		due := accept(t, s, entry(600)) // more than one transaction holds
+		later := accept(t, s, entry(1, each(func(d *posthouse.Delivery) { d.DueAt = time.Now().Add(time.Hour) })))[0]
+
+		held, err := s.BumpEpoch(t.Context(), at())
+		if err != nil || held != 602 {
+			t.Fatalf("BumpEpoch = %d, %v; want 602 held", held, err)
+		}
+		if epoch, err := s.Epoch(t.Context()); epoch != 2 || err != nil {
+			t.Errorf("Epoch = %d, %v; want 2", epoch, err)
+		}
+		for _, id := range slices.Concat([]string{tried, sending, unknown}, due[:2], due[598:]) {
+			d, err := s.Delivery(t.Context(), "t1", id)
+			if err != nil || d.State != posthouse.Unknown || d.OnUnknown != posthouse.Hold || !d.DueAt.IsZero() || d.LeaseOwner != "" && id != unknown {
+				t.Errorf("held: %+v, %v", d, err)
+			}
+			if id != unknown && (d.Reason != "epoch_hold" || d.Epoch != 2) {
+				t.Errorf("reason %q, epoch %d", d.Reason, d.Epoch)
+			}
+		}
+		wantChain(t, s, tried, "accept start retry epoch_hold")
+		wantChain(t, s, sending, "accept start epoch_hold")
+		wantChain(t, s, due[599], "accept epoch_hold")
+		wantChain(t, s, unknown, "accept start ambiguous")
+		wantChain(t, s, later, "accept")
+
+		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change {
+			return []work.Change{step(inFlight, posthouse.EventRetry, posthouse.Pending)}
+		})
+		if err != nil || len(refused) != 1 {
+			t.Errorf("a result from before is refused %v, %v", refused, err)
+		}
+		tamper(t, s, "UPDATE queue SET due_at = 1 WHERE id = ?", later)
+		for epoch, want := range map[int64]int{1: 0, 2: 1} {
+			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 1000, Lease: time.Minute, Epoch: epoch})
+			if len(items) != want || err != nil {
+				t.Errorf("epoch %d claims %d, %v; want %d", epoch, len(items), err, want)
+			}
+		}
+	})
+}
+
+func TestInterruptedBumpIsFinishedByTheNext(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(1))
+		tamper(t, s, "UPDATE meta SET value = '-4' WHERE name = 'epoch'")
+		_, err := s.Epoch(t.Context())
+		wantCode(t, err, posthouse.CodeUnavailable)
+		if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
+			t.Errorf("BumpEpoch = %d, %v", held, err)
+		}
+		if epoch, err := s.Epoch(t.Context()); epoch != 4 || err != nil {
+			t.Errorf("Epoch = %d, %v; want the 4 that was begun", epoch, err)
+		}
+	})
+}
+
+// reliability.md T27.
+func TestReplayIsANewDelivery(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		ids := accept(t, s, entry(2, each(func(d *posthouse.Delivery) { d.Deadline = time.Now().Add(time.Hour) })))
+		old := settle(t, s, posthouse.EventFail, posthouse.Failed)[0]
+		tamper(t, s, "UPDATE settled SET deadline = 1 WHERE id = ?", ids[1])
+		list, err := s.AddReplay(ctx, at(), "t1", []string{ids[0], ids[0], "管理员"}, false)
+		if err != nil || len(list) != 3 {
+			t.Fatal(list, err)
+		}
+		wantCode(t, list[1].Err, posthouse.CodeConflict)
+		wantCode(t, list[2].Err, posthouse.CodeNotFound)
+		if list[0].Err != nil || list[0].ID != posthouse.DeliveryID(old.Message, 3) {
+			t.Fatalf("replay = %+v", list[0])
+		}
+		d, err := s.Delivery(ctx, "t1", list[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := posthouse.Delivery{
+			ID: list[0].ID, Message: old.Message, Tenant: "t1", Channel: "c1", Recipient: old.Recipient, Priority: posthouse.Normal,
+			State: posthouse.Pending, Version: 1, IdemKey: old.IdemKey, OnUnknown: posthouse.Retry, ReplayOf: ids[0], Epoch: 1,
+			CreatedAt: d.CreatedAt, UpdatedAt: d.CreatedAt, DueAt: d.CreatedAt, Deadline: d.Deadline,
+		}
+		if diff := cmp.Diff(want, d); diff != "" || d.Deadline.IsZero() {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		wantChain(t, s, ids[0], "accept start fail")
+		wantChain(t, s, d.ID, "accept")
+
+		list, err = s.AddReplay(ctx, at(), "t1", ids, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, list[0].Err, posthouse.CodeConflict) // its replay is open
+		fresh, err := s.Delivery(ctx, "t1", list[1].ID)
+		if err != nil || fresh.IdemKey != fresh.ID || posthouse.DeliveryNumber(fresh.ID) != 4 || !fresh.Deadline.IsZero() {
+			t.Errorf("with forceNew, past its deadline: %+v, %v", fresh, err)
+		}
+		settle(t, s, posthouse.EventSent, posthouse.Sent)
+		list, err = s.AddReplay(ctx, at(), "t1", []string{ids[0], fresh.ID}, false)
+		if err != nil || list[0].Err != nil || posthouse.DeliveryNumber(list[0].ID) != 5 {
+			t.Errorf("after the first replay has settled: %+v, %v", list, err)
+		}
+		wantCode(t, list[1].Err, posthouse.CodeConflict) // it is sent
+	})
+}
+
+func TestReplayOfManyGoesByFilter(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(5), entry(1, in("t1", "c2")))
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		list, err := s.ReplayAll(t.Context(), at(), work.Filter{Tenant: "t1", Channel: "c1"}, false, 3)
+		if err != nil || len(list) != 3 {
+			t.Fatal(list, err)
+		}
+		for i, r := range list {
+			if r.Err != nil || r.Of != ids[4-i] {
+				t.Errorf("replay %d = %+v, want of %s", i, r, ids[4-i])
+			}
+		}
+	})
+}
+
+func TestReplaysAtOnceGetTheirOwnNumbers(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(8))
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		var mu sync.Mutex
+		made := map[string]int{}
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				list, err := s.AddReplay(t.Context(), at(), "t1", []string{ids[i], ids[(i+1)%8]}, false)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, r := range list {
+					if r.Err == nil {
+						made[r.ID]++
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if len(made) != 8 || count(t, s, "SELECT COUNT(DISTINCT replay_of) FROM queue") != 8 {
+			t.Errorf("%d replays were made, want one of each", len(made))
+		}
+	})
+}
+
+func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		const callers, calls = 8, 10
+		var last time.Time
+		var wg sync.WaitGroup
+		for c := range callers {
+			wg.Go(func() {
+				for range calls {
+					err := s.UpdateLimit(t.Context(), fmt.Sprint("通道 ", c%2), func(now time.Time, state []byte) ([]byte, error) {
+						n, _ := strconv.Atoi(string(state))
+						if time.Since(now).Abs() > time.Hour {
+							t.Errorf("now = %v", now)
+						}
+						return strconv.AppendInt(nil, int64(n+1), 10), nil
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, key := range []string{"通道 0", "通道 1"} {
+			state, now, err := s.LookLimit(t.Context(), key)
+			if string(state) != fmt.Sprint(callers*calls/2) || err != nil || !now.After(last) {
+				t.Errorf("%s = %q at %v, %v", key, state, now, err)
+			}
+		}
+		broken := errors.New("broken")
+		err := s.UpdateLimit(t.Context(), "new", func(time.Time, []byte) ([]byte, error) { return []byte("x"), broken })
+		if !errors.Is(err, broken) || count(t, s, "SELECT COUNT(*) FROM limits") != 2 {
+			t.Errorf("an error of change = %v; nothing may be stored", err)
+		}
+		if err := s.UpdateLimit(t.Context(), "通道 0", func(time.Time, []byte) ([]byte, error) { return nil, nil }); err != nil {
+			t.Error(err)
+		}
+		if state, _, _ := s.LookLimit(t.Context(), "通道 0"); string(state) != "40" {
+			t.Errorf("a nil text changes the row to %q", state)
+		}
+	})
+}
