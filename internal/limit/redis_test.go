@@ -27,7 +27,7 @@ type server struct {
 func (s *server) url() string { return "unix://" + filepath.Join(s.dir, "redis") }
 
 // startServer starts a Redis; nil where there is none, which only CI does not accept.
-func startServer(t *testing.T) *server {
+func startServer(t testing.TB) *server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -50,7 +50,7 @@ func startServer(t *testing.T) *server {
 }
 
 // start starts the process and waits until it answers.
-func (s *server) start(t *testing.T) {
+func (s *server) start(t testing.TB) {
 	t.Helper()
 	s.proc = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "redis"), "--save", "", "--dir", s.dir)
 	if err := s.proc.Start(); err != nil {
@@ -73,7 +73,7 @@ func (s *server) stop() {
 	os.Remove(filepath.Join(s.dir, "redis"))
 }
 
-func openRedis(t *testing.T, o limit.RedisOptions) *limit.Redis {
+func openRedis(t testing.TB, o limit.RedisOptions) *limit.Redis {
 	t.Helper()
 	r, err := limit.OpenRedis(o)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *State) MarshalText() ([]byte, error) {
 	if s.latest == 0 && len(s.windows) == 0 {
 		return []byte{}, nil
 	}
-	raw := binary.AppendVarint(nil, s.latest)
+	raw := binary.AppendVarint(make([]byte, 0, 512), s.latest)
 	for _, w := range s.windows {
 		raw = binary.AppendUvarint(raw, uint64(w.per))
 		raw = binary.AppendUvarint(raw, uint64(w.step))
@@ -94,6 +94,7 @@ func (r *reader) window(latest int64) window {
 	if r.err != nil {
 		return window{}
 	}
+	w.runs = make([]run, 0, runs+1) // one more, as most are taken from at once
 	last, most := ceil(latest, w.step)/w.step, maxTime/w.step
 	least := -most // of the distance: only the first may be before the latest time
 	for range runs {
