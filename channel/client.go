@@ -165,7 +165,7 @@ func (c *Client) excerpt(req Request) string {
 	b = append(append(b, req.Method...), ' ')
 	b = append(b, req.URL.Redacted()...)
 	if len(req.Body) > 0 {
-		b = append(append(b, '\n'), req.Body[:min(len(req.Body), c.options.Excerpt)]...)
+		b = append(append(b, '\n'), req.Body[:min(len(req.Body), c.redactor.window(c.options.Excerpt))]...)
 	}
 	return c.redactor.Excerpt(b, c.options.Excerpt)
 }

@@ -61,14 +61,19 @@ func (r *Redactor) Text(s string) string {
 	return scrub(s)
 }
 
-// Excerpt redacts the beginning of a text and cuts it to max bytes. It looks a little further
-// than it shows, so that a secret at the cut does not show its first half.
+// Excerpt redacts the beginning of a text and cuts it to max bytes.
 func (r *Redactor) Excerpt(s []byte, max int) string {
-	window := max + 64
-	if len(r.secrets) > 0 {
-		window += len(r.secrets[0])
+	return cut(r.Text(string(s[:min(len(s), r.window(max))])), max)
+}
+
+// window is how much of a text to look at to show max bytes: a secret at the cut must not show
+// its first half.
+func (r *Redactor) window(max int) int {
+	const phone = 64 // more than a number and its neighbours
+	if len(r.secrets) == 0 {
+		return max + phone
 	}
-	return cut(r.Text(string(s[:min(len(s), window)])), max)
+	return max + phone + len(r.secrets[0])
 }
 
 // Line redacts a text and makes one line of at most max bytes of it.
