@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
-	"strings"
 	"time"
 )
 
@@ -87,14 +83,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Request is one call. The client changes nothing in it, so URL and Header may be shared.
-type Request struct {
-	Method string // defaults to POST
-	URL    *url.URL
-	Header http.Header
-	Body   []byte
-}
-
 // Do makes the call. The request reaches the provider at most once; the Reply says what became of it.
 func (c *Client) Do(ctx context.Context, req Request) Reply {
 	if req.Method == "" {
@@ -168,124 +156,4 @@ func (c *Client) excerpt(req Request) string {
 		b = append(append(b, '\n'), req.Body[:min(len(req.Body), c.redactor.window(c.options.Excerpt))]...)
 	}
 	return c.redactor.Excerpt(b, c.options.Excerpt)
-}
-
-// http builds the request so that the transport never sends it a second time by itself: without
-// GetBody it can not rewind a body, and what has no body gets one that is empty, or hides the
-// header by which the transport would think a repetition safe (it looks for one spelling only,
-// while servers take any).
-func (r Request) http(ctx context.Context) *http.Request {
-	header := make(http.Header, len(r.Header)+1)
-	header["User-Agent"] = []string{userAgent}
-	for name, values := range r.Header {
-		switch name = http.CanonicalHeaderKey(name); name {
-		case "Idempotency-Key", "X-Idempotency-Key":
-			name = strings.ToLower(name)
-		}
-		header[name] = values
-	}
-	out := (&http.Request{
-		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: header, ContentLength: int64(len(r.Body)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(ctx)
-	if len(r.Body) > 0 || replayable(r.Method) {
-		out.Body = &body{Reader: *bytes.NewReader(r.Body)}
-	}
-	return out
-}
-
-type body struct{ bytes.Reader }
-
-func (*body) Close() error { return nil }
-
-// replayable names the methods the transport repeats on its own when there is no body.
-func replayable(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions || method == http.MethodTrace
-}
-
-// check refuses what can not be sent: another protocol, or a header that would add lines of its
-// own to the request.
-func (r Request) check() error {
-	if r.URL.Scheme != "http" && r.URL.Scheme != "https" || r.URL.Hostname() == "" {
-		return errors.New("the URL is not one of http or https with a host")
-	}
-	return checkHeader(r.Header)
-}
-
-func checkHeader(header http.Header) error {
-	for name, values := range header {
-		if name == "" || strings.ContainsFunc(name, func(c rune) bool { return c > 0x7e || !headerNameByte(byte(c)) }) {
-			return fmt.Errorf("header name %q holds characters that are not allowed there", name)
-		}
-		for _, v := range values {
-			if !headerValue(v) {
-				return fmt.Errorf("header %s: a line break or control character is not allowed in a header", name)
-			}
-		}
-	}
-	return nil
-}
-
-func headerNameByte(c byte) bool {
-	return nameByte(c) || strings.IndexByte("!#$%&'*+.^`|~", c) >= 0
-}
-
-func headerValue(v string) bool {
-	return !strings.ContainsFunc(v, func(c rune) bool { return control(c) && c != '\t' })
-}
-
-// ValidHeader reports whether a header of this name and value can be sent.
-func ValidHeader(name, value string) bool {
-	return checkHeader(http.Header{name: {value}}) == nil
-}
-
-// dialer opens the connections of a client.
-type dialer struct {
-	network Network
-	timeout time.Duration
-	tls     *tls.Config
-}
-
-func (d dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
-	raw, err := d.dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: raw}, nil
-}
-
-func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
-	raw, err := d.dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	config := d.tls.Clone()
-	config.ServerName, _, _ = net.SplitHostPort(address)
-	secured := tls.Client(raw, config)
-	ctx, cancel := context.WithTimeout(ctx, d.timeout)
-	defer cancel()
-	if err := secured.HandshakeContext(ctx); err != nil {
-		raw.Close()
-		return nil, &handshakeError{err}
-	}
-	return &conn{Conn: secured}, nil
-}
-
-func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := net.Dialer{Timeout: d.timeout, Control: d.network.Control}
-	if host, _, err := net.SplitHostPort(address); err == nil && d.network.AllowsHost(host) {
-		dial.Control = nil
-	}
-	return dial.DialContext(ctx, network, address)
-}
-
-// handshakeError tells a failed TLS handshake from other failures.
-type handshakeError struct{ cause error }
-
-func (e *handshakeError) Error() string { return e.cause.Error() }
-func (e *handshakeError) Unwrap() error { return e.cause }
-
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }

@@ -49,7 +49,8 @@ type Result struct {
 }
 
 // Driver sends one delivery. Send must respect ctx, must reach the provider at most once
-// and must not panic; it is called from many goroutines.
+// and must not panic; it is called from many goroutines. A driver that keeps connections is an
+// io.Closer too, to be closed when its channel is gone.
 type Driver interface {
 	Send(ctx context.Context, out Outgoing) Result
 }
