@@ -145,10 +145,10 @@ func hang(f func(http.ResponseWriter)) func(*Provider) http.HandlerFunc {
 	}
 }
 
-// endless writes until nobody reads any more, at most 1 GiB.
+// endless writes until nobody reads any more, at most 64 MiB.
 func endless(w http.ResponseWriter, _ *http.Request) {
 	chunk := make([]byte, 1<<20)
-	for range 1 << 10 {
+	for range 64 {
 		if _, err := w.Write(chunk); err != nil {
 			return
 		}
