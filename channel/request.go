@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,14 +38,11 @@ func (r Request) http(ctx context.Context) *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	if len(r.Body) > 0 || replayable(r.Method) {
-		out.Body = &body{Reader: *bytes.NewReader(r.Body)}
+		// net/http knows this reader: header and body leave in one write.
+		out.Body = io.NopCloser(bytes.NewReader(r.Body))
 	}
 	return out
 }
-
-type body struct{ bytes.Reader }
-
-func (*body) Close() error { return nil }
 
 // replayable names the methods the transport repeats on its own when there is no body.
 func replayable(method string) bool {
