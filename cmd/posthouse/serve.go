@@ -41,20 +41,21 @@ func (p *program) serve() *cobra.Command {
 			}
 			ctx, release := untilSignal(cmd.Context())
 			defer release()
-			return p.runServer(ctx, release, c)
+			return p.runServer(ctx, c)
 		},
 	}
 	config.AddFlags(cmd.Flags())
 	return cmd
 }
 
-// untilSignal is a context that ends with SIGINT or SIGTERM. After release the next signal ends
-// the process.
+// untilSignal is a context that ends with SIGINT or SIGTERM. The next signal ends the process.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, release)
+	return ctx, release
 }
 
-func (p *program) runServer(ctx context.Context, release func(), c config.Config) (err error) {
+func (p *program) runServer(ctx context.Context, c config.Config) (err error) {
 	log := c.Logger(p.err, p.errTerminal)
 	for _, warning := range append(c.Warnings, risks(c)...) {
 		log.Warn(warning)
@@ -71,7 +72,6 @@ func (p *program) runServer(ctx context.Context, release func(), c config.Config
 		return err
 	}
 	defer func() {
-		release() // a second signal no longer waits
 		ending := context.WithoutCancel(ctx)
 		if stopErr := s.Stop(ending); err == nil {
 			err = stopErr

@@ -76,7 +76,6 @@ func (p *program) runSimulator(ctx context.Context, f simulateFlags) error {
 		return err
 	}
 	<-ctx.Done()
-	release()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := sim.Stop(ending); err != nil {

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// channelFlag is one setting of a channel as a flag. Its text is the value of the JSON field.
+type channelFlag struct {
+	name, help string
+	// read makes the JSON value of the flag's text; nil takes it as a string.
+	read func(string) (any, error)
+}
+
+// channelFlags are the settings that fit a flag; rules and what is longer goes in a file.
+var channelFlags = []channelFlag{
+	{"profile", "a set of defaults, a `NAME`: duty or default", nil},
+	{"every", "send in runs, one each `DURATION`; 0s sends at once", duration},
+	{"job", "the `NAME` of the runs in logs and metrics", nil},
+	{"tries", "how many failures end a delivery, a `NUMBER`", number},
+	{"backoff", "the waits after the first, second, … failure, `DURATIONS` with commas between", durations},
+	{"jitter", "the share each wait is spread by, a `NUMBER` from 0 to 1", fraction},
+	{"on-unknown", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent", nil},
+	{"hold-timeout", "the `DURATION` after which a held unknown counts as failed", duration},
+	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m", windows},
+	{"max-inflight", "how many attempts may be under way in one process, a `NUMBER`", number},
+	{"batch", "how many recipients go in one call, a `NUMBER`", number},
+	{"timeout", "the bound on one call, a `DURATION`", duration},
+	{"expire-end-of-day", "true gives messages without a deadline the end of their day, a `BOOL`", truth},
+	{"time-zone", "the IANA `ZONE` of its days", nil},
+	{"dedup-window", "the `DURATION` a dedup key holds", duration},
+}
+
+func (p *program) channelSet() *cobra.Command {
+	var driver, conf, file string
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Create a channel, or change what the flags name",
+		Long: `Create a channel, or change what the flags name and keep the rest. With -f the file is the whole
+channel: YAML or JSON, as channel show prints it; a masked secret keeps the stored one.`,
+		Example: `  posthouse channel set oa --driver httpapi --config @oa.json --every 1m --tries 3
+  posthouse channel set oa --limits 20/1s,1000/1m
+  posthouse channel set -f oa.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.dial(cmd)
+			if err != nil {
+				return err
+			}
+			var ch posthouse.Channel
+			if file != "" {
+				ch, err = p.channelFromFile(cmd.Flags(), file, args)
+			} else {
+				ch, err = p.channelFromFlags(cmd, c, args, driver, conf)
+			}
+			if err != nil {
+				return err
+			}
+			stored, created, err := c.PutChannel(cmd.Context(), ch)
+			if err != nil {
+				return err
+			}
+			return p.show(stored, func() {
+				p.printf("%s: %s\n", stored.Name, map[bool]string{true: "created", false: "changed"}[created])
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&driver, "driver", "", "the `NAME` of its driver: posthouse channel drivers lists them")
+	flags.StringVar(&conf, "config", "", "the driver's fields: a `JSON` object, @FILE, or -")
+	flags.StringVarP(&file, "file", "f", "", "a `FILE` with the whole channel, or -")
+	for _, f := range channelFlags {
+		flags.String(f.name, "", f.help)
+	}
+	return cmd
+}
+
+func (p *program) channelFromFile(flags *pflag.FlagSet, file string, args []string) (ch posthouse.Channel, err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if isChannelFlag(f.Name) && err == nil {
+			err = usagef("--%s does not go with --file, which is the whole channel", f.Name)
+		}
+	})
+	if err != nil {
+		return ch, err
+	}
+	if err := p.decodeFile(file, &ch); err != nil {
+		return ch, err
+	}
+	switch {
+	case len(args) == 0 && ch.Name == "":
+		return ch, usagef("%s: name is missing: it is in the file, or is the argument", file)
+	case len(args) == 1 && ch.Name != "" && ch.Name != args[0]:
+		return ch, usagef("%s: name is %q, and the argument says %q", file, ch.Name, args[0])
+	case len(args) == 1:
+		ch.Name = args[0]
+	}
+	return ch, nil
+}
+
+func isChannelFlag(name string) bool {
+	for _, f := range channelFlags {
+		if f.name == name {
+			return true
+		}
+	}
+	return name == "driver" || name == "config"
+}
+
+// channelFromFlags is the stored channel, if there is one, with what the flags say.
+func (p *program) channelFromFlags(cmd *cobra.Command, c *client.Client, args []string, driver, conf string) (posthouse.Channel, error) {
+	if len(args) == 0 {
+		return posthouse.Channel{}, usagef("NAME is missing: %s", cmd.UseLine())
+	}
+	config, err := p.object("--config", conf)
+	if err != nil {
+		return posthouse.Channel{}, err
+	}
+	changed, err := changedSettings(cmd.Flags())
+	if err != nil {
+		return posthouse.Channel{}, err
+	}
+	ch, err := c.Channel(cmd.Context(), args[0])
+	var missing *posthouse.Error
+	if errors.As(err, &missing) && missing.Code == posthouse.CodeNotFound {
+		ch, err = posthouse.Channel{}, nil
+		if driver == "" {
+			return ch, usagef("there is no channel %s yet: --driver says what it is", args[0])
+		}
+	}
+	if err != nil {
+		return ch, err
+	}
+	ch.Name = args[0]
+	if driver != "" {
+		ch.Driver = driver
+	}
+	if config != nil {
+		ch.Config = nil
+		if err := json.Unmarshal(config, &ch.Config); err != nil {
+			return ch, err
+		}
+	}
+	if err := json.Unmarshal(changed, &ch.ChannelSettings); err != nil {
+		return ch, usagef("the settings can not be read: %w", err)
+	}
+	return ch, nil
+}
+
+// changedSettings is a JSON object of the settings given as flags.
+func changedSettings(flags *pflag.FlagSet) ([]byte, error) {
+	out := map[string]any{}
+	for _, f := range channelFlags {
+		if !flags.Changed(f.name) {
+			continue
+		}
+		text, _ := flags.GetString(f.name)
+		var value any = text
+		if f.read != nil {
+			var err error
+			if value, err = f.read(text); err != nil {
+				return nil, usagef("--%s: %w", f.name, err)
+			}
+		}
+		out[strings.ReplaceAll(f.name, "-", "_")] = value
+	}
+	return json.Marshal(out)
+}
+
+func number(s string) (any, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not a whole number")
+	}
+	return n, nil
+}
+
+func fraction(s string) (any, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not a number such as 0.2")
+	}
+	return n, nil
+}
+
+func truth(s string) (any, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not true or false")
+	}
+	return b, nil
+}
+
+func duration(s string) (any, error) {
+	var d posthouse.Duration
+	err := d.UnmarshalText([]byte(s))
+	return d, err
+}
+
+// durations are written with commas between.
+func durations(s string) (any, error) {
+	out := []posthouse.Duration{}
+	for _, part := range list(s) {
+		var d posthouse.Duration
+		if err := d.UnmarshalText([]byte(part)); err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// windows reads limits such as 20/1s.
+func windows(s string) (any, error) {
+	out := []posthouse.Limit{}
+	for _, part := range list(s) {
+		most, per, ok := strings.Cut(part, "/")
+		n, err := strconv.Atoi(most)
+		var d posthouse.Duration
+		if !ok || err != nil || d.UnmarshalText([]byte(per)) != nil {
+			return nil, errors.New(strconv.Quote(part) + " is not a limit such as 20/1s: 20 in any second")
+		}
+		out = append(out, posthouse.Limit{Max: n, Per: d})
+	}
+	return out, nil
+}

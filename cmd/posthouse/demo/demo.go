@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// Options says how the demo runs. Out is required.
+type Options struct {
+	// Addr and SimulatorAddr are where server and simulator listen. Default to free ports of 127.0.0.1.
+	Addr, SimulatorAddr string
+	// Dir holds the database. Defaults to a temporary folder that goes with the demo.
+	Dir string
+	// Once ends the demo when everything is settled, instead of when its context ends.
+	Once bool
+	// JSON prints the result as JSON and nothing else.
+	JSON bool
+	// Lang is "en" or "zh". Defaults to en.
+	Lang string
+	// Terminal colours the table and redraws the line of progress.
+	Terminal bool
+	Out      io.Writer
+	Version  string
+}
+
+// patience is how long deliveries may take to settle.
+const patience = 60 * time.Second
+
+// Report is what became of the demo's messages.
+type Report struct {
+	Rows []Row `json:"rows"`
+	// Outcomes counts the rows by outcome.
+	Outcomes map[string]int `json:"outcomes"`
+	// Repeats are the sends that made no second message.
+	Repeats []Repeat `json:"repeats"`
+	// Arrivals, Refused and Duplicates are what the simulator counted.
+	Arrivals   int64   `json:"arrivals"`
+	Refused    int64   `json:"refused"`
+	Duplicates int64   `json:"duplicates"`
+	Seconds    float64 `json:"seconds"`
+	Settled    bool    `json:"settled"`
+	Places     Places  `json:"places"`
+}
+
+// Places are the addresses to go on from.
+type Places struct {
+	API       string `json:"api"`
+	Docs      string `json:"docs"`
+	Metrics   string `json:"metrics"`
+	Simulator string `json:"simulator"`
+	Key       string `json:"api_key"`
+	Log       string `json:"log,omitempty"`
+}
+
+// Run plays the demo. Its error names the deliveries that are not settled in time.
+func Run(ctx context.Context, o Options) (err error) {
+	h, err := open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
+	say := newVoice(o)
+	say.line(say.words.opened, h.places.API, h.places.Simulator)
+	c, err := client.New(client.Options{URL: h.places.API, Key: h.places.Key})
+	if err != nil {
+		return err
+	}
+	if err := furnish(ctx, c, h.simulator.URL(), h.secret); err != nil {
+		return err
+	}
+	say.line(say.words.furnished, len(channels(h.simulator.URL(), h.secret)))
+	report, settleErr := play(ctx, c, say)
+	if settleErr != nil && len(report.Rows) == 0 {
+		return settleErr
+	}
+	totals := h.simulator.Totals()
+	report.Arrivals, report.Refused, report.Duplicates, report.Places = totals.Arrivals, totals.Refused, totals.Duplicates, h.places
+	if err := say.show(report, h.printed.take()); err != nil {
+		return err
+	}
+	if o.Once || settleErr != nil {
+		return settleErr
+	}
+	say.stay(h.places)
+	h.printed.live(o.Out)
+	<-ctx.Done()
+	return nil
+}
+
+// play sends everything and waits until all of it is settled.
+func play(ctx context.Context, c *client.Client, say *voice) (Report, error) {
+	started := time.Now()
+	s := &stage{client: c, now: started}
+	for _, sc := range scenes {
+		if err := sc.play(ctx, s); err != nil {
+			return Report{}, fmt.Errorf("send %q: %w", sc.en, err)
+		}
+		for ; s.claimed < len(s.sent); s.claimed++ {
+			s.sent[s.claimed].scene = sc
+		}
+	}
+	say.line(say.words.sent, len(s.sent))
+	rows, err := settle(ctx, s, say)
+	report := Report{Rows: rows, Outcomes: map[string]int{}, Repeats: s.repeats, Settled: err == nil, Seconds: time.Since(started).Seconds()}
+	for _, r := range rows {
+		report.Outcomes[r.Outcome]++
+	}
+	return report, err
+}
+
+// printJSON prints a value, indented.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// unsettled is the error for deliveries that took too long.
+func unsettled(rows []Row) error {
+	var open []string
+	for _, r := range rows {
+		if !r.State.Settled(r.policy) {
+			open = append(open, fmt.Sprintf("%s to %s over %s is %s (%s)", r.Delivery, r.Recipient, r.Channel, r.State, r.Why))
+		}
+	}
+	e := posthouse.Error{Code: posthouse.CodeUnavailable, Message: fmt.Sprintf("%d deliveries are not settled after %s", len(open), patience)}
+	for _, line := range open {
+		e.Problems = append(e.Problems, posthouse.Problem{Path: "delivery", Message: line})
+	}
+	return &e
+}

@@ -1,0 +1,189 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// stage is what scenes act on.
+type stage struct {
+	client  *client.Client
+	now     time.Time
+	sent    []sent
+	claimed int // how many of sent have their scene
+	repeats []Repeat
+}
+
+// sent is one message that was accepted, and the scene it belongs to.
+type sent struct {
+	message string
+	scene   *scene
+}
+
+// Repeat is a send that made no second message.
+type Repeat struct {
+	What    string `json:"what"`
+	Message string `json:"message"`
+	zh      string
+}
+
+// scene is one way to send. Its two names stand in the table.
+type scene struct {
+	en, zh string
+	play   func(context.Context, *stage) error
+}
+
+// scenes are every way to send that there is, and every way it can end. The recipients with
+// speaking names are the simulator's (package simulator, "Magic recipients").
+var scenes = []*scene{
+	{"one message", "单条消息", post(draft("tianyuan", "li.na"))},
+	{"list: high priority", "批量：高优先级", post(withPriority(posthouse.High, draft("oa", "wang.fang")))},
+	{"list: two, normal and low", "批量：两条，中、低优先级", post(
+		draft("oa", "zhang.wei"), withPriority(posthouse.Low, draft("oa", "liu.yang")))},
+	{"many recipients, one call", "多个收件人，一次调用", post(draft("zhaohu", "zhao.min", "sun.li", "fail-recipient"))},
+	{"template and payload", "模板 + 业务数据", playTemplate},
+	{"scheduled in 1 s", "定时：1 秒后", playScheduled},
+	{"signed webhook", "签名的 Webhook", post(draft("callback", "order-system"))},
+	{"printed", "打印到控制台", post(draft("console", "ops"))},
+	{"provider busy twice", "平台先忙两次", post(draft("tianyuan", "busy-twice"))},
+	{"provider too fast for it", "平台说发得太快", post(draft("oa", "too-fast"))},
+	{"connection cut, not sent", "连接断开，未发出", post(draft("zhaohu", "cut-before"))},
+	{"answer lost, key remembered", "应答丢失，平台认幂等键", post(draft("callback", "lost-answer"))},
+	{"answer lost, no key", "应答丢失，平台不认幂等键", post(draft("gateway", "lost-answer"))},
+	{"provider always busy", "平台一直忙", post(draft("zhaohu", "always-busy"))},
+	{"content refused", "内容被拒绝", post(draft("tianyuan", "refuse-content"))},
+	{"deadline during the retries", "重试期间过期", playDeadline},
+	{"deadline on a paused channel", "渠道暂停期间过期", playPaused},
+	{"cancelled in time", "及时撤销", playCancel},
+	{"notice to a branch", "分行通知", notice("branch.001", "branch", "tianyuan")},
+	{"notice, on duty today", "总行通知，今天值班", notice(onDuty, "总行", "招呼")},
+	{"notice, not on duty", "总行通知，今天不值班", notice("yang.bo", "总行", "天元")},
+	{"same dedup_key twice", "去重键重复", playDedup},
+	{"same Idempotency-Key twice", "幂等键重复", playRepeat},
+}
+
+func draft(channel string, users ...string) posthouse.Draft {
+	d := posthouse.Draft{
+		Channel: channel, Kind: "demo", Source: "posthouse demo",
+		Content: &posthouse.Content{Title: "值班提醒", Text: "今晚 18:00 起请值班。Your shift starts at 18:00."},
+	}
+	for _, u := range users {
+		d.To = append(d.To, posthouse.Recipient{User: u})
+	}
+	return d
+}
+
+func withPriority(p posthouse.Priority, d posthouse.Draft) posthouse.Draft {
+	d.Priority = p
+	return d
+}
+
+// post sends drafts in one request.
+func post(drafts ...posthouse.Draft) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		_, err := s.post(ctx, drafts...)
+		return err
+	}
+}
+
+func (s *stage) post(ctx context.Context, drafts ...posthouse.Draft) (client.Sent, error) {
+	out, err := s.client.Send(ctx, drafts...)
+	for _, a := range out.Accepted {
+		s.sent = append(s.sent, sent{message: a.ID})
+	}
+	return out, err
+}
+
+// notice sends through the duty-gated front door (DUTY-1).
+func notice(user, userType, platform string) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		out, err := s.client.SendNotice(ctx, client.NoticeDraft{
+			UserID: user, UserType: userType, Platform: platform, Content: "机房巡检提醒：请确认今日值班安排。",
+		})
+		if err == nil {
+			s.sent = append(s.sent, sent{message: posthouse.MessageID(out.ID)})
+		}
+		return err
+	}
+}
+
+func playTemplate(ctx context.Context, s *stage) error {
+	d := draft("tianyuan", "wu.gang")
+	d.Content, d.Template = nil, "leave"
+	d.Payload = json.RawMessage(`{"name": "李娜", "days": 3, "from": "2026-10-09"}`)
+	_, err := s.post(ctx, d)
+	return err
+}
+
+func playScheduled(ctx context.Context, s *stage) error {
+	d := draft("oa", "xu.hui")
+	d.NotBefore = time.Now().Add(time.Second)
+	_, err := s.post(ctx, d)
+	return err
+}
+
+// playDeadline ends while the second try waits.
+func playDeadline(ctx context.Context, s *stage) error {
+	d := draft("tianyuan", "always-busy")
+	d.Deadline = time.Now().Add(450 * time.Millisecond)
+	_, err := s.post(ctx, d)
+	return err
+}
+
+func playPaused(ctx context.Context, s *stage) error {
+	d := draft("closed", "he.tao")
+	d.Deadline = time.Now().Add(time.Second)
+	_, err := s.post(ctx, d)
+	return err
+}
+
+func playCancel(ctx context.Context, s *stage) error {
+	d := draft("oa", "gao.yu")
+	d.NotBefore = time.Now().Add(time.Hour)
+	out, err := s.post(ctx, d)
+	if err != nil {
+		return err
+	}
+	_, err = s.client.Cancel(ctx, out.Accepted[0].ID)
+	return err
+}
+
+// playDedup hands in the same dedup_key twice: there is one message.
+func playDedup(ctx context.Context, s *stage) error {
+	d := draft("oa", "ma.chao")
+	d.DedupKey = "shift-" + posthouse.NewID()
+	first, err := s.post(ctx, d)
+	if err != nil {
+		return err
+	}
+	second, err := s.client.Send(ctx, d)
+	if err != nil {
+		return err
+	}
+	if second.Accepted[0].DuplicateOf == first.Accepted[0].ID {
+		s.repeats = append(s.repeats, Repeat{"the same dedup_key again: duplicate_of", first.Accepted[0].ID, "再次提交同一去重键：duplicate_of"})
+	}
+	return nil
+}
+
+// playRepeat makes the same request twice: the second is answered with the first answer.
+func playRepeat(ctx context.Context, s *stage) error {
+	d, key := draft("oa", "lin.feng"), posthouse.NewID()
+	first, err := s.client.SendOnce(ctx, key, d)
+	if err != nil {
+		return err
+	}
+	s.sent = append(s.sent, sent{message: first.Accepted[0].ID})
+	second, err := s.client.SendOnce(ctx, key, d)
+	if err != nil {
+		return err
+	}
+	if second.Replayed && second.Accepted[0].ID == first.Accepted[0].ID {
+		s.repeats = append(s.repeats, Repeat{"the same Idempotency-Key again: the first answer again", first.Accepted[0].ID, "再次提交同一幂等键：返回第一次的应答"})
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package demo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/config"
+)
+
+// words are the demo's texts in one language.
+type words struct {
+	opened, furnished, sent, progress  string
+	head                               []string
+	totals, arrivals, printed, repeats string
+	try, places, stay                  string
+}
+
+var english = words{
+	opened:    "server on %s (embedded SQLite), providers played by the simulator on %s\n",
+	furnished: "configured %d channels, a template and a duty roster over HTTP\n",
+	sent:      "handed in %d messages; waiting until every delivery is settled\n",
+	progress:  "%d of %d deliveries settled",
+	head:      []string{"What was sent", "Channel", "Recipient", "State", "Tries", "Why", "Provider's id"},
+	totals:    "%d deliveries settled in %.1f s: %s\n",
+	arrivals:  "the providers saw %d arrivals, refused %d, and got %d twice\n",
+	printed:   "the console channel printed:\n",
+	repeats:   "not sent twice:\n",
+	places:    "API        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nLog        %s\nAPI key    %s\n",
+	try:       "Try it:\n",
+	stay:      "\nCtrl-C ends the demo.\n",
+}
+
+var chinese = words{
+	opened:    "服务 %s（内嵌 SQLite），模拟的第三方平台 %s\n",
+	furnished: "已通过 HTTP 配置 %d 个渠道、一个模板和值班表\n",
+	sent:      "已提交 %d 条消息，等待全部投递有结果\n",
+	progress:  "%d / %d 条投递已有结果",
+	head:      []string{"发送方式", "渠道", "收件人", "状态", "次数", "原因", "平台编号"},
+	totals:    "%d 条投递，用时 %.1f 秒：%s\n",
+	arrivals:  "平台共收到 %d 次，拒绝 %d 次，重复 %d 次\n",
+	printed:   "控制台渠道打印了：\n",
+	repeats:   "没有重复发送：\n",
+	places:    "接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n日志       %s\n密钥       %s\n",
+	try:       "试一试：\n",
+	stay:      "\n按 Ctrl-C 结束演示。\n",
+}
+
+// voice says what happens.
+type voice struct {
+	o     Options
+	words words
+	drawn bool
+	last  string
+}
+
+func newVoice(o Options) *voice {
+	v := &voice{o: o, words: english}
+	if o.Lang == "zh" {
+		v.words = chinese
+	}
+	return v
+}
+
+func (v *voice) line(format string, args ...any) {
+	if !v.o.JSON {
+		fmt.Fprintf(v.o.Out, format, args...)
+	}
+}
+
+// progress redraws one line on a terminal; elsewhere it says each change on a line of its own.
+func (v *voice) progress(done, of int) {
+	text := fmt.Sprintf(v.words.progress, done, of)
+	if text == v.last {
+		return
+	}
+	v.last = text
+	if !v.o.Terminal {
+		v.line("  %s\n", text)
+		return
+	}
+	v.drawn = true
+	v.line("\r\x1b[K  %s", text)
+}
+
+// show prints the report.
+func (v *voice) show(r Report, printed string) error {
+	if v.o.JSON {
+		return printJSON(v.o.Out, r)
+	}
+	if v.drawn {
+		v.line("\r\x1b[K")
+	}
+	v.line("\n")
+	v.table(r.Rows).Render()
+	v.line("\n")
+	v.line(v.words.totals, len(r.Rows), r.Seconds, v.outcomes(r.Outcomes))
+	v.line(v.words.arrivals, r.Arrivals, r.Refused, r.Duplicates)
+	if len(r.Repeats) > 0 {
+		v.line("%s", v.words.repeats)
+	}
+	for _, repeat := range r.Repeats {
+		what := repeat.What
+		if v.o.Lang == "zh" {
+			what = repeat.zh
+		}
+		v.line("  %s %s\n", what, repeat.Message)
+	}
+	if printed != "" {
+		v.line("%s  %s\n", v.words.printed, strings.ReplaceAll(strings.TrimSpace(printed), "\n", "\n  "))
+	}
+	return nil
+}
+
+// The widest texts of the two columns that others write.
+const (
+	widestWhy = 46
+	widestRef = 14
+)
+
+func (v *voice) table(rows []Row) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(v.o.Out)
+	style := table.StyleRounded
+	style.Format.Header = text.FormatDefault
+	style.Options.SeparateRows = false
+	t.SetStyle(style)
+	head := table.Row{}
+	for _, h := range v.words.head {
+		head = append(head, h)
+	}
+	t.AppendHeader(head)
+	last := ""
+	for _, r := range rows {
+		name := r.Scene
+		if v.o.Lang == "zh" {
+			name = r.zh
+		}
+		if name == last {
+			name = ""
+		} else {
+			last = name
+		}
+		t.AppendRow(table.Row{
+			name, r.Channel, r.Recipient, v.state(r), r.Attempts,
+			text.Snip(config.Printable(r.Why), widestWhy, "…"), text.Snip(config.Printable(r.ProviderRef), widestRef, "…"),
+		})
+	}
+	return t
+}
+
+// state is a row's state, coloured by how it ended.
+func (v *voice) state(r Row) string {
+	if !v.o.Terminal {
+		return string(r.State)
+	}
+	colour := text.FgYellow
+	switch r.State {
+	case posthouse.Sent, posthouse.Delivered:
+		colour = text.FgGreen
+	case posthouse.Failed, posthouse.Undelivered:
+		colour = text.FgRed
+	case posthouse.Suppressed, posthouse.Cancelled, posthouse.Expired:
+		colour = text.FgHiBlack
+	}
+	return colour.Sprint(string(r.State))
+}
+
+// outcomes reads: sent 12, sent after a retry 4, failed 3.
+func (v *voice) outcomes(counts map[string]int) string {
+	order := []string{string(posthouse.Sent), outcomeRetried}
+	for _, s := range posthouse.States() {
+		if !slices.Contains(order, string(s)) {
+			order = append(order, string(s))
+		}
+	}
+	var out []string
+	for _, o := range order {
+		name := o
+		if o == outcomeRetried {
+			name = "sent after a retry"
+			if v.o.Lang == "zh" {
+				name = "sent（重试后）"
+			}
+		}
+		if n := counts[o]; n > 0 {
+			out = append(out, fmt.Sprintf("%s %d", name, n))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// stay says where to go on.
+func (v *voice) stay(p Places) {
+	if v.o.JSON {
+		return
+	}
+	v.line("\n")
+	v.line(v.words.places, p.API, p.Docs, p.Metrics, p.Simulator, p.Log, p.Key)
+	v.line("\n%s", v.words.try)
+	v.line("  export POSTHOUSE_URL=%s POSTHOUSE_API_KEY=%s\n", p.API, p.Key)
+	v.line(`  curl -sS $POSTHOUSE_URL/v1/messages -H "Authorization: Bearer $POSTHOUSE_API_KEY" -H 'Content-Type: application/json' \` + "\n")
+	v.line(`    -d '{"channel": "tianyuan", "to": [{"user": "li.na"}], "content": {"text": "你好"}}'` + "\n")
+	v.line("  posthouse status\n  posthouse send --channel oa --to busy-twice --text hello --wait\n")
+	v.line("%s", v.words.stay)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// maxExplained bounds how many deliveries of one message are explained at once.
+const maxExplained = 20
+
+func (p *program) explain() *cobra.Command {
+	return calling(&cobra.Command{
+		Use: "explain ID", Short: "Say why a delivery waits and until when, or why it ended as it did",
+		Long: `Say why a delivery waits and until when, or why it ended as it did. For a message, each of its
+deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `.`,
+		Args: takes("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.dial(cmd)
+			if err != nil {
+				return err
+			}
+			ids, err := explainable(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			explained := []client.Explanation{}
+			for _, id := range ids {
+				x, err := c.Explain(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				explained = append(explained, x)
+			}
+			return p.show(explained, func() { p.printExplained(explained) })
+		},
+	})
+}
+
+func explainable(ctx context.Context, c *client.Client, id string) ([]string, error) {
+	if !posthouse.ValidID(id) {
+		return nil, notAnID(id)
+	}
+	if posthouse.DeliveryNumber(id) > 0 {
+		return []string{id}, nil
+	}
+	m, err := c.MessagePage(ctx, id, "", 1000)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, d := range m.Deliveries {
+		if d.State != posthouse.Sent && d.State != posthouse.Delivered && len(out) < maxExplained {
+			out = append(out, d.ID)
+		}
+	}
+	return out, nil
+}
+
+func (p *program) printExplained(all []client.Explanation) {
+	if len(all) == 0 {
+		p.printf("all of its deliveries were sent\n")
+	}
+	for _, x := range all {
+		p.printf("%s  %s\n", x.Delivery, x.State)
+		p.printf("  %s\n", cut(x.Summary, 300))
+		for _, w := range x.Waits {
+			until := "until somebody acts"
+			if !w.Until.IsZero() {
+				until = fmt.Sprintf("until %s (%s)", at(w.Until), away(time.Until(w.Until)))
+			}
+			p.printf("  - %s: %s, %s\n", w.Cause, cut(w.Detail, 200), until)
+		}
+	}
+}
+
+// away says how far a time is from now.
+func away(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < 0 {
+		return posthouse.Duration(-d).String() + " ago"
+	}
+	return "in " + posthouse.Duration(d).String()
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+func (p *program) key() *cobra.Command {
+	return calling(group("key", "The API keys", p.keyList(), p.keyAdd(), p.keyRevoke(), p.keyNew()))
+}
+
+func (p *program) keyList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the keys, without their secrets", Args: takes(),
+		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Keys(ctx)
+			if err != nil {
+				return err
+			}
+			return p.show(all, func() {
+				var rows [][]string
+				for _, k := range all {
+					rows = append(rows, []string{k.ID, k.Name, string(k.Scope), at(k.CreatedAt), at(k.RevokedAt)})
+				}
+				p.printTable([]string{"Key", "Name", "Scope", "Made", "Revoked"}, rows)
+			})
+		}),
+	}
+}
+
+func (p *program) keyAdd() *cobra.Command {
+	var scope string
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: takes("NAME"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			k, err := c.CreateKey(ctx, args[0], posthouse.Scope(scope))
+			if err != nil {
+				return err
+			}
+			return p.show(k, func() { p.printf("%s\n  → shown this once: keep it\n", k.Secret) })
+		}),
+	}
+	cmd.Flags().StringVar(&scope, "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything)")
+	return cmd
+}
+
+func (p *program) keyRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "End a key", Args: takes("ID"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.RevokeKey(ctx, args[0]); err != nil {
+				return err
+			}
+			return p.done(args[0], "revoked")
+		}),
+	}
+}
+
+// keyNew calls no server: it makes a key for a server that is yet to start.
+func (p *program) keyNew() *cobra.Command {
+	return &cobra.Command{
+		Use: "new", Short: "Draw a key for a server that is yet to start, as its POSTHOUSE_API_KEY", Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			key := secret.FormatKey(secret.NewKey())
+			return p.show(map[string]string{"key": key}, func() { p.printf("%s\n", key) })
+		},
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// filterFlags select messages or deliveries.
+type filterFlags struct {
+	client.Filter
+	states       []string
+	since, until string
+}
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Channel, "channel", "", "only of the channel `NAME`")
+	flags.StringVar(&f.Kind, "kind", "", "only of the `KIND`")
+	flags.StringVar(&f.Ref, "ref", "", "only with the `REF`")
+	flags.StringVar(&f.User, "user", "", "only to the `USER`")
+	flags.StringSliceVar(&f.states, "state", nil, "only in these `STATES`, with commas between: "+words(stateNames()))
+	flags.StringVar(&f.since, "since", "", "only handed in from this `TIME`: \"2026-10-01 08:30\", or 2h ago")
+	flags.StringVar(&f.until, "until", "", "only handed in before this `TIME`")
+}
+
+func stateNames() []string {
+	var out []string
+	for _, s := range posthouse.States() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// filter checks the flags.
+func (f *filterFlags) filter() (client.Filter, error) {
+	out := f.Filter
+	for _, word := range f.states {
+		state := posthouse.State(word)
+		if !state.Valid() {
+			return out, usagef("--state: %q is not a state; the states are %s", word, words(stateNames()))
+		}
+		out.States = append(out.States, state)
+	}
+	var err error
+	if out.Since, err = past("--since", f.since); err != nil {
+		return out, err
+	}
+	out.Until, err = past("--until", f.until)
+	return out, err
+}
+
+// past reads a time as moment does, but a duration counts back.
+func past(flag, v string) (time.Time, error) {
+	var d posthouse.Duration
+	if d.UnmarshalText([]byte(v)) == nil {
+		return time.Now().Add(-d.Std()), nil
+	}
+	return moment(flag, v)
+}
+
+func (p *program) status() *cobra.Command {
+	var f filterFlags
+	cmd := calling(&cobra.Command{
+		Use: "status [ID]", Short: "Show a message, a delivery, or the latest of them",
+		Example: `  posthouse status                       # the latest messages
+  posthouse status 01K…                  # a message with its deliveries, or a delivery with its attempts
+  posthouse status --state failed,unknown --channel oa`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.dial(cmd)
+			if err != nil {
+				return err
+			}
+			switch {
+			case len(args) == 0:
+				return p.listStatus(cmd.Context(), c, &f)
+			case !posthouse.ValidID(args[0]):
+				return notAnID(args[0])
+			case posthouse.DeliveryNumber(args[0]) == 0:
+				return p.messageStatus(cmd.Context(), c, args[0])
+			}
+			return p.deliveryStatus(cmd.Context(), c, args[0])
+		},
+	})
+	f.add(cmd)
+	cmd.Flags().IntVar(&f.Limit, "limit", 20, "how many at most, 1 to 1000")
+	return cmd
+}
+
+func notAnID(s string) error {
+	return usagef("%q is not an id: ids are 26 letters and digits, as send and status print them", s)
+}
+
+// listStatus lists messages, or deliveries where states or a user are asked for.
+func (p *program) listStatus(ctx context.Context, c *client.Client, f *filterFlags) error {
+	filter, err := f.filter()
+	if err != nil {
+		return err
+	}
+	if len(filter.States) > 0 || filter.User != "" {
+		page, err := c.Deliveries(ctx, filter)
+		if err != nil {
+			return err
+		}
+		return p.show(page, func() { p.printDeliveries(page.Items) })
+	}
+	page, err := c.Messages(ctx, filter)
+	if err != nil {
+		return err
+	}
+	return p.show(page, func() {
+		var rows [][]string
+		for _, m := range page.Items {
+			rows = append(rows, []string{m.ID, at(m.CreatedAt), m.Channel, subject(m.Message), strconv.Itoa(m.Recipients), counts(m.Counts)})
+		}
+		p.printTable([]string{"Message", "Handed in", "Channel", "Subject", "To", "States"}, rows)
+	})
+}
+
+// subject is a message in a few words.
+func subject(m posthouse.Message) string {
+	for _, s := range []string{m.Content.Title, m.Content.Text} {
+		if s != "" {
+			return cut(s, 32)
+		}
+	}
+	return m.Kind
+}
+
+// counts reads: sent 3, failed 1.
+func counts(c map[posthouse.State]int) string {
+	var out []string
+	for _, s := range posthouse.States() {
+		if n := c[s]; n > 0 {
+			out = append(out, fmt.Sprintf("%s %d", s, n))
+		}
+	}
+	return words(out)
+}
+
+func (p *program) messageStatus(ctx context.Context, c *client.Client, id string) error {
+	m, err := c.MessagePage(ctx, id, "", 1000)
+	if err != nil {
+		return err
+	}
+	return p.show(m, func() {
+		p.printFields([][2]string{
+			{"message", m.ID}, {"channel", m.Channel}, {"kind", m.Kind}, {"ref", m.Ref}, {"priority", string(m.Priority)},
+			{"title", m.Content.Title}, {"text", cut(m.Content.Text, 200)}, {"template", m.Template},
+			{"handed in", at(m.CreatedAt)}, {"not before", at(m.NotBefore)}, {"deadline", at(m.Deadline)},
+			{"states", counts(m.Counts)}, {"unreadable", m.Unreadable},
+		}...)
+		p.printf("\n")
+		p.printDeliveries(m.Deliveries)
+		if m.Next != "" {
+			p.printf("  … and more: posthouse status --state … --kind … lists them\n")
+		}
+	})
+}
+
+func (p *program) printDeliveries(all []posthouse.Delivery) {
+	var rows [][]string
+	for _, d := range all {
+		rows = append(rows, []string{d.ID, d.Channel, recipient(d.Recipient), string(d.State), strconv.Itoa(d.Attempts), at(d.UpdatedAt), why(d)})
+	}
+	p.printTable([]string{"Delivery", "Channel", "Recipient", "State", "Attempts", "Updated", "Why"}, rows)
+}
+
+func recipient(r posthouse.Recipient) string {
+	if r.User != "" {
+		return r.User
+	}
+	return r.Address
+}
+
+// why is the reason of a state, and the last error where there is one.
+func why(d posthouse.Delivery) string {
+	switch {
+	case d.Reason == "":
+		return cut(d.Error, 60)
+	case d.Error == "":
+		return d.Reason
+	}
+	return cut(d.Reason+": "+d.Error, 60)
+}
+
+func (p *program) deliveryStatus(ctx context.Context, c *client.Client, id string) error {
+	d, err := c.Delivery(ctx, id)
+	if err != nil {
+		return err
+	}
+	attempts, err := c.Attempts(ctx, id)
+	if err != nil {
+		return err
+	}
+	return p.show(map[string]any{"delivery": d, "attempts": attempts}, func() {
+		p.printFields([][2]string{
+			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", d.Account},
+			{"recipient", d.User}, {"address", d.Address}, {"type", d.Type},
+			{"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error},
+			{"failures", fmt.Sprintf("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
+			{"provider ref", d.ProviderRef}, {"replay of", d.ReplayOf},
+			{"handed in", at(d.CreatedAt)}, {"updated", at(d.UpdatedAt)}, {"due", at(d.DueAt)}, {"deadline", at(d.Deadline)},
+		}...)
+		if len(attempts) > 0 {
+			p.printf("\n")
+			p.printAttempts(attempts)
+		}
+	})
+}
+
+func (p *program) printAttempts(attempts []posthouse.Attempt) {
+	var rows [][]string
+	for _, a := range attempts {
+		took := ""
+		if a.Duration > 0 {
+			took = a.Duration.Round(time.Millisecond).String()
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(a.Number), at(a.StartedAt), took, string(a.Class), a.Code, string(a.To), cut(a.Error, 60),
+		})
+	}
+	p.printTable([]string{"#", "Started", "Took", "Class", "Code", "Then", "Error"}, rows)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+func (p *program) template() *cobra.Command {
+	return calling(group("template", "Texts with placeholders",
+		p.templateList(), p.templateShow(), p.templateSet(), p.templateDelete(), p.templatePreview()))
+}
+
+func (p *program) templateList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the templates", Args: takes(),
+		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Templates(ctx)
+			if err != nil {
+				return err
+			}
+			return p.show(all, func() {
+				var rows [][]string
+				for _, t := range all {
+					rows = append(rows, []string{t.Name, fmt.Sprint(t.Version), words(t.Variables), cut(t.Text, 50)})
+				}
+				p.printTable([]string{"Template", "Version", "Variables", "Text"}, rows)
+			})
+		}),
+	}
+}
+
+func (p *program) templateShow() *cobra.Command {
+	var version int
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show a template", Args: takes("NAME"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			t, err := c.Template(ctx, args[0], version)
+			if err != nil {
+				return err
+			}
+			return p.show(t, func() { p.printTemplate(t) })
+		}),
+	}
+	cmd.Flags().IntVar(&version, "version", 0, "a `NUMBER` (default the latest)")
+	return cmd
+}
+
+func (p *program) printTemplate(t posthouse.Template) {
+	missing := "refused"
+	if t.Lenient {
+		missing = "shown as they are"
+	}
+	p.printFields([][2]string{
+		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"variables", words(t.Variables)},
+		{"missing ones", missing}, {"made", at(t.CreatedAt)}, {"title", t.Title}, {"text", t.Text},
+	}...)
+}
+
+func (p *program) templateSet() *cobra.Command {
+	var t posthouse.Template
+	var text string
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Store a template; a changed text makes a new version", Args: takes("NAME"),
+		Example: `  posthouse template set leave --title '请假审批' --text '${name} 申请请假 ${days} 天，请审批。'`,
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			b, err := p.input(text)
+			if err != nil {
+				return err
+			}
+			t.Name, t.Text = args[0], strings.TrimRight(string(b), "\n")
+			stored, err := c.PutTemplate(ctx, t)
+			if err != nil {
+				return err
+			}
+			return p.show(stored, func() {
+				p.printf("%s: version %d, variables: %s\n", stored.Name, stored.Version, words(stored.Variables))
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&t.Title, "title", "", "the `TITLE`")
+	cmd.Flags().StringVar(&text, "text", "", "the `TEXT` with ${name} or {name} for each value, @FILE, or -")
+	cmd.Flags().BoolVar(&t.Lenient, "lenient", false, "leave a missing value's placeholder visible instead of refusing the message")
+	return cmd
+}
+
+func (p *program) templateDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a template with all its versions", Args: takes("NAME"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.DeleteTemplate(ctx, args[0]); err != nil {
+				return err
+			}
+			return p.done(args[0], "deleted")
+		}),
+	}
+}
+
+func (p *program) templatePreview() *cobra.Command {
+	var payload, text string
+	var ask client.TemplatePreview
+	cmd := &cobra.Command{
+		Use: "preview NAME", Short: "Fill a template, or a text that is not stored, without sending it", Args: takes("NAME"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			var err error
+			if ask.Payload, err = p.object("--payload", payload); err != nil {
+				return err
+			}
+			b, err := p.input(text)
+			if err != nil {
+				return err
+			}
+			ask.Text = string(b)
+			out, err := c.PreviewTemplate(ctx, args[0], ask)
+			if err != nil {
+				return err
+			}
+			return p.printPreview(out)
+		}),
+	}
+	cmd.Flags().StringVar(&payload, "payload", "", "the values: a `JSON` object, @FILE, or -")
+	cmd.Flags().StringVar(&ask.Title, "title", "", "try this `TITLE`")
+	cmd.Flags().StringVar(&text, "text", "", "try this `TEXT`, @FILE, or -")
+	return cmd
+}
+
+func (p *program) printPreview(out client.Preview) error {
+	err := p.show(out, func() {
+		p.printFields([][2]string{
+			{"title", out.Content.Title}, {"text", out.Content.Text}, {"variables", words(out.Variables)},
+			{"length", fmt.Sprintf("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
+		}...)
+	})
+	if err == nil {
+		err = posthouse.Invalid("the payload does not fill the template", out.Problems)
+	}
+	return err
+}

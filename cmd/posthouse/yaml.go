@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// decodeFile reads YAML, or JSON, which is YAML too, into a value by its JSON names. Unknown
+// names are errors.
+func (p *program) decodeFile(path string, into any) error {
+	b, err := p.readFile(path)
+	if err != nil {
+		return err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(b, &document); err != nil {
+		return usagef("%s: it is neither YAML nor JSON: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if document.Kind == 0 {
+		return usagef("%s: it is empty", path)
+	}
+	plain, err := plainOf(&document)
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return usagef("%s: %s", path, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// plainOf is a node as JSON has it: keys are always texts, so that 0: ok names a code, and so are
+// dates.
+func plainOf(n *yaml.Node) (any, error) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return plainOf(n.Content[0])
+	case yaml.AliasNode:
+		return nil, fmt.Errorf("line %d: aliases are not read", n.Line)
+	case yaml.SequenceNode:
+		out := []any{}
+		for _, member := range n.Content {
+			v, err := plainOf(member)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	case yaml.MappingNode:
+		out := map[string]any{}
+		for i := 0; i < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if _, twice := out[key]; twice {
+				return nil, fmt.Errorf("line %d: %s is there twice", n.Content[i].Line, key)
+			}
+			v, err := plainOf(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			out[key] = v
+		}
+		return out, nil
+	}
+	if n.Tag == "!!timestamp" {
+		return n.Value, nil
+	}
+	var v any
+	err := n.Decode(&v)
+	return v, err
+}
+
+// printYAML prints a value under its JSON names.
+func (p *program) printYAML(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var node yaml.Node // JSON is YAML: so the order of the names stays
+	if err := yaml.Unmarshal(text, &node); err != nil {
+		return err
+	}
+	blockStyle(&node)
+	encoder := yaml.NewEncoder(p.out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&node); err != nil {
+		return err
+	}
+	return encoder.Close()
+}
+
+func blockStyle(n *yaml.Node) {
+	n.Style &^= yaml.FlowStyle | yaml.DoubleQuotedStyle
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "\n") {
+		n.Style = yaml.LiteralStyle
+	}
+	for _, child := range n.Content {
+		blockStyle(child)
+	}
+}
