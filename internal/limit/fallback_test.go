@@ -23,7 +23,8 @@ type unsteady struct {
 	mu sync.Mutex
 	limit.Limiter
 	down  bool
-	calls int // of Take
+	calls int           // of Take
+	slow  time.Duration // how long a Take takes
 }
 
 func (u *unsteady) set(down, forget bool) {
@@ -48,6 +49,7 @@ func (u *unsteady) Take(ctx context.Context, key string, windows []posthouse.Lim
 	u.mu.Lock()
 	u.calls++
 	u.mu.Unlock()
+	limittest.Pause(ctx, u.slow)
 	l, err := u.place()
 	if err != nil {
 		return limit.Grant{}, err
@@ -57,7 +59,7 @@ func (u *unsteady) Take(ctx context.Context, key string, windows []posthouse.Lim
 
 func (u *unsteady) Refund(ctx context.Context, key string, g limit.Grant, n int) error {
 	l, err := u.place()
-	if err != nil {
+	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
 	return l.Refund(ctx, key, g, n)
@@ -131,6 +133,41 @@ func TestFallbackAsksABrokenPrimaryOnceAPause(t *testing.T) {
 	})
 }
 
+func TestFallbackLetsOneCallTryABrokenPrimary(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		primary := &unsteady{Limiter: limit.NewMemory(), down: true, slow: time.Second / 4}
+		f := &limit.Fallback{Primary: primary, Secondary: limit.NewMemory()}
+		take := func() {
+			if _, err := f.Take(t.Context(), "key", []posthouse.Limit{per(1000, time.Hour)}, 1); err != nil {
+				t.Error(err)
+			}
+		}
+		take()
+		limittest.Pause(t.Context(), 2*time.Second)
+		var takers sync.WaitGroup
+		for range 20 {
+			takers.Go(take)
+		}
+		takers.Wait()
+		if primary.calls != 2 {
+			t.Errorf("asked Primary %d times, want 2", primary.calls)
+		}
+	})
+}
+
+func TestFallbackGrantsNoMoreThanPrimary(t *testing.T) {
+	t.Parallel()
+	primary, windows := limit.NewMemory(), []posthouse.Limit{per(10, time.Hour)}
+	if _, err := primary.Take(t.Context(), "key", windows, 8); err != nil {
+		t.Fatal(err)
+	}
+	f := &limit.Fallback{Primary: primary, Secondary: limit.NewMemory()}
+	if g, err := f.Take(t.Context(), "key", windows, 7); err != nil || g.N != 2 {
+		t.Errorf("got %+v, error %v, want 2 granted", g, err)
+	}
+}
+
 func TestFallbackSparesSecondaryWhatPrimaryRefuses(t *testing.T) {
 	t.Parallel()
 	secondary := &unsteady{Limiter: limit.NewMemory()}
@@ -179,16 +216,33 @@ func TestFallbackGivesBackWhatSecondaryRefuses(t *testing.T) {
 	}
 }
 
-func TestFallbackKeepsAnsweringWhenTheCallerGaveUp(t *testing.T) {
+// canceller is a Secondary whose caller gives up while it is asked.
+type canceller struct {
+	limit.Limiter
+	cancel context.CancelFunc
+}
+
+func (c canceller) Take(ctx context.Context, _ string, _ []posthouse.Limit, _ int) (limit.Grant, error) {
+	c.cancel()
+	return limit.Grant{}, ctx.Err()
+}
+
+func TestFallbackBlamesNobodyForACallerThatGaveUp(t *testing.T) {
 	t.Parallel()
-	primary := &unsteady{Limiter: limit.NewMemory(), down: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	primary, windows := &unsteady{Limiter: limit.NewMemory()}, []posthouse.Limit{per(5, time.Hour)}
 	f := &limit.Fallback{
-		Primary: primary, Secondary: limit.NewMemory(),
+		Primary: primary, Secondary: canceller{limit.NewMemory(), cancel},
 		Report: func(err error) { t.Errorf("reported %v, want nothing", err) },
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if g, err := f.Take(ctx, "key", []posthouse.Limit{per(5, time.Hour)}, 1); !errors.Is(err, context.Canceled) {
+	if g, err := f.Take(ctx, "key", windows, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %+v, error %v, want %v", g, err, context.Canceled)
+	}
+	if free, err := primary.Peek(t.Context(), "key", windows); err != nil || free.N != 5 {
+		t.Errorf("%d free in Primary, error %v, want all 5 given back", free.N, err)
+	}
+	primary.set(true, false)
+	if g, err := f.Take(ctx, "key", windows, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, error %v, want %v", g, err, context.Canceled)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,27 @@ func TestPlaces(t *testing.T) {
 			t.Parallel()
 			limittest.Run(t, limittest.Options{Open: c.open, Virtual: true})
 		})
+	}
+}
+
+func TestMemoryGrantsEachPermitOnce(t *testing.T) {
+	t.Parallel()
+	m, windows := limit.NewMemory(), []posthouse.Limit{per(3_000_000, time.Hour)}
+	var granted atomic.Int64
+	var takers sync.WaitGroup
+	for range 8 {
+		takers.Go(func() {
+			for {
+				g, err := m.Take(t.Context(), "key", windows, 3)
+				if granted.Add(int64(g.N)); err != nil || g.N == 0 {
+					return
+				}
+			}
+		})
+	}
+	takers.Wait()
+	if got := granted.Load(); got != 3_000_000 {
+		t.Errorf("granted %d, want 3000000", got)
 	}
 }
 

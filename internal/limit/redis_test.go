@@ -116,6 +116,7 @@ func TestScriptDecidesAsState(t *testing.T) {
 			want := rapid.SampledFrom([]int{0, 1, 2, 30, 150, 400}).Draw(t, "want")
 			both(t, state, r, func(l limit.Limiter) (limit.Grant, error) { return l.Peek(t.Context(), key, windows) })
 			got := both(t, state, r, func(l limit.Limiter) (limit.Grant, error) { return l.Take(t.Context(), key, windows, want) })
+			got.At = got.At.Add(rapid.SampledFrom([]time.Duration{0, 0, 0, -time.Microsecond, time.Microsecond, time.Hour}).Draw(t, "astray"))
 			if give := rapid.IntRange(0, max(1, got.N)).Draw(t, "refund"); rapid.Bool().Draw(t, "refunds") {
 				both(t, state, r, func(l limit.Limiter) (limit.Grant, error) {
 					return limit.Grant{}, l.Refund(t.Context(), key, got, give)
