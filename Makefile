@@ -1,0 +1,72 @@
+# What one does with Posthouse, one word each: "make" alone lists them.
+# Written for GNU make 3.81, which macOS has, and later.
+
+GO      ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# The binary is static. Tests run without cgo too, but for the race detector.
+export CGO_ENABLED := 0
+
+# The packages whose goroutines share memory: tested again with the race detector.
+RACE := ./channel/... ./internal/engine/... ./internal/limit/... ./simulator/...
+
+# Outside of go.mod, so that no tool's dependencies become ours.
+LINT_VERSION := v2.15.0
+LINT         := bin/tools/golangci-lint-$(LINT_VERSION)
+
+BENCH ?= .
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## build bin/posthouse, a static binary
+	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/posthouse ./cmd/posthouse
+
+.PHONY: run
+run: build ## build, and run the server on an SQLite file
+	bin/posthouse serve
+
+.PHONY: demo
+demo: build ## build, and send messages to simulated providers in every way there is
+	bin/posthouse demo
+
+.PHONY: test
+test: test-deps ## install what the tests need, and run them all
+	$(GO) vet ./...
+	$(GO) test -count=1 -timeout=15m ./...
+	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
+		echo 'Once more with the race detector:'; \
+		CGO_ENABLED=1 $(GO) test -race -count=1 -timeout=15m $(RACE); \
+	else \
+		echo 'No C compiler, so no race detector.'; \
+	fi
+
+.PHONY: test-deps
+test-deps: ## install PostgreSQL, MariaDB and Redis where they are missing
+	@scripts/install-test-deps.sh
+
+.PHONY: check
+check: $(LINT) ## check formatting, code, modules
+	@unformatted=$$(gofmt -l .); \
+		if [ -n "$$unformatted" ]; then echo "Run gofmt on: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(LINT) run ./...
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+
+$(LINT):
+	mkdir -p bin/tools/new
+	GOBIN=$(CURDIR)/bin/tools/new $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv bin/tools/new/golangci-lint $@
+
+.PHONY: bench
+bench: test-deps ## run the benchmarks; BENCH=name for some
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout=60m ./...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist

@@ -1,0 +1,335 @@
+package posthouse_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/posthouse/posthouse"
+
+// floor is where a package stands in the house: it imports only packages of a
+// lower layer, and those beside it that are named.
+type floor struct {
+	layer  int
+	beside []string // packages of its own layer it may import
+	never  []string // packages of a lower layer it may not import
+	tests  bool     // only tests and test support may import it
+}
+
+// floors names every package of the module, "." the root and "/*" any folder
+// right below. A package that is listed by its own name is not covered by a "/*".
+var floors = map[string]floor{
+	// 0: the vocabulary, standard library only.
+	".": {layer: 0},
+
+	// 1: the parts that know nothing of each other. work is what engine and store
+	// hand to one another, so that the engine need not know the store.
+	"channel":         {layer: 1},
+	"rule":            {layer: 1},
+	"internal/work":   {layer: 1},
+	"internal/retry":  {layer: 1},
+	"internal/limit":  {layer: 1},
+	"internal/render": {layer: 1},
+	"internal/secret": {layer: 1},
+	"internal/store":  {layer: 1, beside: []string{"internal/work"}},
+	"internal/dbtest": {layer: 1, tests: true},
+	"client":          {layer: 1},
+
+	// 2: what is built from one part each. Drivers never import each other; builtin
+	// is the table that names them all. The engine declares the store methods it needs.
+	"channel/*":                {layer: 2},
+	"channel/builtin":          {layer: 2, beside: []string{"channel/*"}, never: []string{"channel/channeltest"}},
+	"channel/channeltest":      {layer: 2, tests: true},
+	"internal/limit/limittest": {layer: 2, tests: true},
+	"outbox":                   {layer: 2},
+	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
+	"workflow":                 {layer: 2},
+	"internal/engine":          {layer: 2, never: []string{"internal/store"}},
+
+	// 3: how people and programs reach it, and the providers it reaches in tests.
+	"internal/api":     {layer: 3, never: []string{"internal/store"}},
+	"internal/api/*":   {layer: 3, beside: []string{"internal/api"}, never: []string{"internal/store"}},
+	"internal/console": {layer: 3, beside: []string{"internal/api"}, never: []string{"internal/store"}},
+	"simulator":        {layer: 3, never: []string{"internal/store", "internal/engine"}},
+
+	// 4: the whole program as a value; the only place where things meet.
+	"server": {layer: 4},
+
+	// 5: from flags and files to a running program.
+	"internal/config": {layer: 5},
+	"cmd/posthouse":   {layer: 5, beside: []string{"internal/config"}},
+	"bench":           {layer: 5, tests: true}, // measures; its server and databases are real
+	"examples/*":      {layer: 5},
+}
+
+// floorOf finds the floor of a package, by its own name or that of its folder.
+func floorOf(pkg string) (floor, bool) {
+	if f, ok := floors[pkg]; ok {
+		return f, true
+	}
+	f, ok := floors[path.Dir(pkg)+"/*"]
+	return f, ok
+}
+
+func TestPackagesImportOnlyFromBelow(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		own, ok := floorOf(file.pkg)
+		if !ok {
+			t.Errorf("package %s has no layer: give it a line in floors (arch_test.go), as low as its imports allow", file.pkg)
+			continue
+		}
+		for _, imported := range file.imports() {
+			below, ours := strings.CutPrefix(imported, module)
+			if !ours || file.test {
+				continue
+			}
+			if problem := mayImport(file.pkg, own, path.Clean("."+below)); problem != "" {
+				t.Errorf("%s imports %s: %s", file.path, imported, problem)
+			}
+		}
+	}
+}
+
+// mayImport says why a package may not import another, "" if it may.
+func mayImport(pkg string, own floor, imported string) string {
+	other, ok := floorOf(imported)
+	matches := func(pattern string) bool {
+		hit, _ := path.Match(pattern, imported)
+		return hit
+	}
+	switch {
+	case !ok:
+		return "" // reported at the package itself
+	case other.tests && !own.tests:
+		return "it is for tests only"
+	case slices.ContainsFunc(own.never, matches):
+		return pkg + " must not know it"
+	case other.layer > own.layer:
+		return "it stands above"
+	case other.layer == own.layer && !slices.ContainsFunc(own.beside, matches):
+		return "it stands beside: declare an interface, or move what both need down"
+	}
+	return ""
+}
+
+func TestClientImportsTheVocabularyAlone(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		for _, imported := range file.imports() {
+			if file.pkg == "client" && !file.test && strings.HasPrefix(imported, module+"/") {
+				t.Errorf("%s imports %s: the client imports only %s", file.path, imported, module)
+			}
+		}
+	}
+}
+
+func TestTheVocabularyImportsTheStandardLibraryAlone(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		for _, imported := range file.imports() {
+			first, _, _ := strings.Cut(imported, "/")
+			if file.pkg == "." && !file.test && strings.Contains(first, ".") {
+				t.Errorf("%s imports %s, which is not of the standard library", file.path, imported)
+			}
+		}
+	}
+}
+
+// sqlText recognises a statement by its keywords, written all large or all small.
+var sqlText = regexp.MustCompile(`(?s)\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\s` +
+	`|^\s*(select\s.+\sfrom|insert\s+into|update\s+\S+\s+set|delete\s+from)\s`)
+
+func TestOnlyTheStoreHoldsSQL(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		switch {
+		case file.test, file.pkg == "internal/store", strings.HasPrefix(file.pkg+"/", "outbox/"), file.pkg == "internal/dbtest":
+			continue
+		}
+		file.inspect(func(n ast.Node) {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return
+			}
+			if text, err := strconv.Unquote(lit.Value); err == nil && sqlText.MatchString(text) {
+				t.Errorf("%s: SQL text belongs in internal/store: %.60q", file.at(n), text)
+			}
+		})
+	}
+}
+
+func TestNothingHappensBeforeMain(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s: no init(): use a table literal or a constructor", file.at(f))
+			}
+		}
+	}
+}
+
+func TestTestsWaitForEventsAndSkipNothing(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if !file.test && !floors[file.pkg].tests {
+			continue
+		}
+		file.inspect(func(n ast.Node) {
+			call, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return
+			}
+			of, _ := call.X.(*ast.Ident)
+			switch name := call.Sel.Name; {
+			case of != nil && of.Name == "time" && name == "Sleep" && !file.uses("testing/synctest"):
+				t.Errorf("%s: no time.Sleep in tests: wait for what is to happen, or use testing/synctest", file.at(n))
+			case (name == "Skip" || name == "Skipf" || name == "SkipNow") && file.pkg != "internal/dbtest":
+				t.Errorf("%s: no test is skipped, except by dbtest where a server is missing", file.at(n))
+			}
+		})
+	}
+}
+
+func TestRandomNumbersComeFromV2(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if file.uses("math/rand") {
+			t.Errorf("%s imports math/rand: use math/rand/v2, or crypto/rand where it must not be guessed", file.path)
+		}
+	}
+}
+
+// banned are words that say nothing about a type.
+var banned = []string{"Manager", "Helper", "Util", "Utils", "Service", "Processor", "Data", "Info", "Base", "Common"}
+
+var camelWord = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]+)?|^[a-z0-9]+`)
+
+func TestTypesAreNamedByWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		file.inspect(func(n ast.Node) {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return
+			}
+			for _, word := range camelWord.FindAllString(spec.Name.Name, -1) {
+				if slices.ContainsFunc(banned, func(b string) bool { return strings.EqualFold(b, word) }) {
+					t.Errorf("%s: type %s: %q says nothing about what it is", file.at(n), spec.Name, word)
+				}
+			}
+		})
+	}
+}
+
+// TestLibcIsTheOneSQLiteWasMadeFor holds modernc.org/libc at the version that the
+// go.mod of modernc.org/sqlite asks for: its authors test no other.
+func TestLibcIsTheOneSQLiteWasMadeFor(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
+	if err != nil {
+		t.Fatalf("go list -m modernc.org/sqlite: %v", err)
+	}
+	got, want := libcIn(t, "go.mod"), libcIn(t, strings.TrimSpace(string(out)))
+	if got != want {
+		t.Errorf("go.mod has modernc.org/libc %s, modernc.org/sqlite was made for %s", got, want)
+	}
+}
+
+func libcIn(t *testing.T, gomod string) string {
+	t.Helper()
+	text, err := os.ReadFile(gomod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s does not name modernc.org/libc", gomod)
+	}
+	return string(found[1])
+}
+
+// source is one Go file of the module.
+type source struct {
+	*ast.File
+	path string // relative to the module
+	pkg  string // its folder, "." for the root
+	test bool
+	set  *token.FileSet
+}
+
+// sources reads every Go file of the module, in order of their paths. Nested
+// modules and folders that the go command ignores are left out.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var files []source
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != "." && ignored(p):
+			return filepath.SkipDir
+		case d.IsDir() || path.Ext(p) != ".go":
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, p, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		p = filepath.ToSlash(p)
+		files = append(files, source{file, p, path.Dir(p), strings.HasSuffix(p, "_test.go"), set})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func ignored(dir string) bool {
+	name := filepath.Base(dir)
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		return true
+	}
+	return name == "testdata" || name == "bin" || name[0] == '.' || name[0] == '_'
+}
+
+func (f source) imports() []string {
+	found := make(map[string]bool)
+	for _, spec := range f.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			found[p] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (f source) uses(imported string) bool { return slices.Contains(f.imports(), imported) }
+
+// at is where a node begins, as file:line.
+func (f source) at(n ast.Node) string {
+	return f.path + ":" + strconv.Itoa(f.set.Position(n.Pos()).Line)
+}
+
+func (f source) inspect(visit func(ast.Node)) {
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		if n != nil {
+			visit(n)
+		}
+		return true
+	})
+}

@@ -1,0 +1,108 @@
+package posthouse_test
+
+import (
+	"go/ast"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	docs := make(map[string][]string) // package to its doc comments
+	for _, file := range sources(t) {
+		if file.test {
+			continue
+		}
+		docs[file.pkg] = append(docs[file.pkg], file.packageDoc(t)...)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(docs)) {
+		if n := len(docs[pkg]); n != 1 {
+			t.Errorf("package %s has %d doc comments, want one, in doc.go or its main file", pkg, n)
+		}
+	}
+}
+
+// packageDoc is the file's package comment, if it has one, and checks how it begins.
+func (f source) packageDoc(t *testing.T) []string {
+	t.Helper()
+	if f.Doc == nil {
+		return nil
+	}
+	want := "Package " + f.Name.Name + " "
+	if f.Name.Name == "main" {
+		want = "Command " + path.Base(f.pkg) + " "
+	}
+	text := f.Doc.Text()
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("%s: the package comment begins %.30q, want %q", f.path, text, want)
+	}
+	return []string{text}
+}
+
+func TestEverythingExportedIsDocumented(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if file.test || strings.HasPrefix(file.pkg, "internal/") || file.Name.Name == "main" {
+			continue
+		}
+		for _, decl := range file.Decls {
+			for _, node := range undocumented(decl) {
+				t.Errorf("%s: %s is exported and has no doc comment", file.at(node), node.Name)
+			}
+		}
+	}
+}
+
+// undocumented lists the exported names of a declaration that no comment explains:
+// neither their own, nor one behind them, nor that of their group.
+func undocumented(decl ast.Decl) (names []*ast.Ident) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d))) {
+			names = append(names, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			names = append(names, undocumentedIn(d, spec)...)
+		}
+	}
+	return names
+}
+
+func undocumentedIn(group *ast.GenDecl, spec ast.Spec) (names []*ast.Ident) {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		if s.Name.IsExported() && s.Doc == nil && group.Doc == nil {
+			names = append(names, s.Name)
+		}
+	case *ast.ValueSpec:
+		for _, name := range s.Names {
+			if name.IsExported() && s.Doc == nil && s.Comment == nil && group.Doc == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(f *ast.FuncDecl) string {
+	typ := f.Recv.List[0].Type
+	for {
+		switch t := typ.(type) {
+		case *ast.StarExpr:
+			typ = t.X
+		case *ast.IndexExpr:
+			typ = t.X
+		case *ast.IndexListExpr:
+			typ = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return ""
+		}
+	}
+}
