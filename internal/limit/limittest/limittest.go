@@ -19,7 +19,7 @@ type Options struct {
 	// virtual clock it is called inside the case's bubble. Required.
 	Open func(t *testing.T) limit.Limiter
 	// Virtual runs each case in a testing/synctest bubble, for a limiter whose clock
-	// is time.Now. Defaults to real time, in which the suite takes about 3 s.
+	// is time.Now. Defaults to real time, in which the suite takes about 4 s.
 	Virtual bool
 }
 
