@@ -17,6 +17,12 @@ type Rows interface {
 	UpdateLimit(ctx context.Context, key string, change func(now time.Time, state []byte) ([]byte, error)) error
 }
 
+// Looker is what Rows may be besides: it reads a key's text without a lock, empty
+// for a key without a row, and then the database's clock. Peek uses it where it is there.
+type Looker interface {
+	LookLimit(ctx context.Context, key string) (state []byte, now time.Time, err error)
+}
+
 // SQL keeps the states in rows of a database: the limiter of several processes
 // without Redis, one short transaction a call. A call that is granted nothing
 // writes nothing. A row whose State is Idle may be deleted at any time.
@@ -59,26 +65,43 @@ func (q SQL) Peek(ctx context.Context, key string, windows []posthouse.Limit) (g
 	if err := check(key, windows); err != nil {
 		return Grant{}, err
 	}
-	err = q.update(ctx, "peek", key, func(now time.Time, s *State) bool {
+	peek := func(now time.Time, s *State) bool {
 		g = s.Peek(now, windows)
 		return false
-	})
-	return g, err
+	}
+	looker, ok := q.Rows.(Looker)
+	if !ok {
+		err = q.update(ctx, "peek", key, peek)
+		return g, err
+	}
+	text, now, err := looker.LookLimit(ctx, key)
+	if err == nil {
+		_, err = changed(now, text, peek)
+	}
+	return g, failed("peek", key, err)
 }
 
 // update reads the key's state, lets change look at it, and writes it back where
 // change says that it changed.
 func (q SQL) update(ctx context.Context, verb, key string, change func(now time.Time, s *State) bool) error {
-	err := q.Rows.UpdateLimit(ctx, key, func(now time.Time, text []byte) ([]byte, error) {
-		var s State
-		if err := s.UnmarshalText(text); err != nil {
-			return nil, err
-		}
-		if !change(now, &s) {
-			return nil, nil
-		}
-		return s.MarshalText()
-	})
+	return failed(verb, key, q.Rows.UpdateLimit(ctx, key, func(now time.Time, text []byte) ([]byte, error) {
+		return changed(now, text, change)
+	}))
+}
+
+// changed is the text after a change, nil where there was none.
+func changed(now time.Time, text []byte, change func(now time.Time, s *State) bool) ([]byte, error) {
+	var s State
+	if err := s.UnmarshalText(text); err != nil {
+		return nil, err
+	}
+	if !change(now, &s) {
+		return nil, nil
+	}
+	return s.MarshalText()
+}
+
+func failed(verb, key string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s permits of %q: %w", verb, key, err)
 	}
