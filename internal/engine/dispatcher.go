@@ -86,12 +86,11 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 		r.restore(shares)
 		return 0, max(grant.Wait, time.Millisecond)
 	}
-	used, full := 0, false
+	used := 0
 	for _, s := range shares {
 		n := min(s.n, grant.N-used)
 		if n == 0 {
 			r.restore([]share{s})
-			full = true
 			continue
 		}
 		items, err := e.claim(r, s.priority, n, before)
@@ -103,7 +102,6 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 		}
 		if len(items) == n { // there may be more
 			r.restore([]share{s})
-			full = true
 		}
 		used += len(items)
 		if claimed != nil {
@@ -111,7 +109,7 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 		}
 	}
 	e.refund(r, grant, grant.N-used)
-	if full {
+	if r.anyDue() { // a lane that got no share this time, or is not empty yet
 		return used, 0
 	}
 	return used, whenWoken

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+// rig is an engine on a real SQLite database in virtual time, with a provider that the test plays.
+type rig struct {
+	*testing.T
+	engine   *Engine
+	store    *store.Store
+	provider *provider
+	tenant   string
+}
+
+// provider is the other side of a driver: it answers each send as the test says and remembers it.
+type provider struct {
+	mu     sync.Mutex
+	answer func(out channel.Outgoing) channel.Result
+	sends  []channel.Outgoing
+	at     []time.Time
+}
+
+func (p *provider) Send(ctx context.Context, out channel.Outgoing) channel.Result {
+	p.mu.Lock()
+	p.sends, p.at = append(p.sends, out), append(p.at, time.Now())
+	answer := p.answer
+	p.mu.Unlock()
+	if answer == nil {
+		return channel.Result{Class: posthouse.ClassOK, Ref: "ref-" + out.Delivery}
+	}
+	return answer(out)
+}
+
+// to lists the users that were sent to, in order.
+func (p *provider) to() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var users []string
+	for _, out := range p.sends {
+		users = append(users, out.Recipient.User)
+	}
+	return users
+}
+
+// gaps are the times between the sends.
+func (p *provider) gaps() []time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var gaps []time.Duration
+	for i := 1; i < len(p.at); i++ {
+		gaps = append(gaps, p.at[i].Sub(p.at[i-1]))
+	}
+	return gaps
+}
+
+// virtual runs a test in virtual time on an engine that has started.
+func virtual(t *testing.T, test func(r *rig)) {
+	t.Parallel()
+	dsn := "sqlite:" + t.TempDir() + "/posthouse.db"
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.NewTextHandler(io.Discard, nil))
+		st, err := store.Open(context.Background(), store.Options{DSN: dsn, Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		if _, err := st.Migrate(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{T: t, store: st, provider: &provider{}, tenant: posthouse.DefaultTenant}
+		r.restart()
+		defer func() { r.stop() }()
+		test(r)
+	})
+}
+
+// restart starts an engine, as a process that finds the database as it is.
+func (r *rig) restart() {
+	r.Helper()
+	e, err := New(Options{Store: r.store, Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second})
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := e.Start(context.Background()); err != nil {
+		r.Fatal(err)
+	}
+	r.engine = e
+}
+
+func (r *rig) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := r.engine.Stop(ctx); err != nil {
+		r.Error(err)
+	}
+}
+
+// open makes a channel over the rig's provider. Jitter is off unless set.
+func (r *rig) open(name string, settings posthouse.ChannelSettings, o Opened) {
+	r.Helper()
+	if settings.Jitter == nil {
+		settings.Jitter = new(float64)
+	}
+	if o.Driver == nil {
+		o.Driver = r.provider
+	}
+	ch := posthouse.Channel{Tenant: r.tenant, Name: name, Driver: "test", ChannelSettings: settings, Version: 1}
+	if err := r.engine.SetChannel(ch, o); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// send accepts a draft and returns its deliveries' ids.
+func (r *rig) send(d posthouse.Draft) []string {
+	r.Helper()
+	answer, err := r.engine.Accept(context.Background(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	var ids []string
+	for _, a := range answer.Accepted[0].Deliveries {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+func text(channel string, users ...string) posthouse.Draft {
+	d := posthouse.Draft{Channel: channel, Content: &posthouse.Content{Text: "hello"}}
+	for _, u := range users {
+		d.To = append(d.To, posthouse.Recipient{User: u})
+	}
+	return d
+}
+
+// pass lets virtual time go by and everything settle.
+func (r *rig) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (r *rig) get(id string) posthouse.Delivery {
+	r.Helper()
+	d, err := r.store.Delivery(context.Background(), r.tenant, id)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return d
+}
+
+// want checks a delivery's state, reason and counted tries.
+func (r *rig) want(id string, state posthouse.State, reason string, tries int) posthouse.Delivery {
+	r.Helper()
+	d := r.get(id)
+	if d.State != state || d.Reason != reason || d.Tries != tries {
+		r.Errorf("delivery to %s: got %s, %q, %d tries; want %s, %q, %d tries; history %s", d.User, d.State, d.Reason, d.Tries, state, reason, tries, r.history(id))
+	}
+	return d
+}
+
+// history is a delivery's events, and checks that each follows from the one before.
+func (r *rig) history(id string) string {
+	r.Helper()
+	events, err := r.store.Events(context.Background(), r.tenant, id)
+	if err != nil {
+		r.Fatal(err)
+	}
+	line, last := "", posthouse.State("")
+	for i, e := range events {
+		if e.Version != int64(i+1) || e.From != last || !posthouse.Legal(e.From, e.Type, e.To) {
+			r.Errorf("event %d of %s does not follow: %+v", i+1, id, e)
+		}
+		last = e.To
+		line += fmt.Sprintf("%s ", e.Type)
+	}
+	return line
+}
+
+func payload(v any) json.RawMessage {
+	b, _ := json.Marshal(v)
+	return b
+}
