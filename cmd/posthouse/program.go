@@ -48,7 +48,7 @@ func (p *program) root() *cobra.Command {
 
 // group is a command that only holds others.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short}
+	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
 	g.AddCommand(commands...)
 	g.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -58,7 +58,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		for _, c := range commands {
 			names = append(names, c.Name())
 		}
-		return usagef("%s %s: %s", cmd.CommandPath(), args[0], channel.UnknownName("command", args[0], names))
+		return usagef("%s %q: %s", cmd.CommandPath(), args[0], channel.UnknownName("command", args[0], names))
 	}
 	return g
 }

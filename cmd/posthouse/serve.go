@@ -45,6 +45,7 @@ func (p *program) serve() *cobra.Command {
 		},
 	}
 	config.AddFlags(cmd.Flags())
+	cmd.Flags().SortFlags = false // they are in the table's order
 	return cmd
 }
 

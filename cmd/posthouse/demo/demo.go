@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) (err error) {
 // play sends everything and waits until all of it is settled.
 func play(ctx context.Context, c *client.Client, say *voice) (Report, error) {
 	started := time.Now()
-	s := &stage{client: c, now: started}
+	s := &stage{client: c}
 	for _, sc := range scenes {
 		if err := sc.play(ctx, s); err != nil {
 			return Report{}, fmt.Errorf("send %q: %w", sc.en, err)
@@ -131,7 +131,7 @@ func unsettled(rows []Row) error {
 			open = append(open, fmt.Sprintf("%s to %s over %s is %s (%s)", r.Delivery, r.Recipient, r.Channel, r.State, r.Why))
 		}
 	}
-	e := posthouse.Error{Code: posthouse.CodeUnavailable, Message: fmt.Sprintf("%d deliveries are not settled after %s", len(open), patience)}
+	e := posthouse.Error{Code: posthouse.CodeUnavailable, Message: fmt.Sprintf("%d of %d deliveries are not settled after %s", len(open), len(rows), patience)}
 	for _, line := range open {
 		e.Problems = append(e.Problems, posthouse.Problem{Path: "delivery", Message: line})
 	}

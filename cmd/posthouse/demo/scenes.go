@@ -12,7 +12,6 @@ import (
 // stage is what scenes act on.
 type stage struct {
 	client  *client.Client
-	now     time.Time
 	sent    []sent
 	claimed int // how many of sent have their scene
 	repeats []Repeat

@@ -1,0 +1,170 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+)
+
+// TestOnceShowsEveryOutcome is also the smoke test of the whole house: server, engine, drivers,
+// simulator and client, over real HTTP.
+func TestOnceShowsEveryOutcome(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := Run(t.Context(), Options{Once: true, JSON: true, Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	var report Report
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range report.Rows {
+		got[r.Scene+" / "+r.Recipient] = r.Outcome
+		if r.Outcome != "sent" && r.Why == "" {
+			t.Errorf("%s to %s is %s and does not say why", r.Scene, r.Recipient, r.Outcome)
+		}
+	}
+	want := map[string]string{
+		"one message / li.na":                        "sent",
+		"list: high priority / wang.fang":            "sent",
+		"list: two, normal and low / zhang.wei":      "sent",
+		"list: two, normal and low / liu.yang":       "sent",
+		"many recipients, one call / zhao.min":       "sent",
+		"many recipients, one call / sun.li":         "sent",
+		"many recipients, one call / fail-recipient": "failed",
+		"template and payload / wu.gang":             "sent",
+		"scheduled in 1 s / xu.hui":                  "sent",
+		"signed webhook / order-system":              "sent",
+		"printed / ops":                              "sent",
+		"provider busy twice / busy-twice":           "retried",
+		"provider too fast for it / too-fast":        "retried",
+		"connection cut, not sent / cut-before":      "retried",
+		"answer lost, key remembered / lost-answer":  "retried",
+		"answer lost, no key / lost-answer":          "unknown",
+		"provider always busy / always-busy":         "failed",
+		"content refused / refuse-content":           "failed",
+		"deadline during the retries / always-busy":  "expired",
+		"deadline on a paused channel / he.tao":      "expired",
+		"cancelled in time / gao.yu":                 "cancelled",
+		"notice to a branch / branch.001":            "sent",
+		"notice, on duty today / " + onDuty:          "sent",
+		"notice, not on duty / yang.bo":              "suppressed",
+		"same dedup_key twice / ma.chao":             "sent",
+		"same Idempotency-Key twice / lin.feng":      "sent",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if len(report.Repeats) != 2 {
+		t.Errorf("got repeats %+v, want one by dedup_key and one by Idempotency-Key", report.Repeats)
+	}
+	if report.Duplicates != 0 {
+		t.Errorf("%d messages arrived twice", report.Duplicates)
+	}
+	if !report.Settled {
+		t.Error("the report does not say that all is settled")
+	}
+}
+
+func TestDirKeepsTheDatabaseAndATemporaryFolderGoes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h, err := open(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir + "/posthouse.db"); err != nil {
+		t.Errorf("the database is gone: %v", err)
+	}
+	h, err = open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(h.dir); !os.IsNotExist(err) {
+		t.Errorf("the temporary folder is still there: %v", err)
+	}
+}
+
+func TestWhatIsNotSettledIsNamed(t *testing.T) {
+	t.Parallel()
+	err := unsettled([]Row{
+		{Recipient: "li.na", Channel: "oa", State: posthouse.Sent, Delivery: "D1"},
+		{Recipient: "wu.gang", Channel: "zhaohu", State: posthouse.Pending, Why: "busy", Delivery: "D2"},
+		{Recipient: "ops", Channel: "gateway", State: posthouse.Unknown, Delivery: "D3", policy: posthouse.Hold},
+	})
+	want := "1 of 3 deliveries are not settled after 1m0s: delivery: D2 to wu.gang over zhaohu is pending (busy)"
+	if err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	rows := []Row{
+		{Scene: "one message", zh: "单条消息", Channel: "tianyuan", Recipient: "li.na", State: posthouse.Sent, Attempts: 1, ProviderRef: "ty-1"},
+		{Scene: "notice, not on duty", zh: "总行通知，今天不值班", Channel: "tianyuan", Recipient: "yang.bo", State: posthouse.Suppressed, Why: "not_on_duty"},
+		{Scene: "content refused", zh: "内容被拒绝", Channel: "oa", Recipient: "wu.gang", State: posthouse.Failed, Attempts: 1,
+			Why: "content: a very long text of a provider \x1b[2J that does not fit into the column"},
+	}
+	for lang, want := range map[string]string{
+		"en": strings.Join([]string{
+			"╭─────────────────────┬──────────┬───────────┬────────────┬───────┬────────────────────────────────────────────────┬───────────────╮",
+			"│ What was sent       │ Channel  │ Recipient │ State      │ Tries │ Why                                            │ Provider's id │",
+			"├─────────────────────┼──────────┼───────────┼────────────┼───────┼────────────────────────────────────────────────┼───────────────┤",
+			"│ one message         │ tianyuan │ li.na     │ sent       │     1 │                                                │ ty-1          │",
+			"│ notice, not on duty │ tianyuan │ yang.bo   │ suppressed │     0 │ not_on_duty                                    │               │",
+			`│ content refused     │ oa       │ wu.gang   │ failed     │     1 │ content: a very long text of a provider \u001… │               │`,
+			"╰─────────────────────┴──────────┴───────────┴────────────┴───────┴────────────────────────────────────────────────┴───────────────╯",
+		}, "\n"),
+		"zh": strings.Join([]string{
+			"╭──────────────────────┬──────────┬─────────┬────────────┬──────┬────────────────────────────────────────────────┬──────────╮",
+			"│ 发送方式             │ 渠道     │ 收件人  │ 状态       │ 次数 │ 原因                                           │ 平台编号 │",
+			"├──────────────────────┼──────────┼─────────┼────────────┼──────┼────────────────────────────────────────────────┼──────────┤",
+			"│ 单条消息             │ tianyuan │ li.na   │ sent       │    1 │                                                │ ty-1     │",
+			"│ 总行通知，今天不值班 │ tianyuan │ yang.bo │ suppressed │    0 │ not_on_duty                                    │          │",
+			`│ 内容被拒绝           │ oa       │ wu.gang │ failed     │    1 │ content: a very long text of a provider \u001… │          │`,
+			"╰──────────────────────┴──────────┴─────────┴────────────┴──────┴────────────────────────────────────────────────┴──────────╯",
+		}, "\n"),
+	} {
+		v := newVoice(Options{Lang: lang, Out: &bytes.Buffer{}})
+		if diff := cmp.Diff(want, v.table(rows).Render()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", lang, diff)
+		}
+	}
+}
+
+func TestProgressIsPlainLinesWhereThereIsNoTerminal(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"pipe":     {Options{}, "  1 of 2 deliveries settled\n  2 of 2 deliveries settled\n"},
+		"terminal": {Options{Terminal: true}, "\r\x1b[K  1 of 2 deliveries settled\r\x1b[K  2 of 2 deliveries settled"},
+		"json":     {Options{JSON: true}, ""},
+		"Chinese":  {Options{Lang: "zh"}, "  1 / 2 条投递已有结果\n  2 / 2 条投递已有结果\n"},
+	} {
+		var out bytes.Buffer
+		test.o.Out = &out
+		v := newVoice(test.o)
+		v.progress(1, 2)
+		v.progress(1, 2)
+		v.progress(2, 2)
+		if got := out.String(); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
