@@ -81,6 +81,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	config.Loc = time.UTC
 	config.Timeout = 5 * time.Second
 	config.Collation = "utf8mb4_bin"
+	config.Logger = &mysql.NopLogger{} // every error is returned too
 	config.Params = map[string]string{
 		"time_zone":                "'+00:00'",
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -37,22 +38,22 @@ var postgresDialect = &dialect{
 // while the tables were empty would scan them all later, and a read pool with the
 // planner's own choice.
 func openPostgres(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
-	writes, err := postgresPool(ctx, dsn, map[string]string{
+	write, err = postgresPool(ctx, dsn, map[string]string{
 		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "enable_bitmapscan": "off",
 		"jit": "off",
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	reads, err := postgresPool(ctx, dsn, map[string]string{"jit": "off"})
-	if err != nil {
-		writes.Close()
+	if read, err = postgresPool(ctx, dsn, map[string]string{"jit": "off"}); err != nil {
+		write.Close()
 		return nil, nil, err
 	}
-	return stdlib.OpenDBFromPool(writes), stdlib.OpenDBFromPool(reads), nil
+	return write, read, nil
 }
 
-func postgresPool(ctx context.Context, dsn string, settings map[string]string) (*pgxpool.Pool, error) {
+// postgresPool is a pool of pgx behind database/sql, which keeps no idle connections itself.
+func postgresPool(ctx context.Context, dsn string, settings map[string]string) (*sql.DB, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("the DSN can not be read: want postgres://user:password@host:port/database")
@@ -67,7 +68,26 @@ func postgresPool(ctx context.Context, dsn string, settings map[string]string) (
 		config.ConnConfig.RuntimeParams[name] = value
 	}
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	return pgxpool.NewWithConfig(ctx, config)
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed" // what the guarded writes are written for
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(closingPool{stdlib.GetPoolConnector(pool), pool})
+	db.SetMaxIdleConns(0)
+	return db, nil
+}
+
+// closingPool closes the pool with the sql.DB on top of it.
+type closingPool struct {
+	driver.Connector
+	pool *pgxpool.Pool
+}
+
+// Close is called by sql.DB.Close.
+func (c closingPool) Close() error {
+	c.pool.Close()
+	return nil
 }
 
 func postgresFault(err error) fault {

@@ -99,5 +99,13 @@ func checkSQLite(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	if synchronous < 2 {
 		found = append(found, Finding{"synchronous", fmt.Sprint(synchronous), "accepted messages can be lost in a power cut: want FULL"})
 	}
+	var seq int
+	var name, path string
+	if err := db.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &path); err != nil {
+		return nil, err
+	}
+	if kind := networkFS(path); kind != "" {
+		found = append(found, Finding{"file system", kind, "SQLite's locks are not safe on a network file system, and another machine would corrupt the database: want a local disk"})
+	}
 	return found, nil
 }

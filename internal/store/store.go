@@ -32,13 +32,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Finding is one setting of the database that is unsafe.
-type Finding struct {
-	Setting string `json:"setting"`
-	Value   string `json:"value"`
-	Why     string `json:"why"`
-}
-
 // dialectOf is the table of databases, by the DSN's scheme.
 func dialectOf(dsn string) (*dialect, error) {
 	scheme, _, _ := strings.Cut(dsn, ":")
@@ -104,11 +97,6 @@ func (s *Store) SharedClock() bool { return s.dialect.clock != "" }
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
 	return s.read.QueryRowContext(ctx, "SELECT 1").Scan(&one)
-}
-
-// Doctor names the settings that are unsafe.
-func (s *Store) Doctor(ctx context.Context) ([]Finding, error) {
-	return s.dialect.check(ctx, s.read)
 }
 
 // micros is a time as the database keeps it: UTC microseconds, 0 for the zero time.

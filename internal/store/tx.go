@@ -3,9 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/posthouse/posthouse"
 )
@@ -94,12 +99,11 @@ func (s *Store) once(ctx context.Context, fn func(*tx) error) error {
 	return nil
 }
 
-// commitError tells a commit that surely failed from one whose answer was lost. It is never
-// repeated on another connection: that connection knows nothing of the transaction and
-// would report a success that is none.
+// commitError tells a commit that surely failed, because the server said so, from one whose
+// answer was lost. It is never repeated on another connection: that connection knows nothing
+// of the transaction and would report a success that is none.
 func (s *Store) commitError(err error) error {
-	switch s.dialect.fault(err) {
-	case faultBusy, faultFull:
+	if s.dialect.fault(err) != faultConnection && answered(err) {
 		return err
 	}
 	return &posthouse.Error{
@@ -107,6 +111,13 @@ func (s *Store) commitError(err error) error {
 		Message: "the database's answer to the commit was lost: it may or may not be stored; repeat with the same Idempotency-Key",
 		Cause:   err,
 	}
+}
+
+// answered reports whether an error was said by the server, and not found on the way to it.
+func answered(err error) bool {
+	var postgres *pgconn.PgError
+	var mariadb *mysql.MySQLError
+	return errors.As(err, &postgres) || errors.As(err, &mariadb) || errors.Is(err, pgx.ErrTxCommitRollback)
 }
 
 // now is the time of the transaction in microseconds: the database's clock where many

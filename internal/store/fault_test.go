@@ -1,0 +1,332 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func pgErr(code string) error { return fmt.Errorf("x: %w", &pgconn.PgError{Code: code}) }
+func myErr(n uint16) error    { return fmt.Errorf("x: %w", &mysql.MySQLError{Number: n}) }
+
+func TestDriversErrorsMeanWhatTheCallerDoes(t *testing.T) {
+	t.Parallel()
+	broken := &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
+	for _, c := range []struct {
+		name         string
+		dialect      *dialect
+		err          error
+		want, commit posthouse.Code
+	}{
+		{"postgres deadlock", postgresDialect, pgErr("40P01"), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
+		{"postgres serialization", postgresDialect, pgErr("40001"), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
+		{"postgres disk full", postgresDialect, pgErr("53100"), posthouse.CodeStorageFull, posthouse.CodeStorageFull},
+		{"postgres shuts down", postgresDialect, pgErr("57P01"), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"postgres rolled back", postgresDialect, pgx.ErrTxCommitRollback, posthouse.CodeInternal, posthouse.CodeInternal},
+		{"postgres constraint", postgresDialect, pgErr("23505"), posthouse.CodeInternal, posthouse.CodeInternal},
+		{"postgres connection reset", postgresDialect, broken, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"postgres time-out", postgresDialect, context.DeadlineExceeded, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"postgres cut", postgresDialect, io.ErrUnexpectedEOF, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"mysql deadlock", mysqlDialect, myErr(1213), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
+		{"mysql lock time-out", mysqlDialect, myErr(1205), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
+		{"mysql disk full", mysqlDialect, myErr(1114), posthouse.CodeStorageFull, posthouse.CodeStorageFull},
+		{"mysql shuts down", mysqlDialect, myErr(1053), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"mysql read-only", mysqlDialect, myErr(1290), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"mysql duplicate", mysqlDialect, myErr(1062), posthouse.CodeInternal, posthouse.CodeInternal},
+		{"mysql connection gone", mysqlDialect, mysql.ErrInvalidConn, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+	} {
+		s := &Store{dialect: c.dialect}
+		if got := posthouse.CodeOf(s.toError(c.err, "write")); got != c.want {
+			t.Errorf("%s in a statement = %s, want %s", c.name, got, c.want)
+		}
+		if got := posthouse.CodeOf(s.toError(s.commitError(c.err), "write")); got != c.commit {
+			t.Errorf("%s in a commit = %s, want %s", c.name, got, c.commit)
+		}
+	}
+}
+
+func TestErrorsShowNoSecretAndKeepTheirCause(t *testing.T) {
+	t.Parallel()
+	s := &Store{dialect: postgresDialect}
+	cause := &net.OpError{Op: "dial", Err: errors.New("10.1.2.3:5432 refused")}
+	err := s.toError(cause, "accept")
+	if strings.Contains(err.Error(), "10.1") || !errors.Is(err, cause) {
+		t.Errorf("error %q, cause kept: %v", err, errors.Is(err, cause))
+	}
+}
+
+// reliability.md C5: two transactions that wait for each other both succeed.
+func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('a', '', 0)")
+		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('b', '', 0)")
+		var wg sync.WaitGroup
+		var met sync.WaitGroup // both hold their first row before they want the second
+		if s.committer == nil {
+			met.Add(2)
+		}
+		var runs atomic.Int32
+		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+			wg.Go(func() {
+				firstRun := s.committer == nil
+				err := s.change(t.Context(), at(), "cross", func(x *tx) error {
+					runs.Add(1)
+					for i, name := range order {
+						if _, err := x.exec("UPDATE limits SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
+							return err
+						}
+						if i == 0 && firstRun {
+							firstRun = false
+							met.Done()
+							met.Wait()
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := count(t, s, "SELECT COUNT(*) FROM limits WHERE updated_at = 2"); n != 2 {
+			t.Errorf("%d of 2 rows were changed by both", n)
+		}
+		if s.committer == nil && runs.Load() < 3 {
+			t.Error("there was no deadlock to repeat")
+		}
+	})
+}
+
+// reliability.md B1, 4.1: the answer of COMMIT is lost on its way.
+func TestLostAnswerOfACommitIsSaidAndARepeatFindsTheMessage(t *testing.T) {
+	t.Parallel()
+	for _, db := range databases[1:] {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			dsn := db.dsn(t)
+			openTest(t, dsn)
+			u, err := url.Parse(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newProxy(t, u.Host)
+			u.Host = p.listener.Addr().String()
+			s := openOnly(t, u.String())
+			sub := func() []*work.Submission {
+				one := submit(entry(1))
+				one.Key, one.Hash = "k", "h"
+				return []*work.Submission{one}
+			}
+			p.cut.Store(true)
+			_, err = s.Accept(t.Context(), at(), sub())
+			wantCode(t, err, posthouse.CodeOutcomeUnknown)
+			p.cut.Store(false)
+			out, err := s.Accept(t.Context(), at(), sub())
+			if err != nil || !out[0].Replayed {
+				t.Errorf("the repeat = %+v, %v; want the first one's answer", out, err)
+			}
+			if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 1 {
+				t.Errorf("%d messages, want 1", n)
+			}
+		})
+	}
+}
+
+// proxy passes a database's connections on. While cut is set it ends a connection that sends
+// COMMIT after the server has answered, and keeps the answer.
+type proxy struct {
+	listener net.Listener
+	target   string
+	cut      atomic.Bool
+}
+
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: target}
+	var conns sync.WaitGroup
+	conns.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns.Go(func() { p.serve(client) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); conns.Wait() })
+	return p
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var committed atomic.Bool
+	var answers sync.WaitGroup
+	answers.Go(func() {
+		defer client.Close()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(buf)
+			if err != nil || committed.Load() {
+				return
+			}
+			client.Write(buf[:n])
+		}
+	})
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			break
+		}
+		if p.cut.Load() && bytes.Contains(bytes.ToLower(buf[:n]), []byte("commit")) {
+			committed.Store(true)
+		}
+		server.Write(buf[:n])
+	}
+	server.Close()
+	answers.Wait()
+}
+
+// reliability.md A9.
+func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.SQLite(t))
+	stored := len(accept(t, s, entry(10)))
+	limit := func(pages int64) {
+		t.Helper()
+		err := s.change(t.Context(), at(), "limit", func(x *tx) error {
+			return x.query(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, func(scan scanner) error { _, err := number(scan); return err })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(count(t, s, "PRAGMA page_count") + 3)
+	big := entry(1, func(e *work.Entry) { e.Message.Content.Text = strings.Repeat("x", 1<<20) })
+	_, err := s.Accept(t.Context(), at(), []*work.Submission{submit(big)})
+	wantCode(t, err, posthouse.CodeStorageFull)
+	if n := count(t, s, "SELECT COUNT(*) FROM queue"); int(n) != stored {
+		t.Errorf("%d deliveries are stored, want %d", n, stored)
+	}
+	limit(1 << 30)
+	accept(t, s, big)
+}
+
+func TestDatabaseThatIsGoneIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"postgres", "mysql"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		_, err = Open(t.Context(), Options{DSN: scheme + "://u:secret@" + l.Addr().String() + "/db"})
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
+func TestClosedStoreRefusesWrites(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Options{DSN: dbtest.SQLite(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = s.change(t.Context(), at(), "write", func(*tx) error { return nil })
+	wantCode(t, err, posthouse.CodeUnavailable)
+}
+
+func TestCallerThatLeavesIsToldThatTheOutcomeIsUnknown(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.SQLite(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.change(ctx, at(), "write", func(x *tx) error {
+		cancel()
+		<-ctx.Done()
+		_, err := x.exec("INSERT INTO meta (name, value) VALUES ('late', '')")
+		return err
+	})
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeOutcomeUnknown {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		found, err := s.Doctor(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var settings []string
+		for _, f := range found {
+			settings = append(settings, f.Setting)
+			if f.Why == "" || f.Value == "" {
+				t.Errorf("finding %+v", f)
+			}
+		}
+		// dbtest's servers are fast, not durable; a file of ours is safe.
+		want := map[string]string{"sqlite": "", "postgres": "fsync", "mysql": "innodb_flush_log_at_trx_commit"}[s.Database()]
+		if got := strings.Join(settings, " "); !strings.Contains(got, want) || (want == "" && got != "") {
+			t.Errorf("findings %q, want %q", got, want)
+		}
+	})
+}
+
+func TestClocksFartherApartThanTwoSecondsAreNamed(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for off, want := range map[time.Duration]string{
+		0: "", 1900 * time.Millisecond: "", -1900 * time.Millisecond: "",
+		4 * time.Second: "3s ahead of this machine", -time.Hour: "1h0m0s behind this machine",
+	} {
+		got := ""
+		for _, f := range skew(now, now.Add(off), now.Add(time.Second)) {
+			got = f.Value
+		}
+		if got != want {
+			t.Errorf("%v apart: %q, want %q", off, got, want)
+		}
+	}
+}
+
+func TestOldServersAreRefused(t *testing.T) {
+	t.Parallel()
+	for version, ok := range map[string]bool{
+		"8.0.36": true, "8.4.0-log": true, "5.7.44-log": false, "10.11.6-MariaDB-0+deb12u1": true, "10.5.9-MariaDB": false, "11.4.2-MariaDB": true,
+	} {
+		if err := checkMySQLVersion(version); (err == nil) != ok {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}
