@@ -24,6 +24,9 @@ type dialect struct {
 	// arrays is set where many rows are passed as one array a column. Elsewhere they
 	// are passed as VALUES.
 	arrays bool
+	// deleteByKey begins a DELETE from a table that goes by its primary key, whatever other
+	// index the planner would like.
+	deleteByKey string
 	// upsert is the clause that lets an INSERT overwrite an existing row, given the key
 	// columns and the others. With expired, only a row whose expires_at lies before the new
 	// row's created_at gives way; expires_at must then be the last of sets.

@@ -102,7 +102,7 @@ func (s *Store) exportPart(ctx context.Context, tenant, after string, deliveries
 	if tenant != "" {
 		where.and("tenant = ?", tenant)
 	}
-	next, err := s.merged(ctx, states{true, true}, where, "ASC", deliveries)
+	next, err := s.merged(ctx, states{true, true}, where, "id", deliveries)
 	if err != nil || len(next) == 0 {
 		return nil, err
 	}

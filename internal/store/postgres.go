@@ -45,7 +45,7 @@ func openPostgres(ctx context.Context, dsn string) (write, read *sql.DB, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	if read, err = postgresPool(ctx, dsn, map[string]string{"jit": "off"}); err != nil {
+	if read, err = postgresPool(ctx, dsn, map[string]string{"jit": "off", "max_parallel_workers_per_gather": "0"}); err != nil {
 		write.Close()
 		return nil, nil, err
 	}

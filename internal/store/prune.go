@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -65,11 +67,31 @@ func (t *tx) pruneMessages(deliveries []string) error {
 		messages[i] = posthouse.MessageID(id)
 	}
 	messages = slices.Compact(messages)
-	none := func(table string) string {
-		return " AND NOT EXISTS (SELECT 1 FROM " + table + " d WHERE d.id > messages.id AND d.id <= concat(substr(messages.id, 1, 22), 'ZZZZ'))"
+	left := map[string]bool{}
+	for part := range parts(messages, 50) {
+		var looks []string
+		var args []any
+		for _, m := range part {
+			low, high := deliveryRange(m)
+			for _, tab := range []*table{queueTable, settledTable} {
+				looks = append(looks, fmt.Sprintf("SELECT * FROM (SELECT id FROM %s WHERE id > ? AND id <= ? LIMIT 1) l%d", tab.name, len(looks)))
+				args = append(args, low, high)
+			}
+		}
+		found, err := all(t.query, word, strings.Join(looks, " UNION ALL "), args...)
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			left[posthouse.MessageID(id)] = true
+		}
+	}
+	messages = slices.DeleteFunc(messages, func(m string) bool { return left[m] })
+	if len(messages) == 0 {
+		return nil
 	}
 	clause, args := t.in("id", messages)
-	_, err := t.exec("DELETE FROM messages WHERE "+clause+none("queue")+none("settled"), args...)
+	_, err := t.exec("DELETE FROM messages WHERE "+clause, args...)
 	return err
 }
 

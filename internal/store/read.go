@@ -87,7 +87,7 @@ func (s *Store) DeliveriesOf(ctx context.Context, tenant, message, cursor string
 	low, high := deliveryRange(message)
 	size := pageSize(limit)
 	list, err := s.merged(ctx, states{open: true, settled: true},
-		condition{"tenant = ? AND id > ? AND id <= ?", []any{tenant, max(low, after), high}}, "ASC", size+1)
+		condition{"tenant = ? AND id > ? AND id <= ?", []any{tenant, max(low, after), high}}, "id", size+1)
 	if err != nil {
 		return nil, "", s.toError(err, "list the deliveries of a message")
 	}
@@ -123,19 +123,23 @@ type states struct {
 }
 
 // merged reads one page from the tables that states names, in one statement: each table's
-// part is short and sorted by its own index.
+// part is short. Order is by id, "id DESC", or byRange.
 func (s *Store) merged(ctx context.Context, in states, where condition, order string, limit int) ([]posthouse.Delivery, error) {
 	var selects []string
 	var args []any
 	for _, tab := range []*table{queueTable, settledTable} {
 		if (tab == queueTable && in.open) || (tab == settledTable && in.settled) {
 			selects = append(selects, "SELECT * FROM (SELECT "+tab.list+" FROM "+tab.name+
-				" WHERE "+where.text+" ORDER BY id "+order+" LIMIT ?) "+tab.name+"_part")
+				" WHERE "+where.text+" ORDER BY "+order+" LIMIT ?) "+tab.name+"_part")
 			args = append(append(args, where.args...), limit)
 		}
 	}
-	return all(s.reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY id "+order+" LIMIT ?", append(args, limit)...)
+	return all(s.reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
 }
+
+// byRange sorts as "id DESC" does, and keeps a planner from reading the whole table in that
+// order where a condition names a few ranges of ids.
+const byRange = "substr(id, 1) DESC"
 
 // Deliveries lists what the filter selects, newest first, and returns the next page's cursor.
 func (s *Store) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
@@ -164,7 +168,7 @@ func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before stri
 	between(&where, f, before)
 	in := stateCondition(&where, f.States)
 	if f.Ref == "" && f.Kind == "" {
-		return s.merged(ctx, in, where, "DESC", limit)
+		return s.merged(ctx, in, where, "id DESC", limit)
 	}
 	return s.ofMessages(ctx, f, before, in, where, limit)
 }
@@ -195,6 +199,10 @@ func idAt(t time.Time) string {
 	return string(out)
 }
 
+// troubleStates is the condition of the partial index settled_trouble, word for word: SQLite
+// uses it for no other.
+const troubleStates = "state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled')"
+
 // stateCondition adds the states to a condition and says which tables can hold them. The
 // states stand in the text, not as arguments, so that a partial index is seen to fit.
 func stateCondition(where *condition, wanted []posthouse.State) states {
@@ -203,15 +211,21 @@ func stateCondition(where *condition, wanted []posthouse.State) states {
 	}
 	var in states
 	var words []string
+	trouble := true
 	for _, s := range posthouse.States() {
 		if slices.Contains(wanted, s) {
+			word := "'" + string(s) + "'"
+			words = append(words, word)
 			in.open, in.settled = in.open || s.Open(), in.settled || !s.Open()
-			words = append(words, "'"+string(s)+"'")
+			trouble = trouble && strings.Contains(troubleStates, word)
 		}
 	}
 	if len(words) == 0 {
 		where.and("1 = 0")
 		return states{open: true}
+	}
+	if trouble {
+		where.and(troubleStates)
 	}
 	where.and("state IN (" + strings.Join(words, ", ") + ")")
 	return in
@@ -230,7 +244,7 @@ func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in
 		ranges := idRanges("id", ids)
 		part := condition{where.text, slices.Clone(where.args)}
 		part.and(ranges.text, ranges.args...)
-		list, err := s.merged(ctx, in, part, "DESC", limit-len(found))
+		list, err := s.merged(ctx, in, part, byRange, limit-len(found))
 		found = append(found, list...)
 		if err != nil || len(found) == limit || len(ids) < step {
 			return found, err
@@ -371,11 +385,12 @@ func (s *Store) OpenOf(ctx context.Context, tenant string, messages []string) ([
 	var ids []string
 	for part := range parts(messages, 100) {
 		where := idRanges("id", part)
-		found, err := all(s.reads(ctx), word, "SELECT id FROM queue WHERE "+where.text+" AND tenant = ? ORDER BY id", append(where.args, tenant)...)
+		found, err := all(s.reads(ctx), word, "SELECT id FROM queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
 		if err != nil {
 			return nil, s.toError(err, "look up open deliveries")
 		}
 		ids = append(ids, found...)
 	}
+	slices.Sort(ids)
 	return ids, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func (t *tx) take(tab *table, guards []guard) (int64, error) {
 	}
 	total := int64(0)
 	for part := range sized(guards) {
-		query := "DELETE FROM " + tab.name + " WHERE id IN (" + marks(len(part)) + ")" +
+		query := fmt.Sprintf(t.store.dialect.deleteByKey, tab.name) + " WHERE id IN (" + marks(len(part)) + ")" +
 			" AND (id, version, token, state) IN (" + t.tuples(4, len(part)) + ")"
 		args := make([]any, 0, 5*len(part))
 		for _, g := range part {

@@ -19,9 +19,11 @@ var sqliteDialect = &dialect{
 	name:   "sqlite",
 	goose:  goose.DialectSQLite3,
 	upsert: onConflict,
-	fault:  sqliteFault,
-	open:   openSQLite,
-	check:  checkSQLite,
+
+	deleteByKey: "DELETE FROM %s",
+	fault:       sqliteFault,
+	open:        openSQLite,
+	check:       checkSQLite,
 }
 
 // openSQLite opens a write pool of one connection, which the committer keeps, and a read

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// benchEach runs a benchmark on each database and for batches of 1, 100 and 1000. dbtest's
+// servers do not sync; SQLite does. The figure to look at is ns/message.
+func benchEach(b *testing.B, run func(b *testing.B, s *Store, batch int)) {
+	for _, db := range databases {
+		b.Run(db.name, func(b *testing.B) {
+			s := openTest(b, db.dsn(b))
+			for _, batch := range []int{1, 100, 1000} {
+				b.Run(fmt.Sprint(batch), func(b *testing.B) {
+					b.ReportAllocs()
+					run(b, s, batch)
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/message")
+				})
+			}
+		})
+	}
+}
+
+// benchSubs is batch submissions of one message to one recipient.
+func benchSubs(batch int, with ...func(*work.Entry)) []*work.Submission {
+	subs := make([]*work.Submission, batch)
+	for i := range subs {
+		subs[i] = submit(entry(1, with...))
+	}
+	return subs
+}
+
+func BenchmarkAcceptBatch(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		for b.Loop() {
+			b.StopTimer()
+			subs := benchSubs(batch)
+			b.StartTimer()
+			if _, err := s.Accept(b.Context(), at(), subs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkAcceptWithKeys has an Idempotency-Key and a dedup key on every message.
+func BenchmarkAcceptWithKeys(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		for b.Loop() {
+			b.StopTimer()
+			subs := benchSubs(batch, func(e *work.Entry) { e.Message.DedupKey = e.Message.ID })
+			for _, sub := range subs {
+				sub.Key, sub.Hash = sub.Entries[0].Message.ID, "h"
+			}
+			b.StartTimer()
+			if _, err := s.Accept(b.Context(), at(), subs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// benchQueue fills a lane.
+func benchQueue(b *testing.B, s *Store, lane work.Lane, n int) {
+	b.Helper()
+	for n > 0 {
+		part := min(n, 1000)
+		if _, err := s.Accept(b.Context(), at(), benchSubs(part, in(lane.Tenant, lane.Channel))); err != nil {
+			b.Fatal(err)
+		}
+		n -= part
+	}
+}
+
+func benchClaim(b *testing.B, s *Store, lane work.Lane, batch int) []work.Item {
+	items, err := s.Claim(b.Context(), at(), work.Claim{Lane: lane, Max: batch, Owner: "w", Lease: time.Minute, Epoch: 1})
+	if err != nil || len(items) != batch {
+		b.Fatalf("claimed %d of %d, %v", len(items), batch, err)
+	}
+	return items
+}
+
+func sentChanges(items []work.Item) []work.Change {
+	changes := make([]work.Change, len(items))
+	for i := range items {
+		changes[i] = step(items[i].Delivery, posthouse.EventSent, posthouse.Sent)
+	}
+	return changes
+}
+
+func BenchmarkClaim(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		lane := work.Lane{Tenant: "t1", Channel: posthouse.NewID(), Priority: posthouse.Normal}
+		for b.Loop() {
+			b.StopTimer()
+			benchQueue(b, s, lane, batch)
+			b.StartTimer()
+			benchClaim(b, s, lane, batch)
+		}
+	})
+}
+
+func BenchmarkRecord(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		lane := work.Lane{Tenant: "t1", Channel: posthouse.NewID(), Priority: posthouse.Normal}
+		for b.Loop() {
+			b.StopTimer()
+			benchQueue(b, s, lane, batch)
+			changes := sentChanges(benchClaim(b, s, lane, batch))
+			b.StartTimer()
+			refused, err := s.Record(b.Context(), at(), func(time.Time) []work.Change { return changes })
+			if err != nil || len(refused) > 0 {
+				b.Fatal(refused, err)
+			}
+		}
+	})
+}
+
+// BenchmarkCycle is the whole store work of a message: accept, claim, record, with 100,000
+// others in the queue.
+func BenchmarkCycle(b *testing.B) {
+	for _, db := range databases {
+		b.Run(db.name, func(b *testing.B) {
+			s := openTest(b, db.dsn(b))
+			benchQueue(b, s, work.Lane{Tenant: "t1", Channel: "backlog", Priority: posthouse.Normal}, 100_000)
+			lane := work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal}
+			const batch = 200
+			for b.Loop() {
+				benchQueue(b, s, lane, batch)
+				changes := sentChanges(benchClaim(b, s, lane, batch))
+				if _, err := s.Record(b.Context(), at(), func(time.Time) []work.Change { return changes }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/message")
+		})
+	}
+}
