@@ -192,8 +192,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 // starts a server and is killed, and waits until the server is gone with its files.
 func TestNoServerOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
-	if dir := os.Getenv("DBTEST_ORPHAN"); dir != "" {
-		os.Setenv("TMPDIR", dir)
+	if dir := os.Getenv("DBTEST_ORPHAN"); dir != "" { // the process to be killed
 		s := dbtest.Own(t, dbtest.Options{Kind: dbtest.KindPostgres})
 		if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(s.PID())), 0o600); err != nil {
 			t.Fatal(err)
@@ -201,16 +200,14 @@ func TestNoServerOutlivesItsProcess(t *testing.T) {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	dbtest.Postgres(t) // skips here, rather than there, where it is missing
-	dir, err := os.MkdirTemp("", "dbtest-orphan-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil { // the server's user passes through it
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} { // the server's user passes through
+		if err := os.Chmod(d, 0o711); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoServerOutlivesItsProcess$")
-	cmd.Env = append(os.Environ(), "DBTEST_ORPHAN="+dir)
+	cmd.Env = append(os.Environ(), "DBTEST_ORPHAN="+dir, "TMPDIR="+dir)
 	out, _ := cmd.CombinedOutput()
 	text, err := os.ReadFile(filepath.Join(dir, "pid"))
 	if err != nil {
