@@ -14,13 +14,14 @@ RACE := ./channel/... ./internal/engine/... ./internal/limit/... ./simulator/...
 LINT_VERSION := v2.15.0
 LINT         := bin/tools/golangci-lint-$(LINT_VERSION)
 
-BENCH ?= .
+# More flags of the benchmark, such as "-databases sqlite -only drain".
+BENCH ?=
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build bin/posthouse, a static binary
@@ -64,8 +65,12 @@ $(LINT):
 	mv bin/tools/new/golangci-lint $@
 
 .PHONY: bench
-bench: test-deps ## run the benchmarks; BENCH=name for some
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout=60m ./...
+bench: test-deps ## measure accepts, drain and latency on each database
+	$(GO) run ./bench $(BENCH)
+
+.PHONY: bench-quick
+bench-quick: ## the same, a tenth of the work
+	@$(MAKE) bench BENCH='-quick $(BENCH)'
 
 .PHONY: clean
 clean: ## remove what was built

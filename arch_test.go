@@ -70,9 +70,9 @@ var floors = map[string]floor{
 	// 5: from flags and files to a running program.
 	"internal/config": {layer: 5},
 	"cmd/posthouse":   {layer: 5, beside: []string{"internal/config", "cmd/posthouse/*"}},
-	"cmd/posthouse/*": {layer: 5},              // the larger sub-commands
-	"bench":           {layer: 5, tests: true}, // measures; its server and databases are real
-	"torture":         {layer: 5, tests: true}, // kills; so are those it kills
+	"cmd/posthouse/*": {layer: 5, beside: []string{"internal/config"}}, // the larger sub-commands
+	"bench":           {layer: 5, tests: true},                         // measures; its server and databases are real
+	"torture":         {layer: 5, tests: true},                         // kills; so are those it kills
 	"examples/*":      {layer: 5},
 }
 
