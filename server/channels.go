@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -105,7 +106,9 @@ func (c *channels) Put(ctx context.Context, tenant string, ch posthouse.Channel)
 	if err != nil {
 		return ch, false, posthouse.Invalid("the channel can not be opened", []posthouse.Problem{{Path: "config", Message: err.Error()}})
 	}
-	if err := c.engine.CheckChannel(ch, opened); err != nil {
+	err = c.engine.CheckChannel(ch, opened)
+	c.closeDriver(opened)
+	if err != nil {
 		return ch, false, err
 	}
 	sealed, err := c.sealed(ch)
@@ -164,6 +167,7 @@ func (c *channels) Test(ctx context.Context, tenant, name string, to posthouse.R
 	if err != nil {
 		return channel.Result{}, posthouse.Errorf(posthouse.CodeConflict, "the channel can not be opened: %w", err)
 	}
+	defer c.closeDriver(opened)
 	ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
 	defer cancel()
 	if tester, ok := opened.Driver.(channel.Tester); ok && to == (posthouse.Recipient{}) {
@@ -209,6 +213,15 @@ func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
 	})
 	opened.Driver = driver
 	return opened, err
+}
+
+// closeDriver ends the connections of a driver that was opened for one look only.
+func (c *channels) closeDriver(o engine.Opened) {
+	if closer, ok := o.Driver.(io.Closer); ok {
+		if err := closer.Close(); err != nil {
+			c.o.Log.Warn("a driver could not be closed", "error", err)
+		}
+	}
 }
 
 // follow takes over what other processes changed, until ctx ends.

@@ -233,10 +233,20 @@ func (s *Server) limiter() (engine.Limiter, error) {
 func (s *Server) handler() (http.Handler, error) {
 	s.o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return api.New(api.Options{
-		Engine: s.engine, Store: s.store, Channels: s.channels, Readiness: s.Readiness, Unsafe: s.store.Doctor,
+		Engine: s.engine, Store: s.store, Channels: s.channels, Readiness: s.Readiness, Unsafe: s.unsafe,
 		Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}), Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Database: s.store.Database(),
 		TimeZone: s.o.TimeZone,
 	})
+}
+
+// unsafe names the database's unsafe settings.
+func (s *Server) unsafe(ctx context.Context) ([]api.Finding, error) {
+	found, err := s.store.Doctor(ctx)
+	out := make([]api.Finding, len(found))
+	for i, f := range found {
+		out[i] = api.Finding(f)
+	}
+	return out, err
 }
 
 // Start listens and begins to send.

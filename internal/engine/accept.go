@@ -40,10 +40,14 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 		Entries: make([]work.Entry, 0, len(req.Drafts)),
 	}
 	now := time.Now()
+	known, err := e.addresses(ctx, req.Tenant, req.Drafts)
+	if err != nil {
+		return Answer{}, err
+	}
 	var problems []posthouse.Problem
 	for i := range req.Drafts {
 		p := &problemList{path: req.pathOf(i)}
-		if entry, err := e.prepare(ctx, req.Tenant, &req.Drafts[i], now, p); err != nil {
+		if entry, err := e.prepare(ctx, req.Tenant, &req.Drafts[i], known, now, p); err != nil {
 			return Answer{}, err
 		} else if len(p.list) == 0 {
 			entry.Message.Trace = traceOf(span.SpanContext())
@@ -96,7 +100,7 @@ func (e *Engine) announce(sub *work.Submission, accepted []posthouse.Accepted) {
 }
 
 // prepare turns one draft into an entry, collecting every problem.
-func (e *Engine) prepare(ctx context.Context, tenant string, d *posthouse.Draft, now time.Time, p *problemList) (work.Entry, error) {
+func (e *Engine) prepare(ctx context.Context, tenant string, d *posthouse.Draft, known directory, now time.Time, p *problemList) (work.Entry, error) {
 	checkDraft(d, e.o.MaxRecipients, now, p)
 	r := e.route(tenant, d.Channel)
 	if r == nil {
@@ -119,11 +123,10 @@ func (e *Engine) prepare(ctx context.Context, tenant string, d *posthouse.Draft,
 		return work.Entry{}, err
 	}
 	entry := work.Entry{Message: m, DedupWindow: r.settings.dedupWindow}
-	recipients := distinct(d.To)
-	if err := e.address(ctx, tenant, d.Channel, recipients); err != nil {
-		return work.Entry{}, err
-	}
-	for i, to := range recipients {
+	for i, to := range distinct(d.To) {
+		if to.Address == "" {
+			to.Address = known[d.Channel][to.User]
+		}
 		delivery, err := e.deliver(ctx, r, &m, to, i+1, now)
 		if err != nil {
 			return work.Entry{}, err
@@ -169,27 +172,30 @@ func (e *Engine) explainSkip(d *posthouse.Delivery, v rule.Verdict) {
 	e.log.Debug("recipient suppressed", "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "user", d.User, "reason", v.Reason)
 }
 
-// address fills in what the directory knows of recipients that were named by user only.
-func (e *Engine) address(ctx context.Context, tenant, channel string, to []posthouse.Recipient) error {
-	var users []string
-	for _, r := range to {
-		if r.Address == "" {
-			users = append(users, r.User)
+// directory is what is known of users: their addresses, by channel.
+type directory map[string]map[string]string
+
+// addresses looks up the recipients that are named by user only: one query for each channel of a
+// request, however many drafts it has.
+func (e *Engine) addresses(ctx context.Context, tenant string, drafts []posthouse.Draft) (directory, error) {
+	users := map[string][]string{}
+	for i := range drafts {
+		for _, to := range drafts[i].To {
+			if to.Address == "" && to.User != "" && e.route(tenant, drafts[i].Channel) != nil {
+				users[drafts[i].Channel] = append(users[drafts[i].Channel], to.User)
+			}
 		}
 	}
-	if len(users) == 0 {
-		return nil
-	}
-	known, err := e.o.Store.Addresses(ctx, tenant, channel, users)
-	if err != nil {
-		return err
-	}
-	for i := range to {
-		if to[i].Address == "" {
-			to[i].Address = known[to[i].User]
+	known := directory{}
+	for channel, list := range users {
+		slices.Sort(list)
+		found, err := e.o.Store.Addresses(ctx, tenant, channel, slices.Compact(list))
+		if err != nil {
+			return nil, err
 		}
+		known[channel] = found
 	}
-	return nil
+	return known, nil
 }
 
 // distinct drops recipients that were named twice.

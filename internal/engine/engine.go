@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -229,7 +230,21 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.end()
 	})
 	e.loops.Wait()
-	return nil
+	return e.closeDrivers()
+}
+
+// closeDrivers ends the connections of all channels.
+func (e *Engine) closeDrivers() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for key, r := range e.routes {
+		if closer, ok := r.opened.Driver.(io.Closer); ok {
+			errs = append(errs, closer.Close())
+		}
+		delete(e.routes, key)
+	}
+	return errors.Join(errs...)
 }
 
 // Epoch is the epoch this process was started in.

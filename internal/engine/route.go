@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -69,7 +70,7 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if old := e.routes[r.key]; old != nil {
-		old.cancel()
+		e.retire(old)
 		old.mu.Lock()
 		r.gates = old.gates
 		old.gates = map[string]work.Gate{}
@@ -96,9 +97,24 @@ func (e *Engine) RemoveChannel(tenant, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := e.routes[routeKey{tenant, name}]; r != nil {
-		r.cancel()
+		e.retire(r)
 		delete(e.routes, r.key)
 	}
+}
+
+// retire ends a route's dispatching, and closes its driver when what is under way has ended.
+func (e *Engine) retire(r *route) {
+	r.cancel()
+	closer, ok := r.opened.Driver.(io.Closer)
+	if !ok || !e.started {
+		return
+	}
+	e.loop(func(ctx context.Context) {
+		r.settle(ctx)
+		if err := closer.Close(); err != nil {
+			e.log.Warn("a channel's driver could not be closed", "channel", r.key.channel, "error", err)
+		}
+	})
 }
 
 // begin starts the role that serves the route.
