@@ -76,7 +76,8 @@ forbid_services() {
 	fi
 	if [ ! -e $clusters ]; then
 		as_root mkdir -p "$(dirname $clusters)"
-		echo 'create_main_cluster = false' | as_root tee $clusters >/dev/null
+		printf '# Written by the tests of Posthouse, which make their own.\ncreate_main_cluster = false\n' |
+			as_root tee $clusters >/dev/null
 	fi
 }
 
@@ -85,7 +86,7 @@ with_apt() {
 	apt_get update || say "apt-get update failed; going on with the lists there are"
 	forbid_services
 	# shellcheck disable=SC2046 # one word each
-	apt_get install -y --no-install-recommends $(deb_packages "$@") </dev/null || return 1
+	apt_get install -y --no-install-recommends $(deb_packages "$@") </dev/null >/dev/null || return 1
 	if [ -d /run/systemd/system ]; then # nor shall they start with the machine
 		for name; do
 			case $name in redis) as_root systemctl disable --quiet redis-server || true ;; esac
