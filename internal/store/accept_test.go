@@ -117,13 +117,14 @@ func TestIdempotencyKeyAnswersAsTheFirstTime(t *testing.T) {
 			"one that expired":       send("short", "h2"),
 			"one that came again":    send("short", "h2"),
 			"a key of another width": send("ｋ", "h1"),
+			"a key with a space":     send("k ", "h1"),
 		} {
 			if replay := name == "one that came again"; other.Err != nil || other.Replayed != replay {
 				t.Errorf("%s: %+v", name, other)
 			}
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 7 {
-			t.Errorf("%d messages, want 7", n)
+		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 8 {
+			t.Errorf("%d messages, want 8", n)
 		}
 	})
 }
@@ -182,6 +183,9 @@ func TestDedupKeyHoldsWithinItsScopeAndWindow(t *testing.T) {
 		}
 		window := func(d time.Duration) func(*work.Entry) { return func(e *work.Entry) { e.DedupWindow = d } }
 		first := send()
+		if other := send(func(e *work.Entry) { e.Message.DedupKey = "d " }); other.DuplicateOf != "" {
+			t.Errorf("another key: %+v", other)
+		}
 		if again := send(); again.DuplicateOf != first.ID || len(again.Deliveries) != 0 {
 			t.Errorf("within the window: %+v, want a duplicate of %s", again, first.ID)
 		}

@@ -123,7 +123,7 @@ type states struct {
 }
 
 // merged reads one page from the tables that states names, in one statement: each table's
-// part is short. Order is by id, "id DESC", or byRange.
+// part is short. Order is "id", "id DESC" or byRange.
 func (s *Store) merged(ctx context.Context, in states, where condition, order string, limit int) ([]posthouse.Delivery, error) {
 	var selects []string
 	var args []any
@@ -133,6 +133,9 @@ func (s *Store) merged(ctx context.Context, in states, where condition, order st
 				" WHERE "+where.text+" ORDER BY "+order+" LIMIT ?) "+tab.name+"_part")
 			args = append(append(args, where.args...), limit)
 		}
+	}
+	if order == byRange {
+		order = "id DESC"
 	}
 	return all(s.reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
 }

@@ -76,6 +76,7 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 			"a channel":        {work.Filter{Channel: "c2"}, other},
 			"a kind":           {work.Filter{Kind: "order"}, slices.Concat(sent, failed, open)},
 			"a kind and ref":   {work.Filter{Kind: "order", Ref: "1"}, slices.Concat(sent[:3], failed, open)},
+			"a ref and space":  {work.Filter{Ref: "1 "}, nil},
 			"a ref alone":      {work.Filter{Ref: "2"}, sent[3:]},
 			"a user":           {work.Filter{User: "u1"}, user1(mine)},
 			"an open state":    {work.Filter{States: []posthouse.State{posthouse.Pending}}, slices.Concat(other, open)},

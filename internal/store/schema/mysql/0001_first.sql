@@ -1,4 +1,7 @@
 -- +goose Up
+-- Text is compared by its bytes, but MySQL takes no notice of spaces at the end of a varchar.
+-- Where a caller's text is a key, its column is varbinary.
+
 -- What there is once: the epoch, and when this database was made.
 CREATE TABLE meta (
   name varchar(128) NOT NULL,
@@ -12,7 +15,7 @@ CREATE TABLE messages (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   kind varchar(128) NOT NULL DEFAULT '',
-  ref varchar(255) NOT NULL DEFAULT '',
+  ref varbinary(1020) NOT NULL DEFAULT '',
   priority smallint NOT NULL DEFAULT 1,
   content mediumtext NOT NULL,
   template varchar(128) NOT NULL DEFAULT '',
@@ -142,7 +145,7 @@ CREATE TABLE events (
 CREATE TABLE idempotency (
   tenant varchar(128) NOT NULL,
   endpoint varchar(128) NOT NULL,
-  idem_key varchar(255) NOT NULL,
+  idem_key varbinary(1020) NOT NULL,
   body_hash varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   owner varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   answer mediumtext NOT NULL,
@@ -156,7 +159,7 @@ CREATE TABLE idempotency (
 CREATE TABLE dedup (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
-  dedup_key varchar(255) NOT NULL,
+  dedup_key varbinary(1020) NOT NULL,
   message_id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// What is to happen once: a request with an Idempotency-Key, a message with a dedup key.
+// The first three columns are the key, the fourth says whose it is.
+var (
+	idempotencyTable = newTable("idempotency", "tenant", "endpoint", "idem_key", "owner", "body_hash", "answer", "created_at#", "expires_at#")
+	dedupTable       = newTable("dedup", "tenant", "channel", "dedup_key", "message_id", "created_at#", "expires_at#")
+)
+
+// onceKey is what is contended for; scope is the endpoint, or the channel.
+type onceKey struct{ tenant, scope, key string }
+
+// holder is who has a key. Only an Idempotency-Key has a hash and an answer.
+type holder struct{ owner, hash, answer string }
+
+// contend takes each row's key for it, unless a row that has not expired has the key, and
+// returns who has each now. The unique index makes a transaction that wants another's key
+// wait here for that one's commit; all go through their keys in one order, so no two wait for
+// each other.
+func (t *tx) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
+	holders := map[onceKey]holder{}
+	if len(rows) == 0 {
+		return holders, nil
+	}
+	slices.SortFunc(rows, func(a, b []any) int {
+		return slices.CompareFunc(a[:3], b[:3], func(x, y any) int { return strings.Compare(x.(string), y.(string)) })
+	})
+	keys := tab.columns[:3]
+	if err := t.write(tab, rows, t.store.dialect.upsert(tab.name, keys, tab.columns[3:], true)); err != nil {
+		return nil, err
+	}
+	columns := strings.Join(keys, ", ") + ", owner, body_hash, answer"
+	if tab == dedupTable {
+		columns = strings.Join(keys, ", ") + ", message_id, '', ''"
+	}
+	err := t.byKeys(tab, columns, rows, func(scan scanner) error {
+		var k onceKey
+		var h holder
+		err := scan(&k.tenant, &k.scope, &k.key, &h.owner, &h.hash, &h.answer)
+		holders[k] = h
+		return err
+	})
+	return holders, err
+}
+
+// byKeys reads the rows of tab whose first three columns, texts, are those of rows.
+func (t *tx) byKeys(tab *table, columns string, rows [][]any, each func(scan scanner) error) error {
+	k := tab.columns[:3]
+	if t.store.dialect.arrays {
+		return t.query("SELECT "+columns+" FROM "+tab.name+" JOIN "+unnest(tab.numbers[:3])+" AS g(a, b, c)"+
+			" ON "+k[0]+" = g.a AND "+k[1]+" = g.b AND "+k[2]+" = g.c", arrays(tab.numbers[:3], rows), each)
+	}
+	for part := range sized(rows) {
+		var args []any
+		for _, row := range part {
+			args = append(args, row[:3]...)
+		}
+		err := t.query("SELECT "+columns+" FROM "+tab.name+" WHERE ("+strings.Join(k, ", ")+") IN ("+t.tuples(3, len(part))+")", args, each)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolveKeys takes the Idempotency-Keys for the submissions that are first, and gives the
+// others the first one's answer.
+func (t *tx) resolveKeys(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	var rows [][]any
+	seen := map[onceKey]bool{}
+	for i, sub := range subs {
+		if sub.Key == "" {
+			continue
+		}
+		k := onceKey{sub.Tenant, sub.Endpoint, sub.Key}
+		if seen[k] {
+			return fmt.Errorf("the key %q stands twice in one transaction", sub.Key)
+		}
+		seen[k] = true
+		answer := ""
+		if !hasDedup(sub) { // else it is not known yet
+			answer = answerOf(&outcomes[i])
+		}
+		rows = append(rows, keyRow(now, sub, answer))
+	}
+	holders, err := t.contend(idempotencyTable, rows)
+	if err != nil {
+		return err
+	}
+	for i, sub := range subs {
+		if h, ok := holders[onceKey{sub.Tenant, sub.Endpoint, sub.Key}]; ok && sub.Key != "" {
+			if err := replay(&outcomes[i], sub, h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func hasDedup(sub *work.Submission) bool {
+	return slices.ContainsFunc(sub.Entries, func(e work.Entry) bool { return e.Message.DedupKey != "" })
+}
+
+func answerOf(o *work.Outcome) string {
+	b, _ := json.Marshal(o.Accepted) // texts and times: can not fail
+	return string(b)
+}
+
+func keyRow(now int64, sub *work.Submission, answer string) []any {
+	return []any{sub.Tenant, sub.Endpoint, sub.Key, sub.Entries[0].Message.ID, sub.Hash, answer, now, now + sub.KeyTTL.Microseconds()}
+}
+
+// replay fills in the outcome of a submission whose key another one has.
+func replay(o *work.Outcome, sub *work.Submission, h holder) error {
+	switch {
+	case h.owner == sub.Entries[0].Message.ID:
+		return nil // ours: go on
+	case h.hash != sub.Hash:
+		o.Err = posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")
+		return nil
+	}
+	o.Replayed, o.Accepted = true, nil
+	if err := json.Unmarshal([]byte(h.answer), &o.Accepted); err != nil {
+		return fmt.Errorf("read the kept answer of an idempotency key: %w", err)
+	}
+	return nil
+}
+
+// keepAnswers stores what the first callers of keys are told where that was not known when the
+// key was taken.
+func (t *tx) keepAnswers(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	var rows [][]any
+	for i, sub := range subs {
+		if sub.Key != "" && outcomes[i].Err == nil && !outcomes[i].Replayed && hasDedup(sub) {
+			rows = append(rows, keyRow(now, sub, answerOf(&outcomes[i])))
+		}
+	}
+	return t.put(idempotencyTable, 3, rows)
+}
+
+// resolveDedup takes the dedup keys for the entries that are first; the others answer
+// duplicate_of.
+func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	var rows [][]any
+	seen := map[onceKey]bool{}
+	eachDedup(subs, outcomes, func(k onceKey, e *work.Entry, _ *posthouse.Accepted) {
+		if !seen[k] {
+			seen[k] = true
+			rows = append(rows, []any{k.tenant, k.scope, k.key, e.Message.ID, now, now + e.DedupWindow.Microseconds()})
+		}
+	})
+	holders, err := t.contend(dedupTable, rows)
+	if err != nil {
+		return err
+	}
+	eachDedup(subs, outcomes, func(k onceKey, e *work.Entry, a *posthouse.Accepted) {
+		if owner := holders[k].owner; owner != e.Message.ID {
+			*a = posthouse.Accepted{ID: owner, DuplicateOf: owner, CreatedAt: timeOf(now)}
+		}
+	})
+	return nil
+}
+
+// eachDedup visits the entries with a dedup key of submissions that are still to be stored.
+func eachDedup(subs []*work.Submission, outcomes []work.Outcome, visit func(k onceKey, e *work.Entry, a *posthouse.Accepted)) {
+	for i, sub := range subs {
+		if outcomes[i].Err != nil || outcomes[i].Replayed {
+			continue
+		}
+		for j := range sub.Entries {
+			if m := &sub.Entries[j].Message; m.DedupKey != "" {
+				visit(onceKey{sub.Tenant, m.Channel, m.DedupKey}, &sub.Entries[j], &outcomes[i].Accepted[j])
+			}
+		}
+	}
+}
