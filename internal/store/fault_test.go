@@ -323,7 +323,7 @@ func TestClocksFartherApartThanTwoSecondsAreNamed(t *testing.T) {
 func TestOldServersAreRefused(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{
-		"8.0.36": true, "8.4.0-log": true, "5.7.44-log": false, "10.11.6-MariaDB-0+deb12u1": true, "10.5.9-MariaDB": false, "11.4.2-MariaDB": true,
+		"8.0.36": true, "8.0.11": false, "8.4.0-log": true, "5.7.44-log": false, "10.11.6-MariaDB-0+deb12u1": true, "10.5.9-MariaDB": false, "11.4.2-MariaDB": true,
 	} {
 		if err := checkMySQLVersion(version); (err == nil) != ok {
 			t.Errorf("%s: %v", version, err)

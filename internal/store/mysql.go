@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -169,22 +170,21 @@ func checkMySQL(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	return found, nil
 }
 
-// checkMySQLVersion refuses servers without SKIP LOCKED: it came with MySQL 8.0.1 and
-// MariaDB 10.6.
+// checkMySQLVersion refuses servers without SKIP LOCKED or defaults for texts: MySQL has both
+// since 8.0.13, MariaDB since 10.6.
 func checkMySQLVersion(version string) error {
-	number, maria, _ := strings.Cut(version, "-")
-	var parts [2]int
-	for i, s := range strings.SplitN(number, ".", 3) {
-		if i < 2 {
-			parts[i], _ = strconv.Atoi(s)
-		}
+	number, rest, _ := strings.Cut(version, "-")
+	var parts []int
+	for _, s := range strings.Split(number, ".") {
+		n, _ := strconv.Atoi(s)
+		parts = append(parts, n)
 	}
-	least, product := [2]int{8, 0}, "MySQL"
-	if strings.Contains(maria, "MariaDB") {
-		least, product = [2]int{10, 6}, "MariaDB"
+	least, product := []int{8, 0, 13}, "MySQL"
+	if strings.Contains(rest, "MariaDB") {
+		least, product = []int{10, 6}, "MariaDB"
 	}
-	if parts[0] < least[0] || (parts[0] == least[0] && parts[1] < least[1]) {
-		return fmt.Errorf("%s %s is too old: want MySQL 8.0 or MariaDB 10.6, or newer (SKIP LOCKED)", product, number)
+	if slices.Compare(parts, least) < 0 {
+		return fmt.Errorf("%s %s is too old: want MySQL 8.0.13 or MariaDB 10.6, or newer (SKIP LOCKED)", product, number)
 	}
 	return nil
 }

@@ -14,38 +14,70 @@ type table struct {
 	name    string
 	columns []string
 	numbers []bool // whether a column is a number; all others are text
+	spare   []bool // whether a column is empty or 0 by default, so that it can be left out
 	list    string // the columns joined, for SELECT and INSERT
 }
 
-// newTable reads "name" as a text column and "name#" as a number.
+// newTable reads "name" as a text column, "name#" as a number, and a "?" after that as spare.
 func newTable(name string, columns ...string) *table {
 	t := &table{name: name}
 	for _, c := range columns {
-		column, number := strings.CutSuffix(c, "#")
+		column, spare := strings.CutSuffix(c, "?")
+		column, number := strings.CutSuffix(column, "#")
 		t.columns = append(t.columns, column)
 		t.numbers = append(t.numbers, number)
+		t.spare = append(t.spare, spare)
 	}
 	t.list = strings.Join(t.columns, ", ")
 	return t
 }
 
+// narrow leaves out the spare columns that no row has a value for: half of what would be
+// written, as a rule.
+func (tab *table) narrow(rows [][]any) (*table, [][]any) {
+	var keep []int
+	for i := range tab.columns {
+		if !tab.spare[i] || slices.ContainsFunc(rows, func(row []any) bool { return row[i] != "" && row[i] != int64(0) }) {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == len(tab.columns) {
+		return tab, rows
+	}
+	less := &table{name: tab.name}
+	for _, i := range keep {
+		less.columns = append(less.columns, tab.columns[i])
+		less.numbers = append(less.numbers, tab.numbers[i])
+	}
+	less.list = strings.Join(less.columns, ", ")
+	narrow := make([][]any, len(rows))
+	cells := make([]any, 0, len(rows)*len(keep))
+	for r, row := range rows {
+		for _, i := range keep {
+			cells = append(cells, row[i])
+		}
+		narrow[r] = cells[len(cells)-len(keep):]
+	}
+	return less, narrow
+}
+
 var deliveryColumns = []string{
-	"id", "tenant", "channel", "account", "priority#", "user_id", "address", "recipient_type",
-	"state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
-	"idem_key", "on_unknown", "provider_ref", "unconfirmed#", "cancel_requested#", "replay_of", "epoch#",
-	"created_at#", "updated_at#", "due_at#", "not_before#", "deadline#",
-	"started_at#", "first_start_at#", "lease_until#", "lease_owner",
+	"id", "tenant", "channel", "account?", "priority#", "user_id?", "address?", "recipient_type?",
+	"state", "reason?", "last_error?", "version#", "token#?", "attempts#?", "tries#?", "claim_losses#?",
+	"idem_key?", "on_unknown", "provider_ref?", "unconfirmed#?", "cancel_requested#?", "replay_of?", "epoch#?",
+	"created_at#", "updated_at#", "due_at#?", "not_before#?", "deadline#?",
+	"started_at#?", "first_start_at#?", "lease_until#?", "lease_owner?",
 }
 
 var (
 	queueTable    = newTable("queue", deliveryColumns...)
 	settledTable  = newTable("settled", deliveryColumns...)
 	messagesTable = newTable("messages",
-		"id", "tenant", "channel", "kind", "ref", "priority#", "content", "template", "template_version#",
-		"payload", "source", "dedup_key", "on_unknown", "not_before#", "deadline#", "recipients#", "trace", "created_at#")
+		"id", "tenant", "channel", "kind?", "ref?", "priority#", "content", "template?", "template_version#?",
+		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#")
 	eventsTable = newTable("events",
-		"delivery", "version#", "tenant", "at#", "type", "from_state", "to_state", "token#", "attempt#", "owner",
-		"lease_until#", "due_at#", "reason", "epoch#", "account", "tries#", "class", "code", "error", "ref", "request", "response")
+		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
+		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )
 
 // chunk is how many rows one VALUES statement holds, and tail how many the statements for
@@ -57,7 +89,10 @@ const (
 
 // insert writes many rows. On PostgreSQL they travel as one array a column, elsewhere as
 // VALUES of few fixed sizes.
-func (t *tx) insert(tab *table, rows [][]any) error { return t.write(tab, rows, "") }
+func (t *tx) insert(tab *table, rows [][]any) error {
+	tab, rows = tab.narrow(rows)
+	return t.write(tab, rows, "")
+}
 
 // put is insert that overwrites rows with the same key: the first keys columns. No key stands
 // twice in rows.

@@ -5,7 +5,7 @@
 -- What there is once: the epoch, and when this database was made.
 CREATE TABLE meta (
   name varchar(128) NOT NULL,
-  value mediumtext NOT NULL,
+  value mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -17,10 +17,10 @@ CREATE TABLE messages (
   kind varchar(128) NOT NULL DEFAULT '',
   ref varbinary(1020) NOT NULL DEFAULT '',
   priority smallint NOT NULL DEFAULT 1,
-  content mediumtext NOT NULL,
+  content mediumtext NOT NULL DEFAULT (''),
   template varchar(128) NOT NULL DEFAULT '',
   template_version int NOT NULL DEFAULT 0,
-  payload mediumtext NOT NULL,
+  payload mediumtext NOT NULL DEFAULT (''),
   source varchar(128) NOT NULL DEFAULT '',
   dedup_key varchar(255) NOT NULL DEFAULT '',
   on_unknown varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
@@ -45,7 +45,7 @@ CREATE TABLE queue (
   recipient_type varchar(128) NOT NULL DEFAULT '',
   state varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   reason varchar(255) NOT NULL DEFAULT '',
-  last_error mediumtext NOT NULL,
+  last_error mediumtext NOT NULL DEFAULT (''),
   version bigint NOT NULL DEFAULT 1,
   token bigint NOT NULL DEFAULT 0,
   attempts int NOT NULL DEFAULT 0,
@@ -87,7 +87,7 @@ CREATE TABLE settled (
   recipient_type varchar(128) NOT NULL DEFAULT '',
   state varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   reason varchar(255) NOT NULL DEFAULT '',
-  last_error mediumtext NOT NULL,
+  last_error mediumtext NOT NULL DEFAULT (''),
   version bigint NOT NULL DEFAULT 1,
   token bigint NOT NULL DEFAULT 0,
   attempts int NOT NULL DEFAULT 0,
@@ -134,10 +134,10 @@ CREATE TABLE events (
   tries int NOT NULL DEFAULT 0,
   class varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   code varchar(255) NOT NULL DEFAULT '',
-  error mediumtext NOT NULL,
+  error mediumtext NOT NULL DEFAULT (''),
   ref varchar(512) NOT NULL DEFAULT '',
-  request mediumtext NOT NULL,
-  response mediumtext NOT NULL,
+  request mediumtext NOT NULL DEFAULT (''),
+  response mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (delivery, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -148,7 +148,7 @@ CREATE TABLE idempotency (
   idem_key varbinary(1020) NOT NULL,
   body_hash varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   owner varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  answer mediumtext NOT NULL,
+  answer mediumtext NOT NULL DEFAULT (''),
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   PRIMARY KEY (tenant, endpoint, idem_key),
@@ -172,8 +172,8 @@ CREATE TABLE channels (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   driver varchar(128) NOT NULL,
-  config mediumtext NOT NULL,
-  settings mediumtext NOT NULL,
+  config mediumtext NOT NULL DEFAULT (''),
+  settings mediumtext NOT NULL DEFAULT (''),
   paused smallint NOT NULL DEFAULT 0,
   pause_reason varchar(255) NOT NULL DEFAULT '',
   version bigint NOT NULL DEFAULT 1,
@@ -190,7 +190,7 @@ CREATE TABLE gates (
   until_at bigint NOT NULL DEFAULT 0,
   class varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   code varchar(255) NOT NULL DEFAULT '',
-  error mediumtext NOT NULL,
+  error mediumtext NOT NULL DEFAULT (''),
   refusals int NOT NULL DEFAULT 0,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, channel, account)
@@ -201,8 +201,8 @@ CREATE TABLE templates (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   version int NOT NULL,
-  title mediumtext NOT NULL,
-  body mediumtext NOT NULL,
+  title mediumtext NOT NULL DEFAULT (''),
+  body mediumtext NOT NULL DEFAULT (''),
   lenient smallint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   PRIMARY KEY (tenant, name, version)
@@ -242,7 +242,7 @@ CREATE TABLE users (
   id varchar(255) NOT NULL,
   name varchar(512) NOT NULL DEFAULT '',
   type varchar(128) NOT NULL DEFAULT '',
-  addresses mediumtext NOT NULL,
+  addresses mediumtext NOT NULL DEFAULT (''),
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -262,7 +262,7 @@ CREATE TABLE api_keys (
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE limits (
   name varchar(512) NOT NULL,
-  state mediumtext NOT NULL,
+  state mediumtext NOT NULL DEFAULT (''),
   updated_at bigint NOT NULL,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
