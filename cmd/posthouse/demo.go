@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/cmd/posthouse/demo"
@@ -31,6 +33,7 @@ messages in every way there is; print what became of each recipient; and stay, t
 				}
 			}
 			o.Out, o.Terminal, o.JSON, o.Version = p.out, p.terminal, p.json, version
+			o.Command = os.Args[0]
 			ctx, release := untilSignal(cmd.Context())
 			defer release()
 			return demo.Run(ctx, o)

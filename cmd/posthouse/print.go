@@ -3,13 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/posthouse/posthouse/cmd/posthouse/columns"
 	"github.com/posthouse/posthouse/internal/config"
 )
 
@@ -38,47 +36,12 @@ func (p *program) printTable(head []string, rows [][]string) {
 		p.printf("none\n")
 		return
 	}
-	newTable(p.out, p.terminal, head, rows).Render()
-}
-
-func newTable(out io.Writer, terminal bool, head []string, rows [][]string) table.Writer {
-	t := table.NewWriter()
-	t.SetOutputMirror(trimmed{out})
-	style := table.StyleDefault
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Format.Header = text.FormatDefault
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	if terminal {
-		style.Color.Header = text.Colors{text.Bold}
-	}
-	t.SetStyle(style)
-	t.AppendHeader(cells(head))
 	for _, row := range rows {
-		t.AppendRow(cells(row))
+		for i, cell := range row {
+			row[i] = config.Printable(cell)
+		}
 	}
-	return t
-}
-
-func cells(row []string) table.Row {
-	out := make(table.Row, len(row))
-	for i, c := range row {
-		out[i] = config.Printable(c)
-	}
-	return out
-}
-
-// trimmed takes the blanks off the ends of lines, which nobody wants in a pipe.
-type trimmed struct{ to io.Writer }
-
-func (t trimmed) Write(b []byte) (int, error) {
-	lines := strings.Split(string(b), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	if _, err := io.WriteString(t.to, strings.Join(lines, "\n")); err != nil {
-		return 0, err
-	}
-	return len(b), nil
+	p.printf("%s", columns.Text(head, rows, columns.Options{Bold: p.terminal}))
 }
 
 // printFields prints names with their values, one a line; empty values are left out.

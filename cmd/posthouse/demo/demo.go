@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,8 @@ type Options struct {
 	Terminal bool
 	Out      io.Writer
 	Version  string
+	// Command is how the program was called, for what is shown to be tried. Defaults to posthouse.
+	Command string
 }
 
 // patience is how long deliveries may take to settle.
@@ -66,6 +69,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close(ctx)) }()
+	o.Command = cmp.Or(o.Command, "posthouse")
 	say := newVoice(o)
 	say.line(say.words.opened, h.places.API, h.places.Simulator)
 	c, err := client.New(client.Options{URL: h.places.API, Key: h.places.Key})

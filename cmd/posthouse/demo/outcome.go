@@ -31,13 +31,13 @@ const outcomeRetried = "retried"
 
 // settle looks until every delivery is settled, or patience ends.
 func settle(ctx context.Context, s *stage, say *voice) ([]Row, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	var rows []Row
 	for {
-		seen, open, err := look(ctx, s)
+		seen, open, err := look(waiting, s)
 		if err == nil {
 			rows = seen
 			say.progress(len(rows)-open, len(rows))
@@ -48,7 +48,10 @@ func settle(ctx context.Context, s *stage, say *voice) ([]Row, error) {
 		select {
 		case <-tick.C:
 			continue
-		case <-ctx.Done():
+		case <-waiting.Done():
+		}
+		if ctx.Err() != nil {
+			return rows, ctx.Err()
 		}
 		if err != nil && len(rows) == 0 {
 			return nil, fmt.Errorf("look at the messages: %w", err)

@@ -40,29 +40,28 @@ type scene struct {
 // speaking names are the simulator's (package simulator, "Magic recipients").
 var scenes = []*scene{
 	{"one message", "单条消息", post(draft("tianyuan", "li.na"))},
-	{"list: high priority", "批量：高优先级", post(withPriority(posthouse.High, draft("oa", "wang.fang")))},
-	{"list: two, normal and low", "批量：两条，中、低优先级", post(
-		draft("oa", "zhang.wei"), withPriority(posthouse.Low, draft("oa", "liu.yang")))},
-	{"many recipients, one call", "多个收件人，一次调用", post(draft("zhaohu", "zhao.min", "sun.li", "fail-recipient"))},
+	{"list: high, normal, low", "批量：高、中、低优先级", post(
+		withPriority(posthouse.High, draft("oa", "wang.fang")), draft("oa", "zhang.wei"), withPriority(posthouse.Low, draft("oa", "liu.yang")))},
+	{"three people, one call", "多个收件人，一次调用", post(draft("zhaohu", "zhao.min", "sun.li", "fail-recipient"))},
 	{"template and payload", "模板 + 业务数据", playTemplate},
 	{"scheduled in 1 s", "定时：1 秒后", playScheduled},
 	{"signed webhook", "签名的 Webhook", post(draft("callback", "order-system"))},
 	{"printed", "打印到控制台", post(draft("console", "ops"))},
 	{"provider busy twice", "平台先忙两次", post(draft("tianyuan", "busy-twice"))},
-	{"provider too fast for it", "平台说发得太快", post(draft("oa", "too-fast"))},
-	{"connection cut, not sent", "连接断开，未发出", post(draft("zhaohu", "cut-before"))},
-	{"answer lost, key remembered", "应答丢失，平台认幂等键", post(draft("callback", "lost-answer"))},
+	{"too fast for provider", "平台说发得太快", post(draft("oa", "too-fast"))},
+	{"cut before it was sent", "连接断开，未发出", post(draft("zhaohu", "cut-before"))},
+	{"answer lost, key known", "应答丢失，平台认幂等键", post(draft("callback", "lost-answer"))},
 	{"answer lost, no key", "应答丢失，平台不认幂等键", post(draft("gateway", "lost-answer"))},
 	{"provider always busy", "平台一直忙", post(draft("zhaohu", "always-busy"))},
 	{"content refused", "内容被拒绝", post(draft("tianyuan", "refuse-content"))},
-	{"deadline during the retries", "重试期间过期", playDeadline},
-	{"deadline on a paused channel", "渠道暂停期间过期", playPaused},
+	{"deadline while retrying", "重试期间过期", playDeadline},
+	{"deadline while paused", "渠道暂停期间过期", playPaused},
 	{"cancelled in time", "及时撤销", playCancel},
 	{"notice to a branch", "分行通知", notice("branch.001", "branch", "tianyuan")},
-	{"notice, on duty today", "总行通知，今天值班", notice(onDuty, "总行", "招呼")},
+	{"notice, on duty", "总行通知，今天值班", notice(onDuty, "总行", "招呼")},
 	{"notice, not on duty", "总行通知，今天不值班", notice("yang.bo", "总行", "天元")},
-	{"same dedup_key twice", "去重键重复", playDedup},
-	{"same Idempotency-Key twice", "幂等键重复", playRepeat},
+	{"same dedup_key", "去重键重复", playDedup},
+	{"same Idempotency-Key", "幂等键重复", playRepeat},
 }
 
 func draft(channel string, users ...string) posthouse.Draft {

@@ -3,12 +3,13 @@ package demo
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/columns"
 	"github.com/posthouse/posthouse/internal/config"
 )
 
@@ -96,8 +97,7 @@ func (v *voice) show(r Report, printed string) error {
 		v.line("\r\x1b[K")
 	}
 	v.line("\n")
-	v.table(r.Rows).Render()
-	v.line("\n")
+	v.line("%s\n", v.table(r.Rows))
 	v.line(v.words.totals, len(r.Rows), r.Seconds, v.outcomes(r.Outcomes))
 	v.line(v.words.arrivals, r.Arrivals, r.Refused, r.Duplicates)
 	if len(r.Repeats) > 0 {
@@ -118,39 +118,28 @@ func (v *voice) show(r Report, printed string) error {
 
 // The widest texts of the two columns that others write.
 const (
-	widestWhy = 46
+	widestWhy = 40
 	widestRef = 14
 )
 
-func (v *voice) table(rows []Row) table.Writer {
-	t := table.NewWriter()
-	t.SetOutputMirror(v.o.Out)
-	style := table.StyleRounded
-	style.Format.Header = text.FormatDefault
-	style.Options.SeparateRows = false
-	t.SetStyle(style)
-	head := table.Row{}
-	for _, h := range v.words.head {
-		head = append(head, h)
-	}
-	t.AppendHeader(head)
+func (v *voice) table(rows []Row) string {
+	lines := make([][]string, len(rows))
 	last := ""
-	for _, r := range rows {
+	for i, r := range rows {
 		name := r.Scene
 		if v.o.Lang == "zh" {
 			name = r.zh
 		}
-		if name == last {
-			name = ""
-		} else {
-			last = name
-		}
-		t.AppendRow(table.Row{
-			name, r.Channel, r.Recipient, v.state(r), r.Attempts,
+		lines[i] = []string{
+			name, r.Channel, r.Recipient, v.state(r), strconv.Itoa(r.Attempts),
 			text.Snip(config.Printable(r.Why), widestWhy, "…"), text.Snip(config.Printable(r.ProviderRef), widestRef, "…"),
-		})
+		}
+		if name == last { // said once for all recipients
+			lines[i][0] = ""
+		}
+		last = name
 	}
-	return t
+	return columns.Text(v.words.head, lines, columns.Options{Rule: true, Bold: v.o.Terminal})
 }
 
 // state is a row's state, coloured by how it ended.
@@ -205,6 +194,6 @@ func (v *voice) stay(p Places) {
 	v.line("  export POSTHOUSE_URL=%s POSTHOUSE_API_KEY=%s\n", p.API, p.Key)
 	v.line(`  curl -sS $POSTHOUSE_URL/v1/messages -H "Authorization: Bearer $POSTHOUSE_API_KEY" -H 'Content-Type: application/json' \` + "\n")
 	v.line(`    -d '{"channel": "tianyuan", "to": [{"user": "li.na"}], "content": {"text": "你好"}}'` + "\n")
-	v.line("  posthouse status\n  posthouse send --channel oa --to busy-twice --text hello --wait\n")
+	v.line("  %[1]s status\n  %[1]s send --channel oa --to busy-twice --text hello --wait\n", v.o.Command)
 	v.line("%s", v.words.stay)
 }
