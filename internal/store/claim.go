@@ -15,6 +15,9 @@ import (
 // channels claiming and starting are one write: the start is durable before the first byte
 // leaves.
 func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	if s.dialect.arrays {
+		return s.claimAtOnce(ctx, c)
+	}
 	var items []work.Item
 	err := s.change(ctx, now, "claim", func(t *tx) (err error) {
 		items, err = t.claim(c)
@@ -60,6 +63,9 @@ func (t *tx) claim(c work.Claim) ([]work.Item, error) {
 
 // hold writes the claim into the locked rows and its events.
 func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
+	for i := range items {
+		now = later(now, &items[i].Delivery)
+	}
 	lease := now + c.Lease.Microseconds()
 	started, kind := now, posthouse.EventStart
 	if c.Agent {

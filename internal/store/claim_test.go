@@ -61,9 +61,18 @@ func TestClaimStartsWhatIsDueInItsLaneEarliestFirst(t *testing.T) {
 func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(5))
-		if got := claim(t, s, 2); len(got) != 2 {
-			t.Errorf("claimed %d, want 2", len(got))
+		for _, want := range []int{2, 3} {
+			got := claim(t, s, want)
+			if len(got) != want {
+				t.Errorf("claimed %d, want %d", len(got), want)
+			}
+			for _, item := range got {
+				if item.Message == nil || item.Message.ID != item.Delivery.Message {
+					t.Errorf("the message of %s is %+v", item.Delivery.ID, item.Message)
+				}
+			}
 		}
+		accept(t, s, entry(5))
 		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1, DueBefore: time.Now().Add(-time.Hour)})
 		if len(items) != 0 || err != nil {
 			t.Errorf("claimed %d due after the bound, %v", len(items), err)

@@ -47,7 +47,7 @@ func (s *Store) Revise(ctx context.Context, now time.Time, sel work.Selection,
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		at, err := t.now() // after the locks: a version's time never lies before the last one's
+		at, err := t.now()
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func date(c *work.Change, now int64) ([][]any, error) {
 	if len(c.Events) == 0 {
 		return nil, fmt.Errorf("a change of delivery %s has no event", c.Before.ID)
 	}
-	at := timeOf(now)
+	at := timeOf(later(now, &c.Before))
 	state, version := c.Before.State, c.Before.Version
 	rows := make([][]any, len(c.Events))
 	for i := range c.Events {
@@ -158,6 +158,10 @@ func date(c *work.Change, now int64) ([][]any, error) {
 	c.After.Version, c.After.UpdatedAt = version, at
 	return rows, nil
 }
+
+// later is the time of a delivery's next event: now, but never before its last one. The clock
+// may have been read before the row was.
+func later(now int64, d *posthouse.Delivery) int64 { return max(now, micros(d.UpdatedAt)) }
 
 // applyCurrent applies the changes whose deliveries have not moved on, and returns the ids of
 // the others. It locks the rows first, so it costs more than apply.

@@ -45,10 +45,16 @@ func (s *Store) change(ctx context.Context, now time.Time, doing string, fn func
 	if s.committer != nil {
 		return s.toError(s.committer.submit(ctx, now, fn), doing)
 	}
+	return s.insist(ctx, doing, func(ctx context.Context) error { return s.once(ctx, fn) })
+}
+
+// insist runs a write of a shared database and repeats it when the database had to undo it.
+// It goes on when the caller leaves: half a write would help nobody.
+func (s *Store) insist(ctx context.Context, doing string, write func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		err := s.once(ctx, fn)
+		err := write(ctx)
 		if err == nil || try == busyTries || s.dialect.fault(err) != faultBusy || posthouse.CodeOf(err) != posthouse.CodeInternal {
 			return s.toError(err, doing)
 		}
