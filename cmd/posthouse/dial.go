@@ -70,8 +70,11 @@ func (p *program) object(flag, arg string) (json.RawMessage, error) {
 		return nil, err
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(b, &fields); err != nil {
-		return nil, usagef(`%s: it is not a JSON object such as {"name": "value"}, @FILE with one, or -: %w`, flag, err)
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(b, &fields); errors.As(err, &syntax) {
+		return nil, usagef(`%s: it is not JSON: character %d: %w`, flag, syntax.Offset, err)
+	} else if err != nil {
+		return nil, usagef(`%s: it is not a JSON object such as {"name": "value"}`, flag)
 	}
 	return b, nil
 }

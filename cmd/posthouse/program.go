@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/config"
@@ -40,7 +43,7 @@ func (p *program) root() *cobra.Command {
 		p.migrate(), p.doctor(), p.version(),
 	)
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%w", err) })
+	root.SetFlagErrorFunc(flagFault)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
@@ -58,9 +61,21 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		for _, c := range commands {
 			names = append(names, c.Name())
 		}
-		return usagef("%s %q: %s", cmd.CommandPath(), args[0], channel.UnknownName("command", args[0], names))
+		_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
+		return usagef("%s%q: %s", path, args[0], channel.UnknownName("command", args[0], names))
 	}
 	return g
+}
+
+// flagFault names the flags there are where one is not known.
+func flagFault(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return usagef("%w", err)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return usagef("--%s: %s", unknown.GetSpecifiedName(), channel.UnknownName("flag", unknown.GetSpecifiedName(), names))
 }
 
 // takes says which arguments a command wants, all of them required.
