@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/posthouse/posthouse/channel"
+)
+
+// Options makes the API. Engine, Store and Channels are required.
+type Options struct {
+	Engine   Engine
+	Store    Store
+	Channels Channels
+	// Readiness says what /readyz answers. Defaults to no checks.
+	Readiness func(ctx context.Context) []Check
+	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
+	Unsafe func(ctx context.Context) ([]Finding, error)
+	// Metrics serves /metrics. Defaults to an empty page.
+	Metrics http.Handler
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
+	MaxBody int64
+	// Version and Database are shown by /healthz.
+	Version, Database string
+	// TimeZone is the IANA zone of rosters that name none. Defaults to rule.DefaultTimeZone.
+	TimeZone string
+}
+
+// Check is one part of readiness.
+type Check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Finding is one setting of the database that is unsafe.
+type Finding struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	Why     string `json:"why"`
+}
+
+// api is what handlers share.
+type api struct {
+	Options
+	drivers []channel.Type
+	gate    *gate
+	unsafe  *memo
+	spec    []byte
+	routes  []route
+	mux     *http.ServeMux
+}
+
+// New makes the API's handler. It serves at once; it starts and stops nothing.
+func New(o Options) (http.Handler, error) {
+	if o.Engine == nil || o.Store == nil || o.Channels == nil {
+		return nil, errors.New("api: Engine, Store and Channels are required")
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = 4 << 20
+	}
+	if o.Readiness == nil {
+		o.Readiness = func(context.Context) []Check { return nil }
+	}
+	if o.Metrics == nil {
+		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	}
+	a := &api{Options: o, gate: newGate(o.Store), unsafe: newMemo(o.Unsafe), drivers: o.Channels.Types(), routes: table(), mux: http.NewServeMux()}
+	spec, err := describe(a.routes)
+	if err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
+	a.spec = spec
+	for _, r := range a.routes {
+		a.mux.Handle(r.method+" "+r.path, a.handler(r))
+	}
+	a.mux.Handle("/", a.handler(route{serve: (*api).nowhere}))
+	return a.mux, nil
+}
+
+// nowhere answers addresses that are not in the table: 405 where another method is.
+func (a *api) nowhere(c *call) (answer, error) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		probe := c.Clone(c.Context())
+		probe.Method = method
+		if _, pattern := a.mux.Handler(probe); pattern != "/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return answer{}, faultf(http.StatusNotFound, "not_found", "there is no address %.200q; /openapi.json lists all there are", c.URL.Path)
+	}
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	for _, method := range allowed {
+		c.writer.Header().Add("Allow", method)
+	}
+	return answer{}, faultf(http.StatusMethodNotAllowed, "invalid", "the method %.20q is not allowed here: want one of %s", c.Method, words(allowed))
+}

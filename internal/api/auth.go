@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// gate finds out who asks. A verified key is remembered for two seconds: that long a revoked one
+// may still work.
+type gate struct {
+	keys     Keys
+	brake    *brake
+	mu       sync.Mutex
+	verified map[[sha256.Size]byte]verifiedKey // by the hash of what the caller showed
+}
+
+type verifiedKey struct {
+	key   posthouse.Key
+	until time.Time
+}
+
+const (
+	keyMemory   = 2 * time.Second
+	maxVerified = 10_000
+)
+
+func newGate(keys Keys) *gate {
+	return &gate{keys: keys, brake: newBrake(), verified: map[[sha256.Size]byte]verifiedKey{}}
+}
+
+// errNoKey says nothing about which part was wrong.
+var errNoKey = posthouse.Errorf(posthouse.CodeUnauthorized, "no valid API key: send one as \"Authorization: Bearer ph_…\"")
+
+// enter finds the key of a request.
+func (g *gate) enter(r *http.Request) (posthouse.Key, error) {
+	scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return posthouse.Key{}, errNoKey
+	}
+	id, text, ok := secret.ParseKey(strings.TrimSpace(shown))
+	if !ok {
+		return posthouse.Key{}, errNoKey
+	}
+	now := time.Now()
+	mark := sha256.Sum256([]byte(id + "_" + text))
+	if key, ok := g.remembered(mark, now); ok {
+		return key, nil
+	}
+	from := suspect{id, addressOf(r)}
+	if wait := g.brake.wait(from, now); wait > 0 {
+		f := faultf(http.StatusTooManyRequests, posthouse.CodeUnavailable, "too many wrong API keys: try again later")
+		f.after = int(wait/time.Second) + 1
+		return posthouse.Key{}, f
+	}
+	key, err := g.verify(r.Context(), id, text)
+	if err == errNoKey { //nolint:errorlint // this very value
+		g.brake.failed(from, now)
+	}
+	if err == nil {
+		g.remember(mark, key, now)
+	}
+	return key, err
+}
+
+// verify compares a secret with the stored hash. A key that does not exist takes as long.
+func (g *gate) verify(ctx context.Context, id, text string) (posthouse.Key, error) {
+	key, hash, found, err := g.keys.KeyHash(ctx, id)
+	if err != nil {
+		return posthouse.Key{}, err
+	}
+	if !found {
+		hash = strings.Repeat("0", 2*sha256.Size) // the hash of nothing, as long as any
+	}
+	same := secret.Equal(hash, secret.HashKey(text))
+	if !found || !same || !key.RevokedAt.IsZero() {
+		return posthouse.Key{}, errNoKey
+	}
+	return key, nil
+}
+
+func (g *gate) remembered(mark [sha256.Size]byte, now time.Time) (posthouse.Key, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v, ok := g.verified[mark]
+	return v.key, ok && now.Before(v.until)
+}
+
+func (g *gate) remember(mark [sha256.Size]byte, key posthouse.Key, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.verified) >= maxVerified {
+		clear(g.verified)
+	}
+	g.verified[mark] = verifiedKey{key, now.Add(keyMemory)}
+}
+
+// forget ends the memory of a tenant's key that was revoked here.
+func (g *gate) forget(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for mark, v := range g.verified {
+		if v.key.ID == id {
+			delete(g.verified, mark)
+		}
+	}
+}
+
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+)
+
+// maxDepth bounds how deep objects and lists of a body may nest.
+const maxDepth = 32
+
+// body reads JSON bodies into a T, strictly: what encoding/json would let pass or guess is a
+// problem here. Names are exact, unknown ones and those that stand twice are refused, a value of
+// another type is named with its path, and all of that is found in one go.
+type body[T any] struct{ shape *shape }
+
+func bodyOf[T any]() body[T] { return body[T]{shapeOf(reflect.TypeFor[T]())} }
+
+// read decodes a body. Problems come with what could be read: values that have one are left out.
+// The error is for a text that is no JSON at all, or too deep.
+func (b body[T]) read(text []byte) (v T, problems []posthouse.Problem, err error) {
+	if err := checkSyntax(text); err != nil {
+		return v, nil, err
+	}
+	w := walker{text: text}
+	if err := w.walk(b.shape); err != nil {
+		return v, nil, err
+	}
+	if len(w.problems) > 0 {
+		text = w.good()
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, nil, unreadable("the body can not be read: %s", err)
+	}
+	return v, w.problems, nil
+}
+
+// checkSyntax refuses what is not JSON.
+func checkSyntax(text []byte) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return unreadable("the body is empty: want a JSON object")
+	}
+	if !utf8.Valid(text) {
+		return unreadable("the body is not valid UTF-8")
+	}
+	if json.Valid(text) {
+		return nil
+	}
+	var syntax *json.SyntaxError
+	var ignored any
+	if err := json.Unmarshal(text, &ignored); errors.As(err, &syntax) {
+		before := text[:min(max(int(syntax.Offset)-1, 0), len(text))]
+		line := bytes.Count(before, []byte("\n")) + 1
+		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		return unreadable("the body is not JSON: line %d, column %d: %s", line, column, syntax)
+	}
+	return unreadable("the body is not JSON")
+}
+
+// good is the text with null in place of each value that has a problem.
+func (w *walker) good() []byte {
+	slices.SortFunc(w.bad, func(a, b span) int { return a.from - b.from })
+	var out []byte
+	at := 0
+	for _, s := range w.bad {
+		if s.from < at {
+			continue // inside one that is left out already
+		}
+		out = append(append(out, w.text[at:s.from]...), "null"...)
+		at = s.to
+	}
+	return append(out, w.text[at:]...)
+}
+
+// canonical is a JSON text with sorted keys and without spaces, so that two texts that say the
+// same are the same. Numbers stay as they are written.
+func canonical(text []byte) ([]byte, error) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("read the body again: %w", err)
+	}
+	return json.Marshal(v)
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// checkWord checks a text of one line that every database keeps as it is.
+func checkWord(c *call, path, value string, most int) {
+	if strings.ContainsAny(value, "\r\n") {
+		c.refuse(path, "holds a line break: one line is allowed")
+	}
+	checkText(c, path, value, most)
+}
+
+// checkText checks a text that every database keeps as it is.
+func checkText(c *call, path, value string, most int) {
+	switch {
+	case len(value) > most:
+		c.refuse(path, "has %d bytes: at most %d are allowed", len(value), most)
+	case !utf8.ValidString(value):
+		c.refuse(path, "is not valid UTF-8")
+	case strings.ContainsRune(value, 0):
+		c.refuse(path, "holds the character U+0000, which can not be stored")
+	}
+}
+
+// maxName bounds the names of things that are named in a path, in bytes.
+const maxName = 128
+
+// checkName checks the name of a thing that a path names.
+func checkName(c *call, path, name string) {
+	if name == "" {
+		c.refuse(path, "is required")
+	}
+	checkWord(c, path, name, maxName)
+	if strings.ContainsAny(name, "/\\?#%") || strings.TrimSpace(name) != name {
+		c.refuse(path, "is %.80q: /, \\, ?, #, %% and spaces at the ends are not allowed in a name", name)
+	}
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+)
+
+// statuses is the one table from an error's code to its HTTP status.
+var statuses = map[posthouse.Code]int{
+	posthouse.CodeInvalid:        http.StatusUnprocessableEntity,
+	posthouse.CodeUnauthorized:   http.StatusUnauthorized,
+	posthouse.CodeForbidden:      http.StatusForbidden,
+	posthouse.CodeNotFound:       http.StatusNotFound,
+	posthouse.CodeConflict:       http.StatusConflict,
+	posthouse.CodeTooLarge:       http.StatusRequestEntityTooLarge,
+	posthouse.CodeKeyReused:      http.StatusUnprocessableEntity,
+	posthouse.CodeUnavailable:    http.StatusServiceUnavailable,
+	posthouse.CodeOutcomeUnknown: http.StatusServiceUnavailable,
+	posthouse.CodeStorageFull:    http.StatusInsufficientStorage,
+	posthouse.CodeInternal:       http.StatusInternalServerError,
+}
+
+// retryAfter is how many seconds a caller is asked to wait, for the codes that pass.
+var retryAfter = map[posthouse.Code]int{
+	posthouse.CodeUnavailable:    1,
+	posthouse.CodeOutcomeUnknown: 1,
+	posthouse.CodeStorageFull:    30,
+}
+
+// fault is an error whose status says more than its code.
+type fault struct {
+	err    *posthouse.Error
+	status int
+	after  int // seconds, for Retry-After
+}
+
+func (f *fault) Error() string { return f.err.Error() }
+
+func (f *fault) Unwrap() error { return f.err }
+
+func faultf(status int, code posthouse.Code, format string, args ...any) *fault {
+	return &fault{err: &posthouse.Error{Code: code, Message: fmt.Sprintf(format, args...)}, status: status}
+}
+
+// unreadable says that a request can not be understood at all, so that no single field is to blame.
+func unreadable(format string, args ...any) error {
+	return faultf(http.StatusBadRequest, posthouse.CodeInvalid, format, args...)
+}
+
+// problem is an error as every address answers it, application/problem+json (RFC 9457).
+type problem struct {
+	// Type is about:blank: Code says what kind of error it is.
+	Type   string         `json:"type"`
+	Title  string         `json:"title" doc:"The HTTP status in words."`
+	Status int            `json:"status" doc:"The HTTP status."`
+	Code   posthouse.Code `json:"code" doc:"The stable word of the error."`
+	Detail string         `json:"detail" doc:"What is wrong, for a person."`
+	// Problems are all that is wrong with the input.
+	Problems []posthouse.Problem `json:"problems,omitempty" doc:"All that is wrong with the input, each with the path of its field."`
+	// ID is in the server's log beside the cause, of an internal error.
+	ID string `json:"id,omitempty" doc:"Stands in the server's log beside the cause of an internal error."`
+}
+
+// problemOf turns an error into its answer. What has no code is ours: its text stays in the log.
+func problemOf(err error) (p problem, after int) {
+	var f *fault
+	var coded *posthouse.Error
+	switch {
+	case errors.As(err, &f):
+		p, after = problem{Status: f.status, Code: f.err.Code, Detail: f.err.Message, Problems: f.err.Problems}, f.after
+	case errors.As(err, &coded) && coded.Code != posthouse.CodeInternal:
+		p, after = problem{Status: statuses[coded.Code], Code: coded.Code, Detail: coded.Message, Problems: coded.Problems}, retryAfter[coded.Code]
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		p, after = problem{Status: http.StatusServiceUnavailable, Code: posthouse.CodeUnavailable, Detail: "the request ended before it was done"}, 1
+	default:
+		id := posthouse.NewID()
+		p = problem{Status: http.StatusInternalServerError, Code: posthouse.CodeInternal, ID: id, Detail: "something went wrong here; the server's log says what, under the id " + id}
+	}
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	return p, after
+}
+
+func problemAnswer(p problem) answer {
+	text, _ := json.Marshal(p) // strings and numbers: can not fail
+	return answer{status: p.Status, raw: append(text, '\n'), kind: "application/problem+json"}
+}
+
+// problemsOf lists what is wrong with an input by an error.
+func problemsOf(err error) []posthouse.Problem {
+	var coded *posthouse.Error
+	if errors.As(err, &coded) {
+		return coded.Problems
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/posthouse/posthouse"
+)
+
+// describe makes the OpenAPI 3.1 document from the route table. It is committed, and a test
+// compares it.
+func describe(routes []route) ([]byte, error) {
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Posthouse", Version: "1",
+			Description: "Takes a message once and gets it to every recipient. Keys go in the header Authorization as \"Bearer ph_…\"; errors are application/problem+json and name every wrong field.",
+			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Paths: map[string]*huma.PathItem{},
+		Components: &huma.Components{
+			Schemas:         schemas,
+			SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "An API key: ph_<id>_<secret>."}},
+		},
+	}
+	fault := schemas.Schema(reflect.TypeFor[problem](), true, "Problem")
+	for _, r := range routes {
+		path := strings.TrimSuffix(r.path, "{$}")
+		item := doc.Paths[path]
+		if item == nil {
+			item = &huma.PathItem{}
+			doc.Paths[path] = item
+		}
+		operation(r, item, schemas, fault)
+	}
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// schemaName names a type in the document: "messageView" becomes "Message", "page[...Channel]"
+// becomes "ChannelPage".
+func schemaName(t reflect.Type, hint string) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	name := t.Name()
+	if base, of, generic := strings.Cut(name, "["); generic {
+		of = strings.TrimSuffix(of[strings.LastIndexAny(of, "./")+1:], "]")
+		name = strings.TrimSuffix(of, "View") + strings.ToUpper(base[:1]) + base[1:]
+	}
+	if name == "" {
+		name = hint
+	}
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "View"), "Body")
+	if strings.HasSuffix(t.Name(), "Body") {
+		name += "Request"
+	}
+	if name == "Message" && t == reflect.TypeFor[posthouse.Message]() {
+		name = "StoredMessage"
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+var pathNames = regexp.MustCompile(`\{([a-z]+)\}`)
+
+func operation(r route, item *huma.PathItem, schemas huma.Registry, fault *huma.Schema) {
+	status := r.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	op := &huma.Operation{
+		OperationID: operationID(r), Summary: r.doc, Tags: []string{r.tag},
+		Responses: map[string]*huma.Response{
+			"default": {Description: "What is wrong.", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: fault}}},
+		},
+	}
+	answer := &huma.Response{Description: http.StatusText(status)}
+	if r.out != nil {
+		answer.Content = map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeOf(r.out), true, "Answer")}}
+	}
+	op.Responses[strconv.Itoa(status)] = answer
+	if r.scope != "" {
+		op.Security = []map[string][]string{{"key": {}}}
+		op.Description = "Needs a key of scope " + string(r.scope) + "."
+	}
+	for _, name := range pathNames.FindAllStringSubmatch(r.path, -1) {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
+	}
+	for _, name := range r.query {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: querySchema(name)})
+	}
+	if r.in != nil {
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Schema: requestSchema(r.in, schemas)}}}
+		if r.csv {
+			op.RequestBody.Content["text/csv"] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+		}
+	}
+	if r.path == "/v1/messages" && r.method == http.MethodPost || r.path == "/v1/notices" && r.method == http.MethodPost {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header", Description: "Makes a repeat of the same request answer as the first did.", Schema: &huma.Schema{Type: "string"}})
+	}
+	switch r.method {
+	case http.MethodGet:
+		item.Get = op
+	case http.MethodPost:
+		item.Post = op
+	case http.MethodPut:
+		item.Put = op
+	case http.MethodDelete:
+		item.Delete = op
+	}
+}
+
+// requestSchema is the schema of a body; sending takes one message or a list.
+func requestSchema(in any, schemas huma.Registry) *huma.Schema {
+	if _, send := in.(sendBody); !send {
+		return schemas.Schema(reflect.TypeOf(in), true, "Request")
+	}
+	one := schemas.Schema(reflect.TypeFor[posthouse.Draft](), true, "Draft")
+	return &huma.Schema{OneOf: []*huma.Schema{one, {
+		Type: "object", Required: []string{"messages"},
+		Properties: map[string]*huma.Schema{"messages": {Type: "array", Items: one}},
+	}}}
+}
+
+func querySchema(name string) *huma.Schema {
+	switch name {
+	case "limit", "version":
+		return &huma.Schema{Type: "integer"}
+	case "since", "until":
+		return &huma.Schema{Type: "string", Format: "date-time"}
+	}
+	return &huma.Schema{Type: "string"}
+}
+
+// operationID is unique for each route: "post-v1-messages-id-cancel".
+func operationID(r route) string {
+	words := strings.FieldsFunc(r.path, func(c rune) bool { return strings.ContainsRune("/{}.$", c) })
+	return strings.ToLower(r.method + "-" + strings.Join(words, "-"))
+}
+
+// specification serves the document.
+func (a *api) specification() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		http.ServeContent(w, r, "openapi.json", time.Time{}, bytes.NewReader(a.spec))
+	})
+}
+
+// index tells a person or a program where to go.
+func (a *api) index() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, "Posthouse 驿站 %s\n\n/docs          the API as a page / 接口文档\n/openapi.json  the API for programs\n/readyz        what works and what does not / 就绪状态\n/metrics       figures for Prometheus / 监控指标\n", a.Version)
+	})
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// route is one line of the API: an address, who may use it, what goes in and what comes out. The
+// OpenAPI document is made from the same line.
+type route struct {
+	method, path string
+	// scope is what a key needs; empty for what needs no key.
+	scope posthouse.Scope
+	tag   string
+	doc   string
+	query []string
+	// in is a value of the body's type, out of the answer's; nil for none.
+	in, out any
+	// status is the usual answer's. Defaults to 200.
+	status int
+	// csv allows text/csv in place of the JSON body.
+	csv   bool
+	serve func(*api, *call) (answer, error)
+	// plain serves in place of serve, for what is no JSON.
+	plain func(*api) http.Handler
+}
+
+// What many addresses share.
+var (
+	paged      = []string{"cursor", "limit"}
+	filterable = []string{"channel", "kind", "ref", "user", "state", "since", "until", "cursor", "limit"}
+)
+
+// table is every address there is.
+func table() []route {
+	const (
+		get, post, put, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+		read, send, admin      = posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin
+	)
+	return []route{
+		{method: post, path: "/v1/messages", scope: send, tag: "messages", doc: "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", in: sendBody{}, out: posthouse.Accepted{}, status: 202, serve: (*api).sendMessages},
+		{method: get, path: "/v1/messages", scope: read, tag: "messages", doc: "List messages, newest first.", query: filterable, out: page[messageView]{}, serve: (*api).messages},
+		{method: get, path: "/v1/messages/{id}", scope: read, tag: "messages", doc: "A message with its deliveries.", query: paged, out: messageView{}, serve: (*api).message},
+		{method: post, path: "/v1/messages/{id}/cancel", scope: send, tag: "messages", doc: "Cancel what has not started.", out: cancelled{}, serve: (*api).cancelMessage},
+		{method: post, path: "/v1/messages/cancel", scope: send, tag: "messages", doc: "Cancel everything open of a kind and ref.", in: refBody{}, out: cancelled{}, serve: (*api).cancelRef},
+
+		{method: get, path: "/v1/deliveries", scope: read, tag: "deliveries", doc: "List deliveries, newest first.", query: filterable, out: page[posthouse.Delivery]{}, serve: (*api).deliveries},
+		{method: get, path: "/v1/deliveries/{id}", scope: read, tag: "deliveries", doc: "One delivery: how it stands.", out: posthouse.Delivery{}, serve: (*api).delivery},
+		{method: get, path: "/v1/deliveries/{id}/attempts", scope: read, tag: "deliveries", doc: "Every try to send it, with request and response.", out: page[posthouse.Attempt]{}, serve: (*api).attempts},
+		{method: get, path: "/v1/deliveries/{id}/events", scope: read, tag: "deliveries", doc: "Every transition it made.", out: page[posthouse.Event]{}, serve: (*api).events},
+		{method: get, path: "/v1/deliveries/{id}/explain", scope: read, tag: "deliveries", doc: "Why it waits, and until when.", out: engine.Explanation{}, serve: (*api).explain},
+		{method: post, path: "/v1/deliveries/{id}/replay", scope: admin, tag: "deliveries", doc: "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", in: replayBody{}, out: replayView{}, serve: (*api).replay},
+		{method: post, path: "/v1/deliveries/replay", scope: admin, tag: "deliveries", doc: "Send again everything a filter selects.", in: replayAllBody{}, out: replaysView{}, serve: (*api).replayAll},
+		{method: post, path: "/v1/deliveries/{id}/resolve", scope: admin, tag: "deliveries", doc: "A person's word on an unknown or quarantined delivery.", in: resolveBody{}, out: posthouse.Delivery{}, serve: (*api).resolve},
+
+		{method: get, path: "/v1/channels", scope: read, tag: "channels", doc: "List channels, secrets masked.", out: page[posthouse.Channel]{}, serve: (*api).channels},
+		{method: get, path: "/v1/channels/{name}", scope: read, tag: "channels", doc: "One channel, secrets masked.", out: posthouse.Channel{}, serve: (*api).channel},
+		{method: put, path: "/v1/channels/{name}", scope: admin, tag: "channels", doc: "Create a channel or replace it. A masked secret stays as it was.", in: posthouse.Channel{}, out: posthouse.Channel{}, serve: (*api).putChannel},
+		{method: remove, path: "/v1/channels/{name}", scope: admin, tag: "channels", doc: "Delete a channel that has nothing open.", status: 204, serve: (*api).deleteChannel},
+		{method: post, path: "/v1/channels/{name}/pause", scope: admin, tag: "channels", doc: "Stop its sending.", in: pauseBody{}, out: posthouse.Channel{}, serve: (*api).pauseChannel},
+		{method: post, path: "/v1/channels/{name}/resume", scope: admin, tag: "channels", doc: "Let it send again, refused accounts too.", out: posthouse.Channel{}, serve: (*api).resumeChannel},
+		{method: post, path: "/v1/channels/{name}/test", scope: admin, tag: "channels", doc: "Check the provider, or send a test to one recipient.", in: testBody{}, out: testView{}, serve: (*api).testChannel},
+		{method: get, path: "/v1/drivers", scope: read, tag: "channels", doc: "The drivers there are, with their settings.", out: page[driverView]{}, serve: (*api).listDrivers},
+
+		{method: get, path: "/v1/templates", scope: read, tag: "templates", doc: "List templates, the latest version of each.", out: page[posthouse.Template]{}, serve: (*api).templates},
+		{method: get, path: "/v1/templates/{name}", scope: read, tag: "templates", doc: "A template, its latest version or a given one.", query: []string{"version"}, out: posthouse.Template{}, serve: (*api).template},
+		{method: put, path: "/v1/templates/{name}", scope: admin, tag: "templates", doc: "Store a new version.", in: posthouse.Template{}, out: posthouse.Template{}, serve: (*api).putTemplate},
+		{method: remove, path: "/v1/templates/{name}", scope: admin, tag: "templates", doc: "Delete a template, all versions.", status: 204, serve: (*api).deleteTemplate},
+		{method: post, path: "/v1/templates/{name}/preview", scope: read, tag: "templates", doc: "What a payload makes of it.", in: previewBody{}, out: previewView{}, serve: (*api).previewTemplate},
+
+		{method: get, path: "/v1/rosters", scope: read, tag: "rosters", doc: "List duty rosters.", out: page[posthouse.Roster]{}, serve: (*api).rosters},
+		{method: get, path: "/v1/rosters/{name}", scope: read, tag: "rosters", doc: "A roster; with .csv behind the name, as CSV.", out: posthouse.Roster{}, serve: (*api).roster},
+		{method: put, path: "/v1/rosters/{name}", scope: admin, tag: "rosters", doc: "Create a roster or replace it, from JSON or CSV.", in: posthouse.Roster{}, csv: true, out: posthouse.Roster{}, serve: (*api).putRoster},
+		{method: remove, path: "/v1/rosters/{name}", scope: admin, tag: "rosters", doc: "Delete a roster.", status: 204, serve: (*api).deleteRoster},
+		{method: get, path: "/v1/rosters/{name}/check", scope: read, tag: "rosters", doc: "Days without anybody, and people on several days.", out: rosterCheck{}, serve: (*api).checkRoster},
+		{method: get, path: "/v1/rosters/{name}/today", scope: read, tag: "rosters", doc: "Who is on duty now.", out: duty{}, serve: (*api).onDuty},
+
+		{method: get, path: "/v1/users", scope: read, tag: "users", doc: "List the directory.", query: paged, out: page[posthouse.User]{}, serve: (*api).users},
+		{method: put, path: "/v1/users", scope: admin, tag: "users", doc: "Store users, from JSON or CSV (id,name,type, then a column a channel).", in: usersBody{}, csv: true, out: imported{}, serve: (*api).putUsers},
+		{method: get, path: "/v1/users/{id}", scope: read, tag: "users", doc: "One user.", out: posthouse.User{}, serve: (*api).user},
+		{method: remove, path: "/v1/users/{id}", scope: admin, tag: "users", doc: "Delete a user.", status: 204, serve: (*api).deleteUser},
+
+		{method: get, path: "/v1/keys", scope: admin, tag: "keys", doc: "List API keys; secrets are not kept.", out: page[posthouse.Key]{}, serve: (*api).keys},
+		{method: post, path: "/v1/keys", scope: admin, tag: "keys", doc: "Make a key; its secret is shown this once.", in: keyBody{}, out: newKey{}, status: 201, serve: (*api).createKey},
+		{method: remove, path: "/v1/keys/{id}", scope: admin, tag: "keys", doc: "Revoke a key.", status: 204, serve: (*api).revokeKey},
+
+		{method: post, path: "/v1/notices", scope: send, tag: "notices", doc: "Accept a duty-gated notice for 天元 or 招呼.", in: noticeBody{}, out: noticeSent{}, status: 202, serve: (*api).sendNotice},
+		{method: get, path: "/v1/notices", scope: read, tag: "notices", doc: "List notices, newest first.", query: []string{"status", "platform", "userId", "cursor", "limit"}, out: page[notice]{}, serve: (*api).notices},
+		{method: get, path: "/v1/notices/{id}", scope: read, tag: "notices", doc: "One notice, in the words of its document.", out: notice{}, serve: (*api).notice},
+
+		{method: get, path: "/healthz", tag: "operation", doc: "The process lives; names unsafe database settings.", out: health{}, serve: (*api).health},
+		{method: get, path: "/readyz", tag: "operation", doc: "Whether it can do its work, part by part; 503 where not.", out: readiness{}, serve: (*api).ready},
+		{method: get, path: "/metrics", tag: "operation", doc: "Metrics for Prometheus.", plain: func(a *api) http.Handler { return a.Metrics }},
+		{method: get, path: "/openapi.json", tag: "operation", doc: "This document.", plain: (*api).specification},
+		{method: get, path: "/docs", tag: "operation", doc: "This document as a page.", plain: (*api).docsPage},
+		{method: get, path: "/docs/{file}", tag: "operation", doc: "What the page is made of.", plain: (*api).docsFiles},
+		{method: get, path: "/{$}", tag: "operation", doc: "Where to go from here.", plain: (*api).index},
+	}
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// form is what JSON may stand at a place of a body.
+type form int
+
+const (
+	formAny form = iota
+	formObject
+	formMap
+	formList
+	formText
+	formParsed // a text with a form of its own, such as a time
+	formInteger
+	formNumber
+	formBool
+)
+
+// shape is a body's Go type as the reader needs it.
+type shape struct {
+	form   form
+	want   string            // what is allowed, for a problem
+	fields map[string]*shape // of an object
+	names  []string          // of its fields, in their order
+	elem   *shape            // of a list or a map
+	parse  func(text string) error
+}
+
+var (
+	rawType  = reflect.TypeFor[json.RawMessage]()
+	timeType = reflect.TypeFor[time.Time]()
+	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	anything = &shape{form: formAny}
+)
+
+// wants says what is allowed for the types that say no more by themselves.
+var wants = map[reflect.Type]string{
+	timeType:                              "a time such as 2026-10-01T08:30:00+08:00",
+	reflect.TypeFor[posthouse.Duration](): `a duration such as "500ms", "90s", "5m", "1h30m" or "7d"`,
+}
+
+// shapeOf follows a Go type as encoding/json does. The types of bodies are not recursive.
+func shapeOf(t reflect.Type) *shape {
+	if t.Kind() == reflect.Pointer {
+		return shapeOf(t.Elem())
+	}
+	switch {
+	case t == rawType, t.Kind() == reflect.Interface:
+		return anything
+	case reflect.PointerTo(t).Implements(textType):
+		return &shape{form: formParsed, want: wants[t], parse: parserOf(t)}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		s := &shape{form: formObject, want: "an object", fields: map[string]*shape{}}
+		s.add(t)
+		return s
+	case reflect.Map:
+		return &shape{form: formMap, want: "an object", elem: shapeOf(t.Elem())}
+	case reflect.Slice:
+		return &shape{form: formList, want: "a list", elem: shapeOf(t.Elem())}
+	case reflect.String:
+		return &shape{form: formText, want: "a string"}
+	case reflect.Bool:
+		return &shape{form: formBool, want: "true or false"}
+	case reflect.Float64:
+		return &shape{form: formNumber, want: "a number"}
+	}
+	return &shape{form: formInteger, want: "a whole number"}
+}
+
+// add takes the fields of a struct, those of embedded ones too.
+func (s *shape) add(t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			s.add(f.Type)
+		case f.IsExported() && name != "-":
+			s.fields[name] = shapeOf(f.Type)
+			s.names = append(s.names, name)
+		}
+	}
+}
+
+func parserOf(t reflect.Type) func(string) error {
+	return func(text string) error {
+		return reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+	}
+}

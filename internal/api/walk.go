@@ -1,0 +1,325 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// maxProblems bounds what one answer lists.
+const maxProblems = 100
+
+// span is a part of the text, from inclusive to exclusive.
+type span struct{ from, to int }
+
+// walker goes over a valid JSON text once, beside the shape it should have. It makes nothing of
+// the values: encoding/json does that afterwards, of what the walker found right.
+type walker struct {
+	text     []byte
+	at       int
+	path     []byte
+	keys     [][]byte // of the objects that are open, innermost last
+	problems []posthouse.Problem
+	bad      []span
+}
+
+func (w *walker) walk(s *shape) error { return w.value(s, 0) }
+
+func (w *walker) value(s *shape, depth int) error {
+	w.space()
+	from := w.at
+	switch c := w.text[w.at]; c {
+	case '{', '[':
+		if depth == maxDepth {
+			return unreadable("the body nests deeper than %d levels", maxDepth)
+		}
+		if c == '{' {
+			return w.object(s, depth+1)
+		}
+		return w.list(s, depth+1)
+	case '"':
+		w.checkText(s, from, w.quoted())
+	case 'n':
+		w.at += len("null") // as if it was not given
+	case 't', 'f':
+		w.word()
+		w.expect(s, from, formBool, "true or false")
+	default:
+		w.word()
+		w.checkNumber(s, from)
+	}
+	return nil
+}
+
+// expect adds a problem where the shape wants another form.
+func (w *walker) expect(s *shape, from int, got form, name string) bool {
+	if s.form == got || s.form == formAny {
+		return true
+	}
+	w.refuse(from, "is %s: want %s", name, s.want)
+	return false
+}
+
+// refuse adds a problem with the value that began at from and ends here.
+func (w *walker) refuse(from int, format string, args ...any) {
+	w.bad = append(w.bad, span{from, w.at})
+	switch n := len(w.problems); {
+	case n < maxProblems:
+		w.problems = append(w.problems, posthouse.Problem{Path: string(w.path), Message: fmt.Sprintf(format, args...)})
+	case n == maxProblems:
+		w.problems = append(w.problems, posthouse.Problem{Path: "", Message: fmt.Sprintf("there are more problems than the %d listed", maxProblems)})
+	}
+}
+
+func (w *walker) object(s *shape, depth int) error {
+	from := w.at
+	inner := s
+	if s.form != formObject && s.form != formMap {
+		inner = anything
+	}
+	opened := len(w.keys)
+	var many map[string]bool
+	w.at++
+	for w.space(); w.text[w.at] != '}'; w.space() {
+		key := unquoted(w.quoted())
+		w.space()
+		w.at++ // the colon
+		if many == nil && len(w.keys)-opened == 16 {
+			many = map[string]bool{}
+			for _, k := range w.keys[opened:] {
+				many[string(k)] = true
+			}
+		}
+		if err := w.member(inner, key, w.known(key, opened, many), depth); err != nil {
+			return err
+		}
+		if many != nil {
+			many[string(key)] = true
+		} else {
+			w.keys = append(w.keys, key)
+		}
+		if w.space(); w.text[w.at] == ',' {
+			w.at++
+		}
+	}
+	w.at++
+	w.keys = w.keys[:opened]
+	if inner != s {
+		w.expect(s, from, formObject, "an object")
+	}
+	return nil
+}
+
+// known reports whether a key of the object stood before: few are compared, many are looked up.
+func (w *walker) known(key []byte, opened int, many map[string]bool) bool {
+	if many != nil {
+		return many[string(key)]
+	}
+	for _, k := range w.keys[opened:] {
+		if bytes.Equal(k, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// member walks one value of an object.
+func (w *walker) member(s *shape, key []byte, twice bool, depth int) error {
+	mark := len(w.path)
+	w.step(key)
+	inner, unknown := s.elem, false
+	if s.form == formObject {
+		inner = s.fields[string(key)]
+		unknown = inner == nil
+	}
+	if inner == nil {
+		inner = anything
+	}
+	w.space()
+	from := w.at
+	if err := w.value(inner, depth); err != nil {
+		return err
+	}
+	switch {
+	case twice:
+		w.refuse(from, "stands twice in its object")
+	case unknown:
+		w.refuse(from, "%s", channel.UnknownName("field", string(key), s.names))
+	}
+	w.path = w.path[:mark]
+	return nil
+}
+
+func (w *walker) list(s *shape, depth int) error {
+	from := w.at
+	inner := s.elem
+	if s.form != formList {
+		inner = anything
+	}
+	mark := len(w.path)
+	w.at++
+	for i := 0; ; i++ {
+		if w.space(); w.text[w.at] == ']' {
+			break
+		}
+		w.path = append(strconv.AppendInt(append(w.path[:mark], '['), int64(i), 10), ']')
+		if err := w.value(inner, depth); err != nil {
+			return err
+		}
+		if w.space(); w.text[w.at] == ',' {
+			w.at++
+		}
+	}
+	w.at++
+	w.path = w.path[:mark]
+	w.expect(s, from, formList, "a list")
+	return nil
+}
+
+// step appends a key to the path: .name, or ["odd name"].
+func (w *walker) step(key []byte) {
+	const most = 64
+	if len(key) > most {
+		key = append(bytes.ToValidUTF8(key[:most:most], nil), "…"...)
+	}
+	switch {
+	case !plainName(key):
+		w.path = append(strconv.AppendQuote(append(w.path, '['), string(key)), ']')
+	case len(w.path) == 0:
+		w.path = append(w.path, key...)
+	default:
+		w.path = append(append(w.path, '.'), key...)
+	}
+}
+
+// plainName reports whether a key needs no quotes in a path.
+func plainName(key []byte) bool {
+	for _, c := range key {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(key) > 0
+}
+
+// checkText checks a string, given with its quotes.
+func (w *walker) checkText(s *shape, from int, quoted []byte) {
+	if !wholeSurrogates(quoted) {
+		w.refuse(from, `holds half of a surrogate pair (\ud800 to \udfff), which is no character`)
+		return
+	}
+	if s.form != formParsed {
+		w.expect(s, from, formText, "a string")
+		return
+	}
+	text := string(unquoted(quoted))
+	if len(text) > 100 {
+		w.refuse(from, "has %d bytes: want %s", len(text), s.want)
+	} else if s.parse(text) != nil {
+		w.refuse(from, "is %q: want %s", text, s.want)
+	}
+}
+
+func (w *walker) checkNumber(s *shape, from int) {
+	text := string(w.text[from:w.at])
+	switch s.form {
+	case formAny:
+	case formInteger:
+		if _, err := strconv.Atoi(text); err != nil {
+			w.refuse(from, "is %.40s: want a whole number", text)
+		}
+	case formNumber:
+		if _, err := strconv.ParseFloat(text, 64); err != nil {
+			w.refuse(from, "is %.40s, which is out of range", text)
+		}
+	default:
+		w.refuse(from, "is a number: want %s", s.want)
+	}
+}
+
+// space, word and quoted move on; the text is known to be valid.
+func (w *walker) space() {
+	for w.at < len(w.text) {
+		switch w.text[w.at] {
+		case ' ', '\t', '\r', '\n':
+			w.at++
+		default:
+			return
+		}
+	}
+}
+
+func (w *walker) word() {
+	for w.at < len(w.text) {
+		switch w.text[w.at] {
+		case ',', ']', '}', ' ', '\t', '\r', '\n':
+			return
+		}
+		w.at++
+	}
+}
+
+func (w *walker) quoted() []byte {
+	from := w.at
+	for w.at++; w.text[w.at] != '"'; w.at++ {
+		if w.text[w.at] == '\\' {
+			w.at++
+		}
+	}
+	w.at++
+	return w.text[from:w.at]
+}
+
+// unquoted is what a JSON string says.
+func unquoted(quoted []byte) []byte {
+	inside := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return inside
+	}
+	var s string
+	_ = json.Unmarshal(quoted, &s) // the text is valid
+	return []byte(s)
+}
+
+// wholeSurrogates reports whether each \ud800 to \udbff is followed by its \udc00 to \udfff.
+func wholeSurrogates(quoted []byte) bool {
+	if !bytes.Contains(quoted, []byte(`\u`)) {
+		return true
+	}
+	for i := 1; i < len(quoted)-1; i++ {
+		if quoted[i] != '\\' {
+			continue
+		}
+		i++
+		if quoted[i] != 'u' {
+			continue
+		}
+		high := escaped(quoted[i+1:])
+		i += 4
+		if high < 0xd800 || high > 0xdfff {
+			continue
+		}
+		if high > 0xdbff || i+2 >= len(quoted) || quoted[i+1] != '\\' || quoted[i+2] != 'u' {
+			return false
+		}
+		if low := escaped(quoted[i+3:]); low < 0xdc00 || low > 0xdfff {
+			return false
+		}
+		i += 6
+	}
+	return true
+}
+
+// escaped is the four hexadecimal digits a \u is followed by.
+func escaped(digits []byte) rune {
+	n, err := strconv.ParseUint(string(digits[:min(4, len(digits))]), 16, 32)
+	if err != nil {
+		return utf8.RuneError
+	}
+	return rune(n)
+}
