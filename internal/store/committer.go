@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,6 +21,7 @@ type committer struct {
 	work  chan *write
 	quit  chan struct{}
 	done  chan struct{}
+	once  sync.Once
 }
 
 // write is one function that waits for its commit. A single one (alone) runs outside of
@@ -97,7 +99,7 @@ func (c *committer) wait(ctx context.Context, w *write) error {
 
 // stop finishes what is queued and ends the writer.
 func (c *committer) stop() {
-	close(c.quit)
+	c.once.Do(func() { close(c.quit) })
 	<-c.done
 }
 

@@ -8,6 +8,12 @@
 // the same transaction (transit.go). What differs between databases is a dialect
 // value (dialect.go); all other text is shared.
 //
+// One resource, one file: channels, gates, templates, rosters, users, keys, limits. Messages
+// and deliveries are accepted (accept.go, once.go), claimed (claim.go), changed (transit.go),
+// read (read.go, lists.go, history.go), replayed, pruned, and held after a restore (epoch.go).
+// Every method takes the tenant and sees nothing of others; the few that serve the engine for
+// all tenants say so.
+//
 // The store decides nothing: which transition follows which result is the
 // engine's. It does refuse a transition that posthouse.Legal does not know.
 //

@@ -263,6 +263,9 @@ func TestClosedStoreRefusesWrites(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
 	err = s.change(t.Context(), at(), "write", func(*tx) error { return nil })
 	wantCode(t, err, posthouse.CodeUnavailable)
 }

@@ -96,9 +96,9 @@ func postgresFault(err error) fault {
 		switch {
 		case e.Code == "40001", e.Code == "40P01", e.Code == "55P03":
 			return faultBusy
-		case e.Code == "53100", e.Code == "53200":
+		case e.Code == "53100":
 			return faultFull
-		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57"), e.Code == "53300", e.Code == "25006":
+		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57"), e.Code == "53200", e.Code == "53300", e.Code == "25006":
 			return faultConnection
 		}
 		return faultOther

@@ -1,65 +1,11 @@
 package store
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 )
-
-// table names a table and the columns that bulk statements write, in order.
-type table struct {
-	name    string
-	columns []string
-	numbers []bool // whether a column is a number; all others are text
-	spare   []bool // whether a column is empty or 0 by default, so that it can be left out
-	list    string // the columns joined, for SELECT and INSERT
-}
-
-// newTable reads "name" as a text column, "name#" as a number, and a "?" after that as spare.
-func newTable(name string, columns ...string) *table {
-	t := &table{name: name}
-	for _, c := range columns {
-		column, spare := strings.CutSuffix(c, "?")
-		column, number := strings.CutSuffix(column, "#")
-		t.columns = append(t.columns, column)
-		t.numbers = append(t.numbers, number)
-		t.spare = append(t.spare, spare)
-	}
-	t.list = strings.Join(t.columns, ", ")
-	return t
-}
-
-// narrow leaves out the spare columns that no row has a value for: half of what would be
-// written, as a rule.
-func (tab *table) narrow(rows [][]any) (*table, [][]any) {
-	var keep []int
-	for i := range tab.columns {
-		if !tab.spare[i] || slices.ContainsFunc(rows, func(row []any) bool { return row[i] != "" && row[i] != int64(0) }) {
-			keep = append(keep, i)
-		}
-	}
-	if len(keep) == len(tab.columns) {
-		return tab, rows
-	}
-	less := &table{name: tab.name}
-	for _, i := range keep {
-		less.columns = append(less.columns, tab.columns[i])
-		less.numbers = append(less.numbers, tab.numbers[i])
-	}
-	less.list = strings.Join(less.columns, ", ")
-	narrow := make([][]any, len(rows))
-	cells := make([]any, 0, len(rows)*len(keep))
-	for r, row := range rows {
-		for _, i := range keep {
-			cells = append(cells, row[i])
-		}
-		narrow[r] = cells[len(cells)-len(keep):]
-	}
-	return less, narrow
-}
 
 var deliveryColumns = []string{
 	"id", "tenant", "channel", "account?", "priority#", "user_id?", "address?", "recipient_type?",
@@ -80,96 +26,6 @@ var (
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )
 
-// chunk is how many rows one VALUES statement holds, and tail how many the statements for
-// the rest do: few texts, so that they stay prepared.
-const (
-	chunk = 64
-	tail  = 8
-)
-
-// insert writes many rows. On PostgreSQL they travel as one array a column, elsewhere as
-// VALUES of few fixed sizes.
-func (t *tx) insert(tab *table, rows [][]any) error {
-	tab, rows = tab.narrow(rows)
-	return t.write(tab, rows, "")
-}
-
-// put is insert that overwrites rows with the same key: the first keys columns. No key stands
-// twice in rows.
-func (t *tx) put(tab *table, keys int, rows [][]any) error {
-	return t.write(tab, rows, t.store.dialect.upsert(tab.name, tab.columns[:keys], tab.columns[keys:], false))
-}
-
-func (t *tx) write(tab *table, rows [][]any, suffix string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	if t.store.dialect.arrays {
-		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT * FROM "+unnest(tab.numbers)+suffix, arrays(tab.numbers, rows)...)
-		return err
-	}
-	row := "(" + marks(len(tab.columns)) + ")"
-	for part := range sized(rows) {
-		query := "INSERT INTO " + tab.name + " (" + tab.list + ") VALUES " + row + strings.Repeat(", "+row, len(part)-1) + suffix
-		if _, err := t.exec(query, slices.Concat(part...)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// guard is what a row must still be for a transition to hold.
-type guard struct {
-	id      string
-	version int64
-	token   int64
-	state   posthouse.State
-}
-
-// take deletes the rows of tab that are still what the guards say, and returns how many.
-func (t *tx) take(tab *table, guards []guard) (int64, error) {
-	if t.store.dialect.arrays {
-		return t.exec("DELETE FROM "+tab.name+" q USING "+unnest(guardNumbers)+" AS g(id, version, token, state)"+
-			" WHERE q.id = g.id AND q.version = g.version AND q.token = g.token AND q.state = g.state",
-			arrays(guardNumbers, guardRows(guards))...)
-	}
-	total := int64(0)
-	for part := range sized(guards) {
-		query := fmt.Sprintf(t.store.dialect.deleteByKey, tab.name) + " WHERE id IN (" + marks(len(part)) + ")" +
-			" AND (id, version, token, state) IN (" + t.tuples(4, len(part)) + ")"
-		args := make([]any, 0, 5*len(part))
-		for _, g := range part {
-			args = append(args, g.id)
-		}
-		n, err := t.exec(query, append(args, slices.Concat(guardRows(part)...)...)...)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return total, nil
-}
-
-var guardNumbers = []bool{false, true, true, false}
-
-func guardRows(guards []guard) [][]any {
-	rows := make([][]any, len(guards))
-	for i, g := range guards {
-		rows[i] = []any{g.id, g.version, g.token, string(g.state)}
-	}
-	return rows
-}
-
-// tuples is a list of n tuples of placeholders; SQLite wants the word VALUES before it.
-func (t *tx) tuples(width, n int) string {
-	tuple := "(" + marks(width) + ")"
-	list := tuple + strings.Repeat(", "+tuple, n-1)
-	if t.store.dialect == sqliteDialect {
-		return "VALUES " + list
-	}
-	return list
-}
-
 // mutable are the columns a transition may change; the others are written once.
 var mutable = []string{
 	"account", "state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
@@ -186,91 +42,6 @@ func mutableValues(d *posthouse.Delivery) []any {
 }
 
 var mutableTable = newTable("", mutable...)
-
-// amend updates the rows that are still what the guards say, and returns how many.
-func (t *tx) amend(tab *table, guards []guard, after []*posthouse.Delivery) (int64, error) {
-	if len(guards) == 0 {
-		return 0, nil
-	}
-	rows := make([][]any, len(guards))
-	for i, g := range guards {
-		rows[i] = append(mutableValues(after[i]), g.id, g.version, g.token, string(g.state))
-	}
-	if t.store.dialect.arrays {
-		sets := make([]string, len(mutable))
-		names := make([]string, len(mutable))
-		for i, c := range mutableTable.columns {
-			sets[i], names[i] = c+" = g."+c, c
-		}
-		numbers := slices.Concat(mutableTable.numbers, guardNumbers)
-		return t.exec("UPDATE "+tab.name+" q SET "+strings.Join(sets, ", ")+" FROM "+unnest(numbers)+
-			" AS g("+strings.Join(names, ", ")+", g_id, g_version, g_token, g_state)"+
-			" WHERE q.id = g.g_id AND q.version = g.g_version AND q.token = g.g_token AND q.state = g.g_state",
-			arrays(numbers, rows)...)
-	}
-	query := "UPDATE " + tab.name + " SET " + strings.Join(mutableTable.columns, " = ?, ") +
-		" = ? WHERE id = ? AND version = ? AND token = ? AND state = ?"
-	total := int64(0)
-	for _, row := range rows {
-		n, err := t.exec(query, row...)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return total, nil
-}
-
-// unnest is the table that arrays make.
-func unnest(numbers []bool) string {
-	parts := make([]string, len(numbers))
-	for i, number := range numbers {
-		parts[i] = "?::text[]"
-		if number {
-			parts[i] = "?::bigint[]"
-		}
-	}
-	return "unnest(" + strings.Join(parts, ", ") + ")"
-}
-
-// arrays turns rows into one typed slice a column.
-func arrays(numbers []bool, rows [][]any) []any {
-	out := make([]any, len(numbers))
-	for i, number := range numbers {
-		if number {
-			column := make([]int64, len(rows))
-			for j, row := range rows {
-				column[j] = row[i].(int64)
-			}
-			out[i] = column
-			continue
-		}
-		column := make([]string, len(rows))
-		for j, row := range rows {
-			column[j] = row[i].(string)
-		}
-		out[i] = column
-	}
-	return out
-}
-
-// sized cuts a list into parts of chunk, then tail, then one.
-func sized[T any](list []T) func(yield func([]T) bool) {
-	return func(yield func([]T) bool) {
-		for len(list) > 0 {
-			n := 1
-			if len(list) >= chunk {
-				n = chunk
-			} else if len(list) >= tail {
-				n = tail
-			}
-			if !yield(list[:n]) {
-				return
-			}
-			list = list[n:]
-		}
-	}
-}
 
 func flag(b bool) int64 {
 	if b {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -171,4 +173,66 @@ func TestOpenRefusesWhatIsNoDatabase(t *testing.T) {
 			t.Errorf("Open(%q) = %v; want %q", dsn, err, want)
 		}
 	}
+}
+
+// tables reads the columns of each table and view from a migration's text.
+func tables(t *testing.T, database string) map[string]string {
+	t.Helper()
+	text, err := schema.ReadFile("schema/" + database + "/0001_first.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\)`).FindAllStringSubmatch(string(text), -1) {
+		for line := range strings.Lines(m[2]) {
+			if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "KEY" && word != "PRIMARY" {
+				found[m[1]] += fmt.Sprintf("%s %v\n", word, strings.Contains(rest, "DEFAULT"))
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?s)CREATE VIEW (\w+) AS`).FindAllStringSubmatch(string(text), -1) {
+		found["view "+m[1]] = "view"
+	}
+	return found
+}
+
+func TestSchemasOfAllDatabasesAgree(t *testing.T) {
+	t.Parallel()
+	want := tables(t, "sqlite")
+	if len(want) < 15 {
+		t.Fatalf("only %d tables were read", len(want))
+	}
+	for _, database := range []string{"postgres", "mysql"} {
+		if diff := cmp.Diff(want, tables(t, database)); diff != "" {
+			t.Errorf("sqlite and %s differ:\n%s", database, diff)
+		}
+	}
+}
+
+func TestSpareColumnsAreEmptyByDefault(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for _, tab := range []*table{queueTable, settledTable, messagesTable, eventsTable} {
+			row := make([]any, len(tab.columns))
+			for i := range row {
+				if row[i] = any("x"); tab.numbers[i] {
+					row[i] = int64(7)
+				}
+				if tab.spare[i] {
+					row[i] = map[bool]any{true: int64(0), false: ""}[tab.numbers[i]]
+				}
+			}
+			if err := s.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(tab, [][]any{row}) }); err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range tab.columns {
+				where := c + map[bool]string{true: " = 7", false: " = 'x'"}[tab.numbers[i]]
+				if tab.spare[i] {
+					where = c + map[bool]string{true: " = 0", false: " = ''"}[tab.numbers[i]]
+				}
+				if n := count(t, s, "SELECT COUNT(*) FROM "+tab.name+" WHERE "+where); n != 1 {
+					t.Errorf("%s.%s is not as it was written or left out", tab.name, c)
+				}
+			}
+		}
+	})
 }

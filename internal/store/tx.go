@@ -58,6 +58,7 @@ func (s *Store) insist(ctx context.Context, doing string, write func(ctx context
 		if err == nil || try == busyTries || s.dialect.fault(err) != faultBusy || posthouse.CodeOf(err) != posthouse.CodeInternal {
 			return s.toError(err, doing)
 		}
+		s.log.Debug("the database undid a transaction for the sake of another; it is repeated", "doing", doing, "try", try, "error", err)
 		pause := time.NewTimer(time.Duration(rand.Int64N(int64(try) * int64(5*time.Millisecond))))
 		<-pause.C
 	}

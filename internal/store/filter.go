@@ -1,0 +1,120 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// deliveryRange is the range that holds the ids of a message's deliveries: above low, up to
+// high. It is empty for what is not the id of a message.
+func deliveryRange(message string) (low, high string) {
+	if !posthouse.ValidID(message) || posthouse.DeliveryNumber(message) != 0 {
+		return "", ""
+	}
+	return message, posthouse.LastDeliveryID(message)
+}
+
+// condition is part of a WHERE with its arguments.
+type condition struct {
+	text string
+	args []any
+}
+
+func (c *condition) and(text string, args ...any) {
+	c.text += " AND " + text
+	c.args = append(c.args, args...)
+}
+
+// states says which tables can hold what a filter wants.
+type states struct {
+	open, settled bool
+}
+
+// between bounds ids from above by a cursor and by the times of the filter: an id begins with
+// the time it was made at.
+func between(where *condition, f work.Filter, before string) {
+	if !f.Since.IsZero() {
+		where.and("id >= ?", idAt(f.Since))
+	}
+	if !f.Until.IsZero() {
+		where.and("id < ?", idAt(f.Until))
+	}
+	if before != "" {
+		where.and("id < ?", before)
+	}
+}
+
+// idAt is the lowest id that can be made at a time.
+func idAt(t time.Time) string {
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // as posthouse.NewID
+	ms := max(t.UnixMilli(), 0)
+	out := []byte(strings.Repeat("0", 26))
+	for i := 9; i >= 0; i-- {
+		out[i] = alphabet[ms&31]
+		ms >>= 5
+	}
+	return string(out)
+}
+
+// troubleStates is the condition of the partial index settled_trouble, word for word: SQLite
+// uses it for no other.
+const troubleStates = "state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled')"
+
+// stateCondition adds the states to a condition and says which tables can hold them. The
+// states stand in the text, not as arguments, so that a partial index is seen to fit.
+func stateCondition(where *condition, wanted []posthouse.State) states {
+	if len(wanted) == 0 {
+		return states{true, true}
+	}
+	var in states
+	var words []string
+	trouble := true
+	for _, s := range posthouse.States() {
+		if slices.Contains(wanted, s) {
+			word := "'" + string(s) + "'"
+			words = append(words, word)
+			in.open, in.settled = in.open || s.Open(), in.settled || !s.Open()
+			trouble = trouble && strings.Contains(troubleStates, word)
+		}
+	}
+	if len(words) == 0 {
+		where.and("1 = 0")
+		return states{open: true}
+	}
+	if trouble {
+		where.and(troubleStates)
+	}
+	where.and("state IN (" + strings.Join(words, ", ") + ")")
+	return in
+}
+
+// idRanges is the condition that a delivery belongs to one of the messages.
+func idRanges(column string, messages []string) condition {
+	parts := make([]string, len(messages))
+	var args []any
+	for i, m := range messages {
+		low, high := deliveryRange(m)
+		parts[i] = "(" + column + " > ? AND " + column + " <= ?)"
+		args = append(args, low, high)
+	}
+	return condition{"(" + strings.Join(parts, " OR ") + ")", args}
+}
+
+func messageCondition(f work.Filter, before string) condition {
+	where := condition{"tenant = ?", []any{f.Tenant}}
+	if f.Channel != "" {
+		where.and("channel = ?", f.Channel)
+	}
+	if f.Kind != "" {
+		where.and("kind = ?", f.Kind)
+	}
+	if f.Ref != "" {
+		where.and("ref <> '' AND ref = ?", f.Ref) // the first half names the partial index
+	}
+	between(&where, f, before)
+	return where
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// byRange sorts as "id DESC" does, and keeps a planner from reading the whole table in that
+// order where a condition names a few ranges of ids.
+const byRange = "substr(id, 1) DESC"
+
+// Deliveries lists what the filter selects, newest first, and returns the next page's cursor.
+func (s *Store) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
+	before, err := idAfter("deliveries", f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := pageSize(f.Limit)
+	list, err := s.deliveriesBefore(ctx, f, before, size+1)
+	if err != nil {
+		return nil, "", s.toError(err, "list the deliveries")
+	}
+	list, next := page(list, size, "deliveries", deliveryID)
+	return list, next, nil
+}
+
+// deliveriesBefore lists up to limit deliveries below an id, newest first.
+func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]posthouse.Delivery, error) {
+	where := condition{"tenant = ?", []any{f.Tenant}}
+	if f.Channel != "" {
+		where.and("channel = ?", f.Channel)
+	}
+	if f.User != "" {
+		where.and("user_id <> '' AND user_id = ?", f.User) // the first half names the partial index
+	}
+	between(&where, f, before)
+	in := stateCondition(&where, f.States)
+	if f.Ref == "" && f.Kind == "" {
+		return s.merged(ctx, in, where, "id DESC", limit)
+	}
+	return s.ofMessages(ctx, f, before, in, where, limit)
+}
+
+// ofMessages lists deliveries whose messages have the filter's kind and ref. It goes through
+// the messages, newest first, a few at a time.
+func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in states, where condition, limit int) ([]posthouse.Delivery, error) {
+	const step = 64
+	var found []posthouse.Delivery
+	for {
+		ids, err := s.messagesBefore(ctx, f, before, step)
+		if err != nil || len(ids) == 0 {
+			return found, err
+		}
+		ranges := idRanges("id", ids)
+		part := condition{where.text, slices.Clone(where.args)}
+		part.and(ranges.text, ranges.args...)
+		list, err := s.merged(ctx, in, part, byRange, limit-len(found))
+		found = append(found, list...)
+		if err != nil || len(found) == limit || len(ids) < step {
+			return found, err
+		}
+		before = ids[len(ids)-1]
+	}
+}
+
+// messagesBefore lists the ids of messages by the filter's channel, kind and ref, newest
+// first. The message that a delivery's id falls into is included: its other deliveries may
+// lie below.
+func (s *Store) messagesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
+	where := messageCondition(f, before)
+	return all(s.reads(ctx), word, "SELECT id FROM messages WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, limit)...)
+}
+
+// Messages lists the messages that the filter selects, newest first, with how their
+// deliveries stand, and returns the next page's cursor. With User or States a message is
+// listed when at least one of its deliveries fits.
+func (s *Store) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
+	before, err := idAfter("messages", f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := pageSize(f.Limit)
+	ids := s.messagesBefore
+	if f.User != "" || len(f.States) > 0 {
+		ids = s.messagesByDelivery
+	}
+	found, err := ids(ctx, f, before, size+1)
+	if err != nil {
+		return nil, "", s.toError(err, "list the messages")
+	}
+	found, next := page(found, size, "messages", func(id string) string { return id })
+	list, err := s.summaries(ctx, f.Tenant, found)
+	return list, next, s.toError(err, "list the messages")
+}
+
+// messagesByDelivery finds messages through their deliveries. After each part it goes on below
+// the last message, whatever else that one has.
+func (s *Store) messagesByDelivery(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
+	const step = 200
+	var ids []string
+	for {
+		list, err := s.deliveriesBefore(ctx, f, before, step)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if n := len(ids); n == 0 || ids[n-1] != list[i].Message {
+				ids = append(ids, list[i].Message)
+			}
+		}
+		if len(ids) >= limit || len(list) < step {
+			return ids[:min(limit, len(ids))], nil
+		}
+		before = ids[len(ids)-1]
+	}
+}
+
+// summaries reads messages by id, newest first, and counts their deliveries by state.
+func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	clause, args := s.in("id", ids)
+	list, err := all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	for i := range list {
+		at[list[i].Message.ID] = i
+	}
+	for part := range parts(ids, 100) {
+		where := idRanges("id", part)
+		where.and("tenant = ?", tenant)
+		count := " WHERE " + where.text + " GROUP BY substr(id, 1, 22), state"
+		err := s.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM queue"+count+
+			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM settled"+count,
+			slices.Concat(where.args, where.args), func(scan scanner) error {
+				var stem string
+				var state posthouse.State
+				var n int
+				err := scan(&stem, &state, &n)
+				if i, ok := at[stem+"0000"]; ok {
+					list[i].Counts[state] += n
+				}
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// ByRef lists the open deliveries of the messages with a kind and ref, at most 100,000.
+func (s *Store) ByRef(ctx context.Context, tenant, kind, ref string) ([]string, error) {
+	const most = 100_000
+	f := work.Filter{Tenant: tenant, Kind: kind, Ref: ref}
+	list, err := s.messagesBefore(ctx, f, "", most)
+	if err != nil {
+		return nil, s.toError(err, "look up a ref")
+	}
+	return s.OpenOf(ctx, tenant, list)
+}
+
+// OpenOf lists the open deliveries of messages.
+func (s *Store) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
+	var ids []string
+	for part := range parts(messages, 100) {
+		where := idRanges("id", part)
+		found, err := all(s.reads(ctx), word, "SELECT id FROM queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
+		if err != nil {
+			return nil, s.toError(err, "look up open deliveries")
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
