@@ -73,8 +73,8 @@ func schemaName(t reflect.Type, hint string) string {
 	if strings.HasSuffix(t.Name(), "Body") {
 		name += "Request"
 	}
-	if name == "Message" && t == reflect.TypeFor[posthouse.Message]() {
-		name = "StoredMessage"
+	if t == reflect.TypeFor[problem]() {
+		name = "Fault" // a Problem is one of those it lists
 	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }
