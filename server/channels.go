@@ -233,21 +233,26 @@ func (c *channels) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			version, err := c.store.ChannelsVersion(ctx)
-			c.mu.Lock()
-			same := version == c.version
-			c.mu.Unlock()
-			if err == nil && same {
-				continue
-			}
-			if err == nil {
-				err = c.reload(ctx)
-			}
-			if err != nil && ctx.Err() == nil {
+			if err := c.refresh(ctx); err != nil && ctx.Err() == nil {
 				c.o.Log.Warn("the channels can not be read", "error", err)
 			}
 		}
 	}
+}
+
+// refresh reloads the channels if any has changed since the last time.
+func (c *channels) refresh(ctx context.Context) error {
+	version, err := c.store.ChannelsVersion(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	same := version == c.version
+	c.mu.Unlock()
+	if same {
+		return nil
+	}
+	return c.reload(ctx)
 }
 
 // reload makes the engine's channels what the database says. A channel that can not be opened is

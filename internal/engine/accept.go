@@ -40,6 +40,9 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 		Entries: make([]work.Entry, 0, len(req.Drafts)),
 	}
 	now := time.Now()
+	if err := e.meet(ctx, req.Tenant, req.Drafts); err != nil {
+		return Answer{}, err
+	}
 	known, err := e.addresses(ctx, req.Tenant, req.Drafts)
 	if err != nil {
 		return Answer{}, err
@@ -79,6 +82,16 @@ func (r *Request) pathOf(i int) string {
 		return fmt.Sprintf("messages[%d].", i)
 	}
 	return ""
+}
+
+// meet sees to it that a channel which another process made just now is known here too.
+func (e *Engine) meet(ctx context.Context, tenant string, drafts []posthouse.Draft) error {
+	for i := range drafts {
+		if drafts[i].Channel != "" && e.o.Refresh != nil && e.route(tenant, drafts[i].Channel) == nil {
+			return e.o.Refresh(ctx)
+		}
+	}
+	return nil
 }
 
 // announce wakes the dispatchers and counts.

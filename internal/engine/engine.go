@@ -102,6 +102,9 @@ type Options struct {
 	// Accepters is how many transactions accept at once. Defaults to 1; the server passes 2
 	// for databases with several writers.
 	Accepters int
+	// Refresh looks for channels that another process has made a moment ago; it is called when a
+	// draft names one that is not known. Defaults to nothing.
+	Refresh func(ctx context.Context) error
 	// AcceptOnly runs no dispatcher, recorder or rescuer: a front door without a sender.
 	AcceptOnly bool
 }
