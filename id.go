@@ -90,7 +90,7 @@ func LastDeliveryID(message string) string { return DeliveryID(message, MaxDeliv
 func DeliveryNumber(id string) int {
 	n := 0
 	for i := idLength - 4; i < idLength && i < len(id); i++ {
-		n = n<<5 | int(idValue(id[i]))
+		n = n<<5 | idValue(id[i])
 	}
 	return n
 }

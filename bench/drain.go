@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,7 +33,7 @@ type bench struct {
 }
 
 // withServer starts a server, makes the channels and stops everything after use.
-func withServer(ctx context.Context, o server.Options, use func(*bench) (string, error)) (string, error) {
+func withServer(ctx context.Context, o server.Options, use func(*bench) (string, error)) (value string, err error) {
 	b := &bench{registry: prometheus.NewRegistry(), clock: &clockDriver{}}
 	b.sink = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -43,11 +44,10 @@ func withServer(ctx context.Context, o server.Options, use func(*bench) (string,
 	o.AdminKey, o.Addr, o.Registry, o.AllowPrivate = b.key, "127.0.0.1:0", b.registry, true
 	o.Keyring = benchKeyring
 	o.Drivers = append(builtin.Types(), b.clock.describe())
-	var err error
 	if b.Server, err = server.New(ctx, o); err != nil {
 		return "", err
 	}
-	defer b.Stop(context.WithoutCancel(ctx))
+	defer func() { err = errors.Join(err, b.Stop(context.WithoutCancel(ctx))) }()
 	if err := b.Start(ctx); err != nil {
 		return "", err
 	}

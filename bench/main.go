@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -81,13 +82,13 @@ func run(ctx context.Context, o options) error {
 }
 
 // withDatabase starts a durable server, and hands over how to get fresh databases on it.
-func withDatabase(name string, use func(fresh func() (string, error)) error) error {
+func withDatabase(name string, use func(fresh func() (string, error)) error) (err error) {
 	if name == "sqlite" {
 		dir, err := os.MkdirTemp("", "posthouse-bench-")
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		n := 0
 		return use(func() (string, error) {
 			n++
@@ -103,7 +104,7 @@ func withDatabase(name string, use func(fresh func() (string, error)) error) err
 	if err != nil {
 		return err
 	}
-	defer s.Stop()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	return use(func() (string, error) {
 		dsn, _, err := s.Database()
 		return dsn, err

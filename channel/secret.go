@@ -22,7 +22,7 @@ func (t Type) Redact(raw map[string]any) map[string]any {
 // that stands for nothing stays, and Validate names it.
 func (t Type) Keep(old, new map[string]any) map[string]any {
 	stored := map[string]string{}
-	t.MapSecrets(old, func(name, value string) (string, error) {
+	_, _ = t.MapSecrets(old, func(name, value string) (string, error) {
 		stored[name] = value
 		return value, nil
 	})

@@ -94,7 +94,7 @@ func (t *table) read() {
 	rows := 0
 	for len(t.problems) < maxProblems {
 		fields, line, err := t.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		rows++

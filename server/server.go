@@ -53,7 +53,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	defer func() {
 		if err != nil && s.store != nil {
-			s.store.Close()
+			err = errors.Join(err, s.store.Close())
 		}
 	}()
 	zone, err := time.LoadLocation(o.TimeZone)

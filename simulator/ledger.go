@@ -175,7 +175,7 @@ func (a *Arrival) size() int {
 // with the operating system before the sender hears of them.
 func (l *ledger) write(arrivals []Arrival) error {
 	if l.journal == nil || l.broken != nil {
-		return nil
+		return nil //nolint:nilerr // said once, when it broke; /healthz goes on saying it
 	}
 	var lines []byte
 	for i := range arrivals {

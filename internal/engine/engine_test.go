@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -642,7 +643,8 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 			{Channel: "c", Template: "none", To: []posthouse.Recipient{{User: "u"}}, Deadline: time.Now().Add(-time.Hour)},
 		}})
 		var paths []string
-		if e, ok := err.(*posthouse.Error); ok {
+		var e *posthouse.Error
+		if errors.As(err, &e) {
 			for _, p := range e.Problems {
 				paths = append(paths, p.Path)
 			}

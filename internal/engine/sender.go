@@ -117,9 +117,9 @@ func (e *Engine) call(r *route, group []work.Item) (results []channel.Result, pa
 			e.log.Error("the driver panicked: its deliveries are quarantined", "channel", r.key.channel, "driver", r.channel.Driver,
 				"delivery", group[0].Delivery.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			panicked = true
-			results = make([]channel.Result, len(group))
-			for i := range results {
-				results[i] = channel.Result{Class: posthouse.ClassUnknown, Code: "PANIC", Error: "the driver panicked: " + fmt.Sprint(p)}
+			results = nil
+			for range group {
+				results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: "PANIC", Error: "the driver panicked: " + fmt.Sprint(p)})
 			}
 		}
 	}()
@@ -130,7 +130,7 @@ func (e *Engine) call(r *route, group []work.Item) (results []channel.Result, pa
 	if driver, ok := r.opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
 		results = driver.SendBatch(ctx, outs)
 	} else {
-		results = []channel.Result{r.opened.Driver.Send(ctx, outs[0])}
+		results = append(results, r.opened.Driver.Send(ctx, outs[0]))
 	}
 	for len(results) < len(group) {
 		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: "NO_RESULT", Error: "the driver gave no result for this recipient"})

@@ -36,7 +36,7 @@ func startServer(t testing.TB) *server {
 		t.Log("redis-server is not installed: tested on miniredis only")
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "redis") // t.TempDir is too long for a socket's path
+	dir, err := os.MkdirTemp("", "redis") //nolint:usetesting // t.TempDir is too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}

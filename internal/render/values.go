@@ -40,7 +40,7 @@ func ParseValues(payload json.RawMessage) (Values, error) {
 	if err != nil {
 		return Values{}, fmt.Errorf("read the payload: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Values{}, errors.New("the payload has text after its end")
 	}
 	switch v := v.(type) {
@@ -116,7 +116,7 @@ type decoder struct{ *json.Decoder }
 
 func (d decoder) value(depth int) (any, error) {
 	token, err := d.Token()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	if err != nil {

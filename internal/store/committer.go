@@ -193,7 +193,7 @@ func (c *committer) rollback(ctx context.Context) {
 
 // ExecContext runs a statement that stays prepared.
 func (c *committer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	stmt, err := c.prepare(ctx, query)
+	stmt, err := c.prepare(ctx, query) //nolint:sqlclosecheck // kept, and closed with the connection
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (c *committer) ExecContext(ctx context.Context, query string, args ...any) 
 
 // QueryContext runs a query that stays prepared.
 func (c *committer) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := c.prepare(ctx, query)
+	stmt, err := c.prepare(ctx, query) //nolint:sqlclosecheck // kept, and closed with the connection
 	if err != nil {
 		return nil, err
 	}

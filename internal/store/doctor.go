@@ -32,7 +32,8 @@ const maxSkew = 2 * time.Second
 
 // skew compares the database's clock with ours when we asked and when we had the answer.
 func skew(asked, theirs, answered time.Time) []Finding {
-	off, word := time.Duration(0), ""
+	var off time.Duration
+	var word string
 	switch {
 	case theirs.After(answered.Add(maxSkew)):
 		off, word = theirs.Sub(answered), "ahead of"

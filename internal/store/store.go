@@ -66,13 +66,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{dialect: d, write: write, read: read, log: o.Log}
 	if _, err := d.check(ctx, write); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("check the %s database: %w", d.name, err)
+		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.name, err), s.Close())
 	}
 	if d == sqliteDialect {
 		if s.committer, err = startCommitter(ctx, s); err != nil {
-			s.Close()
-			return nil, err
+			return nil, errors.Join(err, s.Close())
 		}
 	}
 	return s, nil
