@@ -334,7 +334,7 @@ func (s *Server) Readiness(ctx context.Context) []api.Check {
 		checks = append(checks, api.Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
 	for name, err := range s.channels.Broken() {
-		checks = append(checks, api.Check{Name: "channel " + name, Detail: err.Error()})
+		checks = append(checks, api.Check{Name: "channel " + name, Detail: err.Error(), Optional: true})
 	}
 	return checks
 }

@@ -37,6 +37,8 @@ type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
+	// Optional parts are named when they fail, but the server stays ready: the others go on.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Finding is one setting of the database that is unsafe.

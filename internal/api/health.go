@@ -29,7 +29,7 @@ func (a *api) ready(c *call) (answer, error) {
 	out := readiness{Ready: true, Checks: append([]Check{}, a.Readiness(c.Context())...)}
 	status := http.StatusOK
 	for _, check := range out.Checks {
-		if !check.OK {
+		if !check.OK && !check.Optional {
 			out.Ready, status = false, http.StatusServiceUnavailable
 		}
 	}
