@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
 )
 
@@ -158,6 +159,9 @@ func (p *program) printTest(r client.ChannelTestResult) error {
 	})
 	if err == nil && !r.OK {
 		err = fmt.Errorf("the test did not succeed: %s", r.Class)
+		if r.Code == channel.CodeBlocked {
+			err = hinted{err, "the server's setting allow_networks lets channels reach addresses inside: posthouse serve --allow-networks 10.0.0.0/8"}
+		}
 	}
 	return err
 }
@@ -192,7 +196,12 @@ func (p *program) channelDrivers() *cobra.Command {
 }
 
 func (p *program) printDriver(d client.Driver) {
-	p.printf("%s: %s\n\n", d.Name, d.Doc)
+	p.printf("%s: %s\n", d.Name, d.Doc)
+	if len(d.Fields) == 0 {
+		p.printf("It has no fields.\n")
+		return
+	}
+	p.printf("\n")
 	var rows [][]string
 	for _, f := range d.Fields {
 		kind := f.Kind

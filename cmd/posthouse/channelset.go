@@ -54,22 +54,14 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 			if err != nil {
 				return err
 			}
-			var ch posthouse.Channel
 			if file != "" {
-				ch, err = p.channelFromFile(cmd.Flags(), file, args)
-			} else {
-				ch, err = p.channelFromFlags(cmd, c, args, driver, conf)
+				return p.setFromFile(cmd, c, file, args)
 			}
+			ch, err := p.channelFromFlags(cmd, c, args, driver, conf)
 			if err != nil {
 				return err
 			}
-			stored, created, err := c.PutChannel(cmd.Context(), ch)
-			if err != nil {
-				return err
-			}
-			return p.show(stored, func() {
-				p.printf("%s: %s\n", stored.Name, map[bool]string{true: "created", false: "changed"}[created])
-			})
+			return p.stored(c.PutChannel(cmd.Context(), ch))
 		},
 	}
 	flags := cmd.Flags()
@@ -82,27 +74,52 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 	return cmd
 }
 
-func (p *program) channelFromFile(flags *pflag.FlagSet, file string, args []string) (ch posthouse.Channel, err error) {
-	flags.Visit(func(f *pflag.Flag) {
+// stored says what became of a channel.
+func (p *program) stored(ch posthouse.Channel, created bool, err error) error {
+	if err != nil {
+		return err
+	}
+	what := "changed"
+	if created {
+		what = "created"
+	}
+	return p.show(ch, func() { p.printf("%s: %s\n", ch.Name, what) })
+}
+
+// shownOnly are the fields that channel show prints and nobody can set.
+var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason"}
+
+// setFromFile hands the file's fields to the server, which names all that is wrong with them.
+func (p *program) setFromFile(cmd *cobra.Command, c *client.Client, file string, args []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if isChannelFlag(f.Name) && err == nil {
 			err = usagef("--%s does not go with --file, which is the whole channel", f.Name)
 		}
 	})
 	if err != nil {
-		return ch, err
+		return err
 	}
-	if err := p.decodeFile(file, &ch); err != nil {
-		return ch, err
+	fields, err := p.fields(file)
+	if err != nil {
+		return err
 	}
+	name, _ := fields["name"].(string)
 	switch {
-	case len(args) == 0 && ch.Name == "":
-		return ch, usagef("%s: name is missing: it is in the file, or is the argument", file)
-	case len(args) == 1 && ch.Name != "" && ch.Name != args[0]:
-		return ch, usagef("%s: name is %q, and the argument says %q", file, ch.Name, args[0])
+	case len(args) == 0 && name == "":
+		return usagef("name is missing: it is a field of the file, or the argument")
+	case len(args) == 1 && name != "" && name != args[0]:
+		return usagef("the file's name is %q, and the argument says %q", name, args[0])
 	case len(args) == 1:
-		ch.Name = args[0]
+		name = args[0]
 	}
-	return ch, nil
+	for _, field := range shownOnly {
+		delete(fields, field)
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return p.stored(c.PutChannelJSON(cmd.Context(), name, body))
 }
 
 func isChannelFlag(name string) bool {

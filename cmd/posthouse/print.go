@@ -67,5 +67,5 @@ func at(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// cut shortens a text to so many columns' worth of characters.
-func cut(s string, most int) string { return text.Trim(s, most) }
+// cut shortens a text to so many columns.
+func cut(s string, most int) string { return text.Snip(s, most, "…") }

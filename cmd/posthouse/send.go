@@ -141,35 +141,41 @@ func (p *program) printSent(sent client.Sent) {
 // waitFor looks at messages until all their deliveries are settled, prints them, and fails where
 // one did not reach its recipient.
 func (p *program) waitFor(ctx context.Context, c *client.Client, sent []posthouse.Accepted, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
+	all, err := settled(ctx, c, sent, most)
+	if err != nil {
+		return err
+	}
+	if err := p.show(map[string]any{"deliveries": all}, func() { p.printDeliveries(all) }); err != nil {
+		return err
+	}
+	open, lost := tally(all)
+	switch {
+	case open > 0:
+		return hinted{fmt.Errorf("%d of %d deliveries are not settled after %s", open, len(all), most), "posthouse explain ID says why one waits"}
+	case lost > 0:
+		return fmt.Errorf("%d of %d deliveries did not reach their recipients", lost, len(all))
+	}
+	return nil
+}
+
+// settled reads messages' deliveries until all are settled, or for so long at most.
+func settled(ctx context.Context, c *client.Client, sent []posthouse.Accepted, most time.Duration) ([]posthouse.Delivery, error) {
+	over := time.NewTimer(most)
+	defer over.Stop()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		all, err := deliveriesOf(ctx, c, sent)
-		if err != nil {
-			return err
+		if open, _ := tally(all); err != nil || open == 0 {
+			return all, err
 		}
-		open, lost := tally(all)
-		timedOut := false
-		if open > 0 {
-			select {
-			case <-tick.C:
-				continue
-			case <-ctx.Done():
-				timedOut = true
-			}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return all, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		if err := p.show(map[string]any{"deliveries": all}, func() { p.printDeliveries(all) }); err != nil {
-			return err
-		}
-		switch {
-		case timedOut:
-			return hinted{fmt.Errorf("%d of %d deliveries are not settled after %s", open, len(all), most), "posthouse explain ID says why one waits"}
-		case lost > 0:
-			return fmt.Errorf("%d of %d deliveries did not reach their recipients", lost, len(all))
-		}
-		return nil
 	}
 }
 

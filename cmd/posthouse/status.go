@@ -207,7 +207,7 @@ func (p *program) deliveryStatus(ctx context.Context, c *client.Client, id strin
 			{"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error},
 			{"failures", fmt.Sprintf("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
 			{"provider ref", d.ProviderRef}, {"replay of", d.ReplayOf},
-			{"handed in", at(d.CreatedAt)}, {"updated", at(d.UpdatedAt)}, {"due", at(d.DueAt)}, {"deadline", at(d.Deadline)},
+			{"handed in", at(d.CreatedAt)}, {"updated", at(d.UpdatedAt)}, {"due", at(due(d))}, {"deadline", at(d.Deadline)},
 		}...)
 		if len(attempts) > 0 {
 			p.printf("\n")
@@ -216,16 +216,24 @@ func (p *program) deliveryStatus(ctx context.Context, c *client.Client, id strin
 	})
 }
 
+// due is when an open delivery's turn comes; a settled one has none any more.
+func due(d posthouse.Delivery) time.Time {
+	if d.State.Settled(d.OnUnknown) {
+		return time.Time{}
+	}
+	return d.DueAt
+}
+
 func (p *program) printAttempts(attempts []posthouse.Attempt) {
 	var rows [][]string
 	for _, a := range attempts {
 		took := ""
-		if a.Duration > 0 {
+		if !a.FinishedAt.IsZero() {
 			took = a.Duration.Round(time.Millisecond).String()
 		}
 		rows = append(rows, []string{
 			strconv.Itoa(a.Number), at(a.StartedAt), took, string(a.Class), a.Code, string(a.To), cut(a.Error, 60),
 		})
 	}
-	p.printTable([]string{"#", "Started", "Took", "Class", "Code", "Then", "Error"}, rows)
+	p.printTable([]string{"No", "Started", "Took", "Class", "Code", "Then", "Error"}, rows)
 }

@@ -79,6 +79,7 @@ func steps(transcript string) []step {
 // perform runs a transcript's commands and writes it with what they print now.
 func perform(t *testing.T, transcript string) string {
 	key := secret.FormatKey(secret.NewKey())
+	id, _, _ := secret.ParseKey(key)
 	url := serveForTest(t, key)
 	ids := map[string]string{} // what an id is called in the transcript
 	var out strings.Builder
@@ -94,7 +95,7 @@ func perform(t *testing.T, transcript string) string {
 		if code != 0 {
 			text += fmt.Sprintf("[exit %d]\n", code)
 		}
-		text = strings.ReplaceAll(strings.ReplaceAll(text, url, "http://SERVER"), key, "KEY")
+		text = strings.NewReplacer(url, "http://SERVER", key, "KEY", id, "ID-OF-KEY---"[:len(id)]).Replace(text)
 		out.WriteString(s.head)
 		out.WriteString(steady(text, ids))
 	}
@@ -125,6 +126,7 @@ var (
 	idText   = regexp.MustCompile(`\b0[0-9A-HJKMNP-TV-Z]{25}\b`)
 	timeText = regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?\b`)
 	keyText  = regexp.MustCompile(`\bph_[a-z0-9]+_[a-z0-9]+\b`)
+	tookText = regexp.MustCompile(`(\d\d:\d\d:\d\d  )\d+m?s +`) // of an attempt, below 1 s
 	idName   = regexp.MustCompile(`\bID[MD]\d+-*`)
 )
 
@@ -146,6 +148,7 @@ func steady(text string, ids map[string]string) string {
 		return name
 	})
 	text = timeText.ReplaceAllStringFunc(text, func(at string) string { return "2026-01-01 00:00:00"[:min(19, len(at))] })
+	text = tookText.ReplaceAllString(text, "${1}1ms   ")
 	return keyText.ReplaceAllString(text, "ph_KEY")
 }
 

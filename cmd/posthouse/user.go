@@ -103,7 +103,7 @@ address there. Users that are there already are replaced. FILE may be - for stan
 			if err != nil {
 				return err
 			}
-			return p.show(out, func() { p.printf("%d users stored\n", out.Stored) })
+			return p.show(out, func() { p.printf("users stored: %d\n", out.Stored) })
 		}),
 	}
 }

@@ -1,44 +1,38 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// decodeFile reads YAML, or JSON, which is YAML too, into a value by its JSON names. Unknown
-// names are errors.
-func (p *program) decodeFile(path string, into any) error {
+// fields reads a file's one map from YAML, or from JSON, which is YAML too.
+func (p *program) fields(path string) (map[string]any, error) {
 	b, err := p.readFile(path)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if path == "-" {
+		path = "standard input"
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(b, &document); err != nil {
-		return usagef("%s: it is neither YAML nor JSON: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, usagef("%s: it is neither YAML nor JSON: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if document.Kind == 0 {
-		return usagef("%s: it is empty", path)
+		return nil, usagef("%s: it is empty", path)
 	}
 	plain, err := plainOf(&document)
 	if err != nil {
-		return usagef("%s: %w", path, err)
+		return nil, usagef("%s: %w", path, err)
 	}
-	text, err := json.Marshal(plain)
-	if err != nil {
-		return usagef("%s: %w", path, err)
+	out, ok := plain.(map[string]any)
+	if !ok {
+		return nil, usagef("%s: it must be a map of fields, such as driver: httpapi", path)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return usagef("%s: %s", path, strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
+	return out, nil
 }
 
 // plainOf is a node as JSON has it: keys are always texts, so that 0: ok names a code, and so are

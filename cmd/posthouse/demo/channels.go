@@ -55,8 +55,9 @@ func channels(simulator, secret string) []posthouse.Channel {
 			"codes":            map[string]string{"E01": "request", "E02": "recipient", "E03": "content", "E04": "rate", "E05": "transient"},
 		},
 	}, {
-		// A gateway that knows no idempotency key: what may have arrived is held for a person.
-		Name: "gateway", Driver: "httpapi", ChannelSettings: held(quick(3)), Config: map[string]any{
+		// A gateway that knows no idempotency key: what may have arrived is held for a person. It is
+		// slow to try again, so that a deadline can pass meanwhile.
+		Name: "gateway", Driver: "httpapi", ChannelSettings: cautious(quick(3)), Config: map[string]any{
 			"url":     simulator + "/generic/notify",
 			"body":    `{"to": "${user}", "title": "${title}", "text": "${text}", "id": "${idempotency_key}"}`,
 			"id_path": "$.id",
@@ -81,8 +82,8 @@ func quick(tries int) posthouse.ChannelSettings {
 	}
 }
 
-func held(s posthouse.ChannelSettings) posthouse.ChannelSettings {
-	s.OnUnknown = posthouse.Hold
+func cautious(s posthouse.ChannelSettings) posthouse.ChannelSettings {
+	s.OnUnknown, s.Backoff = posthouse.Hold, []posthouse.Duration{posthouse.Duration(time.Minute)}
 	return s
 }
 
