@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -54,7 +55,11 @@ func (e *Engine) dispatchOnce(r *route) time.Duration {
 	if len(shares) == 0 {
 		return whenWoken // no slot or nothing due: both wake us
 	}
-	_, wait := e.start(r, shares, time.Time{}, nil)
+	wait, err := e.start(r, shares, time.Time{}, nil)
+	if err != nil {
+		e.log.Warn("nothing starts for a moment", "tenant", r.key.tenant, "channel", r.key.channel, "error", err)
+		return faultPause
+	}
 	return wait
 }
 
@@ -69,22 +74,21 @@ func (e *Engine) barred(r *route) (time.Duration, bool) {
 	return 0, false
 }
 
-// start asks the limiter for what the shares want, claims that and sends it. It returns how many
-// deliveries were started, and the wait before the next look.
-func (e *Engine) start(r *route, shares []share, before time.Time, claimed func([]work.Item)) (int, time.Duration) {
+// start asks the limiter for what the shares want, claims that and sends it. It returns the wait
+// before the next look. After an error, the limiter's or the database's, the lanes are still due.
+func (e *Engine) start(r *route, shares []share, before time.Time, claimed func([]work.Item)) (time.Duration, error) {
 	want := 0
 	for _, s := range shares {
 		want += s.n
 	}
 	grant, err := e.permit(r, want)
 	if err != nil {
-		e.log.Warn("the limiter does not answer: nothing starts", "channel", r.key.channel, "error", err)
 		r.restore(shares)
-		return 0, faultPause
+		return 0, fmt.Errorf("ask the limiter: %w", err)
 	}
 	if grant.N == 0 {
 		r.restore(shares)
-		return 0, max(grant.Wait, time.Millisecond)
+		return max(grant.Wait, time.Millisecond), nil
 	}
 	used := 0
 	for _, s := range shares {
@@ -95,10 +99,9 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 		}
 		items, err := e.claim(r, s.priority, n, before)
 		if err != nil {
-			e.log.Warn("deliveries could not be claimed", "tenant", r.key.tenant, "channel", r.key.channel, "error", err)
 			r.restore(shares)
 			e.refund(r, grant, grant.N-used)
-			return used, faultPause
+			return 0, fmt.Errorf("claim deliveries: %w", err)
 		}
 		if len(items) == n { // there may be more
 			r.restore([]share{s})
@@ -110,9 +113,9 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 	}
 	e.refund(r, grant, grant.N-used)
 	if r.anyDue() { // a lane that got no share this time, or is not empty yet
-		return used, 0
+		return 0, nil
 	}
-	return used, whenWoken
+	return whenWoken, nil
 }
 
 // claim takes due deliveries and starts to send them.

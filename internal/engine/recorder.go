@@ -86,7 +86,7 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 			return
 		}
 		// An answer lost at the commit is repeated safely too: the guard refuses what was written.
-		e.log.Error("results could not be recorded: trying again", "code", "DATABASE_ERROR", "results", len(batch), "error", err)
+		e.log.Error("results could not be recorded: trying again", "code", codeDatabase, "results", len(batch), "error", err)
 		select {
 		case <-time.After(pause):
 			pause = min(2*pause, 5*time.Second)

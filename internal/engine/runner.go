@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"runtime/debug"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 )
+
+// codeDatabase marks the log lines of a database that failed during a run or a write (DUTY-9).
+const codeDatabase = "DATABASE_ERROR"
 
 // tally is what one run did.
 type tally struct {
@@ -69,9 +73,9 @@ func (e *Engine) runOnce(r *route) {
 			}
 			continue
 		}
-		_, wait := e.start(r, shares, r.began(), r.count)
-		if wait == faultPause {
-			log.Error("run stops: the database does not answer; the next period tries again", "code", "DATABASE_ERROR")
+		wait, err := e.start(r, shares, r.began(), r.count)
+		if err != nil {
+			log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
 			break
 		}
 		if wait > 0 && wait != whenWoken && !e.await(r, wait) {
