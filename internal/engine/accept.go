@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -69,7 +70,7 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 		return Answer{}, err
 	}
 	if !outcome.Replayed {
-		e.announce(sub, outcome.Accepted)
+		e.announce(ctx, sub, outcome.Accepted)
 	}
 	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
 }
@@ -94,8 +95,8 @@ func (e *Engine) meet(ctx context.Context, tenant string, drafts []posthouse.Dra
 	return nil
 }
 
-// announce wakes the dispatchers and counts.
-func (e *Engine) announce(sub *work.Submission, accepted []posthouse.Accepted) {
+// announce wakes the dispatchers, counts, and says in the log what was created.
+func (e *Engine) announce(ctx context.Context, sub *work.Submission, accepted []posthouse.Accepted) {
 	for i := range sub.Entries {
 		if accepted[i].DuplicateOf != "" {
 			continue
@@ -104,12 +105,22 @@ func (e *Engine) announce(sub *work.Submission, accepted []posthouse.Accepted) {
 		r := e.route(m.Tenant, m.Channel)
 		for _, d := range accepted[i].Deliveries {
 			e.metrics.accepts.WithLabelValues(m.Channel, string(d.State)).Inc()
-			e.log.Debug("delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID, "state", d.State, "reason", d.Reason)
+			e.log.Log(ctx, r.levelOf(d.State), "delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID,
+				"user", d.User, "state", d.State, "reason", d.Reason)
 		}
 		if r != nil && r.settings.every == 0 {
 			r.rouse(m.Priority)
 		}
 	}
+}
+
+// levelOf is the level at which a new delivery is logged: a channel that sends in runs logs each
+// one it will send (DUTY-9), a continuous one would log nothing else.
+func (r *route) levelOf(s posthouse.State) slog.Level {
+	if r != nil && r.settings.every > 0 && s == posthouse.Pending {
+		return slog.LevelInfo
+	}
+	return slog.LevelDebug
 }
 
 // prepare turns one draft into an entry, collecting every problem.
