@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -87,7 +88,7 @@ func (p *program) runServer(ctx context.Context, c config.Config) (err error) {
 	case err := <-s.Failed():
 		return fmt.Errorf("the listener ended: %w", err)
 	case <-ctx.Done():
-		log.Info("stopping: what is under way finishes", "at_most", max(c.Server.Drain, 15*time.Second).String())
+		log.Info("stopping: what is under way finishes", "at_most", cmp.Or(c.Server.Drain, 15*time.Second).String())
 		return nil
 	}
 }

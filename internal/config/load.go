@@ -141,6 +141,8 @@ func unknown(variables map[string]string, at string) []string {
 	for _, s := range clientSettings {
 		known = append(known, s.variable())
 	}
+	slices.Sort(known)
+	known = slices.Compact(known) // client and server share the key's
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		ours := strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, prefix+"TEST_")
