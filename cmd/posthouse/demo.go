@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse/cmd/posthouse/columns"
 	"github.com/posthouse/posthouse/cmd/posthouse/demo"
 )
 
@@ -34,6 +35,9 @@ messages in every way there is; print what became of each recipient; and stay, t
 			}
 			o.Out, o.Terminal, o.JSON, o.Version = p.out, p.terminal, p.json, version
 			o.Command = os.Args[0]
+			o.Table = func(head []string, rows [][]string) string {
+				return columns.Text(head, rows, columns.Options{Rule: true, Bold: p.terminal})
+			}
 			ctx, release := untilSignal(cmd.Context())
 			defer release()
 			return demo.Run(ctx, o)

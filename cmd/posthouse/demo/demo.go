@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -29,6 +30,8 @@ type Options struct {
 	Terminal bool
 	Out      io.Writer
 	Version  string
+	// Table sets rows in columns below their head. Defaults to tabs between the cells.
+	Table func(head []string, rows [][]string) string
 	// Command is how the program was called, for what is shown to be tried. Defaults to posthouse.
 	Command string
 }
@@ -49,7 +52,7 @@ type Report struct {
 	Duplicates int64   `json:"duplicates"`
 	Seconds    float64 `json:"seconds"`
 	Settled    bool    `json:"settled"`
-	Places     Places  `json:"places"`
+	Places     Places  `json:"places,omitzero"`
 }
 
 // Places are the addresses to go on from.
@@ -70,6 +73,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.close(ctx)) }()
 	o.Command = cmp.Or(o.Command, "posthouse")
+	if o.Table == nil {
+		o.Table = tabbed
+	}
 	say := newVoice(o)
 	say.line(say.words.opened, h.places.API, h.places.Simulator)
 	c, err := client.New(client.Options{URL: h.places.API, Key: h.places.Key})
@@ -85,7 +91,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		return settleErr
 	}
 	totals := h.simulator.Totals()
-	report.Arrivals, report.Refused, report.Duplicates, report.Places = totals.Arrivals, totals.Refused, totals.Duplicates, h.places
+	report.Arrivals, report.Refused, report.Duplicates = totals.Arrivals, totals.Refused, totals.Duplicates
+	if !o.Once { // else they are gone when somebody reads of them
+		report.Places = h.places
+	}
 	if err := say.show(report, h.printed.take()); err != nil {
 		return err
 	}
@@ -117,6 +126,14 @@ func play(ctx context.Context, c *client.Client, say *voice) (Report, error) {
 		report.Outcomes[r.Outcome]++
 	}
 	return report, err
+}
+
+func tabbed(head []string, rows [][]string) string {
+	var out strings.Builder
+	for _, row := range append([][]string{head}, rows...) {
+		out.WriteString(strings.Join(row, "\t") + "\n")
+	}
+	return out.String()
 }
 
 // printJSON prints a value, indented.

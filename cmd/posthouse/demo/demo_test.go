@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/columns"
 )
 
 var update = flag.Bool("update", false, "write the tables anew")
@@ -113,6 +114,10 @@ func TestWhatIsNotSettledIsNamed(t *testing.T) {
 	}
 }
 
+func ruled(head []string, rows [][]string) string {
+	return columns.Text(head, rows, columns.Options{Rule: true})
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rows := []Row{
@@ -123,7 +128,7 @@ func TestTable(t *testing.T) {
 	}
 	for _, lang := range []string{"en", "zh"} {
 		golden := "testdata/table-" + lang + ".txt"
-		got := newVoice(Options{Lang: lang, Out: &bytes.Buffer{}}).table(rows)
+		got := newVoice(Options{Lang: lang, Table: ruled}).table(rows)
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

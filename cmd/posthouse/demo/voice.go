@@ -9,7 +9,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/cmd/posthouse/columns"
 	"github.com/posthouse/posthouse/internal/config"
 )
 
@@ -139,7 +138,7 @@ func (v *voice) table(rows []Row) string {
 		}
 		last = name
 	}
-	return columns.Text(v.words.head, lines, columns.Options{Rule: true, Bold: v.o.Terminal})
+	return v.o.Table(v.words.head, lines)
 }
 
 // state is a row's state, coloured by how it ended.
