@@ -63,7 +63,7 @@ func (p *program) report(found []finding) error {
 		p.printTable([]string{"", "What", "Finding"}, rows)
 	})
 	if err == nil && sick > 0 {
-		return quiet
+		return errQuiet
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func examine(ctx context.Context, c config.Config) []finding {
 	if err != nil {
 		return []finding{{"database", false, err.Error()}}
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // it was only read
 	out := []finding{{"database", true, database(c.Server.DSN)}}
 	out = append(out, examineSettings(ctx, s)...)
 	schema := examineSchema(ctx, s)

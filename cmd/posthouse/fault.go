@@ -33,8 +33,8 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// quiet is a failure whose reasons were printed already.
-var quiet = errors.New("failed")
+// errQuiet is a failure whose reasons were printed already.
+var errQuiet = errors.New("failed")
 
 // hints tell what to do next, by the code of the server's error.
 var hints = map[posthouse.Code]string{
@@ -52,7 +52,7 @@ func (p *program) exit(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, quiet), errors.Is(err, context.Canceled):
+	case errors.Is(err, errQuiet), errors.Is(err, context.Canceled):
 		return exitFailed
 	case errors.As(err, &usage):
 		code = exitUsage
@@ -107,5 +107,5 @@ func (p *program) printFaultJSON(err error, code int) {
 	}
 	encoder := json.NewEncoder(p.err)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(map[string]any{"error": fault})
+	_ = encoder.Encode(map[string]any{"error": fault}) // there is nowhere left to say that it failed
 }

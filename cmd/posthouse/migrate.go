@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,7 +57,7 @@ nothing more; restart them.`,
 }
 
 // withStore opens the database for a command that works on it without a server.
-func (p *program) withStore(cmd *cobra.Command, do func(context.Context, *store.Store) error) error {
+func (p *program) withStore(cmd *cobra.Command, do func(context.Context, *store.Store) error) (err error) {
 	c, err := p.settings(cmd)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (p *program) withStore(cmd *cobra.Command, do func(context.Context, *store.
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	return do(cmd.Context(), s)
 }
 

@@ -33,7 +33,7 @@ func (p *program) serve() *cobra.Command {
 		Long: serveHelp + strings.TrimRight(config.Variables(), "\n"),
 		Example: `  posthouse serve
   posthouse serve --dsn postgres://posthouse@db/posthouse --addr :8080 --allow-networks 10.0.0.0/8
-  POSTHOUSE_DSN=mysql://user:password@db/posthouse posthouse serve --config /etc/posthouse.yaml`,
+  posthouse serve --config /etc/posthouse.yaml    # dsn: mysql://… in it, or in POSTHOUSE_DSN`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.settings(cmd)
@@ -83,7 +83,9 @@ func (p *program) runServer(ctx context.Context, c config.Config) (err error) {
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	p.announce(s.URL(), database(c.Server.DSN), firstKey)
+	if err := p.announce(s.URL(), database(c.Server.DSN), firstKey); err != nil {
+		return err
+	}
 	select {
 	case err := <-s.Failed():
 		return fmt.Errorf("the listener ended: %w", err)
@@ -94,16 +96,14 @@ func (p *program) runServer(ctx context.Context, c config.Config) (err error) {
 }
 
 // announce says where the server is, and the key that nobody will see again.
-func (p *program) announce(url, database, key string) {
-	if p.json {
-		p.printJSON(map[string]string{"url": url, "database": database, "first_key": key, "version": version})
-		return
-	}
-	p.printf("posthouse %s serves %s (database: %s)\n", version, url, database)
-	p.printf("  docs     %s/docs\n  metrics  %s/metrics\n", url, url)
-	if key != "" {
-		p.printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", key)
-	}
+func (p *program) announce(url, database, key string) error {
+	return p.show(map[string]string{"url": url, "database": database, "first_key": key, "version": version}, func() {
+		p.printf("posthouse %s serves %s (database: %s)\n", version, url, database)
+		p.printf("  docs     %s/docs\n  metrics  %s/metrics\n", url, url)
+		if key != "" {
+			p.printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", key)
+		}
+	})
 }
 
 // database names the kind of a DSN's database.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -117,8 +118,9 @@ func readDotenv(dir string) (map[string]string, []posthouse.Problem) {
 }
 
 func unreadable(err error) string {
-	if path, ok := err.(*fs.PathError); ok {
-		return path.Err.Error()
+	var wrong *fs.PathError
+	if errors.As(err, &wrong) {
+		return wrong.Err.Error()
 	}
 	return "each line must be NAME=value, a comment after #, or empty"
 }
