@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
@@ -14,6 +15,8 @@ import (
 
 // maxDepth bounds how deep objects and lists of a body may nest.
 const maxDepth = 32
+
+var errTooDeep = posthouse.Errorf(posthouse.CodeTooLarge, "the body nests deeper than %d levels", maxDepth)
 
 // body reads JSON bodies into a T, strictly: what encoding/json would let pass or guess is a
 // problem here. Names are exact, unknown ones and those that stand twice are refused, a value of
@@ -55,6 +58,9 @@ func checkSyntax(text []byte) error {
 	var syntax *json.SyntaxError
 	var ignored any
 	if err := json.Unmarshal(text, &ignored); errors.As(err, &syntax) {
+		if strings.HasSuffix(syntax.Error(), "exceeded max depth") {
+			return errTooDeep
+		}
 		before := text[:min(max(int(syntax.Offset)-1, 0), len(text))]
 		line := bytes.Count(before, []byte("\n")) + 1
 		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1

@@ -81,8 +81,20 @@ func problemOf(err error) (p problem, after int) {
 		id := posthouse.NewID()
 		p = problem{Status: http.StatusInternalServerError, Code: posthouse.CodeInternal, ID: id, Detail: "something went wrong here; the server's log says what, under the id " + id}
 	}
-	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	p.Type, p.Title, p.Problems = "about:blank", http.StatusText(p.Status), first(p.Problems)
 	return p, after
+}
+
+// maxProblems bounds what one answer lists.
+const maxProblems = 100
+
+// first is a list of problems that is not too long, and says where it was.
+func first(list []posthouse.Problem) []posthouse.Problem {
+	if len(list) <= maxProblems {
+		return list
+	}
+	more := posthouse.Problem{Message: fmt.Sprintf("there are more problems than the %d listed", maxProblems)}
+	return append(list[:maxProblems:maxProblems], more)
 }
 
 func problemAnswer(p problem) answer {

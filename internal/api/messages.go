@@ -104,7 +104,7 @@ func (a *api) accept(c *call, req engine.Request) (engine.Answer, error) {
 func (c *call) concerns(path string) bool {
 	within := func(inner, outer string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
 	}
 	for _, p := range c.problems {
 		if within(path, p.Path) || within(p.Path, path) {

@@ -11,9 +11,6 @@ import (
 	"github.com/posthouse/posthouse/channel"
 )
 
-// maxProblems bounds what one answer lists.
-const maxProblems = 100
-
 // span is a part of the text, from inclusive to exclusive.
 type span struct{ from, to int }
 
@@ -36,7 +33,7 @@ func (w *walker) value(s *shape, depth int) error {
 	switch c := w.text[w.at]; c {
 	case '{', '[':
 		if depth == maxDepth {
-			return unreadable("the body nests deeper than %d levels", maxDepth)
+			return errTooDeep
 		}
 		if c == '{' {
 			return w.object(s, depth+1)
@@ -68,11 +65,8 @@ func (w *walker) expect(s *shape, from int, got form, name string) bool {
 // refuse adds a problem with the value that began at from and ends here.
 func (w *walker) refuse(from int, format string, args ...any) {
 	w.bad = append(w.bad, span{from, w.at})
-	switch n := len(w.problems); {
-	case n < maxProblems:
+	if len(w.problems) <= maxProblems { // one more than is listed, so that it is said that there are more
 		w.problems = append(w.problems, posthouse.Problem{Path: string(w.path), Message: fmt.Sprintf(format, args...)})
-	case n == maxProblems:
-		w.problems = append(w.problems, posthouse.Problem{Path: "", Message: fmt.Sprintf("there are more problems than the %d listed", maxProblems)})
 	}
 }
 
