@@ -39,6 +39,7 @@ var floors = map[string]floor{
 	"channel":         {layer: 1},
 	"rule":            {layer: 1},
 	"internal/work":   {layer: 1},
+	"internal/draft":  {layer: 1}, // what engine and outbox both check
 	"internal/retry":  {layer: 1},
 	"internal/limit":  {layer: 1},
 	"internal/render": {layer: 1},

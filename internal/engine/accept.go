@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 )
@@ -50,14 +51,14 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	}
 	var problems []posthouse.Problem
 	for i := range req.Drafts {
-		p := &problemList{path: req.pathOf(i)}
-		if entry, err := e.prepare(ctx, req.Tenant, &req.Drafts[i], known, now, p); err != nil {
+		p := &draft.Problems{Path: req.pathOf(i)}
+		if entry, err := e.prepare(ctx, req.Tenant, posthouse.NewID(), &req.Drafts[i], known, now, p); err != nil {
 			return Answer{}, err
-		} else if len(p.list) == 0 {
+		} else if len(p.List) == 0 {
 			entry.Message.Trace = traceOf(span.SpanContext())
 			sub.Entries = append(sub.Entries, entry)
 		}
-		problems = append(problems, p.list...)
+		problems = append(problems, p.List...)
 	}
 	if err := posthouse.Invalid("the message can not be accepted", problems); err != nil {
 		return Answer{}, err
@@ -123,27 +124,28 @@ func (r *route) levelOf(s posthouse.State) slog.Level {
 	return slog.LevelDebug
 }
 
-// prepare turns one draft into an entry, collecting every problem.
-func (e *Engine) prepare(ctx context.Context, tenant string, d *posthouse.Draft, known directory, now time.Time, p *problemList) (work.Entry, error) {
-	checkDraft(d, e.o.MaxRecipients, now, p)
+// prepare turns one draft into an entry with the given message id, collecting every problem. now is
+// when the draft was handed in.
+func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Draft, known directory, now time.Time, p *draft.Problems) (work.Entry, error) {
+	draft.Check(d, e.o.MaxRecipients, now, p)
 	r := e.route(tenant, d.Channel)
 	if r == nil {
 		if d.Channel != "" {
-			p.add("channel", "there is no channel %q; %s", d.Channel, oneOf("channels", e.names(tenant)))
+			p.Add("channel", "there is no channel %q; %s", d.Channel, oneOf("channels", e.names(tenant)))
 		}
 		return work.Entry{}, nil
 	}
 	m := posthouse.Message{
-		ID: posthouse.NewID(), Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: or(d.Priority, posthouse.Normal),
+		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: or(d.Priority, posthouse.Normal),
 		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, NotBefore: d.NotBefore, Deadline: d.Deadline,
 	}
 	if d.OnUnknown == posthouse.Query && r.settings.policy != posthouse.Query && !r.queries() {
-		p.add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
+		p.Add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
 	}
 	if r.settings.endOfDay && m.Deadline.IsZero() {
 		m.Deadline = r.settings.dayEnd(later(now, m.NotBefore))
 	}
-	if err := e.fill(ctx, tenant, d, &m, p); err != nil || len(p.list) > 0 {
+	if err := e.fill(ctx, tenant, d, &m, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
 	entry := work.Entry{Message: m, DedupWindow: r.settings.dedupWindow}

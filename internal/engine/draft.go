@@ -7,132 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/render"
 )
 
-// Bounds of a draft, in bytes. They keep every value inside its column on every database.
-const (
-	maxWord    = 128 // channel, kind, source, template, recipient type
-	maxKey     = 255 // ref, dedup_key, user
-	maxAddress = 512
-	maxTitle   = 1024
-	maxText    = 64 << 10
-	maxPayload = 256 << 10
-	maxAhead   = 366 * 24 * time.Hour // of not_before
-)
-
-// problemList collects what is wrong with one draft.
-type problemList struct {
-	path string
-	list []posthouse.Problem
-}
-
-func (p *problemList) add(field, format string, args ...any) {
-	p.list = append(p.list, posthouse.Problem{Path: p.path + field, Message: fmt.Sprintf(format, args...)})
-}
-
-// text checks that a value is text that every database keeps as it is.
-func (p *problemList) text(field, value string, max int) {
-	switch {
-	case len(value) > max:
-		p.add(field, "has %d bytes: at most %d are allowed", len(value), max)
-	case !utf8.ValidString(value):
-		p.add(field, "is not valid UTF-8")
-	case strings.ContainsRune(value, 0):
-		p.add(field, "holds the character U+0000, which can not be stored")
-	}
-}
-
-// word is text of one line.
-func (p *problemList) word(field, value string, max int) {
-	p.text(field, value, max)
-	if strings.ContainsAny(value, "\r\n") {
-		p.add(field, "holds a line break: one line is allowed")
-	}
-}
-
-func checkDraft(d *posthouse.Draft, maxRecipients int, now time.Time, p *problemList) {
-	if d.Channel == "" {
-		p.add("channel", "is required: the name of a configured channel")
-	}
-	p.word("channel", d.Channel, maxWord)
-	p.word("kind", d.Kind, maxWord)
-	p.word("ref", d.Ref, maxKey)
-	p.word("source", d.Source, maxWord)
-	p.word("template", d.Template, maxWord)
-	p.word("dedup_key", d.DedupKey, maxKey)
-	if d.Priority != "" && !d.Priority.Valid() {
-		p.add("priority", "is %q: want high, normal or low", d.Priority)
-	}
-	if d.OnUnknown != "" && !d.OnUnknown.Valid() {
-		p.add("on_unknown", "is %q: want retry, hold, query or assume_sent", d.OnUnknown)
-	}
-	checkTimes(d, now, p)
-	checkRecipients(d, maxRecipients, p)
-	checkContent(d, p)
-}
-
-func checkTimes(d *posthouse.Draft, now time.Time, p *problemList) {
-	if d.NotBefore.After(now.Add(maxAhead)) {
-		p.add("not_before", "is %s: at most 366 days ahead are allowed", d.NotBefore.Format(time.RFC3339))
-	}
-	if d.Deadline.IsZero() {
-		return
-	}
-	if !d.Deadline.After(now) {
-		p.add("deadline", "is %s, which has passed", d.Deadline.Format(time.RFC3339))
-	} else if !d.Deadline.After(d.NotBefore) {
-		p.add("deadline", "must be later than not_before")
-	}
-}
-
-func checkRecipients(d *posthouse.Draft, most int, p *problemList) {
-	if n := len(d.To); n == 0 {
-		p.add("to", "is required: 1 to %d recipients", most)
-	} else if n > most {
-		p.add("to", "has %d recipients: at most %d are allowed in one message", n, most)
-		return
-	}
-	for i := range d.To {
-		field := fmt.Sprintf("to[%d]", i)
-		if d.To[i].User == "" && d.To[i].Address == "" {
-			p.add(field, "names nobody: want a user or an address")
-		}
-		p.word(field+".user", d.To[i].User, maxKey)
-		p.word(field+".address", d.To[i].Address, maxAddress)
-		p.word(field+".type", d.To[i].Type, maxWord)
-	}
-}
-
-func checkContent(d *posthouse.Draft, p *problemList) {
-	switch {
-	case d.Content == nil && d.Template == "":
-		p.add("content", "is required, or a template with a payload")
-	case d.Content != nil && d.Template != "":
-		p.add("content", "stands beside a template: give one of them")
-	case d.Content != nil && d.Content.Text == "" && d.Content.Title == "":
-		p.add("content.text", "is required")
-	}
-	if d.Content != nil {
-		p.word("content.title", d.Content.Title, maxTitle)
-		p.text("content.text", d.Content.Text, maxText)
-	}
-	if len(d.Payload) > maxPayload {
-		p.add("payload", "has %d bytes: at most %d are allowed", len(d.Payload), maxPayload)
-	}
-	var object map[string]json.RawMessage
-	if len(d.Payload) > 0 && string(d.Payload) != "null" && json.Unmarshal(d.Payload, &object) != nil {
-		p.add("payload", "must be a JSON object")
-	}
-}
-
 // fill puts the content into the message: as given, or rendered from a template, once.
-func (e *Engine) fill(ctx context.Context, tenant string, d *posthouse.Draft, m *posthouse.Message, p *problemList) error {
+func (e *Engine) fill(ctx context.Context, tenant string, d *posthouse.Draft, m *posthouse.Message, p *draft.Problems) error {
 	if d.Template == "" {
 		if d.Content != nil {
 			m.Content = *d.Content
@@ -141,7 +24,7 @@ func (e *Engine) fill(ctx context.Context, tenant string, d *posthouse.Draft, m 
 	}
 	t, err := e.o.Store.Template(ctx, tenant, d.Template, 0)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-		p.add("template", "there is no template %q", d.Template)
+		p.Add("template", "there is no template %q", d.Template)
 		return nil
 	}
 	if err != nil {
@@ -149,11 +32,11 @@ func (e *Engine) fill(ctx context.Context, tenant string, d *posthouse.Draft, m 
 	}
 	content, problems := Render(t, d.Payload)
 	for _, problem := range problems {
-		p.add(problem.Path, "%s", problem.Message)
+		p.Add(problem.Path, "%s", problem.Message)
 	}
 	m.Template, m.Version, m.Content = t.Name, t.Version, content
-	p.word("template", content.Title, maxTitle)
-	p.text("template", content.Text, maxText)
+	p.Word("template", content.Title, draft.MaxTitle)
+	p.Text("template", content.Text, draft.MaxText)
 	return nil
 }
 

@@ -1,0 +1,135 @@
+// Package draft says what is wrong with a draft as far as the draft alone can tell: what is
+// missing, too long, not text or not one of the allowed words.
+//
+// It looks at no database: whether the channel, the template and its variables are there is the
+// engine's question. Engine and outbox both check here, so that what the outbox takes is what
+// the engine accepts.
+package draft
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Bounds of a draft, in bytes. They keep every value inside its column on every database.
+const (
+	maxWord    = 128 // channel, kind, source, template, recipient type
+	maxKey     = 255 // ref, dedup_key, user
+	maxAddress = 512
+	MaxTitle   = 1024
+	MaxText    = 64 << 10
+	maxPayload = 256 << 10
+	maxAhead   = 366 * 24 * time.Hour // of not_before
+)
+
+// Problems collects what is wrong with one draft.
+type Problems struct {
+	Path string // before each field's name, such as "messages[2]."
+	List []posthouse.Problem
+}
+
+// Add notes a problem of a field.
+func (p *Problems) Add(field, format string, args ...any) {
+	p.List = append(p.List, posthouse.Problem{Path: p.Path + field, Message: fmt.Sprintf(format, args...)})
+}
+
+// Text checks that a value is text that every database keeps as it is.
+func (p *Problems) Text(field, value string, max int) {
+	switch {
+	case len(value) > max:
+		p.Add(field, "has %d bytes: at most %d are allowed", len(value), max)
+	case !utf8.ValidString(value):
+		p.Add(field, "is not valid UTF-8")
+	case strings.ContainsRune(value, 0):
+		p.Add(field, "holds the character U+0000, which can not be stored")
+	}
+}
+
+// Word checks that a value is text of one line.
+func (p *Problems) Word(field, value string, max int) {
+	p.Text(field, value, max)
+	if strings.ContainsAny(value, "\r\n") {
+		p.Add(field, "holds a line break: one line is allowed")
+	}
+}
+
+// Check notes everything that is wrong with a draft that is handed in at now.
+func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
+	if d.Channel == "" {
+		p.Add("channel", "is required: the name of a configured channel")
+	}
+	p.Word("channel", d.Channel, maxWord)
+	p.Word("kind", d.Kind, maxWord)
+	p.Word("ref", d.Ref, maxKey)
+	p.Word("source", d.Source, maxWord)
+	p.Word("template", d.Template, maxWord)
+	p.Word("dedup_key", d.DedupKey, maxKey)
+	if d.Priority != "" && !d.Priority.Valid() {
+		p.Add("priority", "is %q: want high, normal or low", d.Priority)
+	}
+	if d.OnUnknown != "" && !d.OnUnknown.Valid() {
+		p.Add("on_unknown", "is %q: want retry, hold, query or assume_sent", d.OnUnknown)
+	}
+	checkTimes(d, now, p)
+	checkRecipients(d, maxRecipients, p)
+	checkContent(d, p)
+}
+
+func checkTimes(d *posthouse.Draft, now time.Time, p *Problems) {
+	if d.NotBefore.After(now.Add(maxAhead)) {
+		p.Add("not_before", "is %s: at most 366 days ahead are allowed", d.NotBefore.Format(time.RFC3339))
+	}
+	if d.Deadline.IsZero() {
+		return
+	}
+	if !d.Deadline.After(now) {
+		p.Add("deadline", "is %s, which has passed", d.Deadline.Format(time.RFC3339))
+	} else if !d.Deadline.After(d.NotBefore) {
+		p.Add("deadline", "must be later than not_before")
+	}
+}
+
+func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
+	if n := len(d.To); n == 0 {
+		p.Add("to", "is required: 1 to %d recipients", most)
+	} else if n > most {
+		p.Add("to", "has %d recipients: at most %d are allowed in one message", n, most)
+		return
+	}
+	for i := range d.To {
+		field := fmt.Sprintf("to[%d]", i)
+		if d.To[i].User == "" && d.To[i].Address == "" {
+			p.Add(field, "names nobody: want a user or an address")
+		}
+		p.Word(field+".user", d.To[i].User, maxKey)
+		p.Word(field+".address", d.To[i].Address, maxAddress)
+		p.Word(field+".type", d.To[i].Type, maxWord)
+	}
+}
+
+func checkContent(d *posthouse.Draft, p *Problems) {
+	switch {
+	case d.Content == nil && d.Template == "":
+		p.Add("content", "is required, or a template with a payload")
+	case d.Content != nil && d.Template != "":
+		p.Add("content", "stands beside a template: give one of them")
+	case d.Content != nil && d.Content.Text == "" && d.Content.Title == "":
+		p.Add("content.text", "is required")
+	}
+	if d.Content != nil {
+		p.Word("content.title", d.Content.Title, MaxTitle)
+		p.Text("content.text", d.Content.Text, MaxText)
+	}
+	if len(d.Payload) > maxPayload {
+		p.Add("payload", "has %d bytes: at most %d are allowed", len(d.Payload), maxPayload)
+	}
+	var object map[string]json.RawMessage
+	if len(d.Payload) > 0 && string(d.Payload) != "null" && json.Unmarshal(d.Payload, &object) != nil {
+		p.Add("payload", "must be a JSON object")
+	}
+}
