@@ -1,0 +1,18 @@
+package api
+
+import "github.com/posthouse/posthouse"
+
+// Route is a line of the route table as tests walk over it.
+type Route struct {
+	Method, Path string
+	Scope        posthouse.Scope
+}
+
+// Routes lists the route table.
+func Routes() []Route {
+	var list []Route
+	for _, r := range table() {
+		list = append(list, Route{r.method, r.path, r.scope})
+	}
+	return list
+}

@@ -1,0 +1,135 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/api"
+)
+
+// bodies are what routes with a path parameter are called with. A route of a method with a body
+// that is missing here fails the test below: give it a line.
+var bodies = map[string]string{
+	"POST /v1/messages/{id}/cancel":     "",
+	"POST /v1/deliveries/{id}/replay":   `{}`,
+	"POST /v1/deliveries/{id}/resolve":  `{"outcome":"sent"}`,
+	"DELETE /v1/channels/{name}":        "",
+	"POST /v1/channels/{name}/pause":    `{}`,
+	"POST /v1/channels/{name}/resume":   "",
+	"POST /v1/channels/{name}/test":     `{}`,
+	"DELETE /v1/templates/{name}":       "",
+	"POST /v1/templates/{name}/preview": `{}`,
+	"DELETE /v1/rosters/{name}":         "",
+	"DELETE /v1/users/{id}":             "",
+	"DELETE /v1/keys/{id}":              "",
+}
+
+// creates are the routes that make a thing of one's own where another tenant has one of that name.
+var creates = map[string]string{
+	"PUT /v1/channels/{name}":  `{"driver":"discard"}`,
+	"PUT /v1/templates/{name}": `{"text":"mine"}`,
+	"PUT /v1/rosters/{name}":   `{"days":{"1":["mine"]}}`,
+}
+
+// furnished is a house whose tenant default has one of everything, and the ids by the folder of
+// the address.
+func furnished(t *testing.T) (*house, map[string][]string) {
+	h := with(t)
+	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard"}`)
+	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"]}}`)
+	h.must(200, "PUT", "/v1/templates/hello", `{"text":"hello ${name}"}`)
+	h.must(200, "PUT", "/v1/users", `{"users":[{"id":"u1","addresses":{"out":"a1"}}]}`)
+	key := read[posthouse.Key](t, h.must(201, "POST", "/v1/keys", `{"name":"k","scope":"read"}`))
+	failed := h.send("out", "refused")[0]
+	lost := h.send("out", "lost")[0]
+	waiting := h.send("later", "u1")[0]
+	h.until(failed, posthouse.Failed)
+	h.until(lost, posthouse.Unknown)
+	notice := read[struct{ ID string }](t, h.must(202, "POST", "/v1/notices", `{"userId":"u","userType":"分行","platform":"天元","messageContent":"x"}`))
+	return h, map[string][]string{
+		"messages":   {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
+		"deliveries": {failed, lost, waiting},
+		"channels":   {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "notices": {notice.ID},
+	}
+}
+
+// TestATenantSeesNothingOfAnother is reliability H8: each route with a parameter, with each id of
+// another tenant.
+func TestATenantSeesNothingOfAnother(t *testing.T) {
+	t.Parallel()
+	h, things := furnished(t)
+	var own []request
+	for _, r := range api.Routes() {
+		from := strings.IndexByte(r.Path, '{')
+		if from < 0 || r.Scope == "" {
+			continue
+		}
+		line := r.Method + " " + r.Path
+		body, known := bodies[line]
+		if _, makes := creates[line]; !known && !makes && r.Method != http.MethodGet {
+			t.Errorf("%s has no case: give it a line in bodies or creates", line)
+			continue
+		}
+		folder := strings.Split(r.Path, "/")[2]
+		if len(things[folder]) == 0 {
+			t.Errorf("%s: furnished makes no %s", line, folder)
+		}
+		for _, id := range things[folder] {
+			path := r.Path[:from] + id + r.Path[strings.IndexByte(r.Path, '}')+1:]
+			if creates[line] != "" {
+				own = append(own, request{method: r.Method, path: strings.TrimSuffix(path, ".csv"), body: creates[line], key: "other"})
+				continue
+			}
+			got := h.do(request{method: r.Method, path: path, body: body, key: "other"})
+			if got.status != 404 || read[fault](t, got).Code != posthouse.CodeNotFound {
+				t.Errorf("%s %s: got %d %s, want 404", r.Method, path, got.status, got.body)
+			}
+		}
+	}
+	before := h.everything()
+	for _, r := range own {
+		if got := h.do(r); got.status/100 != 2 {
+			t.Errorf("%s %s: got %d %s, want one of its own", r.method, r.path, got.status, got.body)
+		}
+	}
+	if after := h.everything(); after != before {
+		t.Errorf("another tenant changed things of the first:\nbefore %s\nafter %s", before, after)
+	}
+}
+
+// everything is what the tenant default has that does not change by itself.
+func (h *house) everything() string {
+	h.Helper()
+	var b strings.Builder
+	for _, path := range []string{"channels", "templates", "rosters", "users", "keys"} {
+		b.WriteString(h.must(200, "GET", "/v1/"+path, "").body)
+	}
+	return b.String()
+}
+
+func TestListsAndKeysOfATenantAreItsOwn(t *testing.T) {
+	t.Parallel()
+	h, things := furnished(t)
+	for _, r := range api.Routes() {
+		if r.Method != http.MethodGet || r.Scope == "" || strings.Contains(r.Path, "{") || r.Path == "/v1/drivers" {
+			continue
+		}
+		if got := h.do(request{method: "GET", path: r.Path, key: "other"}); r.Path != "/v1/keys" && got.body != "{\"items\":[]}\n" {
+			t.Errorf("%s shows another tenant %s", r.Path, got.body)
+		} else if strings.Contains(got.body, things["keys"][0]) {
+			t.Errorf("%s shows the key of another tenant: %s", r.Path, got.body)
+		}
+	}
+	if got := h.do(request{method: "POST", path: "/v1/deliveries/replay", body: `{"channel":"out"}`, key: "other"}); !strings.Contains(got.body, `"matched":0`) {
+		t.Errorf("a replay by filter found deliveries of another tenant: %s", got.body)
+	}
+	h.do(request{method: "PUT", path: "/v1/channels/out", body: `{"driver":"discard"}`, key: "other"})
+	draft := `{"channel":"out","to":[{"user":"u"}],"content":{"text":"x"},"dedup_key":"d"}`
+	first := h.do(request{method: "POST", path: "/v1/messages", body: draft, header: http.Header{"Idempotency-Key": {"k"}}})
+	second := h.do(request{method: "POST", path: "/v1/messages", body: draft, key: "other", header: http.Header{"Idempotency-Key": {"k"}}})
+	if first.status != 202 || second.status != 202 || second.header.Get("Idempotent-Replay") != "" || strings.Contains(second.body, "duplicate_of") {
+		t.Errorf("keys of one tenant hold for another: %d %s, then %d %s", first.status, first.body, second.status, second.body)
+	}
+}
