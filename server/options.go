@@ -23,7 +23,7 @@ type Options struct {
 	AdminKey string
 	// Announce is told of a key that was made at the first start. Defaults to writing it to Output.
 	Announce func(key string)
-	// Keyring encrypts the secrets of channels: a text of "id:base64" keys, newest first. Defaults to
+	// Keyring encrypts the secrets of channels: a text of "id:base64" keys, the newest last. Defaults to
 	// the file KeyringFile.
 	Keyring string
 	// KeyringFile holds the keyring, readable by its owner only. It is made where it does not exist.

@@ -127,11 +127,12 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) 
 		Lane: work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p},
 		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + leaseMargin, DueBefore: before, Epoch: e.Epoch(),
 	})
-	if len(items) > 0 {
-		r.occupy(len(items))
-		e.send(r, items, at.Add(r.settings.timeout+leaseMargin))
+	if err != nil || len(items) == 0 {
+		return nil, err // without a commit nothing is ours: nothing may be sent
 	}
-	return items, err
+	r.occupy(len(items))
+	e.send(r, items, at.Add(r.settings.timeout+leaseMargin))
+	return items, nil
 }
 
 // permit asks the limiter; a channel without limits may start all.

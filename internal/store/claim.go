@@ -23,7 +23,10 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 		items, err = t.claim(c)
 		return err
 	})
-	return items, err
+	if err != nil {
+		return nil, err // what was read before a failed commit is nobody's
+	}
+	return items, nil
 }
 
 // dueQuery finds what a claim may take. The epoch stands in the same statement, so that a

@@ -42,6 +42,12 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 			return nil, nil, fmt.Errorf("make the database's folder: %w", err)
 		}
 	}
+	// The file holds message texts: only its owner may read it. SQLite gives its side files the same mode.
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("open the database's file: %w", err)
+	} else if err := f.Close(); err != nil {
+		return nil, nil, err
+	}
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(4000)",

@@ -167,6 +167,21 @@ CREATE TABLE dedup (
   KEY dedup_expiry (expires_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- Messages that callers hand in within their own transactions; the relay moves them on.
+-- A plain INSERT needs the draft alone.
+CREATE TABLE outbox (
+  id varchar(64) NOT NULL DEFAULT (UUID()),
+  tenant varchar(128) NOT NULL DEFAULT 'default',
+  draft mediumtext NOT NULL,
+  created_at bigint NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
+  error mediumtext NOT NULL DEFAULT (''),
+  failed_at bigint NOT NULL DEFAULT 0,
+  failures int NOT NULL DEFAULT 0,
+  due_at bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (id),
+  KEY outbox_due (due_at, created_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 -- The configured channels; secrets in config are sealed.
 CREATE TABLE channels (
   tenant varchar(128) NOT NULL,
@@ -306,6 +321,7 @@ DROP TABLE rosters;
 DROP TABLE templates;
 DROP TABLE gates;
 DROP TABLE channels;
+DROP TABLE outbox;
 DROP TABLE dedup;
 DROP TABLE idempotency;
 DROP TABLE events;

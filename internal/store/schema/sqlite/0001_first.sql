@@ -164,6 +164,21 @@ CREATE TABLE dedup (
 ) WITHOUT ROWID;
 CREATE INDEX dedup_expiry ON dedup (expires_at);
 
+-- Messages that callers hand in within their own transactions; the relay moves them on.
+-- A plain INSERT needs the draft alone.
+CREATE TABLE outbox (
+  id TEXT NOT NULL DEFAULT (lower(hex(randomblob(16)))),
+  tenant TEXT NOT NULL DEFAULT 'default',
+  draft TEXT NOT NULL,
+  created_at INTEGER NOT NULL DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)),
+  error TEXT NOT NULL DEFAULT '',
+  failed_at INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (id)
+);
+CREATE INDEX outbox_due ON outbox (due_at, created_at, id);
+
 -- The configured channels; secrets in config are sealed.
 CREATE TABLE channels (
   tenant TEXT NOT NULL,
@@ -303,6 +318,7 @@ DROP TABLE rosters;
 DROP TABLE templates;
 DROP TABLE gates;
 DROP TABLE channels;
+DROP TABLE outbox;
 DROP TABLE dedup;
 DROP TABLE idempotency;
 DROP TABLE events;
