@@ -25,6 +25,7 @@ import (
 type house struct {
 	testing.TB
 	url      string
+	http     *http.Client
 	provider *provider
 	// keys are the API keys by their names: read, send and admin of the tenant default, and other,
 	// of scope admin for another tenant.
@@ -76,7 +77,7 @@ func (p *provider) driver() channel.Type {
 // open starts a house that closes with the test. It may be changed before it starts.
 func open(tb testing.TB, change ...func(*server.Options)) *house {
 	tb.Helper()
-	h := &house{TB: tb, provider: &provider{release: make(chan struct{}), began: make(chan string, 100)}, keys: map[string]string{}}
+	h := &house{TB: tb, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, provider: &provider{release: make(chan struct{}), began: make(chan string, 100)}, keys: map[string]string{}}
 	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
 	h.prepareKeys(dsn)
 	o := server.Options{
@@ -92,6 +93,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 	}
 	tb.Cleanup(func() {
 		h.provider.letGo()
+		h.http.CloseIdleConnections() // or the server waits for them
 		if err := s.Stop(context.Background()); err != nil {
 			tb.Error(err)
 		}
@@ -177,7 +179,7 @@ func (h *house) try(r request) (reply, error) {
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := h.http.Do(req)
 	if err != nil {
 		return reply{}, err
 	}

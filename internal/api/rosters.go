@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,6 +123,7 @@ func (a *api) checkRoster(c *call) (answer, error) {
 			out.Past = append(out.Past, date)
 		}
 	}
+	slices.Sort(out.Past)
 	return ok(out)
 }
 

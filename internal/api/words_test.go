@@ -1,0 +1,50 @@
+package api
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+func TestEveryStateHasAWordOfTheNoticesDocument(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		state posthouse.State
+		tries int
+		want  string
+	}{
+		{posthouse.Pending, 0, "pending"},
+		{posthouse.Pending, 1, "failure"},
+		{posthouse.Sending, 0, "pending"},
+		{posthouse.Sending, 2, "pending"},
+		{posthouse.Unknown, 0, "failure"},
+		{posthouse.Unknown, 1, "failure"},
+		{posthouse.Quarantined, 0, "quarantined"},
+		{posthouse.Sent, 0, "success"},
+		{posthouse.Sent, 2, "success"},
+		{posthouse.Delivered, 0, "success"},
+		{posthouse.Undelivered, 0, "undelivered"},
+		{posthouse.Failed, 3, "stopped"},
+		{posthouse.Cancelled, 0, "cancelled"},
+		{posthouse.Expired, 0, "expired"},
+		{posthouse.Suppressed, 0, "suppressed"},
+	}
+	var seen []posthouse.State
+	for _, test := range tests {
+		d := posthouse.Delivery{State: test.state, Tries: test.tries}
+		got := noticeStatus(&d)
+		if got != test.want {
+			t.Errorf("%s after %d tries reads %q, want %q", test.state, test.tries, got, test.want)
+		}
+		if !slices.Contains(statesOf(got), test.state) {
+			t.Errorf("a list of status %s does not look for %s", got, test.state)
+		}
+		seen = append(seen, test.state)
+	}
+	for _, s := range posthouse.States() {
+		if !slices.Contains(seen, s) {
+			t.Errorf("the state %s has no case", s)
+		}
+	}
+}
