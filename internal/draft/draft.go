@@ -18,7 +18,7 @@ import (
 
 // Bounds of a draft, in bytes. They keep every value inside its column on every database.
 const (
-	maxWord    = 128 // channel, kind, source, template, recipient type
+	MaxWord    = 128 // channel, kind, source, template, recipient type
 	maxKey     = 255 // ref, dedup_key, user
 	maxAddress = 512
 	MaxTitle   = 1024
@@ -63,11 +63,11 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	if d.Channel == "" {
 		p.Add("channel", "is required: the name of a configured channel")
 	}
-	p.Word("channel", d.Channel, maxWord)
-	p.Word("kind", d.Kind, maxWord)
+	p.Word("channel", d.Channel, MaxWord)
+	p.Word("kind", d.Kind, MaxWord)
 	p.Word("ref", d.Ref, maxKey)
-	p.Word("source", d.Source, maxWord)
-	p.Word("template", d.Template, maxWord)
+	p.Word("source", d.Source, MaxWord)
+	p.Word("template", d.Template, MaxWord)
 	p.Word("dedup_key", d.DedupKey, maxKey)
 	if d.Priority != "" && !d.Priority.Valid() {
 		p.Add("priority", "is %q: want high, normal or low", d.Priority)
@@ -108,7 +108,7 @@ func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
 		}
 		p.Word(field+".user", d.To[i].User, maxKey)
 		p.Word(field+".address", d.To[i].Address, maxAddress)
-		p.Word(field+".type", d.To[i].Type, maxWord)
+		p.Word(field+".type", d.To[i].Type, MaxWord)
 	}
 }
 

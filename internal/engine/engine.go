@@ -26,6 +26,7 @@ import (
 // Store is what the engine needs of the database, in the parts its roles use.
 type Store interface {
 	accepts
+	relays
 	moves
 	knows
 	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
@@ -36,6 +37,14 @@ type accepts interface {
 	Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error)
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
+}
+
+// relays is the relay's part.
+type relays interface {
+	Outbox(ctx context.Context, now time.Time, max, bytes int) ([]work.Enqueued, error)
+	Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error)
+	Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error)
+	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
 }
 
 // moves is what dispatcher, recorder and rescuer do to deliveries.
@@ -187,6 +196,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.loop(e.recorder.run)
 	e.loop(e.poll)
+	e.loop(e.relay)
 	e.loop(e.rescue)
 	e.loop(e.prune)
 	e.loop(e.measure)

@@ -20,6 +20,7 @@ type metrics struct {
 	leaseLosses prometheus.Counter
 	depth       *prometheus.GaugeVec
 	oldest      *prometheus.GaugeVec
+	outbox      *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -43,6 +44,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
 		depth:       gauge("queue_depth", "Open deliveries, by lane and state.", "tenant", "channel", "priority", "state"),
 		oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited.", "tenant", "channel", "priority"),
+		outbox:      gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be.", "state"),
 	}
 	m.group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
@@ -56,6 +58,7 @@ const depthEvery = 10 * time.Second
 // measure counts the queue now and then.
 func (e *Engine) measure(ctx context.Context) {
 	for e.pause(spread(depthEvery)) {
+		e.measureOutbox(ctx)
 		depths, err := e.o.Store.Depths(ctx)
 		if err != nil {
 			e.log.Warn("the queue can not be counted", "error", err)

@@ -41,8 +41,8 @@ func readEpoch(from lookup) (int64, error) {
 
 // BumpEpoch is for a database that is a copy: restored, promoted or cloned. Whatever may have
 // been sent since the copy was taken is held as unknown, so that nothing leaves twice: what
-// was tried before, and what was due. It returns how many deliveries it held. The rest stays
-// as it is.
+// was tried before, and what was due. It returns how many deliveries it held. What was in the
+// outbox waits there for a person. The rest stays as it is.
 //
 // While it works the epoch is negative, which no process has: nobody claims. An interrupted
 // bump is finished by the next.
@@ -72,6 +72,9 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		return held, err
 	}
 	if _, err := s.repeat(ctx, now, "hold what is unknown", math.MaxInt, (*tx).freezeUnknown); err != nil {
+		return held, err
+	}
+	if err := s.holdOutbox(ctx, now); err != nil {
 		return held, err
 	}
 	return held, s.change(ctx, now, "end an epoch", func(t *tx) error { return t.setEpoch(next) })

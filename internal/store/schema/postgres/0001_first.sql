@@ -167,13 +167,13 @@ CREATE INDEX dedup_expiry ON dedup (expires_at);
 -- Messages that callers hand in within their own transactions; the relay moves them on.
 -- A plain INSERT needs the draft alone.
 CREATE TABLE outbox (
-  id text NOT NULL DEFAULT gen_random_uuid(),
-  tenant text NOT NULL DEFAULT 'default',
+  id text COLLATE "C" NOT NULL DEFAULT gen_random_uuid(),
+  tenant text COLLATE "C" NOT NULL DEFAULT 'default',
   draft text NOT NULL,
   created_at bigint NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
   error text NOT NULL DEFAULT '',
   failed_at bigint NOT NULL DEFAULT 0,
-  failures bigint NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,
   due_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );

@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// One look into the outbox takes so many rows, and no more once their drafts have so many bytes.
+const (
+	relayBatch = 500
+	relayBytes = 8 << 20
+)
+
+// A row that can not be accepted is tried again after relayPause, then after twice as long each
+// time, up to relayPauseMax: the channel it names may be configured later.
+const (
+	relayPause    = 5 * time.Second
+	relayPauseMax = 10 * time.Minute
+)
+
+// maxRejection bounds the text that is written into a row, in bytes.
+const maxRejection = 4 << 10
+
+// letter is a row of the outbox with what becomes of it.
+type letter struct {
+	row        work.Enqueued
+	draft      posthouse.Draft
+	submission *work.Submission
+	problem    string // why it can not be accepted
+}
+
+// relay accepts what callers committed into the outbox. A row and its message never stand side by
+// side: they change places in one transaction, so it does not matter where a process dies.
+func (e *Engine) relay(ctx context.Context) {
+	for e.pause(spread(e.o.Poll)) {
+		for e.relayOnce(ctx) && ctx.Err() == nil && !e.leaving() {
+		}
+	}
+}
+
+// leaving reports whether the engine stops.
+func (e *Engine) leaving() bool {
+	select {
+	case <-e.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// relayOnce moves a batch of rows, and reports whether any moved or was put off: then more may wait.
+// What can not be accepted is set aside, so that it never blocks what came after it.
+func (e *Engine) relayOnce(ctx context.Context) bool {
+	if e.Stale() {
+		return false
+	}
+	rows, err := e.o.Store.Outbox(ctx, time.Now(), relayBatch, relayBytes)
+	if err == nil && len(rows) == 0 {
+		return false
+	}
+	letters := make([]letter, len(rows))
+	for i, row := range rows {
+		letters[i] = open(row)
+	}
+	if err == nil {
+		err = e.weigh(ctx, letters)
+	}
+	moved := 0
+	if err == nil {
+		moved, err = e.forward(ctx, letters)
+	}
+	if err == nil {
+		var put int
+		put, err = e.putOff(ctx, letters)
+		moved += put
+	}
+	if err != nil && ctx.Err() == nil {
+		e.log.Warn("the outbox can not be relayed now", "error", err)
+	}
+	return err == nil && moved > 0
+}
+
+// open reads a row's draft.
+func open(row work.Enqueued) letter {
+	l := letter{row: row}
+	dec := json.NewDecoder(strings.NewReader(row.Draft))
+	dec.DisallowUnknownFields() // a misspelt field would silently change what is sent
+	if err := dec.Decode(&l.draft); errors.Is(err, io.EOF) {
+		l.problem = "the draft is empty: want a JSON object"
+	} else if err != nil {
+		l.problem = "the draft can not be read: " + err.Error()
+	} else if rest, _ := io.ReadAll(dec.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
+		l.problem = "the draft is followed by more text: want one JSON object"
+	}
+	return l
+}
+
+// weigh makes a submission of each letter, or finds out why there is none. What was handed in is
+// judged by the time it was handed in: a relay that was down changes no deadline and no duty.
+func (e *Engine) weigh(ctx context.Context, letters []letter) error {
+	known, err := e.directories(ctx, letters)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	for i := range letters {
+		l := &letters[i]
+		if l.problem != "" {
+			continue
+		}
+		handedIn := l.row.CreatedAt
+		if handedIn.IsZero() || handedIn.After(now) {
+			handedIn = now
+		}
+		p := &draft.Problems{}
+		entry, err := e.prepare(ctx, l.row.Tenant, messageID(l.row.ID), &l.draft, known[l.row.Tenant], handedIn, p)
+		switch {
+		case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
+			return err
+		case err != nil:
+			l.problem = err.Error()
+		case len(p.List) > 0:
+			l.problem = posthouse.Invalid("the message can not be accepted", p.List).Error()
+		default:
+			l.submission = &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}}
+		}
+	}
+	return nil
+}
+
+// directories looks up the addresses that the letters need, by tenant.
+func (e *Engine) directories(ctx context.Context, letters []letter) (map[string]directory, error) {
+	drafts := map[string][]posthouse.Draft{}
+	for i := range letters {
+		if l := &letters[i]; l.problem == "" {
+			drafts[l.row.Tenant] = append(drafts[l.row.Tenant], l.draft)
+		}
+	}
+	known := map[string]directory{}
+	for tenant, list := range drafts {
+		if err := e.meet(ctx, tenant, list); err != nil {
+			e.log.Warn("new channels can not be looked for", "tenant", tenant, "error", err)
+		}
+		found, err := e.addresses(ctx, tenant, list)
+		if err != nil {
+			return nil, err
+		}
+		known[tenant] = found
+	}
+	return known, nil
+}
+
+// messageID is the id of the message that a row becomes: the row's own where it is one. Programs in
+// other languages may leave it to the database, which makes a UUID.
+func messageID(row string) string {
+	if posthouse.ValidID(row) && posthouse.DeliveryNumber(row) == 0 {
+		return row
+	}
+	return posthouse.NewID()
+}
+
+// forward stores the letters that have a submission, in transactions of bounded size.
+func (e *Engine) forward(ctx context.Context, letters []letter) (moved int, err error) {
+	var part []*letter
+	size := 0
+	for i := range letters {
+		l := &letters[i]
+		if l.submission == nil {
+			continue
+		}
+		n := len(l.submission.Entries[0].Deliveries)
+		if len(part) > 0 && size+n > maxGroupRows {
+			m, err := e.move(ctx, part)
+			if moved += m; err != nil {
+				return moved, err
+			}
+			part, size = nil, 0
+		}
+		part, size = append(part, l), size+n
+	}
+	m, err := e.move(ctx, part)
+	return moved + m, err
+}
+
+// move stores letters in one transaction. When the database refuses it for what it holds, each is
+// tried alone, and the one that is refused alone has a problem.
+func (e *Engine) move(ctx context.Context, part []*letter) (moved int, err error) {
+	if len(part) == 0 {
+		return 0, nil
+	}
+	list := make([]work.Relay, len(part))
+	for i, l := range part {
+		list[i] = work.Relay{Row: l.row.ID, Submission: l.submission}
+	}
+	outcomes, err := e.o.Store.Relay(ctx, time.Now(), list)
+	switch {
+	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) != posthouse.CodeInternal):
+		return 0, err
+	case err != nil && len(part) == 1:
+		part[0].problem = "the database refused the message: " + err.Error()
+		return 0, nil
+	case err != nil:
+		for _, l := range part {
+			m, err := e.move(ctx, []*letter{l})
+			if moved += m; err != nil {
+				return moved, err
+			}
+		}
+		return moved, nil
+	}
+	for i, l := range part {
+		if accepted := outcomes[i].Accepted; len(accepted) > 0 {
+			moved++
+			e.tell(ctx, l, accepted)
+		}
+	}
+	return moved, nil
+}
+
+// tell wakes the dispatchers and writes down what became of a letter.
+func (e *Engine) tell(ctx context.Context, l *letter, accepted []posthouse.Accepted) {
+	e.announce(ctx, l.submission, accepted)
+	if of := accepted[0].DuplicateOf; of != "" {
+		e.log.Info("a message of the outbox is a duplicate: nothing was created", "tenant", l.row.Tenant, "channel", l.draft.Channel,
+			"message", l.submission.Entries[0].Message.ID, "duplicate_of", of, "dedup_key", l.draft.DedupKey)
+	}
+}
+
+// putOff writes into the rows of letters with a problem what it is, and when they are tried again.
+func (e *Engine) putOff(ctx context.Context, letters []letter) (int, error) {
+	var list []work.Rejection
+	byRow := map[string]*letter{}
+	for i := range letters {
+		l := &letters[i]
+		if l.problem == "" {
+			continue
+		}
+		l.problem = strings.ToValidUTF8(l.problem[:min(len(l.problem), maxRejection)], "")
+		byRow[l.row.ID] = l
+		list = append(list, work.Rejection{Row: l.row.ID, Failures: l.row.Failures, Error: l.problem, Wait: relayWait(l.row.Failures)})
+	}
+	if len(list) == 0 {
+		return 0, nil
+	}
+	held, err := e.o.Store.Reject(ctx, time.Now(), list)
+	if err != nil {
+		return 0, fmt.Errorf("write down why messages can not be accepted: %w", err)
+	}
+	for _, row := range held {
+		l := byRow[row]
+		e.log.Warn("a message of the outbox can not be accepted: it stays there and is tried again", "row", row, "tenant", l.row.Tenant,
+			"channel", l.draft.Channel, "problem", l.problem, "failures", l.row.Failures+1, "next_try_in", relayWait(l.row.Failures))
+	}
+	return len(held), nil
+}
+
+// relayWait is the pause after a failure, given how many came before it.
+func relayWait(failures int) time.Duration {
+	return min(relayPause<<min(failures, 10), relayPauseMax)
+}
+
+// measureOutbox counts the rows of the outbox.
+func (e *Engine) measureOutbox(ctx context.Context) {
+	waiting, rejected, err := e.o.Store.OutboxDepth(ctx)
+	if err != nil {
+		e.log.Warn("the outbox can not be counted", "error", err)
+		return
+	}
+	e.metrics.outbox.WithLabelValues("waiting").Set(float64(waiting))
+	e.metrics.outbox.WithLabelValues("rejected").Set(float64(rejected))
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// errEnough ends the reading of rows early.
+var errEnough = errors.New("enough rows were read")
+
+// Outbox lists rows of all tenants whose time has come, up to max and until their drafts have that
+// many bytes: those that were never tried first, in the order they were handed in. It locks
+// nothing; Relay does.
+func (s *Store) Outbox(ctx context.Context, now time.Time, max, bytes int) ([]work.Enqueued, error) {
+	due, args := "?", []any{micros(now), max}
+	if s.SharedClock() {
+		due, args = "("+s.dialect.clock+")", args[1:]
+	}
+	var list []work.Enqueued
+	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM outbox WHERE due_at <= "+due+" ORDER BY due_at, created_at, id LIMIT ?",
+		args, func(scan scanner) error {
+			var row work.Enqueued
+			var created int64
+			if err := scan(&row.ID, &row.Tenant, &row.Draft, &created, &row.Failures); err != nil {
+				return err
+			}
+			row.CreatedAt = timeOf(created)
+			list = append(list, row)
+			if bytes -= len(row.Draft); bytes <= 0 {
+				return errEnough
+			}
+			return nil
+		})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return list, s.toError(err, "look into the outbox")
+}
+
+// Relay stores messages and deletes their rows of the outbox in one transaction, so that nothing
+// is lost and nothing stands twice, whenever it ends. A row that another process holds, or has
+// moved, is left alone: its outcome has no Accepted.
+func (s *Store) Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error) {
+	var outcomes []work.Outcome
+	err := s.change(ctx, now, "relay the outbox", func(t *tx) (err error) {
+		outcomes, err = t.relay(list)
+		return err
+	})
+	return outcomes, err
+}
+
+func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
+	outcomes := make([]work.Outcome, len(list))
+	if len(list) == 0 {
+		return outcomes, nil
+	}
+	places := make(map[string]int, len(list))
+	rows := make([]string, len(list))
+	for i, r := range list {
+		rows[i], places[r.Row] = r.Row, i
+	}
+	clause, args := t.in("id", rows)
+	free, err := all(t.query, word, "SELECT id FROM outbox WHERE "+clause+t.store.dialect.skip, args...)
+	if err != nil || len(free) == 0 {
+		return outcomes, err
+	}
+	subs := make([]*work.Submission, len(free))
+	for i, row := range free {
+		subs[i] = list[places[row]].Submission
+	}
+	accepted, err := t.accept(subs)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range free {
+		outcomes[places[row]] = accepted[i]
+	}
+	return outcomes, t.dropOutbox(free)
+}
+
+// dropOutbox deletes rows that this transaction has locked. It goes by the primary key: a scan
+// would wait for the rows of callers that have not committed yet.
+func (t *tx) dropOutbox(rows []string) error {
+	drop := "DELETE FROM outbox"
+	if t.store.dialect.deleteByKey != "" {
+		drop = fmt.Sprintf(t.store.dialect.deleteByKey, "outbox")
+	}
+	clause, args := t.in("id", rows)
+	n, err := t.exec(drop+" WHERE "+clause, args...)
+	if err == nil && int(n) != len(rows) {
+		return fmt.Errorf("%d of %d locked rows of the outbox were deleted", n, len(rows))
+	}
+	return err
+}
+
+// Reject writes into rows of the outbox why they can not be accepted, and when they are tried
+// again. It returns those that were still as they were read.
+func (s *Store) Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error) {
+	var held []string
+	err := s.change(ctx, now, "reject rows of the outbox", func(t *tx) error {
+		held = nil
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			n, err := t.exec("UPDATE outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ?",
+				r.Error, at, at+r.Wait.Microseconds(), r.Row, r.Failures)
+			if err != nil {
+				return err
+			}
+			if n == 1 {
+				held = append(held, r.Row)
+			}
+		}
+		return nil
+	})
+	return held, err
+}
+
+// OutboxDepth counts the rows of the outbox: those that wait for their first try, and those that
+// could not be accepted so far.
+func (s *Store) OutboxDepth(ctx context.Context) (waiting, rejected int, err error) {
+	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM outbox", nil,
+		func(scan scanner) error { return scan(&waiting, &rejected) })
+	return waiting, rejected, s.toError(err, "count the outbox")
+}
+
+// holdOutbox leaves the rows of a restored outbox to a person: the original may have moved and sent
+// them since the copy was made.
+func (s *Store) holdOutbox(ctx context.Context, now time.Time) error {
+	var held int64
+	err := s.change(ctx, now, "hold the outbox", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		held, err = t.exec("UPDATE outbox SET error = ?, failed_at = ?, due_at = ?",
+			reasonEpochHold+": it may have been sent since the copy of the database was made; set due_at to 0 to send it, or delete the row", at, int64(math.MaxInt64))
+		return err
+	})
+	if held > 0 && err == nil {
+		s.log.Warn("rows of the outbox are held: they may have been sent since the copy of the database was made", "rows", held)
+	}
+	return err
+}
