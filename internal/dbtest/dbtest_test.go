@@ -181,6 +181,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	if _, err := dbtest.Start(dbtest.Options{Kind: "oracle"}); err == nil || !strings.Contains(err.Error(), `"oracle"`) {
 		t.Errorf("unknown kind: %v, want an error that names it", err)
 	}
+	dbtest.Redis(t) // skips where it is missing
 	dir := filepath.Join(t.TempDir(), "server")
 	_, err := dbtest.Start(dbtest.Options{Kind: dbtest.KindRedis, Dir: dir, Args: []string{"--no-such-setting", "1"}})
 	if err == nil || !strings.Contains(err.Error(), "no-such-setting") {
