@@ -3,13 +3,11 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -154,20 +152,4 @@ func querySchema(name string) *huma.Schema {
 func operationID(r route) string {
 	words := strings.FieldsFunc(r.path, func(c rune) bool { return strings.ContainsRune("/{}.$", c) })
 	return strings.ToLower(r.method + "-" + strings.Join(words, "-"))
-}
-
-// specification serves the document.
-func (a *api) specification() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		http.ServeContent(w, r, "openapi.json", time.Time{}, bytes.NewReader(a.spec))
-	})
-}
-
-// index tells a person or a program where to go.
-func (a *api) index() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprintf(w, "Posthouse 驿站 %s\n\n/docs          the API as a page / 接口文档\n/openapi.json  the API for programs\n/readyz        what works and what does not / 就绪状态\n/metrics       figures for Prometheus / 监控指标\n", a.Version)
-	})
 }

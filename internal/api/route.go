@@ -93,9 +93,9 @@ func table() []route {
 		{method: get, path: "/healthz", tag: "operation", doc: "The process lives; names unsafe database settings.", out: health{}, serve: (*api).health},
 		{method: get, path: "/readyz", tag: "operation", doc: "Whether it can do its work, part by part; 503 where not.", out: readiness{}, serve: (*api).ready},
 		{method: get, path: "/metrics", tag: "operation", doc: "Metrics for Prometheus.", plain: func(a *api) http.Handler { return a.Metrics }},
-		{method: get, path: "/openapi.json", tag: "operation", doc: "This document.", plain: (*api).specification},
-		{method: get, path: "/docs", tag: "operation", doc: "This document as a page.", plain: (*api).docsPage},
-		{method: get, path: "/docs/{file}", tag: "operation", doc: "What the page is made of.", plain: (*api).docsFiles},
-		{method: get, path: "/{$}", tag: "operation", doc: "Where to go from here.", plain: (*api).index},
+		{method: get, path: "/openapi.json", tag: "operation", doc: "This document.", serve: (*api).specification},
+		{method: get, path: "/docs", tag: "operation", doc: "This document as a page.", serve: (*api).docs},
+		{method: get, path: "/docs/{file}", tag: "operation", doc: "What the page is made of.", serve: (*api).docs},
+		{method: get, path: "/{$}", tag: "operation", doc: "Where to go from here.", serve: (*api).index},
 	}
 }

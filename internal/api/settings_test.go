@@ -134,7 +134,7 @@ func asCSV(path, body string) request {
 func TestRostersGoThroughJSONAndCSVUnchanged(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	put := read[posthouse.Roster](t, h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1","u2"],"7":[]},"overrides":{"2026-10-01":["u9"]},"hand_over":"08:30","time_zone":"UTC"}`))
+	put := read[posthouse.Roster](t, h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1","u2"]},"overrides":{"2026-10-01":["u9"],"2026-10-02":[]},"hand_over":"08:30","time_zone":"UTC"}`))
 	csv := h.must(200, "GET", "/v1/rosters/duty.csv", "")
 	if kind := csv.header.Get("Content-Type"); kind != "text/csv; charset=utf-8" {
 		t.Errorf("the CSV has type %s", kind)

@@ -1,12 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -52,35 +52,41 @@ func (a *api) deleteUser(c *call) (answer, error) {
 var usersReader = bodyOf[usersBody]()
 
 func (a *api) putUsers(c *call) (answer, error) {
-	kind, err := c.kindOf("application/json", "text/csv")
+	users, path, err := c.givenUsers()
 	if err != nil {
 		return answer{}, err
 	}
-	var in usersBody
-	path := func(i int) string { return fmt.Sprintf("users[%d]", i) }
-	if kind == "text/csv" {
-		text, err := c.text()
-		if err != nil {
-			return answer{}, err
-		}
-		in.Users = c.readUsers(strings.NewReader(string(text)))
-		path = func(i int) string { return fmt.Sprintf("line %d", i+2) }
-	} else if in, err = loose(c, usersReader); err != nil {
-		return answer{}, err
-	}
-	if n := len(in.Users); (n == 0 || n > maxUsers) && !c.concerns("users") && len(c.problems) == 0 {
+	if n := len(users); (n == 0 || n > maxUsers) && len(c.problems) == 0 {
 		c.refuse("users", "has %d users: want 1 to %d", n, maxUsers)
 	}
-	for i := range in.Users {
-		c.checkUser(path(i), &in.Users[i])
+	for i := range users {
+		c.checkUser(path(i), &users[i])
 	}
 	if err := c.wrong(); err != nil {
 		return answer{}, err
 	}
-	if err := a.Store.PutUsers(c.Context(), time.Now(), c.key.Tenant, in.Users); err != nil {
+	if err := a.Store.PutUsers(c.Context(), time.Now(), c.key.Tenant, users); err != nil {
 		return answer{}, err
 	}
-	return ok(imported{len(in.Users)})
+	return ok(imported{len(users)})
+}
+
+// givenUsers reads the users of a JSON or CSV body, and how user i is named in problems.
+func (c *call) givenUsers() (users []posthouse.User, path func(i int) string, err error) {
+	kind, err := c.kindOf("application/json", "text/csv")
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == "application/json" {
+		in, err := loose(c, usersReader)
+		return in.Users, func(i int) string { return fmt.Sprintf("users[%d]", i) }, err
+	}
+	text, err := c.text()
+	if err != nil {
+		return nil, nil, err
+	}
+	users, lines := c.readUsers(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	return users, func(i int) string { return fmt.Sprintf("line %d", lines[i]) }, nil
 }
 
 func (c *call) checkUser(path string, u *posthouse.User) {
@@ -99,22 +105,28 @@ func (c *call) checkUser(path string, u *posthouse.User) {
 }
 
 // readUsers reads a CSV with the columns id, name and type, in any order, and one more for each
-// channel whose addresses it holds.
-func (c *call) readUsers(text io.Reader) []posthouse.User {
+// channel whose addresses it holds. lines are where the users stand.
+func (c *call) readUsers(text io.Reader) (users []posthouse.User, lines []int) {
 	r := csv.NewReader(text)
 	r.TrimLeadingSpace = true
+	const want = "want a header such as id,name,type,dingtalk"
 	header, err := r.Read()
 	if err != nil {
-		c.refuse("line 1", "can not be read: want a header such as id,name,type,dingtalk")
-		return nil
+		c.refuse("line 1", "can not be read: "+want)
+		return nil, nil
 	}
-	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	if !slices.Contains(header, "id") {
-		c.refuse("line 1", "has no column id: want a header such as id,name,type,dingtalk")
-		return nil
+		c.refuse("line 1", "has no column id: "+want)
 	}
-	var users []posthouse.User
-	for len(c.problems) < 100 {
+	for i, column := range header {
+		if slices.Contains(header[:i], column) {
+			c.refuse("line 1", "has the column %.80q twice", column)
+		}
+	}
+	if len(c.problems) > 0 {
+		return nil, nil
+	}
+	for len(c.problems) <= maxProblems && len(users) <= maxUsers {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -122,10 +134,12 @@ func (c *call) readUsers(text io.Reader) []posthouse.User {
 		var wrong *csv.ParseError
 		if errors.As(err, &wrong) {
 			c.refuse(fmt.Sprintf("line %d", wrong.Line), "%v", wrong.Err)
+			continue
 		}
-		users = append(users, userOf(header, row))
+		line, _ := r.FieldPos(0)
+		users, lines = append(users, userOf(header, row)), append(lines, line)
 	}
-	return users
+	return users, lines
 }
 
 func userOf(header, row []string) posthouse.User {
