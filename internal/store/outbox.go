@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/work"
@@ -83,19 +84,36 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 	return outcomes, t.dropOutbox(free)
 }
 
-// dropOutbox deletes rows that this transaction has locked. It goes by the primary key: a scan
-// would wait for the rows of callers that have not committed yet.
+// dropOutbox deletes rows that this transaction has locked.
 func (t *tx) dropOutbox(rows []string) error {
-	drop := "DELETE FROM outbox"
-	if t.store.dialect.deleteByKey != "" {
-		drop = fmt.Sprintf(t.store.dialect.deleteByKey, "outbox")
+	total := 0
+	for part := range sized(rows) {
+		query, args := t.dropText(part)
+		n, err := t.exec(query, args...)
+		if err != nil {
+			return err
+		}
+		total += int(n)
 	}
-	clause, args := t.in("id", rows)
-	n, err := t.exec(drop+" WHERE "+clause, args...)
-	if err == nil && int(n) != len(rows) {
-		return fmt.Errorf("%d of %d locked rows of the outbox were deleted", n, len(rows))
+	if total != len(rows) {
+		return fmt.Errorf("%d of %d locked rows of the outbox were deleted", total, len(rows))
 	}
-	return err
+	return nil
+}
+
+// dropText finds each row by its key. A list in an IN would do, but MySQL and MariaDB scan a small
+// table for it whatever index is forced, and so wait for the rows of callers that have not
+// committed yet.
+func (t *tx) dropText(rows []string) (string, []any) {
+	if t.store.dialect != mysqlDialect {
+		clause, args := t.in("id", rows)
+		return "DELETE FROM outbox WHERE " + clause, args
+	}
+	args := make([]any, len(rows))
+	for i, row := range rows {
+		args[i] = row
+	}
+	return "DELETE o FROM (SELECT ? AS id" + strings.Repeat(" UNION ALL SELECT ?", len(rows)-1) + ") g STRAIGHT_JOIN outbox o ON o.id = g.id", args
 }
 
 // Reject writes into rows of the outbox why they can not be accepted, and when they are tried

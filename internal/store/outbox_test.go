@@ -1,0 +1,378 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// enqueue writes rows as a caller would, and returns their ids.
+func enqueue(t testing.TB, s *Store, n int) (rows []string) {
+	t.Helper()
+	for range n {
+		rows = append(rows, posthouse.NewID())
+		tamper(t, s, "INSERT INTO outbox (id, tenant, draft) VALUES (?, 't1', '{}')", rows[len(rows)-1])
+	}
+	return rows
+}
+
+// letters makes what the relay hands in for rows: messages with the rows' ids and one delivery each.
+func letters(rows ...string) (list []work.Relay) {
+	for _, row := range rows {
+		e := entry(1)
+		e.Message.ID = row
+		d := &e.Deliveries[0]
+		d.ID, d.Message = posthouse.DeliveryID(row, 1), row
+		d.IdemKey = d.ID
+		list = append(list, work.Relay{Row: row, Submission: submit(e)})
+	}
+	return list
+}
+
+// inOutbox lists the rows that are due.
+func inOutbox(t testing.TB, s *Store) []work.Enqueued {
+	t.Helper()
+	list, err := s.Outbox(t.Context(), at(), 1000, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func rowsOf(list []work.Enqueued) (ids []string) {
+	for _, row := range list {
+		ids = append(ids, row.ID)
+	}
+	return ids
+}
+
+// wantMoved checks which rows have become messages, with everything that belongs to one, and which
+// are still rows.
+func wantMoved(t *testing.T, s *Store, moved, left []string) {
+	t.Helper()
+	for _, table := range []string{"messages", "queue", "events"} {
+		if n := count(t, s, "SELECT COUNT(*) FROM "+table); int(n) != len(moved) {
+			t.Errorf("%d rows of %s, want %d", n, table, len(moved))
+		}
+	}
+	for _, id := range moved {
+		if _, _, err := s.Message(t.Context(), "t1", id); err != nil {
+			t.Errorf("message %s: %v", id, err)
+		}
+	}
+	if n := count(t, s, "SELECT COUNT(*) FROM outbox"); int(n) != len(left) {
+		t.Errorf("%d rows of the outbox are left, want %d", n, len(left))
+	}
+}
+
+func TestRelayMovesRowsInTheOrderTheyWereHandedIn(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 70)
+		got := inOutbox(t, s)
+		if diff := cmp.Diff(rows, rowsOf(got)); diff != "" {
+			t.Errorf("rows (-want +got):\n%s", diff)
+		}
+		if since := time.Since(got[0].CreatedAt).Abs(); since > time.Minute || got[0].Tenant != "t1" || got[0].Draft != "{}" {
+			t.Errorf("first row %+v was dated %v off", got[0], since)
+		}
+		if some, err := s.Outbox(t.Context(), at(), 1000, 5); err != nil || len(some) != 3 {
+			t.Errorf("5 bytes of drafts are %d rows, %v; want 3", len(some), err)
+		}
+		out, err := s.Relay(t.Context(), at(), letters(rows[:65]...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range out {
+			if len(o.Accepted) != 1 || o.Accepted[0].ID != rows[i] {
+				t.Errorf("row %d: %+v", i, o)
+			}
+		}
+		wantMoved(t, s, rows[:65], rows[65:])
+	})
+}
+
+func TestRelayThatFailsLeavesAllRows(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 3)
+		list := letters(rows...)
+		list[2].Submission.Entries[0].Deliveries[0].State = posthouse.Sent // no delivery begins so
+		if _, err := s.Relay(t.Context(), at(), list); err == nil {
+			t.Error("Relay stores what no message begins as")
+		}
+		wantMoved(t, s, nil, rows)
+		killed := errors.New("killed")
+		err := s.change(t.Context(), at(), "relay", func(x *tx) error {
+			if _, err := x.relay(letters(rows...)); err != nil {
+				return err
+			}
+			return killed
+		})
+		if !errors.Is(err, killed) {
+			t.Fatal(err)
+		}
+		wantMoved(t, s, nil, rows)
+	})
+}
+
+// FLOW-3, reliability.md L5: the process dies by SIGKILL after the relay's last statement and before
+// its commit, or after the commit. A child process does the dying.
+func TestProcessThatIsKilledLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	if dsn := os.Getenv("POSTHOUSE_TEST_DIE"); dsn != "" {
+		die(t, dsn, os.Getenv("POSTHOUSE_TEST_DIE_AFTER_COMMIT") != "")
+	}
+	for _, db := range databases {
+		for _, after := range []string{"", "yes"} {
+			t.Run(db.name+map[string]string{"": " before the commit", "yes": " after the commit"}[after], func(t *testing.T) {
+				t.Parallel()
+				dsn := db.dsn(t)
+				s := openTest(t, dsn)
+				rows := enqueue(t, s, 2)
+				child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProcessThatIsKilledLosesAndDoublesNothing$")
+				child.Env = append(os.Environ(), "POSTHOUSE_TEST_DIE="+dsn, "POSTHOUSE_TEST_DIE_AFTER_COMMIT="+after)
+				out, err := child.CombinedOutput()
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+					t.Fatalf("the child ended with %v:\n%s", err, out)
+				}
+				if after != "" {
+					wantMoved(t, s, rows, nil)
+				} else {
+					wantMoved(t, s, nil, rows)
+				}
+				again, err := s.Relay(t.Context(), at(), letters(rows...))
+				if err != nil || (len(again[0].Accepted) == 0) != (after != "") {
+					t.Errorf("the next relay = %+v, %v", again, err)
+				}
+				wantMoved(t, s, rows, nil)
+			})
+		}
+	}
+}
+
+// die relays all rows and kills this process.
+func die(t *testing.T, dsn string, committed bool) {
+	s := openOnly(t, dsn)
+	kill := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		select {}
+	}
+	err := s.change(t.Context(), at(), "relay", func(x *tx) error {
+		_, err := x.relay(letters(rowsOf(inOutbox(t, s))...))
+		if err == nil && !committed {
+			kill()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill()
+}
+
+func TestLostAnswerOfTheRelaysCommitDoublesNothing(t *testing.T) {
+	t.Parallel()
+	for _, db := range databases[1:] {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			dsn := db.dsn(t)
+			direct := openTest(t, dsn)
+			rows := enqueue(t, direct, 2)
+			u, err := url.Parse(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newProxy(t, u.Host)
+			u.Host = p.listener.Addr().String()
+			s := openOnly(t, u.String())
+			p.cut.Store(true)
+			_, err = s.Relay(t.Context(), at(), letters(rows...))
+			wantCode(t, err, posthouse.CodeOutcomeUnknown)
+			if list := inOutbox(t, direct); len(list) != 0 {
+				t.Errorf("the outbox still shows %v", rowsOf(list))
+			}
+			wantMoved(t, direct, rows, nil)
+		})
+	}
+}
+
+func TestRelaysAtOnceMoveEachRowOnce(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 100)
+		moved := make([]int, 4)
+		var wg sync.WaitGroup
+		for r := range moved {
+			wg.Go(func() {
+				for _, part := range [][]string{rows[:50], rows[50:], rows} {
+					out, err := s.Relay(t.Context(), at(), letters(part...))
+					if err != nil {
+						t.Error(err)
+					}
+					for _, o := range out {
+						moved[r] += len(o.Accepted)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		total := 0
+		for _, n := range moved {
+			total += n
+		}
+		if total != len(rows) {
+			t.Errorf("the relays moved %v, want %d in all", moved, len(rows))
+		}
+		wantMoved(t, s, rows, nil)
+	})
+}
+
+// A caller's long transaction holds up nobody's committed rows.
+func TestRowsOfOpenTransactionsAreNeitherSeenNorWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, db := range databases[1:] { // SQLite has one writer at a time
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			s := openTest(t, db.dsn(t))
+			hidden := func() *sql.Tx {
+				caller, err := s.write.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := caller.ExecContext(t.Context(), s.text("INSERT INTO outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
+					t.Fatal(err)
+				}
+				return caller
+			}
+			before := hidden()
+			rows := enqueue(t, s, 5)
+			later := hidden()
+			if diff := cmp.Diff(rows, rowsOf(inOutbox(t, s))); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+			if _, err := s.Relay(t.Context(), at(), letters(rows...)); err != nil {
+				t.Fatal(err)
+			}
+			wantMoved(t, s, rows, nil)
+			if err := before.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if err := later.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			if list := inOutbox(t, s); len(list) != 1 {
+				t.Errorf("after one commit and one rollback the outbox shows %v", rowsOf(list))
+			}
+		})
+	}
+}
+
+func TestRejectedRowsWaitBehindNewOnesAndKeepTheirReason(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 3)
+		reject := func(row string, failures int, wait time.Duration) bool {
+			t.Helper()
+			held, err := s.Reject(t.Context(), at(), []work.Rejection{{Row: row, Failures: failures, Error: "there is no channel “x”", Wait: wait}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.Equal(held, []string{row})
+		}
+		if !reject(rows[0], 0, time.Hour) || !reject(rows[1], 0, -time.Minute) {
+			t.Error("a first rejection did not hold")
+		}
+		if reject(rows[1], 0, time.Hour) {
+			t.Error("a rejection of a row as it was before held")
+		}
+		if !reject(rows[1], 1, -time.Minute) {
+			t.Error("a second rejection did not hold")
+		}
+		list := inOutbox(t, s)
+		if diff := cmp.Diff([]string{rows[2], rows[1]}, rowsOf(list)); diff != "" {
+			t.Fatalf("due rows (-want +got):\n%s", diff)
+		}
+		if list[1].Failures != 2 {
+			t.Errorf("failures = %d, want 2", list[1].Failures)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error = 'there is no channel “x”' AND failed_at > created_at"); n != 2 {
+			t.Errorf("%d rows say why, want 2", n)
+		}
+		waiting, rejected, err := s.OutboxDepth(t.Context())
+		if waiting != 1 || rejected != 2 || err != nil {
+			t.Errorf("OutboxDepth = %d, %d, %v; want 1, 2", waiting, rejected, err)
+		}
+	})
+}
+
+// A program in another language needs to name the draft alone.
+func TestDatabaseFillsInWhatAPlainInsertLeavesOut(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for range 2 {
+			tamper(t, s, `INSERT INTO outbox (draft) VALUES ('{"channel": "c1"}')`)
+		}
+		list := inOutbox(t, s)
+		if len(list) != 2 || list[0].ID == list[1].ID {
+			t.Fatalf("rows = %+v, want two", list)
+		}
+		for _, row := range list {
+			if since := time.Since(row.CreatedAt).Abs(); since > time.Minute || row.Tenant != posthouse.DefaultTenant || len(row.ID) < 32 {
+				t.Errorf("row %+v, dated %v off", row, since)
+			}
+		}
+	})
+}
+
+func TestNewEpochHoldsTheOutbox(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 2)
+		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+			t.Fatal(err)
+		}
+		if list := inOutbox(t, s); len(list) != 0 {
+			t.Errorf("rows of a copy are due: %v", rowsOf(list))
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'"); n != 2 {
+			t.Errorf("%d rows say why, want 2", n)
+		}
+		tamper(t, s, "UPDATE outbox SET due_at = 0 WHERE id = ?", rows[1])
+		if list := rowsOf(inOutbox(t, s)); !slices.Equal(list, rows[1:]) {
+			t.Errorf("due after a person's word: %v, want %v", list, rows[1:])
+		}
+	})
+}
+
+func TestRelayHonoursDedupKeys(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 2)
+		list := letters(rows...)
+		for _, l := range list {
+			l.Submission.Entries[0].Message.DedupKey = "d"
+		}
+		out, err := s.Relay(t.Context(), at(), list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out[0].Accepted[0].DuplicateOf + out[1].Accepted[0].DuplicateOf; got != rows[0] && got != rows[1] {
+			t.Errorf("outcomes %+v: want one message and its duplicate", out)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 1 {
+			t.Errorf("%d messages, want 1", n)
+		}
+		if list := inOutbox(t, s); len(list) != 0 {
+			t.Errorf("left: %v", rowsOf(list))
+		}
+	})
+}
