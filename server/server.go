@@ -228,7 +228,13 @@ func (s *Server) limiter() (engine.Limiter, error) {
 		return nil, fmt.Errorf("the Redis address can not be used: %w", err)
 	}
 	s.redis = redis
-	return &limit.Fallback{Primary: redis, Secondary: shared}, nil
+	return &limit.Fallback{Primary: redis, Secondary: shared, Report: func(err error) {
+		if err == nil {
+			s.o.Log.Info("Redis answers again")
+			return
+		}
+		s.o.Log.Warn("Redis does not answer: the database alone holds the limits", "error", err)
+	}}, nil
 }
 
 func (s *Server) handler() (http.Handler, error) {

@@ -136,6 +136,7 @@ type Engine struct {
 	started  bool
 	stopping chan struct{} // closed when nothing new may start
 	loops    sync.WaitGroup
+	claimers sync.WaitGroup // those of the loops that start sends
 	sends    sync.WaitGroup
 	sendCtx  context.Context // ends when the drain's time is over
 	abort    context.CancelFunc
@@ -231,15 +232,23 @@ func (e *Engine) Stop(ctx context.Context) error {
 		}
 		e.mu.Unlock()
 		idle := make(chan struct{})
-		go func() { e.sends.Wait(); close(idle) }()
+		go func() {
+			e.claimers.Wait() // a claim under way may still hand over what it got: it is given back
+			e.sends.Wait()
+			close(idle)
+		}()
 		select {
 		case <-idle:
 		case <-ctx.Done():
 			e.log.Warn("sends are still under way at the end of the drain: their outcome may be unknown")
 			e.abort()
-			<-idle
+			select {
+			case <-idle:
+			case <-time.After(abortGrace):
+			}
 		}
 		e.recorder.finish(ctx)
+		<-idle
 		e.end()
 	})
 	e.loops.Wait()
@@ -259,6 +268,9 @@ func (e *Engine) closeDrivers() error {
 	}
 	return errors.Join(errs...)
 }
+
+// abortGrace is how long sends that were cut off have to say so.
+const abortGrace = 2 * time.Second
 
 // Epoch is the epoch this process was started in.
 func (e *Engine) Epoch() int64 { return e.epoch.Load() }

@@ -16,12 +16,12 @@ const leastRateWait = time.Second
 // refuse closes an account's gate after a result that is about the account, not the delivery:
 // nothing of it starts until the wait is over. A rate refusal then goes on as before; any
 // other is probed with one delivery at a time.
-func (e *Engine) refuse(r *route, account string, res channel.Result) {
+func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate, bool) {
 	r.mu.Lock()
 	g := r.gates[account]
 	if g.Class == res.Class && time.Now().Before(g.Until) && res.After <= time.Until(g.Until) {
 		r.mu.Unlock()
-		return // another attempt of the same moment has said so already
+		return g, false // another attempt of the same moment has said so already
 	}
 	g.Refusals++
 	wait := res.After // the provider's own word on a rate limit is exact
@@ -43,18 +43,30 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) {
 	e.metrics.refusals.WithLabelValues(r.key.channel, string(res.Class)).Inc()
 	e.log.Warn("the provider refuses the account: it is parked", "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)
-	if err := e.o.Store.SetGate(e.bg, time.Now(), g, time.Until(until)); err != nil {
-		e.log.Warn("a parked account could not be stored: other processes do not know of it yet", "channel", g.Channel, "error", err)
+	return g, true
+}
+
+// shareGateChanges tells the other processes, through the database.
+func (e *Engine) shareGateChanges(r *route, parked []work.Gate, opened []string) {
+	for _, g := range parked {
+		if err := e.o.Store.SetGate(e.bg, time.Now(), g, time.Until(g.Until)); err != nil {
+			e.log.Warn("a parked account could not be stored: other processes do not know of it yet", "channel", g.Channel, "error", err)
+		}
+	}
+	for _, account := range opened {
+		if err := e.o.Store.ClearGate(e.bg, r.key.tenant, r.key.channel, account); err != nil {
+			e.log.Warn("a parked account could not be cleared", "channel", r.key.channel, "error", err)
+		}
 	}
 }
 
 // reopen opens an account's gate after a success.
-func (e *Engine) reopen(r *route, account string) {
+func (e *Engine) reopen(r *route, account string) bool {
 	r.mu.Lock()
 	g, closed := r.gates[account]
 	if !closed || (g.Class == posthouse.ClassRate && time.Now().Before(g.Until)) {
 		r.mu.Unlock()
-		return
+		return false
 	}
 	delete(r.gates, account)
 	r.probing = false
@@ -64,9 +76,7 @@ func (e *Engine) reopen(r *route, account string) {
 	r.mu.Unlock()
 	r.nudge()
 	e.log.Info("the provider accepts the account again", "tenant", r.key.tenant, "channel", r.key.channel, "account", account)
-	if err := e.o.Store.ClearGate(e.bg, r.key.tenant, r.key.channel, account); err != nil {
-		e.log.Warn("a parked account could not be cleared", "channel", r.key.channel, "error", err)
-	}
+	return true
 }
 
 // closedUntil is when the route's account may start again, zero when it may now.

@@ -15,6 +15,7 @@ import (
 type recorder struct {
 	engine *Engine
 	in     chan done
+	last   chan struct{} // closed when nothing will be added any more
 	idle   chan struct{} // closed when the last result is written, or given up
 	giveUp chan struct{}
 }
@@ -23,10 +24,17 @@ type recorder struct {
 const maxRecord = 512
 
 func newRecorder(e *Engine) *recorder {
-	return &recorder{engine: e, in: make(chan done, maxRecord), idle: make(chan struct{}), giveUp: make(chan struct{})}
+	return &recorder{engine: e, in: make(chan done, maxRecord), last: make(chan struct{}), idle: make(chan struct{}), giveUp: make(chan struct{})}
 }
 
-func (rec *recorder) add(d done) { rec.in <- d }
+// add hands a result over. One that comes after the drain has ended is dropped: its lease runs out.
+func (rec *recorder) add(d done) {
+	select {
+	case rec.in <- d:
+	case <-rec.idle:
+		rec.free([]done{d})
+	}
+}
 
 // finish waits for the last results; nothing may be added any more. Past the context's end what is
 // unwritten is given up: its leases run out and the rescuer finds it.
@@ -34,7 +42,7 @@ func (rec *recorder) finish(ctx context.Context) {
 	if rec.engine.o.AcceptOnly {
 		return
 	}
-	close(rec.in)
+	close(rec.last)
 	select {
 	case <-rec.idle:
 	case <-ctx.Done():
@@ -49,22 +57,35 @@ func (rec *recorder) finish(ctx context.Context) {
 
 func (rec *recorder) run(ctx context.Context) {
 	defer close(rec.idle)
-	for first := range rec.in {
-		batch := []done{first}
-	gather:
-		for len(batch) < maxRecord {
-			select {
-			case d, ok := <-rec.in:
-				if !ok {
-					break gather
+	for {
+		select {
+		case d := <-rec.in:
+			rec.write(ctx, rec.gather(d))
+		case <-rec.last:
+			for {
+				select {
+				case d := <-rec.in:
+					rec.write(ctx, rec.gather(d))
+				default:
+					return
 				}
-				batch = append(batch, d)
-			default:
-				break gather
 			}
 		}
-		rec.write(ctx, batch)
 	}
+}
+
+// gather takes what has queued up behind first, without waiting for more.
+func (rec *recorder) gather(first done) []done {
+	batch := []done{first}
+	for len(batch) < maxRecord {
+		select {
+		case d := <-rec.in:
+			batch = append(batch, d)
+		default:
+			return batch
+		}
+	}
+	return batch
 }
 
 // write records a batch, for as long as the database takes to answer again: the results exist only

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -24,6 +26,7 @@ type rig struct {
 	store    *store.Store
 	provider *provider
 	tenant   string
+	tracer   trace.TracerProvider // nil without
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -91,7 +94,7 @@ func virtual(t *testing.T, test func(r *rig)) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Store: r.store, Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second})
+	e, err := New(Options{Store: r.store, Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -124,11 +124,15 @@ func (e *Engine) begin(r *route) {
 		return
 	default:
 	}
+	role := e.dispatch
 	if r.settings.every > 0 {
-		e.loop(func(context.Context) { e.runPeriodically(r) })
-		return
+		role = e.runPeriodically
 	}
-	e.loop(func(context.Context) { e.dispatch(r) })
+	e.claimers.Add(1)
+	e.loop(func(context.Context) {
+		defer e.claimers.Done()
+		role(r)
+	})
 }
 
 func (e *Engine) route(tenant, channel string) *route {

@@ -69,7 +69,7 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 		return
 	}
 	// A send that could outlast its lease must not begin: another worker may hold it by then.
-	if time.Until(leaseEnd) < r.settings.timeout || e.sendCtx.Err() != nil {
+	if time.Until(leaseEnd) < r.settings.timeout || e.isStopping() {
 		for _, item := range readable {
 			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: ReasonShutdown})
 		}
@@ -79,13 +79,24 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	results, panicked := e.call(r, readable)
 	took := time.Since(start)
 	e.metrics.duration.WithLabelValues(r.key.channel).Observe(took.Seconds())
-	e.heed(r, readable, results)
+	parked, opened := e.heed(r, readable, results)
 	for i, item := range readable {
 		d := done{route: r, item: item, verdict: verdictResult, result: results[i], took: took}
 		if panicked {
 			d.verdict, d.reason = verdictQuarantine, ReasonPanic
 		}
 		e.recorder.add(d)
+	}
+	e.shareGateChanges(r, parked, opened)
+}
+
+// isStopping reports whether nothing new may start.
+func (e *Engine) isStopping() bool {
+	select {
+	case <-e.stopping:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -164,16 +175,23 @@ func outgoing(item work.Item) channel.Outgoing {
 	return out
 }
 
-// heed parks or reopens accounts by what their provider said.
-func (e *Engine) heed(r *route, group []work.Item, results []channel.Result) {
+// heed parks or reopens accounts by what their provider said, in this process at once. The results
+// are recorded before the other processes are told.
+func (e *Engine) heed(r *route, group []work.Item, results []channel.Result) (parked []work.Gate, opened []string) {
 	for i, res := range results[:len(group)] {
+		account := group[i].Delivery.Account
 		switch {
 		case res.Class.Blocks():
-			e.refuse(r, group[i].Delivery.Account, res)
+			if g, closed := e.refuse(r, account, res); closed {
+				parked = append(parked, g)
+			}
 		case res.Class == posthouse.ClassOK && r.gated():
-			e.reopen(r, group[i].Delivery.Account)
+			if e.reopen(r, account) {
+				opened = append(opened, account)
+			}
 		}
 	}
+	return parked, opened
 }
 
 func (r *route) gated() bool {
