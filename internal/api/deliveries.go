@@ -59,6 +59,8 @@ type resolveBody struct {
 	Outcome engine.Resolution `json:"outcome"`
 }
 
+var resolutions = []engine.Resolution{engine.ResolveSent, engine.ResolveFail, engine.ResolveRetry}
+
 var resolveReader = bodyOf[resolveBody]()
 
 func (a *api) resolve(c *call) (answer, error) {
@@ -66,9 +68,8 @@ func (a *api) resolve(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	outcomes := []engine.Resolution{engine.ResolveSent, engine.ResolveFail, engine.ResolveRetry}
-	if !slices.Contains(outcomes, in.Outcome) && !c.concerns("outcome") {
-		c.refuse("outcome", "is %.60q: want one of %s", in.Outcome, words(outcomes))
+	if !slices.Contains(resolutions, in.Outcome) && !c.concerns("outcome") {
+		c.refuse("outcome", "is %.60q: want one of %s", in.Outcome, words(resolutions))
 	}
 	if err := c.wrong(); err != nil {
 		return answer{}, err

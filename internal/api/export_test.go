@@ -16,3 +16,6 @@ func Routes() []Route {
 	}
 	return list
 }
+
+// Describe makes the OpenAPI document.
+func Describe() ([]byte, error) { return describe(table()) }

@@ -41,6 +41,7 @@ func describe(routes []route) ([]byte, error) {
 		}
 		operation(r, item, schemas, fault)
 	}
+	complete(schemas)
 	raw, err := json.Marshal(doc)
 	if err != nil {
 		return nil, err
@@ -90,11 +91,9 @@ func operation(r route, item *huma.PathItem, schemas huma.Registry, fault *huma.
 			"default": {Description: "What is wrong.", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: fault}}},
 		},
 	}
-	answer := &huma.Response{Description: http.StatusText(status)}
-	if r.out != nil {
-		answer.Content = map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeOf(r.out), true, "Answer")}}
+	for _, status := range append([]int{status}, r.also...) {
+		op.Responses[strconv.Itoa(status)] = response(r, status, schemas)
 	}
-	op.Responses[strconv.Itoa(status)] = answer
 	if r.scope != "" {
 		op.Security = []map[string][]string{{"key": {}}}
 		op.Description = "Needs a key of scope " + string(r.scope) + "."
@@ -126,6 +125,20 @@ func operation(r route, item *huma.PathItem, schemas huma.Registry, fault *huma.
 	}
 }
 
+// response describes the answer of one status. What is no JSON, such as a page, has no schema.
+func response(r route, status int, schemas huma.Registry) *huma.Response {
+	answer := &huma.Response{Description: http.StatusText(status)}
+	if r.out == nil {
+		return answer
+	}
+	schema := schemas.Schema(reflect.TypeOf(r.out), true, "Answer")
+	if _, sent := r.in.(sendBody); sent {
+		schema = &huma.Schema{OneOf: []*huma.Schema{schema, schemas.Schema(reflect.TypeFor[manyAccepted](), true, "Answer")}}
+	}
+	answer.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	return answer
+}
+
 // requestSchema is the schema of a body; sending takes one message or a list.
 func requestSchema(in any, schemas huma.Registry) *huma.Schema {
 	if _, send := in.(sendBody); !send {
@@ -140,8 +153,12 @@ func requestSchema(in any, schemas huma.Registry) *huma.Schema {
 
 func querySchema(name string) *huma.Schema {
 	switch name {
-	case "limit", "version":
-		return &huma.Schema{Type: "integer"}
+	case "limit":
+		return &huma.Schema{Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxPage)), Default: 50}
+	case "version":
+		return &huma.Schema{Type: "integer", Minimum: new(1.0)}
+	case "state":
+		return &huma.Schema{Type: "string", Description: "One or more, with commas: " + words(posthouse.States()) + "."}
 	case "since", "until":
 		return &huma.Schema{Type: "string", Format: "date-time"}
 	}

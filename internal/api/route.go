@@ -20,6 +20,8 @@ type route struct {
 	in, out any
 	// status is the usual answer's. Defaults to 200.
 	status int
+	// also are other statuses that answer with out.
+	also []int
 	// csv allows text/csv in place of the JSON body.
 	csv   bool
 	serve func(*api, *call) (answer, error)
@@ -40,7 +42,7 @@ func table() []route {
 		read, send, admin      = posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin
 	)
 	return []route{
-		{method: post, path: "/v1/messages", scope: send, tag: "messages", doc: "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", in: sendBody{}, out: posthouse.Accepted{}, status: 202, serve: (*api).sendMessages},
+		{method: post, path: "/v1/messages", scope: send, tag: "messages", doc: "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", in: sendBody{}, out: posthouse.Accepted{}, status: 202, also: []int{200}, serve: (*api).sendMessages},
 		{method: get, path: "/v1/messages", scope: read, tag: "messages", doc: "List messages, newest first.", query: filterable, out: page[messageView]{}, serve: (*api).messages},
 		{method: get, path: "/v1/messages/{id}", scope: read, tag: "messages", doc: "A message with its deliveries.", query: paged, out: messageView{}, serve: (*api).message},
 		{method: post, path: "/v1/messages/{id}/cancel", scope: send, tag: "messages", doc: "Cancel what has not started.", out: cancelled{}, serve: (*api).cancelMessage},
@@ -57,7 +59,7 @@ func table() []route {
 
 		{method: get, path: "/v1/channels", scope: read, tag: "channels", doc: "List channels, secrets masked.", out: page[posthouse.Channel]{}, serve: (*api).channels},
 		{method: get, path: "/v1/channels/{name}", scope: read, tag: "channels", doc: "One channel, secrets masked.", out: posthouse.Channel{}, serve: (*api).channel},
-		{method: put, path: "/v1/channels/{name}", scope: admin, tag: "channels", doc: "Create a channel or replace it. A masked secret stays as it was.", in: posthouse.Channel{}, out: posthouse.Channel{}, serve: (*api).putChannel},
+		{method: put, path: "/v1/channels/{name}", scope: admin, tag: "channels", doc: "Create a channel or replace it. A masked secret stays as it was.", in: posthouse.Channel{}, out: posthouse.Channel{}, also: []int{201}, serve: (*api).putChannel},
 		{method: remove, path: "/v1/channels/{name}", scope: admin, tag: "channels", doc: "Delete a channel that has nothing open.", status: 204, serve: (*api).deleteChannel},
 		{method: post, path: "/v1/channels/{name}/pause", scope: admin, tag: "channels", doc: "Stop its sending.", in: pauseBody{}, out: posthouse.Channel{}, serve: (*api).pauseChannel},
 		{method: post, path: "/v1/channels/{name}/resume", scope: admin, tag: "channels", doc: "Let it send again, refused accounts too.", out: posthouse.Channel{}, serve: (*api).resumeChannel},
@@ -86,12 +88,12 @@ func table() []route {
 		{method: post, path: "/v1/keys", scope: admin, tag: "keys", doc: "Make a key; its secret is shown this once.", in: keyBody{}, out: newKey{}, status: 201, serve: (*api).createKey},
 		{method: remove, path: "/v1/keys/{id}", scope: admin, tag: "keys", doc: "Revoke a key.", status: 204, serve: (*api).revokeKey},
 
-		{method: post, path: "/v1/notices", scope: send, tag: "notices", doc: "Accept a duty-gated notice for 天元 or 招呼.", in: noticeBody{}, out: noticeSent{}, status: 202, serve: (*api).sendNotice},
+		{method: post, path: "/v1/notices", scope: send, tag: "notices", doc: "Accept a duty-gated notice for 天元 or 招呼.", in: noticeBody{}, out: noticeSent{}, status: 202, also: []int{200}, serve: (*api).sendNotice},
 		{method: get, path: "/v1/notices", scope: read, tag: "notices", doc: "List notices, newest first.", query: []string{"status", "platform", "userId", "cursor", "limit"}, out: page[notice]{}, serve: (*api).notices},
 		{method: get, path: "/v1/notices/{id}", scope: read, tag: "notices", doc: "One notice, in the words of its document.", out: notice{}, serve: (*api).notice},
 
 		{method: get, path: "/healthz", tag: "operation", doc: "The process lives; names unsafe database settings.", out: health{}, serve: (*api).health},
-		{method: get, path: "/readyz", tag: "operation", doc: "Whether it can do its work, part by part; 503 where not.", out: readiness{}, serve: (*api).ready},
+		{method: get, path: "/readyz", tag: "operation", doc: "Whether it can do its work, part by part; 503 where not.", out: readiness{}, also: []int{503}, serve: (*api).ready},
 		{method: get, path: "/metrics", tag: "operation", doc: "Metrics for Prometheus.", plain: func(a *api) http.Handler { return a.Metrics }},
 		{method: get, path: "/openapi.json", tag: "operation", doc: "This document.", serve: (*api).specification},
 		{method: get, path: "/docs", tag: "operation", doc: "This document as a page.", serve: (*api).docs},

@@ -1,0 +1,173 @@
+package api_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse/internal/api"
+)
+
+var update = flag.Bool("update", false, "write the OpenAPI document that is committed anew")
+
+const committed = "../../docs/openapi/openapi.json"
+
+func TestTheCommittedDocumentIsWhatIsServed(t *testing.T) {
+	t.Parallel()
+	made, err := api.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(committed, made, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored, err := os.ReadFile(committed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(stored), string(made)); diff != "" {
+		t.Errorf("%s is not what the API is: run go test ./internal/api -update and look at the difference (-committed +made):\n%s", committed, diff)
+	}
+	h := open(t)
+	if got := h.must(200, "GET", "/openapi.json", ""); got.body != string(made) || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("/openapi.json serves another document, of type %s", got.header.Get("Content-Type"))
+	}
+}
+
+// node is a part of a JSON document.
+type node = map[string]any
+
+// walk visits every object of a document with its path.
+func walk(at string, v any, visit func(at string, n node)) {
+	switch v := v.(type) {
+	case node:
+		visit(at, v)
+		for key, inner := range v {
+			walk(at+"/"+key, inner, visit)
+		}
+	case []any:
+		for i, inner := range v {
+			walk(fmt.Sprintf("%s/%d", at, i), inner, visit)
+		}
+	}
+}
+
+func document(t *testing.T) node {
+	t.Helper()
+	text, err := api.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc node
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestEveryReferenceOfTheDocumentLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	schemas := doc["components"].(node)["schemas"].(node)
+	used := map[string]bool{}
+	walk("", doc, func(at string, n node) {
+		ref, ok := n["$ref"].(string)
+		if !ok {
+			return
+		}
+		name, local := strings.CutPrefix(ref, "#/components/schemas/")
+		if used[name] = true; !local || schemas[name] == nil {
+			t.Errorf("%s refers to %s, which is not there", at, ref)
+		}
+	})
+	for name := range schemas {
+		if !used[name] {
+			t.Errorf("the schema %s is not used", name)
+		}
+	}
+}
+
+func TestEveryOperationIsWhole(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	if doc["openapi"] != "3.1.0" {
+		t.Errorf("the document is of version %v, want 3.1.0", doc["openapi"])
+	}
+	seen := map[any]bool{}
+	operations := 0
+	for path, item := range doc["paths"].(node) {
+		for method, v := range item.(node) {
+			op := v.(node)
+			operations++
+			if id := op["operationId"]; id == "" || seen[id] {
+				t.Errorf("%s %s: the operationId %v is not its own", method, path, id)
+			} else {
+				seen[id] = true
+			}
+			var declared []string
+			params, _ := op["parameters"].([]any)
+			for _, p := range params {
+				p := p.(node)
+				if p["in"] == "path" && p["required"] == true {
+					declared = append(declared, "{"+p["name"].(string)+"}")
+				}
+			}
+			if found := regexp.MustCompile(`\{[^}]*\}`).FindAllString(path, -1); !slices.Equal(found, declared) {
+				t.Errorf("%s %s: the path has %v, declared are %v", method, path, found, declared)
+			}
+			responses := op["responses"].(node)
+			if op["summary"] == "" || responses["default"] == nil || len(responses) < 2 {
+				t.Errorf("%s %s: a summary, an answer or the form of errors is missing", method, path)
+			}
+			if open := public[path] || path == "/"; (op["security"] == nil) != open {
+				t.Errorf("%s %s: security is %v", method, path, op["security"])
+			}
+		}
+	}
+	if want := len(api.Routes()); operations != want {
+		t.Errorf("%d operations are described, want the %d of the route table", operations, want)
+	}
+}
+
+func TestTheDocumentNamesTheAllowedWords(t *testing.T) {
+	t.Parallel()
+	schemas := document(t)["components"].(node)["schemas"].(node)
+	field := func(schema, name string) node {
+		return schemas[schema].(node)["properties"].(node)[name].(node)
+	}
+	for _, test := range []struct {
+		schema, field string
+		want          int
+	}{
+		{"Delivery", "state", 11}, {"Delivery", "on_unknown", 4}, {"Draft", "priority", 3}, {"Attempt", "class", 9}, {"KeyRequest", "scope", 3},
+		{"Field", "kind", 11}, {"Channel", "on_unknown", 4}, {"ResolveRequest", "outcome", 3}, {"AcceptedDelivery", "state", 11}, {"Message", "priority", 3},
+	} {
+		if got, _ := field(test.schema, test.field)["enum"].([]any); len(got) != test.want {
+			t.Errorf("%s.%s: got the words %v, want %d", test.schema, test.field, got, test.want)
+		}
+	}
+	if got, _ := field("ReplayAllRequest", "states")["items"].(node)["enum"].([]any); len(got) != 11 {
+		t.Errorf("ReplayAllRequest.states: got the words %v", got)
+	}
+	if got, _ := field("Channel", "codes")["additionalProperties"].(node)["enum"].([]any); len(got) != 9 {
+		t.Errorf("Channel.codes: got the words %v", got)
+	}
+	if field("Channel", "version")["readOnly"] != true || field("Channel", "driver")["readOnly"] == true {
+		t.Error("the document does not tell what of a channel is given and what the server keeps")
+	}
+	if field("Fault", "code")["description"] == nil || field("PreviewRequest", "payload")["type"] != "object" {
+		t.Error("descriptions or the type of a payload are missing")
+	}
+	if field("Draft", "to")["type"] != "array" {
+		t.Errorf("a list may be null: %v", field("Draft", "to"))
+	}
+}
