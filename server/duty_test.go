@@ -177,14 +177,17 @@ func (h *house) inTheRostersOwnZone() {
 	}
 }
 
-// said wants exactly one line of the log.
-func (h *house) said(fields line) line {
+// said wants exactly one such line in the log; it may come just after what it tells of can be read.
+func (h *house) said(fields line) {
 	h.Helper()
-	got := h.log.with(fields)
-	if len(got) != 1 {
-		h.Fatalf("the log has %d lines with %v, want one:\n%s", len(got), fields, h.log.tail(20))
+	var got []line
+	h.eventually(fmt.Sprintf("the log has a line with %v", fields), func() bool {
+		got = h.log.with(fields)
+		return len(got) > 0
+	})
+	if len(got) > 1 {
+		h.Errorf("the log has %d lines with %v, want one:\n%s", len(got), fields, h.log.tail(20))
 	}
-	return got[0]
 }
 
 func TestDUTY4_ADayWithoutARosterIsAWarning(t *testing.T) {
