@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -305,57 +306,6 @@ func (l *logbook) tail(n int) string {
 	return strings.Join(all[max(0, len(all)-n):], "")
 }
 
-// tianyuan is the channel 天元 on the simulator: JSON, every answer a 200 (DUTY-12).
-func (h *house) tianyuan(s posthouse.ChannelSettings) posthouse.Channel {
-	return posthouse.Channel{Name: "tianyuan", Driver: "httpapi", ChannelSettings: s, Config: map[string]any{
-		"url":              h.sim.URL() + "/tianyuan/api/message/send",
-		"body":             `{"touser": "${user}", "title": "${title}", "content": "${text}", "msgId": "${idempotency_key}"}`,
-		"success_path":     "$.code",
-		"success_values":   []string{"0"},
-		"id_path":          "$.data.messageId",
-		"message_path":     "$.msg",
-		"retry_after_path": "$.retryAfter",
-		"codes":            map[string]string{"1001": "recipient", "1002": "content", "1003": "request", "2001": "rate", "5000": "transient"},
-	}}
-}
-
-// zhaohu is the channel 招呼: up to 100 receivers in a call, a line of the answer for each.
-func (h *house) zhaohu(s posthouse.ChannelSettings) posthouse.Channel {
-	return posthouse.Channel{Name: "zhaohu", Driver: "httpapi", ChannelSettings: s, Config: map[string]any{
-		"url":              h.sim.URL() + "/zhaohu/im/v1/notify",
-		"body":             `{"receivers": ${users}, "text": "${text}", "requestNo": ${idempotency_keys}}`,
-		"batch":            100,
-		"success_path":     "$.success",
-		"success_values":   []string{"true"},
-		"code_path":        "$.errCode",
-		"message_path":     "$.errMsg",
-		"retry_after_path": "$.waitSeconds",
-		"results_path":     "$.result",
-		"result_recipient": "$.user",
-		"result_code":      "$.status",
-		"result_success":   []string{"OK"},
-		"result_message":   "$.message",
-		"result_id":        "$.id",
-		"codes":            map[string]string{"NO_USER": "recipient", "REFUSED": "content", "BAD_REQUEST": "request", "TOO_FAST": "rate", "BUSY": "transient"},
-	}}
-}
-
-// oa is a channel for OA: a form, answered with a line of text.
-func (h *house) oa(s posthouse.ChannelSettings) posthouse.Channel {
-	return posthouse.Channel{Name: "oa", Driver: "httpapi", ChannelSettings: s, Config: map[string]any{
-		"url":              h.sim.URL() + "/oa/messages",
-		"encoding":         "form",
-		"body":             "to=${user}&subject=${title}&body=${text}&ref=${idempotency_key}",
-		"success_path":     `/^(OK)\|/`,
-		"success_values":   []string{"OK"},
-		"id_path":          `/^OK\|(.+)/`,
-		"code_path":        `/^ERR\|([^|]*)/`,
-		"message_path":     `/^ERR\|[^|]*\|([^|]*)/`,
-		"retry_after_path": `/^ERR\|[^|]*\|[^|]*\|(\d+)/`,
-		"codes":            map[string]string{"E01": "request", "E02": "recipient", "E03": "content", "E04": "rate", "E05": "transient"},
-	}}
-}
-
 // runs makes a channel send in runs, one each period.
 func runs(period time.Duration) posthouse.ChannelSettings {
 	every := posthouse.Duration(period)
@@ -396,4 +346,16 @@ func days(t testing.TB, zone string) (near, others []int) {
 		}
 	}
 	return near, others
+}
+
+// paths are the fields an error names.
+func paths(err error) []string {
+	var out []string
+	var coded *posthouse.Error
+	if errors.As(err, &coded) {
+		for _, p := range coded.Problems {
+			out = append(out, p.Path)
+		}
+	}
+	return out
 }
