@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -72,7 +73,8 @@ func (c *call) readQuery(known []string) {
 		c.refuse("query", "can not be read: a %% or ; in it is not escaped")
 	}
 	c.query = values
-	for name, given := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		given := values[name]
 		if !slices.Contains(known, name) {
 			c.refuse("query."+name, "%s", channel.UnknownName("query parameter", name, known))
 		} else if len(given) > 1 && name != "state" {

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -19,33 +19,29 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []goose.ProviderOption{goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version")}
-	if s.dialect.lockSchema != "" {
-		options = append(options, goose.WithSessionLocker(schemaLock{s.dialect}))
-	}
-	return goose.NewProvider(s.dialect.goose, s.write, files, options...)
+	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version"))
 }
 
-// schemaLock makes processes that migrate at once wait for each other. The server gives it
-// back when its holder dies.
-type schemaLock struct{ dialect *dialect }
-
-// SessionLock waits for the lock.
-func (l schemaLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+// locked runs fn while no other process migrates. The lock is ours and not the library's, which
+// looks at its table before it takes one. The server gives it back when its holder dies.
+func (s *Store) locked(ctx context.Context, fn func() error) (err error) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
 	var got bool
-	if err := conn.QueryRowContext(ctx, l.dialect.lockSchema).Scan(&got); err != nil {
+	if err := conn.QueryRowContext(ctx, s.dialect.lockSchema).Scan(&got); err != nil {
 		return fmt.Errorf("wait for another process that migrates: %w", err)
 	}
 	if !got {
-		return fmt.Errorf("another process has been migrating for too long")
+		return errors.New("another process has been migrating for too long")
 	}
-	return nil
-}
-
-// SessionUnlock gives it back.
-func (l schemaLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, l.dialect.unlockSchema)
-	return err
+	defer func() {
+		_, unlock := conn.ExecContext(context.WithoutCancel(ctx), s.dialect.unlockSchema)
+		err = errors.Join(err, unlock)
+	}()
+	return fn()
 }
 
 // Migrate brings the schema up to this binary's version and returns how many steps that
@@ -55,7 +51,11 @@ func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
 		return 0, err
 	}
 	if s.committer == nil {
-		return s.migrateOnce(ctx)
+		err = s.locked(ctx, func() error {
+			steps, err = s.migrateOnce(ctx)
+			return err
+		})
+		return steps, err
 	}
 	err = s.committer.alone(func() error {
 		// SQLite has no lock to wait for. A process that lost the race fails whole, as its
