@@ -69,7 +69,7 @@ func withBody(method, path string, body any) (request, error) {
 func (c *Client) do(ctx context.Context, r request) (reply, error) {
 	for try := 1; ; try++ {
 		answer, after, err := c.once(ctx, r)
-		if err == nil || !r.safe() || try >= c.o.Tries || !passing(err) || after > c.o.MaxWait {
+		if err == nil || !r.safe() || try >= c.o.Tries || !passing(err) || after > c.o.MaxWait || ctx.Err() != nil {
 			return answer, err
 		}
 		if waitErr := wait(ctx, max(after, c.backoff(try))); waitErr != nil {
@@ -99,10 +99,7 @@ func wait(ctx context.Context, d time.Duration) error {
 // that say so.
 func passing(err error) bool {
 	var answered *posthouse.Error
-	if !errors.As(err, &answered) {
-		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
-	}
-	return answered.Code == posthouse.CodeUnavailable || answered.Code == posthouse.CodeOutcomeUnknown
+	return !errors.As(err, &answered) || answered.Code == posthouse.CodeUnavailable || answered.Code == posthouse.CodeOutcomeUnknown
 }
 
 // once makes the call one time; after is the wait the server asked for.

@@ -35,6 +35,8 @@ type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
+	// Optional parts are named when they fail, but the server stays ready: the others go on.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Health asks whether the server runs. It needs no key.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -55,6 +56,9 @@ func (c *Client) Send(ctx context.Context, drafts ...posthouse.Draft) (Sent, err
 // SendOnce is Send with the caller's own Idempotency-Key, up to 255 bytes: a program that
 // starts again can repeat it with the same key and the same drafts for days.
 func (c *Client) SendOnce(ctx context.Context, key string, drafts ...posthouse.Draft) (Sent, error) {
+	if err := checkKey(key); err != nil {
+		return Sent{}, err
+	}
 	r, err := withBody(http.MethodPost, path("messages"), map[string][]posthouse.Draft{"messages": drafts})
 	if err != nil {
 		return Sent{}, err
@@ -71,6 +75,9 @@ func (c *Client) SendJSON(ctx context.Context, key string, body []byte) (Sent, e
 	if key == "" {
 		key = posthouse.NewID()
 	}
+	if err := checkKey(key); err != nil {
+		return Sent{}, err
+	}
 	answer, err := c.do(ctx, request{method: http.MethodPost, path: path("messages"), key: key, kind: "application/json", body: body})
 	if err != nil {
 		return Sent{}, err
@@ -86,6 +93,16 @@ func (c *Client) SendJSON(ctx context.Context, key string, body []byte) (Sent, e
 		out.Messages = []posthouse.Accepted{out.Accepted}
 	}
 	return Sent{Accepted: out.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, nil
+}
+
+// checkKey refuses an Idempotency-Key that no request can carry, so that nothing is sent without it.
+func checkKey(key string) error {
+	if key != "" && len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil
+	}
+	return posthouse.Invalid("the request can not be made", []posthouse.Problem{
+		{Path: "header.Idempotency-Key", Message: fmt.Sprintf("has %d bytes: want 1 to 255 of printable ASCII", len(key))},
+	})
 }
 
 // Message reads a message with the first page of its deliveries.

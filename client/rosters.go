@@ -11,11 +11,11 @@ import (
 // RosterCheck shows what may be a mistake in a roster.
 type RosterCheck struct {
 	Name string `json:"name"`
-	// EmptyDays are days of the week without anybody: nobody is told then.
+	// EmptyDays are the days of the week, "1" to "7", and the dates on which nobody is on duty.
 	EmptyDays []string `json:"empty_days"`
-	// Overlaps are days with more than one person on duty, with who they are.
+	// Overlaps are the users who are on duty on several days of the week, with those days.
 	Overlaps map[string][]string `json:"overlaps"`
-	// Past are overrides of days that are over.
+	// Past are the overrides of dates that are over.
 	Past []string `json:"past_overrides"`
 }
 
