@@ -143,6 +143,24 @@ func TestClientImportsTheVocabularyAlone(t *testing.T) {
 	}
 }
 
+// The outbox runs inside of other programs, beside the SQL driver that they chose.
+func TestTheOutboxLinksNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./outbox").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if len(packages) < 2 {
+		t.Fatalf("only %v were listed", packages)
+	}
+	for _, p := range packages {
+		if p != module && !strings.HasPrefix(p, module+"/") {
+			t.Errorf("package outbox links %s", p)
+		}
+	}
+}
+
 func TestTheVocabularyImportsTheStandardLibraryAlone(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t) {

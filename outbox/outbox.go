@@ -25,9 +25,9 @@ const (
 
 // Bounds of one call.
 const (
-	MaxDrafts     = 1000    // drafts
-	MaxRecipients = 1000    // recipients of one draft
-	MaxBytes      = 8 << 20 // all drafts together, as JSON: below what MariaDB takes in one packet by default
+	MaxDrafts     = 1000                // drafts
+	MaxRecipients = draft.MaxRecipients // recipients of one draft
+	MaxBytes      = 8 << 20             // all drafts together, as JSON: below what MariaDB takes in one packet by default
 )
 
 // Options makes a box. Database is required.

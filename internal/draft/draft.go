@@ -16,6 +16,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// MaxRecipients is how many recipients a message can have where nobody says otherwise.
+const MaxRecipients = 1000
+
 // Bounds of a draft, in bytes. They keep every value inside its column on every database.
 const (
 	MaxWord    = 128 // channel, kind, source, template, recipient type

@@ -18,6 +18,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -114,6 +115,9 @@ type Options struct {
 	// Refresh looks for channels that another process has made a moment ago; it is called when a
 	// draft names one that is not known. Defaults to nothing.
 	Refresh func(ctx context.Context) error
+	// Broken reports whether there is a channel of this name that can not be opened: what is handed
+	// in for it is refused for now, not for good. Defaults to none.
+	Broken func(tenant, channel string) bool
 	// AcceptOnly runs no dispatcher, recorder or rescuer: a front door without a sender.
 	AcceptOnly bool
 }
@@ -156,7 +160,7 @@ func New(o Options) (*Engine, error) {
 	o.RescueEvery = or(o.RescueEvery, 2*time.Second)
 	o.Keep = or(o.Keep, 90*24*time.Hour)
 	o.KeyTTL = or(o.KeyTTL, 7*24*time.Hour)
-	o.MaxRecipients = or(o.MaxRecipients, 1000)
+	o.MaxRecipients = or(o.MaxRecipients, draft.MaxRecipients)
 	o.Accepters = or(o.Accepters, 1)
 	if o.Owner == "" {
 		host, _ := os.Hostname()
@@ -192,6 +196,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	for range e.o.Accepters {
 		e.loop(e.accepter.run)
 	}
+	e.loop(e.watchEpoch)
 	if e.o.AcceptOnly {
 		return nil
 	}

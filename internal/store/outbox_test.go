@@ -376,3 +376,28 @@ func TestRelayHonoursDedupKeys(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkRelay looks for rows and moves them.
+func BenchmarkRelay(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		for b.Loop() {
+			b.StopTimer()
+			rows := make([][]any, batch)
+			for i := range rows {
+				rows[i] = []any{posthouse.NewID(), "t1", `{"channel": "c1", "to": [{"user": "u1"}], "content": {"text": "你好"}}`}
+			}
+			err := s.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.insert(newTable("outbox", "id", "tenant", "draft"), rows) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			for left := batch; left > 0; {
+				out, err := s.Relay(b.Context(), at(), letters(rowsOf(inOutbox(b, s))...))
+				if err != nil {
+					b.Fatal(err)
+				}
+				left -= len(out)
+			}
+		}
+	})
+}
