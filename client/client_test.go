@@ -1,303 +1,372 @@
 package client_test
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
-	"io"
-	"log/slog"
-	"net/http"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/server"
 )
 
-const adminKey = "ph_aaaaaaaaaaaa_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-
-// serve starts a server on a fresh SQLite file in a folder; stop ends it.
-func serve(folder string) (c *client.Client, stop func() error, err error) {
-	ctx := context.Background()
-	s, err := server.New(ctx, server.Options{
-		DSN: "sqlite:" + folder + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: adminKey, Output: io.Discard, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return nil, nil, err
+func TestNewRefusesWhatCanNotBeCalled(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]client.Options{
+		"no URL":         {Key: "k"},
+		"no scheme":      {URL: "localhost:8080"},
+		"another scheme": {URL: "ftp://localhost"},
+		"no host":        {URL: "http://"},
+		"a broken URL":   {URL: "http://[::1"},
+		"a key of two lines": {
+			URL: "http://localhost:8080", Key: "ph_a\r\nX-Evil: 1",
+		},
+	} {
+		if _, err := client.New(o); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
 	}
-	if err := s.Start(ctx); err != nil {
-		return nil, nil, errors.Join(err, s.Stop(ctx))
-	}
-	transport := &http.Transport{}
-	stop = func() error {
-		transport.CloseIdleConnections()
-		return s.Stop(ctx)
-	}
-	c, err = client.New(client.Options{URL: s.URL(), Key: adminKey, HTTP: &http.Client{Transport: transport}})
-	return c, stop, err
 }
 
-func open(t *testing.T) *client.Client {
-	t.Helper()
-	c, stop, err := serve(t.TempDir())
+// These walk over all calls, each over real HTTP: its result holds all that the server answered.
+
+func TestSendingAndLooking(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	ctx := t.Context()
+	sent, err := h.Send(ctx, draft("out", "u1", "u2"), draft("later", "u1"))
+	if err != nil || len(sent.Accepted) != 2 || sent.Replayed {
+		t.Fatalf("Send: %+v, %v", sent, err)
+	}
+	first := sent.Accepted[0]
+	for _, d := range first.Deliveries {
+		h.until(d.ID, posthouse.Sent)
+	}
+	got, err := h.Message(ctx, first.ID)
+	m := whole(h, got, err)
+	if m.Recipients != 2 || m.Counts[posthouse.Sent] != 2 || len(m.Deliveries) != 2 {
+		t.Errorf("Message: %+v", m)
+	}
+	page, err := h.MessagePage(ctx, first.ID, "", 1)
+	if page = whole(h, page, err); len(page.Deliveries) != 1 || page.Next == "" {
+		t.Errorf("MessagePage: %d deliveries, next %q; want one of two", len(page.Deliveries), page.Next)
+	}
+	id := first.Deliveries[0].ID
+	d, err := h.Delivery(ctx, id)
+	whole(h, d, err)
+	attempts, err := h.Attempts(ctx, id)
+	if list := whole(h, attempts, err); len(list) != 1 || list[0].Class != posthouse.ClassOK {
+		t.Errorf("Attempts: %+v", list)
+	}
+	events, err := h.Events(ctx, id)
+	if list := whole(h, events, err); len(list) == 0 || list[0].Type != posthouse.EventAccept {
+		t.Errorf("Events: %+v", list)
+	}
+	x, err := h.Explain(ctx, sent.Accepted[1].Deliveries[0].ID)
+	if x = whole(h, x, err); !slices.ContainsFunc(x.Waits, func(w client.Wait) bool { return w.Cause == "paused" }) {
+		t.Errorf("Explain: %+v, want that its channel is paused", x)
+	}
+}
+
+func TestSendJSONTakesBothForms(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	one := `{"channel":"later","to":[{"user":"u1"}],"content":{"text":"hello"}}`
+	for body, want := range map[string]int{one: 1, `{"messages":[` + one + `,` + one + `]}`: 2} {
+		sent, err := h.SendJSON(t.Context(), "", []byte(body))
+		if err != nil || len(sent.Accepted) != want || sent.Accepted[0].ID == "" {
+			t.Errorf("SendJSON(%s): %+v, %v", body, sent, err)
+		}
+	}
+}
+
+func TestSendOnceIsAcceptedOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	first, err := h.SendOnce(t.Context(), "batch-7", draft("later", "u1"))
+	if err != nil || first.Replayed {
+		t.Fatalf("the first: %+v, %v", first, err)
+	}
+	again, err := h.SendOnce(t.Context(), "batch-7", draft("later", "u1"))
+	if err != nil || !again.Replayed {
+		t.Fatalf("the second: %+v, %v", again, err)
+	}
+	if diff := cmp.Diff(first.Accepted, again.Accepted); diff != "" {
+		t.Errorf("the second answer is not the first one:\n%s", diff)
+	}
+	if _, err := h.SendOnce(t.Context(), "batch-7", draft("later", "u2")); posthouse.CodeOf(err) != posthouse.CodeKeyReused {
+		t.Errorf("another message with the key: %v, want code key_reused", err)
+	}
+}
+
+func TestSendOnceRefusesKeysThatNoHeaderCarries(t *testing.T) {
+	t.Parallel()
+	c, err := client.New(client.Options{URL: "http://127.0.0.1:1", Key: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
+	for _, key := range []string{"", "a\nb", "键", strings.Repeat("k", 256)} {
+		if _, err := c.SendOnce(t.Context(), key, draft("out", "u")); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+			t.Errorf("key %.10q: %v, want code invalid", key, err)
 		}
-	})
-	return c
-}
-
-// must returns a value, or ends the test.
-func must[T any](t *testing.T) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }
 
-func draft(users ...string) posthouse.Draft {
-	d := posthouse.Draft{Channel: "oa", Kind: "order", Ref: "7", Content: &posthouse.Content{Text: "hello"}}
-	for _, u := range users {
-		d.To = append(d.To, posthouse.Recipient{User: u})
-	}
-	return d
-}
-
-// paused opens a house whose channel oa sends nothing.
-func paused(t *testing.T) *client.Client {
-	t.Helper()
-	c := open(t)
-	if _, created, err := c.PutChannel(t.Context(), posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil || !created {
-		t.Fatal(created, err)
-	}
-	if ch := must[posthouse.Channel](t)(c.PauseChannel(t.Context(), "oa", "test")); !ch.Paused || ch.PauseReason != "test" {
-		t.Fatalf("got %+v, want it paused", ch)
-	}
-	return c
-}
-
-func TestMessagesAreSentOnceListedAndCancelled(t *testing.T) {
+func TestListsGoOnPageByPage(t *testing.T) {
 	t.Parallel()
-	ctx, c := t.Context(), paused(t)
-	first := must[client.Sent](t)(c.SendOnce(ctx, "k", draft("u1", "u2"), draft("u3")))
-	if len(first.Accepted) != 2 || first.Replayed || len(first.Accepted[0].Deliveries) != 2 {
-		t.Fatalf("got %+v", first)
+	h := open(t)
+	for range 5 {
+		h.send("later", "u1")
 	}
-	again := must[client.Sent](t)(c.SendOnce(ctx, "k", draft("u1", "u2"), draft("u3")))
-	if diff := cmp.Diff(first.Accepted, again.Accepted); !again.Replayed || diff != "" {
-		t.Errorf("sent again, replayed %t (-first +again):\n%s", again.Replayed, diff)
-	}
-	if _, err := c.SendOnce(ctx, "k", draft("u4")); posthouse.CodeOf(err) != posthouse.CodeKeyReused {
-		t.Errorf("another body with the key: got %v", err)
-	}
-	one := must[client.Sent](t)(c.SendJSON(ctx, "", []byte(`{"channel":"oa","to":[{"user":"u5"}],"content":{"text":"x"}}`)))
-	if len(one.Accepted) != 1 {
-		t.Errorf("got %+v, want one", one)
-	}
-	m := must[client.Message](t)(c.Message(ctx, first.Accepted[0].ID))
-	if m.Recipients != 2 || m.Counts[posthouse.Pending] != 2 || len(m.Deliveries) != 2 {
-		t.Errorf("got %+v", m)
-	}
-	if page := must[client.Message](t)(c.MessagePage(ctx, m.ID, "", 1)); len(page.Deliveries) != 1 || page.Next == "" {
-		t.Errorf("a page of 1: got %+v", page)
-	}
-	got := must[client.Cancelled](t)(c.Cancel(ctx, m.ID))
-	if got.Cancelled != 2 || got.Deliveries[0].Result != "cancelled" {
-		t.Errorf("cancel: got %+v", got)
-	}
-	if got := must[client.Cancelled](t)(c.CancelRef(ctx, "order", "7")); got.Cancelled != 1 {
-		t.Errorf("cancel by kind and ref: got %+v", got)
-	}
-}
-
-func TestAllGoesThroughEveryPage(t *testing.T) {
-	t.Parallel()
-	ctx, c := t.Context(), paused(t)
-	must[client.Sent](t)(c.Send(ctx, draft("u1", "u2", "u3", "u4", "u5")))
-	var users []string
-	for d, err := range client.All(ctx, c.Deliveries, client.Filter{Channel: "oa", States: []posthouse.State{posthouse.Pending, posthouse.Sent}, Limit: 2}) {
-		if err != nil {
-			t.Fatal(err)
+	f := client.Filter{Channel: "later", Kind: "duty", Ref: "7", User: "u1", States: []posthouse.State{posthouse.Pending, posthouse.Sent}, Limit: 2}
+	page, err := h.Deliveries(t.Context(), f)
+	whole(h, page.Items, err)
+	messages, err := h.Messages(t.Context(), f)
+	whole(h, messages.Items, err)
+	count := 0
+	for d, err := range client.All(t.Context(), h.Deliveries, f) {
+		if err != nil || d.State != posthouse.Pending {
+			t.Fatalf("%+v, %v", d, err)
 		}
-		users = append(users, d.User)
+		count++
 	}
-	if got, want := strings.Join(users, " "), "u5 u4 u3 u2 u1"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	if count != 5 {
+		t.Errorf("All went over %d deliveries, want 5", count)
 	}
-	failures := 0
-	for _, err := range client.All(ctx, c.Deliveries, client.Filter{Cursor: "guessed"}) {
+	for _, err := range client.All(t.Context(), h.Messages, client.Filter{Cursor: "nonsense"}) {
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid {
-			t.Errorf("a guessed cursor: got %v", err)
+			t.Errorf("a nonsense cursor: %v, want code invalid", err)
 		}
-		failures++
-	}
-	if failures != 1 {
-		t.Errorf("got %d errors, want one and the end", failures)
 	}
 }
 
-func TestADeliveryIsLookedAtAndSentAgain(t *testing.T) {
+func TestCancelling(t *testing.T) {
 	t.Parallel()
-	ctx, c := t.Context(), paused(t)
-	id := must[client.Sent](t)(c.Send(ctx, draft("u1"))).Accepted[0].Deliveries[0].ID
-	if d := must[posthouse.Delivery](t)(c.Delivery(ctx, id)); d.User != "u1" || d.State != posthouse.Pending {
-		t.Errorf("got %+v", d)
+	h := open(t)
+	got, err := h.Cancel(t.Context(), posthouse.MessageID(h.send("later", "u1")))
+	if got = whole(h, got, err); got.Cancelled != 1 || got.Deliveries[0].State != posthouse.Cancelled {
+		t.Errorf("Cancel: %+v", got)
 	}
-	if x := must[client.Explanation](t)(c.Explain(ctx, id)); len(x.Waits) != 1 || x.Waits[0].Cause != "paused" {
-		t.Errorf("got %+v", x)
-	}
-	if list := must[[]posthouse.Event](t)(c.Events(ctx, id)); len(list) != 1 {
-		t.Errorf("got events %+v", list)
-	}
-	if list := must[[]posthouse.Attempt](t)(c.Attempts(ctx, id)); len(list) != 0 {
-		t.Errorf("got attempts %+v", list)
-	}
-	if _, err := c.Replay(ctx, id, true); posthouse.CodeOf(err) != posthouse.CodeConflict {
-		t.Errorf("replay of what is pending: got %v", err)
-	}
-	if _, err := c.Resolve(ctx, id, client.OutcomeSent); posthouse.CodeOf(err) != posthouse.CodeConflict {
-		t.Errorf("resolve of what is pending: got %v", err)
-	}
-	if r := must[client.Replays](t)(c.ReplayAll(ctx, client.ReplayRequest{Channel: "oa", DryRun: true})); r.Matched != 0 || !r.DryRun {
-		t.Errorf("got %+v", r)
-	}
-	if _, err := c.Delivery(ctx, "a/../b?c"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
-		t.Errorf("an odd id: got %v, want not_found", err)
+	h.send("later", "u2")
+	got, err = h.CancelRef(t.Context(), "duty", "7")
+	if got = whole(h, got, err); got.Cancelled != 1 {
+		t.Errorf("CancelRef: %+v, want the one that was open", got)
 	}
 }
 
-func TestSettingsAreStoredAndRead(t *testing.T) {
+func TestReplayingAndResolving(t *testing.T) {
 	t.Parallel()
-	ctx, c := t.Context(), open(t)
-	ch, created, err := c.PutChannelJSON(ctx, "oa", []byte(`{"driver":"discard","tries":3}`))
-	if err != nil || !created || ch.Tries != 3 {
-		t.Errorf("got %+v, %t, %v", ch, created, err)
+	h := open(t)
+	ctx := t.Context()
+	refused, lost := h.send("out", "refused"), h.send("out", "lost")
+	h.until(refused, posthouse.Failed)
+	h.until(lost, posthouse.Unknown)
+
+	d, err := h.Resolve(ctx, lost, client.OutcomeSent)
+	if d = whole(h, d, err); d.State != posthouse.Sent {
+		t.Errorf("Resolve: %+v", d)
 	}
-	ch.Tries = 4
-	if ch, created, err = c.PutChannel(ctx, ch); err != nil || created || ch.Tries != 4 {
-		t.Errorf("put back: got %+v, %t, %v", ch, created, err)
+	dry, err := h.ReplayAll(ctx, client.ReplayRequest{Channel: "out", States: []posthouse.State{posthouse.Failed}, DryRun: true, Max: 10})
+	if dry = whole(h, dry, err); dry.Matched != 1 || dry.Replayed != 0 {
+		t.Errorf("a dry run: %+v", dry)
 	}
-	if list := must[[]posthouse.Channel](t)(c.Channels(ctx)); len(list) != 1 {
-		t.Errorf("got %d channels", len(list))
+	one, err := h.Replay(ctx, refused, true)
+	one = whole(h, one, err)
+	h.until(one.ID, posthouse.Failed)
+	all, err := h.ReplayAll(ctx, client.ReplayRequest{Kind: "duty", Ref: "7", ForceNew: true})
+	if all = whole(h, all, err); all.Replayed != 2 {
+		t.Errorf("ReplayAll: %+v, want the failed one and its replay", all)
 	}
-	if r := must[client.ChannelTestResult](t)(c.TestChannel(ctx, "oa", client.ChannelTest{To: &posthouse.Recipient{User: "u"}})); !r.OK {
-		t.Errorf("test: got %+v", r)
+	if _, err := h.Replay(ctx, lost, false); posthouse.CodeOf(err) != posthouse.CodeConflict {
+		t.Errorf("the replay of a sent one: %v, want code conflict", err)
 	}
-	must[posthouse.Channel](t)(c.ResumeChannel(ctx, "oa"))
-	if err := c.DeleteChannel(ctx, "oa"); err != nil {
+}
+
+func TestChannels(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	ctx := t.Context()
+	ch, created, err := h.PutChannel(ctx, posthouse.Channel{
+		Name: "oa", Driver: "httpapi", Config: map[string]any{"url": "https://oa.example.com/send"},
+		ChannelSettings: posthouse.ChannelSettings{Every: ptr(posthouse.Duration(60e9)), Tries: 3},
+	})
+	if ch = whole(h, ch, err); !created || ch.Tries != 3 {
+		t.Errorf("PutChannel: created %t, %+v", created, ch)
+	}
+	ch, created, err = h.PutChannelJSON(ctx, "oa", []byte(`{"driver":"discard"}`))
+	if ch = whole(h, ch, err); created || ch.Driver != "discard" || ch.Version != 2 {
+		t.Errorf("PutChannelJSON: created %t, %+v", created, ch)
+	}
+	ch, err = h.Channel(ctx, "oa")
+	whole(h, ch, err)
+	ch, err = h.PauseChannel(ctx, "oa", "they move house")
+	if ch = whole(h, ch, err); !ch.Paused || ch.PauseReason != "they move house" {
+		t.Errorf("PauseChannel: %+v", ch)
+	}
+	ch, err = h.ResumeChannel(ctx, "oa")
+	if ch = whole(h, ch, err); ch.Paused {
+		t.Errorf("ResumeChannel: %+v", ch)
+	}
+	test, err := h.TestChannel(ctx, "out", client.ChannelTest{To: &posthouse.Recipient{User: "refused"}})
+	if test = whole(h, test, err); test.OK || test.Code != "NO_SUCH_USER" {
+		t.Errorf("TestChannel: %+v", test)
+	}
+	list, err := h.Channels(ctx)
+	if list = whole(h, list, err); len(list) != 3 {
+		t.Errorf("Channels: %d, want 3", len(list))
+	}
+	drivers, err := h.Drivers(ctx)
+	whole(h, drivers, err)
+	if err := h.DeleteChannel(ctx, "oa"); err != nil {
 		t.Error(err)
 	}
-	if list := must[[]client.Driver](t)(c.Drivers(ctx)); len(list) == 0 || list[0].Fields == nil {
-		t.Errorf("got drivers %+v", list)
-	}
-
-	tpl := must[posthouse.Template](t)(c.PutTemplate(ctx, posthouse.Template{Name: "hi", Text: "hi ${name}"}))
-	if got := must[posthouse.Template](t)(c.Template(ctx, "hi", 1)); got.Text != tpl.Text {
-		t.Errorf("got %+v", got)
-	}
-	if p := must[client.Preview](t)(c.PreviewTemplate(ctx, "hi", client.TemplatePreview{Payload: []byte(`{"name":"天元"}`)})); p.Content.Text != "hi 天元" || p.Text.Characters != 5 {
-		t.Errorf("got %+v", p)
-	}
-	if len(must[[]posthouse.Template](t)(c.Templates(ctx))) != 1 || c.DeleteTemplate(ctx, "hi") != nil {
-		t.Error("the template is not listed or can not be deleted")
-	}
-
-	made := must[client.NewKey](t)(c.CreateKey(ctx, "job", posthouse.ScopeSend))
-	if len(must[[]posthouse.Key](t)(c.Keys(ctx))) != 2 || c.RevokeKey(ctx, made.ID) != nil || made.Secret == "" {
-		t.Errorf("the key %+v is not listed or can not be revoked", made)
+	if _, err := h.Channel(ctx, "oa"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		t.Errorf("a deleted channel: %v, want code not_found", err)
 	}
 }
 
-func TestTheDirectoryIsStoredAndRead(t *testing.T) {
+func TestTemplates(t *testing.T) {
 	t.Parallel()
-	ctx, c := t.Context(), open(t)
-	want := posthouse.Roster{Tenant: "default", Name: "duty", Days: map[string][]string{"1": {"u1"}}, HandOver: "08:30"}
-	got := must[posthouse.Roster](t)(c.PutRoster(ctx, want))
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(posthouse.Roster{}, "UpdatedAt"), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	h := open(t)
+	ctx := t.Context()
+	for _, text := range []string{"hello ${name}", "你好，${name}"} {
+		stored, err := h.PutTemplate(ctx, posthouse.Template{Name: "greeting", Title: "Hi", Text: text})
+		whole(h, stored, err)
 	}
-	csv := must[[]byte](t)(c.ExportRoster(ctx, "duty"))
-	if got := must[posthouse.Roster](t)(c.ImportRoster(ctx, "duty", csv)); got.HandOver != "08:30" || len(got.Days["1"]) != 1 {
-		t.Errorf("through CSV: got %+v", got)
+	first, err := h.Template(ctx, "greeting", 1)
+	if first = whole(h, first, err); first.Text != "hello ${name}" {
+		t.Errorf("version 1: %+v", first)
 	}
-	must[posthouse.Roster](t)(c.Roster(ctx, "duty"))
-	if check := must[client.RosterCheck](t)(c.CheckRoster(ctx, "duty")); len(check.EmptyDays) != 6 {
-		t.Errorf("got %+v", check)
+	latest, err := h.Template(ctx, "greeting", 0)
+	if latest = whole(h, latest, err); latest.Version != 2 || !slices.Equal(latest.Variables, []string{"name"}) {
+		t.Errorf("the latest: %+v", latest)
 	}
-	if d := must[client.Duty](t)(c.OnDuty(ctx, "duty")); d.Roster != "duty" || d.At.IsZero() {
-		t.Errorf("got %+v", d)
+	preview, err := h.PreviewTemplate(ctx, "greeting", client.TemplatePreview{Payload: json.RawMessage(`{"name":"李娜"}`)})
+	if preview = whole(h, preview, err); preview.Content.Text != "你好，李娜" || preview.Text.Characters != 5 {
+		t.Errorf("PreviewTemplate: %+v", preview)
 	}
-	if len(must[[]posthouse.Roster](t)(c.Rosters(ctx))) != 1 || c.DeleteRoster(ctx, "duty") != nil {
-		t.Error("the roster is not listed or can not be deleted")
+	list, err := h.Templates(ctx)
+	whole(h, list, err)
+	if err := h.DeleteTemplate(ctx, "greeting"); err != nil {
+		t.Error(err)
 	}
+}
 
-	if n := must[client.Imported](t)(c.PutUsers(ctx, posthouse.User{ID: "u1", Addresses: map[string]string{"oa": "a1"}})); n.Stored != 1 {
-		t.Errorf("got %+v", n)
+func TestRosters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	ctx := t.Context()
+	stored, err := h.PutRoster(ctx, posthouse.Roster{
+		Name: "night", Days: map[string][]string{"1": {"u1"}, "2": {"u1"}}, Overrides: map[string][]string{"2020-10-01": {"u9"}}, HandOver: "08:30", TimeZone: "UTC",
+	})
+	whole(h, stored, err)
+	found, err := h.Roster(ctx, "night")
+	whole(h, found, err)
+	check, err := h.CheckRoster(ctx, "night")
+	want := client.RosterCheck{Name: "night", EmptyDays: []string{"3", "4", "5", "6", "7"}, Overlaps: map[string][]string{"u1": {"1", "2"}}, Past: []string{"2020-10-01"}}
+	if diff := cmp.Diff(want, whole(h, check, err)); diff != "" {
+		t.Errorf("CheckRoster:\n%s", diff)
 	}
-	if n := must[client.Imported](t)(c.ImportUsers(ctx, []byte("id,oa\nu2,a2\nu3,a3\n"))); n.Stored != 2 {
-		t.Errorf("got %+v", n)
+	duty, err := h.OnDuty(ctx, "night")
+	whole(h, duty, err)
+	imported, err := h.ImportRoster(ctx, "night", []byte("day,user\n周五,u5\n"))
+	if imported = whole(h, imported, err); imported.HandOver != "08:30" || !slices.Equal(imported.Days["5"], []string{"u5"}) {
+		t.Errorf("ImportRoster: %+v", imported)
 	}
-	n := 0
-	for _, err := range client.All(ctx, c.Users, client.Filter{Limit: 2}) {
+	if csv, err := h.ExportRoster(ctx, "night"); err != nil || string(csv) != "day,user\n5,u5\n" {
+		t.Errorf("ExportRoster: %q, %v", csv, err)
+	}
+	list, err := h.Rosters(ctx)
+	whole(h, list, err)
+	if err := h.DeleteRoster(ctx, "night"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUsersAndKeys(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	ctx := t.Context()
+	n, err := h.PutUsers(ctx, posthouse.User{ID: "a/b c", Name: "李娜", Type: "branch", Addresses: map[string]string{"oa": "1001"}})
+	whole(h, n, err)
+	n, err = h.ImportUsers(ctx, []byte("id,name,oa\nu2,Wang,1002\nu3,Zhao,1003\n"))
+	if n = whole(h, n, err); n.Stored != 2 {
+		t.Errorf("ImportUsers: %+v", n)
+	}
+	u, err := h.User(ctx, "a/b c")
+	whole(h, u, err)
+	count := 0
+	for _, err := range client.All(ctx, h.Users, client.Filter{Limit: 2}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n++
+		count++
 	}
-	if n != 3 || must[posthouse.User](t)(c.User(ctx, "u2")).Addresses["oa"] != "a2" || c.DeleteUser(ctx, "u2") != nil {
-		t.Errorf("got %d users, want 3", n)
+	if count != 3 {
+		t.Errorf("Users: %d, want 3", count)
+	}
+	if err := h.DeleteUser(ctx, "a/b c"); err != nil {
+		t.Error(err)
+	}
+
+	key, err := h.CreateKey(ctx, "the branch's system", posthouse.ScopeSend)
+	if key = whole(h, key, err); key.Secret == "" || key.Scope != posthouse.ScopeSend {
+		t.Errorf("CreateKey: %+v", key)
+	}
+	if err := h.RevokeKey(ctx, key.ID); err != nil {
+		t.Error(err)
+	}
+	keys, err := h.Keys(ctx)
+	if keys = whole(h, keys, err); len(keys) != 2 || keys[1].RevokedAt.IsZero() {
+		t.Errorf("Keys: %+v, want the first and the revoked one", keys)
 	}
 }
 
-func TestNoticesAndHealth(t *testing.T) {
+// TestNotices sends DUTY-1's request through the client.
+func TestNotices(t *testing.T) {
 	t.Parallel()
-	ctx, c := t.Context(), open(t)
-	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "tianyuan", Driver: "discard"}); err != nil {
+	h := open(t)
+	ctx := t.Context()
+	notice := client.NoticeDraft{UserID: "u1", UserType: "分行", Platform: "天元", Content: "今晚值班"}
+	var refused *posthouse.Error
+	if _, err := h.SendNotice(ctx, notice); !errors.As(err, &refused) || refused.Problems[0].Path != "platform" {
+		t.Errorf("without a channel: %v, want a problem with the platform", err)
+	}
+	if _, _, err := h.PutChannel(ctx, posthouse.Channel{Name: "tianyuan", Driver: "discard"}); err != nil {
 		t.Fatal(err)
 	}
-	sent := must[client.NoticeSent](t)(c.SendNotice(ctx, client.NoticeDraft{UserID: "u", UserType: "分行", Platform: "天元", Content: "x"}))
-	if n := must[client.Notice](t)(c.Notice(ctx, sent.ID)); n.UserID != "u" || n.Status != "pending" || n.CreateTime.IsZero() {
-		t.Errorf("got %+v", n)
+	sent, err := h.SendNotice(ctx, notice)
+	if sent = whole(h, sent, err); sent.Status != "pending" {
+		t.Errorf("SendNotice: %+v", sent)
 	}
-	if page := must[client.Page[client.Notice]](t)(c.Notices(ctx, client.NoticeFilter{UserID: "u", Platform: "天元", Status: "pending"})); len(page.Items) != 1 {
-		t.Errorf("got %+v", page)
+	found, err := h.Notice(ctx, sent.ID)
+	if found = whole(h, found, err); found.Content != "今晚值班" || found.Platform != "tianyuan" {
+		t.Errorf("Notice: %+v", found)
 	}
-	if h := must[client.Health](t)(c.Health(ctx)); h.Status != "ok" || h.Database != "sqlite" {
-		t.Errorf("got %+v", h)
-	}
-	if r := must[client.Readiness](t)(c.Ready(ctx)); !r.Ready || len(r.Checks) == 0 {
-		t.Errorf("got %+v", r)
-	}
-	s := &script{answers: []answer{{status: 503, body: `{"ready":false,"checks":[{"name":"database","ok":false}]}`}}}
-	if r := must[client.Readiness](t)(s.client(t).Ready(ctx)); r.Ready || len(r.Checks) != 1 {
-		t.Errorf("not ready: got %+v", r)
+	list, err := h.Notices(ctx, client.NoticeFilter{Platform: "tianyuan", UserID: "u1"})
+	if items := whole(h, list.Items, err); len(items) != 1 {
+		t.Errorf("Notices: %+v", items)
 	}
 }
 
-// house is a server for the examples.
-func house() (*client.Client, func()) {
-	folder, err := os.MkdirTemp("", "posthouse-example")
+func TestHealthNeedsNoKey(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t)
+	c, err := client.New(client.Options{URL: url + "/"})
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	c, stop, err := serve(folder)
-	if err != nil {
-		panic(err)
+	health, err := c.Health(t.Context())
+	if err != nil || health.Status != "ok" || health.Version != "v1.2.3" || health.Database != "sqlite" {
+		t.Errorf("Health: %+v, %v", health, err)
 	}
-	return c, func() {
-		if err := errors.Join(stop(), os.RemoveAll(folder)); err != nil {
-			panic(err)
-		}
+	if ready, err := c.Ready(t.Context()); err != nil || !ready.Ready {
+		t.Errorf("Ready: %+v, %v", ready, err)
+	}
+	if _, err := c.Channels(t.Context()); posthouse.CodeOf(err) != posthouse.CodeUnauthorized {
+		t.Errorf("Channels without a key: %v, want code unauthorized", err)
 	}
 }

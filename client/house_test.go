@@ -1,0 +1,177 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/server"
+)
+
+// house is a client of a whole server on a fresh SQLite file, over real HTTP. The tape keeps the
+// last answer.
+type house struct {
+	testing.TB
+	*client.Client
+	tape *tape
+}
+
+// tape is a transport that keeps the body of the last answer.
+type tape struct{ last []byte }
+
+func (t *tape) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	t.last, err = io.ReadAll(res.Body)
+	res.Body = io.NopCloser(bytes.NewReader(t.last))
+	return res, err
+}
+
+// moody is a driver that answers by the recipient's name.
+type moody struct{}
+
+func (moody) Send(_ context.Context, out channel.Outgoing) channel.Result {
+	switch out.Recipient.User {
+	case "refused":
+		return channel.Result{Class: posthouse.ClassRecipient, Code: "NO_SUCH_USER", Error: "nobody of that name", Request: "POST /send", Response: "no"}
+	case "lost":
+		return channel.Result{Class: posthouse.ClassUnknown, Code: "API_TIMEOUT", Error: "no answer"}
+	}
+	return channel.Result{Class: posthouse.ClassOK, Ref: "r1"}
+}
+
+func moodyType() channel.Type {
+	return channel.Type{
+		Name: "moody", Title: "Moody", TitleZH: "看人下菜", Doc: "Answers by the recipient's name.", DocZH: "按收件人应答。", MaxBatch: 1,
+		Open: func(channel.Config, channel.Env) (channel.Driver, error) { return moody{}, nil },
+	}
+}
+
+// serve starts a server and returns its address and an admin key. It ends with the test.
+func serve(tb testing.TB) (url, key string) {
+	tb.Helper()
+	key = secret.FormatKey(secret.NewKey())
+	s, err := server.New(context.Background(), server.Options{
+		DSN: "sqlite:" + tb.TempDir() + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, Version: "v1.2.3",
+		Drivers: append(builtin.Types(), moodyType()), Log: slog.New(slog.DiscardHandler), Output: io.Discard,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	if err := s.Start(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	return s.URL(), key
+}
+
+// open makes a house with the channels out (sends at once) and later (paused).
+func open(t *testing.T) *house {
+	t.Helper()
+	url, key := serve(t)
+	h := &house{TB: t, tape: &tape{}}
+	var err error
+	if h.Client, err = client.New(client.Options{URL: url, Key: key, HTTP: &http.Client{Transport: h.tape}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"out", "later"} {
+		ch := posthouse.Channel{Name: name, Driver: "moody", ChannelSettings: posthouse.ChannelSettings{OnUnknown: posthouse.Hold}}
+		if _, _, err := h.PutChannel(t.Context(), ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.PauseChannel(t.Context(), "later", "for the test"); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// whole wants a call to succeed, and its result to hold all that the server answered.
+func whole[T any](h *house, got T, err error) T {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+	kept, err := json.Marshal(got)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if diff := cmp.Diff(fields(h, h.tape.last), fields(h, kept)); diff != "" {
+		h.Errorf("%T: the server's answer (-) is not what the client made of it (+):\n%s", got, diff)
+	}
+	return got
+}
+
+// fields decodes an answer, a page as its items.
+func fields(h *house, text []byte) any {
+	h.Helper()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		h.Fatalf("the answer %.200q: %v", text, err)
+	}
+	if page, ok := v.(map[string]any); ok && page["items"] != nil {
+		return page["items"]
+	}
+	return v
+}
+
+// draft is a short message to users.
+func draft(channel string, users ...string) posthouse.Draft {
+	d := posthouse.Draft{Channel: channel, Kind: "duty", Ref: "7", Content: &posthouse.Content{Text: "hello"}}
+	for _, u := range users {
+		d.To = append(d.To, posthouse.Recipient{User: u})
+	}
+	return d
+}
+
+// send hands in a message to one user and returns the delivery's id.
+func (h *house) send(channel, user string) string {
+	h.Helper()
+	sent, err := h.Send(h.Context(), draft(channel, user))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return sent.Accepted[0].Deliveries[0].ID
+}
+
+// until waits for a delivery to be in a state.
+func (h *house) until(id string, want posthouse.State) {
+	h.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		d, err := h.Delivery(h.Context(), id)
+		if err != nil {
+			h.Fatal(err)
+		}
+		if d.State == want {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-h.Context().Done():
+			h.Fatalf("the delivery %s is %s, want %s", id, d.State, want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
