@@ -1,7 +1,7 @@
 // Package api is Posthouse's HTTP API: /v1, its OpenAPI description and page, and
 // the health, readiness and metrics addresses.
 //
-// Every address is one line of the route table (table.go): method, path, the scope
+// Every address is one line of the route table (route.go): method, path, the scope
 // a key needs, what goes in and what comes out. Routing, checks, errors, the
 // OpenAPI document and the tests that walk over all addresses follow from it. One
 // resource is one file.

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 )
@@ -109,4 +111,13 @@ func problemsOf(err error) []posthouse.Problem {
 		return coded.Problems
 	}
 	return nil
+}
+
+// renamed gives the fields of an error's problems the names that the caller knows them by.
+func renamed(err error, names map[string]string) error {
+	problems := slices.Clone(problemsOf(err))
+	for i, p := range problems {
+		problems[i].Path = cmp.Or(names[p.Path], p.Path)
+	}
+	return cmp.Or(posthouse.Invalid("the request can not be accepted", problems), err)
 }

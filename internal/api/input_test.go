@@ -108,6 +108,9 @@ var wrongSettings = []wrong{
 		"hand_over", `"25:00" is not a time of day such as 08:30, from 00:00 to 23:59`,
 		"time_zone", `"Mars" is not a time zone such as Asia/Shanghai or UTC`,
 	}},
+	{"roster named as its CSV", "PUT", "/v1/rosters/duty.csv", `{"days":{"1":["u"]}}`, 422, refused, []string{
+		"name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out",
+	}},
 	{"template", "PUT", "/v1/templates/a%2Fb", `{"title":"${","variables":[1]}`, 422, refused, []string{
 		"variables[0]", "is a number: want a string",
 		"name", `is "a/b": /, \, ?, #, % and spaces at the ends are not allowed in a name`,
@@ -146,7 +149,7 @@ var wrongSettings = []wrong{
 		"query.limit", `is "0": want a whole number from 1 to 1000`,
 	}},
 	{"a query that ends before it begins", "GET", "/v1/deliveries?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "", 422, refused, []string{"query.until", "must be later than since"}},
-	{"a tampered cursor", "GET", "/v1/messages?cursor=abc", "", 422, "the request can not be read", []string{"cursor", "is not one that this list returned: leave it out to begin anew"}},
+	{"a tampered cursor", "GET", "/v1/messages?cursor=abc", "", 422, refused, []string{"query.cursor", "is not one that this list returned: leave it out to begin anew"}},
 	{"a query where there is none", "DELETE", "/v1/rosters/r?force=1", "", 422, refused, []string{"query.force", "there is no query parameter of this name, and none is known"}},
 }
 

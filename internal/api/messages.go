@@ -172,9 +172,11 @@ func (a *api) fillDuplicate(c *call, acc *posthouse.Accepted) error {
 		return err
 	}
 	acc.Deliveries = make([]posthouse.AcceptedDelivery, len(list))
+	if len(list) > 0 {
+		acc.CreatedAt = list[0].CreatedAt
+	}
 	for i := range list {
 		d := &list[i]
-		acc.CreatedAt = list[0].CreatedAt
 		acc.Deliveries[i] = posthouse.AcceptedDelivery{ID: d.ID, User: d.User, State: d.State, Reason: d.Reason}
 	}
 	return nil

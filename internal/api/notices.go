@@ -70,7 +70,7 @@ func (a *api) sendNotice(c *call) (answer, error) {
 		Path: func(int) string { return "" },
 	})
 	if err != nil {
-		return answer{}, inNoticeWords(err)
+		return answer{}, renamed(err, noticeWords)
 	}
 	d := out.Accepted[0].Deliveries[0]
 	reply := answer{status: http.StatusAccepted, header: replayHeader(out.Replayed), body: noticeSent{ID: d.ID, Status: string(d.State), Reason: d.Reason}}
@@ -96,22 +96,8 @@ func (c *call) checkNotice(in *noticeBody) {
 	}
 }
 
-// inNoticeWords gives the engine's problems the names of the notice's fields.
-func inNoticeWords(err error) error {
-	names := map[string]string{"to[0].user": "userId", "to[0].type": "userType", "channel": "platform", "content.text": "messageContent"}
-	problems := problemsOf(err)
-	if len(problems) == 0 {
-		return err
-	}
-	renamed := make([]posthouse.Problem, len(problems))
-	for i, p := range problems {
-		renamed[i] = p
-		if name, ok := names[p.Path]; ok {
-			renamed[i].Path = name
-		}
-	}
-	return posthouse.Invalid("the notice can not be accepted", renamed)
-}
+// noticeWords are the names that a notice has for the fields of a message.
+var noticeWords = map[string]string{"to[0].user": "userId", "to[0].type": "userType", "channel": "platform", "content.text": "messageContent"}
 
 // noticeStatus is a delivery's state in the document's words.
 func noticeStatus(d *posthouse.Delivery) string {

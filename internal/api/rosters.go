@@ -60,6 +60,9 @@ func (a *api) putRoster(c *call) (answer, error) {
 	}
 	c.sameName(&r.Name, r.Tenant)
 	checkName(c, "name", r.Name)
+	if strings.HasSuffix(r.Name, ".csv") {
+		c.refuse("name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out")
+	}
 	r.Tenant = c.key.Tenant
 	for _, p := range rule.Validate(r) {
 		if !c.concerns(p.Path) {
@@ -125,6 +128,28 @@ func (a *api) checkRoster(c *call) (answer, error) {
 	}
 	slices.Sort(out.Past)
 	return ok(out)
+}
+
+// scheduled is a line of the duty schedule, as the bank's document names it.
+type scheduled struct {
+	ID     string `json:"id"`
+	Day    int    `json:"day_of_week" doc:"1 (Monday) to 7."`
+	UserID string `json:"user_id"`
+}
+
+// dutySchedule is the roster duty in the words of its document, as the view duty_schedule shows it.
+func (a *api) dutySchedule(c *call) (answer, error) {
+	r, _, err := a.Store.Roster(c.Context(), c.key.Tenant, rule.DefaultRoster)
+	if err != nil {
+		return answer{}, err
+	}
+	var list []scheduled
+	for day := 1; day <= 7; day++ {
+		for _, user := range r.Days[itoa(day)] {
+			list = append(list, scheduled{ID: rule.DefaultRoster + ":" + itoa(day) + ":" + user, Day: day, UserID: user})
+		}
+	}
+	return pageOf(list, "")
 }
 
 // duty is who is on duty at a moment.

@@ -92,6 +92,8 @@ func table() []route {
 		{method: get, path: "/v1/notices", scope: read, tag: "notices", doc: "List notices, newest first.", query: []string{"status", "platform", "userId", "cursor", "limit"}, out: page[notice]{}, serve: (*api).notices},
 		{method: get, path: "/v1/notices/{id}", scope: read, tag: "notices", doc: "One notice, in the words of its document.", out: notice{}, serve: (*api).notice},
 
+		{method: get, path: "/v1/duty-schedule", scope: read, tag: "notices", doc: "The roster duty, in the words of its document.", out: page[scheduled]{}, serve: (*api).dutySchedule},
+
 		{method: get, path: "/healthz", tag: "operation", doc: "The process lives; names unsafe database settings.", out: health{}, serve: (*api).health},
 		{method: get, path: "/readyz", tag: "operation", doc: "Whether it can do its work, part by part; 503 where not.", out: readiness{}, also: []int{503}, serve: (*api).ready},
 		{method: get, path: "/metrics", tag: "operation", doc: "Metrics for Prometheus.", plain: func(a *api) http.Handler { return a.Metrics }},

@@ -70,6 +70,9 @@ func (a *api) run(r route, c *call) (out answer, err error) {
 	if err == nil && len(c.problems) > 0 {
 		err = c.wrong()
 	}
+	if r.in == nil && err != nil {
+		err = renamed(err, map[string]string{"cursor": "query.cursor"}) // the store does not know where it comes from
+	}
 	return out, err
 }
 
