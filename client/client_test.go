@@ -13,24 +13,6 @@ import (
 	"github.com/posthouse/posthouse/client"
 )
 
-func TestNewRefusesWhatCanNotBeCalled(t *testing.T) {
-	t.Parallel()
-	for name, o := range map[string]client.Options{
-		"no URL":         {Key: "k"},
-		"no scheme":      {URL: "localhost:8080"},
-		"another scheme": {URL: "ftp://localhost"},
-		"no host":        {URL: "http://"},
-		"a broken URL":   {URL: "http://[::1"},
-		"a key of two lines": {
-			URL: "http://localhost:8080", Key: "ph_a\r\nX-Evil: 1",
-		},
-	} {
-		if _, err := client.New(o); err == nil {
-			t.Errorf("%s: got no error", name)
-		}
-	}
-}
-
 // These walk over all calls, each over real HTTP: its result holds all that the server answered.
 
 func TestSendingAndLooking(t *testing.T) {
@@ -182,6 +164,9 @@ func TestReplayingAndResolving(t *testing.T) {
 	}
 	if _, err := h.Replay(ctx, lost, false); posthouse.CodeOf(err) != posthouse.CodeConflict {
 		t.Errorf("the replay of a sent one: %v, want code conflict", err)
+	}
+	if _, err := h.Delivery(ctx, "a/../b?c"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		t.Errorf("an odd id: %v, want code not_found", err)
 	}
 }
 
@@ -354,7 +339,7 @@ func TestNotices(t *testing.T) {
 
 func TestHealthNeedsNoKey(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t)
+	url, _ := served(t)
 	c, err := client.New(client.Options{URL: url + "/"})
 	if err != nil {
 		t.Fatal(err)
@@ -368,5 +353,14 @@ func TestHealthNeedsNoKey(t *testing.T) {
 	}
 	if _, err := c.Channels(t.Context()); posthouse.CodeOf(err) != posthouse.CodeUnauthorized {
 		t.Errorf("Channels without a key: %v, want code unauthorized", err)
+	}
+}
+
+func TestAServerThatIsNotReadyIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []answer{{status: 503, body: `{"ready":false,"checks":[{"name":"database","ok":false,"detail":"it does not answer"}]}`}}}
+	got, err := s.client(t).Ready(t.Context())
+	if err != nil || got.Ready || len(got.Checks) != 1 || len(s.calls) != 1 {
+		t.Errorf("Ready: %+v, %v after %d calls", got, err, len(s.calls))
 	}
 }

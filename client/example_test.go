@@ -4,129 +4,111 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/server"
 )
 
-// Send a message to two people and look what became of it. A mistake is told with the path of its
-// field.
-func Example() {
-	url, key, stop := start()
-	defer stop()
+func ExampleClient_Send() {
 	ctx := context.Background()
-
-	c, err := client.New(client.Options{URL: url, Key: key})
-	if err != nil {
-		panic(err)
-	}
+	c, stop := start() // client.New(client.Options{URL: "http://127.0.0.1:8080", Key: "ph_…"})
+	defer stop()
 	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
-		panic(err)
+		fmt.Println(err)
+		return
 	}
-	if _, err := c.PauseChannel(ctx, "oa", "the OA moves house"); err != nil {
-		panic(err)
-	}
-
 	sent, err := c.Send(ctx, posthouse.Draft{
 		Channel: "oa",
-		To:      []posthouse.Recipient{{User: "li.na"}, {User: "wang.fang"}},
-		Content: &posthouse.Content{Text: "You are on duty tomorrow."},
+		To:      []posthouse.Recipient{{User: "u1"}, {User: "u2"}},
+		Content: &posthouse.Content{Title: "Duty", Text: "You are on duty tomorrow."},
 	})
 	if err != nil {
-		panic(err)
+		fmt.Println(err)
+		return
 	}
 	for _, d := range sent.Accepted[0].Deliveries {
-		why, err := c.Explain(ctx, d.ID)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%s: %s, %s\n", d.User, d.State, why.Waits[0].Detail)
-	}
-
-	_, err = c.Send(ctx, posthouse.Draft{Channel: "oa", Content: &posthouse.Content{Text: "To whom?"}})
-	var refused *posthouse.Error
-	if errors.As(err, &refused) {
-		fmt.Println(refused.Code, refused.Problems[0].Path)
+		fmt.Println(d.User, d.State)
 	}
 	// Output:
-	// li.na: pending, the OA moves house
-	// wang.fang: pending, the OA moves house
-	// invalid messages[0].to
+	// u1 pending
+	// u2 pending
 }
 
-// A program that may start again chooses its own Idempotency-Key, and repeats what it does not know
-// the outcome of.
 func ExampleClient_SendOnce() {
-	url, key, stop := start()
-	defer stop()
 	ctx := context.Background()
-	c, err := client.New(client.Options{URL: url, Key: key})
-	if err != nil {
-		panic(err)
-	}
+	c, stop := start()
+	defer stop()
 	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
-		panic(err)
+		fmt.Println(err)
+		return
 	}
-	bill := posthouse.Draft{Channel: "oa", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "Your bill is ready."}}
-	for range 2 {
-		sent, err := c.SendOnce(ctx, "bill-2026-10", bill)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(len(sent.Accepted), sent.Replayed)
+	order := posthouse.Draft{Channel: "oa", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "Order 7 is ready."}}
+	for range 2 { // a program that crashed before it read the answer asks again
+		sent, err := c.SendOnce(ctx, "order-7-ready", order)
+		fmt.Println(len(sent.Accepted), sent.Replayed, err)
 	}
 	// Output:
-	// 1 false
-	// 1 true
+	// 1 false <nil>
+	// 1 true <nil>
 }
 
-// All goes through a list of any length.
-func ExampleAll() {
-	url, key, stop := start()
+// Every error that the server answers is a *posthouse.Error with all that is wrong.
+func ExampleClient_Send_wrong() {
+	c, stop := start()
 	defer stop()
-	ctx := context.Background()
-	c, err := client.New(client.Options{URL: url, Key: key})
-	if err != nil {
-		panic(err)
-	}
-	if _, err := c.PutUsers(ctx, posthouse.User{ID: "li.na"}, posthouse.User{ID: "wang.fang"}, posthouse.User{ID: "zhao.min"}); err != nil {
-		panic(err)
-	}
-	for u, err := range client.All(ctx, c.Users, client.Filter{Limit: 2}) {
-		if err != nil {
-			panic(err)
+	_, err := c.Send(context.Background(), posthouse.Draft{Channel: "oa", Priority: "urgent"})
+	var wrong *posthouse.Error
+	if errors.As(err, &wrong) {
+		fmt.Println(wrong.Code)
+		for _, p := range wrong.Problems {
+			fmt.Println(p.Path, p.Message)
 		}
-		fmt.Println(u.ID)
 	}
 	// Output:
-	// li.na
-	// wang.fang
-	// zhao.min
+	// invalid
+	// messages[0].priority is "urgent": want high, normal or low
+	// messages[0].to is required: 1 to 1000 recipients
+	// messages[0].content is required, or a template with a payload
+	// messages[0].channel there is no channel "oa"; no channels are configured yet
 }
 
-// start runs a server in this process, for the examples. Programs call one that is there.
-func start() (url, key string, stop func()) {
-	dir, err := os.MkdirTemp("", "posthouse-example-")
+func ExampleAll() {
+	ctx := context.Background()
+	c, stop := start()
+	defer stop()
+	if _, err := c.PutUsers(ctx, posthouse.User{ID: "u1", Name: "李四"}, posthouse.User{ID: "u2", Name: "王五"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for u, err := range client.All(ctx, c.Users, client.Filter{Limit: 1}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(u.ID, u.Name)
+	}
+	// Output:
+	// u1 李四
+	// u2 王五
+}
+
+// start runs a server in this process for the examples, and returns its client.
+func start() (c *client.Client, stop func()) {
+	folder, err := os.MkdirTemp("", "posthouse-example-")
 	if err != nil {
 		panic(err)
 	}
-	key = secret.FormatKey(secret.NewKey())
-	s, err := server.New(context.Background(), server.Options{
-		DSN: "sqlite:" + dir + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, Log: slog.New(slog.DiscardHandler), Output: io.Discard,
-	})
+	url, key, end, err := serve(folder)
 	if err != nil {
 		panic(err)
 	}
-	if err := s.Start(context.Background()); err != nil {
+	if c, err = client.New(client.Options{URL: url, Key: key}); err != nil {
 		panic(err)
 	}
-	return s.URL(), key, func() {
-		s.Stop(context.Background())
-		os.RemoveAll(dir)
+	return c, func() {
+		if err := errors.Join(end(), os.RemoveAll(folder)); err != nil {
+			panic(err)
+		}
 	}
 }

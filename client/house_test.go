@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -62,32 +63,46 @@ func moodyType() channel.Type {
 	}
 }
 
-// serve starts a server and returns its address and an admin key. It ends with the test.
-func serve(tb testing.TB) (url, key string) {
-	tb.Helper()
+// serve starts a server on a fresh SQLite file in a folder, and returns its address, an admin key
+// and what ends it.
+func serve(folder string) (url, key string, stop func() error, err error) {
+	ctx := context.Background()
 	key = secret.FormatKey(secret.NewKey())
-	s, err := server.New(context.Background(), server.Options{
-		DSN: "sqlite:" + tb.TempDir() + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, Version: "v1.2.3",
+	s, err := server.New(ctx, server.Options{
+		DSN: "sqlite:" + folder + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, Version: "v1.2.3",
 		Drivers: append(builtin.Types(), moodyType()), Log: slog.New(slog.DiscardHandler), Output: io.Discard,
 	})
 	if err != nil {
-		tb.Fatal(err)
+		return "", "", nil, err
 	}
-	tb.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			tb.Error(err)
+	if err := s.Start(ctx); err != nil {
+		return "", "", nil, errors.Join(err, s.Stop(ctx))
+	}
+	return s.URL(), key, func() error {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections() // or the server waits for them
+		return s.Stop(ctx)
+	}, nil
+}
+
+// served is serve for a test, with which it ends.
+func served(t *testing.T) (url, key string) {
+	t.Helper()
+	url, key, stop, err := serve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
 		}
 	})
-	if err := s.Start(context.Background()); err != nil {
-		tb.Fatal(err)
-	}
-	return s.URL(), key
+	return url, key
 }
 
 // open makes a house with the channels out (sends at once) and later (paused).
 func open(t *testing.T) *house {
 	t.Helper()
-	url, key := serve(t)
+	url, key := served(t)
 	h := &house{TB: t, tape: &tape{}}
 	var err error
 	if h.Client, err = client.New(client.Options{URL: url, Key: key, HTTP: &http.Client{Transport: h.tape}}); err != nil {

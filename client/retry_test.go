@@ -16,178 +16,182 @@ import (
 	"github.com/posthouse/posthouse/client"
 )
 
-// script is a server that answers by the list, and keeps when and with which key it was asked.
+// script answers calls one after the other; the last one stays.
 type script struct {
 	answers []answer
-	asked   []time.Time
-	keys    map[string]bool
+	calls   []*http.Request
+	at      []time.Time
 }
 
+// answer is a status with a body and Retry-After, or an error of the network.
 type answer struct {
-	status int
-	after  string // Retry-After
-	body   string
-	err    error // of the network, in place of an answer
+	status      int
+	body, after string
+	err         error
 }
 
 func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
-	n := min(len(s.asked), len(s.answers)-1)
-	s.asked = append(s.asked, time.Now())
-	if s.keys == nil {
-		s.keys = map[string]bool{}
+	next := s.answers[min(len(s.calls), len(s.answers)-1)]
+	s.calls, s.at = append(s.calls, r), append(s.at, time.Now())
+	if next.err != nil {
+		return nil, next.err
 	}
-	s.keys[r.Header.Get("Idempotency-Key")] = true
-	a := s.answers[n]
-	if a.err != nil {
-		return nil, a.err
+	header := http.Header{}
+	if next.after != "" {
+		header.Set("Retry-After", next.after)
 	}
-	res := &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body))}
-	if a.after != "" {
-		res.Header.Set("Retry-After", a.after)
-	}
-	return res, nil
+	return &http.Response{StatusCode: next.status, Header: header, Body: io.NopCloser(strings.NewReader(next.body))}, nil
 }
 
-// scripted is a client of a script.
-func scripted(t *testing.T, o client.Options, answers ...answer) (*client.Client, *script) {
+func (s *script) client(t *testing.T) *client.Client {
 	t.Helper()
-	s := &script{answers: answers}
-	o.URL, o.Key, o.HTTP = "http://posthouse.example", "ph_key", &http.Client{Transport: s}
-	c, err := client.New(o)
+	c, err := client.New(client.Options{URL: "http://posthouse.test/", Key: "ph_key", HTTP: &http.Client{Transport: s}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c, s
+	return c
 }
 
 var (
-	errReset  = errors.New("connection reset by peer")
-	committed = answer{status: 202, body: `{"messages":[{"id":"m1","created_at":"2026-10-01T00:00:00Z","deliveries":[]}]}`}
-	restarts  = answer{status: 503, after: "3", body: `{"code":"unavailable","detail":"the server is stopping: try again"}`}
-	lostReply = answer{status: 503, body: `{"code":"outcome_unknown","detail":"the commit's answer was lost"}`}
-	invalid   = answer{status: 422, body: `{"code":"invalid","detail":"no","problems":[{"path":"messages[0].to[0].user","message":"is required"}]}`}
+	busy    = answer{status: 503, body: `{"code":"unavailable","detail":"the server is stopping: try again"}`, after: "3"}
+	lost    = answer{status: 503, body: `{"code":"outcome_unknown","detail":"repeat with the same key"}`, after: "1"}
+	gateway = answer{status: 502, body: `<html>`}
+	cut     = answer{err: io.ErrUnexpectedEOF}
+	invalid = answer{status: 422, body: `{"code":"invalid","detail":"no","problems":[{"path":"to","message":"is required"}]}`}
+	braked  = answer{status: 429, body: `{"code":"unavailable","detail":"too many wrong API keys: try again later"}`, after: "60"}
+	fine    = answer{status: 202, body: `{"messages":[{"id":"m"}],"items":[]}`}
 )
 
-func TestSendGoesOnWithTheSameKeyUntilItIsAnswered(t *testing.T) {
+func TestOnlySafeCallsAreRepeated(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c, s := scripted(t, client.Options{}, answer{err: errReset}, lostReply, restarts, committed)
-		sent, err := c.Send(t.Context(), draft("out", "u"))
-		if err != nil || len(sent.Accepted) != 1 {
-			t.Fatalf("Send: %+v, %v", sent, err)
-		}
-		if len(s.asked) != 4 || len(s.keys) != 1 || s.keys[""] {
-			t.Errorf("asked %d times with the keys %v, want 4 times with one key", len(s.asked), s.keys)
-		}
-		if waited := s.asked[3].Sub(s.asked[2]); waited < 3*time.Second {
-			t.Errorf("waited %s, want the 3s that the server asked for", waited)
-		}
-	})
-}
-
-func TestOnlyWhatIsSafeAndMayPassIsRepeated(t *testing.T) {
-	t.Parallel()
-	read := func(ctx context.Context, c *client.Client) error {
-		_, err := c.Channels(ctx)
-		return err
-	}
 	send := func(ctx context.Context, c *client.Client) error {
-		_, err := c.Send(ctx, draft("out", "u"))
+		_, err := c.Send(ctx, posthouse.Draft{})
 		return err
 	}
-	write := func(ctx context.Context, c *client.Client) error {
-		_, err := c.Replay(ctx, "d1", false)
+	list := func(ctx context.Context, c *client.Client) error { _, err := c.Keys(ctx); return err }
+	notice := func(ctx context.Context, c *client.Client) error {
+		_, err := c.SendNotice(ctx, client.NoticeDraft{})
 		return err
 	}
+	cancel := func(ctx context.Context, c *client.Client) error { _, err := c.Cancel(ctx, "m"); return err }
+	replay := func(ctx context.Context, c *client.Client) error { _, err := c.Replay(ctx, "d", false); return err }
 	for name, test := range map[string]struct {
-		answer answer
-		do     func(context.Context, *client.Client) error
-		want   int
+		call    func(context.Context, *client.Client) error
+		answers []answer
+		calls   int
+		fails   bool
 	}{
-		"a read, the network fails":         {answer{err: errReset}, read, 4},
-		"a read, the server restarts":       {restarts, read, 4},
-		"a send, a proxy finds no server":   {answer{status: 502, body: "<html>"}, send, 4},
-		"a send, it is invalid":             {invalid, send, 1},
-		"a send, the server asks too much":  {answer{status: 503, after: "60"}, send, 1},
-		"a send, the server has no room":    {answer{status: 507, body: `{"code":"storage_full","detail":"full"}`}, send, 1},
-		"a send, something went wrong":      {answer{status: 500, body: `{"code":"internal","detail":"?"}`}, send, 1},
-		"a write without a key, a reset":    {answer{err: errReset}, write, 1},
-		"a write without a key, unanswered": {lostReply, write, 1},
+		"send, the server is busy":         {send, []answer{busy, fine}, 2, false},
+		"send, the commit is in doubt":     {send, []answer{lost, lost, fine}, 3, false},
+		"send, the connection is cut":      {send, []answer{cut, fine}, 2, false},
+		"send, a gateway answers":          {send, []answer{gateway, fine}, 2, false},
+		"send, never":                      {send, []answer{gateway}, 4, true},
+		"send, invalid":                    {send, []answer{invalid, fine}, 1, true},
+		"send, asked to wait for too long": {send, []answer{braked, fine}, 1, true},
+		"notice, the connection is cut":    {notice, []answer{cut, fine}, 2, false},
+		"read, the server is busy":         {list, []answer{busy, fine}, 2, false},
+		"cancel, the server is busy":       {cancel, []answer{busy, fine}, 1, true},
+		"replay, the connection is cut":    {replay, []answer{cut, fine}, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c, s := scripted(t, client.Options{}, test.answer)
-				if err := test.do(t.Context(), c); err == nil {
-					t.Error("got no error")
+				s := &script{answers: test.answers}
+				err := test.call(t.Context(), s.client(t))
+				if len(s.calls) != test.calls || (err != nil) != test.fails {
+					t.Errorf("got %d calls and %v, want %d, an error: %t", len(s.calls), err, test.calls, test.fails)
 				}
-				if len(s.asked) != test.want {
-					t.Errorf("asked %d times, want %d", len(s.asked), test.want)
+				for _, r := range s.calls {
+					if got, want := r.Header.Get("Idempotency-Key"), s.calls[0].Header.Get("Idempotency-Key"); got != want {
+						t.Errorf("a repetition has the Idempotency-Key %q, the first call %q", got, want)
+					}
 				}
 			})
 		})
 	}
 }
 
-func TestACallerWhoLeavesIsNotKept(t *testing.T) {
+func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := scripted(t, client.Options{Tries: 100, MaxWait: time.Hour}, restarts)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		began := time.Now()
-		_, err := c.Send(ctx, draft("out", "u"))
-		if posthouse.CodeOf(err) != posthouse.CodeUnavailable {
-			t.Errorf("the error is %v, want what the server said last", err)
+		s := &script{answers: []answer{busy, lost, gateway, fine}}
+		if _, err := s.client(t).Send(t.Context(), posthouse.Draft{}); err != nil {
+			t.Fatal(err)
 		}
-		if len(s.asked) != 2 || time.Since(began) != 5*time.Second {
-			t.Errorf("asked %d times in %s, want 2 and no longer than the caller stays", len(s.asked), time.Since(began))
+		least := []time.Duration{3 * time.Second, time.Second, 400 * time.Millisecond}
+		most := []time.Duration{3 * time.Second, time.Second, 800 * time.Millisecond}
+		for i := range least {
+			if wait := s.at[i+1].Sub(s.at[i]); wait < least[i] || wait > most[i] {
+				t.Errorf("wait %d was %s, want %s to %s", i+1, wait, least[i], most[i])
+			}
 		}
 	})
 }
 
-func TestErrorsKeepTheirCodeAndProblems(t *testing.T) {
+func TestACallerWhoLeavesIsNotKeptWaiting(t *testing.T) {
 	t.Parallel()
-	plain := answer{status: 404, body: "404 page not found"}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		s := &script{answers: []answer{busy}}
+		_, err := s.client(t).Keys(ctx)
+		if posthouse.CodeOf(err) != posthouse.CodeUnavailable || time.Since(began) != time.Second || len(s.calls) != 1 {
+			t.Errorf("got %v after %s and %d calls, want the server's error after 1s and one call", err, time.Since(began), len(s.calls))
+		}
+	})
+}
+
+func TestErrorsHaveTheServersCodeAndProblems(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		answer answer
 		want   posthouse.Error
 	}{
-		"the server's own": {invalid, posthouse.Error{Code: posthouse.CodeInvalid, Message: "no", Problems: []posthouse.Problem{{Path: "messages[0].to[0].user", Message: "is required"}}}},
-		"another server's": {plain, posthouse.Error{Code: posthouse.CodeNotFound, Message: "the server answered HTTP 404 Not Found"}},
-		"a login page":     {answer{status: 401, body: "<html>"}, posthouse.Error{Code: posthouse.CodeUnauthorized, Message: "the server answered HTTP 401 Unauthorized"}},
+		"of the API":       {invalid, posthouse.Error{Code: posthouse.CodeInvalid, Message: "no", Problems: []posthouse.Problem{{Path: "to", Message: "is required"}}}},
+		"of a proxy":       {answer{status: 403, body: "<html>"}, posthouse.Error{Code: posthouse.CodeForbidden, Message: "the server answered HTTP 403 Forbidden"}},
+		"no Posthouse":     {answer{status: 404, body: "404 page not found"}, posthouse.Error{Code: posthouse.CodeNotFound, Message: "the server answered HTTP 404 Not Found"}},
+		"of a login page":  {answer{status: 302, body: ""}, posthouse.Error{Code: posthouse.CodeInternal, Message: "the server answered HTTP 302 Found"}},
+		"a strange status": {answer{status: 418, body: `{"code":7}`}, posthouse.Error{Code: posthouse.CodeInternal, Message: "the server answered HTTP 418 I'm a teapot"}},
 	} {
-		c, _ := scripted(t, client.Options{}, test.answer)
-		_, err := c.Send(t.Context(), draft("out", "u"))
+		s := &script{answers: []answer{test.answer}}
+		_, err := s.client(t).Cancel(t.Context(), "m")
 		var got *posthouse.Error
 		if !errors.As(err, &got) {
-			t.Fatalf("%s: %v is not a *posthouse.Error", name, err)
+			t.Errorf("%s: got %v, want a *posthouse.Error", name, err)
+			continue
 		}
-		if diff := cmp.Diff(test.want, *got); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
+		if diff := cmp.Diff(&test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func TestAnAnswerThatIsNotJSONIsAnError(t *testing.T) {
+func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
-	c, _ := scripted(t, client.Options{}, answer{status: 200, body: "<html>It works!</html>"})
-	if _, err := c.Channels(t.Context()); err == nil || !strings.Contains(err.Error(), "not what the API promises") {
-		t.Errorf("Channels: %v", err)
+	s := &script{answers: []answer{{status: 200, body: "<html>welcome"}}}
+	c := s.client(t)
+	if _, err := c.Keys(t.Context()); err == nil || !strings.Contains(err.Error(), "not what the API promises") {
+		t.Errorf("a list: got %v", err)
 	}
 	if _, err := c.Ready(t.Context()); err == nil {
-		t.Error("Ready: got no error")
+		t.Error("readiness: got no error")
 	}
-	if _, err := c.SendJSON(t.Context(), "k", []byte(`{}`)); err == nil {
-		t.Error("SendJSON: got no error")
+	if _, err := c.SendJSON(t.Context(), "", []byte(`{}`)); err == nil {
+		t.Error("send: got no error")
 	}
 }
 
-func TestAServerThatIsNotReadyIsAnAnswer(t *testing.T) {
+func TestNewRefusesWhatCanNotBeCalled(t *testing.T) {
 	t.Parallel()
-	c, s := scripted(t, client.Options{}, answer{status: 503, body: `{"ready":false,"checks":[{"name":"database","ok":false,"detail":"the database does not answer"}]}`})
-	got, err := c.Ready(t.Context())
-	if err != nil || got.Ready || len(got.Checks) != 1 || len(s.asked) != 1 {
-		t.Errorf("Ready: %+v, %v after %d calls", got, err, len(s.asked))
+	for _, o := range []client.Options{
+		{}, {URL: "127.0.0.1:8080"}, {URL: "ftp://host"}, {URL: "http://"}, {URL: "http://[::1"},
+		{URL: "http://host", Key: "ph_a b"}, {URL: "http://host", Key: "ph_\n"}, {URL: "http://host", Key: "驿站"},
+	} {
+		if _, err := client.New(o); err == nil {
+			t.Errorf("%+v: got no error", o)
+		} else if o.Key != "" && strings.Contains(err.Error(), o.Key) {
+			t.Errorf("the error shows the key: %v", err)
+		}
 	}
 }
