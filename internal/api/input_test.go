@@ -59,6 +59,7 @@ var wrongMessages = []wrong{
 		"channel", `there is no channel "c"; no channels are configured yet`,
 	}},
 	{"an empty list", "POST", "/v1/messages", `{"messages":[]}`, 422, refused, []string{"messages", "has 0 messages: want 1 to 1000"}},
+	{"a list that is too long", "POST", "/v1/messages", `{"messages":[` + strings.Repeat("{},", 1000) + `{}]}`, 422, refused, []string{"messages", "has 1001 messages: want 1 to 1000"}},
 	{"a list beside a message", "POST", "/v1/messages", `{"channel":"x","messages":[{"to":[{"user":"u"}],"content":{"text":"x"}}]}`, 422, refused, []string{
 		"messages", "stands beside fields of a single message: give one of both",
 	}},

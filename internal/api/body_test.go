@@ -1,0 +1,69 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+)
+
+// manyKeys is an object of n different keys, and a last one.
+func manyKeys(n int, last string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"k%d":{"k%d":1},`, i, i)
+	}
+	return `{"payload":{` + b.String() + last + `}}`
+}
+
+func TestTheReaderNamesEachPlace(t *testing.T) {
+	t.Parallel()
+	twice, half := "stands twice in its object", `holds half of a surrogate pair (\ud800 to \udfff), which is no character`
+	for name, test := range map[string]struct {
+		text string
+		want []posthouse.Problem
+	}{
+		"fine":                     {`{"channel":"x","to":null,"payload":{"any":[1,{"thing":null}]},"not_before":"2026-10-01T08:30:00Z"}`, nil},
+		"a key twice":              {`{"kind":"a","kind":"a"}`, []posthouse.Problem{{Path: "kind", Message: twice}}},
+		"a key twice by an escape": {`{"kind":"a","k\u0069nd":"b"}`, []posthouse.Problem{{Path: "kind", Message: twice}}},
+		"the second of two keys":   {manyKeys(1, `"k0":2`), []posthouse.Problem{{Path: "payload.k0", Message: twice}}},
+		"the last of 40 keys":      {manyKeys(40, `"k0":2`), []posthouse.Problem{{Path: "payload.k0", Message: twice}}},
+		"40 different keys":        {manyKeys(40, `"k40":{"k0":1}`), nil},
+		"an odd key":               {`{"payload":{"a.b\n":{"":1,"":2}}}`, []posthouse.Problem{{Path: `payload["a.b\n"][""]`, Message: twice}}},
+		"a pair of surrogates":     {`{"kind":"\ud83d\ude00"}`, nil},
+		"half a pair":              {`{"kind":"\ude00","ref":"\ud83dx"}`, []posthouse.Problem{{Path: "kind", Message: half}, {Path: "ref", Message: half}}},
+		"an escaped backslash":     {`{"kind":"\\ud83d"}`, nil},
+	} {
+		_, problems, err := sendReader.read([]byte(test.text))
+		if diff := cmp.Diff(test.want, problems); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestWhatIsWrongIsLeftOutOfTheValue(t *testing.T) {
+	t.Parallel()
+	got, problems, err := sendReader.read([]byte(`{"channel":7,"kind":"k","to":[{"user":"u","address":{}},5],"content":{"text":"x","title":[]}}`))
+	if err != nil || len(problems) != 4 {
+		t.Fatalf("got %v and %v, want 4 problems", problems, err)
+	}
+	want := posthouse.Draft{Kind: "k", To: []posthouse.Recipient{{User: "u"}, {}}, Content: &posthouse.Content{Text: "x"}}
+	if diff := cmp.Diff(want, got.Draft); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOneFormForWhatSaysTheSame(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{ "b":1, "a":[ 1.0, 1e2, {"y":null,"x":"\u0041"} ] }`: `{"a":[1.0,1e2,{"x":"A","y":null}],"b":1}`,
+		`{"n":12345678901234567890}`:                           `{"n":12345678901234567890}`,
+	} {
+		if got, err := canonical([]byte(text)); string(got) != want || err != nil {
+			t.Errorf("canonical(%s) = %s, %v; want %s", text, got, err, want)
+		}
+	}
+}
