@@ -36,8 +36,8 @@ type Options struct {
 	AllowNetworks []netip.Prefix
 	// AllowPrivate lets channels reach any address. Defaults to false.
 	AllowPrivate bool
-	// Redis is the address of a Redis that holds shared limits, redis://host:port/0. Defaults to none:
-	// the database holds them, or memory where one process has the database for itself.
+	// Redis is the address of a Redis that holds shared limits, redis://host:port/0, before the
+	// database does. Defaults to none: the database alone holds them.
 	Redis string
 	// TimeZone is the IANA zone of days and rosters. Defaults to Asia/Shanghai.
 	TimeZone string

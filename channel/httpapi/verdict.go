@@ -119,7 +119,11 @@ func (p *plan) each(r *channel.Reply, outs []channel.Outgoing) []channel.Result 
 	verdicts := p.verdicts(list)
 	results := make([]channel.Result, len(outs))
 	for i := range outs {
-		results[i] = r.Result(find(verdicts, &outs[i]))
+		v := find(verdicts, &outs[i])
+		if v.Class == posthouse.ClassRate && v.After == 0 {
+			v.After = whole.After // a wait is said once for all
+		}
+		results[i] = r.Result(v)
 	}
 	return results
 }

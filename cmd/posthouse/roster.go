@@ -167,8 +167,8 @@ func (p *program) rosterCheck() *cobra.Command {
 				for _, day := range check.EmptyDays {
 					rows = append(rows, []string{day, "nobody is on duty: nobody is told"})
 				}
-				for _, day := range slices.Sorted(maps.Keys(check.Overlaps)) {
-					rows = append(rows, []string{day, "more than one: " + words(check.Overlaps[day])})
+				for _, user := range slices.Sorted(maps.Keys(check.Overlaps)) {
+					rows = append(rows, []string{words(check.Overlaps[user]), user + " is on duty on all of them"})
 				}
 				for _, day := range check.Past {
 					rows = append(rows, []string{day, "an override of a day that is over"})

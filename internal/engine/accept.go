@@ -45,6 +45,11 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	if err := e.meet(ctx, req.Tenant, req.Drafts); err != nil {
 		return Answer{}, err
 	}
+	for i := range req.Drafts {
+		if name := req.Drafts[i].Channel; e.broken(req.Tenant, name) {
+			return Answer{}, posthouse.Errorf(posthouse.CodeUnavailable, "channel %q can not be opened and takes no messages until it is repaired; /readyz says why", name)
+		}
+	}
 	known, err := e.addresses(ctx, req.Tenant, req.Drafts)
 	if err != nil {
 		return Answer{}, err
@@ -96,6 +101,11 @@ func (e *Engine) meet(ctx context.Context, tenant string, drafts []posthouse.Dra
 	return nil
 }
 
+// broken reports whether a channel is configured and can not be opened.
+func (e *Engine) broken(tenant, channel string) bool {
+	return e.o.Broken != nil && e.route(tenant, channel) == nil && e.o.Broken(tenant, channel)
+}
+
 // announce wakes the dispatchers, counts, and says in the log what was created.
 func (e *Engine) announce(ctx context.Context, sub *work.Submission, accepted []posthouse.Accepted) {
 	for i := range sub.Entries {
@@ -130,7 +140,10 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 	draft.Check(d, e.o.MaxRecipients, now, p)
 	r := e.route(tenant, d.Channel)
 	if r == nil {
-		if d.Channel != "" {
+		switch {
+		case e.broken(tenant, d.Channel):
+			p.Add("channel", "%q can not be opened now; /readyz says why", d.Channel)
+		case d.Channel != "":
 			p.Add("channel", "there is no channel %q; %s", d.Channel, oneOf("channels", e.names(tenant)))
 		}
 		return work.Entry{}, nil

@@ -45,7 +45,11 @@ func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation 
 		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})
 	default:
 		x.Summary = "It is settled: " + string(d.State)
-		if why := or(d.Error, d.Reason); why != "" {
+		why := or(d.Error, d.Reason)
+		if d.State == posthouse.Sent || d.State == posthouse.Delivered {
+			why = d.Reason // an error before the success explains nothing
+		}
+		if why != "" {
 			x.Summary += " (" + why + ")"
 		}
 		x.Summary += "."

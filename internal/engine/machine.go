@@ -78,8 +78,7 @@ func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.T
 		if r.Delivered {
 			state = posthouse.Delivered
 		}
-		step.describe(step.to(posthouse.EventSent, state, ""), r)
-		step.change.After.Error = ""
+		step.describe(step.to(posthouse.EventSent, state, ""), r) // the last error stays readable
 	case r.Class == posthouse.ClassUnknown || !r.Class.Valid():
 		r.Class = posthouse.ClassUnknown
 		step.burn(s, r)
@@ -255,7 +254,6 @@ func afterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
 	}
 	step.change.After.Unconfirmed = false
 	step.describe(step.to(posthouse.EventEvidence, state, "late_result"), r)
-	step.change.After.Error = ""
 	return step.change, true
 }
 

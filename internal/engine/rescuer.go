@@ -17,7 +17,6 @@ const rescueBatch = 200
 // time has come.
 func (e *Engine) rescue(ctx context.Context) {
 	for e.pause(spread(e.o.RescueEvery)) {
-		e.checkEpoch(ctx)
 		e.sweep(ctx, work.LeaseLost, e.rescueLease)
 		e.sweep(ctx, work.PastDeadline, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
 		var asked []posthouse.Delivery
@@ -127,6 +126,13 @@ func afterQuery(s *settings, d posthouse.Delivery, f channel.Finding, res channe
 	}
 	step.to(posthouse.EventResolve, posthouse.Unknown, "query_no_answer")
 	return step.change
+}
+
+// watchEpoch looks now and then whether the database is still the one we started with.
+func (e *Engine) watchEpoch(ctx context.Context) {
+	for e.pause(spread(e.o.RescueEvery)) {
+		e.checkEpoch(ctx)
+	}
 }
 
 // checkEpoch stops a process that outlived a restore of its database: what it knows of deliveries
