@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -35,6 +36,7 @@ func BenchmarkPostMessages(b *testing.B) {
 						b.Error(res, err)
 						return
 					}
+					_, _ = io.Copy(io.Discard, res.Body) // or the connection is not used again
 					res.Body.Close()
 				}
 			})

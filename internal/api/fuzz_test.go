@@ -89,3 +89,24 @@ func FuzzCanonical(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkReader is what reading one message costs of an accept: strictly, and its canonical form.
+func BenchmarkReader(b *testing.B) {
+	text := []byte(`{"channel":"later","to":[{"user":"u1001","type":"branch"}],"content":{"title":"Duty","text":"You are on duty tomorrow."},"kind":"duty","ref":"2026-10-01"}`)
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, problems, err := sendReader.read(text); err != nil || problems != nil {
+				b.Fatal(problems, err)
+			}
+		}
+	})
+	b.Run("canonical", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := canonical(text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
