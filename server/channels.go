@@ -83,20 +83,13 @@ func (c *channels) masked(ch posthouse.Channel) posthouse.Channel {
 func (c *channels) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
 	ch.Tenant = tenant
 	ch = engine.Preset(ch)
+	var err error
 	t, problems := c.check(ch)
 	if len(problems) > 0 && t.Name == "" {
 		return ch, false, posthouse.Invalid("the channel can not be stored", problems)
 	}
-	old, err := c.store.Channel(ctx, tenant, ch.Name)
-	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+	if ch.Config, err = c.kept(ctx, t, ch); err != nil {
 		return ch, false, err
-	}
-	if err == nil && old.Driver == ch.Driver {
-		known, err := c.unsealed(old)
-		if err != nil {
-			return ch, false, err
-		}
-		ch.Config = t.Keep(known.Config, ch.Config)
 	}
 	_, more := t.Validate(ch.Config)
 	if problems = append(problems, more...); len(problems) > 0 {
@@ -123,6 +116,28 @@ func (c *channels) Put(ctx context.Context, tenant string, ch posthouse.Channel)
 		return ch, created, err
 	}
 	return c.masked(stored), created, nil
+}
+
+// kept is the configuration of ch with the stored secrets in place of masks. A stored channel that
+// can not be read or decrypted has none to give: whoever replaces it writes them anew, and a mask
+// that is left is named as a problem.
+func (c *channels) kept(ctx context.Context, t channel.Type, ch posthouse.Channel) (map[string]any, error) {
+	old, err := c.store.Channel(ctx, ch.Tenant, ch.Name)
+	switch posthouse.CodeOf(err) {
+	case posthouse.CodeNotFound, posthouse.CodeConflict:
+		return ch.Config, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if old.Driver != ch.Driver {
+		return ch.Config, nil
+	}
+	known, err := c.unsealed(old)
+	if err != nil {
+		c.o.Log.Warn("the stored secrets of a channel that is replaced can not be kept", "tenant", ch.Tenant, "channel", ch.Name, "error", err)
+	}
+	return t.Keep(known.Config, ch.Config), nil
 }
 
 // Delete removes a channel that has nothing open.
@@ -282,6 +297,10 @@ func (c *channels) reload(ctx context.Context) error {
 		if err != nil {
 			c.o.Log.Error("a channel can not be opened: its messages wait", "tenant", row.Channel.Tenant, "channel", row.Channel.Name, "error", err)
 			c.broken[key] = err
+			if _, was := c.open[key]; was { // by its old settings it might send what an operator has stopped
+				c.engine.RemoveChannel(row.Channel.Tenant, row.Channel.Name)
+				delete(c.open, key)
+			}
 			continue
 		}
 		delete(c.broken, key)
@@ -349,6 +368,13 @@ func (c *channels) Broken() map[string]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.broken)
+}
+
+// isBroken reports whether there is a channel of this name that is not open.
+func (c *channels) isBroken(tenant, name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken[tenant+"/"+name] != nil
 }
 
 var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)

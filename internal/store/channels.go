@@ -86,7 +86,8 @@ func readChannel(scan scanner) (work.ChannelRow, error) {
 	return row, nil
 }
 
-// Channel reads one channel; an error of code not_found says that there is none.
+// Channel reads one channel; an error of code not_found says that there is none, one of code
+// conflict that its row can not be read.
 func (s *Store) Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
 	row, found, err := first(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", tenant, name)
 	if err != nil {
@@ -95,7 +96,10 @@ func (s *Store) Channel(ctx context.Context, tenant, name string) (posthouse.Cha
 	if !found {
 		return posthouse.Channel{}, noChannel(name)
 	}
-	return row.Channel, row.Err
+	if row.Err != nil {
+		return row.Channel, posthouse.Errorf(posthouse.CodeConflict, "%w", row.Err)
+	}
+	return row.Channel, nil
 }
 
 func noChannel(name string) error {
