@@ -80,6 +80,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		Store: s.store, Rosters: s.store, Limiter: limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, Keep: o.Keep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
 		Refresh: func(ctx context.Context) error { return s.channels.refresh(ctx) },
+		Broken:  func(tenant, name string) bool { return s.channels.isBroken(tenant, name) },
 	})
 	if err != nil {
 		return nil, err
@@ -176,7 +177,10 @@ func openKeyring(o Options) (*secret.Keyring, error) {
 	}
 	ring, err := secret.Load(o.KeyringFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return secret.Create(o.KeyringFile)
+		ring, err = secret.Create(o.KeyringFile)
+	}
+	if errors.Is(err, os.ErrExist) { // another process that starts at the same moment made it
+		return secret.Load(o.KeyringFile)
 	}
 	return ring, err
 }
@@ -203,18 +207,27 @@ func (s *Server) prepareKey(ctx context.Context) error {
 }
 
 func (s *Server) addKey(ctx context.Context, id, text, name string) error {
-	_, hash, found, err := s.store.KeyHash(ctx, id)
-	if err != nil {
+	if found, err := s.hasKey(ctx, id, text); found || err != nil {
 		return err
 	}
-	if found {
-		if !secret.Equal(hash, secret.HashKey(text)) {
-			return fmt.Errorf("the API key given at start has the id %s of another key: use a fresh one", id)
-		}
+	key := posthouse.Key{ID: id, Tenant: posthouse.DefaultTenant, Name: name, Scope: posthouse.ScopeAdmin}
+	err := s.store.AddKey(ctx, time.Now(), key, secret.HashKey(text))
+	if err == nil {
 		return nil
 	}
-	key := posthouse.Key{ID: id, Tenant: posthouse.DefaultTenant, Name: name, Scope: posthouse.ScopeAdmin}
-	return s.store.AddKey(ctx, time.Now(), key, secret.HashKey(text))
+	if found, _ := s.hasKey(ctx, id, text); found { // another process that starts at the same moment stored it
+		return nil
+	}
+	return err
+}
+
+// hasKey reports whether the key is stored; it is an error if its id is that of another.
+func (s *Server) hasKey(ctx context.Context, id, text string) (bool, error) {
+	_, hash, found, err := s.store.KeyHash(ctx, id)
+	if err == nil && found && !secret.Equal(hash, secret.HashKey(text)) {
+		return false, fmt.Errorf("the API key given at start has the id %s of another key: use a fresh one", id)
+	}
+	return found && err == nil, err
 }
 
 // limiter keeps limits in the database, and in Redis first where one is configured.
@@ -335,6 +348,8 @@ func (s *Server) Readiness(ctx context.Context) []api.Check {
 	checks := []api.Check{{Name: "database", OK: true, Detail: s.store.Database()}}
 	if err := s.store.Ping(ctx); err != nil {
 		checks[0].OK, checks[0].Detail = false, "the database does not answer"
+	} else if s.store.Full(time.Now()) {
+		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
 	if s.engine.Stale() {
 		checks = append(checks, api.Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
