@@ -28,7 +28,7 @@ func describe(routes []route) ([]byte, error) {
 		Paths: map[string]*huma.PathItem{},
 		Components: &huma.Components{
 			Schemas:         schemas,
-			SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "An API key: ph_<id>_<secret>."}},
+			SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "An API key, such as `ph_7d2kq0v9x4ma_…`."}},
 		},
 	}
 	fault := schemas.Schema(reflect.TypeFor[problem](), true, "Problem")
