@@ -232,6 +232,9 @@ func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	big := entry(1, func(e *work.Entry) { e.Message.Content.Text = strings.Repeat("x", 1<<20) })
 	_, err := s.Accept(t.Context(), at(), []*work.Submission{submit(big)})
 	wantCode(t, err, posthouse.CodeStorageFull)
+	if now := time.Now(); !s.Full(now) || s.Full(now.Add(time.Minute)) {
+		t.Error("a refused write does not say for half a minute that there is no room")
+	}
 	if n := count(t, s, "SELECT COUNT(*) FROM queue"); int(n) != stored {
 		t.Errorf("%d deliveries are stored, want %d", n, stored)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,7 +21,8 @@ type Store struct {
 	read      *sql.DB
 	committer *committer // SQLite's one writer; nil elsewhere
 	log       *slog.Logger
-	texts     sync.Map // query → query with the dialect's placeholders
+	texts     sync.Map     // query → query with the dialect's placeholders
+	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
 }
 
 // Options opens a store.
@@ -97,6 +99,16 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.read.QueryRowContext(ctx, "SELECT 1").Scan(&one)
 }
 
+// fullFor is how long a refused write says that there is no room. A small one may still find some,
+// so no probe can say more than the writes that are really asked for.
+const fullFor = 30 * time.Second
+
+// Full reports whether a write was refused of late because the database had no room: such a
+// database can still be read.
+func (s *Store) Full(now time.Time) bool {
+	return now.Sub(time.UnixMicro(s.fullAt.Load())) < fullFor
+}
+
 // micros is a time as the database keeps it: UTC microseconds, 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
@@ -125,6 +137,7 @@ func (s *Store) toError(err error, doing string) error {
 	wrapped := fmt.Errorf("%s: %w", doing, err)
 	switch s.dialect.fault(err) {
 	case faultFull:
+		s.fullAt.Store(time.Now().UnixMicro())
 		return &posthouse.Error{Code: posthouse.CodeStorageFull, Message: "the database has no room", Cause: wrapped}
 	case faultConnection, faultBusy:
 		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the database does not answer", Cause: wrapped}
