@@ -348,6 +348,8 @@ func (s *Server) Readiness(ctx context.Context) []api.Check {
 	checks := []api.Check{{Name: "database", OK: true, Detail: s.store.Database()}}
 	if err := s.store.Ping(ctx); err != nil {
 		checks[0].OK, checks[0].Detail = false, "the database does not answer"
+	} else if s.store.Full(time.Now()) {
+		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
 	if s.engine.Stale() {
 		checks = append(checks, api.Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
