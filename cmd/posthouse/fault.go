@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/config"
@@ -68,7 +70,11 @@ func (p *program) exit(err error) int {
 			fmt.Fprintf(p.err, "  %s: %s\n", config.Printable(problem.Path), config.Printable(problem.Message))
 		}
 	} else {
-		fmt.Fprintf(p.err, "posthouse: %s\n", config.Printable(err.Error()))
+		head, more, _ := strings.Cut(err.Error(), "\n") // a database's driver lists the addresses it tried
+		fmt.Fprintf(p.err, "posthouse: %s\n", config.Printable(head))
+		for line := range strings.Lines(more) {
+			fmt.Fprintf(p.err, "  %s\n", config.Printable(strings.TrimSpace(line)))
+		}
 	}
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(p.err, "  → %s\n", hint)
@@ -78,13 +84,18 @@ func (p *program) exit(err error) int {
 
 func hintFor(err error) string {
 	var h hinted
-	var dial *net.OpError
+	var network *net.OpError
+	var request *url.Error
 	var coded *posthouse.Error
 	switch {
 	case errors.As(err, &h):
 		return h.hint
-	case errors.As(err, &dial) && dial.Op == "dial":
+	case errors.As(err, &network) && network.Op == "listen":
+		return "another program may listen there: --addr names another address"
+	case errors.As(err, &network) && network.Op == "dial" && errors.As(err, &request):
 		return "is a server running there? posthouse serve starts one; --url or POSTHOUSE_URL names another"
+	case errors.As(err, &network) && network.Op == "dial":
+		return "is the database running there? --dsn or POSTHOUSE_DSN names another"
 	case errors.As(err, &coded):
 		return hints[coded.Code]
 	}

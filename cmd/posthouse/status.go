@@ -62,7 +62,11 @@ func past(flag, v string) (time.Time, error) {
 	if d.UnmarshalText([]byte(v)) == nil {
 		return time.Now().Add(-d.Std()), nil
 	}
-	return moment(flag, v)
+	t, err := moment(flag, v)
+	if err != nil {
+		return t, usagef(`%s: %q is not a time such as 2h (ago), "2026-10-01 08:30" or 2026-10-01T08:30:00+08:00`, flag, v)
+	}
+	return t, nil
 }
 
 func (p *program) status() *cobra.Command {
@@ -103,6 +107,9 @@ func (p *program) listStatus(ctx context.Context, c *client.Client, f *filterFla
 	filter, err := f.filter()
 	if err != nil {
 		return err
+	}
+	if filter.Limit < 1 || filter.Limit > 1000 {
+		return usagef("--limit: %d is not a number from 1 to 1000", filter.Limit)
 	}
 	if len(filter.States) > 0 || filter.User != "" {
 		page, err := c.Deliveries(ctx, filter)
