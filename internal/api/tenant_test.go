@@ -55,7 +55,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	}
 }
 
-// TestATenantSeesNothingOfAnother is reliability H8: each route with a parameter, with each id of
+// TestATenantSeesNothingOfAnother walks over each route with a parameter, with each id of
 // another tenant.
 func TestATenantSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()

@@ -129,7 +129,7 @@ func TestIdempotencyKeyAnswersAsTheFirstTime(t *testing.T) {
 	})
 }
 
-// reliability.md C3: callers with one key at once make one message and hear the same.
+// Callers with one key at once make one message and hear the same.
 func TestOneKeyOfManyCallersAtOnceMakesOneMessage(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		const callers, keys = 64, 3

@@ -97,7 +97,7 @@ func TestAgentClaimsWithoutStarting(t *testing.T) {
 	})
 }
 
-// reliability.md E7: the claim of the seed's outbox made 346 % duplicates here.
+// A claim that reads first and writes later makes duplicates here.
 func TestManyClaimersNeverShareADelivery(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		const messages, each, claimers = 20, 20, 8

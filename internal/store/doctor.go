@@ -27,7 +27,7 @@ func (s *Store) Doctor(ctx context.Context) ([]Finding, error) {
 	return append(found, skew(asked, theirs, time.Now())...), nil
 }
 
-// maxSkew is how far this machine's clock and the database's may lie apart (reliability.md G6).
+// maxSkew is how far this machine's clock and the database's may lie apart.
 const maxSkew = 2 * time.Second
 
 // skew compares the database's clock with ours when we asked and when we had the answer.

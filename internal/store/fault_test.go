@@ -72,7 +72,7 @@ func TestErrorsShowNoSecretAndKeepTheirCause(t *testing.T) {
 	}
 }
 
-// reliability.md C5: two transactions that wait for each other both succeed.
+// Two transactions that wait for each other both succeed.
 func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('a', '', 0)")
@@ -115,7 +115,7 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 	})
 }
 
-// reliability.md B1, 4.1: the answer of COMMIT is lost on its way.
+// The answer of COMMIT is lost on its way.
 func TestLostAnswerOfACommitIsSaidAndARepeatFindsTheMessage(t *testing.T) {
 	t.Parallel()
 	for _, db := range databases[1:] {
@@ -214,7 +214,7 @@ func (p *proxy) serve(client net.Conn) {
 	answers.Wait()
 }
 
-// reliability.md A9.
+// A disk is full in the middle of a write.
 func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, dbtest.SQLite(t))

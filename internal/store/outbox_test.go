@@ -126,7 +126,7 @@ func TestRelayThatFailsLeavesAllRows(t *testing.T) {
 	})
 }
 
-// FLOW-3, reliability.md L5: the process dies by SIGKILL after the relay's last statement and before
+// FLOW-3: the process dies by SIGKILL after the relay's last statement and before
 // its commit, or after the commit. A child process does the dying.
 func TestProcessThatIsKilledLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()

@@ -265,7 +265,7 @@ func TestCursorRefusesWhatItDidNotMake(t *testing.T) {
 	wantCode(t, err, posthouse.CodeInvalid)
 }
 
-// reliability.md I28: what one tenant stores, another neither reads nor changes.
+// What one tenant stores, another neither reads nor changes.
 func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ctx := t.Context()

@@ -45,7 +45,7 @@ func TestRecordMovesADeliveryAndWritesItsEvents(t *testing.T) {
 	})
 }
 
-// reliability.md I6, over every path there is between states that are open.
+// The state machine holds over every path there is between states that are open.
 func TestEventsChainWithoutGaps(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		id := accept(t, s, entry(1))[0]
@@ -230,7 +230,7 @@ func TestReviseSeesOnlyItsTenantAndReturnsWhatStands(t *testing.T) {
 	})
 }
 
-// reliability.md C1 in small: claims, results, cancels and rescues of the same rows.
+// Claims, results, cancels and rescues of the same rows.
 func TestConcurrentTransitionsKeepEveryChainWhole(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(40))

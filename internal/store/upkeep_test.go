@@ -87,7 +87,7 @@ func TestPruneDeletesWhatIsSettledAndOldAndNothingElse(t *testing.T) {
 	})
 }
 
-// reliability.md T28, I32: after a restore nothing starts that may have been sent.
+// After a restore nothing starts that may have been sent.
 func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		tried := accept(t, s, entry(1))[0]
@@ -156,7 +156,7 @@ func TestInterruptedBumpIsFinishedByTheNext(t *testing.T) {
 	})
 }
 
-// reliability.md T27.
+// A replay, T27 in docs/states.md.
 func TestReplayIsANewDelivery(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ctx := t.Context()
