@@ -50,6 +50,11 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 			return Answer{}, posthouse.Errorf(posthouse.CodeUnavailable, "channel %q can not be opened and takes no messages until it is repaired; /readyz says why", name)
 		}
 	}
+	if n := recipients(req.Drafts); n > maxDeliveries {
+		return Answer{}, posthouse.Invalid("the request can not be accepted", []posthouse.Problem{{
+			Path: "messages", Message: fmt.Sprintf("have %d recipients in all: at most %d are allowed in one request", n, maxDeliveries),
+		}})
+	}
 	known, err := e.addresses(ctx, req.Tenant, req.Drafts)
 	if err != nil {
 		return Answer{}, err
@@ -79,6 +84,18 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 		e.announce(ctx, sub, outcome.Accepted)
 	}
 	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
+}
+
+// maxDeliveries bounds the deliveries of one request: they are one transaction, and everybody else's
+// messages wait behind it.
+const maxDeliveries = 10_000
+
+func recipients(drafts []posthouse.Draft) int {
+	n := 0
+	for i := range drafts {
+		n += len(drafts[i].To)
+	}
+	return n
 }
 
 func (r *Request) pathOf(i int) string {

@@ -705,3 +705,21 @@ func TestARestoredDatabaseSendsNothingAgainByItself(t *testing.T) {
 		}
 	})
 }
+
+func TestOneRequestHasABoundOnItsRecipients(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.open("c", posthouse.ChannelSettings{}, idempotent)
+		var users []string
+		for i := range 1000 {
+			users = append(users, fmt.Sprint(i))
+		}
+		var drafts []posthouse.Draft
+		for range maxDeliveries/1000 + 1 {
+			drafts = append(drafts, text("c", users...))
+		}
+		_, err := r.engine.Accept(r.Context(), Request{Tenant: r.tenant, Drafts: drafts})
+		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "messages: have 11000 recipients") {
+			r.Errorf("got %v", err)
+		}
+	})
+}
