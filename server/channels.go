@@ -413,9 +413,6 @@ func (c *channels) check(ch posthouse.Channel) (channel.Type, []posthouse.Proble
 		}
 	}
 	problems = append(problems, retry.Check(ch.ChannelSettings)...)
-	if ch.OnUnknown != "" && !ch.OnUnknown.Valid() {
-		add("on_unknown", "is %q: want retry, hold, query or assume_sent", ch.OnUnknown)
-	}
 	if ch.TimeZone != "" {
 		if _, err := time.LoadLocation(ch.TimeZone); err != nil {
 			add("time_zone", "is %q, which is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
