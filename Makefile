@@ -10,11 +10,7 @@ export CGO_ENABLED := 0
 # The packages whose goroutines share memory: tested again with the race detector,
 # all but the C of SQLite, which has none of our memory and would take most of the time.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false
-RACE := ./channel/... ./internal/limit/... ./simulator/...
-
-# Of the engine those that take seconds of virtual time, not hours: the pure Go SQLite is slow under
-# the detector.
-RACE_ENGINE := 'Once|Cancel|Shutdown|OneCall|Panicking|SlowChannel|Batch|Relay'
+RACE := ./channel/... ./internal/engine/... ./internal/limit/... ./simulator/...
 
 # Outside of go.mod, so that no tool's dependencies become ours.
 LINT_VERSION := v2.15.0
@@ -47,8 +43,7 @@ test: test-deps ## install what the tests need, and run them all
 	$(GO) test -count=1 -timeout=15m ./...
 	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
 		echo 'Once more with the race detector:'; \
-		CGO_ENABLED=1 $(GO) test $(RACE_FLAGS) -count=1 -timeout=15m $(RACE) && \
-		CGO_ENABLED=1 $(GO) test $(RACE_FLAGS) -count=1 -timeout=15m -run $(RACE_ENGINE) ./internal/engine; \
+		CGO_ENABLED=1 $(GO) test $(RACE_FLAGS) -count=1 -timeout=15m $(RACE); \
 	else \
 		echo 'No C compiler, so no race detector.'; \
 	fi

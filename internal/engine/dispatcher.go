@@ -121,8 +121,10 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 // claim takes due deliveries and starts to send them. A route that was replaced takes nothing more:
 // the channel may be paused by now.
 func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) ([]work.Item, error) {
-	if r.ctx.Err() != nil {
+	select {
+	case <-r.ctx.Done():
 		return nil, nil
+	default:
 	}
 	at := time.Now() // before the claim is sent: the lease can only end later than we think
 	// Not the route's context: a claim that commits after its caller left would hold deliveries

@@ -284,7 +284,7 @@ func TestNotBeforeAndDeadline(t *testing.T) {
 		later := text("c", "later")
 		later.NotBefore = time.Now().Add(time.Hour)
 		a := r.send(later)[0]
-		r.engine.route(r.tenant, "paused").channel.Paused = true
+		r.pause("paused")
 		short := text("paused", "short")
 		short.Deadline = time.Now().Add(time.Minute)
 		b := r.send(short)[0]
@@ -348,7 +348,7 @@ func TestALostLeaseIsUnknownAndThenFollowsThePolicy(t *testing.T) {
 		r.stop() // nobody is home
 		r.restart()
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, idempotent)
-		r.engine.route(r.tenant, "c").channel.Paused = true
+		r.pause("c")
 		id := r.send(text("c", "u1"))[0]
 		dead, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
 			Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 1, Owner: "dead", Lease: time.Minute, Epoch: 1,
@@ -378,7 +378,7 @@ func TestALostLeaseIsUnknownAndThenFollowsThePolicy(t *testing.T) {
 func TestADeliveryThatKeepsTakingItsWorkerDownIsQuarantined(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{Tries: 100, Backoff: []posthouse.Duration{posthouse.Duration(time.Second)}}, idempotent)
-		r.engine.route(r.tenant, "c").channel.Paused = true
+		r.pause("c")
 		id := r.send(text("c", "u1"))[0]
 		for range 20 {
 			_, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
@@ -464,7 +464,7 @@ func TestASlowChannelDoesNotDelayAnother(t *testing.T) {
 func TestPrioritiesShareByWeightAndLowNeverStarves(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{MaxInflight: 10, Limits: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Second)}}}, idempotent)
-		r.engine.route(r.tenant, "c").channel.Paused = true
+		r.pause("c")
 		r.pass(time.Second)
 		for i := range 60 {
 			for _, p := range posthouse.Priorities() {
@@ -681,7 +681,7 @@ func TestATemplateIsRenderedOnceAndValuesAreNotExpanded(t *testing.T) {
 func TestARestoredDatabaseSendsNothingAgainByItself(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
-		r.engine.route(r.tenant, "c").channel.Paused = true
+		r.pause("c")
 		old := r.send(text("c", "may have been sent"))[0]
 		r.pass(time.Second)
 		if _, err := r.store.BumpEpoch(r.Context(), time.Now()); err != nil {

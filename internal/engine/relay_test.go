@@ -131,6 +131,9 @@ func (m *mailbox) wantRows(want map[string]string) {
 			m.Errorf("row %s is left with %q, want %q", id, problem, part)
 		}
 	}
+	if err := rows.Err(); err != nil {
+		m.Fatal(err)
+	}
 	if left != len(want) {
 		m.Errorf("%d rows are left, want %d", left, len(want))
 	}

@@ -196,3 +196,14 @@ func payload(v any) json.RawMessage {
 	b, _ := json.Marshal(v)
 	return b
 }
+
+// pause pauses a channel as an operator does: by setting it anew.
+func (r *rig) pause(name string) {
+	r.Helper()
+	old := r.engine.route(r.tenant, name)
+	ch := old.channel
+	ch.Paused = true
+	if err := r.engine.SetChannel(ch, old.opened); err != nil {
+		r.Fatal(err)
+	}
+}
