@@ -354,6 +354,9 @@ func (s *Server) Readiness(ctx context.Context) []api.Check {
 	if s.engine.Stale() {
 		checks = append(checks, api.Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
+	if n := s.engine.Unreadable(); n > 0 {
+		checks = append(checks, api.Check{Name: "queue", Optional: true, Detail: fmt.Sprintf("%d deliveries have a state or priority that is not known: the log names their channels", n)})
+	}
 	for name, err := range s.channels.Broken() {
 		checks = append(checks, api.Check{Name: "channel " + name, Detail: err.Error(), Optional: true})
 	}

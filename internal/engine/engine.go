@@ -124,12 +124,13 @@ type Options struct {
 
 // Engine is a running engine: New, Start, Stop.
 type Engine struct {
-	o       Options
-	log     *slog.Logger
-	metrics *metrics
-	tracer  trace.Tracer
-	epoch   atomic.Int64
-	stale   atomic.Bool // the database was restored under us: claim nothing
+	o          Options
+	log        *slog.Logger
+	metrics    *metrics
+	tracer     trace.Tracer
+	epoch      atomic.Int64
+	unreadable atomic.Int64 // rows of the queue that no role can move
+	stale      atomic.Bool  // the database was restored under us: claim nothing
 
 	mu     sync.RWMutex
 	routes map[routeKey]*route

@@ -43,6 +43,8 @@ func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation 
 	case d.State == posthouse.Quarantined:
 		x.Summary = "It was set aside: " + or(d.Error, d.Reason) + "."
 		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})
+	case !d.State.Valid():
+		x.Summary = "Its state is not known to this binary: nothing will move it until a person sets it right."
 	default:
 		x.Summary = "It is settled: " + string(d.State)
 		why := or(d.Error, d.Reason)

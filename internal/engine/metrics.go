@@ -66,11 +66,21 @@ func (e *Engine) measure(ctx context.Context) {
 		}
 		e.metrics.depth.Reset()
 		e.metrics.oldest.Reset()
+		unreadable := 0
 		for _, d := range depths {
+			if d.Unreadable {
+				unreadable += d.Count
+				e.log.Error("deliveries in the queue have a state or priority that is not known: nothing will move them",
+					"tenant", d.Tenant, "channel", d.Channel, "state", d.State, "deliveries", d.Count)
+			}
 			e.metrics.depth.WithLabelValues(d.Tenant, d.Channel, string(d.Priority), string(d.State)).Set(float64(d.Count))
 			if wait := time.Since(d.Oldest); d.State == "pending" && !d.Oldest.IsZero() && wait > 0 {
 				e.metrics.oldest.WithLabelValues(d.Tenant, d.Channel, string(d.Priority)).Set(wait.Seconds())
 			}
 		}
+		e.unreadable.Store(int64(unreadable))
 	}
 }
+
+// Unreadable is how many deliveries in the queue no role can move, as last counted.
+func (e *Engine) Unreadable() int { return int(e.unreadable.Load()) }

@@ -15,6 +15,7 @@ func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
 		var priority, oldest int64
 		err := scan(&d.Tenant, &d.Channel, &priority, &d.State, &d.Count, &oldest)
 		d.Priority, d.Oldest = priorityOf(priority), timeOf(oldest)
+		d.Unreadable = !d.State.Open() || priority != priorityNumber(d.Priority)
 		return d, err
 	}, `SELECT tenant, channel, priority, state, COUNT(*), COALESCE(MIN(CASE WHEN due_at > 0 THEN due_at END), 0)
 		FROM queue GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)

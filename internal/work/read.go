@@ -39,6 +39,8 @@ type Depth struct {
 	Count int
 	// Oldest is the earliest due time among them, zero where none has one.
 	Oldest time.Time
+	// Unreadable rows have a state or priority that nobody knows: no role will ever move them.
+	Unreadable bool
 }
 
 // Settled is how many deliveries of a channel ended in one state.
