@@ -1,0 +1,127 @@
+package house
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// Options say what to open.
+type Options struct {
+	// DSN of the database, as the members reach it. Required.
+	DSN string
+	// JudgeDSN is where the judge reads the log, when the members go through a proxy. Defaults to DSN.
+	JudgeDSN string
+	// Members is how many servers run. Defaults to 1.
+	Members int
+	// Binary is the command the members run. Defaults to the one that Binary builds.
+	Binary string
+	// Env are more settings of all members, NAME=VALUE.
+	Env []string
+	// Provider is one that runs already. Defaults to a new one.
+	Provider *Provider
+}
+
+// House is a number of servers on one database, one provider, and the journals of the run.
+type House struct {
+	DSN      string
+	Key      string // the key of the administrator
+	Members  []*Member
+	Provider *Provider
+	// Told and Faults are the files of the client's and the fault journal.
+	Told, Faults string
+
+	judgeDSN, keyring, dir string
+	env                    []string
+	told, faults           journal
+}
+
+// journal is a file that gets a line of JSON a call.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+func (j *journal) write(t testing.TB, line any) {
+	t.Helper()
+	text, err := json.Marshal(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, err := j.file.Write(append(text, '\n')); err != nil {
+		t.Error(err)
+	}
+}
+
+func openJournal(t testing.TB, path string) *os.File {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// Open starts the servers one after the other, so that the first brings the schema up. All goes
+// with the test.
+func Open(t testing.TB, o Options) *House {
+	t.Helper()
+	dir := t.TempDir()
+	h := &House{
+		DSN: o.DSN, judgeDSN: o.JudgeDSN, Key: secret.FormatKey(secret.NewKey()), keyring: filepath.Join(dir, "keys"), dir: dir, env: o.Env,
+		Provider: o.Provider, Told: filepath.Join(dir, "client.jsonl"), Faults: filepath.Join(dir, "faults.jsonl"),
+	}
+	if h.judgeDSN == "" {
+		h.judgeDSN = h.DSN
+	}
+	if h.Provider == nil {
+		h.Provider = StartProvider(t)
+	}
+	h.told.file, h.faults.file = openJournal(t, h.Told), openJournal(t, h.Faults)
+	for range max(o.Members, 1) {
+		m := h.Add(t, o.Binary)
+		m.Start(t)
+	}
+	return h
+}
+
+// Add makes one more member, of another binary if one is named; it does not start it.
+func (h *House) Add(t testing.TB, binary string) *Member {
+	t.Helper()
+	if binary == "" {
+		binary = Binary(t)
+	}
+	m := &Member{Addr: FreeAddr(t), house: h, number: len(h.Members) + 1, binary: binary}
+	m.quick = m.Client(t, 1)
+	h.Members = append(h.Members, m)
+	t.Cleanup(func() { m.end(9) })
+	return m
+}
+
+// Fault is a line of the fault journal: what was done to the house, and from when until when.
+type Fault struct {
+	At     time.Time `json:"at"`
+	Until  time.Time `json:"until,omitzero"`
+	Kind   string    `json:"kind"` // kill, term, pause, db_kill, db_cut, restore, disk_full, clock, provider, seen
+	Target string    `json:"target,omitempty"`
+	Note   string    `json:"note,omitempty"`
+	N      int       `json:"n,omitempty"`
+}
+
+// Fault notes one. At defaults to now.
+func (h *House) Fault(t testing.TB, f Fault) {
+	t.Helper()
+	if f.At.IsZero() {
+		f.At = time.Now()
+	}
+	f.At, f.Until = f.At.UTC(), f.Until.UTC()
+	h.faults.write(t, f)
+}
