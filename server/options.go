@@ -45,6 +45,9 @@ type Options struct {
 	Poll time.Duration
 	// RescueEvery is how often lost leases and deadlines are looked for. Defaults to 2s.
 	RescueEvery time.Duration
+	// LeaseMargin is what a lease lasts beyond its send's time-out, for the result to be recorded; after a
+	// crash, what was under way waits for it. Defaults to 10s.
+	LeaseMargin time.Duration
 	// Drain is how long sends may finish at a stop. Defaults to 15s.
 	Drain time.Duration
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.

@@ -66,6 +66,10 @@ var serverSettings = []setting[Config]{{
 	help:  "how often lost leases and passed deadlines are looked for, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.RescueEvery, v) },
 }, {
+	name: "lease_margin", def: "10s",
+	help:  "what a lease lasts beyond its send's time-out, for the result to be recorded, a `DURATION`; after a crash, what was under way waits for it",
+	parse: func(c *Config, v string) error { return duration(&c.Server.LeaseMargin, v) },
+}, {
 	name: "drain", def: "15s",
 	help:  "how long sends may finish at a stop, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.Drain, v) },

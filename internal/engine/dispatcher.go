@@ -131,13 +131,13 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) 
 	// that nobody sends until their leases end.
 	items, err := e.o.Store.Claim(e.bg, at, work.Claim{
 		Lane: work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p},
-		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + leaseMargin, DueBefore: before, Epoch: e.Epoch(),
+		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + e.o.LeaseMargin, DueBefore: before, Epoch: e.Epoch(),
 	})
 	if err != nil || len(items) == 0 {
 		return nil, err // without a commit nothing is ours: nothing may be sent
 	}
 	r.occupy(len(items))
-	e.send(r, items, at.Add(r.settings.timeout+leaseMargin))
+	e.send(r, items, at.Add(r.settings.timeout+e.o.LeaseMargin))
 	return items, nil
 }
 

@@ -103,6 +103,9 @@ type Options struct {
 	Poll time.Duration
 	// RescueEvery is how often lost leases and passed deadlines are looked for. Defaults to 2s.
 	RescueEvery time.Duration
+	// LeaseMargin is what a lease lasts beyond its send's time-out, so that the result can be recorded. After
+	// a crash, its deliveries wait for it. Defaults to 10s.
+	LeaseMargin time.Duration
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration
 	// KeyTTL is how long an Idempotency-Key is kept. Defaults to 7 days.
@@ -159,6 +162,7 @@ func New(o Options) (*Engine, error) {
 	o.Location = or(o.Location, time.UTC)
 	o.Poll = or(o.Poll, 250*time.Millisecond)
 	o.RescueEvery = or(o.RescueEvery, 2*time.Second)
+	o.LeaseMargin = or(o.LeaseMargin, 10*time.Second)
 	o.Keep = or(o.Keep, 90*24*time.Hour)
 	o.KeyTTL = or(o.KeyTTL, 7*24*time.Hour)
 	o.MaxRecipients = or(o.MaxRecipients, draft.MaxRecipients)

@@ -38,9 +38,6 @@ const (
 	dutyPeriod         = time.Minute
 )
 
-// leaseMargin is what a lease lasts beyond the send's time-out: for the batch to be recorded.
-const leaseMargin = 10 * time.Second
-
 // Preset fills in what a channel's name and profile decide, so that a stored channel says
 // all that differs from the driver's own defaults.
 func Preset(ch posthouse.Channel) posthouse.Channel {
