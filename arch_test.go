@@ -44,6 +44,7 @@ var floors = map[string]floor{
 	"internal/limit":  {layer: 1},
 	"internal/render": {layer: 1},
 	"internal/secret": {layer: 1},
+	"internal/verify": {layer: 1},
 	"internal/store":  {layer: 1, beside: []string{"internal/work"}},
 	"internal/dbtest": {layer: 1, tests: true},
 	"client":          {layer: 1},
@@ -71,9 +72,10 @@ var floors = map[string]floor{
 	// 5: from flags and files to a running program.
 	"internal/config": {layer: 5},
 	"cmd/posthouse":   {layer: 5, beside: []string{"internal/config", "cmd/posthouse/*"}},
-	"cmd/posthouse/*": {layer: 5, beside: []string{"internal/config"}}, // the larger sub-commands
-	"bench":           {layer: 5, tests: true},                         // measures; its server and databases are real
-	"torture":         {layer: 5, tests: true},                         // kills; so are those it kills
+	"cmd/posthouse/*": {layer: 5, beside: []string{"internal/config"}},        // the larger sub-commands
+	"bench":           {layer: 5, tests: true},                                // measures; its server and databases are real
+	"torture":         {layer: 5, tests: true},                                // prints what they found
+	"torture/*":       {layer: 5, beside: []string{"torture/*"}, tests: true}, // kills, cuts and breaks; what it does that to is real
 	"examples/*":      {layer: 5},
 }
 
