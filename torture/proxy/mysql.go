@@ -1,0 +1,35 @@
+package proxy
+
+// mysqlWatcher follows the protocol of MySQL and MariaDB ("MySQL Packets"): a length of three
+// bytes, least first, a sequence number, and a body. A command has the number 0, which tells it
+// from the packets of a log-in; COM_QUERY is a 3 and the text.
+type mysqlWatcher struct{ message message }
+
+const (
+	comQuery    = 3
+	keepOfMySQL = 64 // a longer query is no plain commit
+)
+
+func (w *mysqlWatcher) feed(piece []byte) (commits int) {
+	if w.message.head == 0 {
+		w.message = message{head: 4, keep: keepOfMySQL}
+	}
+	for len(piece) > 0 {
+		var whole bool
+		piece, whole = w.message.take(piece, sizeOfMySQL)
+		if !whole {
+			return commits
+		}
+		if w.commits(w.message.buf[:4], w.message.buf[4:]) {
+			commits++
+		}
+		w.message.next(4)
+	}
+	return commits
+}
+
+func (w *mysqlWatcher) commits(head, body []byte) bool {
+	return head[3] == 0 && len(body) == sizeOfMySQL(head) && len(body) > 0 && body[0] == comQuery && isCommit(string(body[1:]))
+}
+
+func sizeOfMySQL(head []byte) int { return int(head[0]) | int(head[1])<<8 | int(head[2])<<16 }
