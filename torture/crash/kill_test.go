@@ -1,0 +1,61 @@
+package crash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/torture/house"
+)
+
+// inflight is how many attempts a process has under way at most, to a provider that knows no keys.
+const inflight = 32
+
+// A1: kill -9 of servers at random times under load. Whoever was told 202 finds the message sent, or, under
+// the policy hold, held for a person; and every arrival after a delivery's first follows an unknown.
+func TestA1KillsLoseNothing(t *testing.T) {
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		few := 5
+		if db == house.SQLite {
+			few = 20
+		}
+		t.Run("retry", func(t *testing.T) { kills(t, db, posthouse.Retry, house.Size(few, 200)) })
+		t.Run("hold", func(t *testing.T) { kills(t, db, posthouse.Hold, house.Size(5, 200)) })
+	})
+}
+
+func kills(t *testing.T, db house.Database, policy posthouse.Policy, times int) {
+	h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2)})
+	ch := h.Channel("generic")
+	ch.OnUnknown = policy
+	h.PutChannel(t, ch)
+	busy(t, h)
+	killed := 0
+	accepted := storm(t, h, house.Size(200, 250), times, func(int) {
+		victims := rand.Perm(len(h.Members))[:1+rand.IntN(len(h.Members))]
+		for _, v := range victims {
+			h.Members[v].Kill(t)
+			killed++
+		}
+		for _, v := range victims {
+			h.Members[v].Start(t)
+		}
+	})
+	row := house.Row{Test: "A1", Database: string(db), What: "kill -9 under load, policy " + string(policy), N: killed, Unit: "kills"}
+	if policy == posthouse.Hold {
+		h.Settle(t, posthouse.Unknown)
+		n := count(t, h, accepted, posthouse.Unknown)
+		row.Figure = fmt.Sprintf("%d messages, lost %d, duplicates %d; %s unknown a kill, %d of %d had arrived", n.messages, n.lost, n.extra, per(n.held, killed), n.heldArrived, n.held)
+		row.Bar = fmt.Sprintf("lost 0, duplicates 0, ≤ %d unknown a kill", inflight)
+		row.Pass = n.lost == 0 && n.extra == 0 && n.held <= inflight*killed
+	} else {
+		h.Settle(t)
+		n := count(t, h, accepted)
+		row.Figure = fmt.Sprintf("%d messages, lost %d, unexplained %d; %s duplicates a kill", n.messages, n.lost, n.unexplained, per(n.extra, killed))
+		row.Bar = fmt.Sprintf("lost 0, unexplained 0, ≤ %d duplicates a kill", inflight)
+		row.Pass = n.lost == 0 && n.unexplained == 0 && n.extra <= inflight*killed
+	}
+	row.Bound = house.Bound(killed)
+	house.Report(t, row)
+}
