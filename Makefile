@@ -16,7 +16,7 @@ RACE := ./channel/... ./internal/engine/... ./internal/limit/... ./simulator/...
 LINT_VERSION := v2.15.0
 LINT         := bin/tools/golangci-lint-$(LINT_VERSION)
 
-# More flags of the benchmark, such as "-databases sqlite -only drain".
+# More flags of the benchmark, such as "-databases sqlite,postgres -only drain".
 BENCH ?=
 
 .DEFAULT_GOAL := help
@@ -67,11 +67,11 @@ $(LINT):
 	mv bin/tools/new/golangci-lint $@
 
 .PHONY: bench
-bench: test-deps ## measure accepts, drain and latency on each database
-	$(GO) run ./bench $(BENCH)
+bench: test-deps ## measure the engine beside River, Asynq and backlite: about an hour
+	cd bench && $(GO) run . $(BENCH)
 
 .PHONY: bench-quick
-bench-quick: ## the same, a tenth of the work
+bench-quick: ## the same in under five minutes: fewer rounds, cells and peers
 	@$(MAKE) bench BENCH='-quick $(BENCH)'
 
 .PHONY: clean
