@@ -1,0 +1,27 @@
+package house
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+)
+
+// SQL opens a database of a DSN of ours without the store, to spoil its rows or to do what the store
+// would never do. It goes with the test.
+func SQL(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", dsn
+	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
+		login, place, _ := strings.Cut(rest, "@")
+		addr, name, _ := strings.Cut(place, "/")
+		driver, source = "mysql", login+"@tcp("+addr+")/"+name
+	} else if rest, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		driver, source = "sqlite", "file:"+rest+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
