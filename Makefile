@@ -19,6 +19,11 @@ LINT         := bin/tools/golangci-lint-$(LINT_VERSION)
 # More flags of the benchmark, such as "-databases sqlite,postgres -only drain".
 BENCH ?=
 
+# More flags of go test for the fault tests, such as "-run A1": what they find is then added
+# to the rows of the run before, which a whole run sets aside.
+TORTURE ?=
+TORTURE_ROWS := $(CURDIR)/bin/torture.ndjson
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -73,6 +78,18 @@ bench: test-deps ## measure the engine beside River, Asynq and backlite: about a
 .PHONY: bench-quick
 bench-quick: ## the same in under five minutes: fewer rounds, cells and peers
 	@$(MAKE) bench BENCH='-quick $(BENCH)'
+
+# One package after the other: each wants the machine to itself. CI=true makes a server
+# that is not installed a failure. An interrupted run leaves the rows that were done.
+.PHONY: torture
+torture: test-deps ## break it in every way for hours, and print what was found
+	@mkdir -p bin
+	@$(if $(TORTURE),,if [ -f $(TORTURE_ROWS) ]; then mv -f $(TORTURE_ROWS) $(TORTURE_ROWS).old; fi)
+	@status=0; \
+		CI=true POSTHOUSE_TORTURE=full POSTHOUSE_TORTURE_ROWS=$(TORTURE_ROWS) \
+		$(GO) test -count=1 -p 1 -timeout 12h -v $(TORTURE) ./torture/... || status=$$?; \
+		$(GO) run ./torture -rows $(TORTURE_ROWS) || status=$$?; \
+		exit $$status
 
 .PHONY: clean
 clean: ## remove what was built

@@ -72,10 +72,10 @@ var floors = map[string]floor{
 	// 5: from flags and files to a running program.
 	"internal/config": {layer: 5},
 	"cmd/posthouse":   {layer: 5, beside: []string{"internal/config", "cmd/posthouse/*"}},
-	"cmd/posthouse/*": {layer: 5, beside: []string{"internal/config"}},        // the larger sub-commands
-	"bench":           {layer: 5, tests: true},                                // measures; its server and databases are real
-	"torture":         {layer: 5, tests: true},                                // prints what they found
-	"torture/*":       {layer: 5, beside: []string{"torture/*"}, tests: true}, // kills, cuts and breaks; what it does that to is real
+	"cmd/posthouse/*": {layer: 5, beside: []string{"internal/config"}},            // the larger sub-commands
+	"bench":           {layer: 5, tests: true},                                    // measures; its server and databases are real
+	"torture":         {layer: 5, beside: []string{"torture/house"}, tests: true}, // prints what they found
+	"torture/*":       {layer: 5, beside: []string{"torture/*"}, tests: true},     // kills, cuts and breaks; what it does that to is real
 	"examples/*":      {layer: 5},
 }
 
