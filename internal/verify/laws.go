@@ -1,0 +1,162 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+)
+
+// lawID is the number of an invariant: 1 is I1.
+type lawID int
+
+func (id lawID) String() string { return fmt.Sprintf("I%d", int(id)) }
+
+// The invariants.
+const (
+	noLoss lawID = iota + 1
+	noPhantom
+	conservation
+	liveness
+	legal
+	chain
+	token
+	oneHolder
+	fenced
+	markFirst
+	finalIsFinal
+	truth
+	oneSuccess
+	explained
+	bounded
+	hold
+	key
+	window
+	attempts
+	timely
+	cancel
+	suppress
+	rate
+	order
+	fair
+	campaign
+	idempotent
+	tenant
+	secrets
+	pull
+	receipts
+	epoch
+	poison
+	afterLast
+)
+
+// A Law is one invariant: what must hold in every run.
+type Law struct {
+	ID    string
+	Name  string
+	Means string // one sentence
+	// Needs are the inputs without which it is not checked.
+	Needs []string
+	// Missing says why it does not apply to what is built, empty where it does.
+	Missing string
+}
+
+// The inputs that a law may need besides the event log.
+const (
+	needClient   = "the client journal"
+	needSink     = "the sink journal"
+	needLimiter  = "the limiter journal"
+	needRest     = "the word that the run is at rest (at-rest)"
+	needWindow   = "the time for which the providers know a key (key-window)"
+	needStored   = "the stored counts (a database)"
+	needNoCanary = "planted canaries are looked for in logs and pages, which are no input here"
+)
+
+// Laws lists every invariant, in the order of their numbers.
+func Laws() []Law {
+	return []Law{
+		{"I1", "no loss", "each message told as accepted is in the log, with one delivery for each of its recipients", []string{needClient}, ""},
+		{"I2", "no phantom", "each arrival belongs to a delivery in the log", []string{needSink}, ""},
+		{"I3", "conservation", "the stored counts of deliveries by tenant and state are those of the log", []string{needStored}, ""},
+		{"I4", "liveness", "at rest no delivery is sending, or pending although it is due", []string{needRest}, ""},
+		{"I5", "legal", "each event is a transition of the state machine", nil, ""},
+		{"I6", "chain", "a delivery's events are numbered 1, 2, 3 without a gap, each begins where the last ended, and time never goes back", nil, ""},
+		{"I7", "token", "each claim raises the fencing token by one, and nothing else does", nil, ""},
+		{"I8", "one holder", "no lease is taken away, and no other begins, while it runs", nil, ""},
+		{"I9", "fenced", "no result is written by another process or with an older token than the last claim's, but for late proof", nil, ""},
+		{"I10", "mark first", "each arrival comes after the start of its attempt was written, and before its lease ended", []string{needSink}, ""},
+		{"I11", "final is final", "a settled delivery changes by receipts and late proof alone", nil, ""},
+		{"I12", "truth", "what counts as sent has arrived and was answered so", []string{needSink}, ""},
+		{"I13", "one success", "a delivery becomes sent at most once", nil, ""},
+		{"I14", "explained", "each copy beyond the first follows an attempt whose outcome was unknown", []string{needSink}, ""},
+		{"I15", "bounded", "there are no more extra copies than attempts of unknown outcome, and no process lost more at once than it may have under way", []string{needSink}, ""},
+		{"I16", "hold", "where the policy is not to repeat, nothing arrives twice by itself", nil, ""},
+		{"I17", "key", "a delivery has one idempotency key over all its attempts, and shares it with its replays alone", nil, ""},
+		{"I18", "window", "a repeat after an unknown outcome starts while the provider still knows the key", []string{needWindow}, ""},
+		{"I19", "attempts", "attempts are numbered, failures are counted one by one and within the tries, and no try starts before its wait is over", nil, ""},
+		{"I20", "time", "nothing starts before it is due or after its deadline", nil, ""},
+		{"I21", "cancel", "nothing starts after a cancel, whatever its answer, and the answer is true", nil, ""},
+		{"I22", "suppress", "nothing starts for an address after it was suppressed", nil, "suppression lists are not built yet"},
+		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},
+		{"I24", "order", "deliveries of one ordering key start in order", nil, "ordering keys are not built yet"},
+		{"I25", "fair", "under saturation each lane has its share", nil, "the log does not say when a lane was saturated; a benchmark measures it"},
+		{"I26", "campaign", "a campaign reaches each of its recipients once", nil, "campaigns are not built yet"},
+		{"I27", "idempotent", "an idempotency key stands for one message, and for one body", []string{needClient}, ""},
+		{"I28", "tenant", "every event of a message, and every answer about it, is of its own tenant", nil, ""},
+		{"I29", "secrets", "planted secrets appear nowhere", nil, needNoCanary},
+		{"I30", "pull", "reports of agents are of tasks that were given to them", nil, "agents that pull are not built yet"},
+		{"I31", "receipts", "each receipt changes at most one delivery", nil, "receipts are not built yet"},
+		{"I32", "epoch", "after a restore nothing starts by itself that may have been sent before", nil, ""},
+		{"I33", "poison", "no delivery loses more than five leases and goes on", nil, ""},
+	}
+}
+
+// ruling is what has been found on one law so far.
+type ruling struct {
+	checked, count int
+	kept           []Violation
+}
+
+// rulings are the state of all laws.
+type rulings struct {
+	most int // violations to keep of each
+	by   [afterLast]ruling
+}
+
+func (r *rulings) checked(id lawID, n int) { r.by[id].checked += n }
+
+// fail counts a violation. The proof is asked for only while there is room to keep it.
+func (r *rulings) fail(id lawID, subject string, proof func() []string, format string, args ...any) {
+	ruling := &r.by[id]
+	ruling.count++
+	if len(ruling.kept) < r.most {
+		ruling.kept = append(ruling.kept, Violation{Subject: subject, What: fmt.Sprintf(format, args...), Excerpt: proof()})
+	}
+}
+
+// broken is how many violations there are of all laws.
+func (r *rulings) broken() int {
+	n := 0
+	for i := range r.by {
+		n += r.by[i].count
+	}
+	return n
+}
+
+// invariants are the lines of the report. Given are the needs that were met.
+func (r *rulings) invariants(given []string) []Invariant {
+	var out []Invariant
+	for i, law := range Laws() {
+		ruling := &r.by[i+1]
+		inv := Invariant{ID: law.ID, Name: law.Name, Status: Held, Checked: ruling.checked, Count: ruling.count, Violations: ruling.kept}
+		missing := slices.IndexFunc(law.Needs, func(need string) bool { return !slices.Contains(given, need) })
+		switch {
+		case law.Missing != "":
+			inv.Status, inv.Why = NotApplicable, law.Missing
+		case ruling.count > 0:
+			inv.Status = Broken
+		case missing >= 0:
+			inv.Status, inv.Why = NotChecked, "needs "+law.Needs[missing]
+		}
+		out = append(out, inv)
+	}
+	return out
+}
