@@ -102,12 +102,12 @@ func ambiguousCommits(t *testing.T, l *linked, y *tally) int {
 
 func slowLink(t *testing.T, l *linked, y *tally) int {
 	l.set(proxy.Both(proxy.Way{Jitter: time.Duration(house.Size(100, 1000)) * time.Millisecond}))
-	return waitAccepted(t, y, house.Size(40, 400))
+	return waitAccepted(t, y, house.Size(16, 80)) // a call takes up to ten round trips
 }
 
 func slicedLink(t *testing.T, l *linked, y *tally) int {
 	l.set(proxy.Both(proxy.Way{Slice: 1 + rand.IntN(16), Pause: 20 * time.Microsecond}))
-	return waitAccepted(t, y, house.Size(40, 400))
+	return waitAccepted(t, y, house.Size(30, 1000))
 }
 
 func resets(t *testing.T, l *linked, y *tally) int {
