@@ -108,3 +108,27 @@ func handedOver(t time.Time, at clock) bool {
 	before := start.Add(-1) // the last moment before clocks changed, as they showed it then
 	return before.YearDay() == t.YearDay() && before.Year() == t.Year() && clockOf(before) >= at
 }
+
+// EndOfDay is when t's day ends in t's zone: at midnight, at the first of two, or with the first
+// moment after a gap that swallows it. The library's own midnight may lie an hour before.
+func EndOfDay(t time.Time) time.Time {
+	year, month, day := t.Date()
+	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
+	for {
+		_, offset := t.Zone()
+		_, change := t.ZoneBounds()
+		end := midnight.Add(-time.Duration(offset) * time.Second).In(t.Location())
+		if change.IsZero() || end.Before(change) {
+			return end
+		}
+		if t = change; !wall(t).Before(midnight) {
+			return t
+		}
+	}
+}
+
+// wall is what clocks show at t, as a moment in UTC.
+func wall(t time.Time) time.Time {
+	_, offset := t.Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}

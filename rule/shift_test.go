@@ -78,6 +78,38 @@ func TestAnOverrideBelongsToTheDutyDayNotTheCalendarDay(t *testing.T) {
 	}
 }
 
+func TestADayEndsAtTheFirstMomentOfTheNext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ zone, utc, want string }{
+		"midnight":                  {"Asia/Shanghai", "2026-10-01 04:00", "2026-10-01 16:00"},
+		"from midnight on":          {"Asia/Shanghai", "2026-10-01 16:00", "2026-10-02 16:00"},
+		"a day of 23 hours":         {"America/New_York", "2026-03-08 05:00", "2026-03-09 04:00"},
+		"a day of 25 hours":         {"America/New_York", "2026-11-01 04:00", "2026-11-02 05:00"},
+		"no midnight":               {"Africa/Cairo", "2026-04-23 12:00", "2026-04-23 22:00"},     // Friday begins at 01:00
+		"no midnight, in the west":  {"America/Santiago", "2026-09-05 12:00", "2026-09-06 04:00"}, // Sunday begins at 01:00
+		"the last hour twice":       {"America/Santiago", "2026-04-04 12:00", "2026-04-05 04:00"},
+		"in the last hour again":    {"America/Santiago", "2026-04-05 03:30", "2026-04-05 04:00"},
+		"midnight twice":            {"America/Havana", "2026-10-31 20:00", "2026-11-01 04:00"},
+		"between the two midnights": {"America/Havana", "2026-11-01 04:30", "2026-11-02 05:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			zone, err := time.LoadLocation(c.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const layout = "2006-01-02 15:04"
+			at, err := time.Parse(layout, c.utc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rule.EndOfDay(at.In(zone)).UTC().Format(layout); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestZoneFallsBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ own, fallback, want string }{

@@ -173,7 +173,7 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 		p.Add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
 	}
 	if r.settings.endOfDay && m.Deadline.IsZero() {
-		m.Deadline = r.settings.dayEnd(later(now, m.NotBefore))
+		m.Deadline = rule.EndOfDay(later(now, m.NotBefore).In(r.settings.location))
 	}
 	if err := e.fill(ctx, tenant, d, &m, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err

@@ -140,9 +140,3 @@ func camel(name string) string {
 	}
 	return strings.Join(words, "")
 }
-
-// endOfDay is the last instant of t's day in the channel's zone.
-func (s *settings) dayEnd(t time.Time) time.Time {
-	y, m, d := t.In(s.location).Date()
-	return time.Date(y, m, d+1, 0, 0, 0, 0, s.location)
-}
