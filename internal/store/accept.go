@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -14,12 +15,19 @@ import (
 // an Err is committed.
 func (s *Store) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
-	err := s.change(ctx, now, "accept", func(t *tx) (err error) {
+	change := s.change
+	if !slices.ContainsFunc(subs, keyed) {
+		change = s.changeAtOnce // the bundle is all there is to write
+	}
+	err := change(ctx, now, "accept", func(t *tx) (err error) {
 		outcomes, err = t.accept(subs)
 		return err
 	})
 	return outcomes, err
 }
+
+// keyed reports whether a submission has keys, which take statements of their own.
+func keyed(sub *work.Submission) bool { return sub.Key != "" || hasDedup(sub) }
 
 func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	now, err := t.now()
@@ -66,13 +74,13 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			}
 		}
 	}
-	for _, w := range []struct {
-		table *table
-		rows  [][]any
-	}{{messagesTable, messages}, {queueTable, queued}, {settledTable, settled}, {eventsTable, events}} {
-		if err := t.insert(w.table, w.rows); err != nil {
-			return nil, err
-		}
+	var b bundle
+	b.insert(messagesTable, messages)
+	b.insert(queueTable, queued)
+	b.insert(settledTable, settled)
+	b.insert(eventsTable, events)
+	if err := t.run(b); err != nil {
+		return nil, err
 	}
 	return outcomes, t.keepAnswers(now, subs, outcomes)
 }

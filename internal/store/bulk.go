@@ -60,12 +60,9 @@ func (tab *table) narrow(rows [][]any) (*table, [][]any) {
 	return less, narrow
 }
 
-// chunk is how many rows one VALUES statement holds, and tail how many the statements for
-// the rest do: few texts, so that they stay prepared.
-const (
-	chunk = 64
-	tail  = 8
-)
+// chunk is how many rows one VALUES statement holds at most. The rest goes in halves of it, its
+// quarters and so on: few texts, so that they stay prepared.
+const chunk = 64
 
 // insert writes many rows. On PostgreSQL they travel as one array a column, elsewhere as
 // VALUES of few fixed sizes.
@@ -108,11 +105,6 @@ type guard struct {
 
 // take deletes the rows of tab that are still what the guards say, and returns how many.
 func (t *tx) take(tab *table, guards []guard) (int64, error) {
-	if t.store.dialect.arrays {
-		return t.exec("DELETE FROM "+tab.name+" q USING "+unnest(guardNumbers)+" AS g(id, version, token, state)"+
-			" WHERE q.id = g.id AND q.version = g.version AND q.token = g.token AND q.state = g.state",
-			arrays(guardNumbers, guardRows(guards))...)
-	}
 	total := int64(0)
 	for part := range sized(guards) {
 		query := fmt.Sprintf(t.store.dialect.deleteByKey, tab.name) + " WHERE id IN (" + marks(len(part)) + ")" +
@@ -152,29 +144,10 @@ func (t *tx) tuples(width, n int) string {
 
 // amend updates the rows that are still what the guards say, and returns how many.
 func (t *tx) amend(tab *table, guards []guard, after []*posthouse.Delivery) (int64, error) {
-	if len(guards) == 0 {
-		return 0, nil
-	}
-	rows := make([][]any, len(guards))
-	for i, g := range guards {
-		rows[i] = append(mutableValues(after[i]), g.id, g.version, g.token, string(g.state))
-	}
-	if t.store.dialect.arrays {
-		sets := make([]string, len(mutable))
-		names := make([]string, len(mutable))
-		for i, c := range mutableTable.columns {
-			sets[i], names[i] = c+" = g."+c, c
-		}
-		numbers := slices.Concat(mutableTable.numbers, guardNumbers)
-		return t.exec("UPDATE "+tab.name+" q SET "+strings.Join(sets, ", ")+" FROM "+unnest(numbers)+
-			" AS g("+strings.Join(names, ", ")+", g_id, g_version, g_token, g_state)"+
-			" WHERE q.id = g.g_id AND q.version = g.g_version AND q.token = g.g_token AND q.state = g.g_state",
-			arrays(numbers, rows)...)
-	}
 	query := "UPDATE " + tab.name + " SET " + strings.Join(mutableTable.columns, " = ?, ") +
 		" = ? WHERE id = ? AND version = ? AND token = ? AND state = ?"
 	total := int64(0)
-	for _, row := range rows {
+	for _, row := range amendRows(guards, after) {
 		n, err := t.exec(query, row...)
 		if err != nil {
 			return 0, err
@@ -182,6 +155,17 @@ func (t *tx) amend(tab *table, guards []guard, after []*posthouse.Delivery) (int
 		total += n
 	}
 	return total, nil
+}
+
+var amendNumbers = slices.Concat(mutableTable.numbers, guardNumbers)
+
+// amendRows are the values that change and then the guard.
+func amendRows(guards []guard, after []*posthouse.Delivery) [][]any {
+	rows := guardRows(guards)
+	for i := range rows {
+		rows[i] = append(mutableValues(after[i]), rows[i]...)
+	}
+	return rows
 }
 
 // unnest is the table that arrays make.
@@ -217,15 +201,12 @@ func arrays(numbers []bool, rows [][]any) []any {
 	return out
 }
 
-// sized cuts a list into parts of chunk, then tail, then one.
+// sized cuts a list into parts of chunk, then of the powers of two below.
 func sized[T any](list []T) func(yield func([]T) bool) {
 	return func(yield func([]T) bool) {
-		for len(list) > 0 {
-			n := 1
-			if len(list) >= chunk {
-				n = chunk
-			} else if len(list) >= tail {
-				n = tail
+		for n := chunk; len(list) > 0; {
+			for n > len(list) {
+				n /= 2
 			}
 			if !yield(list[:n]) {
 				return

@@ -15,8 +15,7 @@ import (
 // again when the transaction is repeated. A change whose delivery has moved on since
 // (another holder, a late answer) is not written; its delivery's id is returned.
 func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
-	err = s.change(ctx, now, "record", func(t *tx) error {
-		refused = nil
+	err = s.changeAtOnce(ctx, now, "record", func(t *tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -68,15 +67,16 @@ func (s *Store) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	return after, err
 }
 
-// errStale says that a row was no longer what its change expected.
-var errStale = errors.New("a delivery has moved on")
-
 // move is where changes lead: from one table to the same or the other.
 type move struct{ from, to *table }
 
-// apply writes changes whose rows must all still be as expected, with their events.
+// moves are those there are. A settled delivery is not opened again.
+var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settledTable, settledTable}}
+
+// apply writes changes whose rows must all still be as expected, with their events. It is errStale
+// where one is not.
 func (t *tx) apply(now int64, changes []work.Change) error {
-	byMove := map[move][]int{}
+	byMove := map[move][]*work.Change{}
 	var events [][]any
 	for i := range changes {
 		c := &changes[i]
@@ -86,44 +86,35 @@ func (t *tx) apply(now int64, changes []work.Change) error {
 		}
 		events = append(events, rows...)
 		m := move{tableOf(c.Before.State), tableOf(c.After.State)}
-		byMove[m] = append(byMove[m], i)
+		byMove[m] = append(byMove[m], c)
 	}
-	for m, list := range byMove {
-		if err := t.applyMove(m, changes, list); err != nil {
-			return err
-		}
-	}
-	return t.insert(eventsTable, events)
-}
-
-func (t *tx) applyMove(m move, changes []work.Change, list []int) error {
-	guards := make([]guard, len(list))
-	after := make([]*posthouse.Delivery, len(list))
-	for k, i := range list {
-		b := &changes[i].Before
-		guards[k] = guard{b.ID, b.Version, b.Token, b.State}
-		after[k] = &changes[i].After
-	}
-	var n int64
-	var err error
-	switch {
-	case m.from == m.to:
-		n, err = t.amend(m.from, guards, after)
-	case m.from == queueTable:
-		if n, err = t.take(m.from, guards); err == nil && int(n) == len(list) {
-			rows := make([][]any, len(after))
-			for k, d := range after {
-				rows[k] = deliveryValues(d)
-			}
-			err = t.insert(m.to, rows)
-		}
-	default:
+	if len(byMove[move{settledTable, queueTable}]) > 0 {
 		return errors.New("a settled delivery can not be opened again")
 	}
-	if err == nil && int(n) != len(list) {
-		return errStale
+	var b bundle
+	for _, m := range moves {
+		b.add(m, byMove[m])
 	}
-	return err
+	b.insert(eventsTable, events)
+	return t.run(b)
+}
+
+// add writes the rows of changes that lead the same way.
+func (b *bundle) add(m move, changes []*work.Change) {
+	if len(changes) == 0 {
+		return
+	}
+	guards := make([]guard, len(changes))
+	after := make([]*posthouse.Delivery, len(changes))
+	for i, c := range changes {
+		guards[i] = guard{c.Before.ID, c.Before.Version, c.Before.Token, c.Before.State}
+		after[i] = &c.After
+	}
+	if m.from == m.to {
+		b.amend(m.from, guards, after)
+		return
+	}
+	b.settle(m.from, m.to, guards, after)
 }
 
 func tableOf(s posthouse.State) *table {

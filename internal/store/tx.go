@@ -27,6 +27,7 @@ type tx struct {
 	store *Store
 	conn  conn
 	clock int64
+	alone bool // each statement commits by itself; see changeAtOnce
 }
 
 // writeTimeout bounds one transaction, locks included.
@@ -148,6 +149,9 @@ func (t *tx) now() (int64, error) {
 
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	res, err := t.conn.ExecContext(t.ctx, t.store.text(query), args...)
+	if err != nil && t.alone && !answered(err) && !pgconn.SafeToRetry(err) {
+		return 0, t.store.commitError(err)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/posthouse/posthouse"
+)
+
+// bundle is writes that belong together. On PostgreSQL they travel and run as one statement, which
+// needs no transaction around it; elsewhere they run one after the other.
+type bundle []member
+
+// member is one write of a bundle: rows to insert, or rows that must still be what the guards say and
+// are then deleted, or updated where after is set.
+type member struct {
+	table  *table
+	rows   [][]any
+	guards []guard
+	after  []*posthouse.Delivery
+}
+
+func (b *bundle) insert(tab *table, rows [][]any) {
+	if len(rows) > 0 {
+		*b = append(*b, member{table: tab, rows: rows})
+	}
+}
+
+// settle moves rows to another table.
+func (b *bundle) settle(from, to *table, guards []guard, after []*posthouse.Delivery) {
+	rows := make([][]any, len(after))
+	for i, d := range after {
+		rows[i] = deliveryValues(d)
+	}
+	*b = append(*b, member{table: from, guards: guards})
+	b.insert(to, rows)
+}
+
+func (b *bundle) amend(tab *table, guards []guard, after []*posthouse.Delivery) {
+	*b = append(*b, member{table: tab, guards: guards, after: after})
+}
+
+// errStale says that a row was no longer what its change expected: nothing of the bundle may stay.
+var errStale = errors.New("a delivery has moved on")
+
+// run writes a bundle. After errStale the transaction must be undone.
+func (t *tx) run(b bundle) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if t.store.dialect.arrays {
+		return t.runAtOnce(b)
+	}
+	for _, s := range b {
+		if s.guards == nil {
+			if err := t.insert(s.table, s.rows); err != nil {
+				return err
+			}
+			continue
+		}
+		write := t.take
+		if s.after != nil {
+			write = func(tab *table, guards []guard) (int64, error) { return t.amend(tab, guards, s.after) }
+		}
+		n, err := write(s.table, s.guards)
+		if err != nil {
+			return err
+		}
+		if int(n) != len(s.guards) {
+			return errStale
+		}
+	}
+	return nil
+}
+
+// divisionByZero is how the one statement undoes itself when fewer rows than expected were as the
+// guards say: an error is the only way.
+const divisionByZero = "22012"
+
+// runAtOnce writes a bundle as one statement of PostgreSQL.
+func (t *tx) runAtOnce(b bundle) error {
+	var parts, counts []string
+	var args []any
+	expected := 0
+	for i, s := range b {
+		query, more := s.once()
+		parts = append(parts, fmt.Sprintf("w%d AS (%s)", i, query))
+		args = append(args, more...)
+		if s.guards != nil {
+			counts = append(counts, fmt.Sprintf("(SELECT count(*) FROM w%d)", i))
+			expected += len(s.guards)
+		}
+	}
+	query := "WITH " + strings.Join(parts, ", ") + " SELECT 1"
+	if len(counts) > 0 {
+		query += " / (CASE WHEN " + strings.Join(counts, " + ") + " = ? THEN 1 ELSE 0 END)"
+		args = append(args, int64(expected))
+	}
+	_, err := t.exec(query, args...)
+	var said *pgconn.PgError
+	if errors.As(err, &said) && said.Code == divisionByZero {
+		return errStale
+	}
+	return err
+}
+
+// once is the write as a part of one statement.
+func (s *member) once() (query string, args []any) {
+	if s.guards == nil {
+		tab, rows := s.table.narrow(s.rows)
+		return "INSERT INTO " + tab.name + " (" + tab.list + ") SELECT * FROM " + unnest(tab.numbers), arrays(tab.numbers, rows)
+	}
+	const guarded = " WHERE q.id = g.g_id AND q.version = g.g_version AND q.token = g.g_token AND q.state = g.g_state RETURNING 1"
+	const names = "g_id, g_version, g_token, g_state)"
+	if s.after == nil {
+		return "DELETE FROM " + s.table.name + " q USING " + unnest(guardNumbers) + " AS g(" + names + guarded, arrays(guardNumbers, guardRows(s.guards))
+	}
+	sets := make([]string, len(mutableTable.columns))
+	for i, c := range mutableTable.columns {
+		sets[i] = c + " = g." + c
+	}
+	return "UPDATE " + s.table.name + " q SET " + strings.Join(sets, ", ") + " FROM " + unnest(amendNumbers) +
+		" AS g(" + mutableTable.list + ", " + names + guarded, arrays(amendNumbers, amendRows(s.guards, s.after))
+}
+
+// changeAtOnce is change for an fn that writes no more than one bundle: on PostgreSQL it runs without
+// a transaction, since the bundle is one statement. Its answer is then the answer to the commit.
+func (s *Store) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+	if !s.dialect.arrays {
+		return s.change(ctx, now, doing, fn)
+	}
+	return s.insist(ctx, doing, func(ctx context.Context) error {
+		t := &tx{ctx: ctx, store: s, conn: s.write, alone: true}
+		return fn(t)
+	})
+}
