@@ -1,0 +1,236 @@
+package disk
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/torture/house"
+)
+
+// A5: a database is put back from a copy, and says that what was sent since is still to be sent. The
+// operator does what the guide says, new-epoch before any server starts; then nothing that may have
+// been sent leaves by itself, and a person can settle all of it. A server that lived through the
+// restore, which the guide tells to restart, starts nothing either.
+func TestA5RestoredCopySendsNothingAgain(t *testing.T) {
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		var total restored
+		rounds := house.Size(1, 10)
+		for range rounds {
+			total.add(restoreOnce(t, db, true))
+		}
+		house.Report(t, house.Row{
+			Test: "A5", Database: string(db), What: "database restored from an older copy, new-epoch run before the servers start", N: total.sent, Unit: "deliveries sent since the copy",
+			Figure: fmt.Sprintf("automatic resends %d; %d held for a person (%d to be held), %d scheduled ones left alone; afterwards all %d settled by hand, %d twice",
+				total.resent, total.held, total.due, total.scheduled, total.held, total.twice),
+			Bar:   "automatic resends 0; all that may have been sent is held; nothing arrives twice",
+			Bound: house.Bound(total.sent),
+			Pass:  total.resent == 0 && total.held == total.due && total.twice == 0 && total.sent > 0 && total.scheduled == rounds*ahead,
+		})
+	})
+}
+
+// A5, the test of the test: without new-epoch the copy is sent again.
+func TestA5WithoutNewEpochTheCopyIsSentAgain(t *testing.T) {
+	got := restoreOnce(t, house.SQLite, false)
+	house.Report(t, house.Row{
+		Test: "A5", Database: "sqlite", What: "negative control: the same without new-epoch", N: got.sent, Unit: "deliveries sent since the copy",
+		Figure: fmt.Sprintf("automatic resends %d", got.resent), Bar: "more than 0: the test can fail", Pass: got.resent > 0,
+	})
+}
+
+// restored is what a restore came to.
+type restored struct {
+	sent      int // deliveries of the copy that were sent after it was made
+	due       int // deliveries of the copy that may have been sent
+	held      int // of these, held by new-epoch
+	scheduled int // deliveries of the copy that are not due
+	resent    int // arrivals, by themselves, of what had arrived before
+	twice     int // deliveries that arrived twice in the end
+}
+
+func (r *restored) add(o restored) {
+	r.sent += o.sent
+	r.due += o.due
+	r.held += o.held
+	r.scheduled += o.scheduled
+	r.resent += o.resent
+	r.twice += o.twice
+}
+
+// How many messages there are: waiting when the copy is made, handed in afterwards, for later.
+const (
+	backlog = 150
+	after   = 20
+	ahead   = 10
+)
+
+func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
+	t.Helper()
+	s := openShelf(t, db)
+	h := house.Open(t, house.Options{DSN: s.dsn(), Members: db.Several(2)})
+	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(100 * time.Millisecond)}}})
+	ch := h.Channel("generic")
+	ch.MaxInflight = 8
+	h.PutChannel(t, ch)
+	h.Produce(t, house.Load{Messages: backlog})
+	h.Produce(t, house.Load{Messages: ahead, Prefix: "later", Draft: func(n int) posthouse.Draft {
+		d := house.Text("generic", n)
+		d.NotBefore = time.Now().Add(time.Hour)
+		return d
+	}})
+	s.keep(t)
+	h.Produce(t, house.Load{Messages: after, Prefix: "after"})
+	house.Until(t, "all that is due to arrive", func() bool { return len(byKey(h.Provider.Arrivals(t))) == backlog+after })
+
+	h.Members[0].Term(t)
+	goOn := func() {}
+	if len(h.Members) > 1 {
+		goOn = h.Members[1].Freeze(t) // a server that nobody has thought of
+	}
+	before := h.Provider.Arrivals(t)
+	at := time.Now()
+	s.restore(t)
+	h.Fault(t, house.Fault{At: at, Until: time.Now(), Kind: "restore", Target: string(db)})
+	out := openWork(t, h)
+	if bump {
+		out.held = newEpoch(t, h)
+	}
+	goOn()
+	h.Members[0].Start(t)
+	if len(h.Members) > 1 {
+		h.Members[1].WaitReady(t, http.StatusServiceUnavailable) // its epoch is over
+	}
+	h.Produce(t, house.Load{Messages: after, Prefix: "new"}) // to any server: one that starts nothing still accepts
+	out.sent, out.resent = arrivedAgain(t, h, before, bump)
+	if bump {
+		settleByHand(t, h)
+		out.twice = arrivedTwice(h.Provider.Arrivals(t))
+	}
+	return out
+}
+
+// openWork counts what the copy holds as unfinished.
+func openWork(t *testing.T, h *house.House) (out restored) {
+	t.Helper()
+	st := h.Store(t)
+	list, _, err := st.Deliveries(t.Context(), work.Filter{Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if list[i].DueAt.After(time.Now()) && list[i].Attempts == 0 {
+			out.scheduled++
+		} else {
+			out.due++
+		}
+	}
+	return out
+}
+
+// newEpoch runs the command that the guide names and returns how many deliveries it says it held.
+func newEpoch(t *testing.T, h *house.House) int {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), house.Binary(t), "migrate", "new-epoch", "--yes", "--json", "--dsn", h.DSN)
+	cmd.Env, cmd.Stderr = os.Environ(), os.Stderr
+	out, err := cmd.Output()
+	var said struct{ Held int }
+	if err == nil {
+		err = json.Unmarshal(out, &said)
+	}
+	if err != nil {
+		t.Fatalf("new-epoch: %v: %s", err, out)
+	}
+	return said.Held
+}
+
+// arrivedAgain waits until the new messages have arrived and counts what of the old came with them: which
+// deliveries the copy took for unsent were sent before, and how many arrivals there were of such.
+func arrivedAgain(t *testing.T, h *house.House, before []simulator.Arrival, bump bool) (sent, resent int) {
+	t.Helper()
+	known := byKey(before)
+	st := h.Store(t)
+	_, err := st.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+		if (e.Type == posthouse.EventEpochHold || !bump && e.Type == posthouse.EventAccept) && len(known[e.Delivery]) > 0 {
+			sent++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	house.Until(t, "the new messages to arrive", func() bool {
+		fresh := 0
+		for key := range byKey(h.Provider.Arrivals(t)) {
+			if len(known[key]) == 0 {
+				fresh++
+			}
+		}
+		return fresh >= after
+	})
+	house.Pause(t.Context(), 2*time.Second) // in which the rescuer goes round ten times
+	for key, list := range byKey(h.Provider.Arrivals(t)) {
+		if len(known[key]) > 0 {
+			resent += len(list) - len(known[key])
+		}
+	}
+	return sent, resent
+}
+
+// settleByHand is the person's part: what the provider has counts as sent, what it has not is sent
+// now, and what is planned is withdrawn.
+func settleByHand(t *testing.T, h *house.House) {
+	t.Helper()
+	c := h.Members[0].Client(t, 3)
+	arrived := byKey(h.Provider.Arrivals(t))
+	list, err := c.Deliveries(t.Context(), client.Filter{States: []posthouse.State{posthouse.Unknown}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list.Items {
+		outcome := client.OutcomeRetry
+		if len(arrived[d.ID]) > 0 {
+			outcome = client.OutcomeSent
+		}
+		if _, err := c.Resolve(t.Context(), d.ID, outcome); err != nil {
+			t.Error(err)
+		}
+	}
+	list, err = c.Deliveries(t.Context(), client.Filter{States: []posthouse.State{posthouse.Pending}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list.Items {
+		if d.DueAt.After(time.Now()) {
+			if _, err := c.Cancel(t.Context(), d.Message); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	h.Settle(t)
+}
+
+func arrivedTwice(arrivals []simulator.Arrival) (twice int) {
+	for _, list := range byKey(arrivals) {
+		if len(list) > 1 {
+			twice++
+		}
+	}
+	return twice
+}
+
+func byKey(arrivals []simulator.Arrival) map[string][]simulator.Arrival {
+	keys := map[string][]simulator.Arrival{}
+	for _, a := range arrivals {
+		keys[a.Key] = append(keys[a.Key], a)
+	}
+	return keys
+}
