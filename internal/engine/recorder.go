@@ -33,6 +33,25 @@ func (rec *recorder) add(d done) {
 	case rec.in <- d:
 	case <-rec.idle:
 		rec.free([]done{d})
+		return
+	}
+	select {
+	case <-rec.idle:
+		rec.drop() // it was put where nobody reads any more
+	default:
+	}
+}
+
+// drop frees the slots of what nobody will write. A slot that is never freed would keep a run, and
+// with it Stop, waiting for ever.
+func (rec *recorder) drop() {
+	for {
+		select {
+		case d := <-rec.in:
+			rec.free([]done{d})
+		default:
+			return
+		}
 	}
 }
 
@@ -56,6 +75,7 @@ func (rec *recorder) finish(ctx context.Context) {
 }
 
 func (rec *recorder) run(ctx context.Context) {
+	defer rec.drop() // what came between the last look and the close
 	defer close(rec.idle)
 	for {
 		select {

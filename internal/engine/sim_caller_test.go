@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// caller hands in one message, as often as it takes to be told that it was accepted, and perhaps
+// cancels it later.
+type caller struct {
+	n       int
+	at      time.Duration // since the start of the world
+	draft   posthouse.Draft
+	key     string // the Idempotency-Key, empty for a caller that asks once only
+	answer  answer
+	told    *posthouse.Accepted // with answer accepted
+	toldAt  time.Time
+	cancels []withdrawal
+}
+
+// answer is what a caller was told last.
+type answer string
+
+const (
+	answerAccepted answer = "accepted"
+	answerRefused  answer = "refused" // nothing was stored
+	answerUnknown  answer = "unknown"
+)
+
+// withdrawal is an answer to a cancel.
+type withdrawal struct {
+	at time.Time
+	Cancellation
+}
+
+// drawCaller makes the nth message. Each recipient has a name of its own, which stands for the
+// delivery in every draw: ids are random.
+func (w *world) drawCaller(n int) *caller {
+	r := w.draw("message", n)
+	c := &caller{n: n, at: between(r, 0, simStorm-40*time.Second)}
+	ch := w.channels[r.IntN(len(w.channels))]
+	recipients := 1 + r.IntN(3)
+	if ch.batch > 0 {
+		recipients = 3 + r.IntN(12)
+	}
+	c.draft = posthouse.Draft{
+		Channel: ch.name, Content: &posthouse.Content{Text: "hello"}, Ref: fmt.Sprint(n),
+		Priority: pick(r, "", posthouse.High, posthouse.Normal, posthouse.Low),
+	}
+	for i := range recipients {
+		c.draft.To = append(c.draft.To, posthouse.Recipient{User: fmt.Sprintf("m%dr%d", n, i)})
+	}
+	if r.Float64() < 0.9 {
+		c.key = fmt.Sprintf("key-%d", n)
+	}
+	if r.Float64() < 0.1 {
+		c.draft.OnUnknown = pick(r, posthouse.Hold, posthouse.Retry, posthouse.AssumeSent)
+	}
+	if r.Float64() < 0.05 {
+		c.draft.DedupKey = fmt.Sprint("once-", r.IntN(2))
+	}
+	at := w.start.Add(c.at)
+	if r.Float64() < 0.15 {
+		c.draft.NotBefore = at.Add(between(r, time.Second, time.Minute)).UTC()
+	}
+	if r.Float64() < 0.2 {
+		c.draft.Deadline = at.Add(between(r, time.Second, 2*time.Minute)).UTC()
+		if !c.draft.NotBefore.IsZero() {
+			c.draft.Deadline = c.draft.NotBefore.Add(between(r, time.Second, time.Minute))
+		}
+	}
+	return c
+}
+
+// run is the caller's part of the script.
+func (c *caller) run(w *world) {
+	if !w.until(c.at) {
+		return
+	}
+	for try := 1; ; try++ {
+		r := w.draw("try", c.n, try)
+		c.answer = c.ask(w, r)
+		if c.answer != answerUnknown || c.key == "" {
+			break
+		}
+		time.Sleep(between(r, 100*time.Millisecond, 4*time.Second))
+	}
+	r := w.draw("cancel", c.n)
+	if c.told != nil && len(c.told.Deliveries) > 0 && r.Float64() < 0.25 && w.rest(between(r, 0, 40*time.Second)) {
+		c.cancel(w, r)
+	}
+}
+
+// ask hands the message in once. A process that died meanwhile has told nothing.
+func (c *caller) ask(w *world, r *rand.Rand) answer {
+	p := w.someone(r)
+	if p == nil {
+		return answerUnknown // nobody there
+	}
+	d := c.draft
+	d.To = slices.Clone(d.To)
+	move(&d.NotBefore, -p.skew)
+	move(&d.Deadline, -p.skew)
+	ctx, cancel := context.WithTimeout(context.Background(), between(r, time.Second, 10*time.Second))
+	defer cancel()
+	var got Answer
+	var err error
+	if !p.call(func() {
+		got, err = p.engine.Accept(ctx, Request{Tenant: posthouse.DefaultTenant, Endpoint: "messages", Key: c.key, Hash: c.key, Drafts: []posthouse.Draft{d}})
+	}) {
+		return answerUnknown
+	}
+	switch code := posthouse.CodeOf(err); {
+	case err == nil:
+		if got.Replayed {
+			w.saw("accept replayed", 1)
+		}
+		c.told, c.toldAt = &got.Accepted[0], time.Now()
+		return answerAccepted
+	case code == posthouse.CodeInvalid:
+		return answerRefused
+	case code == posthouse.CodeOutcomeUnknown:
+		w.saw("accept's outcome unknown", 1)
+	}
+	return answerUnknown
+}
+
+// cancel withdraws the message's deliveries, some or all.
+func (c *caller) cancel(w *world, r *rand.Rand) {
+	p := w.someone(r)
+	if p == nil {
+		return
+	}
+	var ids []string
+	for _, d := range c.told.Deliveries {
+		if r.Float64() < 0.7 {
+			ids = append(ids, d.ID)
+		}
+	}
+	var got []Cancellation
+	var err error
+	if !p.call(func() { got, err = p.engine.Cancel(context.Background(), posthouse.DefaultTenant, ids) }) || err != nil {
+		return
+	}
+	for _, g := range got {
+		c.cancels = append(c.cancels, withdrawal{time.Now(), g})
+		w.saw("cancel answered "+g.Result, 1)
+	}
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// What the simulation has found, each as a plain test.
+
+// slowClaims is a database that answers a claim after a while.
+type slowClaims struct {
+	*store.Store
+	wait time.Duration
+}
+
+func (s slowClaims) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	items, err := s.Store.Claim(ctx, now, c)
+	time.Sleep(s.wait)
+	return items, err
+}
+
+// A run waits for all that it claimed, and Stop for the run. What was claimed after the drain's end
+// was put where nobody read it any more, half of the time, and then Stop never returned.
+func TestAClaimThatIsAnsweredAfterTheDrainDoesNotHoldUpStop(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.open("c", posthouse.ChannelSettings{}, idempotent)
+		r.pause("c")
+		for n := range 20 {
+			d := text("c", fmt.Sprint("u", n))
+			d.Priority = posthouse.High // the lane that is claimed first
+			r.send(d)
+		}
+		e, err := New(Options{Store: slowClaims{r.store, time.Minute}, Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			r.Fatal(err)
+		}
+		every := posthouse.Duration(time.Minute)
+		ch := posthouse.Channel{Tenant: r.tenant, Name: "c", Driver: "test", ChannelSettings: posthouse.ChannelSettings{Every: &every}}
+		if err := e.SetChannel(ch, Opened{Driver: r.provider}); err != nil {
+			r.Fatal(err)
+		}
+		if err := e.Start(context.Background()); err != nil {
+			r.Fatal(err)
+		}
+		r.pass(time.Second)
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			if err := e.Stop(ctx); err != nil {
+				r.Error(err)
+			}
+		}()
+		select {
+		case <-stopped:
+		case <-time.After(time.Hour):
+			r.Fatal("Stop does not return")
+		}
+	})
+}

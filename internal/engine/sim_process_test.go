@@ -1,0 +1,467 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// process is one life of a worker: an engine, and between it and the database everything that can go
+// wrong there. Once it is dead no call of it reaches the database and no byte the provider, as after
+// kill -9: each blocks until the world ends. A call that was under way is done, or not, by the moment.
+//
+// Its clock is skew ahead of the database's, which counts for all, as on a database with many
+// processes. The engine reads the virtual clock, which is the database's; so that it is the engine
+// that is wrong, every instant that passes between the two is moved by skew on its way.
+type process struct {
+	w      *world
+	name   string // seat and life, such as "w1.3"
+	skew   time.Duration
+	engine *Engine
+	dead   chan struct{}
+	once   sync.Once
+
+	mu    sync.Mutex
+	calls map[string]int
+	doom  doom
+	cut   time.Time // until when the database can not be reached
+}
+
+// doom kills a process at its nth call of an operation, before or after the call is done.
+type doom struct {
+	op    string
+	nth   int
+	after bool
+}
+
+// The engine's pace in the simulation.
+const (
+	simPoll   = 2 * time.Second
+	simRescue = 5 * time.Second
+)
+
+// spawn makes a process and starts its engine; nil where the start failed.
+func (w *world) spawn(name string, d doom) *process {
+	r := w.draw("process", name)
+	p := &process{w: w, name: name, dead: make(chan struct{}), calls: map[string]int{}, doom: d}
+	p.skew = pick(r, 0, 0, 0, 0, 5*time.Second, -5*time.Second, time.Hour, -time.Hour)
+	e, err := New(Options{
+		Store: p, Rosters: w.store, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
+		Owner: name, Poll: simPoll, RescueEvery: simRescue,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.engine = e
+	w.mu.Lock()
+	w.ghosts = append(w.ghosts, p)
+	w.mu.Unlock()
+	for _, c := range w.channels {
+		w.open(p, c)
+	}
+	if err := e.Start(context.Background()); err != nil {
+		w.note("%s does not start: %v", name, err)
+		return nil // as a server that exits
+	}
+	w.note("%s starts, its clock is off by %v", name, p.skew)
+	return p
+}
+
+// kill is kill -9.
+func (p *process) kill(why string) {
+	p.once.Do(func() {
+		p.w.note("%s is killed: %s", p.name, why)
+		close(p.dead)
+	})
+}
+
+func (p *process) alive() bool {
+	select {
+	case <-p.dead:
+		return false
+	default:
+		return true
+	}
+}
+
+// call has a caller of the process do something with it; it reports false where the process died
+// before it answered.
+func (p *process) call(do func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-p.dead:
+	}
+	return p.alive()
+}
+
+var errGone = errors.New("the process is dead, and the world has ended")
+
+// sleep waits, and never returns in a dead process before the world ends; it reports false then.
+func (p *process) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.dead:
+	}
+	if p.alive() {
+		return true
+	}
+	<-p.w.over
+	return false
+}
+
+// do makes one call to the database, as the seed wants it: late, refused, cut off, lost on the way
+// there or back.
+func (p *process) do(op string, f func() error) error {
+	p.mu.Lock()
+	p.calls[op]++
+	n := p.calls[op]
+	doomed := strings.HasPrefix(op, p.doom.op) && n == p.doom.nth && p.doom.op != "" && !p.w.isCalm()
+	p.mu.Unlock()
+	r := p.w.draw("call", p.name, op, n)
+	before, after, fate := latency(r), latency(r), r.Float64()
+	if p.w.isCalm() {
+		fate = 1
+	}
+	if !p.sleep(before) || !p.sleep(p.cutFor()) {
+		return errGone
+	}
+	if doomed && !p.doom.after {
+		p.kill("before " + op)
+	}
+	if !p.sleep(0) {
+		return errGone
+	}
+	switch {
+	case fate < 0.02:
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the simulated database does not answer")
+	case fate < 0.03:
+		p.w.note("%s: %s is lost on its way", p.name, op)
+		return errLostCommit
+	}
+	err := f()
+	if doomed && p.doom.after {
+		p.kill("after " + op)
+	}
+	if !p.sleep(after) || !p.sleep(p.cutFor()) {
+		return errGone
+	}
+	if err == nil && fate < 0.045 {
+		p.w.note("%s: %s is done and its answer lost", p.name, op)
+		p.w.saw("commit done, answer lost", 1)
+		return errLostCommit
+	}
+	return err
+}
+
+var errLostCommit = &posthouse.Error{Code: posthouse.CodeOutcomeUnknown, Message: "the simulated database's answer to the commit was lost"}
+
+// latency is a wait that hardly ever is the same twice; a few are seconds long.
+func latency(r *rand.Rand) time.Duration {
+	d := 200*time.Microsecond + time.Duration(r.Int64N(int64(3*time.Millisecond)))
+	if r.Float64() < 0.02 {
+		d += time.Duration(r.Int64N(int64(4 * time.Second)))
+	}
+	return d
+}
+
+func (p *process) cutFor() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Until(p.cut)
+}
+
+// cutOff takes the process's connections to the database away for a while; the provider still
+// answers it.
+func (p *process) cutOff(d time.Duration) {
+	p.w.note("%s is cut off from the database for %v", p.name, d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = time.Now().Add(d)
+}
+
+// onGrid waits for the next of the moments at which a loop of this pace is answered: they are so far
+// apart that the loop's jitter, a fifth, does not matter.
+func (p *process) onGrid(pace time.Duration) {
+	grid := pace + pace/2
+	phase := time.Duration(p.w.draw("phase", p.name, pace).Int64N(int64(grid)))
+	into := (time.Since(p.w.start) + phase) % grid
+	p.sleep(grid - into)
+}
+
+// Accept is as Store says; so are the others.
+func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submission) (outcomes []work.Outcome, err error) {
+	shifted := make([]*work.Submission, len(subs))
+	for i := range subs {
+		sub := *subs[i]
+		sub.Entries = slices.Clone(sub.Entries)
+		for j := range sub.Entries {
+			e := &sub.Entries[j]
+			e.Deliveries = slices.Clone(e.Deliveries)
+			moveMessage(&e.Message, p.skew)
+			for k := range e.Deliveries {
+				moveDelivery(&e.Deliveries[k], p.skew)
+			}
+		}
+		shifted[i] = &sub
+	}
+	err = p.do("accept", func() (err error) {
+		outcomes, err = p.w.store.Accept(ctx, time.Now(), shifted)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+func (p *process) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
+	return p.w.store.Template(ctx, tenant, name, version)
+}
+
+func (p *process) Addresses(ctx context.Context, tenant, channel string, users []string) (known map[string]string, err error) {
+	err = p.do("addresses", func() (err error) {
+		known, err = p.w.store.Addresses(ctx, tenant, channel, users)
+		return err
+	})
+	return known, err
+}
+
+func (p *process) Outbox(ctx context.Context, _ time.Time, max, bytes int) (rows []work.Enqueued, err error) {
+	p.onGrid(simPoll)
+	err = p.do("outbox", func() (err error) {
+		rows, err = p.w.store.Outbox(ctx, time.Now(), max, bytes)
+		return err
+	})
+	for i := range rows {
+		move(&rows[i].CreatedAt, -p.skew)
+	}
+	return rows, err
+}
+
+func (p *process) Relay(ctx context.Context, _ time.Time, list []work.Relay) (outcomes []work.Outcome, err error) {
+	err = p.do("relay", func() (err error) {
+		outcomes, err = p.w.store.Relay(ctx, time.Now(), list)
+		return err
+	})
+	return outcomes, err
+}
+
+func (p *process) Reject(ctx context.Context, _ time.Time, list []work.Rejection) (held []string, err error) {
+	err = p.do("reject", func() (err error) {
+		held, err = p.w.store.Reject(ctx, time.Now(), list)
+		return err
+	})
+	return held, err
+}
+
+// OutboxDepth, Depths and Prune are for figures and old rows: no part of what is simulated.
+func (p *process) OutboxDepth(context.Context) (int, int, error) { return 0, 0, nil }
+
+func (p *process) Depths(context.Context) ([]work.Depth, error) { return nil, nil }
+
+func (p *process) Prune(context.Context, time.Time, time.Duration, int) (int, error) { return 0, nil }
+
+func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (ready []bool, err error) {
+	p.onGrid(simPoll)
+	err = p.do("ready", func() (err error) {
+		ready, err = p.w.store.Ready(ctx, time.Now(), lanes)
+		return err
+	})
+	return ready, err
+}
+
+func (p *process) Claim(ctx context.Context, _ time.Time, c work.Claim) (items []work.Item, err error) {
+	move(&c.DueBefore, p.skew)
+	err = p.do("claim/"+c.Channel+"/"+string(c.Priority), func() (err error) {
+		items, err = p.w.store.Claim(ctx, time.Now(), c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	moved := map[*posthouse.Message]bool{}
+	for i := range items {
+		moveDelivery(&items[i].Delivery, -p.skew)
+		if m := items[i].Message; m != nil && !moved[m] {
+			moved[m] = true
+			moveMessage(m, -p.skew)
+		}
+	}
+	return items, nil
+}
+
+func (p *process) Record(ctx context.Context, _ time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
+	var changes []work.Change
+	err = p.do("record", func() (err error) {
+		refused, err = p.w.store.Record(ctx, time.Now(), func(now time.Time) []work.Change {
+			changes = decide(now.Add(-p.skew))
+			moveChanges(changes, p.skew)
+			return changes
+		})
+		return err
+	})
+	moveChanges(changes, -p.skew) // the engine reads them again
+	if err != nil {
+		return nil, err
+	}
+	p.w.saw("stale result refused", len(refused))
+	return refused, nil
+}
+
+func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
+	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
+) (after []posthouse.Delivery, err error) {
+	if sel.Due == work.LeaseLost {
+		p.onGrid(simRescue)
+	}
+	err = p.do("revise/"+string(sel.Due), func() (err error) {
+		after, err = p.w.store.Revise(ctx, time.Now(), sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
+			found = slices.Clone(found)
+			for i := range found {
+				moveDelivery(&found[i], -p.skew)
+			}
+			changes := decide(now.Add(-p.skew), found)
+			moveChanges(changes, p.skew)
+			return changes
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range after {
+		moveDelivery(&after[i], -p.skew)
+	}
+	return after, nil
+}
+
+func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
+	if p.engine.started {
+		p.onGrid(simRescue)
+	}
+	err = p.do("epoch", func() (err error) {
+		epoch, err = p.w.store.Epoch(ctx)
+		return err
+	})
+	return epoch, err
+}
+
+func (p *process) Gates(ctx context.Context, tenant string) (gates []work.Gate, err error) {
+	err = p.do("gates", func() (err error) {
+		gates, err = p.w.store.Gates(ctx, tenant)
+		return err
+	})
+	for i := range gates {
+		move(&gates[i].Until, -p.skew)
+		move(&gates[i].UpdatedAt, -p.skew)
+	}
+	return gates, err
+}
+
+func (p *process) SetGate(ctx context.Context, _ time.Time, g work.Gate, wait time.Duration) error {
+	return p.do("set gate/"+g.Channel, func() error { return p.w.store.SetGate(ctx, time.Now(), g, wait) })
+}
+
+func (p *process) ClearGate(ctx context.Context, tenant, channel, account string) error {
+	return p.do("clear gate/"+channel, func() error { return p.w.store.ClearGate(ctx, tenant, channel, account) })
+}
+
+func (p *process) Message(ctx context.Context, tenant, id string) (m posthouse.Message, n int, err error) {
+	err = p.do("message", func() (err error) {
+		m, n, err = p.w.store.Message(ctx, tenant, id)
+		return err
+	})
+	moveMessage(&m, -p.skew)
+	return m, n, err
+}
+
+// UpdateLimit and LookLimit are as limit.Rows and limit.Looker say. What they pass is on the
+// database's clock, and the engine only gives it back.
+func (p *process) UpdateLimit(ctx context.Context, key string, change func(now time.Time, state []byte) ([]byte, error)) error {
+	return p.do("limit/"+key, func() error { return p.w.store.UpdateLimit(ctx, key, change) })
+}
+
+func (p *process) LookLimit(ctx context.Context, key string) (state []byte, now time.Time, err error) {
+	return p.w.store.LookLimit(ctx, key)
+}
+
+var _ interface {
+	Store
+	limit.Rows
+} = (*process)(nil)
+
+var _ Store = (*store.Store)(nil)
+
+// move shifts an instant; one that is not set stays so.
+func move(t *time.Time, by time.Duration) {
+	if !t.IsZero() {
+		*t = t.Add(by)
+	}
+}
+
+func moveDelivery(d *posthouse.Delivery, by time.Duration) {
+	for _, t := range []*time.Time{&d.CreatedAt, &d.UpdatedAt, &d.DueAt, &d.NotBefore, &d.Deadline, &d.StartedAt, &d.FirstStartAt, &d.LeaseUntil} {
+		move(t, by)
+	}
+}
+
+func moveMessage(m *posthouse.Message, by time.Duration) {
+	for _, t := range []*time.Time{&m.CreatedAt, &m.NotBefore, &m.Deadline} {
+		move(t, by)
+	}
+}
+
+func moveChanges(changes []work.Change, by time.Duration) {
+	if by == 0 {
+		return
+	}
+	for i := range changes {
+		moveDelivery(&changes[i].Before, by)
+		moveDelivery(&changes[i].After, by)
+		for j := range changes[i].Events {
+			e := &changes[i].Events[j]
+			for _, t := range []*time.Time{&e.At, &e.Due, &e.LeaseUntil} {
+				move(t, by)
+			}
+		}
+	}
+}
+
+// meter notes what a process's limiter granted.
+type meter struct {
+	limit.SQL
+	w *world
+}
+
+func (m meter) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error) {
+	g, err := m.SQL.Take(ctx, key, windows, want)
+	if err == nil && g.N > 0 {
+		m.w.granted(key, g.At, g.N)
+	}
+	if err == nil && g.N == 0 {
+		m.w.saw("limiter refused", 1)
+	}
+	return g, err
+}
+
+func (m meter) Refund(ctx context.Context, key string, g limit.Grant, n int) error {
+	m.w.granted(key, g.At, -n)
+	return m.SQL.Refund(ctx, key, g, n)
+}
