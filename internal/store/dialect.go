@@ -35,6 +35,8 @@ type dialect struct {
 	fault func(error) fault
 	// open makes the pools: write for transactions, read for look-ups.
 	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
+	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
+	patient func(dsn string) (*sql.DB, error)
 	// check names what is unsafe or unsupported about the server's settings.
 	check func(ctx context.Context, db *sql.DB) ([]Finding, error)
 }

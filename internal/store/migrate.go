@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -14,18 +15,18 @@ import (
 var schema embed.FS
 
 // migrations is the library's provider over this dialect's folder.
-func (s *Store) migrations() (*goose.Provider, error) {
+func (s *Store) migrations(db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(schema, "schema/"+s.dialect.name)
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version"))
+	return goose.NewProvider(s.dialect.goose, db, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version"))
 }
 
 // locked runs fn while no other process migrates. The lock is ours and not the library's, which
 // looks at its table before it takes one. The server gives it back when its holder dies.
-func (s *Store) locked(ctx context.Context, fn func() error) (err error) {
-	conn, err := s.write.Conn(ctx)
+func (s *Store) locked(ctx context.Context, db *sql.DB, fn func() error) (err error) {
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,25 +52,38 @@ func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
 		return 0, err
 	}
 	if s.committer == nil {
-		err = s.locked(ctx, func() error {
-			steps, err = s.migrateOnce(ctx)
-			return err
-		})
-		return steps, err
+		return s.migrateShared(ctx)
 	}
 	err = s.committer.alone(func() error {
 		// SQLite has no lock to wait for. A process that lost the race fails whole, as its
 		// schema changes are one transaction, and finds them done when it looks again.
-		if steps, err = s.migrateOnce(ctx); err != nil {
-			steps, err = s.migrateOnce(ctx)
+		if steps, err = s.migrateOnce(ctx, s.write); err != nil {
+			steps, err = s.migrateOnce(ctx, s.write)
 		}
 		return err
 	})
 	return steps, err
 }
 
-func (s *Store) migrateOnce(ctx context.Context) (int, error) {
-	p, err := s.migrations()
+// migrateShared migrates a database that others may want to migrate too. A change of a large table
+// takes as long as it takes.
+func (s *Store) migrateShared(ctx context.Context) (steps int, err error) {
+	db := s.write
+	if s.dialect.patient != nil {
+		if db, err = s.dialect.patient(s.dsn); err != nil {
+			return 0, err
+		}
+		defer db.Close()
+	}
+	err = s.locked(ctx, db, func() error {
+		steps, err = s.migrateOnce(ctx, db)
+		return err
+	})
+	return steps, err
+}
+
+func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
+	p, err := s.migrations(db)
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +101,7 @@ func (s *Store) refuseNewer(ctx context.Context) error {
 
 // Schema is the database's schema version, 0 for an empty database, and this binary's.
 func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
-	p, err := s.migrations()
+	p, err := s.migrations(s.write)
 	if err != nil {
 		return 0, 0, err
 	}

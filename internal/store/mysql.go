@@ -26,6 +26,7 @@ var mysqlDialect = &dialect{
 	open:   openMySQL,
 	check:  checkMySQL,
 
+	patient:      patientMySQL,
 	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
 	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
 	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",
@@ -63,6 +64,20 @@ func openMySQL(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	return write, read, nil
 }
 
+// patientMySQL opens a pool that waits for every answer, however long it takes.
+func patientMySQL(dsn string) (*sql.DB, error) {
+	config, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.ReadTimeout = 0
+	return mysqlPool(config)
+}
+
+// silence is how long MariaDB may say nothing while it is waited for. Only this bounds a COMMIT, whose
+// driver asks no context; it is longer than a statement waits for a lock.
+const silence = 15 * time.Second
+
 func mysqlConfig(dsn string) (*mysql.Config, error) {
 	form := errors.New("the DSN can not be read: want mysql://user:password@host:port/database")
 	u, err := url.Parse(dsn)
@@ -82,6 +97,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	config.ParseTime = true
 	config.Loc = time.UTC
 	config.Timeout = 5 * time.Second
+	config.ReadTimeout, config.WriteTimeout = silence, silence
 	config.Collation = "utf8mb4_bin"
 	config.Logger = &mysql.NopLogger{} // every error is returned too
 	config.Params = map[string]string{

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -60,6 +61,7 @@ func postgresPool(ctx context.Context, dsn string, settings map[string]string) (
 	}
 	config.MaxConns = max(config.MaxConns, 8)
 	config.MaxConnIdleTime = 5 * time.Minute
+	config.PingTimeout = cmp.Or(config.PingTimeout, 5*time.Second) // a connection that nobody knows any more must not hold up those behind it
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "posthouse"

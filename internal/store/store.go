@@ -17,6 +17,7 @@ import (
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	dialect   *dialect
+	dsn       string
 	write     *sql.DB
 	read      *sql.DB
 	committer *committer // SQLite's one writer; nil elsewhere
@@ -66,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.name, err)
 	}
-	s := &Store{dialect: d, write: write, read: read, log: o.Log}
+	s := &Store{dialect: d, dsn: dsn, write: write, read: read, log: o.Log}
 	if _, err := d.check(ctx, write); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.name, err), s.Close())
 	}

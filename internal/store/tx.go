@@ -167,8 +167,13 @@ func (t *tx) query(query string, args []any, each func(scan func(...any) error) 
 	return drain(rows, each)
 }
 
+// lookTimeout bounds one look-up: a connection that nobody knows any more would never answer it.
+const lookTimeout = 30 * time.Second
+
 // look is query on the read pool, outside of any transaction.
 func (s *Store) look(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
 	rows, err := s.read.QueryContext(ctx, s.text(query), args...)
 	if err != nil {
 		return err

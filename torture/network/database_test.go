@@ -102,7 +102,7 @@ func ambiguousCommits(t *testing.T, l *linked, y *tally) int {
 
 func slowLink(t *testing.T, l *linked, y *tally) int {
 	l.set(proxy.Both(proxy.Way{Jitter: time.Duration(house.Size(100, 1000)) * time.Millisecond}))
-	return waitAccepted(t, y, house.Size(16, 80)) // a call takes up to ten round trips
+	return waitAccepted(t, y, house.Size(12, 40)) // a call takes some ten round trips
 }
 
 func slicedLink(t *testing.T, l *linked, y *tally) int {
@@ -177,7 +177,7 @@ func TestB1ABrokenLinkToTheDatabase(t *testing.T) {
 			l := openLinked(t, db)
 			for i, f := range linkFaults {
 				if !f.long || house.Full() {
-					l.suffer(t, db, f, fmt.Sprintf("b1-%d", i))
+					t.Run(f.name, func(t *testing.T) { l.suffer(t, db, f, fmt.Sprintf("b1-%d", i)) })
 				}
 			}
 			l.Settle(t)
