@@ -133,7 +133,11 @@ func (e *Engine) announce(ctx context.Context, sub *work.Submission, accepted []
 		r := e.route(m.Tenant, m.Channel)
 		for _, d := range accepted[i].Deliveries {
 			e.metrics.accepts.WithLabelValues(m.Channel, string(d.State)).Inc()
-			e.log.Log(ctx, r.levelOf(d.State), "delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID,
+			level := r.levelOf(d.State)
+			if !e.log.Enabled(ctx, level) {
+				continue // its arguments alone cost more than the count
+			}
+			e.log.Log(ctx, level, "delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID,
 				"user", d.User, "state", d.State, "reason", d.Reason)
 		}
 		if r != nil && r.settings.every == 0 {

@@ -13,6 +13,7 @@ import (
 type accepter struct {
 	engine *Engine
 	in     chan *submission
+	turn   chan struct{} // held by the commit under way; see await
 }
 
 type submission struct {
@@ -32,7 +33,7 @@ const (
 )
 
 func newAccepter(e *Engine) *accepter {
-	return &accepter{engine: e, in: make(chan *submission, maxGroup)}
+	return &accepter{engine: e, in: make(chan *submission, maxGroup), turn: make(chan struct{}, 1)}
 }
 
 var errStopping = posthouse.Errorf(posthouse.CodeUnavailable, "the server is stopping: try again")
@@ -74,9 +75,27 @@ func (a *accepter) run(ctx context.Context) {
 				return
 			}
 		}
+		done := a.await()
 		group, rest := a.gather(waiting)
 		waiting = rest
 		a.commit(ctx, group)
+		done()
+	}
+}
+
+// stagger is how long a group waits for the commit before it: a group that grows meanwhile costs less
+// than two halves at once, and one that waits longer than this passes a commit that hangs.
+const stagger = 10 * time.Millisecond
+
+// await waits for the turn to commit, but not for long, and returns what passes it on.
+func (a *accepter) await() (done func()) {
+	timer := time.NewTimer(stagger)
+	defer timer.Stop()
+	select {
+	case a.turn <- struct{}{}:
+		return func() { <-a.turn }
+	case <-timer.C:
+		return func() {}
 	}
 }
 

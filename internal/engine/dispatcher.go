@@ -180,10 +180,13 @@ func (r *route) shares(n int) []share {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	counts := map[posthouse.Priority]int{}
-	for range n {
-		if p := r.next(); p != "" {
-			counts[p]++
+	switch only, several := r.onlyDue(); {
+	case several:
+		for range n {
+			counts[r.next()]++
 		}
+	case only != "":
+		counts[only] = n // the same, without counting it out
 	}
 	var out []share
 	for _, p := range posthouse.Priorities() {
@@ -193,6 +196,19 @@ func (r *route) shares(n int) []share {
 		}
 	}
 	return out
+}
+
+// onlyDue is the one lane that may hold something due, or whether there are several.
+func (r *route) onlyDue() (only posthouse.Priority, several bool) {
+	for p, due := range r.due {
+		if due && only != "" {
+			return "", true
+		}
+		if due {
+			only = p
+		}
+	}
+	return only, false
 }
 
 // next is smooth weighted round robin: every lane gains its weight, the richest pays the sum.
