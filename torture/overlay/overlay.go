@@ -45,6 +45,18 @@ func Build(t testing.TB, edits ...Edit) string {
 	return path
 }
 
+// Check applies edits and builds nothing: it tells in no time whether they still fit the source.
+func Check(t testing.TB, edits ...Edit) {
+	t.Helper()
+	root, err := moduleRoot()
+	if err == nil {
+		_, err = write(t.TempDir(), root, edits)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/posthouse/posthouse").Output()
 	return strings.TrimSpace(string(out)), err

@@ -1,0 +1,92 @@
+package mutant
+
+import "github.com/posthouse/posthouse/torture/overlay"
+
+// answerBeforeCommit answers as soon as the rows are written, for latency: only the commit is left.
+var answerBeforeCommit = []overlay.Edit{{
+	File: "internal/store/accept.go",
+	Old: `	err := change(ctx, now, "accept", func(t *tx) (err error) {
+		outcomes, err = t.accept(subs)
+		return err
+	})
+	return outcomes, err
+`,
+	New: `	written := make(chan error, 2*busyTries)
+	go func() {
+		written <- change(ctx, now, "accept", func(t *tx) (err error) {
+			if outcomes, err = t.accept(subs); err == nil {
+				written <- nil // all rows are in: nobody has to wait for the disk
+			}
+			return err
+		})
+	}()
+	err := <-written
+	return outcomes, err
+`,
+}}
+
+// commitRepeated takes a COMMIT on another connection, which has no transaction and is content, for
+// the one that was lost.
+var commitRepeated = []overlay.Edit{{
+	File: "internal/store/tx.go",
+	Old: `	if err := sqlTx.Commit(); err != nil {
+		return s.commitError(err)
+	}
+`,
+	New: `	err = sqlTx.Commit()
+	if err != nil && s.dialect.fault(err) == faultConnection { // the connection broke: once more on another
+		_, err = s.write.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		return s.commitError(err)
+	}
+`,
+}}
+
+// claimWithoutLock selects what is due and updates it, as if nobody else did.
+var claimWithoutLock = []overlay.Edit{{
+	File: "internal/store/claim_once.go",
+	Old:  "ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),",
+	New:  "ORDER BY due_at, id LIMIT ?),",
+}}
+
+// resultWithoutToken writes a result to whatever holds the row now, as it only asks whether it is
+// still being sent.
+var resultWithoutToken = []overlay.Edit{{
+	File: "internal/store/bundle.go",
+	Old:  " AND q.token = g.g_token",
+	New:  "",
+}, {
+	File: "internal/engine/recorder.go",
+	Old: `			if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
+				again := *d
+				again.item.Delivery = current
+`,
+	New: `			if current.State == posthouse.Sending {
+				again := *d
+				again.item.Delivery.Version = current.Version
+`,
+}}
+
+// leaseByOwnClock hands the process's time to the statement that claims.
+var leaseByOwnClock = []overlay.Edit{{
+	File: "internal/store/claim.go",
+	Old:  "return s.claimAtOnce(ctx, c)",
+	New:  "return s.claimAtOnce(ctx, now, c)",
+}, {
+	File: "internal/store/claim_once.go",
+	Old:  "func (s *Store) claimAtOnce(ctx context.Context, c work.Claim) (items []work.Item, err error) {",
+	New:  "func (s *Store) claimAtOnce(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, err error) {",
+}, {
+	File: "internal/store/claim_once.go",
+	Old:  "lease_until = clock.now + ?::bigint,",
+	New:  "lease_until = ?::bigint,",
+}, {
+	File: "internal/store/claim_once.go",
+	Old:  "fmt.Sprint(c.Epoch), c.Max, c.Lease.Microseconds(), c.Owner, c.Epoch)",
+	New:  "fmt.Sprint(c.Epoch), c.Max, micros(now.Add(c.Lease)), c.Owner, c.Epoch)",
+}, {
+	File: "internal/store/claim_once.go",
+	Old:  "\t\"strings\"\n",
+	New:  "\t\"strings\"\n\t\"time\"\n",
+}}

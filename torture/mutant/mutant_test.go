@@ -1,0 +1,81 @@
+package mutant
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// mutant is one seeded bug and the run that shows it.
+type mutant struct {
+	bug    int    // its number in the list of seeded bugs
+	name   string // what was done wrong
+	breaks string // what becomes of messages by it
+	law    string // the invariant that must be found violated
+	edits  []overlay.Edit
+	run    scenario
+	quick  bool // among the few that make test runs
+}
+
+// scenario is a run in which a bug shows, and which the product as it is survives.
+type scenario struct {
+	fault string // in a few words
+	db    house.Database
+	// world are edits that belong to the fault and not to the bug: the product as it is has them too.
+	world []overlay.Edit
+	// keyWindow is how long the provider knows an idempotency key, where the run is about that.
+	keyWindow time.Duration
+	// seen is what must have happened for the run to prove anything, as the checker names it.
+	seen []string
+	// play makes a run with members of a binary, up to where nothing more will happen by itself.
+	play func(r *rig) *house.House
+}
+
+// mutants are the seeded bugs that apply to what is built so far.
+var mutants = []mutant{{
+	bug: 1, name: "the answer before the commit", breaks: "who is told 202 may find nothing stored",
+	law: "I1", edits: answerBeforeCommit, run: lostCommits,
+}, {
+	bug: 2, name: "no token in the write of a result", breaks: "the late result of a holder that lost its lease ends the attempt of the next one",
+	law: "I9", edits: resultWithoutToken, run: frozenHolder,
+}, {
+	bug: 3, name: "the rescuer acts on what it read a tick ago", breaks: "takes leases from holders that are alive: two send at once",
+	law: "I8", edits: rescueWithoutGuard, run: frozenHolder,
+}, {
+	bug: 5, name: "claims that select, then update", breaks: "two processes claim and send the same deliveries",
+	law: "I6", edits: claimWithoutLock, run: twoDispatchers, quick: true,
+}, {
+	bug: 8, name: "a new idempotency key for each attempt", breaks: "the provider can not recognise a repetition",
+	law: "I17", edits: keyOfEachAttempt, run: lostAnswers,
+}, {
+	bug: 9, name: "the dedup window counted from the last attempt", breaks: "repeats after the provider has forgotten the key",
+	law: "I18", edits: windowFromLastStart, run: longOutage,
+}, {
+	bug: 10, name: "a time-out counted as a plain failure", breaks: "repeats what may have arrived, whatever the policy",
+	law: "I14", edits: timeoutIsFailure, run: hangingProvider,
+}, {
+	bug: 11, name: "a cancel that is looked for before the start and not at it", breaks: "sends what its caller was told is cancelled",
+	law: "I21", edits: startWithoutLook, run: cancels,
+}, {
+	bug: 13, name: "off by one over the recipients of a message", breaks: "the last recipient of several is never told",
+	law: "I1", edits: lastRecipientLost, run: manyRecipients,
+}, {
+	bug: 16, name: "leases by the clock of the process", breaks: "a process whose clock is behind sends on leases that have ended already",
+	law: "I10", edits: leaseByOwnClock, run: clockBehind,
+}, {
+	bug: 18, name: "GetBody left set", breaks: "net/http posts once more by itself when an answer is lost",
+	law: "I14", edits: bodyCanBeRead, run: lostAnswersWithKey,
+}, {
+	bug: 19, name: "redirects followed", breaks: "the 200 of a page counts as the provider's yes",
+	law: "I12", edits: redirectsFollowed, run: redirectingProvider,
+}, {
+	bug: 22, name: "results written by the thousand, behind a long queue", breaks: "a crash doubles hundreds instead of what was under way",
+	law: "I15", edits: resultsByTheThousand, run: kills,
+}, {
+	bug: 24, name: "answers that can not be decoded count as success", breaks: "sent is said of what no provider confirmed",
+	law: "I12", edits: rubbishIsSuccess, run: garbledAnswers,
+}, {
+	bug: 25, name: "COMMIT repeated on a new connection", breaks: "who is told 202 may find nothing stored",
+	law: "I1", edits: commitRepeated, run: lostCommits,
+}}

@@ -1,0 +1,136 @@
+package mutant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/verify"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// TestTheCheckerFindsEverySeededBug builds the product with each bug, has it live through the run that
+// brings the bug out, and wants the checker to say so by the right invariant. The product as it is must
+// live through the same run without a violation.
+func TestTheCheckerFindsEverySeededBug(t *testing.T) {
+	list := chosen()
+	controls := map[string]verify.Report{} // by the run's fault: some bugs share a run
+	var scores []score
+	for i := range list {
+		m := &list[i]
+		t.Run(fmt.Sprintf("M%d", m.bug), func(t *testing.T) {
+			if _, ok := controls[m.run.fault]; !ok {
+				controls[m.run.fault] = m.run.try(t)
+			}
+			scores = append(scores, m.seek(t, controls[m.run.fault]))
+		})
+	}
+	found := 0
+	for _, s := range scores {
+		if s.found() {
+			found++
+		}
+	}
+	house.Report(t, house.Row{
+		Test: "mutants", What: "seeded bugs that the checker must find", N: len(list), Unit: "bugs",
+		Figure: fmt.Sprintf("found %d of %d", found, len(list)), Bar: "all", Pass: found == len(list),
+	})
+	t.Log("\n" + table(scores))
+}
+
+// TestEverySeededBugStillFitsTheSource finds the edits whose text has moved on, without a build.
+func TestEverySeededBugStillFitsTheSource(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants {
+		t.Run(fmt.Sprintf("M%d", m.bug), func(t *testing.T) {
+			t.Parallel()
+			overlay.Check(t, slices.Concat(m.run.world, m.edits)...)
+		})
+	}
+}
+
+// chosen are all mutants in the long form, and the few that are quick in the short one.
+func chosen() []mutant {
+	if house.Full() {
+		return mutants
+	}
+	return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return !m.quick })
+}
+
+// score is what the checker said of a mutant and of its control.
+type score struct {
+	*mutant
+	seeded, control verify.Report
+	took            time.Duration // of the seeded run and its judgement, without the build
+}
+
+// found reports whether the bug was found by the invariant it breaks, and nothing without it.
+func (s *score) found() bool {
+	return s.seeded.Invariant(s.law).Status == verify.Broken && s.control.Verdict == verify.Holds
+}
+
+// try makes the run with the bug's edits, none for the control, and judges it.
+func (s *scenario) try(t *testing.T, bug ...overlay.Edit) verify.Report {
+	t.Helper()
+	binary := house.Binary(t)
+	if edits := slices.Concat(s.world, bug); len(edits) > 0 {
+		binary = overlay.Build(t, edits...)
+	}
+	h := s.play(&rig{T: t, binary: binary, db: s.db})
+	return s.judge(t, h)
+}
+
+// seek has the checker seek the bug, given what it said of the product as it is.
+func (m *mutant) seek(t *testing.T, control verify.Report) score {
+	t.Helper()
+	start := time.Now()
+	s := score{mutant: m, control: control, seeded: m.run.try(t, m.edits...)}
+	s.took = time.Since(start)
+	house.Report(t, house.Row{
+		Test: fmt.Sprintf("M%d", m.bug), Database: string(m.run.db), What: m.name + "; " + m.run.fault, N: 1, Unit: "run",
+		Figure: fmt.Sprintf("found by %s in %.0f s; without the bug the run %s", strings.Join(broken(&s.seeded), ", "), s.took.Seconds(), control.Verdict),
+		Bar:    m.law + " violated by the bug alone", Pass: s.found(),
+	})
+	if !s.found() {
+		t.Logf("with the bug:\n%s\nwithout:\n%s", proof(&s.seeded), proof(&s.control))
+	}
+	return s
+}
+
+// broken are the invariants that a report finds violated, with how often.
+func broken(r *verify.Report) []string {
+	var out []string
+	for _, inv := range r.Invariants {
+		if inv.Status == verify.Broken {
+			out = append(out, fmt.Sprintf("%s (%d)", inv.ID, inv.Count))
+		}
+	}
+	if out == nil {
+		out = []string{"nothing"}
+	}
+	return out
+}
+
+// proof is what a report has to say, in full.
+func proof(r *verify.Report) string {
+	text := fmt.Sprintf("%s %v %+v\n", r.Verdict, r.Why, r.Totals)
+	for _, inv := range r.Invariants {
+		for _, v := range inv.Violations {
+			text += fmt.Sprintf("%s %s: %s\n\t%s\n", inv.ID, v.Subject, v.What, strings.Join(v.Excerpt, "\n\t"))
+		}
+	}
+	return text
+}
+
+// table is the score as docs/reliability.md shows it.
+func table(scores []score) string {
+	text := "| bug | what it does | run | found by | seconds |\n|---|---|---|---|---|\n"
+	for _, s := range scores {
+		by := strings.Join(broken(&s.seeded), ", ")
+		text += fmt.Sprintf("| %d. %s | %s | %s (%s) | %s | %.0f |\n", s.bug, s.name, s.breaks, s.run.fault, s.run.db, by, s.took.Seconds())
+	}
+	return text
+}
