@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -45,24 +46,87 @@ type checker struct {
 	rulings
 	in     Inputs
 	slack  time.Duration
-	totals Totals
-	first  time.Time
-	last   time.Time
+	want   map[string]bool // what must have been seen, nil for all
+	packer *packer
+	calls  *calls // nil where there is no such journal; so are the next three
+	sink   *sink
+	grants *grants
+	faults *faults
+
+	report      Report
+	totals      *Totals
+	rare        [rarities]int
+	told        int    // of calls.sends: those before it are of messages that have gone by
+	undecided   int    // keys of which no caller knows what became
+	cancelled   []bool // of calls.cancels: its delivery is in the log
+	states      map[string]map[posthouse.State]int
+	waiting     []waiting
+	epochs      epochs
+	losses      map[string]*losses // by process
+	firstMoment time.Time
 }
 
 // Check decides the invariants for a run. An error is an input that can not be read, never a
 // violation.
 func Check(ctx context.Context, in Inputs) (Report, error) {
-	if in.Events == nil {
-		return Report{}, errors.New("verify: there is no event log")
+	c, err := newChecker(in)
+	if err == nil {
+		err = c.readJournals()
 	}
-	c := &checker{in: in, slack: cmp.Or(in.Slack, 100*time.Millisecond)}
-	c.most = cmp.Or(in.Keep, 3)
-	c.totals.States = map[string]int{}
-	if err := c.readLog(ctx); err != nil {
+	if err == nil {
+		err = c.readLog(ctx)
+	}
+	if err != nil {
 		return Report{}, err
 	}
-	return c.report(), nil
+	c.finish()
+	return c.report, nil
+}
+
+func newChecker(in Inputs) (*checker, error) {
+	if in.Events == nil {
+		return nil, errors.New("there is no event log")
+	}
+	c := &checker{
+		in: in, slack: cmp.Or(in.Slack, 100*time.Millisecond), packer: newPacker(),
+		states: map[string]map[posthouse.State]int{}, losses: map[string]*losses{}, epochs: newEpochs(),
+	}
+	c.most = cmp.Or(in.Keep, 3)
+	c.totals = &c.report.Totals
+	c.totals.States = map[posthouse.State]int{}
+	var err error
+	c.want, err = wanted(in.Sometimes)
+	return c, err
+}
+
+// readJournals reads all journals but the log, and judges what they decide alone.
+func (c *checker) readJournals() (err error) {
+	if c.in.Faults != nil {
+		if c.faults, err = readFaults(c.in.Faults); err != nil {
+			return err
+		}
+	}
+	if c.in.Client != nil {
+		if c.calls, err = readCalls(c.packer, c.in.Client); err != nil {
+			return err
+		}
+		c.cancelled = make([]bool, len(c.calls.cancels))
+		c.judgeKeys()
+	}
+	if c.in.Sink != nil {
+		if c.sink, err = readSink(c.packer, c.in.Sink); err != nil {
+			return err
+		}
+		c.totals.Arrivals = len(c.sink.list)
+	}
+	if c.in.Limiter != nil {
+		if c.grants, err = readGrants(c.in.Limiter); err != nil {
+			return err
+		}
+		c.rare[limiterLast] = c.grants.last
+		c.judgeRates()
+	}
+	return nil
 }
 
 // readLog streams the event log, a message at a time.
@@ -73,20 +137,22 @@ func (c *checker) readLog(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case len(e.Delivery) == 0:
-			return errors.New("event log: an event has no delivery")
-		case e.Delivery < last:
-			return fmt.Errorf("event log: delivery %s comes after %s; it must be sorted by delivery and version", e.Delivery, last)
-		case len(events) > 0 && posthouse.MessageID(e.Delivery) != posthouse.MessageID(last):
-			c.message(events)
-			events = events[:0]
-			if err := ctx.Err(); err != nil {
-				return err
+		if e.Delivery != last {
+			switch {
+			case !posthouse.ValidID(e.Delivery):
+				return fmt.Errorf("event log: delivery: %q is not an id", e.Delivery)
+			case e.Delivery < last:
+				return fmt.Errorf("event log: delivery %s comes after %s; it must be sorted by delivery and version", e.Delivery, last)
+			case last != "" && posthouse.MessageID(e.Delivery) != posthouse.MessageID(last):
+				c.message(events)
+				events = events[:0]
+				if err := ctx.Err(); err != nil {
+					return err
+				}
 			}
+			last = e.Delivery
 		}
 		events = append(events, e)
-		last = e.Delivery
 	}
 	if len(events) > 0 {
 		c.message(events)
@@ -96,31 +162,167 @@ func (c *checker) readLog(ctx context.Context) error {
 
 // message judges all deliveries of one message.
 func (c *checker) message(events []posthouse.Event) {
-	c.totals.Messages++
+	var list []history
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].Delivery == events[0].Delivery {
 			n++
 		}
-		c.delivery(history{id: events[0].Delivery, events: events[:n]})
+		list = append(list, newHistory(events[:n]))
 		events = events[n:]
+	}
+	c.totals.Messages++
+	for _, h := range list {
+		c.delivery(h)
+	}
+	id := posthouse.MessageID(list[0].id)
+	c.judgeAcceptance(id, list)
+	for chain := range chains(list) {
+		c.judgeChainKey(chain)
+		c.judgeArrivals(chain)
 	}
 }
 
+// chains groups deliveries by their idempotency key: each stands alone, but for replays.
+func chains(list []history) iter.Seq[[]history] {
+	return func(yield func([]history) bool) {
+		sorted := func(a, b history) int { return cmp.Compare(a.idem, b.idem) }
+		if !slices.IsSortedFunc(list, sorted) {
+			slices.SortStableFunc(list, sorted)
+		}
+		for len(list) > 0 {
+			n := 1
+			for n < len(list) && list[n].idem == list[0].idem {
+				n++
+			}
+			if !yield(list[:n]) {
+				return
+			}
+			list = list[n:]
+		}
+	}
+}
+
+// delivery judges what one delivery's events decide alone, and counts them.
 func (c *checker) delivery(h history) {
-	c.totals.Deliveries++
-	c.totals.Events += len(h.events)
-	c.totals.States[string(h.last().To)]++
+	c.count(h)
 	for _, j := range judges {
 		c.checked(j.law, 1)
 		j.judge(c, h)
 	}
 }
 
-func (c *checker) report() Report {
-	r := Report{Verdict: Holds, From: c.first, To: c.last, Totals: c.totals, Invariants: c.invariants(nil)}
+// count adds a delivery to what the report counts.
+func (c *checker) count(h history) {
+	c.totals.Deliveries++
+	c.totals.Events += len(h.events)
+	first, last := &h.events[0], h.last()
+	c.totals.States[last.To]++
+	if c.states[last.Tenant] == nil {
+		c.states[last.Tenant] = map[posthouse.State]int{}
+	}
+	c.states[last.Tenant][last.To]++
+	if c.report.From.IsZero() || first.At.Before(c.report.From) {
+		c.report.From = first.At
+	}
+	if last.At.After(c.report.To) {
+		c.report.To = last.At
+	}
+	for i := range h.events {
+		e := &h.events[i]
+		c.countEvent(e)
+		c.report.Unknowns.count(e)
+	}
+	if last.To == posthouse.Unknown {
+		c.report.Unknowns.StillHeld++
+	}
+}
+
+func (c *checker) countEvent(e *posthouse.Event) {
+	if happy(e.To) && !happy(e.From) {
+		c.faults.success(e.At.UnixNano())
+	}
+	switch e.Type {
+	case posthouse.EventStart:
+		c.totals.Attempts++
+	case posthouse.EventRelease:
+		c.totals.Attempts--
+	case posthouse.EventEvidence:
+		c.saw(staleRefused)
+	case posthouse.EventLeaseLost:
+		if e.To == posthouse.Unknown {
+			c.saw(lostAfterStart)
+		} else {
+			c.saw(lostBeforeStart)
+		}
+	case posthouse.EventCancel:
+		c.saw(cancelWon)
+	case posthouse.EventCancelRequest:
+		c.saw(cancelLost)
+	case posthouse.EventQuarantine:
+		c.saw(quarantined)
+	case posthouse.EventExpire:
+		c.saw(expiredAtStart)
+	}
+}
+
+// happy reports whether the provider has accepted.
+func happy(s posthouse.State) bool { return s == posthouse.Sent || s == posthouse.Delivered }
+
+// finish judges what can be known at the end only, and writes the report.
+func (c *checker) finish() {
+	c.finishAcceptance()
+	c.finishArrivals()
+	c.finishRest()
+	c.finishStored()
+	c.finishEpochs()
+	c.finishLosses()
+	r := &c.report
+	given := c.given()
+	r.Invariants = c.invariants(given)
+	r.Sometimes = c.sometimes(given)
+	r.Recovery = c.faults.recovery()
+	r.Verdict = Holds
 	if c.broken() > 0 {
 		r.Verdict = Violated
 	}
-	return r
+	r.Why = c.inconclusive()
+	if r.Verdict == Holds && len(r.Why) > 0 {
+		r.Verdict = Inconclusive
+	}
+}
+
+// given are the needs that this run's inputs meet.
+func (c *checker) given() []string {
+	var out []string
+	for _, g := range []struct {
+		there bool
+		need  string
+	}{
+		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
+		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored},
+	} {
+		if g.there {
+			out = append(out, g.need)
+		}
+	}
+	return out
+}
+
+// inconclusive says what is missing for the run to prove anything.
+func (c *checker) inconclusive() []string {
+	var out []string
+	if c.totals.Deliveries == 0 {
+		out = append(out, "the event log is empty")
+	}
+	for _, s := range c.report.Sometimes {
+		switch {
+		case !s.Required || s.Seen > 0:
+		case s.Skipped != "":
+			out = append(out, fmt.Sprintf("%s can not be seen: %s", s.Name, s.Skipped))
+		default:
+			out = append(out, fmt.Sprintf("%s never happened: %s", s.Name, s.Means))
+		}
+	}
+	return out
 }

@@ -1,67 +1,133 @@
 package verify
 
 import (
+	"strings"
+	"time"
+
 	"github.com/posthouse/posthouse"
 )
 
 // history is all that the log says of one delivery, in the order of the log.
 type history struct {
 	id     string
+	idem   string            // its idempotency key
 	events []posthouse.Event // at least one
 }
 
+func newHistory(events []posthouse.Event) history {
+	h := history{id: events[0].Delivery, idem: events[0].Idem, events: events}
+	if h.idem == "" {
+		h.idem = h.id
+	}
+	return h
+}
+
 func (h history) last() *posthouse.Event { return &h.events[len(h.events)-1] }
+
+// replay reports whether the delivery repeats another one.
+func (h history) replay() bool { return h.events[0].Reason == "replay" }
 
 // show is a proof: the given events of the history.
 func (h history) show(indexes ...int) func() []string {
 	return func() []string {
 		var out []string
+		last := -1
 		for _, i := range indexes {
-			if i >= 0 && i < len(h.events) {
+			if i > last && i < len(h.events) {
 				out = append(out, eventText(&h.events[i]))
+				last = i
 			}
 		}
 		return out
 	}
 }
 
-// judges are the laws that one delivery's events decide alone.
-var judges = []struct {
-	law   lawID
-	judge func(*checker, history)
-}{
-	{legal, (*checker).judgeLegal},
-	{chain, (*checker).judgeChain},
+// claims reports whether an event gives the delivery to a new holder.
+func claims(e *posthouse.Event) bool {
+	return (e.Type == posthouse.EventStart || e.Type == posthouse.EventClaim) && e.From != posthouse.Sending
 }
 
-func (c *checker) judgeLegal(h history) {
+// manual reports whether an event is a person's word that an open delivery is to be tried again.
+func manual(e *posthouse.Event) bool {
+	return e.Type == posthouse.EventRequeue ||
+		(e.Type == posthouse.EventResolve && e.To == posthouse.Pending && strings.HasPrefix(e.Reason, "operator_"))
+}
+
+// uncertain reports whether after an event nobody knows whether something has arrived.
+func uncertain(e *posthouse.Event) bool {
+	switch e.Type {
+	case posthouse.EventAmbiguous, posthouse.EventEpochHold:
+		return true
+	case posthouse.EventLeaseLost:
+		return e.To == posthouse.Unknown
+	case posthouse.EventQuarantine:
+		return e.From == posthouse.Sending
+	}
+	return false
+}
+
+// attempt is a start that was not taken back, and how it ended.
+type attempt struct {
+	start, end int // indexes of events; end is -1 while it runs
+	at, lease  time.Time
+}
+
+// attemptsOf pairs starts with their ends. A release takes its start back.
+func (h history) attempts() []attempt {
+	var list []attempt
+	open := false
 	for i := range h.events {
 		e := &h.events[i]
-		if !posthouse.Legal(e.From, e.Type, e.To) {
-			c.fail(legal, h.id, h.show(i), "the state machine has no %s from %s to %s", e.Type, stateText(e.From), stateText(e.To))
+		switch {
+		case e.Type == posthouse.EventStart:
+			list = append(list, attempt{start: i, end: -1, at: e.At, lease: e.LeaseUntil})
+			open = true
+		case open && e.Type == posthouse.EventRelease:
+			list = list[:len(list)-1]
+			open = false
+		case open && e.From == posthouse.Sending && e.To != posthouse.Sending:
+			list[len(list)-1].end = i
+			open = false
 		}
+	}
+	return list
+}
+
+// count adds what an event does to a delivery of unknown outcome.
+func (u *Unknowns) count(e *posthouse.Event) {
+	switch {
+	case e.To == posthouse.Unknown && e.From != posthouse.Unknown:
+		u.Entered++
+		switch e.Type {
+		case posthouse.EventLeaseLost:
+			u.LeaseLost++
+		case posthouse.EventEpochHold:
+			u.EpochHold++
+		default:
+			u.Ambiguous++
+		}
+	case e.From == posthouse.Unknown && e.To != posthouse.Unknown:
+		u.resolved(e)
 	}
 }
 
-func (c *checker) judgeChain(h history) {
-	for i := range h.events {
-		e := &h.events[i]
-		if e.Version != int64(i+1) {
-			c.fail(chain, h.id, h.show(i-1, i), "version %d stands where %d is due", e.Version, i+1)
-			return // all that follow are off by as much
-		}
-		if i == 0 {
-			if e.From != "" {
-				c.fail(chain, h.id, h.show(0), "its first event begins in %s, not with its accept", e.From)
-			}
-			continue
-		}
-		before := &h.events[i-1]
-		if e.From != before.To {
-			c.fail(chain, h.id, h.show(i-1, i), "an event begins in %s, the one before ended in %s", stateText(e.From), stateText(before.To))
-		}
-		if e.At.Before(before.At) {
-			c.fail(chain, h.id, h.show(i-1, i), "time goes back by %s", before.At.Sub(e.At))
+func (u *Unknowns) resolved(e *posthouse.Event) {
+	switch e.Type {
+	case posthouse.EventResend:
+		u.Retried++
+	case posthouse.EventAssumeSent:
+		u.AssumedSent++
+	case posthouse.EventHoldTimeout:
+		u.TimedOut++
+	case posthouse.EventEvidence:
+		u.Evidence++
+	case posthouse.EventQuarantine:
+		u.Quarantined++
+	case posthouse.EventResolve:
+		if strings.HasPrefix(e.Reason, "query_") {
+			u.Queried++
+		} else {
+			u.Operator++
 		}
 	}
 }

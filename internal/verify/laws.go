@@ -150,11 +150,11 @@ func (r *rulings) invariants(given []string) []Invariant {
 		missing := slices.IndexFunc(law.Needs, func(need string) bool { return !slices.Contains(given, need) })
 		switch {
 		case law.Missing != "":
-			inv.Status, inv.Why = NotApplicable, law.Missing
+			inv.Status, inv.Why, inv.Checked = NotApplicable, law.Missing, 0
 		case ruling.count > 0:
 			inv.Status = Broken
 		case missing >= 0:
-			inv.Status, inv.Why = NotChecked, "needs "+law.Needs[missing]
+			inv.Status, inv.Why, inv.Checked = NotChecked, "needs "+law.Needs[missing], 0
 		}
 		out = append(out, inv)
 	}

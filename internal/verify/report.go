@@ -1,6 +1,10 @@
 package verify
 
-import "time"
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
 
 // Verdict is what a run proves.
 type Verdict string
@@ -43,13 +47,14 @@ type Totals struct {
 	// Excused are acknowledged messages and arrivals of a history that a restore has undone.
 	Excused int `json:"excused,omitempty"`
 
-	Events     int            `json:"events"`
-	Messages   int            `json:"messages"`
-	Deliveries int            `json:"deliveries"`
-	Attempts   int            `json:"attempts"` // starts that were not taken back
-	Arrivals   int            `json:"arrivals"`
-	Visible    int            `json:"visible"` // copies beyond the first that the provider took and did not recognise
-	States     map[string]int `json:"states"`  // deliveries by their last state
+	Events     int `json:"events"`
+	Messages   int `json:"messages"`
+	Deliveries int `json:"deliveries"`
+	Attempts   int `json:"attempts"` // starts that were not taken back
+	Arrivals   int `json:"arrivals"`
+	Visible    int `json:"visible"` // copies beyond the first that the provider took and did not recognise
+	// States counts deliveries by their last state.
+	States map[posthouse.State]int `json:"states"`
 }
 
 // Unknowns count how deliveries became unknown and what ended that.
@@ -67,6 +72,9 @@ type Unknowns struct {
 	Evidence    int `json:"evidence"`  // a success that came late
 	Quarantined int `json:"quarantined"`
 	StillHeld   int `json:"still_held"`
+
+	// WorstLoss is the most attempts that one process was lost with.
+	WorstLoss int `json:"worst_loss"`
 }
 
 // Recovery is how long it took, after faults of a kind had ended, until something was sent again.

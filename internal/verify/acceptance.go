@@ -1,0 +1,171 @@
+package verify
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// judgeAcceptance holds a message of the log against what its callers were told (I1, I28). Messages come
+// in the order of their ids.
+func (c *checker) judgeAcceptance(id string, list []history) {
+	for i := range list {
+		if list[i].events[0].Tenant != list[0].events[0].Tenant {
+			c.fail(tenant, list[i].id, list[i].show(0), "its message belongs to tenant %s", list[0].events[0].Tenant)
+		}
+	}
+	if c.calls == nil {
+		return
+	}
+	message, _ := c.packer.id(id)
+	sends := c.calls.sends
+	for c.told < len(sends) && sends[c.told].subject.compare(message) < 0 {
+		c.told += c.missing(sends[c.told:])
+	}
+	if c.told == len(sends) || sends[c.told].subject != message {
+		c.totals.Recovered++
+		return
+	}
+	first := &sends[c.told] // others of the same message are repeats, or have the same dedup key
+	for c.told < len(sends) && sends[c.told].subject == message {
+		if own := list[0].events[0].Tenant; c.calls.names.word(sends[c.told].tenant) != own {
+			l := &sends[c.told]
+			c.fail(tenant, id, c.showCalls(l), "its caller is of tenant %s, it of tenant %s", c.calls.names.word(l.tenant), own)
+		}
+		c.told++
+	}
+	c.totals.Acknowledged++
+	c.checked(noLoss, 1)
+	made := uint32(0)
+	for i := range list {
+		if !list[i].replay() {
+			made++
+		}
+	}
+	if first.recipients != 0 && first.recipients != made {
+		c.totals.Lost++
+		c.fail(noLoss, id, c.showCalls(first), "it was accepted for %d recipients and has %d deliveries", first.recipients, made)
+		return
+	}
+	c.totals.OK++
+}
+
+// missing judges the first of some sends, whose message is not in the log, and says how many sends are
+// of that message.
+func (c *checker) missing(sends []call) int {
+	first := &sends[0]
+	n := 1
+	for n < len(sends) && sends[n].subject == first.subject {
+		n++
+	}
+	if !first.acknowledged() || (first.subject == packed{}) {
+		return n
+	}
+	c.totals.Acknowledged++
+	c.checked(noLoss, 1)
+	if c.faults.undone(first.at, c.slack) {
+		c.totals.Excused++
+		return n
+	}
+	c.totals.Lost++
+	c.fail(noLoss, first.subject.idText(), c.showCalls(first), "it was told as accepted and is not in the log")
+	return n
+}
+
+// finishAcceptance finds what the log ends before, and what nobody can have sent.
+func (c *checker) finishAcceptance() {
+	if c.calls == nil {
+		return
+	}
+	for c.told < len(c.calls.sends) {
+		c.told += c.missing(c.calls.sends[c.told:])
+	}
+	for i := range c.calls.cancels {
+		l := &c.calls.cancels[i]
+		if !c.cancelled[i] && l.answer == callCancelled && !c.faults.undone(l.at, c.slack) {
+			c.fail(cancel, l.subject.idText(), c.showCancel(l), "it was told as cancelled and is not in the log")
+		}
+	}
+}
+
+// judgeCancelCalls holds what callers of cancel were told against the log (I21).
+func (c *checker) judgeCancelCalls(h history) {
+	id, _ := c.packer.id(h.id)
+	list := c.calls.cancelsOf(id)
+	for i := range list {
+		l := &list[i]
+		c.checked(cancel, 1)
+		c.cancelled[c.calls.indexOfCancel(l)] = true
+		if own := h.events[0].Tenant; c.calls.names.word(l.tenant) != own && l.answer <= callFinal {
+			c.fail(tenant, h.id, c.showCancel(l), "tenant %s cancelled a delivery of tenant %s", c.calls.names.word(l.tenant), own)
+		}
+		if c.faults.undone(l.at, c.slack) {
+			continue
+		}
+		switch l.answer {
+		case callCancelled:
+			if h.last().To != posthouse.Cancelled {
+				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as cancelled and is %s", h.last().To)
+			}
+		case callFinal:
+			if i := h.settled(); i < 0 || h.events[i].At.After(time.Unix(0, l.at).Add(c.slack)) {
+				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as already final and was not")
+			}
+		}
+	}
+}
+
+// settled is the first event that settled the delivery, -1 for none.
+func (h history) settled() int {
+	for i := range h.events {
+		if !h.events[i].To.Open() {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *checker) showCancel(l *call) func() []string {
+	return func() []string { return []string{c.calls.text(l, "cancel")} }
+}
+
+// with joins proofs.
+func (c *checker) with(list ...func() []string) func() []string {
+	return func() []string {
+		var out []string
+		for _, proof := range list {
+			out = append(out, proof()...)
+		}
+		return out
+	}
+}
+
+// judgeChainKey holds that a key is of one delivery and its replays (I17).
+func (c *checker) judgeChainKey(list []history) {
+	for i := range list {
+		h := list[i]
+		c.checked(key, 1)
+		for j := range h.events {
+			if own := h.events[j].Idem; own != "" && own != h.idem {
+				c.fail(key, h.id, h.showKeys(0, j), "its idempotency key changed from %s to %s", h.idem, own)
+				break
+			}
+		}
+		repeats := h.replay() && posthouse.MessageID(h.idem) == posthouse.MessageID(h.id) && h.idem < h.id
+		if h.idem != h.id && !repeats {
+			c.fail(key, h.id, h.showKeys(0), "it has the idempotency key of another delivery, %s, and is no replay of it", h.idem)
+		}
+	}
+}
+
+// showKeys is a proof: events with their idempotency keys.
+func (h history) showKeys(indexes ...int) func() []string {
+	return func() []string {
+		var out []string
+		for _, i := range indexes {
+			out = append(out, fmt.Sprintf("%s, key %s", eventText(&h.events[i]), h.events[i].Idem))
+		}
+		return out
+	}
+}

@@ -1,0 +1,281 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// call is what is kept of a ClientLine.
+type call struct {
+	key        packed // tenant and key, or a key of its own for a line without one
+	subject    packed // the message of a send, the delivery of a cancel
+	body       uint64
+	asked, at  int64 // ns
+	keyAt      uint32
+	line       uint32
+	recipients uint32
+	keyLen     uint8
+	answer     uint8 // of callAnswers
+	tenant     uint16
+	status     uint16
+	code       uint16
+	keyless    bool
+}
+
+// callAnswers are the answers of a send, then those of a cancel, then those of both.
+var callAnswers = []string{
+	AnswerAccepted, AnswerReplayed, AnswerCancelled, AnswerTooLate, AnswerFinal, AnswerRefused, AnswerUnknown,
+}
+
+const (
+	callAccepted = iota
+	callReplayed
+	callCancelled
+	callTooLate
+	callFinal
+	callRefused
+	callUnknown
+)
+
+// acknowledged reports whether the caller was told that its message is accepted.
+func (c *call) acknowledged() bool { return c.answer == callAccepted || c.answer == callReplayed }
+
+// calls is the producers' journal: sends sorted by message and cancels sorted by delivery.
+type calls struct {
+	*packer
+	name           string
+	sends, cancels []call
+	names          names
+	keys           []byte // the texts of all keys, for people
+}
+
+func readCalls(p *packer, r io.Reader) (*calls, error) {
+	c := &calls{packer: p, name: nameOf(r, "client journal")}
+	line := uint32(0)
+	err := eachLine(c.name, r, func(s *scan) error {
+		line++
+		c.scan(s, line)
+		return nil
+	})
+	bySubject := func(a, b call) int {
+		return cmp.Or(a.subject.compare(b.subject), cmp.Compare(a.asked, b.asked), cmp.Compare(a.line, b.line))
+	}
+	slices.SortFunc(c.cancels, bySubject)
+	return c, err
+}
+
+// scan reads a ClientLine.
+func (c *calls) scan(s *scan, line uint32) {
+	var l ClientLine
+	for s.field() {
+		switch string(s.name) {
+		case "at":
+			l.At = s.time()
+		case "asked":
+			l.Asked = s.time()
+		case "op":
+			l.Op = s.word()
+		case "tenant":
+			l.Tenant = s.word()
+		case "key":
+			l.Key = string(s.text())
+		case "body":
+			l.Body = string(s.text())
+		case "answer":
+			l.Answer = s.word()
+		case "status":
+			l.Status = s.int()
+		case "code":
+			l.Code = s.word()
+		case "message":
+			l.Message = string(s.text())
+		case "delivery":
+			l.Delivery = string(s.text())
+		case "recipients":
+			l.Recipients = s.int()
+		default:
+			s.unknown()
+		}
+	}
+	c.check(s, &l)
+	if s.err == nil {
+		c.keep(s, &l, line)
+	}
+}
+
+// check finds what is missing in a line or does not fit together.
+func (c *calls) check(s *scan, l *ClientLine) {
+	s.require("at", !l.At.IsZero())
+	s.require("asked", !l.Asked.IsZero())
+	s.require("tenant", l.Tenant != "")
+	s.oneOf("op", l.Op, OpSend, OpCancel)
+	if l.Op == OpSend {
+		s.oneOf("answer", l.Answer, AnswerAccepted, AnswerReplayed, AnswerRefused, AnswerUnknown)
+		s.require("message", l.Message != "" || (l.Answer != AnswerAccepted && l.Answer != AnswerReplayed))
+	} else {
+		s.oneOf("answer", l.Answer, AnswerCancelled, AnswerTooLate, AnswerFinal, AnswerRefused, AnswerUnknown)
+		s.require("delivery", l.Delivery != "")
+	}
+	for name, id := range map[string]string{"message": l.Message, "delivery": l.Delivery} {
+		if _, ok := c.id(id); id != "" && !ok && s.err == nil {
+			s.err = fmt.Errorf("%s: %q is not an id", name, id)
+		}
+	}
+}
+
+func (c *calls) keep(_ *scan, l *ClientLine, line uint32) {
+	out := call{
+		body: c.hash(l.Body), asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, recipients: uint32(l.Recipients),
+		answer: uint8(slices.Index(callAnswers, l.Answer)), status: uint16(min(l.Status, 999)),
+		tenant: c.names.number(l.Tenant), code: c.names.number(l.Code),
+		keyAt: uint32(len(c.keys)), keyLen: uint8(min(len(l.Key), 255)), keyless: l.Key == "",
+	}
+	c.keys = append(c.keys, l.Key[:out.keyLen]...)
+	out.key = c.pair(l.Tenant, l.Key)
+	if out.keyless {
+		out.key = c.pair(l.Tenant, fmt.Sprint("\x00line ", line))
+	}
+	if l.Op == OpSend {
+		out.subject, _ = c.id(l.Message)
+		c.sends = append(c.sends, out)
+	} else {
+		out.subject, _ = c.id(l.Delivery)
+		c.cancels = append(c.cancels, out)
+	}
+}
+
+// byKey sorts the sends by key, byMessage by message; each in the order of time.
+func (c *calls) byKey() {
+	slices.SortFunc(c.sends, func(a, b call) int { return cmp.Or(a.key.compare(b.key), cmp.Compare(a.asked, b.asked)) })
+}
+
+func (c *calls) byMessage() {
+	slices.SortFunc(c.sends, func(a, b call) int { return cmp.Or(a.subject.compare(b.subject), cmp.Compare(a.asked, b.asked)) })
+}
+
+// cancelsOf are the cancels of a delivery.
+func (c *calls) cancelsOf(delivery packed) []call {
+	from := sort.Search(len(c.cancels), func(i int) bool { return c.cancels[i].subject.compare(delivery) >= 0 })
+	to := from
+	for to < len(c.cancels) && c.cancels[to].subject == delivery {
+		to++
+	}
+	return c.cancels[from:to]
+}
+
+// indexOfCancel is where a call of cancelsOf stands.
+func (c *calls) indexOfCancel(l *call) int {
+	return sort.Search(len(c.cancels), func(i int) bool {
+		return cmp.Or(c.cancels[i].subject.compare(l.subject), cmp.Compare(c.cancels[i].asked, l.asked), cmp.Compare(c.cancels[i].line, l.line)) >= 0
+	})
+}
+
+func (c *calls) keyText(l *call) string {
+	if l.keyless {
+		return fmt.Sprintf("line %d", l.line)
+	}
+	return string(c.keys[l.keyAt : l.keyAt+uint32(l.keyLen)])
+}
+
+// text is a call as a line of an excerpt.
+func (c *calls) text(l *call, what string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  client line %d: %s", stampText(time.Unix(0, l.at)), l.line, what)
+	if !l.keyless {
+		fmt.Fprintf(&b, " with key %s", c.keyText(l))
+	}
+	fmt.Fprintf(&b, " by tenant %s", c.names.word(l.tenant))
+	if l.body != 0 {
+		fmt.Fprintf(&b, ", body %x", l.body&0xffff)
+	}
+	fmt.Fprintf(&b, ", told %s", callAnswers[l.answer])
+	if l.code != 0 {
+		fmt.Fprintf(&b, " (%s)", c.names.word(l.code))
+	}
+	if (l.subject != packed{}) {
+		fmt.Fprintf(&b, ", %s", l.subject.idText())
+	}
+	return b.String()
+}
+
+// judgeKeys holds that a key stands for one message and one body, and counts keys (I27). It leaves
+// the sends sorted by message.
+func (c *checker) judgeKeys() {
+	calls := c.calls
+	calls.byKey()
+	for list := calls.sends; len(list) > 0; {
+		n := 1
+		for n < len(list) && list[n].key == list[0].key {
+			n++
+		}
+		c.judgeKey(list[:n])
+		list = list[n:]
+	}
+	calls.byMessage()
+}
+
+// judgeKey judges the calls with one key.
+func (c *checker) judgeKey(list []call) {
+	c.totals.Attempted++
+	var first *call // that was accepted
+	undecided := false
+	for i := range list {
+		l := &list[i]
+		c.sawCall(l)
+		switch {
+		case l.acknowledged() && first == nil:
+			first = l
+		case l.acknowledged():
+			c.checked(idempotent, 1)
+			c.judgeReplay(first, l)
+		case l.answer == callUnknown:
+			undecided = true
+		}
+	}
+	if first == nil {
+		if undecided {
+			c.undecided++
+		}
+		return
+	}
+	c.checked(idempotent, 1)
+	for i := range list {
+		l := &list[i]
+		if l.answer == callRefused && c.calls.names.word(l.code) == string(posthouse.CodeKeyReused) && l.body == first.body && l.body != 0 {
+			c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "a repeat with the same body was refused as another one")
+		}
+	}
+}
+
+// judgeReplay judges a second acceptance under one key.
+func (c *checker) judgeReplay(first, l *call) {
+	switch {
+	case first.subject != l.subject:
+		c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "one key was told two messages")
+	case first.body != l.body:
+		c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "another body was accepted under the same key")
+	}
+}
+
+func (c *checker) showCalls(list ...*call) func() []string {
+	return func() []string {
+		var out []string
+		for _, l := range list {
+			out = append(out, c.calls.text(l, "send"))
+		}
+		return out
+	}
+}
+
+func (c *checker) sawCall(l *call) {
+	if l.answer == callUnknown {
+		c.saw(commitUnknown)
+	}
+}

@@ -1,0 +1,361 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// judges are the laws that one delivery's events decide alone.
+var judges = []struct {
+	law   lawID
+	judge func(*checker, history)
+}{
+	{legal, (*checker).judgeLegal},
+	{chain, (*checker).judgeChain},
+	{token, (*checker).judgeToken},
+	{oneHolder, (*checker).judgeHolder},
+	{fenced, (*checker).judgeFence},
+	{finalIsFinal, (*checker).judgeFinal},
+	{oneSuccess, (*checker).judgeSuccess},
+	{hold, (*checker).judgeHold},
+	{window, (*checker).judgeWindow},
+	{attempts, (*checker).judgeAttempts},
+	{timely, (*checker).judgeTime},
+	{cancel, (*checker).judgeCancel},
+	{tenant, (*checker).judgeTenant},
+	{liveness, (*checker).judgeRest},
+	{epoch, (*checker).judgeEpoch},
+	{poison, (*checker).judgePoison},
+}
+
+func (c *checker) judgeLegal(h history) {
+	for i := range h.events {
+		e := &h.events[i]
+		if !posthouse.Legal(e.From, e.Type, e.To) {
+			c.fail(legal, h.id, h.show(i), "the state machine has no %s from %s to %s", e.Type, stateText(e.From), stateText(e.To))
+		}
+	}
+}
+
+func (c *checker) judgeChain(h history) {
+	for i := range h.events {
+		e := &h.events[i]
+		if e.Version != int64(i+1) {
+			c.fail(chain, h.id, h.show(i-1, i), "version %d stands where %d is due", e.Version, i+1)
+			return // all that follow are off by as much
+		}
+		if i == 0 {
+			if e.From != "" {
+				c.fail(chain, h.id, h.show(0), "its first event begins in %s, not with its accept", e.From)
+			}
+			continue
+		}
+		before := &h.events[i-1]
+		if e.From != before.To {
+			c.fail(chain, h.id, h.show(i-1, i), "an event begins in %s, the one before ended in %s", stateText(e.From), stateText(before.To))
+		}
+		if e.At.Before(before.At) {
+			c.fail(chain, h.id, h.show(i-1, i), "time goes back by %s", before.At.Sub(e.At))
+		}
+	}
+}
+
+func (c *checker) judgeToken(h history) {
+	now := h.events[0].Token
+	if now != 0 {
+		c.fail(token, h.id, h.show(0), "it began with token %d, not 0", now)
+	}
+	for i := 1; i < len(h.events); i++ {
+		e := &h.events[i]
+		switch {
+		case claims(e) && e.Token != now+1:
+			c.fail(token, h.id, h.show(i-1, i), "a claim raised the token from %d to %d, not by one", now, e.Token)
+		case !claims(e) && e.Token > now:
+			c.fail(token, h.id, h.show(i-1, i), "the token rose from %d to %d without a claim", now, e.Token)
+		}
+		now = max(now, e.Token)
+	}
+}
+
+// judgeHolder holds that a lease is neither taken away while it runs nor joined by another (I8).
+func (c *checker) judgeHolder(h history) {
+	holder := -1 // the claim that holds it
+	for i := range h.events {
+		e := &h.events[i]
+		switch {
+		case claims(e):
+			if holder >= 0 {
+				c.fail(oneHolder, h.id, h.show(holder, i), "it was claimed by %s while %s held it", e.Owner, h.events[holder].Owner)
+			}
+			holder = i
+		case holder >= 0 && takesAway(e) && e.At.Before(h.events[holder].LeaseUntil):
+			c.fail(oneHolder, h.id, h.show(holder, i), "its lease was taken %s before its end", h.events[holder].LeaseUntil.Sub(e.At))
+		}
+		if e.To != posthouse.Sending {
+			holder = -1
+		}
+	}
+}
+
+// takesAway reports whether an event ends a lease that its holder has not given up.
+func takesAway(e *posthouse.Event) bool {
+	return e.Type == posthouse.EventLeaseLost || (e.Type == posthouse.EventQuarantine && e.Reason == "poison")
+}
+
+// judgeFence holds that only the last claim's holder writes (I9).
+func (c *checker) judgeFence(h history) {
+	holder := -1
+	now := int64(0)
+	for i := range h.events {
+		e := &h.events[i]
+		switch {
+		case e.Type == posthouse.EventEvidence:
+		case e.Token < now:
+			c.fail(fenced, h.id, h.show(holder, i), "a %s was written with token %d after a claim with token %d", e.Type, e.Token, now)
+		case claims(e):
+			holder = i
+		case holder >= 0 && result(e) && e.Owner != "" && e.Owner != h.events[holder].Owner:
+			c.fail(fenced, h.id, h.show(holder, i), "a result of %s was written while %s held the lease", e.Owner, h.events[holder].Owner)
+		}
+		now = max(now, e.Token)
+	}
+}
+
+// result reports whether an event is the end of an attempt as its own process saw it.
+func result(e *posthouse.Event) bool {
+	switch e.Type {
+	case posthouse.EventSent, posthouse.EventRetry, posthouse.EventFail, posthouse.EventAmbiguous:
+		return e.From == posthouse.Sending
+	}
+	return false
+}
+
+func (c *checker) judgeFinal(h history) {
+	settled := -1
+	for i := range h.events {
+		e := &h.events[i]
+		if settled >= 0 && e.Type != posthouse.EventEvidence && e.Type != posthouse.EventReceipt {
+			c.fail(finalIsFinal, h.id, h.show(settled, i), "it was %s, and then %s came", h.events[settled].To, e.Type)
+			return
+		}
+		if !e.To.Open() {
+			settled = i
+		}
+	}
+}
+
+func (c *checker) judgeSuccess(h history) {
+	first := -1
+	for i := range h.events {
+		e := &h.events[i]
+		if !happy(e.To) || e.Type == posthouse.EventReceipt || (e.Type == posthouse.EventEvidence && happy(e.From)) {
+			continue
+		}
+		if first >= 0 {
+			c.fail(oneSuccess, h.id, h.show(first, i), "it became %s a second time", e.To)
+			return
+		}
+		first = i
+	}
+}
+
+// judgeHold holds that what may have arrived is not tried again by itself, where the policy says so
+// (I16). A restore turns every policy to hold; what the log says from before is judged at the end.
+func (c *checker) judgeHold(h history) {
+	policy := h.last().Policy
+	if policy != posthouse.Hold && policy != posthouse.AssumeSent && policy != posthouse.Query {
+		return
+	}
+	doubt := -1
+	for i := range h.events {
+		e := &h.events[i]
+		switch {
+		case uncertain(e):
+			doubt = i
+		case manual(e), e.Type == posthouse.EventResolve && policy == posthouse.Query:
+			doubt = -1
+		case doubt >= 0 && e.Type == posthouse.EventStart:
+			c.epochs.suspect(e.Epoch, Violation{
+				Subject: h.id, What: "under the policy " + string(policy) + " it was tried again by itself after an attempt that may have arrived",
+				Excerpt: h.show(doubt, i)(),
+			})
+			return
+		}
+	}
+}
+
+func (c *checker) judgeWindow(h history) {
+	if c.in.KeyWindow <= 0 {
+		return
+	}
+	first, running, resent := -1, 0, false
+	for i := range h.events {
+		e := &h.events[i]
+		switch {
+		case e.Type == posthouse.EventStart:
+			if running == 0 {
+				first = i
+			}
+			running++
+			if late := e.At.Sub(h.events[first].At) - c.in.KeyWindow; resent && late >= 0 {
+				c.fail(window, h.id, h.show(first, i), "a repeat started %s after the provider had forgotten its key", late)
+				return
+			}
+		case e.Type == posthouse.EventRelease:
+			running--
+			continue // the next start repeats for the same reason
+		}
+		if e.To == posthouse.Pending {
+			resent = e.Type == posthouse.EventResend
+		}
+	}
+}
+
+func (c *checker) judgeTenant(h history) {
+	for i := range h.events {
+		if h.events[i].Tenant != h.events[0].Tenant {
+			c.fail(tenant, h.id, h.show(0, i), "an event of tenant %s stands among those of tenant %s", h.events[i].Tenant, h.events[0].Tenant)
+			return
+		}
+	}
+}
+
+// maxLosses is how many leases a delivery may lose before it is quarantined: docs/states.md, T7.
+const maxLosses = 5
+
+func (c *checker) judgePoison(h history) {
+	var lost []int
+	for i := range h.events {
+		switch h.events[i].Type {
+		case posthouse.EventRequeue:
+			lost = lost[:0]
+		case posthouse.EventLeaseLost:
+			lost = append(lost, i)
+		}
+		if len(lost) > maxLosses {
+			c.fail(poison, h.id, h.show(lost...), "it lost %d leases and was not quarantined", len(lost))
+			return
+		}
+	}
+}
+
+// judgeAttempts holds that attempts are numbered, failures counted and waits kept (I19).
+func (c *checker) judgeAttempts(h history) {
+	number, tries, again := 0, 0, 0
+	wait := -1 // the event that says when the next try may start
+	for i := range h.events {
+		e := &h.events[i]
+		switch {
+		case e.Type == posthouse.EventStart:
+			number++
+			if e.Attempt != number {
+				c.fail(attempts, h.id, h.show(i), "attempt %d is numbered %d", number, e.Attempt)
+				return
+			}
+			if wait >= 0 && e.At.Before(h.events[wait].Due) {
+				c.fail(attempts, h.id, h.show(wait, i), "it was tried again %s before its wait was over", h.events[wait].Due.Sub(e.At))
+			}
+		case e.Type == posthouse.EventRelease:
+			number--
+		case manual(e):
+			again++
+		}
+		if e.Tries < tries || e.Tries > tries+failures(e) {
+			c.fail(attempts, h.id, h.show(i-1, i), "its failures were %d and are %d after %s", tries, e.Tries, e.Type)
+		}
+		tries = e.Tries
+		if most := c.mostTries(); most > 0 && tries > most+again {
+			c.fail(attempts, h.id, h.show(i), "it failed %d times, and %d are the most", tries, most)
+			return
+		}
+		if e.To == posthouse.Pending {
+			wait = -1
+			if e.Type == posthouse.EventRetry || e.Type == posthouse.EventResend {
+				wait = i
+			}
+		}
+	}
+}
+
+// failures is how many failures an event may add.
+func failures(e *posthouse.Event) int {
+	switch e.Type {
+	case posthouse.EventRetry, posthouse.EventFail, posthouse.EventAmbiguous, posthouse.EventLeaseLost:
+		return 1
+	}
+	return 0
+}
+
+// mostTries is the most failures that any channel of the run allows, 0 where that is not known.
+func (c *checker) mostTries() int {
+	most := 0
+	for i := range c.in.Channels {
+		n := c.in.Channels[i].Tries
+		if n == 0 {
+			return 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// judgeTime holds that nothing starts early or late (I20). All of its times are the database's.
+func (c *checker) judgeTime(h history) {
+	wait := -1
+	for i := range h.events {
+		e := &h.events[i]
+		if e.Type == posthouse.EventStart {
+			if wait >= 0 && e.At.Before(h.events[wait].Due) {
+				c.fail(timely, h.id, h.show(wait, i), "it started %s before it was due", h.events[wait].Due.Sub(e.At))
+			}
+			if !e.Deadline.IsZero() && !e.At.Before(e.Deadline) {
+				c.fail(timely, h.id, h.show(i), "it started %s after its deadline", e.At.Sub(e.Deadline))
+			}
+		}
+		if e.To == posthouse.Pending {
+			wait = i
+			if e.Type == posthouse.EventRetry || e.Type == posthouse.EventResend {
+				wait = -1 // I19 judges waits between tries
+			}
+		}
+	}
+}
+
+// judgeCancel holds that nothing starts after a cancel (I21).
+func (c *checker) judgeCancel(h history) {
+	asked := -1
+	for i := range h.events {
+		e := &h.events[i]
+		switch {
+		case e.Type == posthouse.EventCancel, e.Type == posthouse.EventCancelRequest:
+			asked = i
+		case asked >= 0 && e.Type == posthouse.EventStart:
+			c.fail(cancel, h.id, h.show(asked, i), "an attempt started after its cancel")
+			return
+		}
+	}
+	if c.calls != nil && len(c.calls.cancels) > 0 {
+		c.judgeCancelCalls(h)
+	}
+}
+
+// waiting is a delivery that was pending when the log ended.
+type waiting struct {
+	due time.Time
+	id  packed
+}
+
+// judgeRest finds what a run at rest may not have (I4).
+func (c *checker) judgeRest(h history) {
+	if !c.in.AtRest {
+		return
+	}
+	switch e := h.last(); e.To {
+	case posthouse.Sending:
+		c.fail(liveness, h.id, h.show(len(h.events)-1), "it is still being sent")
+	case posthouse.Pending:
+		id, _ := c.packer.id(h.id)
+		c.waiting = append(c.waiting, waiting{e.Due, id})
+	}
+}

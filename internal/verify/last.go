@@ -1,0 +1,229 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// finishRest judges, now that the end of the log is known, what was still pending (I4).
+func (c *checker) finishRest() {
+	now := c.in.Now
+	if now.IsZero() {
+		now = c.report.To
+	}
+	slices.SortStableFunc(c.waiting, func(a, b waiting) int { return a.due.Compare(b.due) })
+	for _, w := range c.waiting {
+		if w.due.After(now) {
+			return
+		}
+		c.fail(liveness, w.id.idText(), func() []string {
+			return []string{fmt.Sprintf("%s  pending since then; the run was at rest at %s", stampText(w.due), stampText(now))}
+		}, "it is pending and was due %s before the end", now.Sub(w.due))
+	}
+}
+
+// finishStored holds that the stored counts are those of the log (I3).
+func (c *checker) finishStored() {
+	if c.in.Stored == nil {
+		return
+	}
+	tenants := map[string]bool{}
+	for _, counts := range []map[string]map[posthouse.State]int{c.states, c.in.Stored} {
+		for name := range counts {
+			tenants[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tenants)) {
+		for _, state := range posthouse.States() {
+			c.checked(conservation, 1)
+			if log, stored := c.states[name][state], c.in.Stored[name][state]; log != stored {
+				c.fail(conservation, "tenant "+name, func() []string {
+					return []string{fmt.Sprintf("by the log %d deliveries are %s, by the database %d", log, state, stored)}
+				}, "the counts of %s deliveries differ by %d", state, stored-log)
+			}
+		}
+	}
+}
+
+// epochs is what is known of the restores that the log went through (I32).
+type epochs struct {
+	holds    map[int64]time.Time  // epoch → its first epoch_hold
+	starts   map[int64]lastStart  // epoch → its last start
+	fresh    map[int64][]waiting  // epoch → first starts of what was accepted before it
+	suspects map[int64]*suspicion // epoch → violations of I16, if no later epoch changed the policies
+	last     int64
+}
+
+type lastStart struct {
+	at      time.Time
+	subject string
+	excerpt string
+}
+
+type suspicion struct {
+	count int
+	kept  []Violation
+}
+
+func newEpochs() epochs {
+	return epochs{map[int64]time.Time{}, map[int64]lastStart{}, map[int64][]waiting{}, map[int64]*suspicion{}, math.MinInt64}
+}
+
+// suspect keeps a violation until it is known whether its epoch was the last.
+func (p *epochs) suspect(epoch int64, v Violation) {
+	s := p.suspects[epoch]
+	if s == nil {
+		s = &suspicion{}
+		p.suspects[epoch] = s
+	}
+	s.count++
+	if len(s.kept) < 100 {
+		s.kept = append(s.kept, v)
+	}
+}
+
+// judgeEpoch holds that after a restore nothing starts by itself that was tried before, and notes what
+// the end will decide (I32).
+func (c *checker) judgeEpoch(h history) {
+	p := &c.epochs
+	tried := -1 // the last start of an earlier epoch that no person has looked at since
+	for i := range h.events {
+		e := &h.events[i]
+		p.last = max(p.last, e.Epoch)
+		switch e.Type {
+		case posthouse.EventEpochHold:
+			if t, ok := p.holds[e.Epoch]; !ok || e.At.Before(t) {
+				p.holds[e.Epoch] = e.At
+			}
+		case posthouse.EventStart, posthouse.EventClaim:
+			if at := p.starts[e.Epoch].at; e.At.After(at) {
+				p.starts[e.Epoch] = lastStart{at: e.At, subject: h.id}
+			}
+			before := h.before(i)
+			if before >= 0 && h.events[before].Epoch < e.Epoch {
+				if tried >= 0 {
+					c.fail(epoch, h.id, h.show(tried, i), "it was tried in epoch %d, and started by itself in epoch %d", h.events[tried].Epoch, e.Epoch)
+					return
+				}
+				if !manual(&h.events[before]) {
+					id, _ := c.packer.id(h.id)
+					p.fresh[e.Epoch] = append(p.fresh[e.Epoch], waiting{e.Due, id})
+				}
+			}
+			tried = i
+		case posthouse.EventRelease:
+			tried = -1
+		default:
+			if manual(e) {
+				tried = -1
+			}
+		}
+	}
+}
+
+// before is the event that made a delivery pending before its start, -1 for none.
+func (h history) before(start int) int {
+	for i := start - 1; i >= 0; i-- {
+		if h.events[i].To == posthouse.Pending {
+			return i
+		}
+	}
+	return -1
+}
+
+// finishEpochs judges restores now that their times are known.
+func (c *checker) finishEpochs() {
+	p := &c.epochs
+	for number, at := range p.holds {
+		for _, w := range p.fresh[number] {
+			if !w.due.IsZero() && w.due.Before(at.Add(-c.slack)) {
+				c.fail(epoch, w.id.idText(), func() []string {
+					return []string{
+						fmt.Sprintf("%s  due, in an earlier epoch", stampText(w.due)),
+						fmt.Sprintf("%s  epoch %d began to hold", stampText(at), number),
+					}
+				}, "it was due before epoch %d began, and was not held", number)
+			}
+		}
+		for older, start := range p.starts {
+			if older < number && start.at.After(at.Add(c.slack)) {
+				c.fail(epoch, start.subject, func() []string {
+					return []string{
+						fmt.Sprintf("%s  epoch %d began to hold", stampText(at), number),
+						fmt.Sprintf("%s  start in epoch %d", stampText(start.at), older),
+					}
+				}, "a process of epoch %d went on after epoch %d had begun", older, number)
+			}
+		}
+	}
+	if s := p.suspects[p.last]; s != nil {
+		r := &c.by[hold]
+		r.count += s.count
+		r.kept = append(r.kept, s.kept...)
+		r.kept = r.kept[:min(len(r.kept), c.most)]
+	}
+}
+
+// losses are the attempts that one process was lost with.
+type losses struct {
+	count   int
+	subject string
+	excerpt []string
+}
+
+// judgeLosses counts the leases that each process lost (I15).
+func (c *checker) judgeLosses(h history) {
+	for i := range h.events {
+		e := &h.events[i]
+		if e.Type != posthouse.EventLeaseLost || e.To != posthouse.Unknown {
+			continue
+		}
+		l := c.losses[e.Owner]
+		if l == nil {
+			l = &losses{subject: h.id, excerpt: h.show(i)()}
+			c.losses[e.Owner] = l
+		}
+		l.count++
+	}
+}
+
+// defaultInflight is the most attempts that a channel has under way in one process where nobody says:
+// posthouse.ChannelSettings, MaxInflight.
+const defaultInflight = 256
+
+// finishLosses holds the leases that a killed process lost against what it may have had under way. It
+// judges only runs whose faults end a process: one that is paused, or cut off, loses leases again and
+// again.
+func (c *checker) finishLosses() {
+	for _, l := range c.losses {
+		c.report.Unknowns.WorstLoss = max(c.report.Unknowns.WorstLoss, l.count)
+	}
+	if c.faults == nil || len(c.in.Channels) == 0 || !c.faults.only("kill", "term") {
+		return
+	}
+	most := 0
+	for i := range c.in.Channels {
+		most += cmp.Or(c.in.Channels[i].MaxInflight, defaultInflight)
+	}
+	for _, owner := range slices.Sorted(maps.Keys(c.losses)) {
+		if l := c.losses[owner]; l.count > most {
+			c.fail(bounded, "process "+owner, func() []string { return l.excerpt }, "it was lost with %d attempts under way, and %d are the most", l.count, most)
+		}
+	}
+}
+
+// only reports whether there were faults, and none but those of the given kinds.
+func (f *faults) only(kinds ...string) bool {
+	for i := range f.list {
+		if !slices.Contains(kinds, f.list[i].Kind) {
+			return false
+		}
+	}
+	return len(f.list) > 0
+}

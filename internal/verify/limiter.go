@@ -1,0 +1,216 @@
+package verify
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// grant is what is kept of a GrantLine. Granted is net: what was given back is taken off.
+type grant struct {
+	at            int64 // ns
+	want, granted int64
+	line          uint32
+	windows       uint16 // of grants.windows
+	refusedBy     int16
+	refund        bool
+}
+
+// grants is the limiter's journal by key.
+type grants struct {
+	keys    map[string][]grant
+	windows [][]posthouse.Limit
+	byText  map[string]uint16
+	last    int // requests that the last window of several refused
+}
+
+func readGrants(r io.Reader) (*grants, error) {
+	g := &grants{keys: map[string][]grant{}, byText: map[string]uint16{}}
+	line := uint32(0)
+	err := eachLine(nameOf(r, "limiter journal"), r, func(s *scan) error {
+		line++
+		key, one := g.scan(s)
+		one.line = line
+		if s.err == nil {
+			g.keys[key] = append(g.keys[key], one)
+		}
+		return nil
+	})
+	return g, err
+}
+
+// scan reads a GrantLine.
+func (g *grants) scan(s *scan) (key string, out grant) {
+	var at time.Time
+	var op string
+	windows, refusedBy := -1, int64(-1)
+	for s.field() {
+		switch string(s.name) {
+		case "at":
+			at = s.time()
+		case "key":
+			key = s.word()
+		case "windows":
+			windows = g.scanWindows(s)
+		case "op":
+			op = s.word()
+		case "want":
+			out.want = int64(s.int())
+		case "granted":
+			out.granted = int64(s.int())
+		case "refused_by":
+			refusedBy = s.number()
+		default:
+			s.unknown()
+		}
+	}
+	s.require("at", !at.IsZero())
+	s.require("key", key != "")
+	s.oneOf("op", op, OpTake, OpRefund)
+	s.require("windows", windows >= 0)
+	if s.err != nil {
+		return key, out
+	}
+	list := g.windows[windows]
+	if refusedBy < -1 || refusedBy >= int64(len(list)) {
+		s.err = fmt.Errorf("refused_by: %d is not -1 or the index of one of %d windows", refusedBy, len(list))
+	}
+	out.at, out.windows, out.refusedBy, out.refund = at.UnixNano(), uint16(windows), int16(refusedBy), op == OpRefund
+	if refusedBy >= 0 && int(refusedBy) == len(list)-1 {
+		g.last++
+	}
+	return key, out
+}
+
+// scanWindows numbers a list of windows.
+func (g *grants) scanWindows(s *scan) int {
+	var raw json.RawMessage
+	s.value(&raw)
+	if s.err != nil {
+		return -1
+	}
+	if n, ok := g.byText[string(raw)]; ok {
+		return int(n)
+	}
+	var list []posthouse.Limit
+	if err := json.Unmarshal(raw, &list); err != nil {
+		s.fail(err)
+		return -1
+	}
+	for i, w := range list {
+		if w.Max < 1 || w.Per <= 0 {
+			s.fail(fmt.Errorf("[%d] allows %d each %s; both must be above 0", i, w.Max, w.Per))
+		}
+	}
+	g.byText[string(raw)] = uint16(len(g.windows))
+	g.windows = append(g.windows, list)
+	return len(g.windows) - 1
+}
+
+// judgeRates holds that no sliding window holds more than it may, and that what is refused is charged
+// nowhere (I23).
+func (c *checker) judgeRates() {
+	for key, list := range c.grants.keys {
+		slices.SortFunc(list, func(a, b grant) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
+		giveBack(list)
+		c.judgeRate(key, list)
+	}
+}
+
+// giveBack takes each refund off the latest grants before it.
+func giveBack(list []grant) {
+	var stack []int
+	for i := range list {
+		if !list[i].refund {
+			stack = append(stack, i)
+			continue
+		}
+		for left := list[i].want; left > 0 && len(stack) > 0; {
+			top := &list[stack[len(stack)-1]]
+			n := min(left, top.granted)
+			top.granted, left = top.granted-n, left-n
+			if top.granted == 0 {
+				stack = stack[:len(stack)-1]
+			}
+		}
+	}
+}
+
+// jitter is how late a permit may come free: limits above 100 are counted in hundredths of their window.
+func jitter(w posthouse.Limit) time.Duration {
+	const clock = time.Millisecond // the journal's writer reads it a little later than the limiter
+	if w.Max <= 100 {
+		return clock
+	}
+	return w.Per.Std()/100 + clock
+}
+
+func (c *checker) judgeRate(key string, list []grant) {
+	sums := make([]int64, len(list)+1) // of granted, before each
+	for i, g := range list {
+		sums[i+1] = sums[i]
+		if !g.refund {
+			sums[i+1] += g.granted
+		}
+	}
+	// within is how much was granted after one time and until another.
+	within := func(after, until int64) int64 {
+		from := sort.Search(len(list), func(i int) bool { return list[i].at > after })
+		to := sort.Search(len(list), func(i int) bool { return list[i].at > until })
+		return sums[to] - sums[from]
+	}
+	for i := range list {
+		g := &list[i]
+		if g.refund {
+			continue
+		}
+		c.checked(rate, 1)
+		windows := c.grants.windows[g.windows]
+		for _, w := range windows {
+			n := within(g.at-int64(w.Per), g.at)
+			if g.granted > 0 && n > int64(w.Max) {
+				c.fail(rate, key, c.grants.show(list[:i+1], w), "%d were granted within %s, %d are allowed", n, w.Per, w.Max)
+				break
+			}
+		}
+		if g.refusedBy >= 0 && g.granted < g.want {
+			w := windows[g.refusedBy]
+			slow := int64(jitter(w))
+			if n := within(g.at-int64(w.Per)-slow, g.at+slow); n < int64(w.Max) {
+				c.fail(rate, key, c.grants.show(list[i:i+1], w), "a request was refused although its window of %s held only %d of %d: something was charged that was not granted", w.Per, n, w.Max)
+			}
+		}
+	}
+}
+
+// show is a proof: the requests of a window that ends with the last of the list, the first and the
+// last few of them.
+func (g *grants) show(list []grant, w posthouse.Limit) func() []string {
+	const most = 8
+	return func() []string {
+		end := list[len(list)-1].at
+		var in []grant
+		for _, one := range list {
+			if one.at > end-int64(w.Per) && (one.granted > 0 || one.line == list[len(list)-1].line) {
+				in = append(in, one)
+			}
+		}
+		var out []string
+		for i := range in {
+			if len(in) > most && i >= most/2 && i < len(in)-most/2 {
+				if i == most/2 {
+					out = append(out, fmt.Sprintf("… %d more", len(in)-most))
+				}
+				continue
+			}
+			out = append(out, fmt.Sprintf("%s  limiter line %d: wanted %d, granted %d", stampText(time.Unix(0, in[i].at)), in[i].line, in[i].want, in[i].granted))
+		}
+		return out
+	}
+}

@@ -1,0 +1,116 @@
+package verify
+
+import (
+	"cmp"
+	"hash/maphash"
+)
+
+// packed is an id or a key in 16 bytes. Ids are packed exactly and sort as their texts do; any
+// other text is hashed to 128 bits, of which two of a run do not meet.
+type packed struct{ high, low uint64 }
+
+func (p packed) compare(q packed) int {
+	return cmp.Or(cmp.Compare(p.high, q.high), cmp.Compare(p.low, q.low))
+}
+
+// alphabet are the digits of ids, Crockford's base 32.
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// packer packs. Its hashes are its own: those of two packers can not be compared.
+type packer struct {
+	digits [256]uint8 // of a character, 255 for none
+	seeds  [2]maphash.Seed
+}
+
+func newPacker() *packer {
+	p := &packer{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	for i := range p.digits {
+		p.digits[i] = 255
+	}
+	for i := range len(alphabet) {
+		p.digits[alphabet[i]] = uint8(i)
+	}
+	return p
+}
+
+// id packs an id. The first two of an id's 130 bits are 0 for the next eight thousand years.
+func (p *packer) id(text string) (packed, bool) {
+	if len(text) != 26 || p.digits[text[0]] > 7 {
+		return packed{}, false
+	}
+	var v packed
+	for i := range len(text) {
+		d := p.digits[text[i]]
+		if d == 255 {
+			return packed{}, false
+		}
+		v.high = v.high<<5 | v.low>>59
+		v.low = v.low<<5 | uint64(d)
+	}
+	return v, true
+}
+
+// key packs any text.
+func (p *packer) key(text string) packed {
+	if v, ok := p.id(text); ok {
+		return v
+	}
+	return packed{maphash.String(p.seeds[0], text), maphash.String(p.seeds[1], text)}
+}
+
+// pair packs two texts that belong together.
+func (p *packer) pair(a, b string) packed { return p.key(a + "\x00" + b) }
+
+// hash is a text in 8 bytes, 0 for none.
+func (p *packer) hash(text string) uint64 {
+	if text == "" {
+		return 0
+	}
+	return max(1, maphash.String(p.seeds[0], text))
+}
+
+// idText is the text of an id that was packed.
+func (p packed) idText() string {
+	var out [26]byte
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = alphabet[p.low&31]
+		p.low = p.low>>5 | p.high<<59
+		p.high >>= 5
+	}
+	return string(out[:])
+}
+
+// names numbers words, so that lines hold two bytes instead of a text. There are few of them; what
+// comes after 65,535 is not told apart.
+type names struct {
+	numbers map[string]uint16
+	list    []string
+}
+
+func (n *names) number(word string) uint16 {
+	if i, ok := n.numbers[word]; ok {
+		return i
+	}
+	if n.numbers == nil {
+		n.numbers, n.list = map[string]uint16{"": 0}, []string{""}
+		if word == "" {
+			return 0
+		}
+	}
+	if len(n.list) == 1<<16-1 {
+		word = "…"
+		if i, ok := n.numbers[word]; ok {
+			return i
+		}
+	}
+	n.numbers[word] = uint16(len(n.list))
+	n.list = append(n.list, word)
+	return n.numbers[word]
+}
+
+func (n *names) word(i uint16) string {
+	if int(i) < len(n.list) {
+		return n.list[i]
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// arrival is what is kept of an ArrivalLine.
+type arrival struct {
+	key             packed // the delivery's key; of an arrival without one, made from the provider's id
+	at              int64  // ns
+	seq             int64
+	provider, fault uint16 // names
+	status          uint16
+	answer          answer
+	keyless         bool
+	repeat          bool
+	belongs         bool // to a delivery in the log
+}
+
+// answer is how an arrival was answered.
+type answer uint8
+
+const (
+	refused answer = iota
+	accepted
+	lost
+)
+
+var arrivalAnswers = []string{refused: ArrivalRefused, accepted: ArrivalAccepted, lost: ArrivalLost}
+
+// taken reports whether the recipient has one more message now, unless it is a repeat.
+func (a *arrival) taken() bool { return a.answer != refused }
+
+// sink is the provider's journal, sorted by key and time.
+type sink struct {
+	*packer
+	list    []arrival
+	names   names
+	keyless int
+}
+
+func readSink(p *packer, r io.Reader) (*sink, error) {
+	k := &sink{packer: p}
+	err := eachLine(nameOf(r, "sink journal"), r, func(s *scan) error {
+		a, ok := k.scan(s)
+		if ok && s.err == nil {
+			k.list = append(k.list, a)
+		}
+		return nil
+	})
+	slices.SortFunc(k.list, func(a, b arrival) int {
+		return cmp.Or(a.key.compare(b.key), cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
+	})
+	return k, err
+}
+
+// scan reads an ArrivalLine. One that could not be read by its provider has no user, and is nobody's.
+func (k *sink) scan(s *scan) (a arrival, ok bool) {
+	var key, ref, user, word string
+	var at time.Time
+	for s.field() {
+		switch string(s.name) {
+		case "seq":
+			a.seq = s.number()
+		case "at":
+			at = s.time()
+		case "provider":
+			a.provider = k.names.number(s.word())
+		case "key":
+			key = string(s.text())
+		case "user":
+			user = string(s.text())
+		case "answer":
+			word = s.word()
+		case "status":
+			a.status = uint16(min(s.int(), 999))
+		case "id":
+			ref = string(s.text())
+		case "fault":
+			a.fault = k.names.number(s.word())
+		case "repeat":
+			a.repeat = s.bool()
+		case "duplicate":
+			s.bool()
+		case "path", "title", "text", "code":
+			s.text()
+		default:
+			s.unknown()
+		}
+	}
+	s.require("at", !at.IsZero())
+	s.oneOf("answer", word, arrivalAnswers...)
+	a.at = at.UnixNano()
+	a.answer = answer(max(0, slices.Index(arrivalAnswers, word)))
+	a.key = k.key(key)
+	if key == "" {
+		a.keyless, a.key = true, k.pair("ref", ref)
+		k.keyless++
+	}
+	return a, key != "" || user != ""
+}
+
+// of are the arrivals of a key, in the order of time.
+func (k *sink) of(key packed) []arrival {
+	if k == nil {
+		return nil
+	}
+	from := sort.Search(len(k.list), func(i int) bool { return k.list[i].key.compare(key) >= 0 })
+	to := from
+	for to < len(k.list) && k.list[to].key == key {
+		to++
+	}
+	return k.list[from:to]
+}
+
+// line is an arrival as a line of an excerpt.
+func (k *sink) line(a *arrival) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  arrival %d at %s, %s", stampText(time.Unix(0, a.at)), a.seq, cmp.Or(k.names.word(a.provider), "the provider"), arrivalAnswers[a.answer])
+	if a.status != 0 {
+		fmt.Fprintf(&b, " with %d", a.status)
+	}
+	if a.fault != 0 {
+		fmt.Fprintf(&b, ", fault %s", k.names.word(a.fault))
+	}
+	if a.repeat {
+		b.WriteString(", recognised as a repeat")
+	}
+	return b.String()
+}
