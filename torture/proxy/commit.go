@@ -1,25 +1,35 @@
 package proxy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Protocol is what client and server speak.
 type Protocol string
 
-// The protocols. A commit inside of MySQL's prepared statements is not seen.
+// The protocols. With PostgreSQL, a statement that writes outside of a transaction is a commit too; with
+// MySQL, only COM_QUERY is looked at.
 const (
 	Opaque   Protocol = "" // never seen to commit
 	Postgres Protocol = "postgres"
 	MySQL    Protocol = "mysql"
 )
 
-// watcher reads what a client says, in pieces of any size, and counts the commits that a piece
-// completes.
-type watcher interface{ feed(piece []byte) int }
+// watcher reads what a client and its server say, in pieces of any size. Its two methods are called from
+// a goroutine each.
+type watcher interface {
+	// commits counts the commits that a piece of the client's completes.
+	commits(piece []byte) int
+	// answered reports whether a piece of the server's ends its answer to a commit. It is given all that
+	// comes after the commit.
+	answered(piece []byte) bool
+}
 
 func (p Protocol) watcher() watcher {
 	switch p {
 	case Postgres:
-		return &postgresWatcher{starting: true, statements: map[string]bool{}, portals: map[string]bool{}}
+		return newPostgresWatcher()
 	case MySQL:
 		return &mysqlWatcher{}
 	}
@@ -28,16 +38,41 @@ func (p Protocol) watcher() watcher {
 
 type deaf struct{}
 
-func (deaf) feed([]byte) int { return 0 }
+func (deaf) commits([]byte) int   { return 0 }
+func (deaf) answered([]byte) bool { return true }
 
-// commits are the ways to say it, in lower case.
-var commits = map[string]bool{"commit": true, "commit work": true, "commit transaction": true, "end": true, "end work": true, "end transaction": true}
+// statement is what a query does to a transaction.
+type statement int
 
-// isCommit reports whether the last statement of a query is a commit.
-func isCommit(query string) bool {
+const (
+	other  statement = iota
+	begins           // a transaction
+	commits
+	undoes
+	writes // which is a commit by itself, outside of a transaction
+)
+
+// openers are the first words of statements that matter.
+var openers = map[string]statement{
+	"begin": begins, "start": begins, "commit": commits, "end": commits, "rollback": undoes, "abort": undoes,
+	"insert": writes, "update": writes, "delete": writes, "merge": writes,
+}
+
+// read says what a query does. Of several statements the last one counts, if it is a commit.
+func read(query string) statement {
 	query = strings.TrimRight(query, "; \t\r\n")
-	last := query[strings.LastIndexByte(query, ';')+1:]
-	return commits[strings.ToLower(strings.Join(strings.Fields(last), " "))]
+	last := strings.Fields(strings.ToLower(query[strings.LastIndexByte(query, ';')+1:]))
+	if len(last) == 0 {
+		return other
+	}
+	kind := openers[last[0]]
+	if kind == commits && len(last) > 1 && last[1] != "work" && last[1] != "transaction" {
+		return other // COMMIT PREPARED
+	}
+	if last[0] == "with" && (slices.Contains(last, "set") || slices.Contains(last, "into") || slices.Contains(last, "from") && slices.Contains(last, "delete")) {
+		return writes
+	}
+	return kind
 }
 
 // message gathers one message of a protocol that says its length first: head bytes of header, and

@@ -11,15 +11,17 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 )
 
-func TestIsCommit(t *testing.T) {
+func TestReadKnowsWhatAStatementDoes(t *testing.T) {
 	t.Parallel()
-	for query, want := range map[string]bool{
-		"commit": true, "COMMIT": true, " Commit ;\n": true, "COMMIT WORK": true, "end transaction": true,
-		"INSERT INTO a VALUES (1); COMMIT": true, "": false, ";": false, "committed": false, "rollback": false,
-		"COMMIT PREPARED 'x'": false, "COMMIT; SELECT 1": false, "SELECT 'commit'": false,
+	for query, want := range map[string]statement{
+		"commit": commits, "COMMIT": commits, " Commit ;\n": commits, "COMMIT WORK": commits, "end transaction": commits,
+		"INSERT INTO a VALUES (1); COMMIT": commits, "": other, ";": other, "committed": other, "rollback": undoes,
+		"COMMIT PREPARED 'x'": other, "COMMIT; SELECT 1": other, "SELECT 'commit'": other, "BEGIN": begins, "START TRANSACTION": begins,
+		"UPDATE a SET b = 1": writes, "WITH a AS (SELECT 1) SELECT * FROM a FOR UPDATE": other,
+		"WITH a AS (UPDATE b SET c = 1 RETURNING c) SELECT * FROM a": writes, "WITH a AS ( DELETE FROM b RETURNING c) SELECT 1": writes,
 	} {
-		if got := isCommit(query); got != want {
-			t.Errorf("isCommit(%q) = %v, want %v", query, got, want)
+		if got := read(query); got != want {
+			t.Errorf("read(%q) = %v, want %v", query, got, want)
 		}
 	}
 }
@@ -57,8 +59,12 @@ func TestWatchersCountCommitsHoweverTheStreamIsCut(t *testing.T) {
 		{"extended, by name", Postgres, hello + pg('P', "s1", "commit", "\x00") + pg('P', "s2", "select 1", "\x00") +
 			pg('B', "", "s1", "") + pg('E', "", "\x00\x00\x00\x00") + pg('S') + pg('B', "", "s2", "") + pg('E', "", "\x00\x00\x00\x00") + pg('S'), 1},
 		{"extended, without names, twice", Postgres, hello + pg('P', "", "commit", "\x00") + pg('B', "", "", "") + pg('E', "", "") + pg('S') +
-			pg('P', "", "insert", "\x00") + pg('B', "", "", "") + pg('E', "", "") + pg('S') + pg('P', "", "commit", "\x00") + pg('B', "", "", "") + pg('E', "", ""), 2},
-		{"a long query that holds the word", Postgres, hello + pg('Q', "insert into t values ('"+strings.Repeat("; commit", 200)+"')", ""), 0},
+			pg('P', "", "select 1", "\x00") + pg('B', "", "", "") + pg('E', "", "") + pg('S') + pg('P', "", "commit", "\x00") + pg('B', "", "", "") + pg('E', "", ""), 2},
+		{"a write by itself", Postgres, hello + pg('Q', "insert into t values (1)", "") + pg('Q', "select 1", ""), 1},
+		{"writes in a transaction", Postgres, hello + pg('Q', "begin", "") + pg('Q', "insert into t values (1)", "") + pg('P', "", "update t set a = 1", "\x00") +
+			pg('B', "", "", "") + pg('E', "", "") + pg('S') + pg('Q', "commit", ""), 1},
+		{"extended, a write by itself", Postgres, hello + pg('P', "w", "update t set a = 1", "\x00") + pg('S') + pg('B', "", "w", "") + pg('E', "", "") + pg('S') + pg('S'), 1},
+		{"a long query that holds the word", Postgres, hello + pg('Q', "select '"+strings.Repeat("; commit", 200)+"'", ""), 0},
 		{"a simple commit", MySQL, my(1, "\x85\xa2 log-in") + my(0, "\x03START TRANSACTION") + my(0, "\x03COMMIT"), 1},
 		{"a log-in that looks like one", MySQL, my(1, "\x03COMMIT"), 0},
 		{"another command", MySQL, my(0, "\x0e") + my(0, "\x02COMMIT") + my(0, ""), 0},
@@ -72,7 +78,7 @@ func TestWatchersCountCommitsHoweverTheStreamIsCut(t *testing.T) {
 				w, got := c.protocol.watcher(), 0
 				for rest := []byte(c.stream); len(rest) > 0; {
 					n := min(size, len(rest))
-					got += w.feed(rest[:n])
+					got += w.commits(rest[:n])
 					rest = rest[n:]
 				}
 				if got != c.want {
@@ -181,4 +187,38 @@ func wantStored(t *testing.T, db *sql.DB, want string) {
 	if strings.Join(got, " ") != want {
 		t.Errorf("stored %v, want %s", got, want)
 	}
+}
+
+// TestAWriteByItselfIsACommitOfPostgres strikes statements that run outside of a transaction.
+func TestAWriteByItselfIsACommitOfPostgres(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(dbtest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, Options{Target: u.Host, Protocol: Postgres})
+	u.Host = p.Addr()
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t (id INT PRIMARY KEY, text TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	p.Set(Faults{AnswerLost: Strike{Next: 1}, CommitLost: Strike{Next: 1}})
+	for id, struck := range []bool{true, true, false} {
+		// The answer is longer than what the server keeps back until it has committed.
+		rows, err := db.QueryContext(t.Context(), "INSERT INTO t VALUES ($1, repeat('x', 100000)) RETURNING text", id)
+		if err == nil {
+			for rows.Next() {
+			}
+			err = rows.Err()
+			rows.Close()
+		}
+		if (err != nil) != struck {
+			t.Errorf("write %d: %v, want an error: %v", id, err, struck)
+		}
+	}
+	wantStored(t, db, "0 2")
 }

@@ -10,7 +10,7 @@ const (
 	keepOfMySQL = 64 // a longer query is no plain commit
 )
 
-func (w *mysqlWatcher) feed(piece []byte) (commits int) {
+func (w *mysqlWatcher) commits(piece []byte) (n int) {
 	if w.message.head == 0 {
 		w.message = message{head: 4, keep: keepOfMySQL}
 	}
@@ -18,18 +18,21 @@ func (w *mysqlWatcher) feed(piece []byte) (commits int) {
 		var whole bool
 		piece, whole = w.message.take(piece, sizeOfMySQL)
 		if !whole {
-			return commits
+			return n
 		}
-		if w.commits(w.message.buf[:4], w.message.buf[4:]) {
-			commits++
+		if w.commit(w.message.buf[:4], w.message.buf[4:]) {
+			n++
 		}
 		w.message.next(4)
 	}
-	return commits
+	return n
 }
 
-func (w *mysqlWatcher) commits(head, body []byte) bool {
-	return head[3] == 0 && len(body) == sizeOfMySQL(head) && len(body) > 0 && body[0] == comQuery && isCommit(string(body[1:]))
+func (w *mysqlWatcher) commit(head, body []byte) bool {
+	return head[3] == 0 && len(body) == sizeOfMySQL(head) && len(body) > 0 && body[0] == comQuery && read(string(body[1:])) == commits
 }
 
 func sizeOfMySQL(head []byte) int { return int(head[0]) | int(head[1])<<8 | int(head[2])<<16 }
+
+// answered: the answer to COMMIT is one packet.
+func (w *mysqlWatcher) answered([]byte) bool { return true }

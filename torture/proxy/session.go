@@ -16,7 +16,7 @@ type session struct {
 	server net.Conn
 	watch  watcher
 	frozen atomic.Bool
-	mute   atomic.Bool // the server's next word ends the session
+	mute   atomic.Bool // the server's answer is swallowed, and its end is that of the session
 	done   chan struct{}
 
 	mu    sync.Mutex // guards server until it is set, and ended
@@ -64,7 +64,7 @@ func (s *session) pump(up bool, from, to net.Conn) {
 	piece := make([]byte, pieceSize)
 	for {
 		n, err := from.Read(piece)
-		if n > 0 && !(s.inspect(up, piece[:n]) && s.pass(up, to, piece[:n])) {
+		if n > 0 && !s.carry(up, to, piece[:n]) {
 			s.abort()
 			return
 		}
@@ -89,18 +89,20 @@ func hangUp(c net.Conn) {
 	c.Close()
 }
 
-// inspect looks for commits, and reports whether the piece may go on its way.
-func (s *session) inspect(up bool, piece []byte) bool {
-	if !up {
-		return !s.mute.Load()
+// carry sees to one piece; false means that the session is over.
+func (s *session) carry(up bool, to net.Conn, piece []byte) bool {
+	if !up && s.mute.Load() {
+		return !s.watch.answered(piece)
 	}
-	switch s.proxy.judge(s.watch.feed(piece)) {
-	case answerLost:
-		s.mute.Store(true)
-	case commitLost:
-		return false
+	if up {
+		switch s.proxy.judge(s.watch.commits(piece)) {
+		case answerLost:
+			s.mute.Store(true)
+		case commitLost:
+			return false
+		}
 	}
-	return true
+	return s.pass(up, to, piece)
 }
 
 // pass sends a piece as the faults of its way have it; false means that the session is over.
