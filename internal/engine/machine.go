@@ -194,8 +194,25 @@ func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Chang
 	e := step.to(posthouse.EventLeaseLost, posthouse.Unknown, ReasonLeaseLost)
 	step.describe(e, channel.Result{Class: posthouse.ClassUnknown, Code: "LEASE_LOST", Error: a.Error})
 	e.Owner = owner
-	step.afterUnknown(s, now)
+	step.afterUnknown(s, now.Add(step.apart(s, now)))
 	return step.change
+}
+
+// apart is the wait that parts deliveries which lost their leases together for the second time or
+// more: one of them may be what takes their worker down, and it must not take the same others along
+// until all are poison. It is drawn from twice as long as one of them can be under way, then from
+// four times, and so on. Where it would come too late for the delivery there is none.
+func (s *step) apart(set *settings, now time.Time) time.Duration {
+	d := &s.change.After
+	if d.ClaimLosses < 2 {
+		return 0
+	}
+	wait := time.Duration(rand.Int64N(int64(max(set.timeout, set.every, time.Second)) << (d.ClaimLosses - 1)))
+	last := now.Add(2 * wait)
+	if !d.Deadline.IsZero() && !last.Before(d.Deadline) || !retry.MayResend(last, d.FirstStartAt, set.window, set.timeout) {
+		return 0
+	}
+	return wait
 }
 
 // afterDeadline expires what has not started (T23).

@@ -1,0 +1,146 @@
+package poison
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// mostClaims is how often a delivery that takes its workers down may be claimed: the engine gives up on
+// the sixth lease lost.
+const mostClaims = 6
+
+// killer makes the process die of one text, in the middle of a send.
+var killer = []overlay.Edit{
+	{
+		File: "channel/httpapi/driver.go",
+		Old:  "	reply, refused := d.call(ctx, []channel.Outgoing{out})\n	if refused",
+		New:  "	if out.Content.Text == \"kill\" {\n		os.Exit(9)\n	}\n	reply, refused := d.call(ctx, []channel.Outgoing{out})\n	if refused",
+	},
+	{File: "channel/httpapi/driver.go", Old: "import (\n", New: "import (\n	\"os\"\n"},
+}
+
+// TestAMessageThatKillsItsProcessIsSetAside (E2) hides messages that end the process among others, and
+// starts it again each time, as an init system does.
+func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
+	binary := overlay.Build(t, killer...)
+	for _, db := range databases(house.SQLite) {
+		t.Run(string(db), func(t *testing.T) {
+			messages, each := house.Size(150, 5000), house.Size(150, 500) // one killer among each so many
+			h := house.Open(t, house.Options{DSN: db.DSN(t), Binary: binary, Env: []string{"POSTHOUSE_LEASE_MARGIN=300ms"}})
+			h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(50 * time.Millisecond)}}})
+			ch := h.Channel("generic")
+			ch.Timeout = posthouse.Duration(300 * time.Millisecond)
+			h.PutChannel(t, ch)
+			pause(t, h, ch.Name)
+			h.Produce(t, house.Load{Messages: messages, Draft: func(n int) posthouse.Draft {
+				d := house.Text("generic", n)
+				if n%each == each/2 {
+					d.Content.Text = "kill"
+				}
+				return d
+			}})
+			resume(t, h, ch.Name)
+			deaths := keepAlive(t, h)
+			killers := messages / each
+			e := eventsOf(t, h)
+			sent, poisoned, most := 0, 0, 0
+			for _, list := range e {
+				last, starts := list[len(list)-1], 0
+				for _, event := range list {
+					if event.Type == posthouse.EventStart {
+						starts++
+					}
+				}
+				most = max(most, starts)
+				switch {
+				case last.To == posthouse.Sent:
+					sent++
+				case last.To == posthouse.Quarantined && last.Reason == "poison":
+					poisoned++
+				}
+			}
+			house.Report(t, house.Row{
+				Test: "E2", Database: string(db), What: "messages that kill the process they are sent by", N: killers, Unit: fmt.Sprintf("such messages among %d", messages),
+				Figure: fmt.Sprintf("%d deaths; %d set aside as poison, at most %d claims of one; %d of %d others sent", deaths, poisoned, most, sent, messages-killers),
+				Bar:    fmt.Sprintf("all set aside, ≤ %d claims of one, all others sent", mostClaims), Pass: poisoned == killers && most <= mostClaims && sent == messages-killers,
+			})
+		})
+	}
+}
+
+// databases is one database in the small form of a test, and all in the full one.
+func databases(small house.Database) []house.Database {
+	if house.Full() {
+		return house.Databases
+	}
+	return []house.Database{small}
+}
+
+func pause(t *testing.T, h *house.House, channel string) {
+	t.Helper()
+	if _, err := h.Members[0].Client(t, 1).PauseChannel(t.Context(), channel, "the test fills its queue"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func resume(t *testing.T, h *house.House, channel string) {
+	t.Helper()
+	if _, err := h.Members[0].Client(t, 1).ResumeChannel(t.Context(), channel); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keepAlive starts the first member again whenever it has died, until nothing waits any more, and
+// returns how often.
+func keepAlive(t *testing.T, h *house.House) (deaths int) {
+	t.Helper()
+	m, st := h.Members[0], h.Store(t)
+	house.Until(t, "nothing waits any more", func() bool {
+		if dead(m.PID()) {
+			deaths++
+			m.Wait(t)
+			m.Start(t)
+		}
+		depths, err := st.Depths(t.Context())
+		return err == nil && !hasWork(depths)
+	})
+	return deaths
+}
+
+func hasWork(depths []work.Depth) bool {
+	for _, d := range depths {
+		if d.State == posthouse.Pending || d.State == posthouse.Sending {
+			return true
+		}
+	}
+	return false
+}
+
+// dead reports whether a process of ours has ended; nobody has waited for it then.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && bytes.Contains(stat, []byte(") Z "))
+}
+
+// eventsOf reads the whole log, by delivery.
+func eventsOf(t *testing.T, h *house.House) map[string][]posthouse.Event {
+	t.Helper()
+	byDelivery := map[string][]posthouse.Event{}
+	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+		byDelivery[e.Delivery] = append(byDelivery[e.Delivery], e)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return byDelivery
+}
