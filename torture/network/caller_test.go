@@ -108,7 +108,9 @@ func (c *caller) call(ctx context.Context, key string, d posthouse.Draft) answer
 	}
 	req.Header.Set("Authorization", "Bearer "+c.h.Key)
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", key)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return answer{err: err}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/torture/house"
 	"github.com/posthouse/posthouse/torture/proxy"
 )
@@ -41,8 +42,9 @@ func link(t *testing.T, db house.Database, dsn string) (*proxy.Proxy, string) {
 type linked struct {
 	*house.House
 	front  *caller
-	links  []*proxy.Proxy // the front's, the worker's
-	before map[string]string
+	links  []*proxy.Proxy    // the front's, the worker's
+	before map[string]string // what keys have been told
+	extra  int               // messages of callers without a key
 }
 
 func openLinked(t *testing.T, db house.Database) *linked {
@@ -175,6 +177,7 @@ func TestB1ABrokenLinkToTheDatabase(t *testing.T) {
 	for _, db := range []house.Database{house.Postgres, house.MariaDB} { // SQLite has no link
 		t.Run(string(db), func(t *testing.T) {
 			l := openLinked(t, db)
+			t.Run("no key", func(t *testing.T) { l.suffersWithoutKeys(t, db) })
 			for i, f := range linkFaults {
 				if !f.long || house.Full() {
 					t.Run(f.name, func(t *testing.T) { l.suffer(t, db, f, fmt.Sprintf("b1-%d", i)) })
@@ -184,6 +187,35 @@ func TestB1ABrokenLinkToTheDatabase(t *testing.T) {
 			l.wantOneMessageAKey(t)
 		})
 	}
+}
+
+// suffersWithoutKeys strikes accepts that carry no Idempotency-Key: they go another way to the database,
+// and their callers must learn all the same that nobody knows. Every other one is stored.
+func (l *linked) suffersWithoutKeys(t *testing.T, db house.Database) {
+	n, told := house.Size(4, 50), 0
+	for i := range n {
+		f := proxy.Faults{AnswerLost: proxy.Strike{Next: 1}}
+		if i%2 == 1 {
+			f = proxy.Faults{CommitLost: proxy.Strike{Next: 1}}
+		}
+		l.links[0].Set(f)
+		a := l.front.call(t.Context(), "", house.Text("generic", i))
+		if f := a.fault(); f != "" || a.code != posthouse.CodeOutcomeUnknown {
+			t.Errorf("a struck accept without a key: %s %s, want 503 outcome_unknown", a.kind(), f)
+			continue
+		}
+		told++
+	}
+	l.set(proxy.Faults{})
+	page, err := l.Members[0].Client(t, 3).Messages(t.Context(), client.Filter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.extra = len(page.Items)
+	house.Report(t, house.Row{
+		Test: "B1", Database: string(db), What: "the same, without Idempotency-Key", N: n, Unit: "ambiguous commits",
+		Figure: fmt.Sprintf("%d told outcome_unknown, %d stored", told, l.extra), Bar: "all told, half stored", Pass: told == n && l.extra == n/2,
+	})
 }
 
 // suffer runs one fault under load and reports what the callers saw.
@@ -266,8 +298,8 @@ func (l *linked) wantOneMessageAKey(t *testing.T) {
 			phantom++
 		}
 	}
-	if phantom > 0 {
-		t.Errorf("%d messages stand beside those that their callers were told of", phantom)
+	if phantom != l.extra {
+		t.Errorf("%d messages stand beside those that their callers were told of, want %d", phantom, l.extra)
 	}
 	t.Logf("%d keys, %d messages, %d lost, %d phantom", len(told), len(stored), lost, phantom)
 }
