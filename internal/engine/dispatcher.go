@@ -68,6 +68,9 @@ func (e *Engine) barred(r *route) (time.Duration, bool) {
 	if r.channel.Paused || e.stale.Load() {
 		return whenWoken, true
 	}
+	if e.recorder.stuck.Load() {
+		return e.o.Poll, true
+	}
 	if g, closed := r.closedUntil(""); closed {
 		return time.Until(g.Until), true
 	}

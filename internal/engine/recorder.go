@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -18,17 +20,34 @@ type recorder struct {
 	last   chan struct{} // closed when nothing will be added any more
 	idle   chan struct{} // closed when the last result is written, or given up
 	giveUp chan struct{}
+
+	stuck atomic.Bool // the last write failed: no send may start whose result could not be kept
+
+	mu      sync.Mutex
+	waiting map[string]int64 // delivery → token: their results are here, not yet written
 }
 
 // maxRecord bounds one write.
 const maxRecord = 512
 
 func newRecorder(e *Engine) *recorder {
-	return &recorder{engine: e, in: make(chan done, maxRecord), last: make(chan struct{}), idle: make(chan struct{}), giveUp: make(chan struct{})}
+	return &recorder{engine: e, in: make(chan done, maxRecord), last: make(chan struct{}), idle: make(chan struct{}), giveUp: make(chan struct{}), waiting: map[string]int64{}}
+}
+
+// has reports whether a delivery's result is here and about to be written: nobody is lost then, however
+// long the database takes.
+func (rec *recorder) has(d posthouse.Delivery) bool {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	token, ok := rec.waiting[d.ID]
+	return ok && token == d.Token
 }
 
 // add hands a result over. One that comes after the drain has ended is dropped: its lease runs out.
 func (rec *recorder) add(d done) {
+	rec.mu.Lock()
+	rec.waiting[d.item.Delivery.ID] = d.item.Delivery.Token
+	rec.mu.Unlock()
 	select {
 	case rec.in <- d:
 	case <-rec.idle:
@@ -109,7 +128,7 @@ func (rec *recorder) gather(first done) []done {
 }
 
 // write records a batch, for as long as the database takes to answer again: the results exist only
-// here. Nothing new is claimed meanwhile, since the slots stay occupied.
+// here. Nothing new is claimed meanwhile.
 func (rec *recorder) write(ctx context.Context, batch []done) {
 	e := rec.engine
 	changes := make([]work.Change, len(batch))
@@ -122,6 +141,7 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 	pause := 50 * time.Millisecond
 	for {
 		refused, err := e.o.Store.Record(ctx, time.Now(), decide)
+		rec.stuck.Store(err != nil)
 		if err == nil {
 			rec.recorded(ctx, batch, changes, refused)
 			return
@@ -130,7 +150,7 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 		e.log.Error("results could not be recorded: trying again", "code", codeDatabase, "results", len(batch), "error", err)
 		select {
 		case <-time.After(pause):
-			pause = min(2*pause, 5*time.Second)
+			pause = min(2*pause, time.Second)
 		case <-rec.giveUp:
 			e.log.Error("results are given up at the end of the drain: their outcome will be unknown", "results", len(batch))
 			rec.free(batch)
@@ -168,6 +188,11 @@ func (rec *recorder) recorded(ctx context.Context, batch []done, changes []work.
 
 // free gives the slots back, once a route.
 func (rec *recorder) free(batch []done) {
+	rec.mu.Lock()
+	for i := range batch {
+		delete(rec.waiting, batch[i].item.Delivery.ID)
+	}
+	rec.mu.Unlock()
 	counts := map[*route]int{}
 	for i := range batch {
 		counts[batch[i].route]++

@@ -34,6 +34,9 @@ func (e *Engine) rescue(ctx context.Context) {
 }
 
 func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, bool) {
+	if e.recorder.has(d) {
+		return work.Change{}, false
+	}
 	e.metrics.leaseLosses.Inc()
 	return afterLeaseLost(e.settingsOf(d), d, now), true
 }
