@@ -33,7 +33,7 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 // process from before a restore claims nothing.
 const dueQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at <= ?
 	AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
-	ORDER BY due_at, id LIMIT ?`
+	ORDER BY due_at, id LIMIT `
 
 func (t *tx) claim(c work.Claim) ([]work.Item, error) {
 	now, err := t.now()
@@ -45,7 +45,7 @@ func (t *tx) claim(c work.Claim) ([]work.Item, error) {
 		due = min(due, micros(c.DueBefore))
 	}
 	var items []work.Item
-	err = t.query("SELECT "+queueTable.list+dueQuery+t.store.dialect.skip,
+	err = t.query("SELECT "+queueTable.list+dueQuery+t.store.dialect.limit+t.store.dialect.skip,
 		[]any{c.Tenant, c.Channel, priorityNumber(c.Priority), due, now, fmt.Sprint(c.Epoch), c.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)

@@ -17,6 +17,9 @@ type dialect struct {
 	clock string
 	// lock and skip follow a SELECT that locks its rows, waiting or skipping.
 	lock, skip string
+	// limit is the bound of a hot query after LIMIT: a plain ?, but where the planner would look at its
+	// value and plan anew for each.
+	limit string
 	// lockSchema waits for the one lock of migrations and reads true when it is held.
 	lockSchema, unlockSchema string
 	// dollar is set where placeholders are $1, $2, … instead of ?.

@@ -17,6 +17,7 @@ import (
 
 var mysqlDialect = &dialect{
 	name:   "mysql",
+	limit:  "?",
 	goose:  goose.DialectMySQL,
 	clock:  "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	lock:   " FOR UPDATE",

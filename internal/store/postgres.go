@@ -20,6 +20,7 @@ import (
 
 var postgresDialect = &dialect{
 	name:   "postgres",
+	limit:  "?",
 	goose:  goose.DialectPostgres,
 	clock:  "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 	lock:   " FOR UPDATE",

@@ -19,6 +19,7 @@ var sqliteDialect = &dialect{
 	name:   "sqlite",
 	goose:  goose.DialectSQLite3,
 	upsert: onConflict,
+	limit:  "0 + ?",
 
 	deleteByKey: "DELETE FROM %s",
 	fault:       sqliteFault,
