@@ -56,6 +56,8 @@ func (p *program) exit(err error) int {
 		return exitOK
 	case errors.Is(err, errQuiet), errors.Is(err, context.Canceled):
 		return exitFailed
+	case errors.Is(err, errInconclusive):
+		return exitUsage
 	case errors.As(err, &usage):
 		code = exitUsage
 	}

@@ -40,7 +40,7 @@ func (p *program) root() *cobra.Command {
 		p.serve(), p.demo(), p.simulate(),
 		p.send(), p.status(), p.explain(), p.cancel(), p.replay(), p.resolve(),
 		p.channel(), p.template(), p.roster(), p.user(), p.key(),
-		p.migrate(), p.doctor(), p.version(),
+		p.events(), p.verify(), p.migrate(), p.doctor(), p.version(),
 	)
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
 	root.SetFlagErrorFunc(flagFault)

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+func (p *program) events() *cobra.Command {
+	var tenant string
+	cmd := &cobra.Command{
+		Use: "events", Short: "Print the event log, one JSON object a line",
+		Long: `Print the event log from the database, one JSON object a line, sorted by delivery and version:
+what posthouse verify reads. It asks no server, and can run beside one.`,
+		Example: `  posthouse events > events.jsonl
+  posthouse events --dsn postgres://posthouse@db/posthouse | gzip > events.jsonl.gz`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withLog(cmd, func(ctx context.Context, s *store.Store) error { return p.printEvents(ctx, s, tenant) })
+		},
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "the events of one `TENANT` only")
+	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	return cmd
+}
+
+func (p *program) printEvents(ctx context.Context, s *store.Store, tenant string) error {
+	out := bufio.NewWriterSize(p.out, 256<<10)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for e, err := range p.counted(eventsOf(ctx, s, tenant)) {
+		if err != nil {
+			return err
+		}
+		if err := encoder.Encode(e); err != nil {
+			return fmt.Errorf("write the event log: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write the event log: %w", err)
+	}
+	return nil
+}
+
+// withLog opens a database to read its event log. It makes none, and changes nothing.
+func (p *program) withLog(cmd *cobra.Command, do func(context.Context, *store.Store) error) error {
+	c, err := p.settings(cmd)
+	if err != nil {
+		return err
+	}
+	if path, ok := sqliteFile(c.Server.DSN); ok {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return hinted{usagef("there is no file %s", path), "--dsn or POSTHOUSE_DSN names the database"}
+		}
+	}
+	return p.withStore(cmd, func(ctx context.Context, s *store.Store) error {
+		have, want, err := s.Schema(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read the schema's version: %w", err)
+		case have > want:
+			return newerSchema(have, want)
+		case have < want:
+			return hinted{fmt.Errorf("the schema is older than this binary's"), "posthouse migrate brings it up"}
+		}
+		return do(ctx, s)
+	})
+}
+
+// eventsOf walks over the event log of a tenant, or of all.
+func eventsOf(ctx context.Context, s *store.Store, tenant string) iter.Seq2[posthouse.Event, error] {
+	return func(yield func(posthouse.Event, error) bool) {
+		_, err := s.ExportEvents(ctx, tenant, "", func(e posthouse.Event) error {
+			if !yield(e, nil) {
+				return io.EOF
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, io.EOF) {
+			yield(posthouse.Event{}, err)
+		}
+	}
+}
+
+// counted tells a terminal now and then how many events have gone by.
+func (p *program) counted(events iter.Seq2[posthouse.Event, error]) iter.Seq2[posthouse.Event, error] {
+	if !p.errTerminal {
+		return events
+	}
+	return func(yield func(posthouse.Event, error) bool) {
+		n, said := 0, time.Now()
+		defer fmt.Fprint(p.err, "\r\x1b[K")
+		for e, err := range events {
+			if n++; n%4096 == 0 && time.Since(said) > 500*time.Millisecond {
+				fmt.Fprintf(p.err, "\r%d events", n)
+				said = time.Now()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/verify"
+)
+
+type verifyFlags struct {
+	events, client, sink, limiter, faults string
+	sometimes                             string
+	atRest                                bool
+	keyWindow, slack                      time.Duration
+	keep                                  int
+}
+
+// errInconclusive is a run that proves too little; its reasons were printed already.
+var errInconclusive = errors.New("not conclusive")
+
+func (p *program) verify() *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Decide from the event log, and what others saw, whether a run kept every promise",
+		Long: `Decide from the event log, and what others saw of the same run, whether anything was lost, doubled
+without a reason, early, late or over a limit. The log is read from a database, or from a file that
+posthouse events wrote. docs/guide/verify.md describes the journals.
+
+The exit code is 0 if every invariant holds, 1 if one is violated, and 2 if the run does not prove
+enough, or a journal can not be read: then there is no report.`,
+		Example: `  posthouse verify --sometimes none
+  posthouse verify --events events.jsonl --client client.jsonl --sink arrivals.jsonl --at-rest`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runVerify(cmd, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.events, "events", "", "the event log as a `FILE`, - for standard input, instead of a database")
+	flags.StringVar(&f.client, "client", "", "the producers' journal, a `FILE`: what each caller was told")
+	flags.StringVar(&f.sink, "sink", "", "the provider's journal, a `FILE`: what arrived (posthouse simulate --journal writes one)")
+	flags.StringVar(&f.limiter, "limiter", "", "the limiter's journal, a `FILE`: what was granted")
+	flags.StringVar(&f.faults, "faults", "", "the fault journal, a `FILE`: what was done to the run")
+	flags.StringVar(&f.sometimes, "sometimes", "all", "what must have happened for the run to prove anything: all that can be seen, none, or a `LIST` of names")
+	flags.BoolVar(&f.atRest, "at-rest", false, "the run had come to rest: nothing that is due may wait")
+	flags.DurationVar(&f.keyWindow, "key-window", 0, "how long the providers know an idempotency key, a `DURATION`; without it that is not checked")
+	flags.DurationVar(&f.slack, "slack", 100*time.Millisecond, "how far the clocks of the journals may be apart, a `DURATION`")
+	flags.IntVar(&f.keep, "keep", 3, "show at most this `NUMBER` of violations of each invariant")
+	config.AddFlags(flags, "dsn", "log_level", "log_format")
+	return cmd
+}
+
+// runVerify prints the report. Whatever keeps it from one is wrong usage: exit code 1 says that a
+// promise is broken, and nothing else.
+func (p *program) runVerify(cmd *cobra.Command, f verifyFlags) error {
+	if f.events != "" && cmd.Flags().Changed("dsn") {
+		return usagef("--events and --dsn: give one of them")
+	}
+	var report verify.Report
+	err := p.withInputs(cmd.Context(), f, func(ctx context.Context, in verify.Inputs) (err error) {
+		if in.Events != nil {
+			report, err = verify.Check(ctx, in)
+			return err
+		}
+		return p.withLog(cmd, func(ctx context.Context, s *store.Store) error {
+			if err := p.fromStore(ctx, s, f, &in); err != nil {
+				return err
+			}
+			report, err = verify.Check(ctx, in)
+			return err
+		})
+	})
+	var usage usageFault
+	switch {
+	case errors.As(err, &usage):
+		return err
+	case err != nil:
+		return hinted{usagef("no verdict: %s", err), hintFor(err)} // %s: an end by Ctrl-C is no verdict either
+	}
+	return p.showReport(&report)
+}
+
+// withInputs opens the files and closes them after.
+func (p *program) withInputs(ctx context.Context, f verifyFlags, do func(context.Context, verify.Inputs) error) error {
+	in := verify.Inputs{AtRest: f.atRest, KeyWindow: f.keyWindow, Slack: f.slack, Sometimes: list(f.sometimes), Keep: f.keep}
+	var events io.Reader
+	piped := ""
+	for _, file := range []struct {
+		flag, path string
+		into       *io.Reader
+	}{
+		{"--events", f.events, &events}, {"--client", f.client, &in.Client}, {"--sink", f.sink, &in.Sink},
+		{"--limiter", f.limiter, &in.Limiter}, {"--faults", f.faults, &in.Faults},
+	} {
+		switch file.path {
+		case "":
+		case "-":
+			if piped != "" {
+				return usagef("%s and %s: standard input can be one of them", piped, file.flag)
+			}
+			piped, *file.into = file.flag, p.in
+		default:
+			opened, err := os.Open(file.path)
+			var wrong *fs.PathError
+			if errors.As(err, &wrong) {
+				return usagef("%s: %s can not be read: %w", file.flag, file.path, wrong.Err)
+			} else if err != nil {
+				return err
+			}
+			defer opened.Close() //nolint:errcheck // it was only read
+			*file.into = opened
+		}
+	}
+	if events != nil {
+		name := f.events
+		if name == "-" {
+			name = "standard input"
+		}
+		in.Events = p.counted(verify.ReadEvents(name, events))
+	}
+	return do(ctx, in)
+}
+
+// fromStore adds to the inputs what a database knows.
+func (p *program) fromStore(ctx context.Context, s *store.Store, f verifyFlags, in *verify.Inputs) error {
+	rows, err := s.Channels(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		in.Channels = append(in.Channels, row.Channel)
+	}
+	if in.Now, err = s.Now(ctx); err != nil {
+		return err
+	}
+	in.Events = p.counted(eventsOf(ctx, s, ""))
+	if f.atRest { // else the counts are of another moment
+		in.Stored = map[string]map[posthouse.State]int{}
+		in.Events = withCounts(ctx, s, in.Events, in.Stored)
+	}
+	return nil
+}
+
+// withCounts fills in the stored counts when the log has been read, which knows the tenants.
+func withCounts(ctx context.Context, s *store.Store, events iter.Seq2[posthouse.Event, error], counts map[string]map[posthouse.State]int) iter.Seq2[posthouse.Event, error] {
+	return func(yield func(posthouse.Event, error) bool) {
+		for e, err := range events {
+			if err == nil && counts[e.Tenant] == nil {
+				counts[e.Tenant] = map[posthouse.State]int{}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if err := count(ctx, s, counts); err != nil {
+			yield(posthouse.Event{}, err)
+		}
+	}
+}
+
+func count(ctx context.Context, s *store.Store, counts map[string]map[posthouse.State]int) error {
+	depths, err := s.Depths(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range depths {
+		if counts[d.Tenant] == nil {
+			counts[d.Tenant] = map[posthouse.State]int{}
+		}
+		counts[d.Tenant][d.State] += d.Count
+	}
+	for tenant := range counts {
+		settled, err := s.Counts(ctx, tenant, time.Time{})
+		if err != nil {
+			return err
+		}
+		for _, c := range settled {
+			counts[tenant][c.State] += c.Count
+		}
+	}
+	return nil
+}
+
+func (p *program) showReport(r *verify.Report) error {
+	err := p.show(r, func() {
+		for line := range strings.Lines(r.Page()) {
+			p.printf("%s\n", config.Printable(strings.TrimSuffix(line, "\n")))
+		}
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("print the report: %w", err)
+	case r.Verdict == verify.Violated:
+		return errQuiet
+	case r.Verdict == verify.Inconclusive:
+		return errInconclusive
+	}
+	return nil
+}
