@@ -83,12 +83,30 @@ func (s *Store) migrateShared(ctx context.Context) (steps int, err error) {
 }
 
 func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
+	if err := s.mendVersions(ctx, db); err != nil {
+		return 0, err
+	}
 	p, err := s.migrations(db)
 	if err != nil {
 		return 0, err
 	}
 	done, err := p.Up(ctx)
 	return len(done), err
+}
+
+// mendVersions gives the library's table the row it begins with. MySQL commits a new table by itself, so
+// a process that was killed right after leaves one without a row, which the library refuses.
+func (s *Store) mendVersions(ctx context.Context, db *sql.DB) error {
+	if s.dialect != mysqlDialect {
+		return nil
+	}
+	var made bool
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'schema_version'").Scan(&made)
+	if err != nil || !made {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "INSERT INTO schema_version (version_id, is_applied) SELECT 0, TRUE FROM DUAL WHERE NOT EXISTS (SELECT * FROM schema_version)")
+	return err
 }
 
 func (s *Store) refuseNewer(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -60,6 +61,32 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 			if total != 1 {
 				t.Errorf("the processes took %v steps, want 1 in all", steps)
 			}
+		})
+	}
+}
+
+// MySQL and MariaDB commit each statement of a migration by itself.
+func TestMigrateGoesOnWhereAKilledProcessStopped(t *testing.T) {
+	t.Parallel()
+	for name, undone := range map[string][]string{
+		"before the first version was noted": {"DROP VIEW deliveries", "DROP VIEW message_send_log", "DROP VIEW duty_schedule", "DROP TABLE limits", "DELETE FROM schema_version"},
+		"halfway":                            {"DROP VIEW duty_schedule", "DROP TABLE limits", "DELETE FROM meta", "DELETE FROM schema_version WHERE version_id > 0"},
+		"before its last version was noted":  {"DELETE FROM schema_version WHERE version_id > 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openTest(t, dbtest.MariaDB(t))
+			for _, statement := range undone {
+				tamper(t, s, statement)
+			}
+			if steps, err := s.Migrate(t.Context()); steps != 1 || err != nil {
+				t.Errorf("Migrate = %d steps, %v; want 1", steps, err)
+			}
+			if epoch, err := s.Epoch(t.Context()); epoch != 1 || err != nil {
+				t.Errorf("Epoch = %d, %v; want 1", epoch, err)
+			}
+			accept(t, s, entry(1))
+			tamper(t, s, "SELECT * FROM limits, duty_schedule")
 		})
 	}
 }
@@ -183,14 +210,14 @@ func tables(t *testing.T, database string) map[string]string {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?s)CREATE TABLE (?:IF NOT EXISTS )?(\w+) \((.*?)\n\)`).FindAllStringSubmatch(string(text), -1) {
 		for line := range strings.Lines(m[2]) {
 			if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "KEY" && word != "PRIMARY" {
 				found[m[1]] += fmt.Sprintf("%s %v\n", word, strings.Contains(rest, "DEFAULT"))
 			}
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?s)CREATE VIEW (\w+) AS`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?s)CREATE (?:OR REPLACE )?VIEW (\w+) AS`).FindAllStringSubmatch(string(text), -1) {
 		found["view "+m[1]] = "view"
 	}
 	return found

@@ -1,16 +1,19 @@
 -- +goose Up
 -- Text is compared by its bytes, but MySQL takes no notice of spaces at the end of a varchar.
 -- Where a caller's text is a key, its column is varbinary.
+--
+-- Each statement commits by itself here. A process that is killed halfway leaves what it has made, and
+-- the next one begins anew: so each statement may find its work done.
 
 -- What there is once: the epoch, and when this database was made.
-CREATE TABLE meta (
+CREATE TABLE IF NOT EXISTS meta (
   name varchar(128) NOT NULL,
   value mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- A message never changes after it was accepted.
-CREATE TABLE messages (
+CREATE TABLE IF NOT EXISTS messages (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
@@ -34,7 +37,7 @@ CREATE TABLE messages (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
-CREATE TABLE queue (
+CREATE TABLE IF NOT EXISTS queue (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
@@ -76,7 +79,7 @@ CREATE TABLE queue (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- The settled deliveries, in the columns of the queue.
-CREATE TABLE settled (
+CREATE TABLE IF NOT EXISTS settled (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
@@ -115,7 +118,7 @@ CREATE TABLE settled (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- The event log: one row for each transition, in the transaction that made it.
-CREATE TABLE events (
+CREATE TABLE IF NOT EXISTS events (
   delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   version bigint NOT NULL,
   tenant varchar(128) NOT NULL,
@@ -142,7 +145,7 @@ CREATE TABLE events (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- What a caller's Idempotency-Key stands for.
-CREATE TABLE idempotency (
+CREATE TABLE IF NOT EXISTS idempotency (
   tenant varchar(128) NOT NULL,
   endpoint varchar(128) NOT NULL,
   idem_key varbinary(1020) NOT NULL,
@@ -156,7 +159,7 @@ CREATE TABLE idempotency (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Which message a dedup_key stands for, until its window closes.
-CREATE TABLE dedup (
+CREATE TABLE IF NOT EXISTS dedup (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   dedup_key varbinary(1020) NOT NULL,
@@ -169,7 +172,7 @@ CREATE TABLE dedup (
 
 -- Messages that callers hand in within their own transactions; the relay moves them on.
 -- A plain INSERT needs the draft alone.
-CREATE TABLE outbox (
+CREATE TABLE IF NOT EXISTS outbox (
   id varchar(64) NOT NULL DEFAULT (UUID()),
   tenant varchar(128) NOT NULL DEFAULT 'default',
   draft mediumtext NOT NULL,
@@ -183,7 +186,7 @@ CREATE TABLE outbox (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- The configured channels; secrets in config are sealed.
-CREATE TABLE channels (
+CREATE TABLE IF NOT EXISTS channels (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   driver varchar(128) NOT NULL,
@@ -198,7 +201,7 @@ CREATE TABLE channels (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Accounts that a provider refused: parked until a time, then probed.
-CREATE TABLE gates (
+CREATE TABLE IF NOT EXISTS gates (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   account varchar(128) NOT NULL,
@@ -212,7 +215,7 @@ CREATE TABLE gates (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Every version of every template.
-CREATE TABLE templates (
+CREATE TABLE IF NOT EXISTS templates (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   version int NOT NULL,
@@ -224,7 +227,7 @@ CREATE TABLE templates (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Who is on duty: the roster itself.
-CREATE TABLE rosters (
+CREATE TABLE IF NOT EXISTS rosters (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   hand_over varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
@@ -234,7 +237,7 @@ CREATE TABLE rosters (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Days a roster knows; an override with nobody on duty is a day without entries.
-CREATE TABLE roster_days (
+CREATE TABLE IF NOT EXISTS roster_days (
   tenant varchar(128) NOT NULL,
   roster varchar(128) NOT NULL,
   day varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -242,7 +245,7 @@ CREATE TABLE roster_days (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Who is on duty on a day: 1 to 7 (Monday = 1), or a date.
-CREATE TABLE roster_entries (
+CREATE TABLE IF NOT EXISTS roster_entries (
   tenant varchar(128) NOT NULL,
   roster varchar(128) NOT NULL,
   day varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -252,7 +255,7 @@ CREATE TABLE roster_entries (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- The directory.
-CREATE TABLE users (
+CREATE TABLE IF NOT EXISTS users (
   tenant varchar(128) NOT NULL,
   id varchar(255) NOT NULL,
   name varchar(512) NOT NULL DEFAULT '',
@@ -263,7 +266,7 @@ CREATE TABLE users (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Keys of the API; only a hash of the secret is kept.
-CREATE TABLE api_keys (
+CREATE TABLE IF NOT EXISTS api_keys (
   id varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   name varchar(255) NOT NULL,
@@ -275,23 +278,23 @@ CREATE TABLE api_keys (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Shared limits: the state of all windows of one key.
-CREATE TABLE limits (
+CREATE TABLE IF NOT EXISTS limits (
   name varchar(512) NOT NULL,
   state mediumtext NOT NULL DEFAULT (''),
   updated_at bigint NOT NULL,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
-INSERT INTO meta (name, value) VALUES ('epoch', '1');
+INSERT IGNORE INTO meta (name, value) VALUES ('epoch', '1');
 
 -- Every delivery, open or settled, for readers of the database.
-CREATE VIEW deliveries AS
+CREATE OR REPLACE VIEW deliveries AS
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM queue
 UNION ALL
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM settled;
 
 -- The bank's two tables under their own names, for readers of the database.
-CREATE VIEW message_send_log AS
+CREATE OR REPLACE VIEW message_send_log AS
 SELECT d.id AS id, d.user_id AS user_id, d.channel AS platform, JSON_UNQUOTE(JSON_EXTRACT(m.content, '$.text')) AS content,
   CASE WHEN d.state = 'pending' AND d.tries > 0 THEN 'failure'
        WHEN d.state IN ('pending', 'sending') THEN 'pending'
@@ -304,7 +307,7 @@ SELECT d.id AS id, d.user_id AS user_id, d.channel AS platform, JSON_UNQUOTE(JSO
 FROM deliveries d JOIN messages m ON m.id = CONCAT(SUBSTR(d.id, 1, 22), '0000')
 WHERE m.kind = 'notice' AND d.state <> 'suppressed';
 
-CREATE VIEW duty_schedule AS
+CREATE OR REPLACE VIEW duty_schedule AS
 SELECT CONCAT(roster, ':', day, ':', user_id) AS id, CAST(day AS SIGNED) AS day_of_week, user_id, tenant
 FROM roster_entries WHERE roster = 'duty' AND day IN ('1', '2', '3', '4', '5', '6', '7');
 
