@@ -17,7 +17,7 @@ type Options struct {
 	DSN string
 	// JudgeDSN is where the judge reads the log, when the members go through a proxy. Defaults to DSN.
 	JudgeDSN string
-	// Members is how many servers run. Defaults to 1.
+	// Members is how many servers run. Defaults to 1; negative starts none, for a test that adds them.
 	Members int
 	// Binary is the command the members run. Defaults to the one that Binary builds.
 	Binary string
@@ -86,7 +86,10 @@ func Open(t testing.TB, o Options) *House {
 		h.Provider = StartProvider(t)
 	}
 	h.told.file, h.faults.file = openJournal(t, h.Told), openJournal(t, h.Faults)
-	for range max(o.Members, 1) {
+	if o.Members == 0 {
+		o.Members = 1
+	}
+	for range o.Members {
 		m := h.Add(t, o.Binary)
 		m.Start(t)
 	}

@@ -140,7 +140,8 @@ func (m *Member) Term(t testing.TB) (time.Duration, error) {
 	return time.Since(at), err
 }
 
-// Wait waits until the process ends by itself, as one does that has reached a kill point.
+// Wait waits until the process ends by itself, as one does that has reached a kill point; one that
+// never gets there ends the test.
 func (m *Member) Wait(t testing.TB) {
 	t.Helper()
 	m.mu.Lock()
@@ -149,7 +150,16 @@ func (m *Member) Wait(t testing.TB) {
 	if cmd == nil {
 		return
 	}
-	_ = cmd.Wait() // its error says how it ended
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its error says how it ended
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatalf("%s still runs after %s\n%s", m.Name(), patience, m.Log())
+	}
 	m.house.Fault(t, Fault{Kind: "kill", Target: m.Name()})
 	m.mu.Lock()
 	m.cmd = nil

@@ -14,16 +14,25 @@ import (
 // Store opens the database as the judge does: to look, not to change.
 func (h *House) Store(t testing.TB) *store.Store {
 	t.Helper()
+	st := h.openStore(t)
+	t.Cleanup(func() { closeStore(t, st) })
+	return st
+}
+
+func (h *House) openStore(t testing.TB) *store.Store {
+	t.Helper()
 	st, err := store.Open(context.WithoutCancel(t.Context()), store.Options{DSN: h.judgeDSN})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return st
+}
+
+func closeStore(t testing.TB, st *store.Store) {
+	t.Helper()
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // errQuarantined ends the wait for what will never settle by itself.
@@ -33,7 +42,8 @@ var errQuarantined = errors.New("deliveries are in quarantine")
 // a policy of hold, may stay. A delivery in quarantine that may not stay ends the test.
 func (h *House) Settle(t testing.TB, may ...posthouse.State) {
 	t.Helper()
-	st := h.Store(t)
+	st := h.openStore(t)
+	defer closeStore(t, st) // and not with the test, which may wait many times
 	stays := map[posthouse.State]bool{}
 	for _, s := range may {
 		stays[s] = true

@@ -1,0 +1,180 @@
+package crash
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/outbox"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// point is a place where a server dies with one message under way, and what that must come to.
+type point struct {
+	name string
+	// after are points where processes die before this one is reached.
+	after []string
+	// send hands in the message; nil is a call of the API.
+	send func(t *testing.T, p *points, n int) (message string)
+	// stop has the server killed in the drain of a SIGTERM.
+	stop bool
+	// extra arrivals after the first, and times that the delivery becomes unknown.
+	extra, unknown int
+}
+
+var named = []point{
+	{name: "accept, not committed"},
+	{name: "accept, committed"},
+	{name: "claim, not committed"},
+	{name: "claim, committed", unknown: 1},
+	{name: "half", unknown: 1},
+	{name: "answered", extra: 1, unknown: 1},
+	{name: "record, not committed", extra: 1, unknown: 1},
+	{name: "record, committed"},
+	{name: "rescue, not committed", after: []string{"claim, committed"}, unknown: 1},
+	{name: "rescue, committed", after: []string{"claim, committed"}, unknown: 1},
+	{name: "relay the outbox, not committed", send: enqueue},
+	{name: "relay the outbox, committed", send: enqueue},
+	{name: "drain", stop: true, extra: 1, unknown: 1},
+}
+
+// A2: kill -9 at named points, one message under way. Nothing is lost, and the message arrives as often
+// as the point foretells.
+func TestA2KilledAtNamedPoints(t *testing.T) {
+	binary := overlay.Build(t, edits...)
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		passes := house.Size(1, 20)
+		p := openPoints(t, db.DSN(t), binary)
+		ch := p.Channel("generic")
+		ch.Timeout = posthouse.Duration(300 * time.Millisecond)
+		p.PutChannel(t, ch)
+		slow := p.Channel("slow") // for what must still be under way when the server is stopped
+		slow.Timeout = posthouse.Duration(2 * time.Second)
+		p.PutChannel(t, slow)
+		accepted := map[int]string{}
+		right := 0
+		for _, c := range named {
+			for range passes {
+				n := len(accepted) + 1
+				accepted[n] = p.pass(t, c, n)
+				if p.foretold(t, c, accepted[n]) {
+					right++
+				}
+			}
+		}
+		n := count(t, p.House, accepted)
+		house.Report(t, house.Row{
+			Test: "A2", Database: string(db), What: fmt.Sprintf("kill -9 at %d named points", len(named)), N: len(accepted), Unit: "kills",
+			Figure: fmt.Sprintf("lost %d, unexplained %d; as many arrivals and unknowns as foretold in %d of %d", n.lost, n.unexplained, right, len(accepted)),
+			Bar:    "lost 0, unexplained 0, all as foretold", Bound: house.Bound(len(accepted)),
+			Pass: n.lost+n.unexplained == 0 && right == len(accepted),
+		})
+		prunes(t, p, db)
+	})
+}
+
+// pass kills the server at a point once, starts it again and waits until all is settled.
+func (p *points) pass(t *testing.T, c point, n int) string {
+	t.Helper()
+	deaths := append(slices.Clone(c.after), c.name)
+	for _, death := range deaths {
+		p.arm(t, death)
+	}
+	sent := make(chan string, 1)
+	if c.stop {
+		sent <- p.stop(t, n)
+	} else {
+		go func() { sent <- p.send(t, c, n) }()
+		for i := range deaths {
+			if i > 0 {
+				p.server.Launch(t)
+			}
+			p.server.Wait(t)
+		}
+	}
+	p.server.Start(t)
+	message := <-sent // a caller who was not answered repeats
+	house.Until(t, "the outbox to be empty", func() bool {
+		waiting, rejected, err := p.store.OutboxDepth(t.Context())
+		return err == nil && waiting+rejected == 0
+	})
+	p.Settle(t)
+	return message
+}
+
+// long is a text of which half is more than what a connection's buffer holds back.
+var long = string(slices.Repeat([]byte("half of it "), 3000))
+
+func (p *points) send(t *testing.T, c point, n int) string {
+	if c.send != nil {
+		return c.send(t, p, n)
+	}
+	d := house.Text("generic", n)
+	d.Content.Text = long
+	id, err := p.Send(t, fmt.Sprintf("point-%d", n), d, false)
+	if err != nil {
+		t.Error(err)
+	}
+	return id
+}
+
+// enqueue hands in a message through the outbox.
+func enqueue(t *testing.T, p *points, n int) string {
+	kinds := map[string]outbox.Database{"sqlit": outbox.SQLite, "postg": outbox.Postgres, "mysql": outbox.MySQL}
+	box, err := outbox.New(outbox.Options{Database: kinds[p.DSN[:5]]})
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	db := house.SQL(t, p.DSN)
+	defer db.Close()
+	ids, err := box.Enqueue(t.Context(), db, house.Text("generic", n))
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	return ids[0]
+}
+
+// stop sends a message to a provider that takes it and does not answer, and stops the server then.
+func (p *points) stop(t *testing.T, n int) string {
+	t.Helper()
+	p.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Hang, Times: 1}}})
+	id, err := p.Send(t, fmt.Sprintf("point-%d", n), house.Text("slow", n), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	house.Until(t, "the message to arrive", func() bool { return len(byKey(p.Provider.Arrivals(t))[posthouse.DeliveryID(id, 1)]) > 0 })
+	if _, err := p.server.Term(t); err == nil {
+		t.Error("the server ended well: it was to die in its drain")
+	}
+	return id
+}
+
+// foretold reports whether the point came to what it must.
+func (p *points) foretold(t *testing.T, c point, message string) bool {
+	t.Helper()
+	id := posthouse.DeliveryID(message, 1)
+	events, err := p.store.Events(t.Context(), posthouse.DefaultTenant, id)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	unknown, line := 0, ""
+	for _, e := range events {
+		if e.To == posthouse.Unknown {
+			unknown++
+		}
+		line += string(e.Type) + " "
+	}
+	arrivals := len(byKey(p.Provider.Arrivals(t))[id])
+	if arrivals != 1+c.extra || unknown != c.unknown {
+		t.Errorf("killed at %q: %d arrivals and %d times unknown, want %d and %d: %s", c.name, arrivals, unknown, 1+c.extra, c.unknown, line)
+		return false
+	}
+	return true
+}

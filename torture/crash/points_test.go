@@ -1,0 +1,152 @@
+package crash
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// killpoint is added to the module by the overlay: Here ends the process with SIGKILL where a file of
+// the point's name lies in a folder, and takes the file away, so that the next process passes.
+const killpoint = `// Package killpoint ends the process at named points.
+package killpoint
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+var folder = os.Getenv("TORTURE_KILLPOINTS")
+
+// Here is the named point.
+func Here(name string) {
+	if folder == "" || os.Remove(filepath.Join(folder, name)) != nil {
+		return
+	}
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// Halve has a point after half of a request's body.
+func Halve(r *http.Request) *http.Request {
+	if r.Body != nil {
+		r.Body = &half{r.Body, r.ContentLength / 2}
+	}
+	return r
+}
+
+type half struct {
+	io.ReadCloser
+	left int64
+}
+
+func (h *half) Read(p []byte) (int, error) {
+	if h.left <= 0 {
+		Here("half")
+		return h.ReadCloser.Read(p)
+	}
+	n, err := h.ReadCloser.Read(p[:min(int64(len(p)), h.left)])
+	h.left -= int64(n)
+	return n, err
+}
+`
+
+// edits put the points where the tests name them.
+var edits = []overlay.Edit{
+	{File: "internal/killpoint/killpoint.go", New: killpoint},
+
+	{File: "internal/store/tx.go", Old: importOld, New: importNew},
+	{File: "internal/store/tx.go", Old: `doing string, fn func(*tx) error) error {
+	if s.committer != nil {`, New: `doing string, inner func(*tx) error) (err error) {
+	fn := func(t *tx) error {
+		if err := inner(t); err != nil {
+			return err
+		}
+		killpoint.Here(doing + ", not committed")
+		return nil
+	}
+	defer func() {
+		if err == nil {
+			killpoint.Here(doing + ", committed")
+		}
+	}()
+	if s.committer != nil {`},
+
+	{File: "internal/store/bundle.go", Old: importOld, New: importNew},
+	{File: "internal/store/bundle.go", Old: "alone: true}\n\t\treturn fn(t)\n", New: `alone: true}
+		killpoint.Here(doing + ", not committed")
+		err := fn(t)
+		if err == nil {
+			killpoint.Here(doing + ", committed")
+		}
+		return err
+`},
+
+	{File: "internal/store/claim_once.go", Old: importOld, New: importNew},
+	{File: "internal/store/claim_once.go", Old: claimOld, New: claimOld + "\t\tkillpoint.Here(\"claim, not committed\")\n"},
+	{File: "internal/store/transit.go", Old: importOld, New: importNew},
+	{File: "internal/store/transit.go", Old: "\t\tafter = found\n", New: `		if sel.Due == work.LeaseLost && len(changes) > 0 {
+			killpoint.Here("rescue, not committed")
+		}
+		after = found
+`},
+	{File: "internal/store/prune.go", Old: importOld, New: importNew},
+	{File: "internal/store/prune.go", Old: "\treturn len(ids), t.pruneMessages(ids)\n", New: `	err = t.pruneMessages(ids)
+	killpoint.Here("prune, not committed")
+	return len(ids), err
+`},
+
+	{File: "internal/engine/dispatcher.go", Old: importOld, New: importNew},
+	{File: "internal/engine/dispatcher.go", Old: "\tr.occupy(len(items))\n", New: "\tkillpoint.Here(\"claim, committed\")\n\tr.occupy(len(items))\n"},
+	{File: "internal/engine/sender.go", Old: importOld, New: importNew},
+	{File: "internal/engine/sender.go", Old: "\ttook := time.Since(start)\n", New: "\ttook := time.Since(start)\n\tkillpoint.Here(\"answered\")\n"},
+	{File: "internal/engine/rescuer.go", Old: importOld, New: importNew},
+	{File: "internal/engine/rescuer.go", Old: "\t\t\te.log.Info(\"overdue delivery handled\"", New: "\t\t\tkillpoint.Here(\"rescue, committed\")\n\t\t\te.log.Info(\"overdue delivery handled\""},
+	{File: "internal/engine/pruner.go", Old: "pruneEvery = 10 * time.Minute", New: "pruneEvery = 100 * time.Millisecond"},
+	{File: "internal/engine/engine.go", Old: importOld, New: importNew},
+	{File: "internal/engine/engine.go", Old: "\t\tclose(e.stopping)\n", New: "\t\tclose(e.stopping)\n\t\tkillpoint.Here(\"drain\")\n"},
+
+	{File: "channel/client.go", Old: importOld, New: importNew},
+	{File: "channel/client.go", Old: "RoundTrip(req.http(ctx))", New: "RoundTrip(killpoint.Halve(req.http(ctx)))"},
+}
+
+// The texts that several edits name. PostgreSQL claims in one statement: not committed is not begun there.
+const (
+	claimOld  = "\terr = s.insist(ctx, \"claim\", func(ctx context.Context) error {\n"
+	importOld = "import (\n"
+	importNew = "import (\n\t\"github.com/posthouse/posthouse/internal/killpoint\"\n"
+)
+
+// points is a house of one server that dies at the points.
+type points struct {
+	*house.House
+	store  *store.Store
+	server *house.Member
+	folder string
+}
+
+// openPoints opens a house whose leases are short: most points wait for one to end.
+func openPoints(t *testing.T, dsn, binary string) *points {
+	t.Helper()
+	p := &points{folder: t.TempDir()}
+	p.House = house.Open(t, house.Options{DSN: dsn, Binary: binary, Env: []string{
+		"TORTURE_KILLPOINTS=" + p.folder, "POSTHOUSE_LEASE_MARGIN=300ms", "POSTHOUSE_RESCUE_EVERY=100ms", "POSTHOUSE_POLL=50ms",
+	}})
+	p.store, p.server = p.Store(t), p.Members[0]
+	return p
+}
+
+// arm makes the next process that passes a point die there.
+func (p *points) arm(t *testing.T, point string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.folder, point), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
