@@ -380,7 +380,7 @@ func TestADeliveryThatKeepsTakingItsWorkerDownIsQuarantined(t *testing.T) {
 		r.open("c", posthouse.ChannelSettings{Tries: 100, Backoff: []posthouse.Duration{posthouse.Duration(time.Second)}}, idempotent)
 		r.pause("c")
 		id := r.send(text("c", "u1"))[0]
-		for range 20 {
+		for range 40 {
 			_, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
 				Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 1, Owner: "dies", Lease: time.Second, Epoch: 1,
 			})

@@ -1,13 +1,7 @@
 package engine
 
 import (
-	"context"
-	"fmt"
-	"runtime/debug"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -111,68 +105,6 @@ func unreadable(item work.Item) string {
 		return "the message belongs to another tenant"
 	}
 	return ""
-}
-
-// call runs the driver within its time-out, survives its panic, and sees to it that each delivery
-// has a result: what the driver leaves out is unknown.
-func (e *Engine) call(r *route, group []work.Item) (results []channel.Result, panicked bool) {
-	ctx, cancel := context.WithTimeout(e.sendCtx, r.settings.timeout)
-	defer cancel()
-	ctx, span := e.tracer.Start(ctx, "attempt", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
-		attribute.String("posthouse.channel", r.key.channel), attribute.String("posthouse.message", group[0].Delivery.Message),
-		attribute.String("posthouse.delivery", group[0].Delivery.ID), attribute.Int("posthouse.recipients", len(group)),
-	), trace.WithLinks(linkTo(group[0].Message)...))
-	defer span.End()
-	defer func() {
-		if p := recover(); p != nil {
-			e.log.Error("the driver panicked: its deliveries are quarantined", "channel", r.key.channel, "driver", r.channel.Driver,
-				"delivery", group[0].Delivery.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			panicked = true
-			results = nil
-			for range group {
-				results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: "PANIC", Error: "the driver panicked: " + fmt.Sprint(p)})
-			}
-		}
-	}()
-	outs := make([]channel.Outgoing, len(group))
-	for i, item := range group {
-		outs[i] = outgoing(item)
-	}
-	if driver, ok := r.opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
-		results = driver.SendBatch(ctx, outs)
-	} else {
-		results = append(results, r.opened.Driver.Send(ctx, outs[0]))
-	}
-	for len(results) < len(group) {
-		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: "NO_RESULT", Error: "the driver gave no result for this recipient"})
-	}
-	for i := range results {
-		if !results[i].Class.Valid() {
-			results[i].Class = posthouse.ClassUnknown
-		}
-	}
-	span.SetAttributes(attribute.String("posthouse.class", string(results[0].Class)))
-	return results, false
-}
-
-// linkTo links an attempt to the span that accepted its message.
-func linkTo(m *posthouse.Message) []trace.Link {
-	if sc, ok := parseTrace(m.Trace); ok {
-		return []trace.Link{{SpanContext: sc}}
-	}
-	return nil
-}
-
-// outgoing is a delivery as the driver sees it.
-func outgoing(item work.Item) channel.Outgoing {
-	d, m := &item.Delivery, item.Message
-	out := channel.Outgoing{
-		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: d.Recipient,
-		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority, Template: m.Template, Payload: m.Payload,
-		IdemKey: d.IdemKey, Attempt: d.Attempts,
-	}
-	out.Recipient.Address = or(out.Recipient.Address, out.Recipient.User)
-	return out
 }
 
 // heed parks or reopens accounts by what their provider said, in this process at once. The results

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// driverAnswer is what became of one call of a driver.
+type driverAnswer struct {
+	results  []channel.Result
+	panicked bool
+}
+
+// call runs the driver within its time-out, and sees to it that each delivery has a result that can be
+// kept: what the driver leaves out is unknown. A driver that does not come back is left behind, so that
+// it holds no slot; what it still does is as that of a worker which lost its lease.
+func (e *Engine) call(r *route, group []work.Item) ([]channel.Result, bool) {
+	ctx, cancel := context.WithTimeout(e.sendCtx, r.settings.timeout)
+	defer cancel()
+	answers := make(chan driverAnswer, 1)
+	go func() {
+		var a driverAnswer
+		defer func() { answers <- a }() // whatever ends the goroutine
+		a.results, a.panicked = e.drive(ctx, r, group)
+	}()
+	a, code, text := driverAnswer{}, "NO_RESULT", "the driver gave no result for this recipient"
+	select {
+	case a = <-answers:
+	case <-ctx.Done():
+		grace := time.NewTimer(min(e.o.LeaseMargin/4, maxGrace))
+		defer grace.Stop()
+		select {
+		case a = <-answers:
+		case <-grace.C:
+			code, text = "NO_RETURN", "the driver did not return at its time-out"
+			e.log.Error("the driver did not return at its time-out and is left behind", "channel", r.key.channel, "driver", r.channel.Driver,
+				"delivery", group[0].Delivery.ID, "timeout", r.settings.timeout)
+		}
+	}
+	results := a.results
+	for len(results) < len(group) {
+		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: code, Error: text})
+	}
+	for i := range results {
+		fit(&results[i])
+	}
+	return results, a.panicked
+}
+
+// maxGrace bounds how long after its time-out a driver may come back: well within its lease.
+const maxGrace = time.Second
+
+// drive calls the driver and survives its panic.
+func (e *Engine) drive(ctx context.Context, r *route, group []work.Item) (results []channel.Result, panicked bool) {
+	ctx, span := e.tracer.Start(ctx, "attempt", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		attribute.String("posthouse.channel", r.key.channel), attribute.String("posthouse.message", group[0].Delivery.Message),
+		attribute.String("posthouse.delivery", group[0].Delivery.ID), attribute.Int("posthouse.recipients", len(group)),
+	), trace.WithLinks(linkTo(group[0].Message)...))
+	defer span.End()
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error("the driver panicked: its deliveries are quarantined", "channel", r.key.channel, "driver", r.channel.Driver,
+				"delivery", group[0].Delivery.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			panicked = true
+			results = nil
+			for range group {
+				results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: "PANIC", Error: "the driver panicked: " + fmt.Sprint(p)})
+			}
+		}
+	}()
+	outs := make([]channel.Outgoing, len(group))
+	for i, item := range group {
+		outs[i] = outgoing(item)
+	}
+	if driver, ok := r.opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
+		results = driver.SendBatch(ctx, outs)
+	} else {
+		results = append(results, r.opened.Driver.Send(ctx, outs[0]))
+	}
+	if len(results) > 0 {
+		span.SetAttributes(attribute.String("posthouse.class", string(results[0].Class)))
+	}
+	return results, false
+}
+
+// What the store keeps of a driver's words, in bytes: its columns hold no more. The kit of package
+// channel keeps to less; a driver need not use the kit.
+const (
+	maxCode    = 255
+	maxRef     = 512
+	maxError   = 4 << 10
+	maxExcerpt = 4 << 10
+)
+
+// fit makes a result one that can be kept: a class that there is, and texts that every database stores.
+// One that can not be stored would keep all others of its batch from being recorded.
+func fit(r *channel.Result) {
+	if !r.Class.Valid() {
+		r.Class = posthouse.ClassUnknown
+	}
+	r.Code, r.Ref, r.Error = plain(r.Code, maxCode), plain(r.Ref, maxRef), plain(r.Error, maxError)
+	r.Request, r.Response = plain(r.Request, maxExcerpt), plain(r.Response, maxExcerpt)
+}
+
+// plain is a text of valid UTF-8 without NUL, of at most so many bytes.
+func plain(s string, most int) string {
+	s = strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return strings.ReplaceAll(s, "\x00", "?")
+}
+
+// linkTo links an attempt to the span that accepted its message.
+func linkTo(m *posthouse.Message) []trace.Link {
+	if sc, ok := parseTrace(m.Trace); ok {
+		return []trace.Link{{SpanContext: sc}}
+	}
+	return nil
+}
+
+// outgoing is a delivery as the driver sees it.
+func outgoing(item work.Item) channel.Outgoing {
+	d, m := &item.Delivery, item.Message
+	out := channel.Outgoing{
+		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: d.Recipient,
+		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority, Template: m.Template, Payload: m.Payload,
+		IdemKey: d.IdemKey, Attempt: d.Attempts,
+	}
+	out.Recipient.Address = or(out.Recipient.Address, out.Recipient.User)
+	return out
+}
