@@ -43,6 +43,7 @@ func databaseKills(t *testing.T, db house.Database, times int) {
 		m.WaitReady(t, http.StatusOK)
 	}
 	h.Settle(t)
+	h.Judge(t)
 	n := count(t, h, accepted)
 	waits := firstSends(t, h, outages)
 	longest := waits[len(waits)-1]

@@ -56,6 +56,7 @@ func kills(t *testing.T, db house.Database, policy posthouse.Policy, times int) 
 		row.Bar = fmt.Sprintf("lost 0, unexplained 0, ≤ %d duplicates a kill", inflight)
 		row.Pass = n.lost == 0 && n.unexplained == 0 && n.extra <= inflight*killed
 	}
+	h.Judge(t, "lease_lost_after_start")
 	row.Bound = house.Bound(killed)
 	house.Report(t, row)
 }

@@ -50,6 +50,7 @@ func migrate(t *testing.T, db house.Database, share float64) {
 	h.PutChannel(t, h.Channel("generic"))
 	accepted := h.Produce(t, house.Load{Messages: 5})
 	h.Settle(t)
+	h.Judge(t)
 	if n := count(t, h, accepted); n.lost+n.extra > 0 || n.messages != 5 {
 		t.Errorf("after the migration: %+v", n)
 	}

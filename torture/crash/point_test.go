@@ -66,6 +66,7 @@ func TestA2KilledAtNamedPoints(t *testing.T) {
 				}
 			}
 		}
+		p.Judge(t, "lease_lost_after_start")
 		n := count(t, p.House, accepted)
 		house.Report(t, house.Row{
 			Test: "A2", Database: string(db), What: fmt.Sprintf("kill -9 at %d named points", len(named)), N: len(accepted), Unit: "kills",

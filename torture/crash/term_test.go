@@ -28,6 +28,7 @@ func TestA3StopsLoseAndDoubleNothing(t *testing.T) {
 			m.Start(t)
 		})
 		h.Settle(t)
+		h.Judge(t)
 		n := count(t, h, accepted)
 		slices.Sort(took)
 		longest := took[len(took)-1]

@@ -1,0 +1,36 @@
+package house
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/internal/verify"
+)
+
+// Judge has posthouse verify decide the run so far, which must have come to rest: the event log, what
+// arrived at the provider, what callers were told, the faults. Whatever does not hold fails the test with
+// the checker's page. The names are of rare things that must have happened for the run to prove
+// anything; none by default.
+func (h *House) Judge(t testing.TB, sometimes ...string) verify.Report {
+	t.Helper()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), Binary(t), "verify", "--json", "--at-rest", "--client", h.Told,
+		"--sink", h.Provider.Journal, "--faults", h.Faults, "--sometimes", cmp.Or(strings.Join(sometimes, ","), "none"))
+	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+h.judgeDSN)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, exit := cmd.Output() // its exit code says what the report says
+	var report verify.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatalf("posthouse verify: %v, %v\n%s", exit, err, said.String())
+	}
+	if report.Verdict != verify.Holds {
+		t.Errorf("the checker says:\n%s", report.Page())
+	}
+	return report
+}
