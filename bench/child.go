@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 
@@ -21,33 +20,15 @@ import (
 const trialCommand = "trial"
 
 // libraries are the queues this program holds.
-var libraries = map[string]func(ctx context.Context, dsn string) (trial.Queue, error){
-	"posthouse":         posthouse.Open,
-	"posthouse-http":    posthouse.OpenHTTP,
-	"posthouse-limited": posthouse.OpenLimited,
-	"river":             river.OpenPostgres,
-	"asynq":             asynq.Open,
-	"backlite":          backlite.Open,
-}
-
-func child(ctx context.Context, in io.Reader, out io.Writer) error {
-	var s trial.Spec
-	if err := json.NewDecoder(in).Decode(&s); err != nil {
-		return fmt.Errorf("read the trial: %w", err)
+func libraries() map[string]trial.Open {
+	return map[string]trial.Open{
+		"posthouse":         posthouse.Open,
+		"posthouse-http":    posthouse.OpenHTTP,
+		"posthouse-limited": posthouse.OpenLimited,
+		"river":             river.OpenPostgres,
+		"asynq":             asynq.Open,
+		"backlite":          backlite.Open,
 	}
-	open, ok := libraries[s.Library]
-	if !ok {
-		return fmt.Errorf("there is no library %q", s.Library)
-	}
-	q, err := open(ctx, s.DSN)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", s.Library, err)
-	}
-	o, err := trial.Run(ctx, s, q)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(o)
 }
 
 // runTrial runs a trial in a process of its own, this program unless the contender names another.

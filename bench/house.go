@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +21,8 @@ type house struct {
 	dir     string // of SQLite files
 	files   int
 	program string
-	sink    *httptest.Server
+	sink    *sink
+	nested  map[string]string // programs of nested modules, once built
 	servers map[string]*dbtest.Server
 }
 
@@ -45,7 +46,7 @@ func open(_ context.Context, o options) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &house{o: o, program: program, sink: newSink(), servers: map[string]*dbtest.Server{}}
+	h := &house{o: o, program: program, sink: newSink(), servers: map[string]*dbtest.Server{}, nested: map[string]string{}}
 	h.dir, err = os.MkdirTemp("", "posthouse-bench-")
 	return h, err
 }
@@ -106,15 +107,33 @@ func flush(ctx context.Context, addr string) error {
 
 // trial runs one contender through one cell on an empty database.
 func (h *house) trial(ctx context.Context, c cell, of contender) (o trial.Outcome, err error) {
+	program, err := h.programOf(ctx, of)
+	if err != nil {
+		return o, err
+	}
 	dsn, pid, drop, err := h.database(ctx, of.backend)
 	if err != nil {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
+	h.sink.take()
+	if o, err = runTrial(ctx, program, h.spec(c, of, dsn, pid)); err != nil {
+		return o, fmt.Errorf("%s, %s: %w", c.name, of.name, err)
+	}
+	if ages := h.sink.take(); len(ages) > 0 {
+		o.P50, o.P99 = ages[len(ages)/2], ages[len(ages)*99/100]
+	}
+	return o, nil
+}
+
+// inflight is how many of our sends may be under way at once where a cell does not say.
+const inflight = 1000
+
+func (h *house) spec(c cell, of contender, dsn string, server int) trial.Spec {
 	s := c.spec
-	s.Library, s.DSN, s.Server = of.library, dsn, pid
-	if of.workers != 0 && c.spec.Workers == inflight {
-		s.Workers = of.workers
+	s.Library, s.DSN, s.Server = of.library, dsn, server
+	if s.Workers == 0 {
+		s.Workers = cmp.Or(of.workers, inflight)
 	}
 	if of.single && s.Batch == 0 {
 		s.Batch = 1
@@ -125,8 +144,18 @@ func (h *house) trial(ctx context.Context, c cell, of contender) (o trial.Outcom
 	if h.o.profiles != "" && of.ours {
 		s.Profile = filepath.Join(h.o.profiles, slug(c.name+" "+of.name)+".pprof")
 	}
-	if o, err = runTrial(ctx, h.program, s); err != nil {
-		err = fmt.Errorf("%s, %s: %w", c.name, of.name, err)
+	return s
+}
+
+// programOf is the program that runs a contender: this one, or that of a nested module, built when it is first needed.
+func (h *house) programOf(ctx context.Context, of contender) (string, error) {
+	if of.module == "" {
+		return h.program, nil
 	}
-	return o, err
+	if path, ok := h.nested[of.module]; ok {
+		return path, nil
+	}
+	path := filepath.Join(h.dir, of.module)
+	h.nested[of.module] = path
+	return path, build(ctx, of.module, ".", path)
 }

@@ -18,12 +18,17 @@ import (
 	"os/signal"
 	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse/bench/trial"
 )
 
 // options are the flags.
 type options struct {
 	databases []string
 	only      string
+	who       string
+	scale     float64
+	finished  int
 	quick     bool
 	rounds    int
 	json      string
@@ -43,7 +48,7 @@ func main() {
 
 func start(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == trialCommand {
-		return child(ctx, os.Stdin, os.Stdout)
+		return trial.Serve(ctx, libraries(), os.Stdin, os.Stdout)
 	}
 	o, err := parse(args)
 	if err != nil {
@@ -57,6 +62,9 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	databases := flags.String("databases", "sqlite,postgres,mariadb,redis", "where queues are kept, comma-separated")
 	flags.StringVar(&o.only, "only", "", "measure only what has one of these words in its name, comma-separated, such as drain")
+	flags.StringVar(&o.who, "who", "", "measure only contenders that have one of these words in their names, such as River")
+	flags.Float64Var(&o.scale, "scale", 1, "multiplies the length of every trial")
+	flags.IntVar(&o.finished, "finished", 0, "how many finished rows stand beside the queue: 10 million, or 1 million with -quick")
 	flags.BoolVar(&o.quick, "quick", false, "a short run: fewer rounds, cells and peers")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds of each cell: 5, or 1 with -quick")
 	flags.StringVar(&o.json, "json", "", "a file that all results go to as JSON")
@@ -74,9 +82,9 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// wants reports whether a cell of this name is to be measured.
-func (o options) wants(name string) bool {
-	for word := range strings.SplitSeq(o.only, ",") {
+// hasWord reports whether a name has one of the words, comma-separated, in it.
+func hasWord(name, words string) bool {
+	for word := range strings.SplitSeq(words, ",") {
 		if strings.Contains(name, word) {
 			return true
 		}
@@ -97,6 +105,9 @@ func bench(ctx context.Context, o options) (err error) {
 		if err := h.round(ctx, n+1, &results); err != nil {
 			return errors.Join(err, results.write(o))
 		}
+	}
+	if err := h.alone(ctx, &results); err != nil {
+		return errors.Join(err, results.write(o))
 	}
 	results.Took = time.Since(begun).Round(time.Second).String()
 	return results.write(o)

@@ -12,38 +12,44 @@ type contender struct {
 	library string
 	backend string
 	ours    bool
-	workers int  // at most, for the trials with workers; 0: the cell's own
-	single  bool // has no call for many
+	workers int    // at most, for the cells that leave it open; 0: inflight
+	single  bool   // has no call for many
+	rare    bool   // left out of the short run
+	module  string // the nested module whose program runs it; "" for this one
 }
 
-// The contenders. Ours come first in every cell.
+// The contenders.
 var (
 	ourSQLite   = contender{name: "Posthouse SQLite", library: "posthouse", backend: "sqlite", ours: true}
 	ourPostgres = contender{name: "Posthouse PostgreSQL", library: "posthouse", backend: "postgres", ours: true}
 	ourMariaDB  = contender{name: "Posthouse MariaDB", library: "posthouse", backend: "mariadb", ours: true}
 
-	doorSQLite   = contender{name: "Posthouse SQLite, HTTP", library: "posthouse-http", backend: "sqlite", ours: true}
-	doorPostgres = contender{name: "Posthouse PostgreSQL, HTTP", library: "posthouse-http", backend: "postgres", ours: true}
-	doorMariaDB  = contender{name: "Posthouse MariaDB, HTTP", library: "posthouse-http", backend: "mariadb", ours: true}
-
-	vsRiver     = contender{name: "River", library: "river", backend: "postgres", workers: 100}
-	vsRiver2000 = contender{name: "River, 2000 workers", library: "river", backend: "postgres", workers: 2000}
-	vsAsynq     = contender{name: "Asynq, RDB", library: "asynq", backend: "redis", workers: 100, single: true}
-	vsAsynqAOF  = contender{name: "Asynq, AOF always", library: "asynq", backend: "redis-aof", workers: 100, single: true}
-	vsBacklite  = contender{name: "backlite", library: "backlite", backend: "sqlite", workers: 100}
+	vsRiver       = contender{name: "River", library: "river", backend: "postgres", workers: 100}
+	vsRiver2000   = contender{name: "River, 2000 workers", library: "river", backend: "postgres", workers: 2000, rare: true}
+	vsAsynq       = contender{name: "Asynq, RDB", library: "asynq", backend: "redis", workers: 100, single: true}
+	vsAsynqAOF    = contender{name: "Asynq, AOF always", library: "asynq", backend: "redis-aof", workers: 100, single: true, rare: true}
+	vsBacklite    = contender{name: "backlite", library: "backlite", backend: "sqlite", workers: 100}
+	vsRiverSQLite = contender{name: "River SQLite", library: "river-sqlite", backend: "sqlite", workers: 100, rare: true, module: "riversqlite"}
 )
+
+// through is one of ours by another way in.
+func (c contender) through(library, name string) contender {
+	c.library, c.name, c.rare = library, c.name+name, name != ""
+	return c
+}
 
 // cell is one piece of work that all its contenders do.
 type cell struct {
 	name       string
 	spec       trial.Spec
-	quick      bool // part of the short run
-	post       string
+	post       string // where in the sink the handler posts; "" for none
+	quick      bool   // part of the short run
 	contenders []contender
 	targets    []target
+	floors     []floor
 }
 
-// target is a ratio that design asks for: ours to a peer's in rates, a peer's to ours in
+// target is a ratio that the design asks for: ours to a peer's in rates, a peer's to ours in
 // latencies, so that more is better and 1 is equal.
 type target struct {
 	ours, peer contender
@@ -51,17 +57,28 @@ type target struct {
 	atLeast    float64 // 0: shown without a target
 }
 
+// floor is an absolute figure that the design asks for on a quiet machine.
+type floor struct {
+	ours contender
+	of   measure
+	// bound is the least rate a second, or the largest latency in seconds.
+	bound float64
+}
+
 // measure takes one figure from an outcome.
 type measure string
 
 const (
-	rate measure = "rate"
+	rate measure = "rate" // messages a second
+	cost measure = "cost" // CPU time a message of the library and its database, in seconds
 	p50  measure = "p50"
 	p99  measure = "p99"
 )
 
 func (m measure) of(o trial.Outcome) float64 {
 	switch m {
+	case cost:
+		return o.PerMessage().Seconds()
 	case p50:
 		return o.P50.Seconds()
 	case p99:
@@ -78,9 +95,6 @@ func (m measure) ratio(ours, peer float64) float64 {
 	return peer / ours
 }
 
-// inflight is how many of our sends may be under way at once where a cell does not say.
-const inflight = 1000
-
 // sizes of a run.
 type sizes struct {
 	accept, flow, pace time.Duration
@@ -93,33 +107,10 @@ var (
 	quickSizes = sizes{accept: time.Second / 2, flow: time.Second, pace: 2 * time.Second, drain: 10_000, flowMax: 20_000, within: 4 * time.Second}
 )
 
-// cells is the plan of a run: performance targets beside what is measured.
-func cells(s sizes) []cell {
-	ours := []contender{ourSQLite, ourPostgres, ourMariaDB}
-	peers := []contender{vsRiver, vsAsynq, vsAsynqAOF, vsBacklite}
-	all := append(ours, peers...)
-	accept := func(name string, producers, batch int) cell {
-		return cell{name: name, contenders: all, spec: trial.Spec{Kind: trial.Accept, Producers: producers, Batch: batch, For: s.accept}}
+func (s sizes) times(f float64) sizes {
+	for _, d := range []*time.Duration{&s.accept, &s.flow, &s.pace, &s.within} {
+		*d = time.Duration(float64(*d) * f)
 	}
-	drain := func(name, post string, workers int) cell {
-		return cell{name: name, contenders: all, post: post, spec: trial.Spec{Kind: trial.Drain, N: s.drain, Workers: workers, Within: s.within}}
-	}
-	accept64 := accept("accept, 64 producers", 64, 1)
-	accept64.quick = true
-	accept64.contenders = append(all, doorSQLite, doorPostgres, doorMariaDB)
-	accept64.targets = []target{
-		{ourPostgres, vsRiver, rate, 8}, {ourPostgres, vsAsynq, rate, 0.6}, {ourPostgres, vsAsynqAOF, rate, 1.5}, {ourSQLite, vsBacklite, rate, 2},
-	}
-	noop := drain("drain, no-op", "", inflight)
-	noop.quick = true
-	noop.contenders = append(all, vsRiver2000)
-	noop.targets = []target{
-		{ourPostgres, vsRiver, rate, 3}, {ourPostgres, vsRiver2000, rate, 2.5}, {ourPostgres, vsAsynq, rate, 2}, {ourSQLite, vsBacklite, rate, 10},
-	}
-	flow := cell{name: "whole flow", quick: true, contenders: all,
-		spec: trial.Spec{Kind: trial.Flow, Producers: 64, Workers: inflight, N: s.flowMax, For: s.flow, Within: s.within}}
-	flow.targets = []target{
-		{ourPostgres, vsRiver, rate, 6}, {ourPostgres, vsAsynq, rate, 1.5}, {ourSQLite, vsBacklite, rate, 10},
-	}
-	return []cell{accept64, noop, flow}
+	s.drain, s.flowMax = int(float64(s.drain)*f), int(float64(s.flowMax)*f)
+	return s
 }

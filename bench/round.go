@@ -19,6 +19,8 @@ type taken struct {
 	Cell      string        `json:"cell"`
 	Contender string        `json:"contender"`
 	Outcome   trial.Outcome `json:"outcome"`
+	// Sink is the CPU time of the sink, for all messages.
+	Sink time.Duration `json:"sink"`
 	// Foreign is the share of all CPU time that other programs took meanwhile, from 0 to 1, -1 where the system does not say.
 	Foreign float64 `json:"foreign"`
 	// Drift is by how much the machine's own speed changed during this cell's round.
@@ -36,12 +38,11 @@ func (h *house) round(ctx context.Context, n int, into *results) error {
 		first := len(into.Trials)
 		for _, half := range [][]contender{there, back} {
 			for _, of := range half {
-				before := h.load()
-				o, err := h.trial(ctx, c, of)
+				t, err := h.take(ctx, c, of)
 				if err != nil {
 					return err
 				}
-				t := taken{Round: n, Cell: c.name, Contender: of.name, Outcome: o, Foreign: h.load().foreign(before)}
+				t.Round = n
 				fmt.Fprintf(os.Stderr, "%d  %-24s %-28s %s\n", n, c.name, of.name, t.line())
 				into.Trials = append(into.Trials, t)
 			}
@@ -55,6 +56,15 @@ func (h *house) round(ctx context.Context, n int, into *results) error {
 	return nil
 }
 
+// take runs one trial and watches the machine meanwhile.
+func (h *house) take(ctx context.Context, c cell, of contender) (taken, error) {
+	before, sink := h.load(), cpuOf(syscall.RUSAGE_SELF)
+	o, err := h.trial(ctx, c, of)
+	return taken{
+		Cell: c.name, Contender: of.name, Outcome: o, Sink: cpuOf(syscall.RUSAGE_SELF) - sink, Foreign: h.load().foreign(before),
+	}, err
+}
+
 // plan is the cells that were asked for.
 func (h *house) plan() []cell {
 	size := fullSizes
@@ -62,8 +72,8 @@ func (h *house) plan() []cell {
 		size = quickSizes
 	}
 	var out []cell
-	for _, c := range cells(size) {
-		if h.o.wants(c.name) && (c.quick || !h.o.quick) {
+	for _, c := range cells(size.times(h.o.scale)) {
+		if hasWord(c.name, h.o.only) && (c.quick || !h.o.quick) {
 			out = append(out, c)
 		}
 	}
@@ -71,7 +81,7 @@ func (h *house) plan() []cell {
 }
 
 func (h *house) present(all []contender) []contender {
-	return slices.DeleteFunc(slices.Clone(all), func(c contender) bool { return !h.has(c.backend) })
+	return slices.DeleteFunc(slices.Clone(all), func(c contender) bool { return !h.has(c.backend) || c.rare && h.o.quick || !hasWord(c.name, h.o.who) })
 }
 
 // line is a trial for a person who watches.

@@ -44,8 +44,8 @@ func (t *tally) quantiles() (p50, p99 time.Duration) {
 // stamped is a message that says when it was handed in.
 func stamped() string { return text(strconv.FormatInt(time.Now().UnixNano(), 10)) }
 
-// age is how long ago a stamped message was handed in.
-func age(text string, now time.Time) (time.Duration, error) {
+// Age is how long ago a stamped message was handed in.
+func Age(text string, now time.Time) (time.Duration, error) {
 	word, _, _ := strings.Cut(text, " ")
 	at, err := strconv.ParseInt(word, 10, 64)
 	return time.Duration(now.UnixNano() - at), err
@@ -64,7 +64,7 @@ func (r *run) handler() (func(context.Context, string) error, error) {
 
 // note keeps how long a message took.
 func (r *run) note(_ context.Context, text string) error {
-	wait, err := age(text, time.Now())
+	wait, err := Age(text, time.Now())
 	if err != nil {
 		return err
 	}

@@ -173,10 +173,7 @@ func (r *run) pace(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	o, err := r.finish(ctx, n+before, time.Now().Add(r.Within))
-	o.N = n
-	if o.Cut {
-		o.N = len(r.tally.waits)
-	}
+	o.N = max(0, o.N-before)
 	o.P50, o.P99 = r.tally.quantiles()
 	return o, err
 }
