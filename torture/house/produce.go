@@ -127,7 +127,7 @@ func (h *House) Send(t testing.TB, key string, d posthouse.Draft, once bool) (id
 		code := posthouse.CodeOf(err)
 		final := refusal(code)
 		line.Code, line.Answer = string(code), "unknown"
-		if final || code == posthouse.CodeUnavailable {
+		if final || code == posthouse.CodeUnavailable || code == posthouse.CodeStorageFull {
 			line.Answer = "refused"
 		}
 		h.Tell(t, line)

@@ -1,0 +1,116 @@
+package disk
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/posthouse/posthouse/torture/house"
+)
+
+// smallDisk is a file system that can be filled without harm to the machine.
+type smallDisk struct {
+	dir string
+	how string // what stands in the row
+	// fill takes what room is left; free gives it back.
+	fill, free func(t *testing.T)
+}
+
+// mountSmall mounts a file system of so many bytes in memory; ok is false where that is not allowed.
+func mountSmall(t *testing.T, bytes int) (smallDisk, bool) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("posthouse", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+		t.Logf("a file system of its own can not be mounted here: %v", err)
+		return smallDisk{}, false
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	ballast := filepath.Join(dir, "ballast")
+	return smallDisk{
+		dir: dir, how: fmt.Sprintf("tmpfs of %d MiB", bytes>>20),
+		fill: func(t *testing.T) { t.Helper(); takeAll(t, ballast) },
+		free: func(t *testing.T) { t.Helper(); remove(t, ballast) },
+	}, true
+}
+
+// takeAll writes a file until there is no room.
+func takeAll(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	if _, err := io.Copy(f, zeros{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("fill the disk: got %v, want no space", err)
+	}
+}
+
+// zeros is a reader without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// limitFiles bounds the size of the files that a member may write, where nothing can be mounted: its
+// kernel answers EFBIG instead of ENOSPC.
+func limitFiles(t *testing.T, h *house.House, path string) smallDisk {
+	t.Helper()
+	limit := func(t *testing.T, size string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "prlimit", fmt.Sprintf("--pid=%d", h.Members[0].PID()), "--fsize="+size)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("prlimit: %v: %s", err, out)
+		}
+	}
+	return smallDisk{
+		dir: filepath.Dir(path), how: "RLIMIT_FSIZE on the server, since nothing can be mounted here",
+		fill: func(t *testing.T) {
+			t.Helper()
+			st, err := os.Stat(path + "-wal")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			limit(t, fmt.Sprintf("%d:unlimited", st.Size()))
+		},
+		free: func(t *testing.T) { t.Helper(); limit(t, "unlimited") },
+	}
+}
+
+// readyDetail is what /readyz says of its database.
+func readyDetail(t *testing.T, m *house.Member) (status int, detail string) {
+	t.Helper()
+	resp, err := http.Get("http://" + m.Addr + "/readyz")
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	var body struct {
+		Checks []struct{ Name, Detail string }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range body.Checks {
+		if strings.HasPrefix(c.Name, "database") {
+			detail = c.Detail
+		}
+	}
+	return resp.StatusCode, detail
+}
