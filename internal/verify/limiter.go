@@ -12,10 +12,11 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// grant is what is kept of a GrantLine. Granted is net: what was given back is taken off.
+// grant is what is kept of a GrantLine.
 type grant struct {
 	at            int64 // ns
 	want, granted int64
+	back          int64 // of granted, given back later
 	line          uint32
 	windows       uint16 // of grants.windows
 	refusedBy     int16
@@ -82,6 +83,9 @@ func (g *grants) scan(s *scan) (key string, out grant) {
 		s.err = fmt.Errorf("refused_by: %d is not -1 or the index of one of %d windows", refusedBy, len(list))
 	}
 	out.at, out.windows, out.refusedBy, out.refund = at.UnixNano(), uint16(windows), int16(refusedBy), op == OpRefund
+	if out.refund {
+		out.granted = 0
+	}
 	if refusedBy >= 0 && int(refusedBy) == len(list)-1 {
 		g.last++
 	}
@@ -125,7 +129,7 @@ func (c *checker) judgeRates() {
 
 // giveBack takes each refund off the latest grants before it.
 func giveBack(list []grant) {
-	var stack []int
+	var stack []int // of grants that still have something to give back
 	for i := range list {
 		if !list[i].refund {
 			stack = append(stack, i)
@@ -133,9 +137,9 @@ func giveBack(list []grant) {
 		}
 		for left := list[i].want; left > 0 && len(stack) > 0; {
 			top := &list[stack[len(stack)-1]]
-			n := min(left, top.granted)
-			top.granted, left = top.granted-n, left-n
-			if top.granted == 0 {
+			n := min(left, top.granted-top.back)
+			top.back, left = top.back+n, left-n
+			if top.back == top.granted {
 				stack = stack[:len(stack)-1]
 			}
 		}
@@ -151,20 +155,32 @@ func jitter(w posthouse.Limit) time.Duration {
 	return w.Per.Std()/100 + clock
 }
 
+// meter sums up what was granted in spans of time.
+type meter struct {
+	list []grant // in the order of time
+	sums []int64 // before each
+}
+
+func newMeter(list []grant, of func(*grant) int64) meter {
+	m := meter{list, make([]int64, len(list)+1)}
+	for i := range list {
+		m.sums[i+1] = m.sums[i] + of(&list[i])
+	}
+	return m
+}
+
+// within is how much was granted after one time and until another.
+func (m meter) within(after, until int64) int64 {
+	from := sort.Search(len(m.list), func(i int) bool { return m.list[i].at > after })
+	to := sort.Search(len(m.list), func(i int) bool { return m.list[i].at > until })
+	return m.sums[to] - m.sums[from]
+}
+
+// judgeRate judges the requests for one key. What was given back counts while it is asked whether a
+// refusal was right, since it may have come back after that.
 func (c *checker) judgeRate(key string, list []grant) {
-	sums := make([]int64, len(list)+1) // of granted, before each
-	for i, g := range list {
-		sums[i+1] = sums[i]
-		if !g.refund {
-			sums[i+1] += g.granted
-		}
-	}
-	// within is how much was granted after one time and until another.
-	within := func(after, until int64) int64 {
-		from := sort.Search(len(list), func(i int) bool { return list[i].at > after })
-		to := sort.Search(len(list), func(i int) bool { return list[i].at > until })
-		return sums[to] - sums[from]
-	}
+	net := newMeter(list, func(g *grant) int64 { return g.granted - g.back })
+	gross := newMeter(list, func(g *grant) int64 { return g.granted })
 	for i := range list {
 		g := &list[i]
 		if g.refund {
@@ -173,7 +189,7 @@ func (c *checker) judgeRate(key string, list []grant) {
 		c.checked(rate, 1)
 		windows := c.grants.windows[g.windows]
 		for _, w := range windows {
-			n := within(g.at-int64(w.Per), g.at)
+			n := net.within(g.at-int64(w.Per), g.at)
 			if g.granted > 0 && n > int64(w.Max) {
 				c.fail(rate, key, c.grants.show(list[:i+1], w), "%d were granted within %s, %d are allowed", n, w.Per, w.Max)
 				break
@@ -182,7 +198,7 @@ func (c *checker) judgeRate(key string, list []grant) {
 		if g.refusedBy >= 0 && g.granted < g.want {
 			w := windows[g.refusedBy]
 			slow := int64(jitter(w))
-			if n := within(g.at-int64(w.Per)-slow, g.at+slow); n < int64(w.Max) {
+			if n := gross.within(g.at-int64(w.Per)-slow, g.at+slow); n < int64(w.Max) {
 				c.fail(rate, key, c.grants.show(list[i:i+1], w), "a request was refused although its window of %s held only %d of %d: something was charged that was not granted", w.Per, n, w.Max)
 			}
 		}
