@@ -56,7 +56,8 @@ const lostShare = 0.05
 // TestB3AnswersThatAreLost loses the answers of one request in twenty: each costs exactly one more
 // arrival, which nobody sees where the provider knows keys, and none where the policy is hold.
 func TestB3AnswersThatAreLost(t *testing.T) {
-	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+	small(t)
+	each(t, func(t *testing.T, db house.Database) {
 		h := house.Open(t, house.Options{DSN: db.DSN(t)})
 		h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{house.Share(simulator.CutAfter, lostShare)}})
 		accepted := map[string]map[int]string{}
@@ -85,7 +86,7 @@ func TestB3AnswersThatAreLost(t *testing.T) {
 				Bar: lossBars[p.name], Pass: problem == "" && l.lost > 0,
 			})
 		}
-	})
+	}, house.SQLite)
 }
 
 var lossBars = map[string]string{

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -183,13 +184,33 @@ func (c *caller) insist(t testing.TB, y *tally, key string, d posthouse.Draft) {
 	}
 }
 
+// small lets the small tests run side by side, since they wait more than they work. The long ones have the
+// machine to themselves.
+func small(t *testing.T) {
+	t.Helper()
+	if !house.Full() {
+		t.Parallel()
+	}
+}
+
+// each runs a test on all databases, and on the named ones alone in the small form.
+func each(t *testing.T, test func(t *testing.T, db house.Database), small ...house.Database) {
+	t.Helper()
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		if house.Full() || slices.Contains(small, db) {
+			test(t, db)
+		}
+	})
+}
+
 // storm is producers that hand in messages until stopped; each finishes what it has begun.
 type storm struct {
 	stop chan struct{}
 	wg   sync.WaitGroup
 }
 
-func (c *caller) storm(t testing.TB, y *tally, producers int, prefix, channel string) *storm {
+// storm starts producers, each of which waits for a pause after each message.
+func (c *caller) storm(t testing.TB, y *tally, producers int, pause time.Duration, prefix, channel string) *storm {
 	t.Helper()
 	s := &storm{stop: make(chan struct{})}
 	for p := range producers {
@@ -202,6 +223,7 @@ func (c *caller) storm(t testing.TB, y *tally, producers int, prefix, channel st
 					return
 				default:
 					c.insist(t, y, fmt.Sprintf("%s-%d", prefix, n), house.Text(channel, n))
+					house.Pause(t.Context(), pause)
 				}
 			}
 		})

@@ -174,8 +174,10 @@ func waitAccepted(t *testing.T, y *tally, more int) int {
 // TestB1ABrokenLinkToTheDatabase breaks the link of a front door and of a worker to their database
 // while callers hand in messages, in every way a link breaks.
 func TestB1ABrokenLinkToTheDatabase(t *testing.T) {
+	small(t)
 	for _, db := range []house.Database{house.Postgres, house.MariaDB} { // SQLite has no link
 		t.Run(string(db), func(t *testing.T) {
+			small(t)
 			l := openLinked(t, db)
 			t.Run("no key", func(t *testing.T) { l.suffersWithoutKeys(t, db) })
 			for i, f := range linkFaults {
@@ -223,7 +225,7 @@ func (l *linked) suffer(t *testing.T, db house.Database, f linkFault, prefix str
 	t.Helper()
 	y := newTally()
 	begin := time.Now()
-	s := l.front.storm(t, y, 8, prefix, "generic")
+	s := l.front.storm(t, y, 8, 0, prefix, "generic")
 	n := f.cause(t, l, y)
 	l.set(proxy.Faults{})
 	healed := time.Now()

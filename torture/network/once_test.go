@@ -46,6 +46,7 @@ var peers = []struct {
 // TestB4OneSendIsAtMostOneArrival talks to peers that close connections which are used again, with
 // the headers that make Go's own client repeat a POST.
 func TestB4OneSendIsAtMostOneArrival(t *testing.T) {
+	small(t)
 	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
 	for i, peer := range peers {
 		for j, header := range keyHeaders[:2] {
@@ -55,7 +56,7 @@ func TestB4OneSendIsAtMostOneArrival(t *testing.T) {
 			ch.OnUnknown, ch.MaxInflight = posthouse.Hold, 4
 			h.PutChannel(t, ch)
 			accepted := h.Produce(t, house.Load{
-				Messages: house.Size(60, 2000), Prefix: ch.Name, Draft: func(n int) posthouse.Draft { return house.Text(ch.Name, n) },
+				Messages: house.Size(30, 2000), Prefix: ch.Name, Draft: func(n int) posthouse.Draft { return house.Text(ch.Name, n) },
 			})
 			h.Settle(t, posthouse.Unknown)
 			states := statesOf(t, h)
@@ -81,6 +82,7 @@ func TestB4OneSendIsAtMostOneArrival(t *testing.T) {
 
 // TestB4ARedirectIsNoSuccess answers with each redirect to a page that would say 200.
 func TestB4ARedirectIsNoSuccess(t *testing.T) {
+	small(t)
 	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
 	followed, sent := 0, 0
 	statuses := []int{301, 302, 303, 307, 308}
