@@ -36,7 +36,7 @@ func databaseKills(t *testing.T, db house.Database, times int) {
 	h.PutChannel(t, h.Channel("generic"))
 	busy(t, h)
 	var outages []outage
-	accepted := storm(t, h, house.Size(200, 250), times, func(int) {
+	accepted := storm(t, h, house.Size(60, 250), times, func(int) {
 		outages = append(outages, strike(t, h, server))
 	})
 	for _, m := range h.Members {

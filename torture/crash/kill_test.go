@@ -16,12 +16,12 @@ const inflight = 32
 // the policy hold, held for a person; and every arrival after a delivery's first follows an unknown.
 func TestA1KillsLoseNothing(t *testing.T) {
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		few := 5
+		few := 4
 		if db == house.SQLite {
 			few = 20
 		}
 		t.Run("retry", func(t *testing.T) { kills(t, db, posthouse.Retry, house.Size(few, 200)) })
-		t.Run("hold", func(t *testing.T) { kills(t, db, posthouse.Hold, house.Size(5, 200)) })
+		t.Run("hold", func(t *testing.T) { kills(t, db, posthouse.Hold, house.Size(3, 200)) })
 	})
 }
 
@@ -32,7 +32,7 @@ func kills(t *testing.T, db house.Database, policy posthouse.Policy, times int) 
 	h.PutChannel(t, ch)
 	busy(t, h)
 	killed := 0
-	accepted := storm(t, h, house.Size(200, 250), times, func(int) {
+	accepted := storm(t, h, house.Size(60, 250), times, func(int) {
 		victims := rand.Perm(len(h.Members))[:1+rand.IntN(len(h.Members))]
 		for _, v := range victims {
 			h.Members[v].Kill(t)

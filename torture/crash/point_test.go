@@ -48,6 +48,9 @@ func TestA2KilledAtNamedPoints(t *testing.T) {
 	binary := overlay.Build(t, edits...)
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		passes := house.Size(1, 20)
+		if db == house.MariaDB && !house.Full() {
+			return // most of a pass is waiting for leases, and two databases show the points
+		}
 		p := openPoints(t, db.DSN(t), binary)
 		ch := p.Channel("generic")
 		ch.Timeout = posthouse.Duration(300 * time.Millisecond)
