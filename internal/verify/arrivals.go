@@ -89,6 +89,9 @@ func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
 		switch {
 		case own < 0:
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[:min(1, len(tries))], a), "it arrived before any attempt was marked as started")
+			if e := chain[0].last(); e.Type == posthouse.EventCancel {
+				c.fail(cancel, chain[0].id, c.with(chain[0].show(len(chain[0].events)-1), c.showArrivals(nil, a)), "it was cancelled before an attempt started, and arrived")
+			}
 		case !tries[own].lease.IsZero() && at.After(tries[own].lease.Add(c.slack)):
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[own:own+1], a), "it arrived %s after its attempt's lease had ended", at.Sub(tries[own].lease).Round(time.Microsecond))
 		}
