@@ -72,6 +72,7 @@ func TestB3AnswersThatAreLost(t *testing.T) {
 			})
 		}
 		h.Settle(t, posthouse.Unknown)
+		h.Judge(t)
 		states, arrivals := statesOf(t, h), h.Provider.Arrivals(t)
 		for _, p := range lossPolicies {
 			l := count(accepted[p.name], states, arrivals, "/generic/"+p.name)
