@@ -15,8 +15,7 @@ var rescueWithoutGuard = []overlay.Edit{{
 func (e *Engine) rescueLeases(ctx context.Context, ids []string) []string {
 	_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
 		for _, d := range found {
-			if d.State == posthouse.Sending {
-				c, _ := e.rescueLease(d, now)
+			if c, ok := e.rescueLease(d, now); ok && d.State == posthouse.Sending {
 				changes = append(changes, c)
 			}
 		}
@@ -41,7 +40,7 @@ func (e *Engine) rescueLease(`,
 
 // keyOfEachAttempt tells a provider's attempts apart, which is the opposite of what the key is for.
 var keyOfEachAttempt = []overlay.Edit{{
-	File: "internal/engine/sender.go",
+	File: "internal/engine/call.go",
 	Old:  "IdemKey: d.IdemKey, Attempt: d.Attempts,",
 	New:  `IdemKey: fmt.Sprintf("%s-%d", d.IdemKey, d.Attempts), Attempt: d.Attempts,`,
 }}

@@ -31,9 +31,13 @@ func (s *scenario) judge(t *testing.T, h *house.House) verify.Report {
 			yield(posthouse.Event{}, err)
 		}
 	}
+	seen := s.seen
+	if seen == nil {
+		seen = []string{"none"}
+	}
 	report, err := verify.Check(t.Context(), verify.Inputs{
 		Events: events, Client: journal(t, h.Told), Sink: journal(t, h.Provider.Journal), Faults: journal(t, h.Faults),
-		Channels: []posthouse.Channel{ch}, AtRest: true, Now: time.Now(), KeyWindow: s.keyWindow, Sometimes: s.seen,
+		Channels: []posthouse.Channel{ch}, AtRest: true, Now: time.Now(), KeyWindow: s.keyWindow, Sometimes: seen,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // kills kills the process twice in the middle of its work.
-var kills = scenario{fault: "kill -9, twice", db: house.SQLite, play: func(r *rig) *house.House {
+var kills = scenario{fault: "kill -9, twice", db: house.SQLite, seen: []string{"lease_lost_after_start"}, play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, func(ch *posthouse.Channel) { ch.MaxInflight = 16 })
 	h.Produce(r, house.Load{Messages: 1500, Each: func(accepted int) {
 		if accepted%500 == 0 && accepted < 1500 {
@@ -27,7 +28,7 @@ var kills = scenario{fault: "kill -9, twice", db: house.SQLite, play: func(r *ri
 
 // lostCommits lets callers hand in messages while the database's answers to COMMIT get lost, or the
 // COMMITs themselves.
-var lostCommits = scenario{fault: "COMMITs lost, and answers to them", db: house.Postgres, play: func(r *rig) *house.House {
+var lostCommits = scenario{fault: "COMMITs lost, and answers to them", db: house.Postgres, seen: []string{"commit_outcome_unknown"}, play: func(r *rig) *house.House {
 	link, through, past := r.link()
 	h := r.open(house.Options{DSN: through, JudgeDSN: past}, nil)
 	link.Set(proxy.Faults{CommitLost: proxy.Strike{Share: 0.1}, AnswerLost: proxy.Strike{Share: 0.1}})
@@ -39,7 +40,7 @@ var lostCommits = scenario{fault: "COMMITs lost, and answers to them", db: house
 }}
 
 // twoDispatchers has two processes claim from one lane, a few deliveries at a time.
-var twoDispatchers = scenario{fault: "none: two processes share a backlog", db: house.Postgres, play: func(r *rig) *house.House {
+var twoDispatchers = scenario{fault: "no fault: two processes share a backlog", db: house.Postgres, play: func(r *rig) *house.House {
 	h := r.open(house.Options{Members: 2}, func(ch *posthouse.Channel) { ch.MaxInflight = 8 })
 	h.Produce(r, house.Load{Messages: 600})
 	h.Settle(r)
@@ -48,7 +49,7 @@ var twoDispatchers = scenario{fault: "none: two processes share a backlog", db: 
 
 // frozenHolder freezes one of two processes again and again until its leases have ended, while the
 // provider refuses each attempt after a while: so leases change hands, and late results come.
-var frozenHolder = scenario{fault: "one of two processes frozen beyond its leases, three times", db: house.Postgres, play: func(r *rig) *house.House {
+var frozenHolder = scenario{fault: "one of two processes frozen beyond its leases, three times", db: house.Postgres, seen: []string{"stale_result_refused", "lease_lost_after_start"}, play: func(r *rig) *house.House {
 	h := r.open(house.Options{Members: 2, Env: []string{"POSTHOUSE_RESCUE_EVERY=800ms", "POSTHOUSE_LEASE_MARGIN=500ms"}}, nil)
 	busy := simulator.Fault{Kind: simulator.ServerError, Latency: milliseconds(300), Jitter: milliseconds(200)}
 	h.Provider.Behave(r, "generic", simulator.Behaviour{Faults: []simulator.Fault{busy}})
@@ -61,11 +62,16 @@ var frozenHolder = scenario{fault: "one of two processes frozen beyond its lease
 	}
 	h.Provider.Behave(r, "generic", simulator.Behaviour{})
 	h.Settle(r)
+	for _, m := range h.Members { // a late refusal leaves no event
+		if n := strings.Count(m.Log(), "results came late"); n > 0 {
+			h.Fault(r, house.Fault{Kind: "seen", Note: "stale_result_refused", Target: m.Name(), N: n})
+		}
+	}
 	return h
 }}
 
 // cancels has every caller take its message back as soon as it is accepted.
-var cancels = scenario{fault: "none: every message cancelled as soon as it is accepted", db: house.SQLite, play: func(r *rig) *house.House {
+var cancels = scenario{fault: "no fault: every message cancelled as soon as it is accepted", db: house.SQLite, seen: []string{"cancel_won", "cancel_lost"}, play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, nil)
 	var callers sync.WaitGroup
 	for c := range 16 {

@@ -38,7 +38,7 @@ var hangingProvider = scenario{
 
 var garbledAnswers = scenario{
 	fault: "a third of all answers rubbish", db: house.SQLite,
-	play: misbehaving(150, house.Share(simulator.Garbage, 0.3), func(ch *posthouse.Channel) { ch.Config["success_path"] = "$.id" }),
+	play: misbehaving(150, house.Share(simulator.Garbage, 0.3), func(ch *posthouse.Channel) { ch.Config["success_path"] = `/"id"/` }),
 }
 
 var redirectingProvider = scenario{
@@ -50,7 +50,7 @@ var redirectingProvider = scenario{
 
 // longOutage loses every answer for longer than the provider remembers a key: what is then still
 // unknown waits for a person.
-var longOutage = scenario{fault: "no answer for longer than the provider remembers a key", db: house.SQLite, play: func(r *rig) *house.House {
+var longOutage = scenario{fault: "no answer for longer than the provider remembers a key", db: house.SQLite, keyWindow: 3 * time.Second, play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, func(ch *posthouse.Channel) {
 		ch.Config["idempotency_header"], ch.Config["idempotency_window"] = "Idempotency-Key", "3s"
 		ch.Backoff, ch.Timeout = []posthouse.Duration{milliseconds(300)}, milliseconds(300)
@@ -63,7 +63,7 @@ var longOutage = scenario{fault: "no answer for longer than the provider remembe
 	return h
 }}
 
-var manyRecipients = scenario{fault: "none: messages to three people each", db: house.SQLite, play: func(r *rig) *house.House {
+var manyRecipients = scenario{fault: "no fault: messages to three people each", db: house.SQLite, play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, nil)
 	h.Produce(r, house.Load{Messages: 50, Draft: func(n int) posthouse.Draft {
 		d := house.Text("generic", n)
