@@ -21,7 +21,7 @@ import (
 
 // Edit replaces Old, which must stand once in File, by New. An empty Old makes File anew.
 type Edit struct {
-	// File is a path from the module's root, such as internal/engine/recorder.go.
+	// File is a path from the module's root, such as internal/engine/recorder.go, or an absolute one.
 	File     string
 	Old, New string
 }
@@ -66,7 +66,10 @@ func moduleRoot() (string, error) {
 func write(dir, root string, edits []Edit) (string, error) {
 	texts := map[string]string{} // by the file's path
 	for _, e := range edits {
-		path := filepath.Join(root, e.File)
+		path := e.File
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
 		text, ok := texts[path]
 		if !ok && e.Old != "" {
 			whole, err := os.ReadFile(path)
