@@ -13,13 +13,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
 // smallDisk is a file system that can be filled without harm to the machine.
 type smallDisk struct {
-	dir string
-	how string // what stands in the row
+	dir  string
+	how  string         // what stands in the row
+	told posthouse.Code // what callers must be told
 	// fill takes what room is left; free gives it back.
 	fill, free func(t *testing.T)
 }
@@ -28,21 +30,41 @@ type smallDisk struct {
 func mountSmall(t *testing.T, bytes int) (smallDisk, bool) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("posthouse", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+	if err := mount(t, dir, fmt.Sprintf("size=%d,mode=1777", bytes)); err != nil {
 		t.Logf("a file system of its own can not be mounted here: %v", err)
 		return smallDisk{}, false
 	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
 	ballast := filepath.Join(dir, "ballast")
 	return smallDisk{
-		dir: dir, how: fmt.Sprintf("tmpfs of %d MiB", bytes>>20),
+		dir: dir, how: fmt.Sprintf("tmpfs of %d MiB", bytes>>20), told: posthouse.CodeStorageFull,
 		fill: func(t *testing.T) { t.Helper(); takeAll(t, ballast) },
 		free: func(t *testing.T) { t.Helper(); remove(t, ballast) },
 	}, true
+}
+
+// mount mounts as the user that runs the test, or as root where that needs no password. It goes with
+// the test.
+func mount(t *testing.T, dir, options string) error {
+	t.Helper()
+	err := syscall.Mount("posthouse", dir, "tmpfs", 0, options)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		})
+		return nil
+	}
+	out, failed := exec.CommandContext(t.Context(), "sudo", "-n", "mount", "-t", "tmpfs", "-o", options, "posthouse", dir).CombinedOutput()
+	if failed != nil {
+		return errors.Join(err, fmt.Errorf("sudo mount: %w: %s", failed, strings.TrimSpace(string(out))))
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("sudo", "-n", "umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	return nil
 }
 
 // takeAll writes a file until there is no room.
@@ -79,7 +101,8 @@ func limitFiles(t *testing.T, h *house.House, path string) smallDisk {
 		}
 	}
 	return smallDisk{
-		dir: filepath.Dir(path), how: "RLIMIT_FSIZE on the server, since nothing can be mounted here",
+		dir: filepath.Dir(path), how: "RLIMIT_FSIZE on the server, since nothing can be mounted here: callers are told unavailable",
+		told: posthouse.CodeUnavailable,
 		fill: func(t *testing.T) {
 			t.Helper()
 			st, err := os.Stat(path + "-wal")
