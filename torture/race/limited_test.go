@@ -1,0 +1,106 @@
+package race
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// startsLater is how long after its grant a delivery may start on a busy machine: the limit holds for
+// grants, the log holds starts.
+const startsLater = 300 * time.Millisecond
+
+// TestServersKeepTheLimitsOfAChannel (C4) has one or two servers send through a limited channel, with
+// Redis and without, and in the full form with clocks ten seconds apart.
+func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
+	binary := ""
+	if house.Full() {
+		binary = overlay.Build(t, overlay.WrongClock(t)...)
+	}
+	windows := []posthouse.Limit{
+		{Max: 10, Per: posthouse.Duration(time.Second)},
+		{Max: 30, Per: posthouse.Duration(4 * time.Second)},
+	}
+	for _, c := range []struct {
+		db    house.Database
+		redis bool
+		full  bool // only in the full form
+	}{{house.SQLite, false, true}, {house.Postgres, true, false}, {house.Postgres, false, true}, {house.MariaDB, true, true}, {house.MariaDB, false, true}} {
+		if c.full && !house.Full() {
+			continue
+		}
+		name := string(c.db)
+		var env []string
+		if c.redis {
+			name += ", redis"
+			env = []string{"POSTHOUSE_REDIS=redis://" + dbtest.Redis(t)}
+		}
+		t.Run(name, func(t *testing.T) {
+			messages := house.Size(60, 600)
+			h := house.Open(t, house.Options{DSN: c.db.DSN(t), Binary: binary, Env: append(env, overlay.ClockOff+"=5")})
+			ch := h.Channel("generic")
+			ch.Limits = windows
+			h.PutChannel(t, ch)
+			if c.db.Several(2) == 2 {
+				m := h.Add(t, binary)
+				m.Env = []string{overlay.ClockOff + "=-5"}
+				m.Start(t)
+			}
+			h.Produce(t, house.Load{Messages: messages})
+			h.Settle(t)
+			starts, owners := startsOf(t, h)
+			over, strict := 0, 0
+			for _, w := range windows {
+				over += overIn(starts, w.Max, w.Per.Std()-startsLater)
+				strict += overIn(starts, w.Max, w.Per.Std())
+			}
+			apart := "clocks alike"
+			if binary != "" && owners > 1 {
+				apart = "clocks 10 s apart"
+			}
+			least := windowsFor(messages, windows)
+			took := starts[len(starts)-1].At.Sub(starts[0].At)
+			if took > 3*least+10*time.Second {
+				t.Errorf("%d messages took %s, want about %s: the limit was not used", messages, took, least)
+			}
+			house.Report(t, house.Row{
+				Test: "C4", Database: name, What: fmt.Sprintf("a channel of at most 10/s and 30 in 4 s, %d servers, %s", owners, apart), N: messages, Unit: "starts",
+				Figure: fmt.Sprintf("%d windows over by more than the %s between grant and start (%d by less); %s, at least %s", over, startsLater, strict-over, took.Round(100*time.Millisecond), least),
+				Bar:    "0 over", Bound: house.Bound(messages), Pass: over == 0 && len(starts) == messages,
+			})
+		})
+	}
+}
+
+// startsOf are the starts in the log, and how many processes made them.
+func startsOf(t *testing.T, h *house.House) (starts []limit.Grant, owners int) {
+	t.Helper()
+	hosts := map[string]bool{}
+	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+		if e.Type == posthouse.EventStart {
+			starts = append(starts, limit.Grant{At: e.At, N: 1})
+			hosts[e.Owner[strings.Index(e.Owner, "-"):]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overIn(starts, len(starts), time.Hour) // sorts them
+	return starts, len(hosts)
+}
+
+// windowsFor is how long so many starts take at least.
+func windowsFor(n int, windows []posthouse.Limit) (least time.Duration) {
+	for _, w := range windows {
+		least = max(least, time.Duration((n-1)/w.Max)*w.Per.Std())
+	}
+	return least
+}
