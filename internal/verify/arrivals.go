@@ -97,7 +97,7 @@ func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
 		}
 	}
 	if len(list) > len(tries) && len(tries) > 0 {
-		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "%d arrivals came of %d attempts", len(list), len(tries))
+		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "%s came of %s", plural(len(list), "arrival"), plural(len(tries), "attempt"))
 	}
 }
 
@@ -138,11 +138,11 @@ func (c *checker) judgeCopies(chain []history, list []arrival) {
 			continue
 		}
 		c.totals.DuplicatedUnexplained++
-		c.fail(explained, chain[0].id, c.showCopies(chain, copies), "copy %d arrived after %d attempts of unknown outcome", len(copies), before(doubts, at.Add(c.slack)))
+		c.fail(explained, chain[0].id, c.showCopies(chain, copies), "copy %d arrived after %s of unknown outcome", len(copies), plural(before(doubts, at.Add(c.slack)), "attempt"))
 	}
 	c.checked(bounded, 1)
 	if extra := len(copies) - 1; extra > len(doubts) && !c.restored() {
-		c.fail(bounded, chain[0].id, c.showCopies(chain, copies), "there are %d extra copies, and %d attempts of unknown outcome", extra, len(doubts))
+		c.fail(bounded, chain[0].id, c.showCopies(chain, copies), "%s, and %s of unknown outcome", plural(extra, "extra copy"), plural(len(doubts), "attempt"))
 	}
 	c.judgeHeldCopies(chain, copies, manuals)
 }

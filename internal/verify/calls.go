@@ -106,7 +106,7 @@ func (c *calls) scan(s *scan, line uint32) {
 	}
 	c.check(s, &l)
 	if s.err == nil {
-		c.keep(s, &l, line)
+		c.keep(&l, line)
 	}
 }
 
@@ -123,14 +123,17 @@ func (c *calls) check(s *scan, l *ClientLine) {
 		s.oneOf("answer", l.Answer, AnswerCancelled, AnswerTooLate, AnswerFinal, AnswerRefused, AnswerUnknown)
 		s.require("delivery", l.Delivery != "")
 	}
-	for name, id := range map[string]string{"message": l.Message, "delivery": l.Delivery} {
-		if _, ok := c.id(id); id != "" && !ok && s.err == nil {
-			s.err = fmt.Errorf("%s: %q is not an id", name, id)
-		}
+	c.checkID(s, "message", l.Message)
+	c.checkID(s, "delivery", l.Delivery)
+}
+
+func (c *calls) checkID(s *scan, name, id string) {
+	if _, ok := c.id(id); id != "" && !ok && s.err == nil {
+		s.err = fmt.Errorf("%s: %q is not an id", name, id)
 	}
 }
 
-func (c *calls) keep(_ *scan, l *ClientLine, line uint32) {
+func (c *calls) keep(l *ClientLine, line uint32) {
 	out := call{
 		body: c.hash(l.Body), asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, recipients: uint32(l.Recipients),
 		answer: uint8(slices.Index(callAnswers, l.Answer)), status: uint16(min(l.Status, 999)),

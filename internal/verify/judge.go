@@ -198,7 +198,7 @@ func (c *checker) judgeWindow(h history) {
 				first = i
 			}
 			running++
-			if late := e.At.Sub(h.events[first].At) - c.in.KeyWindow; resent && late >= 0 {
+			if late := e.At.Sub(h.events[first].At) - c.in.KeyWindow; resent && late >= 0 && !h.takenBack(i) {
 				c.fail(window, h.id, h.show(first, i), "a repeat started %s after the provider had forgotten its key", late)
 				return
 			}

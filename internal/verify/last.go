@@ -140,7 +140,8 @@ func (h history) before(start int) int {
 // finishEpochs judges restores now that their times are known.
 func (c *checker) finishEpochs() {
 	p := &c.epochs
-	for number, at := range p.holds {
+	for _, number := range slices.Sorted(maps.Keys(p.holds)) {
+		at := p.holds[number]
 		for _, w := range p.fresh[number] {
 			if !w.due.IsZero() && w.due.Before(at.Add(-c.slack)) {
 				c.fail(epoch, w.id.idText(), func() []string {
@@ -151,7 +152,8 @@ func (c *checker) finishEpochs() {
 				}, "it was due before epoch %d began, and was not held", number)
 			}
 		}
-		for older, start := range p.starts {
+		for _, older := range slices.Sorted(maps.Keys(p.starts)) {
+			start := p.starts[older]
 			if older < number && start.at.After(at.Add(c.slack)) {
 				c.fail(epoch, start.subject, func() []string {
 					return []string{
@@ -213,7 +215,7 @@ func (c *checker) finishLosses() {
 	}
 	for _, owner := range slices.Sorted(maps.Keys(c.losses)) {
 		if l := c.losses[owner]; l.count > most {
-			c.fail(bounded, "process "+owner, func() []string { return l.excerpt }, "it was lost with %d attempts under way, and %d are the most", l.count, most)
+			c.fail(bounded, "process "+owner, func() []string { return l.excerpt }, "it was lost with %s under way, and %d are the most", plural(l.count, "attempt"), most)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -120,7 +121,8 @@ func (g *grants) scanWindows(s *scan) int {
 // judgeRates holds that no sliding window holds more than it may, and that what is refused is charged
 // nowhere (I23).
 func (c *checker) judgeRates() {
-	for key, list := range c.grants.keys {
+	for _, key := range slices.Sorted(maps.Keys(c.grants.keys)) {
+		list := c.grants.keys[key]
 		slices.SortFunc(list, func(a, b grant) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
 		giveBack(list)
 		c.judgeRate(key, list)

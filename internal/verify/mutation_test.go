@@ -276,7 +276,9 @@ var mutations = []mutation{
 		return true
 	}},
 	{"another body is accepted under a key", func(r *run) bool {
-		i := some(r, r.calls, func(i int) bool { return told(&r.calls[i]) && r.calls[i].Answer == verify.AnswerReplayed && repeated(r, i) })
+		i := some(r, r.calls, func(i int) bool {
+			return told(&r.calls[i]) && r.calls[i].Answer == verify.AnswerReplayed && repeated(r, i)
+		})
 		if i >= 0 {
 			r.calls[i].Body = "another"
 		}
@@ -297,7 +299,9 @@ var mutations = []mutation{
 		return i >= 0
 	}},
 	{"a refused request is charged", func(r *run) bool {
-		i := some(r, r.grants, func(i int) bool { return r.grants[i].Op == verify.OpTake && i < 5 && r.grants[i].Want == r.grants[i].Granted })
+		i := some(r, r.grants, func(i int) bool {
+			return r.grants[i].Op == verify.OpTake && i < 5 && r.grants[i].Want == r.grants[i].Granted
+		})
 		if i >= 0 {
 			r.grants[i].Granted, r.grants[i].RefusedBy = 0, 1
 		}
@@ -337,7 +341,9 @@ var mutations = []mutation{
 
 // repeated reports whether the key of a call was accepted before.
 func repeated(r *run, i int) bool {
-	return slices.ContainsFunc(r.calls[:i], func(c verify.ClientLine) bool { return told(&c) && c.Key == r.calls[i].Key && c.Tenant == r.calls[i].Tenant })
+	return slices.ContainsFunc(r.calls[:i], func(c verify.ClientLine) bool {
+		return told(&c) && c.Key == r.calls[i].Key && c.Tenant == r.calls[i].Tenant
+	})
 }
 
 func acknowledged(r *run, message string) bool {

@@ -2,11 +2,13 @@ package verify
 
 import (
 	"cmp"
-	"hash/maphash"
+	"encoding/binary"
+	"hash"
+	"hash/fnv"
 )
 
 // packed is an id or a key in 16 bytes. Ids are packed exactly and sort as their texts do; any
-// other text is hashed to 128 bits, of which two of a run do not meet.
+// other text is hashed to 128 bits: two of a run do not meet.
 type packed struct{ high, low uint64 }
 
 func (p packed) compare(q packed) int {
@@ -16,14 +18,15 @@ func (p packed) compare(q packed) int {
 // alphabet are the digits of ids, Crockford's base 32.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// packer packs. Its hashes are its own: those of two packers can not be compared.
+// packer packs, in one goroutine.
 type packer struct {
 	digits [256]uint8 // of a character, 255 for none
-	seeds  [2]maphash.Seed
+	hasher hash.Hash
+	text   []byte
 }
 
 func newPacker() *packer {
-	p := &packer{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	p := &packer{hasher: fnv.New128a()}
 	for i := range p.digits {
 		p.digits[i] = 255
 	}
@@ -55,7 +58,11 @@ func (p *packer) key(text string) packed {
 	if v, ok := p.id(text); ok {
 		return v
 	}
-	return packed{maphash.String(p.seeds[0], text), maphash.String(p.seeds[1], text)}
+	p.hasher.Reset()
+	p.text = append(p.text[:0], text...)
+	p.hasher.Write(p.text) //nolint:errcheck // a hash takes everything
+	p.text = p.hasher.Sum(p.text[:0])
+	return packed{binary.BigEndian.Uint64(p.text), binary.BigEndian.Uint64(p.text[8:])}
 }
 
 // pair packs two texts that belong together.
@@ -66,7 +73,7 @@ func (p *packer) hash(text string) uint64 {
 	if text == "" {
 		return 0
 	}
-	return max(1, maphash.String(p.seeds[0], text))
+	return max(1, p.key(text).low)
 }
 
 // idText is the text of an id that was packed.

@@ -10,14 +10,14 @@ import (
 )
 
 // Page is the report as a person reads it: one page, and a few lines for each violation.
-func (r *Report) Page() string {
+func (r Report) Page() string {
 	p := &page{}
-	p.verdict(r)
-	p.totals(r)
-	p.recovery(r)
-	p.invariants(r)
-	p.sometimes(r)
-	p.violations(r)
+	p.verdict(&r)
+	p.totals(&r)
+	p.recovery(&r)
+	p.invariants(&r)
+	p.sometimes(&r)
+	p.violations(&r)
 	return p.String()
 }
 
@@ -47,7 +47,7 @@ func (p *page) verdict(r *Report) {
 }
 
 // names are the ids and names of the invariants of a status.
-func (r *Report) names(s Status) []string {
+func (r Report) names(s Status) []string {
 	var out []string
 	for _, inv := range r.Invariants {
 		if inv.Status == s {
@@ -57,7 +57,7 @@ func (r *Report) names(s Status) []string {
 	return out
 }
 
-func (r *Report) checked(id string) bool {
+func (r Report) checked(id string) bool {
 	s := r.Invariant(id).Status
 	return s == Held || s == Broken
 }
@@ -139,17 +139,17 @@ func (p *page) invariants(r *Report) {
 }
 
 func (p *page) sometimes(r *Report) {
-	p.line("What must happen now and then")
+	p.line("What must happen now and then, and how often it did")
 	for _, s := range r.Sometimes {
 		switch {
 		case s.Seen > 0:
-			p.line("  %-24s %10s times", s.Name, group(s.Seen))
+			p.line("  %-24s %10s", s.Name, group(s.Seen))
 		case s.Skipped != "":
-			p.line("  %-24s %10s      %s", s.Name, "–", s.Skipped)
+			p.line("  %-24s %10s  %s", s.Name, "–", s.Skipped)
 		case s.Required:
-			p.line("  %-24s %10s      %s", s.Name, "NEVER", s.Means)
+			p.line("  %-24s %10s  %s", s.Name, "NEVER", s.Means)
 		default:
-			p.line("  %-24s %10s      not asked for", s.Name, "never")
+			p.line("  %-24s %10s  not asked for", s.Name, "never")
 		}
 	}
 }

@@ -131,7 +131,7 @@ type Violation struct {
 }
 
 // Invariant is the line of one law, by its id.
-func (r *Report) Invariant(id string) Invariant {
+func (r Report) Invariant(id string) Invariant {
 	for _, inv := range r.Invariants {
 		if inv.ID == id {
 			return inv

@@ -28,6 +28,7 @@ type run struct {
 	faults   []verify.FaultLine
 	stored   map[string]map[posthouse.State]int
 	messages int
+	inflight int // of each channel, 0 for none
 }
 
 // began is when runs begin.

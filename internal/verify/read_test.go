@@ -1,0 +1,173 @@
+package verify_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify"
+)
+
+func readAll(r io.Reader) (list []posthouse.Event, err error) {
+	for e, err := range verify.ReadEvents("events.jsonl", r) {
+		if err != nil {
+			return list, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+func TestReadEventsReadsWhatJSONWrites(t *testing.T) {
+	t.Parallel()
+	full := posthouse.Event{
+		Delivery: posthouse.DeliveryID(posthouse.NewID(), 1), Version: 3, Tenant: "bank", At: began.Add(123456 * time.Microsecond),
+		Type: posthouse.EventRetry, From: posthouse.Sending, To: posthouse.Pending, Token: 7, Attempt: 2, Owner: "vm-1-a",
+		LeaseUntil: began, Due: began.Add(time.Hour), Reason: "transient", Epoch: 2, Account: "main", Tries: 4, Class: posthouse.ClassTransient,
+		Code: "HTTP_502", Error: "line one\nline \"two\" \\ 王芳 \u2028", Ref: "r", Request: "POST /\x00\x1f", Response: strings.Repeat("é", 3000),
+		Message: posthouse.NewID(), Idem: "k", Deadline: began, Policy: posthouse.Query,
+	}
+	want := append(madeRun(3, 100).events, full, full)
+	var plain, escaped bytes.Buffer
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	for i := range want {
+		if err := errors.Join(encoder.Encode(&want[i]), json.NewEncoder(&escaped).Encode(&want[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(plain.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]io.Reader{"as it is": &plain, "with escapes": &escaped, "compressed": &packed} {
+		got, err := readAll(r)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: events (-wrote +read):\n%s", name, diff)
+		}
+	}
+}
+
+func TestReadEventsNamesTheFileTheLineAndTheField(t *testing.T) {
+	t.Parallel()
+	const good = `{"delivery":"01KMJ000000000000000AB0001","version":1,"tenant":"bank","db_ts":"2026-03-01T08:00:00Z","type":"accept","to":"pending","token":0,"epoch":1}`
+	for name, c := range map[string]struct{ line, want string }{
+		"not JSON":           {`hello`, "it is not a JSON object"},
+		"a list":             {`[]`, "it is not a JSON object"},
+		"cut short":          {good[:60], "the line ends in the middle"},
+		"cut in a string":    {good[:20], "the line ends in the middle"},
+		"unknown field":      {strings.Replace(good, `"token"`, `"tokens"`, 1), "tokens: there is no such field"},
+		"wrong type":         {strings.Replace(good, `"version":1`, `"version":"1"`, 1), `version: there is '"' at character`},
+		"a fraction":         {strings.Replace(good, `"version":1`, `"version":1.5`, 1), "version: 1.5 is not a whole number"},
+		"an exponent":        {strings.Replace(good, `"version":1`, `"version":1e3`, 1), "version: 1e3 is not a whole number"},
+		"a leading zero":     {strings.Replace(good, `"version":1`, `"version":01`, 1), "version: 01 is not a whole number"},
+		"too large":          {strings.Replace(good, `"version":1`, `"version":99999999999999999999`, 1), "version: 99999999999999999999 is too large"},
+		"a negative count":   {strings.Replace(good, `"token":0`, `"token":0,"attempt":-1`, 1), "attempt: -1 is not from 0"},
+		"no number":          {strings.Replace(good, `"version":1`, `"version":null`, 1), "version: there is 'n' at character"},
+		"a bad time":         {strings.Replace(good, `08:00:00Z`, `08:00`, 1), `db_ts: "2026-03-01T08:00" is not a time`},
+		"a bad escape":       {strings.Replace(good, `bank`, `ba\qnk`, 1), "tenant: "},
+		"a control byte":     {strings.Replace(good, `bank`, "ba\x01nk", 1), "tenant: "},
+		"no id":              {strings.Replace(good, `01KMJ000000000000000AB0001`, `7`, 1), `delivery: "7" is not an id`},
+		"a missing field":    {strings.Replace(good, `"tenant":"bank",`, ``, 1), "tenant: it is missing"},
+		"something after it": {good + `{}`, "something stands after the object"},
+		"no comma":           {strings.Replace(good, `1,"tenant"`, `1 "tenant"`, 1), "where a comma or the object's end is due"},
+		"no colon":           {strings.Replace(good, `"version":1`, `"version" 1`, 1), "where a colon is due"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := readAll(strings.NewReader(good + "\n\n" + c.line + "\n"))
+			if err == nil || !strings.HasPrefix(err.Error(), "events.jsonl: line 3: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got error %v, want one of events.jsonl, line 3, with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestReadEventsEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	if _, err := readAll(iotest.ErrReader(io.ErrClosedPipe)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got error %v, want that of the reader", err)
+	}
+	if got, err := readAll(strings.NewReader("")); len(got) != 0 || err != nil {
+		t.Errorf("got %v and error %v of nothing, want nothing", got, err)
+	}
+	if _, err := readAll(strings.NewReader("\x1f\x8bnot gzip")); err == nil {
+		t.Error("got no error of a broken archive")
+	}
+}
+
+func TestJournalsNameTheLineAndTheField(t *testing.T) {
+	t.Parallel()
+	const (
+		call  = `{"at":"2026-03-01T08:00:00Z","asked":"2026-03-01T08:00:00Z","op":"send","tenant":"bank","answer":"accepted","message":"01KMJ000000000000000AB0000"}`
+		came  = `{"seq":1,"at":"2026-03-01T08:00:00Z","provider":"generic","path":"/","key":"k","user":"u","text":"t","answer":"accepted","status":200}`
+		grant = `{"at":"2026-03-01T08:00:00Z","key":"c","windows":[{"max":1,"per":"1s"}],"op":"take","want":1,"granted":1,"refused_by":-1}`
+		fault = `{"at":"2026-03-01T08:00:00Z","kind":"seen","note":"quarantine"}`
+	)
+	client := func(in *verify.Inputs, r io.Reader) { in.Client = r }
+	sink := func(in *verify.Inputs, r io.Reader) { in.Sink = r }
+	limiter := func(in *verify.Inputs, r io.Reader) { in.Limiter = r }
+	faults := func(in *verify.Inputs, r io.Reader) { in.Faults = r }
+	for name, c := range map[string]struct {
+		give           func(*verify.Inputs, io.Reader)
+		good, old, new string
+		want           string
+	}{
+		"client op":      {client, call, `"send"`, `"sent"`, `client journal: line 2: op: "sent" is not one of send, cancel`},
+		"client answer":  {client, call, `"accepted"`, `"too_late"`, `answer: "too_late" is not one of accepted`},
+		"client message": {client, call, `,"message":"01KMJ000000000000000AB0000"`, ``, `message: it is missing`},
+		"client id":      {client, call, `01KMJ000000000000000AB0000`, `42`, `message: "42" is not an id`},
+		"client tenant":  {client, call, `"bank"`, `""`, `tenant: it is missing`},
+		"cancel of":      {client, call, `"send"`, `"cancel"`, `answer: "accepted" is not one of cancelled`},
+		"sink answer":    {sink, came, `"accepted"`, `"yes"`, `sink journal: line 2: answer: "yes" is not one of refused, accepted, lost`},
+		"sink time":      {sink, came, `"at":"2026-03-01T08:00:00Z",`, ``, `at: it is missing`},
+		"sink field":     {sink, came, `"user"`, `"usr"`, `usr: there is no such field`},
+		"limiter window": {limiter, grant, `"max":1`, `"max":0`, `limiter journal: line 2: windows: [0] allows 0 each 1s`},
+		"limiter period": {limiter, grant, `"1s"`, `"1x"`, `windows: `},
+		"limiter index":  {limiter, grant, `-1`, `1`, `refused_by: 1 is not -1 or the index of one of 1 windows`},
+		"fault kind":     {faults, fault, `"seen"`, `""`, `fault journal: line 2: kind: it is missing`},
+		"fault note":     {faults, fault, `"quarantine"`, `"luck"`, `note: "luck" is not one of stale_result_refused`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := plain().journals()
+			in.Client, in.Sink, in.Limiter, in.Faults = nil, nil, nil, nil
+			c.give(&in, strings.NewReader(c.good+"\n"+strings.Replace(c.good, c.old, c.new, 1)))
+			if _, err := verify.Check(t.Context(), in); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestCheckRefusesALogThatIsNotSorted(t *testing.T) {
+	t.Parallel()
+	a, b := plain(), plain()
+	for i := range b.events {
+		b.events[i].Delivery = posthouse.DeliveryID(posthouse.NewID(), 1)
+	}
+	in := a.journals()
+	in.Events = eventsIn(append(b.events, a.events...))
+	if _, err := verify.Check(t.Context(), in); err == nil || !strings.Contains(err.Error(), "must be sorted by delivery") {
+		t.Errorf("got error %v, want one that says so", err)
+	}
+	if _, err := verify.Check(t.Context(), verify.Inputs{}); err == nil {
+		t.Error("got no error without a log")
+	}
+}
