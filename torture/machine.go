@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -28,7 +27,7 @@ func cpu() string {
 	return "unknown CPU"
 }
 
-// syncTime is the middle of a hundred small synced writes: what a commit costs at least.
+// syncTime is the mean of a hundred small synced writes: what a commit costs at least.
 func syncTime() time.Duration {
 	f, err := os.CreateTemp("", "posthouse-sync-")
 	if err != nil {
@@ -45,24 +44,4 @@ func syncTime() time.Duration {
 		}
 	}
 	return (time.Since(start) / rounds).Round(time.Microsecond)
-}
-
-// machineCPU is what all CPUs have done since the start, by /proc/stat; 0 and 0 where there is none.
-func machineCPU() (busy, idle time.Duration) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	for i, field := range strings.Fields(line) {
-		n, err := strconv.ParseInt(field, 10, 64)
-		switch d := time.Duration(n) * time.Second / 100; { // USER_HZ
-		case err != nil || i > 8: // the name; guests are counted as users already
-		case i == 4 || i == 5: // idle, iowait
-			idle += d
-		default:
-			busy += d
-		}
-	}
-	return busy, idle
 }

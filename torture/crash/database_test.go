@@ -85,7 +85,7 @@ func strike(t *testing.T, h *house.House, server *dbtest.Server) outage {
 		t.Fatal(err)
 	}
 	o.ready = time.Now()
-	h.Fault(t, house.Fault{At: at, Until: o.ready, Kind: "db_kill", Target: string(server.DSN[:5])})
+	h.Fault(t, house.Fault{At: at, Until: o.ready, Kind: "db_kill", Target: server.DSN[:5]})
 	return o
 }
 
