@@ -25,6 +25,9 @@ func (c *checker) judgeAcceptance(id string, list []history) {
 	}
 	if c.told == len(sends) || sends[c.told].subject != message {
 		c.totals.Recovered++
+		if len(c.untold) < maxUntold {
+			c.untold = append(c.untold, eventText(&list[0].events[0])+", message "+id)
+		}
 		return
 	}
 	first := &sends[c.told] // others of the same message are repeats, or have the same dedup key
@@ -73,6 +76,18 @@ func (c *checker) missing(sends []call) int {
 	return n
 }
 
+// maxUntold is how many messages are shown that no caller was told of.
+const maxUntold = 5
+
+// judgeUntold holds that no more messages are in the log, without anybody having been told, than there
+// are keys whose callers do not know what became: else a key stands for two messages (I27).
+func (c *checker) judgeUntold() {
+	if extra := c.totals.Recovered - c.undecided; extra > 0 {
+		c.fail(idempotent, plural(extra, "message"), func() []string { return c.untold },
+			"the log has %s that no caller was told of, and %s in the client journal can have made them", plural(c.totals.Recovered, "message"), plural(c.undecided, "key"))
+	}
+}
+
 // finishAcceptance finds what the log ends before, and what nobody can have sent.
 func (c *checker) finishAcceptance() {
 	if c.calls == nil {
@@ -81,6 +96,7 @@ func (c *checker) finishAcceptance() {
 	for c.told < len(c.calls.sends) {
 		c.told += c.missing(c.calls.sends[c.told:])
 	}
+	c.judgeUntold()
 	for i := range c.calls.cancels {
 		l := &c.calls.cancels[i]
 		if !c.cancelled[i] && l.answer == callCancelled && !c.faults.undone(l.at, c.slack) {

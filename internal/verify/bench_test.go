@@ -2,11 +2,14 @@ package verify_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -115,4 +118,42 @@ func BenchmarkCheck(b *testing.B) {
 		events += report.Totals.Events
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkReadEvents compares our reading of an event log with that of encoding/json, as strict as it
+// can be.
+func BenchmarkReadEvents(b *testing.B) {
+	run := madeRun(1, 2000)
+	for i := range run.events {
+		fill(&run.events[i])
+	}
+	var log bytes.Buffer
+	writeLines(&log, slices.Values(run.events))
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(log.Len()))
+		for b.Loop() {
+			for _, err := range verify.ReadEvents("log", bytes.NewReader(log.Bytes())) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("encoding_json", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(log.Len()))
+		for b.Loop() {
+			dec := json.NewDecoder(bytes.NewReader(log.Bytes()))
+			dec.DisallowUnknownFields()
+			for {
+				var e posthouse.Event
+				if err := dec.Decode(&e); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
 }

@@ -53,17 +53,17 @@ type checker struct {
 	grants *grants
 	faults *faults
 
-	report      Report
-	totals      *Totals
-	rare        [rarities]int
-	told        int    // of calls.sends: those before it are of messages that have gone by
-	undecided   int    // keys of which no caller knows what became
-	cancelled   []bool // of calls.cancels: its delivery is in the log
-	states      map[string]map[posthouse.State]int
-	waiting     []waiting
-	epochs      epochs
-	losses      map[string]*losses // by process
-	firstMoment time.Time
+	report    Report
+	totals    *Totals
+	rare      [rarities]int
+	told      int      // of calls.sends: those before it are of messages that have gone by
+	undecided int      // keys of which no caller knows what became
+	untold    []string // events of messages of which no caller was told
+	cancelled []bool   // of calls.cancels: its delivery is in the log
+	states    map[string]map[posthouse.State]int
+	waiting   []waiting
+	epochs    epochs
+	losses    map[string]*losses // by process
 }
 
 // Check decides the invariants for a run. An error is an input that can not be read, never a

@@ -291,6 +291,10 @@ var mutations = []mutation{
 		}
 		return i >= 0
 	}},
+	{"a key made a second message", call(told, func(r *run, i int) {
+		key := r.calls[i].Key
+		r.calls = slices.DeleteFunc(r.calls, func(c verify.ClientLine) bool { return c.Key == key })
+	})},
 	{"a window holds too many grants", func(r *run) bool {
 		i := some(r, r.grants, func(i int) bool { return r.grants[i].Granted > 0 })
 		if i >= 0 {
