@@ -74,7 +74,7 @@ var legal = map[EventType][][2]State{
 	EventSuppress:    {{"", Suppressed}, {Pending, Suppressed}},
 	EventClaim:       {{Pending, Sending}},
 	EventStart:       {{Pending, Sending}, {Sending, Sending}},
-	EventRelease:     {{Sending, Pending}},
+	EventRelease:     {{Sending, Pending}, {Sending, Unknown}},
 	EventLeaseLost:   {{Sending, Pending}, {Sending, Unknown}},
 	EventQuarantine:  {{Pending, Quarantined}, {Sending, Quarantined}, {Unknown, Quarantined}},
 	EventSent:        {{Sending, Sent}, {Sending, Delivered}},

@@ -112,8 +112,16 @@ func (s *step) afterRefusal(set *settings, r channel.Result, now time.Time) {
 		s.describe(s.to(posthouse.EventFail, posthouse.Failed, ReasonTriesUsedUp), r)
 		return
 	}
-	s.again(posthouse.EventRetry, string(r.Class), now.Add(decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
+	reason := string(r.Class)
+	if doubtful(s.change.Before) {
+		reason = string(posthouse.ClassUnknown)
+	}
+	s.again(posthouse.EventRetry, reason, now.Add(decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
 }
+
+// doubtful reports whether a delivery is under way once more although an earlier attempt may have
+// arrived: resend gives it the reason unknown, and a later refusal does not take it away.
+func doubtful(d posthouse.Delivery) bool { return d.Reason == string(posthouse.ClassUnknown) }
 
 // again puts the delivery back to pending for another try, unless somebody asked to cancel it
 // or its deadline comes first.
@@ -137,10 +145,7 @@ func (s *step) again(kind posthouse.EventType, reason string, due time.Time, des
 // leaves it there with the time at which it is looked at again.
 func (s *step) afterUnknown(set *settings, now time.Time) {
 	d := &s.change.After
-	d.DueAt = time.Time{}
-	if set.holdTimeout > 0 {
-		d.DueAt = now.Add(set.holdTimeout)
-	}
+	s.hold(set, now)
 	switch d.OnUnknown {
 	case posthouse.AssumeSent:
 		d.Unconfirmed, d.DueAt = true, time.Time{}
@@ -149,6 +154,15 @@ func (s *step) afterUnknown(set *settings, now time.Time) {
 		d.DueAt = now.Add(queryAfter)
 	case posthouse.Retry:
 		s.resend(set, now)
+	}
+}
+
+// hold says when an unknown that nobody resolves is given up, if ever.
+func (s *step) hold(set *settings, now time.Time) {
+	d := &s.change.After
+	d.DueAt = time.Time{}
+	if set.holdTimeout > 0 {
+		d.DueAt = now.Add(set.holdTimeout)
 	}
 }
 
@@ -243,18 +257,36 @@ func afterQuarantine(d posthouse.Delivery, reason, text string) work.Change {
 // afterRelease gives a claimed delivery back (T5). The worker itself says that no byte has left,
 // so a start that was marked with the claim is taken back and burns nothing.
 func afterRelease(d posthouse.Delivery, now time.Time, reason string) work.Change {
-	step := begin(d)
-	a := &step.change.After
-	if !d.StartedAt.IsZero() {
-		a.Attempts--
-		if a.Attempts == 0 {
-			a.FirstStartAt = time.Time{}
-		}
+	if doubtful(d) {
+		reason = d.Reason
 	}
-	step.rest()
-	a.DueAt = now
+	step := begin(d)
+	step.takeBack()
+	step.change.After.DueAt = now
 	step.to(posthouse.EventRelease, posthouse.Pending, reason).Due = now
 	return step.change
+}
+
+// afterWindow is a release of a repeat that would have come too late for the provider's memory: it
+// was due in time, and then held up by a pause, a limit or a stop. It stays unknown.
+func afterWindow(s *settings, d posthouse.Delivery, now time.Time) work.Change {
+	step := begin(d)
+	step.takeBack()
+	step.hold(s, now)
+	step.to(posthouse.EventRelease, posthouse.Unknown, ReasonWindowClosed)
+	return step.change
+}
+
+// takeBack undoes the start that was marked with a claim.
+func (s *step) takeBack() {
+	d := &s.change.After
+	if !d.StartedAt.IsZero() {
+		d.Attempts--
+		if d.Attempts == 0 {
+			d.FirstStartAt = time.Time{}
+		}
+	}
+	s.rest()
 }
 
 // afterEvidence is late proof that an attempt was accepted: the result of a worker whose lease

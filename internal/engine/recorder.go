@@ -164,6 +164,8 @@ func (d *done) change(now time.Time) work.Change {
 	switch d.verdict {
 	case verdictRelease:
 		return afterRelease(d.item.Delivery, now, d.reason)
+	case verdictWindow:
+		return afterWindow(&d.route.settings, d.item.Delivery, now)
 	case verdictQuarantine:
 		return afterQuarantine(d.item.Delivery, d.reason, d.result.Error)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -14,6 +15,7 @@ type verdict string
 const (
 	verdictResult     verdict = "result"     // the driver answered
 	verdictRelease    verdict = "release"    // no byte has left: give it back
+	verdictWindow     verdict = "window"     // no byte has left, and it would come too late to repeat
 	verdictQuarantine verdict = "quarantine" // unreadable, or the driver panicked
 )
 
@@ -57,6 +59,10 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 			e.recorder.add(done{route: r, item: item, verdict: verdictQuarantine, reason: ReasonUnreadable, result: channel.Result{Error: reason}})
 			continue
 		}
+		if r.tooLate(item.Delivery, time.Until(leaseEnd)) {
+			e.recorder.add(done{route: r, item: item, verdict: verdictWindow})
+			continue
+		}
 		readable = append(readable, item)
 	}
 	if len(readable) == 0 {
@@ -82,6 +88,12 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 		e.recorder.add(d)
 	}
 	e.shareGateChanges(r, parked, opened)
+}
+
+// tooLate reports whether a delivery is a repeat that the provider may not recognise any more. The
+// time is that of the database, which the first start was written by: left is what is left of the lease.
+func (r *route) tooLate(d posthouse.Delivery, left time.Duration) bool {
+	return doubtful(d) && !retry.MayResend(d.LeaseUntil.Add(-left), d.FirstStartAt, r.settings.window, r.settings.timeout)
 }
 
 // isStopping reports whether nothing new may start.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify"
 )
 
 // caller hands in one message, as often as it takes to be told that it was accepted, and perhaps
@@ -16,21 +17,12 @@ type caller struct {
 	n       int
 	at      time.Duration // since the start of the world
 	draft   posthouse.Draft
-	key     string // the Idempotency-Key, empty for a caller that asks once only
-	answer  answer
-	told    *posthouse.Accepted // with answer accepted
+	key     string              // the Idempotency-Key, empty for a caller that asks once only
+	answer  string              // the last one, as verify.ClientLine has it
+	told    *posthouse.Accepted // with an acceptance
 	toldAt  time.Time
 	cancels []withdrawal
 }
-
-// answer is what a caller was told last.
-type answer string
-
-const (
-	answerAccepted answer = "accepted"
-	answerRefused  answer = "refused" // nothing was stored
-	answerUnknown  answer = "unknown"
-)
 
 // withdrawal is an answer to a cancel.
 type withdrawal struct {
@@ -42,7 +34,8 @@ type withdrawal struct {
 // delivery in every draw: ids are random.
 func (w *world) drawCaller(n int) *caller {
 	r := w.draw("message", n)
-	c := &caller{n: n, at: between(r, 0, simStorm-40*time.Second)}
+	burst := w.draw("burst", r.IntN(4)) // messages come in bursts, so that much is under way at once
+	c := &caller{n: n, at: between(burst, 0, simStorm-30*time.Second) + between(r, 0, 3*time.Second)}
 	ch := w.channels[r.IntN(len(w.channels))]
 	recipients := 1 + r.IntN(3)
 	if ch.batch > 0 {
@@ -84,8 +77,17 @@ func (c *caller) run(w *world) {
 	}
 	for try := 1; ; try++ {
 		r := w.draw("try", c.n, try)
-		c.answer = c.ask(w, r)
-		if c.answer != answerUnknown || c.key == "" {
+		line := verify.ClientLine{Asked: time.Now(), Op: verify.OpSend, Key: c.key, Body: c.key, Recipients: len(c.draft.To)}
+		line.Answer, line.Code = c.ask(w, r)
+		if c.told != nil {
+			line.Message = c.told.ID
+			if c.told.DuplicateOf != "" {
+				line.Recipients = 0 // nothing was created
+			}
+		}
+		w.told(line)
+		c.answer = line.Answer
+		if c.answer != verify.AnswerUnknown || c.key == "" {
 			break
 		}
 		time.Sleep(between(r, 100*time.Millisecond, 4*time.Second))
@@ -96,11 +98,12 @@ func (c *caller) run(w *world) {
 	}
 }
 
-// ask hands the message in once. A process that died meanwhile has told nothing.
-func (c *caller) ask(w *world, r *rand.Rand) answer {
+// ask hands the message in once, and returns the answer and the error's code. A process that died
+// meanwhile has told nothing.
+func (c *caller) ask(w *world, r *rand.Rand) (answer, code string) {
 	p := w.someone(r)
 	if p == nil {
-		return answerUnknown // nobody there
+		return verify.AnswerUnknown, "" // nobody there
 	}
 	d := c.draft
 	d.To = slices.Clone(d.To)
@@ -113,21 +116,29 @@ func (c *caller) ask(w *world, r *rand.Rand) answer {
 	if !p.call(func() {
 		got, err = p.engine.Accept(ctx, Request{Tenant: posthouse.DefaultTenant, Endpoint: "messages", Key: c.key, Hash: c.key, Drafts: []posthouse.Draft{d}})
 	}) {
-		return answerUnknown
+		return verify.AnswerUnknown, ""
 	}
-	switch code := posthouse.CodeOf(err); {
-	case err == nil:
-		if got.Replayed {
-			w.saw("accept replayed", 1)
+	if err != nil {
+		code := posthouse.CodeOf(err)
+		w.saw("accept's outcome unknown", count(code == posthouse.CodeOutcomeUnknown))
+		if code == posthouse.CodeInvalid {
+			return verify.AnswerRefused, string(code)
 		}
-		c.told, c.toldAt = &got.Accepted[0], time.Now()
-		return answerAccepted
-	case code == posthouse.CodeInvalid:
-		return answerRefused
-	case code == posthouse.CodeOutcomeUnknown:
-		w.saw("accept's outcome unknown", 1)
+		return verify.AnswerUnknown, string(code)
 	}
-	return answerUnknown
+	w.saw("accept replayed", count(got.Replayed))
+	c.told, c.toldAt = &got.Accepted[0], time.Now()
+	if got.Replayed {
+		return verify.AnswerReplayed, ""
+	}
+	return verify.AnswerAccepted, ""
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // cancel withdraws the message's deliveries, some or all.
@@ -136,6 +147,7 @@ func (c *caller) cancel(w *world, r *rand.Rand) {
 	if p == nil {
 		return
 	}
+	asked := time.Now()
 	var ids []string
 	for _, d := range c.told.Deliveries {
 		if r.Float64() < 0.7 {
@@ -149,6 +161,7 @@ func (c *caller) cancel(w *world, r *rand.Rand) {
 	}
 	for _, g := range got {
 		c.cancels = append(c.cancels, withdrawal{time.Now(), g})
+		w.told(verify.ClientLine{Asked: asked, Op: verify.OpCancel, Delivery: g.Delivery, Answer: g.Result})
 		w.saw("cancel answered "+g.Result, 1)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
@@ -66,4 +67,40 @@ func TestAClaimThatIsAnsweredAfterTheDrainDoesNotHoldUpStop(t *testing.T) {
 			r.Fatal("Stop does not return")
 		}
 	})
+}
+
+// A repeat was due while the provider still knew the key, and then the channel was paused: it started
+// after the pause, whatever the provider had forgotten meanwhile, and the recipient was told twice.
+func TestARepeatThatWasHeldUpForTooLongDoesNotStart(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		classes []posthouse.Class // of the attempts before the pause
+		history string
+	}{
+		{"after an unknown outcome", []posthouse.Class{posthouse.ClassUnknown}, "accept start ambiguous resend start release "},
+		{"after a refusal of the repeat", []posthouse.Class{posthouse.ClassUnknown, posthouse.ClassTransient},
+			"accept start ambiguous resend start retry start release "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				r.provider.answer = func(out channel.Outgoing) channel.Result {
+					return channel.Result{Class: c.classes[out.Attempt-1]}
+				}
+				backoff := []posthouse.Duration{posthouse.Duration(time.Minute)}
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: backoff}, Opened{Window: 10 * time.Minute})
+				id := r.send(text("c", "u1"))[0]
+				r.pass(time.Duration(len(c.classes)-1)*time.Minute + 30*time.Second)
+				r.pause("c")
+				r.pass(time.Hour)
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: backoff}, Opened{Window: 10 * time.Minute})
+				r.pass(time.Minute)
+				if got := r.history(id); got != c.history {
+					r.Errorf("history: got %q, want %q", got, c.history)
+				}
+				if d := r.want(id, posthouse.Unknown, ReasonWindowClosed, len(c.classes)); d.Attempts != len(c.classes) {
+					r.Errorf("attempts: got %d, want %d: nothing was sent", d.Attempts, len(c.classes))
+				}
+			})
+		})
+	}
 }

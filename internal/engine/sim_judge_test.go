@@ -3,12 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify"
 )
 
 // trial is one delivery with all that is known of it.
@@ -16,12 +19,13 @@ type trial struct {
 	w        *world
 	delivery posthouse.Delivery
 	events   []posthouse.Event
-	arrivals []arrival
+	arrivals []*arrival
 }
 
 // judge reads what happened and says what must not have.
 func (w *world) judge() {
 	trials := w.trials()
+	w.t.Logf("the course of seed %d is %x", w.seed, w.course(trials))
 	for _, id := range slices.Sorted(maps.Keys(trials)) {
 		tr := trials[id]
 		tr.chain()
@@ -39,6 +43,7 @@ func (w *world) judge() {
 		c.judge(w, trials)
 	}
 	w.judgeLimits()
+	w.verify()
 }
 
 // trials gathers the event log and the arrivals by delivery.
@@ -63,6 +68,22 @@ func (w *world) trials() map[string]*trial {
 		}
 	}
 	return trials
+}
+
+// course is a hash of all that happened and when, by the names of the recipients.
+func (w *world) course(trials map[string]*trial) uint64 {
+	var lines []string
+	for _, tr := range trials {
+		for _, e := range tr.events {
+			lines = append(lines, fmt.Sprintln(tr.delivery.User, e.Version, e.At.UnixMicro(), e.Type, e.Owner, e.Reason))
+		}
+	}
+	slices.Sort(lines)
+	h := fnv.New64a()
+	for _, l := range lines {
+		io.WriteString(h, l)
+	}
+	return h.Sum64()
 }
 
 // chain: versions without a gap, legal steps, times that do not go back, the token raised by claims
@@ -173,7 +194,7 @@ func (tr *trial) copies() {
 	switch window := tr.w.channel(d.Channel).window; {
 	case extra > unknowns:
 		tr.fail("%d copies after %d ambiguous ends", copies, unknowns)
-	case extra > 0 && (d.OnUnknown != posthouse.Retry || tr.policy() != posthouse.Retry):
+	case extra > 0 && tr.w.policy(d) != posthouse.Retry:
 		tr.fail("%d copies under the policy %s", copies, d.OnUnknown)
 	case extra > 0 && window > 0:
 		tr.fail("%d copies at a provider that knows the key for %v", copies, window)
@@ -183,11 +204,11 @@ func (tr *trial) copies() {
 }
 
 // policy is what the caller or the channel wants after an ambiguous end.
-func (tr *trial) policy() posthouse.Policy {
-	for _, c := range tr.w.callers {
+func (w *world) policy(d posthouse.Delivery) posthouse.Policy {
+	for _, c := range w.callers {
 		for _, to := range c.draft.To {
-			if to.User == tr.delivery.User {
-				return or(c.draft.OnUnknown, tr.w.channel(c.draft.Channel).settings.OnUnknown)
+			if to.User == d.User {
+				return or(c.draft.OnUnknown, w.channel(d.Channel).settings.OnUnknown)
 			}
 		}
 	}
@@ -240,13 +261,13 @@ func (c *caller) judge(w *world, trials map[string]*trial) {
 		switch n := stored[to.User]; {
 		case n > 1:
 			w.fail("", "%s has %d deliveries", to.User, n)
-		case n == 0 && c.answer == answerAccepted && c.told.DuplicateOf == "":
+		case n == 0 && c.told != nil && c.told.DuplicateOf == "":
 			w.fail("", "%s was accepted at %v and is lost", to.User, w.since(c.toldAt))
-		case n == 1 && c.answer == answerUnknown:
+		case n == 1 && c.told == nil:
 			w.saw("recovered: accepted, and nobody was told", 1)
 		}
 	}
-	if c.answer == answerUnknown && c.key != "" {
+	if c.answer == verify.AnswerUnknown && c.key != "" {
 		w.fail("", "caller %d never got an answer", c.n)
 	}
 	for _, g := range c.cancels {

@@ -33,6 +33,7 @@ type process struct {
 
 	mu    sync.Mutex
 	calls map[string]int
+	tocks map[string]time.Time // when the loops began to wait
 	doom  doom
 	cut   time.Time // until when the database can not be reached
 }
@@ -53,7 +54,7 @@ const (
 // spawn makes a process and starts its engine; nil where the start failed.
 func (w *world) spawn(name string, d doom) *process {
 	r := w.draw("process", name)
-	p := &process{w: w, name: name, dead: make(chan struct{}), calls: map[string]int{}, doom: d}
+	p := &process{w: w, name: name, dead: make(chan struct{}), calls: map[string]int{}, tocks: map[string]time.Time{}, doom: d}
 	p.skew = pick(r, 0, 0, 0, 0, 5*time.Second, -5*time.Second, time.Hour, -time.Hour)
 	e, err := New(Options{
 		Store: p, Rosters: w.store, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
@@ -126,9 +127,13 @@ func (p *process) sleep(d time.Duration) bool {
 	return false
 }
 
-// do makes one call to the database, as the seed wants it: late, refused, cut off, lost on the way
-// there or back.
-func (p *process) do(op string, f func() error) error {
+// look makes one call to the database that only reads: late, cut off or refused, as the seed wants.
+func (p *process) look(op string, f func() error) error { return p.reach(op, 0, f) }
+
+// do makes one call that writes: it may also be lost on its way, or done and its answer lost.
+func (p *process) do(op string, f func() error) error { return p.reach(op, 0.025, f) }
+
+func (p *process) reach(op string, lossy float64, f func() error) error {
 	p.mu.Lock()
 	p.calls[op]++
 	n := p.calls[op]
@@ -151,7 +156,7 @@ func (p *process) do(op string, f func() error) error {
 	switch {
 	case fate < 0.02:
 		return posthouse.Errorf(posthouse.CodeUnavailable, "the simulated database does not answer")
-	case fate < 0.03:
+	case fate < 0.02+lossy*0.4:
 		p.w.note("%s: %s is lost on its way", p.name, op)
 		return errLostCommit
 	}
@@ -162,7 +167,7 @@ func (p *process) do(op string, f func() error) error {
 	if !p.sleep(after) || !p.sleep(p.cutFor()) {
 		return errGone
 	}
-	if err == nil && fate < 0.045 {
+	if err == nil && fate < 0.02+lossy {
 		p.w.note("%s: %s is done and its answer lost", p.name, op)
 		p.w.saw("commit done, answer lost", 1)
 		return errLostCommit
@@ -196,13 +201,30 @@ func (p *process) cutOff(d time.Duration) {
 	p.cut = time.Now().Add(d)
 }
 
-// onGrid waits for the next of the moments at which a loop of this pace is answered: they are so far
-// apart that the loop's jitter, a fifth, does not matter.
-func (p *process) onGrid(pace time.Duration) {
-	grid := pace + pace/2
-	phase := time.Duration(p.w.draw("phase", p.name, pace).Int64N(int64(grid)))
-	into := (time.Since(p.w.start) + phase) % grid
-	p.sleep(grid - into)
+// tick holds up a loop of the engine that waited for pace and for up to a fifth more by chance: its
+// wait is always three tenths more. A loop of an engine that stops gets no answer any more, wherever
+// in its wait it was.
+func (p *process) tick(loop string, pace time.Duration) error {
+	p.mu.Lock()
+	timer := time.NewTimer(time.Until(p.tocks[loop].Add(pace + 3*pace/10)))
+	p.mu.Unlock()
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.engine.stopping:
+	case <-p.dead:
+	}
+	if p.alive() && p.engine.isStopping() {
+		return errStopping
+	}
+	return nil
+}
+
+// tock notes that a loop begins to wait, as far as its calls can show.
+func (p *process) tock(loop string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tocks[loop] = time.Now()
 }
 
 // Accept is as Store says; so are the others.
@@ -236,7 +258,7 @@ func (p *process) Template(ctx context.Context, tenant, name string, version int
 }
 
 func (p *process) Addresses(ctx context.Context, tenant, channel string, users []string) (known map[string]string, err error) {
-	err = p.do("addresses", func() (err error) {
+	err = p.look("addresses", func() (err error) {
 		known, err = p.w.store.Addresses(ctx, tenant, channel, users)
 		return err
 	})
@@ -244,8 +266,11 @@ func (p *process) Addresses(ctx context.Context, tenant, channel string, users [
 }
 
 func (p *process) Outbox(ctx context.Context, _ time.Time, max, bytes int) (rows []work.Enqueued, err error) {
-	p.onGrid(simPoll)
-	err = p.do("outbox", func() (err error) {
+	defer p.tock("relay")
+	if err := p.tick("relay", simPoll); err != nil {
+		return nil, err
+	}
+	err = p.look("outbox", func() (err error) {
 		rows, err = p.w.store.Outbox(ctx, time.Now(), max, bytes)
 		return err
 	})
@@ -279,8 +304,11 @@ func (p *process) Depths(context.Context) ([]work.Depth, error) { return nil, ni
 func (p *process) Prune(context.Context, time.Time, time.Duration, int) (int, error) { return 0, nil }
 
 func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (ready []bool, err error) {
-	p.onGrid(simPoll)
-	err = p.do("ready", func() (err error) {
+	defer p.tock("poll")
+	if err := p.tick("poll", simPoll); err != nil {
+		return nil, err
+	}
+	err = p.look("ready", func() (err error) {
 		ready, err = p.w.store.Ready(ctx, time.Now(), lanes)
 		return err
 	})
@@ -328,8 +356,15 @@ func (p *process) Record(ctx context.Context, _ time.Time, decide func(now time.
 func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) (after []posthouse.Delivery, err error) {
-	if sel.Due == work.LeaseLost {
-		p.onGrid(simRescue)
+	defer p.tock("rescue") // which asks, and writes down what it was told, before it waits
+	if sel.Due != "" {
+		wait := time.Duration(0)
+		if sel.Due == work.LeaseLost { // the rescuer's first look
+			wait = simRescue
+		}
+		if err := p.tick("rescue", wait); err != nil {
+			return nil, err
+		}
 	}
 	err = p.do("revise/"+string(sel.Due), func() (err error) {
 		after, err = p.w.store.Revise(ctx, time.Now(), sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
@@ -353,10 +388,17 @@ func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 }
 
 func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
+	defer p.tock("epoch")
 	if p.engine.started {
-		p.onGrid(simRescue)
+		if err := p.tick("epoch", simRescue); err != nil {
+			return 0, err
+		}
+	} else { // the loops begin when it has the epoch
+		defer p.tock("poll")
+		defer p.tock("relay")
+		defer p.tock("rescue")
 	}
-	err = p.do("epoch", func() (err error) {
+	err = p.look("epoch", func() (err error) {
 		epoch, err = p.w.store.Epoch(ctx)
 		return err
 	})
@@ -364,7 +406,8 @@ func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
 }
 
 func (p *process) Gates(ctx context.Context, tenant string) (gates []work.Gate, err error) {
-	err = p.do("gates", func() (err error) {
+	defer p.tock("poll")
+	err = p.look("gates", func() (err error) {
 		gates, err = p.w.store.Gates(ctx, tenant)
 		return err
 	})
@@ -384,7 +427,7 @@ func (p *process) ClearGate(ctx context.Context, tenant, channel, account string
 }
 
 func (p *process) Message(ctx context.Context, tenant, id string) (m posthouse.Message, n int, err error) {
-	err = p.do("message", func() (err error) {
+	err = p.look("message", func() (err error) {
 		m, n, err = p.w.store.Message(ctx, tenant, id)
 		return err
 	})
@@ -453,7 +496,7 @@ type meter struct {
 func (m meter) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error) {
 	g, err := m.SQL.Take(ctx, key, windows, want)
 	if err == nil && g.N > 0 {
-		m.w.granted(key, g.At, g.N)
+		m.w.granted(key, windows, g.At, g.N)
 	}
 	if err == nil && g.N == 0 {
 		m.w.saw("limiter refused", 1)
@@ -462,6 +505,7 @@ func (m meter) Take(ctx context.Context, key string, windows []posthouse.Limit, 
 }
 
 func (m meter) Refund(ctx context.Context, key string, g limit.Grant, n int) error {
-	m.w.granted(key, g.At, -n)
+	name := key[strings.Index(key, "/")+1:]
+	m.w.granted(key, m.w.channel(name).settings.Limits, g.At, -n)
 	return m.SQL.Refund(ctx, key, g, n)
 }

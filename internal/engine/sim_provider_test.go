@@ -17,7 +17,7 @@ type carrier struct {
 	mu       sync.Mutex
 	calls    map[string]int // provider calls by user
 	taken    map[string]time.Time
-	arrivals []arrival
+	arrivals []*arrival
 }
 
 // arrival is one recipient of a request that reached the provider.
@@ -27,6 +27,7 @@ type arrival struct {
 	process string
 	class   posthouse.Class // what the provider decided, whether or not the sender was told
 	repeat  bool            // it knew the key, and the recipient got nothing more
+	told    bool            // its sender got the answer
 }
 
 // copied reports whether the recipient has one more message now.
@@ -111,9 +112,9 @@ func (d driver) call(ctx context.Context, outs []channel.Outgoing) []channel.Res
 	c := d.p.w.provider
 	r := d.p.w.draw("send", outs[0].Recipient.User, c.ordinal(outs))
 	fate := c.drawFate(r)
-	transit := time.Duration(r.Int64N(int64(50 * time.Millisecond)))
-	if r.Float64() < 0.1 {
-		transit = time.Duration(r.Int64N(int64(transitMax)))
+	transit := between(r, 0, 50*time.Millisecond)
+	if r.Float64() < 0.2 {
+		transit = between(r, 0, transitMax)
 	}
 	left := r.Float64() < 0.5 // had the bytes left, should the process die now?
 	if !d.transit(ctx, transit, left) || fate == fateVanish || fate == fateStall {
@@ -123,12 +124,16 @@ func (d driver) call(ctx context.Context, outs []channel.Outgoing) []channel.Res
 		return d.ambiguous(outs, string(fate))
 	}
 	results := make([]channel.Result, len(outs))
+	arrived := make([]*arrival, len(outs))
 	for i, out := range outs {
-		results[i] = c.arrive(d, out, d.p.w.draw("class", out.Recipient.User, c.nth(out)))
+		results[i], arrived[i] = c.arrive(d, out, d.p.w.draw("class", out.Recipient.User, c.nth(out)))
 	}
-	answer := time.Duration(r.Int64N(int64(300 * time.Millisecond)))
-	if fate == fateSlow {
+	answer := between(r, 0, 300*time.Millisecond)
+	switch {
+	case fate == fateSlow:
 		answer = time.Hour
+	case r.Float64() < 0.3: // in time, but much can happen meanwhile
+		answer = between(r, 0, d.c.settings.Timeout.Std())
 	}
 	if !d.wait(ctx, answer) || fate == fateLost {
 		return d.ambiguous(outs, "API_TIMEOUT")
@@ -137,9 +142,12 @@ func (d driver) call(ctx context.Context, outs []channel.Outgoing) []channel.Res
 	case fatePanic:
 		panic("the simulated driver panics")
 	case fateShort:
-		return results[:len(results)/2+len(results)%2]
+		results = results[:(len(results)+1)/2]
 	case fateNothing:
 		return make([]channel.Result, len(outs))
+	}
+	for i := range results {
+		arrived[i].told = true
 	}
 	return results
 }
@@ -208,10 +216,10 @@ func (c *carrier) nth(out channel.Outgoing) int {
 
 // arrive is the provider taking or refusing one message. One that it knows by its key, within its
 // memory, it does not take again.
-func (c *carrier) arrive(d driver, out channel.Outgoing, r *rand.Rand) channel.Result {
+func (c *carrier) arrive(d driver, out channel.Outgoing, r *rand.Rand) (channel.Result, *arrival) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := arrival{at: time.Now(), out: out, process: d.p.name, class: c.drawClass(r)}
+	a := &arrival{at: time.Now(), out: out, process: d.p.name, class: c.drawClass(r)}
 	first, known := c.taken[out.IdemKey]
 	if known && a.class.Final() {
 		a.class = posthouse.ClassOK // it can not refuse for good what it has taken
@@ -226,12 +234,12 @@ func (c *carrier) arrive(d driver, out channel.Outgoing, r *rand.Rand) channel.R
 	case a.class == posthouse.ClassOK:
 		res = channel.Result{Class: a.class, Ref: "ref-" + out.Recipient.User, Delivered: r.Float64() < 0.1}
 	case a.class == posthouse.ClassRate:
-		res.After = time.Duration(r.Int64N(int64(20 * time.Second)))
+		res.After = between(r, 0, 20*time.Second)
 	}
 	if a.class != posthouse.ClassOK {
 		res.Error = "refused"
 	}
-	return res
+	return res, a
 }
 
 // has reports whether the recipient has the message: what a person finds out by asking there.
@@ -246,7 +254,7 @@ func (c *carrier) has(key string) bool {
 func (d askDriver) Query(ctx context.Context, out channel.Outgoing) (channel.Finding, channel.Result) {
 	c := d.p.w.provider
 	r := d.p.w.draw("query", out.Recipient.User, c.ordinal([]channel.Outgoing{out}))
-	if !d.wait(ctx, time.Duration(r.Int64N(int64(time.Second)))) || (r.Float64() < 0.2 && !d.p.w.isCalm()) {
+	if !d.wait(ctx, between(r, 0, time.Second)) || (r.Float64() < 0.2 && !d.p.w.isCalm()) {
 		return channel.NoAnswer, channel.Result{}
 	}
 	if c.has(out.IdemKey) {

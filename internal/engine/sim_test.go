@@ -87,8 +87,8 @@ func emptyDatabase(t *testing.T) []byte {
 
 // The phases of a seed, in virtual time.
 const (
-	simStorm   = 4 * time.Minute  // faults happen
-	simHorizon = 30 * time.Minute // after the last fault everything is at rest
+	simStorm   = 150 * time.Second // faults happen
+	simHorizon = 30 * time.Minute  // after the last fault everything is at rest
 )
 
 // simulate runs one seed.

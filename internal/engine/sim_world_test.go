@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -39,6 +40,8 @@ type world struct {
 	calm   bool
 	ghosts []*process // every process there was
 	grants map[string]map[time.Time]int
+	client []verify.ClientLine
+	permit []verify.GrantLine
 	seen   map[string]int
 	book   []string // the fault journal, for people
 }
@@ -200,6 +203,7 @@ func (w *world) storm() {
 	w.join()
 	for _, p := range w.running() {
 		for _, c := range w.channels {
+			time.Sleep(time.Millisecond)
 			w.open(p, c)
 		}
 	}
@@ -224,10 +228,11 @@ func (w *world) join() {
 // stopped; and one that outlived a rise of the epoch is stopped as its operator would. The last one
 // lives on when the faults have ended.
 func (w *world) live(s *seat) {
+	w.rest(between(w.draw("seat", s.name), 0, 2*time.Second))
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.%d", s.name, n)
 		r := w.draw("life", name)
-		end, span, down := r.IntN(4), between(r, 5*time.Second, 100*time.Second), between(r, 10*time.Millisecond, 25*time.Second)
+		end, span, down := r.IntN(4), between(r, 5*time.Second, 60*time.Second), between(r, 10*time.Millisecond, 15*time.Second)
 		var d doom
 		if end == 0 {
 			d = doom{pick(r, "accept", "claim", "record", "record", "revise", "limit", "set gate"), 1 + r.IntN(6), r.IntN(2) == 0}
@@ -345,11 +350,11 @@ func (w *world) pauseOne(n int) {
 
 func (w *world) cutOne(n int) {
 	r := w.draw("cut", n)
-	if !w.until(between(r, 0, simStorm-time.Minute)) {
+	if !w.until(between(r, 0, simStorm-30*time.Second)) {
 		return
 	}
 	if p := w.someone(r); p != nil {
-		p.cutOff(between(r, 2*time.Second, 60*time.Second))
+		p.cutOff(between(r, 5*time.Second, time.Minute))
 		w.saw("worker cut off from the database", 1)
 	}
 }
@@ -404,7 +409,7 @@ func (w *world) deliveries(states ...posthouse.State) []posthouse.Delivery {
 // raiseEpoch is what an operator does with a restored database.
 func (w *world) raiseEpoch() {
 	r := w.draw("epoch")
-	if !w.until(between(r, 30*time.Second, simStorm-20*time.Second)) {
+	if !w.until(between(r, 20*time.Second, simStorm-20*time.Second)) {
 		return
 	}
 	held, err := w.store.BumpEpoch(context.Background(), time.Now())
@@ -469,13 +474,26 @@ func (w *world) isCalm() bool {
 }
 
 // granted notes permits by the moment of their grant; given back ones are negative.
-func (w *world) granted(key string, at time.Time, n int) {
+func (w *world) granted(key string, windows []posthouse.Limit, at time.Time, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.grants[key] == nil {
 		w.grants[key] = map[time.Time]int{}
 	}
 	w.grants[key][at] += n
+	line := verify.GrantLine{At: at, Key: key, Windows: windows, Op: verify.OpTake, Want: n, Granted: n, RefusedBy: -1}
+	if n < 0 {
+		line.Op, line.Want, line.Granted = verify.OpRefund, -n, 0
+	}
+	w.permit = append(w.permit, line)
+}
+
+// told writes into the callers' journal.
+func (w *world) told(line verify.ClientLine) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	line.At, line.Tenant = time.Now(), posthouse.DefaultTenant
+	w.client = append(w.client, line)
 }
 
 // saw counts a rare event; 0 names it.

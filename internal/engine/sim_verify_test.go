@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/verify"
+)
+
+// verify has the checker that users have judge the same journals: it must find what the judge finds,
+// and no more.
+func (w *world) verify() {
+	events := w.events()
+	w.check(verify.Inputs{
+		Events: all(events, func(posthouse.Event) bool { return true }),
+		Client: journal(w.client), Sink: journal(w.arrivalLines()), Limiter: journal(w.permit),
+		Channels: w.channelList(), Stored: w.stored(), AtRest: true,
+	})
+	for _, c := range w.channels { // each channel's provider has another memory
+		if c.window == 0 || c.window == channel.Forever {
+			continue
+		}
+		mine := map[string]bool{}
+		for _, d := range w.deliveries() {
+			mine[d.ID] = d.Channel == c.name
+		}
+		w.check(verify.Inputs{Events: all(events, func(e posthouse.Event) bool { return mine[e.Delivery] }), KeyWindow: c.window, AtRest: true})
+	}
+}
+
+func (w *world) check(in verify.Inputs) {
+	in.Sometimes = []string{"none"} // the sightings are for all seeds together
+	report, err := verify.Check(context.Background(), in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, i := range report.Invariants {
+		for _, v := range i.Violations {
+			w.fail(strings.Join(v.Excerpt, "\n"), "verify: %s, %s: %s: %s", i.ID, i.Name, v.Subject, v.What)
+		}
+	}
+}
+
+// events is the log, with the policies that were wanted: a rise of the epoch leaves everything that
+// may have been sent to a person, and the log says no other policy for what came before it either.
+func (w *world) events() (list []posthouse.Event) {
+	wanted := map[string]posthouse.Policy{}
+	for _, d := range w.deliveries() {
+		wanted[d.ID] = w.policy(d)
+	}
+	if _, err := w.store.ExportEvents(context.Background(), "", "", func(e posthouse.Event) error {
+		e.Policy = wanted[e.Delivery]
+		list = append(list, e)
+		return nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// all are the events that are wanted.
+func all(events []posthouse.Event, wanted func(posthouse.Event) bool) iter.Seq2[posthouse.Event, error] {
+	return func(yield func(posthouse.Event, error) bool) {
+		for _, e := range events {
+			if wanted(e) && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// journal writes lines as the checker reads them.
+func journal[T any](lines []T) io.Reader {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, l := range lines {
+		_ = enc.Encode(l) // plain values: can not fail
+	}
+	return &b
+}
+
+func (w *world) arrivalLines() (lines []verify.ArrivalLine) {
+	for i, a := range w.provider.arrivals {
+		answer := verify.ArrivalRefused
+		if a.class == posthouse.ClassOK {
+			answer = verify.ArrivalLost
+			if a.told {
+				answer = verify.ArrivalAccepted
+			}
+		}
+		lines = append(lines, verify.ArrivalLine{
+			Seq: int64(i + 1), At: a.at, Provider: a.out.Channel, Key: a.out.IdemKey, User: a.out.Recipient.User, Answer: answer, Repeat: a.repeat,
+		})
+	}
+	return lines
+}
+
+func (w *world) channelList() (list []posthouse.Channel) {
+	for _, c := range w.channels {
+		list = append(list, posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: c.name, ChannelSettings: c.settings})
+	}
+	return list
+}
+
+// stored counts what the database holds.
+func (w *world) stored() map[string]map[posthouse.State]int {
+	counts := map[posthouse.State]int{}
+	for _, d := range w.deliveries() {
+		counts[d.State]++
+	}
+	return map[string]map[posthouse.State]int{posthouse.DefaultTenant: counts}
+}
