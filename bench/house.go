@@ -57,7 +57,7 @@ func (h *house) close() error {
 	for _, s := range h.servers {
 		errs = append(errs, s.Stop())
 	}
-	return errors.Join(append(errs, os.RemoveAll(h.dir))...)
+	return errors.Join(append(errs, os.RemoveAll(h.dir))...) //nolint:gosec // the directory we made
 }
 
 // has reports whether a backend was asked for.
@@ -85,8 +85,8 @@ func (h *house) database(ctx context.Context, backend string) (dsn string, pid i
 	if backend == "sqlite" {
 		h.files++
 		dir := filepath.Join(h.dir, fmt.Sprint(h.files))
-		err := os.Mkdir(dir, 0o700)
-		return "sqlite:" + filepath.Join(dir, "queue.db"), 0, func() error { return os.RemoveAll(dir) }, err
+		err := os.Mkdir(dir, 0o700)                                                                          //nolint:gosec // in the directory we made
+		return "sqlite:" + filepath.Join(dir, "queue.db"), 0, func() error { return os.RemoveAll(dir) }, err //nolint:gosec // in the directory we made
 	}
 	s, err := h.server(backend)
 	if err != nil {
@@ -101,8 +101,7 @@ func (h *house) database(ctx context.Context, backend string) (dsn string, pid i
 
 func flush(ctx context.Context, addr string) error {
 	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer client.Close()
-	return client.FlushAll(ctx).Err()
+	return errors.Join(client.FlushAll(ctx).Err(), client.Close())
 }
 
 // trial runs one contender through one cell on an empty database.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"time"
 )
 
 // results are all of a run.
@@ -38,7 +39,7 @@ type ratio struct {
 	PeerMedian float64 `json:"peer_median"`
 }
 
-func median(list []float64) float64 {
+func median[T float64 | time.Duration](list []T) T {
 	if len(list) == 0 {
 		return 0
 	}

@@ -50,7 +50,7 @@ func (h *house) passing(ctx context.Context, backend string, n int, under bool) 
 	if err := l.pass(ctx, n); err != nil {
 		return 0, err
 	}
-	return l.median(), nil
+	return median(l.late()), nil
 }
 
 // hold opens a transaction and reads in it, so that it keeps what it saw.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -134,12 +135,12 @@ func percent(share float64) string {
 }
 
 func remarks(cut, drifted, of int) string {
-	s := ""
+	var out []string
 	if cut > 0 {
-		s = fmt.Sprintf("%d of %d cut", cut, of)
+		out = append(out, fmt.Sprintf("%d of %d cut", cut, of))
 	}
 	if drifted > 0 {
-		s += fmt.Sprintf(" drift in %d of %d", drifted, of)
+		out = append(out, fmt.Sprintf("drift in %d of %d", drifted, of))
 	}
-	return s
+	return strings.Join(out, ", ")
 }
