@@ -113,6 +113,8 @@ func (u *Unknowns) count(e *posthouse.Event) {
 			u.LeaseLost++
 		case posthouse.EventEpochHold:
 			u.EpochHold++
+		case posthouse.EventRelease:
+			u.TooLate++
 		default:
 			u.Ambiguous++
 		}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -185,29 +186,26 @@ func (c *checker) judgeHold(h history) {
 	}
 }
 
+// judgeWindow holds that what may have arrived is repeated only while its provider would recognise the
+// repeat (I18). A start that was given back has repeated nothing.
 func (c *checker) judgeWindow(h history) {
 	if c.in.KeyWindow <= 0 {
 		return
 	}
-	first, running, resent := -1, 0, false
+	list := h.attempts()
+	doubt := false // an attempt may have arrived, and nobody has said since that it has not
 	for i := range h.events {
 		e := &h.events[i]
 		switch {
-		case e.Type == posthouse.EventStart:
-			if running == 0 {
-				first = i
-			}
-			running++
-			if late := e.At.Sub(h.events[first].At) - c.in.KeyWindow; resent && late >= 0 && !h.takenBack(i) {
-				c.fail(window, h.id, h.show(first, i), "a repeat started %s after the provider had forgotten its key", late)
+		case uncertain(e):
+			doubt = true
+		case e.Type == posthouse.EventResolve && e.To == posthouse.Pending, manual(e):
+			doubt = false
+		case doubt && e.Type == posthouse.EventStart && slices.ContainsFunc(list, func(a attempt) bool { return a.start == i }):
+			if late := e.At.Sub(list[0].at) - c.in.KeyWindow; late >= 0 {
+				c.fail(window, h.id, h.show(list[0].start, i), "a repeat started %s after the provider had forgotten its key", late)
 				return
 			}
-		case e.Type == posthouse.EventRelease:
-			running--
-			continue // the next start repeats for the same reason
-		}
-		if e.To == posthouse.Pending {
-			resent = e.Type == posthouse.EventResend
 		}
 	}
 }

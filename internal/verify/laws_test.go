@@ -200,6 +200,15 @@ var lawCases = []struct {
 		h.at = h.at.Add(keyWindow)
 		return h.start().retry()
 	}},
+	{law: "I18", holds: func() *hand { // given back: no byte has left
+		h := doubted(posthouse.Retry).resend()
+		h.at = h.at.Add(keyWindow)
+		return h.start().do(posthouse.EventRelease, posthouse.Pending).wait()
+	}, breaks: func() *hand { // the refusal is of the second attempt, the first may have arrived
+		h := doubted(posthouse.Retry).resend().start().arrived(verify.ArrivalRefused).retry()
+		h.at = h.at.Add(keyWindow)
+		return h.start().retry()
+	}},
 	{law: "I19", holds: func() *hand { return newHand(posthouse.Retry).accept().start().retry().start().retry() }, breaks: func() *hand {
 		h := newHand(posthouse.Retry).accept().start().retry()
 		h.at = h.at.Add(-30 * time.Second)

@@ -86,7 +86,8 @@ func (p *page) unknowns(u *Unknowns) {
 		return
 	}
 	p.line("Unknown     %s: %s", group(u.Entered), counts(
-		count{u.Ambiguous, "ambiguous"}, count{u.LeaseLost, "with a lost process"}, count{u.EpochHold, "held by a restore"}))
+		count{u.Ambiguous, "ambiguous"}, count{u.LeaseLost, "with a lost process"}, count{u.EpochHold, "held by a restore"},
+		count{u.TooLate, "once more, too late to repeat"}))
 	if u.WorstLoss > 0 {
 		p.line("            one process was lost with at most %s", plural(u.WorstLoss, "attempt"))
 	}

@@ -63,6 +63,7 @@ type Unknowns struct {
 	Ambiguous int `json:"ambiguous"`  // by an attempt's own result
 	LeaseLost int `json:"lease_lost"` // by the loss of their process
 	EpochHold int `json:"epoch_hold"` // by a restore
+	TooLate   int `json:"too_late"`   // once more, since it was too late for another try
 
 	Retried     int `json:"retried"`
 	AssumedSent int `json:"assumed_sent"`
