@@ -171,7 +171,7 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 	}
 	m := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: or(d.Priority, posthouse.Normal),
-		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, NotBefore: d.NotBefore, Deadline: d.Deadline,
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	if d.OnUnknown == posthouse.Query && r.settings.policy != posthouse.Query && !r.queries() {
 		p.Add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
@@ -273,6 +273,14 @@ func distinct(to []posthouse.Recipient) []posthouse.Recipient {
 		}
 	}
 	return out
+}
+
+// wholeMicros rounds up to what every database keeps, so that nothing starts early.
+func wholeMicros(t time.Time) time.Time {
+	if whole := t.Truncate(time.Microsecond); whole.Before(t) {
+		return whole.Add(time.Microsecond)
+	}
+	return t
 }
 
 func later(a, b time.Time) time.Time {

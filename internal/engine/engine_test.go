@@ -296,6 +296,20 @@ func TestNotBeforeAndDeadline(t *testing.T) {
 	})
 }
 
+func TestNothingStartsAFractionOfAMicrosecondEarly(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.open("oa", posthouse.ChannelSettings{}, Opened{})
+		for _, fraction := range []time.Duration{0, 1, 500, 999, 1000} {
+			d := text("oa", "u1")
+			d.NotBefore = time.Now().Truncate(time.Second).Add(time.Hour + fraction)
+			got := r.get(r.send(d)[0])
+			if early := d.NotBefore.Sub(got.DueAt); early > 0 || early <= -time.Microsecond || !got.NotBefore.Equal(got.DueAt) {
+				r.Errorf("not before %s: due at %s", d.NotBefore, got.DueAt)
+			}
+		}
+	})
+}
+
 func TestARetryPastTheDeadlineExpires(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.provider.answer = fail(posthouse.ClassTransient)

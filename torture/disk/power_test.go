@@ -254,6 +254,10 @@ func inspect(ctx context.Context, file string) (map[string]bool, error) {
 	if verdict != "ok" {
 		return nil, fmt.Errorf("integrity_check: %s", verdict)
 	}
+	var made int // a cut may come before the schema is on the disk
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'deliveries'").Scan(&made); err != nil || made == 0 {
+		return nil, err
+	}
 	rows, err := db.QueryContext(ctx, "SELECT m.id FROM messages m JOIN deliveries d ON d.id = substr(m.id, 1, 22) || '0001'")
 	if err != nil {
 		return nil, err

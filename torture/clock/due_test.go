@@ -1,0 +1,197 @@
+package clock
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/torture/house"
+)
+
+// fractions are the parts of a second around which a database could round a time: whole seconds,
+// milliseconds and microseconds, and what lies just below and above.
+var fractions = []time.Duration{
+	0, 1, 500, 999, 1000, 499_999_500, 500_000_000, 500_000_001, 998_999_999, 999_000_001, 999_998_999, 999_999_000, 999_999_500, 999_999_999,
+}
+
+// D4: nothing starts before its time, to the nanosecond that its caller named.
+func TestD4NothingStartsEarly(t *testing.T) {
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2), Env: []string{"POSTHOUSE_POLL=20ms"}})
+		h.PutChannel(t, h.Channel("generic"))
+		n := house.Size(280, 5600)
+		var mu sync.Mutex
+		due := map[int]time.Time{}
+		accepted := h.Produce(t, house.Load{Messages: n, Draft: func(i int) posthouse.Draft {
+			d := house.Text("generic", i)
+			d.NotBefore = time.Now().Truncate(time.Second).Add(time.Duration(1+i%3) * time.Second).Add(fractions[i%len(fractions)])
+			mu.Lock()
+			defer mu.Unlock()
+			due[i] = d.NotBefore
+			return d
+		}})
+		h.Settle(t)
+		begun := starts(t, h)
+		early, unsent := 0, 0
+		var late []time.Duration
+		for i, id := range accepted {
+			list := begun[posthouse.DeliveryID(id, 1)]
+			if len(list) == 0 {
+				unsent++
+				continue
+			}
+			if list[0].Before(due[i]) {
+				early++
+				t.Errorf("message %s was due at %s and started at %s", id, due[i].Format(time.RFC3339Nano), list[0].Format(time.RFC3339Nano))
+			}
+			late = append(late, list[0].Sub(due[i]))
+		}
+		house.Report(t, house.Row{
+			Test: "D4", Database: string(db), What: fmt.Sprintf("due at %d borders where a time could be rounded", len(fractions)), N: n, Unit: "messages",
+			Figure: fmt.Sprintf("%d early, %d never sent; started after their time: %s (polled every 20 ms)", early, unsent, quantiles(late)), Bar: "0 early", Bound: house.Bound(n), Pass: early == 0 && unsent == 0,
+		})
+	})
+}
+
+// D5: a herd, all due in the same second. Everybody else is still served.
+func TestD5HerdLeavesRoomForOthers(t *testing.T) {
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		h := house.Open(t, house.Options{DSN: db.DSN(t)})
+		h.PutChannel(t, h.Channel("generic"))
+		h.PutChannel(t, h.Channel("other"))
+		const perMessage = 100
+		n := house.Size(5_000, 100_000)
+		at := time.Now().Add(time.Duration(house.Size(4, 60)) * time.Second).Truncate(time.Second)
+		herd := h.Produce(t, house.Load{Messages: n / perMessage, Prefix: "herd", Producers: 4, Draft: func(i int) posthouse.Draft {
+			d := house.Text("generic", i)
+			d.NotBefore, d.To = at, nil
+			for k := range perMessage {
+				d.To = append(d.To, posthouse.Recipient{User: fmt.Sprintf("herd-%d-%d", i, k)})
+			}
+			return d
+		}})
+		idle := accepts(t, h, "idle", 100)
+		house.Until(t, "the herd to start", func() bool { return h.Members[0].Metric(t, `posthouse_sends_total{channel="generic"`) > 0 })
+		busy := accepts(t, h, "busy", 100)
+		h.Settle(t)
+		report := h.Judge(t)
+		wait, twice, missing := spread(t, h, herd, perMessage, at)
+		house.Report(t, house.Row{
+			Test: "D5", Database: string(db), What: "deliveries due in one second", N: n, Unit: "deliveries",
+			Figure: fmt.Sprintf("%d not sent, %d twice, %d early; accepting idle %s, while the herd runs %s, p99 %.1f times; from due to start %s; %d checked by verify",
+				missing, twice, wait.early, quantiles(idle), quantiles(busy), ratio(busy, idle), quantiles(wait.late), report.Totals.Acknowledged),
+			Bar: "all sent, none twice, none early; the ratio is printed (server, provider and callers share two cores)", Bound: house.Bound(n), Pass: missing+twice+wait.early == 0,
+		})
+	})
+}
+
+// accepts measures how long callers wait for their 202, two at a time.
+func accepts(t *testing.T, h *house.House, prefix string, n int) (took []time.Duration) {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for caller := range 2 {
+		wg.Go(func() {
+			for i := range n / 2 {
+				began := time.Now()
+				if _, err := h.Send(t, fmt.Sprintf("%s-%d-%d", prefix, caller, i), house.Text("other", i), false); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				took = append(took, time.Since(began))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return took
+}
+
+func ratio(a, b []time.Duration) float64 {
+	return float64(at(a, 99)) / float64(max(at(b, 99), 1))
+}
+
+// waits is how long a herd waited.
+type waits struct {
+	late  []time.Duration
+	early int
+}
+
+// spread tells how the herd started.
+func spread(t *testing.T, h *house.House, herd map[int]string, each int, due time.Time) (w waits, twice, missing int) {
+	t.Helper()
+	begun, came := starts(t, h), arrivals(t, h)
+	for _, id := range herd {
+		for k := range each {
+			key := posthouse.DeliveryID(id, k+1)
+			if came[key] == 0 {
+				missing++
+			} else if came[key] > 1 {
+				twice++
+			}
+			for _, start := range begun[key] {
+				w.late = append(w.late, start.Sub(due))
+				if start.Before(due) {
+					w.early++
+				}
+			}
+		}
+	}
+	return w, twice, missing
+}
+
+// D6: the provider is away while deadlines pass. Nothing starts after its deadline, and everything says
+// that it expired.
+func TestD6DeadlinesHoldThroughAnOutage(t *testing.T) {
+	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2)})
+		outage := simulator.Fault{Kind: simulator.ServerError, Status: http.StatusServiceUnavailable}
+		h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{outage}})
+		ch := h.Channel("generic")
+		ch.Backoff = []posthouse.Duration{posthouse.Duration(time.Second)}
+		h.PutChannel(t, ch)
+		n := house.Size(500, 10_000)
+		began := time.Now()
+		accepted := h.Produce(t, house.Load{Messages: n, Draft: func(i int) posthouse.Draft {
+			d := house.Text("generic", i)
+			d.Deadline = time.Now().Add(3*time.Second + time.Duration(i%2000)*time.Millisecond)
+			return d
+		}})
+		h.Settle(t)
+		h.Fault(t, house.Fault{At: began, Until: time.Now(), Kind: "provider"})
+		h.Provider.Behave(t, "generic", simulator.Behaviour{}) // whatever was still to come would arrive now
+		house.Pause(t.Context(), time.Second)
+		h.Judge(t)
+		late, tries, ends := 0, 0, map[string]posthouse.State{}
+		readLog(t, h, func(e posthouse.Event) {
+			ends[e.Delivery] = e.To
+			if e.Type == posthouse.EventStart {
+				tries++
+				if !e.At.Before(e.Deadline) {
+					late++
+				}
+			}
+		})
+		expired, taken := 0, 0
+		for _, id := range accepted {
+			if ends[posthouse.DeliveryID(id, 1)] == posthouse.Expired {
+				expired++
+			}
+		}
+		for _, a := range h.Provider.Arrivals(t) {
+			if a.Answer != simulator.Refused {
+				taken++
+			}
+		}
+		house.Report(t, house.Row{
+			Test: "D6", Database: string(db), What: "provider away while deadlines pass", N: n, Unit: "deadlines",
+			Figure: fmt.Sprintf("%d of %d starts after the deadline, %d of %d expired, %d taken", late, tries, expired, n, taken), Bar: "0 starts after the deadline, all expired",
+			Bound: house.Bound(n), Pass: late == 0 && expired == n && taken == 0 && tries > 0,
+		})
+	})
+}
