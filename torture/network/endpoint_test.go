@@ -14,6 +14,7 @@ import (
 type endpoint struct {
 	URL string
 
+	done     chan struct{} // closed when the test ends
 	mu       sync.Mutex
 	open     map[net.Conn]bool
 	arrivals map[string]int // by key
@@ -36,7 +37,7 @@ func listen(t *testing.T, address string, serve func(v *visit)) *endpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &endpoint{URL: "http://" + l.Addr().String(), open: map[net.Conn]bool{}, arrivals: map[string]int{}, paths: map[string]int{}}
+	e := &endpoint{URL: "http://" + l.Addr().String(), done: make(chan struct{}), open: map[net.Conn]bool{}, arrivals: map[string]int{}, paths: map[string]int{}}
 	e.serving.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -48,6 +49,7 @@ func listen(t *testing.T, address string, serve func(v *visit)) *endpoint {
 	})
 	t.Cleanup(func() {
 		l.Close()
+		close(e.done)
 		e.mu.Lock()
 		for c := range e.open {
 			c.Close()

@@ -91,7 +91,7 @@ func isolate(t *testing.T, db house.Database, iso isolation) {
 
 	y := newTally()
 	s := newCaller(t, h, h.Members[len(h.Members)-1]).storm(t, y, 4, 20*time.Millisecond, "b5", "generic")
-	n := house.Size(2, 150)
+	n := house.Size(2, 100) // three hundred a database
 	for range n {
 		house.Pause(t.Context(), time.Duration(100+rand.IntN(100))*time.Millisecond)
 		at := time.Now()
