@@ -41,7 +41,7 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 		Tenant: req.Tenant, Endpoint: req.Endpoint, Key: req.Key, Hash: req.Hash, KeyTTL: e.o.KeyTTL,
 		Entries: make([]work.Entry, 0, len(req.Drafts)),
 	}
-	now := time.Now()
+	now := e.clock.now()
 	if err := e.meet(ctx, req.Tenant, req.Drafts); err != nil {
 		return Answer{}, err
 	}

@@ -106,6 +106,8 @@ type Options struct {
 	// LeaseMargin is what a lease lasts beyond its send's time-out, so that the result can be recorded. After
 	// a crash, its deliveries wait for it. Defaults to 10s.
 	LeaseMargin time.Duration
+	// Clock reads the clock that times of deliveries go by, the database's. Defaults to this machine's.
+	Clock func(ctx context.Context) (time.Time, error)
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration
 	// KeyTTL is how long an Idempotency-Key is kept. Defaults to 7 days.
@@ -131,6 +133,7 @@ type Engine struct {
 	log        *slog.Logger
 	metrics    *metrics
 	tracer     trace.Tracer
+	clock      clock
 	epoch      atomic.Int64
 	unreadable atomic.Int64 // rows of the queue that no role can move
 	stale      atomic.Bool  // the database was restored under us: claim nothing
@@ -171,6 +174,9 @@ func New(o Options) (*Engine, error) {
 		host, _ := os.Hostname()
 		o.Owner = fmt.Sprintf("%s-%d-%04x", host, os.Getpid(), rand.IntN(1<<16))
 	}
+	if o.Clock == nil {
+		o.Clock = func(context.Context) (time.Time, error) { return time.Now(), nil }
+	}
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}
@@ -195,6 +201,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.epoch.Store(epoch)
+	e.clock.set(ctx, e.o.Clock)
 	e.bg, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	e.sendCtx, e.abort = context.WithCancel(e.bg)
 	e.started = true

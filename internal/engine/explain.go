@@ -72,8 +72,7 @@ func unknownWait(d posthouse.Delivery) Wait {
 // waits lists what holds a pending delivery.
 func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	out := []Wait{}
-	now := time.Now()
-	if d.DueAt.After(now) {
+	if d.DueAt.After(e.clock.now()) {
 		cause, detail := "scheduled", "not_before has not come"
 		if d.Attempts > 0 {
 			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, or(d.Error, d.Reason))
@@ -95,7 +94,7 @@ func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	if g, closed := r.closedUntil(d.Account); closed {
 		out = append(out, Wait{"account", fmt.Sprintf("the provider refuses the account (%s %s): %s", g.Class, g.Code, g.Error), g.Until})
 	}
-	return append(out, e.turns(ctx, r, now)...)
+	return append(out, e.turns(ctx, r, time.Now())...)
 }
 
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.

@@ -112,7 +112,7 @@ func (e *Engine) weigh(ctx context.Context, letters []letter) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := e.clock.now()
 	for i := range letters {
 		l := &letters[i]
 		if l.problem != "" {

@@ -131,10 +131,11 @@ func afterQuery(s *settings, d posthouse.Delivery, f channel.Finding, res channe
 	return step.change
 }
 
-// watchEpoch looks now and then whether the database is still the one we started with.
+// watchEpoch looks now and then whether the database is still the one we started with, and at its clock.
 func (e *Engine) watchEpoch(ctx context.Context) {
 	for e.pause(spread(e.o.RescueEvery)) {
 		e.checkEpoch(ctx)
+		e.clock.set(ctx, e.o.Clock)
 	}
 }
 

@@ -35,11 +35,24 @@ func (s *Store) ClearGate(ctx context.Context, tenant, channel, account string) 
 	})
 }
 
-// Gates lists the parked accounts of a tenant; an empty tenant means all tenants.
+// Gates lists the parked accounts of a tenant; an empty tenant means all tenants. Their times are by
+// the caller's clock, whatever the database's shows: for how long an account is parked is what counts.
 func (s *Store) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
 	where, args := ofTenant(tenant)
 	list, err := all(s.reads(ctx), readGate, "SELECT "+gatesTable.list+" FROM gates"+where+" ORDER BY tenant, channel, account", args...)
-	return list, s.toError(err, "list the parked accounts")
+	if err != nil || len(list) == 0 || !s.SharedClock() {
+		return list, s.toError(err, "list the parked accounts")
+	}
+	theirs, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	for i := range list {
+		list[i].Until = now.Add(list[i].Until.Sub(theirs))
+		list[i].UpdatedAt = now.Add(list[i].UpdatedAt.Sub(theirs))
+	}
+	return list, nil
 }
 
 func readGate(scan scanner) (work.Gate, error) {

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// clockSlack is how far this machine's clock may be from the database's before we go by the latter's:
+// what is less could be the way there and back.
+const clockSlack = time.Second
+
+// clock tells the time as the database does, which all processes share: so it does not matter which of
+// them is asked whether a deadline has passed, or whose day of duty it is. What lasts, such as a lease,
+// is measured by this machine alone.
+type clock struct {
+	ahead atomic.Int64 // how far the database's clock is before ours, in nanoseconds
+}
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+// set compares the clocks. Without an answer all stays as it was.
+func (c *clock) set(ctx context.Context, read func(ctx context.Context) (time.Time, error)) {
+	asked := time.Now()
+	theirs, err := read(ctx)
+	if err != nil {
+		return
+	}
+	ahead := theirs.Sub(asked.Add(time.Since(asked) / 2))
+	if ahead.Abs() < clockSlack {
+		ahead = 0
+	}
+	c.ahead.Store(int64(ahead))
+}

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTheDatabasesClockCountsWhereItIsFarFromOurs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c clock
+		for _, step := range []struct {
+			away, trip, want time.Duration
+			err              error
+		}{
+			{0, 0, 0, nil},
+			{time.Hour, 0, time.Hour, nil},
+			{time.Minute, 0, time.Hour, errors.New("no answer")}, // as it was
+			{-24 * time.Hour, 10 * time.Millisecond, -24 * time.Hour, nil},
+			{500 * time.Millisecond, 0, 0, nil}, // as far as the way may be
+		} {
+			c.set(context.Background(), func(context.Context) (time.Time, error) {
+				time.Sleep(step.trip / 2) // in virtual time
+				at := time.Now().Add(step.away)
+				time.Sleep(step.trip / 2)
+				return at, step.err
+			})
+			if got := time.Until(c.now()); got != step.want {
+				t.Errorf("a database %s ahead: our clock is moved by %s, want %s", step.away, got, step.want)
+			}
+		}
+	})
+}
