@@ -1,6 +1,8 @@
 package mutant
 
 import (
+	"slices"
+	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse/torture/house"
@@ -22,15 +24,25 @@ type mutant struct {
 type scenario struct {
 	fault string // in a few words
 	db    house.Database
-	// world are edits that belong to the fault and not to the bug: the product as it is has them too.
-	world []overlay.Edit
+	// world makes edits that belong to the fault and not to the bug: the product as it is has them too.
+	// Defaults to none.
+	world func(testing.TB) []overlay.Edit
 	// keyWindow is how long the provider knows an idempotency key, where the run is about that.
 	keyWindow time.Duration
-	// seen is what must have happened for the run to prove anything, as the checker names it. Defaults to
-	// "none": the provider's journal shows the fault.
-	seen []string
+	// seen is what must have happened for the run to prove anything, as the checker names it, with
+	// commas between. Defaults to "none".
+	seen string
 	// play makes a run with members of a binary, up to where nothing more will happen by itself.
 	play func(r *rig) *house.House
+}
+
+// with are the edits of the run and those of a bug.
+func (s *scenario) with(t testing.TB, bug []overlay.Edit) []overlay.Edit {
+	t.Helper()
+	if s.world == nil {
+		return bug
+	}
+	return slices.Concat(s.world(t), bug)
 }
 
 // mutants are the seeded bugs that apply to what is built so far.

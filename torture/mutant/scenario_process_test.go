@@ -13,11 +13,11 @@ import (
 	"github.com/posthouse/posthouse/torture/proxy"
 )
 
-// kills kills the process twice in the middle of its work.
-var kills = scenario{fault: "kill -9, twice", db: house.SQLite, seen: []string{"lease_lost_after_start"}, play: func(r *rig) *house.House {
+// kills kills the process three times in the middle of its work.
+var kills = scenario{fault: "kill -9, three times", db: house.SQLite, seen: "lease_lost_after_start", play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, func(ch *posthouse.Channel) { ch.MaxInflight = 16 })
-	h.Produce(r, house.Load{Messages: 1500, Each: func(accepted int) {
-		if accepted%500 == 0 && accepted < 1500 {
+	h.Produce(r, house.Load{Messages: 2000, Each: func(accepted int) {
+		if accepted%500 == 0 && accepted < 2000 {
 			h.Members[0].Kill(r)
 			h.Members[0].Start(r)
 		}
@@ -28,7 +28,7 @@ var kills = scenario{fault: "kill -9, twice", db: house.SQLite, seen: []string{"
 
 // lostCommits lets callers hand in messages while the database's answers to COMMIT get lost, or the
 // COMMITs themselves.
-var lostCommits = scenario{fault: "COMMITs lost, and answers to them", db: house.Postgres, seen: []string{"commit_outcome_unknown"}, play: func(r *rig) *house.House {
+var lostCommits = scenario{fault: "COMMITs lost, and answers to them", db: house.Postgres, seen: "commit_outcome_unknown", play: func(r *rig) *house.House {
 	link, through, past := r.link()
 	h := r.open(house.Options{DSN: through, JudgeDSN: past}, nil)
 	link.Set(proxy.Faults{CommitLost: proxy.Strike{Share: 0.1}, AnswerLost: proxy.Strike{Share: 0.1}})
@@ -49,7 +49,7 @@ var twoDispatchers = scenario{fault: "no fault: two processes share a backlog", 
 
 // frozenHolder freezes one of two processes again and again until its leases have ended, while the
 // provider refuses each attempt after a while: so leases change hands, and late results come.
-var frozenHolder = scenario{fault: "one of two processes frozen beyond its leases, three times", db: house.Postgres, seen: []string{"stale_result_refused", "lease_lost_after_start"}, play: func(r *rig) *house.House {
+var frozenHolder = scenario{fault: "one of two processes frozen beyond its leases, three times", db: house.Postgres, seen: "stale_result_refused,lease_lost_after_start", play: func(r *rig) *house.House {
 	h := r.open(house.Options{Members: 2, Env: []string{"POSTHOUSE_RESCUE_EVERY=800ms", "POSTHOUSE_LEASE_MARGIN=500ms"}}, nil)
 	busy := simulator.Fault{Kind: simulator.ServerError, Latency: milliseconds(300), Jitter: milliseconds(200)}
 	h.Provider.Behave(r, "generic", simulator.Behaviour{Faults: []simulator.Fault{busy}})
@@ -71,7 +71,7 @@ var frozenHolder = scenario{fault: "one of two processes frozen beyond its lease
 }}
 
 // cancels has every caller take its message back as soon as it is accepted.
-var cancels = scenario{fault: "no fault: every message cancelled as soon as it is accepted", db: house.SQLite, seen: []string{"cancel_won", "cancel_lost"}, play: func(r *rig) *house.House {
+var cancels = scenario{fault: "no fault: every message cancelled as soon as it is accepted", db: house.SQLite, seen: "cancel_won,cancel_lost", play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, nil)
 	var callers sync.WaitGroup
 	for c := range 16 {
@@ -105,10 +105,10 @@ func (r *rig) cancel(h *house.House, message string) {
 }
 
 // clockBehind has one of two processes an hour behind; the database's clock is right.
-var clockBehind = scenario{fault: "the clock of one of two processes an hour behind", db: house.Postgres, world: clockOff, play: func(r *rig) *house.House {
+var clockBehind = scenario{fault: "the clock of one of two processes an hour behind", db: house.Postgres, world: overlay.WrongClock, play: func(r *rig) *house.House {
 	h := r.open(house.Options{}, nil)
 	m := h.Add(r, r.binary)
-	m.Env = []string{"CLOCK_OFF_BY=-1h"}
+	m.Env = []string{overlay.ClockOff + "=-3600"}
 	m.Start(r)
 	h.Fault(r, house.Fault{Kind: "clock", Target: m.Name(), Note: "an hour behind"})
 	slow := simulator.Fault{Kind: simulator.Latency, Latency: milliseconds(100)}
@@ -116,57 +116,4 @@ var clockBehind = scenario{fault: "the clock of one of two processes an hour beh
 	h.Produce(r, house.Load{Messages: 100})
 	h.Settle(r)
 	return h
-}}
-
-// clockOff shifts every time that the engine tells the store.
-var clockOff = []overlay.Edit{{
-	File: "server/server.go",
-	Old:  "\t\tStore: s.store, Rosters: s.store,",
-	New:  "\t\tStore: clockOff(s.store), Rosters: s.store,",
-}, {
-	File: "server/zz_clock.go",
-	New: `package server
-
-import (
-	"context"
-	"os"
-	"time"
-
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/store"
-	"github.com/posthouse/posthouse/internal/work"
-)
-
-type offStore struct {
-	*store.Store
-	by time.Duration
-}
-
-func clockOff(s *store.Store) offStore {
-	by, _ := time.ParseDuration(os.Getenv("CLOCK_OFF_BY"))
-	return offStore{s, by}
-}
-
-func (s offStore) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
-	return s.Store.Accept(ctx, now.Add(s.by), subs)
-}
-
-func (s offStore) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
-	return s.Store.Ready(ctx, now.Add(s.by), lanes)
-}
-
-func (s offStore) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	return s.Store.Claim(ctx, now.Add(s.by), c)
-}
-
-func (s offStore) Record(ctx context.Context, now time.Time, decide func(time.Time) []work.Change) ([]string, error) {
-	return s.Store.Record(ctx, now.Add(s.by), decide)
-}
-
-func (s offStore) Revise(ctx context.Context, now time.Time, sel work.Selection,
-	decide func(time.Time, []posthouse.Delivery) []work.Change,
-) ([]posthouse.Delivery, error) {
-	return s.Store.Revise(ctx, now.Add(s.by), sel, decide)
-}
-`,
 }}

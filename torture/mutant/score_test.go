@@ -1,9 +1,9 @@
 package mutant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +47,7 @@ func TestEverySeededBugStillFitsTheSource(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(fmt.Sprintf("M%d", m.bug), func(t *testing.T) {
 			t.Parallel()
-			overlay.Check(t, slices.Concat(m.run.world, m.edits)...)
+			overlay.Check(t, m.run.with(t, m.edits)...)
 		})
 	}
 }
@@ -67,15 +67,16 @@ type score struct {
 	took            time.Duration // of the seeded run and its judgement, without the build
 }
 
-// by is what found the bug: the invariant it breaks, how often, and the others that it hurts.
+// by is what the checker finds violated: the invariant that the bug breaks, how often, and the others
+// that it hurts.
 func (s *score) by() string {
-	if !s.found() {
-		return "nothing"
+	text := "nothing"
+	if law := s.seeded.Invariant(s.law); law.Status == verify.Broken {
+		text = fmt.Sprintf("%s ×%d", law.ID, law.Count)
 	}
-	text := fmt.Sprintf("%s ×%d", s.law, s.seeded.Invariant(s.law).Count)
-	for _, id := range broken(&s.seeded) {
-		if id != s.law {
-			text += ", " + id
+	for _, inv := range s.seeded.Invariants {
+		if inv.Status == verify.Broken && inv.ID != s.law {
+			text += ", " + inv.ID
 		}
 	}
 	return text
@@ -90,11 +91,12 @@ func (s *score) found() bool {
 func (s *scenario) try(t *testing.T, bug ...overlay.Edit) (verify.Report, time.Duration) {
 	t.Helper()
 	binary := house.Binary(t)
-	if edits := slices.Concat(s.world, bug); len(edits) > 0 {
+	if edits := s.with(t, bug); len(edits) > 0 {
 		binary = overlay.Build(t, edits...)
 	}
 	start := time.Now()
-	report := s.judge(t, s.play(&rig{T: t, binary: binary, db: s.db}))
+	h := s.play(&rig{T: t, binary: binary, db: s.db})
+	report := h.Verdict(t, "--sometimes", cmp.Or(s.seen, "none"), "--key-window", s.keyWindow.String())
 	return report, time.Since(start)
 }
 
@@ -109,31 +111,9 @@ func (m *mutant) seek(t *testing.T, control verify.Report) score {
 		Bar:    m.law + " violated by the bug alone", Pass: s.found(),
 	})
 	if !s.found() {
-		t.Logf("with the bug:\n%s\nwithout:\n%s", proof(&s.seeded), proof(&s.control))
+		t.Logf("with the bug:\n%s\nwithout:\n%s", s.seeded.Page(), s.control.Page())
 	}
 	return s
-}
-
-// broken are the invariants that a report finds violated.
-func broken(r *verify.Report) []string {
-	var out []string
-	for _, inv := range r.Invariants {
-		if inv.Status == verify.Broken {
-			out = append(out, inv.ID)
-		}
-	}
-	return out
-}
-
-// proof is what a report has to say, in full.
-func proof(r *verify.Report) string {
-	text := fmt.Sprintf("%s %v %+v\n", r.Verdict, r.Why, r.Totals)
-	for _, inv := range r.Invariants {
-		for _, v := range inv.Violations {
-			text += fmt.Sprintf("%s %s: %s\n\t%s\n", inv.ID, v.Subject, v.What, strings.Join(v.Excerpt, "\n\t"))
-		}
-	}
-	return text
 }
 
 // table is the score as docs/reliability.md shows it.
