@@ -50,6 +50,7 @@ func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
 			}})
 			resume(t, h, ch.Name)
 			deaths := keepAlive(t, h)
+			h.Judge(t)
 			killers := messages / each
 			e := eventsOf(t, h)
 			sent, poisoned, most := 0, 0, 0

@@ -44,6 +44,7 @@ func TestOneKeyIsOneMessage(t *testing.T) {
 			link.Set(proxy.Faults{})
 		}
 		h.Settle(t)
+		h.Judge(t)
 		wrong := r.wrong()
 		stored := 0
 		if err := house.SQL(t, dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM messages").Scan(&stored); err != nil {

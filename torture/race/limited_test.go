@@ -55,6 +55,7 @@ func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
 			}
 			h.Produce(t, house.Load{Messages: messages})
 			h.Settle(t)
+			h.Judge(t)
 			starts, owners := startsOf(t, h)
 			over, strict := 0, 0
 			for _, w := range windows {
