@@ -90,7 +90,7 @@ func (c *caller) run(w *world) {
 		if c.answer != verify.AnswerUnknown || c.key == "" {
 			break
 		}
-		time.Sleep(between(r, 100*time.Millisecond, 4*time.Second))
+		<-time.After(between(r, 100*time.Millisecond, 4*time.Second))
 	}
 	r := w.draw("cancel", c.n)
 	if c.told != nil && len(c.told.Deliveries) > 0 && r.Float64() < 0.25 && w.rest(between(r, 0, 40*time.Second)) {

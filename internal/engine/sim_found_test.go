@@ -24,7 +24,7 @@ type slowClaims struct {
 
 func (s slowClaims) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
 	items, err := s.Store.Claim(ctx, now, c)
-	time.Sleep(s.wait)
+	<-time.After(s.wait)
 	return items, err
 }
 

@@ -55,7 +55,7 @@ func TestSimulation(t *testing.T) {
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "posthouse.db")
+			path := filepath.Join(folder(t), "posthouse.db")
 			if err := os.WriteFile(path, template, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -64,10 +64,22 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
+// folder is a place for a database: in memory where the machine has such a place, since what a disk
+// forgets is no part of this.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "posthouse-sim-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // emptyDatabase is a migrated SQLite file: each seed starts with a copy of it.
 func emptyDatabase(t *testing.T) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "template.db")
+	path := filepath.Join(folder(t), "template.db")
 	st, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + path, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
