@@ -25,9 +25,10 @@ import (
 // deliveries, with tokens old and new, and asks whether what they were told could have happened one
 // after the other.
 func TestDeliveriesAreLinearizable(t *testing.T) {
+	beside(t)
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		const clients = 16
-		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(4_000, 200_000))
+		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(3_000, 200_000))
 		var wg sync.WaitGroup
 		for n := range clients {
 			p := &player{arena: a, number: n, random: rand.New(rand.NewPCG(uint64(n), 1))}

@@ -25,8 +25,9 @@ const lostAnswers = 0.1
 // databases with a network half of the keys while answers of commits are lost. Every tenth key comes
 // with two different bodies.
 func TestOneKeyIsOneMessage(t *testing.T) {
+	beside(t)
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		clients, keys := house.Size(16, 64), house.Size(150, 10_000)
+		clients, keys := house.Size(16, 64), house.Size(100, 10_000)
 		link, through, dsn := linked(t, db)
 		h := house.Open(t, house.Options{DSN: through, JudgeDSN: dsn, Members: db.Several(2)})
 		h.PutChannel(t, h.Channel("generic"))

@@ -80,6 +80,7 @@ func redisAt(t *testing.T, addr string) *limit.Redis {
 // TestNoWindowIsEverExceeded (C4) has 32 workers on two nodes draw permits as fast as they can, and
 // holds every sliding window against its tier.
 func TestNoWindowIsEverExceeded(t *testing.T) {
+	beside(t)
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
 			const workers = 32

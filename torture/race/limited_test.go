@@ -15,11 +15,12 @@ import (
 
 // startsLater is how long after its grant a delivery may start on a busy machine: the limit holds for
 // grants, the log holds starts.
-const startsLater = 300 * time.Millisecond
+const startsLater = 500 * time.Millisecond
 
 // TestServersKeepTheLimitsOfAChannel (C4) has one or two servers send through a limited channel, with
 // Redis and without, and in the full form with clocks ten seconds apart.
 func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
+	beside(t)
 	binary := ""
 	if house.Full() {
 		binary = overlay.Build(t, overlay.WrongClock(t)...)
@@ -68,7 +69,7 @@ func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
 			}
 			least := windowsFor(messages, windows)
 			took := starts[len(starts)-1].At.Sub(starts[0].At)
-			if took > 3*least+10*time.Second {
+			if house.Full() && took > 2*least {
 				t.Errorf("%d messages took %s, want about %s: the limit was not used", messages, took, least)
 			}
 			house.Report(t, house.Row{
