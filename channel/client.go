@@ -107,8 +107,9 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 
 // send tries a second connection when a pooled one proves dead before a byte was written.
 func (c *Client) send(ctx context.Context, req Request) (response *http.Response, written bool, err error) {
+	until, _ := ctx.Deadline()
 	for range 2 {
-		var t track
+		t := track{until: until}
 		ctx := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: t.gotConn})
 		response, err = c.transport.RoundTrip(req.http(ctx))
 		if err == nil {

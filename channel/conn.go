@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http/httptrace"
 	"sync/atomic"
+	"time"
 )
 
 // conn is a connection that knows whether a request has left on it. HTTP/1 uses a connection for
@@ -16,8 +17,12 @@ import (
 //
 // It wraps the TLS connection, not the one below, so a handshake does not count: as long as the
 // peer can not decrypt a first byte, it has seen nothing.
+//
+// A process may stand still for as long as it likes between two of its instructions. So the end of the
+// request's time is looked at right before each write: by then another worker may hold the delivery.
 type conn struct {
 	net.Conn
+	until time.Time // of the request; zero for ever
 	state atomic.Int32
 }
 
@@ -31,6 +36,10 @@ const (
 var errSealed = errors.New("the request was given up before it was written")
 
 func (c *conn) Write(p []byte) (int, error) {
+	if !c.until.IsZero() && !time.Now().Before(c.until) {
+		c.seal()
+		return 0, errSealed
+	}
 	if !c.state.CompareAndSwap(clean, writing) && c.state.Load() == sealed {
 		return 0, errSealed
 	}
@@ -46,11 +55,12 @@ func (c *conn) Write(p []byte) (int, error) {
 // seal makes sure that nothing leaves from now on if nothing has left so far, and reports whether
 // something has, or may have.
 func (c *conn) seal() bool {
-	return !c.state.CompareAndSwap(clean, sealed)
+	return !c.state.CompareAndSwap(clean, sealed) && c.state.Load() != sealed
 }
 
 // track follows one request to the connection it goes out on.
 type track struct {
+	until  time.Time
 	conn   *conn
 	reused bool
 }
@@ -59,7 +69,7 @@ func (t *track) gotConn(got httptrace.GotConnInfo) {
 	t.reused = got.Reused
 	if c, ok := got.Conn.(*conn); ok {
 		c.state.Store(clean)
-		t.conn = c
+		c.until, t.conn = t.until, c
 	}
 }
 

@@ -21,11 +21,11 @@ type driverAnswer struct {
 	panicked bool
 }
 
-// call runs the driver within its time-out, and sees to it that each delivery has a result that can be
+// call runs the driver until end at the latest, and sees to it that each delivery has a result that can be
 // kept: what the driver leaves out is unknown. A driver that does not come back is left behind, so that
 // it holds no slot; what it still does is as that of a worker which lost its lease.
-func (e *Engine) call(r *route, group []work.Item) ([]channel.Result, bool) {
-	ctx, cancel := context.WithTimeout(e.sendCtx, r.settings.timeout)
+func (e *Engine) call(r *route, group []work.Item, end time.Time) ([]channel.Result, bool) {
+	ctx, cancel := context.WithDeadline(e.sendCtx, end)
 	defer cancel()
 	answers := make(chan driverAnswer, 1)
 	go func() {

@@ -69,14 +69,16 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 		return
 	}
 	// A send that could outlast its lease must not begin: another worker may hold it by then.
-	if time.Until(leaseEnd) < r.settings.timeout || e.isStopping() {
+	// It ends by the clock that was read here, however long this process stands still before it begins.
+	start := time.Now()
+	end := start.Add(r.settings.timeout)
+	if end.After(leaseEnd) || e.isStopping() {
 		for _, item := range readable {
 			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: ReasonShutdown})
 		}
 		return
 	}
-	start := time.Now()
-	results, panicked := e.call(r, readable)
+	results, panicked := e.call(r, readable, end)
 	took := time.Since(start)
 	e.metrics.duration.WithLabelValues(r.key.channel).Observe(took.Seconds())
 	parked, opened := e.heed(r, readable, results)
