@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -25,6 +26,7 @@ func (f finding) atMost(bound float64) finding {
 
 // alone measures what only we promise.
 func (h *house) alone(ctx context.Context, into *results) error {
+	var errs []error
 	for _, m := range []struct {
 		name string
 		run  func(context.Context) ([]finding, error)
@@ -42,10 +44,10 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		}
 		into.Alone = append(into.Alone, found...)
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // ownDatabases are those that were asked for and that our engine runs on.

@@ -33,6 +33,7 @@ type options struct {
 	rounds    int
 	json      string
 	profiles  string
+	markdown  bool
 }
 
 func main() {
@@ -69,6 +70,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds of each cell: 5, or 1 with -quick")
 	flags.StringVar(&o.json, "json", "", "a file that all results go to as JSON")
 	flags.StringVar(&o.profiles, "profiles", "", "a directory that CPU profiles of our own trials go to")
+	flags.BoolVar(&o.markdown, "markdown", false, "print the tables as docs/benchmarks.md keeps them")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -99,16 +101,16 @@ func bench(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	results := results{Machine: machine(), Date: begun.UTC().Format(time.RFC3339), Quick: o.quick}
+	results := results{Machine: machine(), Date: begun.UTC().Format(time.RFC3339), Quick: o.quick, out: os.Stdout, markdown: o.markdown}
 	fmt.Fprintln(os.Stderr, results.Machine)
 	for n := range o.rounds {
-		if err := h.round(ctx, n+1, &results); err != nil {
-			return errors.Join(err, results.write(o))
+		if err = h.round(ctx, n+1, &results); err != nil {
+			break
 		}
 	}
-	if err := h.alone(ctx, &results); err != nil {
-		return errors.Join(err, results.write(o))
+	if err == nil {
+		err = h.alone(ctx, &results)
+		results.Took = time.Since(begun).Round(time.Second).String()
 	}
-	results.Took = time.Since(begun).Round(time.Second).String()
-	return results.write(o)
+	return errors.Join(err, results.write(o), results.failed())
 }

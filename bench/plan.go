@@ -103,7 +103,7 @@ type sizes struct {
 }
 
 var (
-	fullSizes  = sizes{accept: time.Second, flow: 2 * time.Second, pace: 3 * time.Second, drain: 20_000, flowMax: 40_000, within: 8 * time.Second}
+	fullSizes  = sizes{accept: time.Second, flow: 2 * time.Second, pace: 3 * time.Second, drain: 20_000, flowMax: 40_000, within: 6 * time.Second}
 	quickSizes = sizes{accept: time.Second / 2, flow: time.Second, pace: 2 * time.Second, drain: 10_000, flowMax: 20_000, within: 4 * time.Second}
 )
 

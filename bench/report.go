@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -19,6 +20,9 @@ type results struct {
 	Trials  []taken   `json:"trials"`
 	Ratios  []ratio   `json:"ratios"`
 	Alone   []finding `json:"alone"`
+
+	out      io.Writer
+	markdown bool
 }
 
 // ratio is one target and what was measured for it.
@@ -52,7 +56,7 @@ func median[T float64 | time.Duration](list []T) T {
 func (r *results) perRound(cell string, of contender, m measure) map[int]float64 {
 	sums, counts := map[int]float64{}, map[int]float64{}
 	for _, t := range r.Trials {
-		if t.Cell == cell && t.Contender == of.name {
+		if t.Cell == cell && t.Contender == of.name && t.Failed == "" {
 			sums[t.Round] += m.of(t.Outcome)
 			counts[t.Round]++
 		}
@@ -103,7 +107,7 @@ func verdict(good bool) string {
 func (r *results) check(c cell, f floor) (out finding, ok bool) {
 	var values, each []float64
 	for _, t := range r.Trials {
-		if t.Cell == c.name && t.Contender == f.ours.name {
+		if t.Cell == c.name && t.Contender == f.ours.name && t.Failed == "" {
 			values = append(values, f.of.of(t.Outcome))
 			each = append(each, (t.Outcome.Own+t.Outcome.Server+t.Sink).Seconds()/float64(max(1, t.Outcome.N)))
 		}
@@ -139,13 +143,27 @@ func (r *results) judge() {
 	r.Alone = append(floors, r.Alone...)
 }
 
+// failed is an error if a trial failed: the others are still worth their tables.
+func (r *results) failed() error {
+	n := 0
+	for _, t := range r.Trials {
+		if t.Failed != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d trials failed", n, len(r.Trials))
+}
+
 // write prints the tables, and the file of -json.
 func (r *results) write(o options) error {
 	r.judge()
-	fmt.Printf("%s\n%s, %s\n", r.Machine, r.Date, cmp.Or(r.Took, "not finished"))
-	r.printRatios(os.Stdout)
-	r.printAlone(os.Stdout)
-	r.printFigures(os.Stdout)
+	fmt.Fprintf(r.out, "%s\n%s, %s\n\n", r.Machine, r.Date, cmp.Or(r.Took, "not finished"))
+	r.printRatios()
+	r.printAlone()
+	r.printFigures()
 	if o.json == "" {
 		return nil
 	}

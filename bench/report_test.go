@@ -24,6 +24,7 @@ func TestARatioIsTheMedianOfTheRoundsAndNotOfTheTrials(t *testing.T) {
 		did(3, "c", ourSQLite, 800), did(3, "c", vsBacklite, 100),
 		did(4, "c", ourSQLite, 900), // its peer is missing: no ratio
 		did(1, "other", ourSQLite, 1),
+		{Round: 2, Cell: "c", Contender: ourSQLite.name, Failed: "the disk is full"},
 	}}
 	got, ok := r.compare(cell{name: "c"}, target{ourSQLite, vsBacklite, rate, 4})
 	want := ratio{
@@ -32,6 +33,9 @@ func TestARatioIsTheMedianOfTheRoundsAndNotOfTheTrials(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
 		t.Errorf("compare: %v (-want +got)\n%s", ok, diff)
+	}
+	if err := r.failed(); err == nil {
+		t.Error("a trial failed, and nobody says so")
 	}
 	if got.Cost <= 1 {
 		t.Errorf("ours did more with the same CPU time, and its cost ratio is %g", got.Cost)
@@ -119,9 +123,10 @@ func TestTheTablesNameEverything(t *testing.T) {
 	r.Trials[1].Outcome.Cut, r.Trials[1].Drift = true, 0.2
 	r.judge()
 	var out bytes.Buffer
-	r.printRatios(&out)
-	r.printAlone(&out)
-	r.printFigures(&out)
+	r.out = &out
+	r.printRatios()
+	r.printAlone()
+	r.printFigures()
 	for _, want := range []string{"15.00", "meets", "at least 20,000/s", "Posthouse PostgreSQL", "River", "1 of 1 cut", "drift in 1 of 1"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the tables do not say %q:\n%s", want, &out)

@@ -19,7 +19,9 @@ type taken struct {
 	Cell      string        `json:"cell"`
 	Contender string        `json:"contender"`
 	Outcome   trial.Outcome `json:"outcome"`
-	// Sink is the CPU time of the sink, for all messages.
+	// Failed says why there is no outcome. Such a trial counts nowhere.
+	Failed string `json:"failed,omitempty"`
+	// Sink is the CPU time of the sink for all messages, 0 where nothing is posted.
 	Sink time.Duration `json:"sink"`
 	// Foreign is the share of all CPU time that other programs took meanwhile, from 0 to 1, -1 where the system does not say.
 	Foreign float64 `json:"foreign"`
@@ -38,8 +40,8 @@ func (h *house) round(ctx context.Context, n int, into *results) error {
 		first := len(into.Trials)
 		for _, half := range [][]contender{there, back} {
 			for _, of := range half {
-				t, err := h.take(ctx, c, of)
-				if err != nil {
+				t := h.take(ctx, c, of)
+				if err := ctx.Err(); err != nil {
 					return err
 				}
 				t.Round = n
@@ -57,12 +59,17 @@ func (h *house) round(ctx context.Context, n int, into *results) error {
 }
 
 // take runs one trial and watches the machine meanwhile.
-func (h *house) take(ctx context.Context, c cell, of contender) (taken, error) {
+func (h *house) take(ctx context.Context, c cell, of contender) taken {
 	before, sink := h.load(), cpuOf(syscall.RUSAGE_SELF)
 	o, err := h.trial(ctx, c, of)
-	return taken{
-		Cell: c.name, Contender: of.name, Outcome: o, Sink: cpuOf(syscall.RUSAGE_SELF) - sink, Foreign: h.load().foreign(before),
-	}, err
+	t := taken{Cell: c.name, Contender: of.name, Outcome: o, Foreign: h.load().foreign(before)}
+	if c.post != "" {
+		t.Sink = cpuOf(syscall.RUSAGE_SELF) - sink
+	}
+	if err != nil {
+		t.Failed = err.Error()
+	}
+	return t
 }
 
 // plan is the cells that were asked for.
@@ -86,6 +93,9 @@ func (h *house) present(all []contender) []contender {
 
 // line is a trial for a person who watches.
 func (t taken) line() string {
+	if t.Failed != "" {
+		return "failed: " + t.Failed
+	}
 	o := t.Outcome
 	s := fmt.Sprintf("%9s/s  %4d µs CPU a message  %3d MB", thousands(int(o.PerSecond())), o.PerMessage().Microseconds(), o.Peak>>20)
 	if o.P50 > 0 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -10,21 +9,34 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// newTable is a table with its own headers as they are: µ has no capital here.
-func newTable(w io.Writer, title string, header table.Row) table.Writer {
+// table begins a table with a title, its headers as they are: µ has no capital here.
+func (r *results) table(title string, header table.Row) table.Writer {
+	if r.markdown {
+		title = "#### " + title + "\n"
+	}
+	fmt.Fprintln(r.out, title)
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetTitle(title)
+	t.SetOutputMirror(r.out)
 	t.Style().Format.Header = text.FormatDefault
 	t.AppendHeader(header)
 	return t
 }
 
-func (r *results) printRatios(w io.Writer) {
+// render prints a table as lines, or as Markdown for docs/benchmarks.md.
+func (r *results) render(t table.Writer) {
+	if r.markdown {
+		t.RenderMarkdown()
+	} else {
+		t.Render()
+	}
+	fmt.Fprintln(r.out)
+}
+
+func (r *results) printRatios() {
 	if len(r.Ratios) == 0 {
 		return
 	}
-	t := newTable(w, "Ours to a peer's: medians of the rounds' ratios, more is better",
+	t := r.table("Ours to a peer's: medians of the rounds' ratios, more is better",
 		table.Row{"work", "ours", "peer", "ratio", "from", "to", "target", "verdict", "ours", "peer", "CPU ratio"})
 	for _, x := range r.Ratios {
 		goal := "-"
@@ -36,7 +48,7 @@ func (r *results) printRatios(w io.Writer) {
 			goal, x.Verdict, x.Measure.text(x.OursMedian), x.Measure.text(x.PeerMedian), fmt.Sprintf("%.2f", x.Cost),
 		})
 	}
-	t.Render()
+	r.render(t)
 }
 
 func (m measure) suffix() string {
@@ -55,23 +67,26 @@ func (m measure) text(v float64) string {
 }
 
 // printAlone prints our own figures against what the design asks.
-func (r *results) printAlone(w io.Writer) {
+func (r *results) printAlone() {
 	if len(r.Alone) == 0 {
 		return
 	}
-	t := newTable(w, "Ours alone", table.Row{"what", "database", "measured", "wanted", "verdict", ""})
+	t := r.table("Ours alone", table.Row{"what", "database", "measured", "wanted", "verdict", ""})
 	for _, f := range r.Alone {
 		t.AppendRow(table.Row{f.What, f.Database, f.Text, f.Bound, f.Verdict, f.Note})
 	}
-	t.Render()
+	r.render(t)
 }
 
 // printFigures prints the absolute figures: medians over all trials of a contender in a cell.
-func (r *results) printFigures(w io.Writer) {
+func (r *results) printFigures() {
 	type key struct{ cell, contender string }
 	var order []key
 	by := map[key][]taken{}
 	for _, t := range r.Trials {
+		if t.Failed != "" {
+			continue
+		}
 		k := key{t.Cell, t.Contender}
 		if by[k] == nil {
 			order = append(order, k)
@@ -81,12 +96,12 @@ func (r *results) printFigures(w io.Writer) {
 	if len(order) == 0 {
 		return
 	}
-	t := newTable(w, "Everything: medians of all trials, CPU in µs a message",
+	t := r.table("Everything: medians of all trials, CPU in µs a message",
 		table.Row{"work", "contender", "rate", "from", "to", "p50", "p99", "CPU", "of it its server", "sink", "peak RSS", "foreign load", ""})
 	for _, k := range order {
 		t.AppendRow(figures(k.cell, k.contender, by[k]))
 	}
-	t.Render()
+	r.render(t)
 }
 
 func figures(cell, contender string, of []taken) table.Row {
