@@ -262,8 +262,7 @@ func afterRelease(d posthouse.Delivery, now time.Time, reason string) work.Chang
 	}
 	step := begin(d)
 	step.takeBack()
-	step.change.After.DueAt = now
-	step.to(posthouse.EventRelease, posthouse.Pending, reason).Due = now
+	step.again(posthouse.EventRelease, reason, now, nil)
 	return step.change
 }
 

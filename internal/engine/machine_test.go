@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A cancel that comes while a claimed delivery waits to be given back was told "too late": no further
+// try starts. The release used to forget that.
+func TestAReleaseOfACancelledDeliveryCancelsIt(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	d := posthouse.Delivery{State: posthouse.Sending, StartedAt: now, FirstStartAt: now, Attempts: 1, LeaseOwner: "vm-1-a"}
+	d.CancelRequested = true
+	c := afterRelease(d, now, ReasonShutdown)
+	var got []posthouse.EventType
+	for _, e := range c.Events {
+		got = append(got, e.Type)
+	}
+	if diff := cmp.Diff([]posthouse.EventType{posthouse.EventRelease, posthouse.EventCancel}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if c.After.State != posthouse.Cancelled || c.After.Attempts != 0 {
+		t.Errorf("it is %s after %d attempts, want it cancelled after none", c.After.State, c.After.Attempts)
+	}
+}
