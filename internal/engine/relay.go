@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -122,18 +123,34 @@ func (e *Engine) weigh(ctx context.Context, letters []letter) error {
 		if handedIn.IsZero() || handedIn.After(now) {
 			handedIn = now
 		}
-		p := &draft.Problems{}
-		entry, err := e.prepare(ctx, l.row.Tenant, messageID(l.row.ID), &l.draft, known[l.row.Tenant], handedIn, p)
-		switch {
-		case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
+		if err := e.weighOne(ctx, l, known[l.row.Tenant], handedIn); err != nil {
 			return err
-		case err != nil:
-			l.problem = err.Error()
-		case len(p.List) > 0:
-			l.problem = posthouse.Invalid("the message can not be accepted", p.List).Error()
-		default:
-			l.submission = &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}}
 		}
+	}
+	return nil
+}
+
+// weighOne makes a submission of one letter, or finds its problem. An error is about the database, not
+// the letter. A panic is the letter's problem: nobody called who could be told, and the next process
+// would meet the same row.
+func (e *Engine) weighOne(ctx context.Context, l *letter, known directory, handedIn time.Time) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.problem = plain(fmt.Sprintf("the message makes the server panic: %v", p), maxRejection)
+			e.log.Error("a message of the outbox made the server panic", "row", l.row.ID, "tenant", l.row.Tenant, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	problems := &draft.Problems{}
+	entry, err := e.prepare(ctx, l.row.Tenant, messageID(l.row.ID), &l.draft, known, handedIn, problems)
+	switch {
+	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
+		return err
+	case err != nil:
+		l.problem = err.Error()
+	case len(problems.List) > 0:
+		l.problem = posthouse.Invalid("the message can not be accepted", problems.List).Error()
+	default:
+		l.submission = &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}}
 	}
 	return nil
 }

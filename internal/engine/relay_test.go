@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/outbox"
+	"github.com/posthouse/posthouse/rule"
 )
 
 // mailbox is a rig with a caller that has a connection of its own to the same database.
@@ -343,5 +344,26 @@ func TestProcessFromBeforeARestoreRelaysNothing(t *testing.T) {
 		if sent := m.provider.to(); len(sent) != 0 {
 			t.Errorf("sent to %v", sent)
 		}
+	})
+}
+
+// brittle is a rule that panics about one user.
+type brittle struct{}
+
+func (brittle) Judge(_ context.Context, s rule.Subject) (rule.Verdict, error) {
+	if s.Recipient.User == "boom" {
+		panic("boom")
+	}
+	return rule.Verdict{Decision: rule.Allow}, nil
+}
+
+// A row that makes the process panic would do so again in the next one, for ever.
+func TestARowThatMakesTheRelayPanicStaysBehindAlone(t *testing.T) {
+	virtualOutbox(t, func(m *mailbox) {
+		m.engine.route(m.tenant, "open").rules = brittle{}
+		bad, good := m.post(text("open", "boom"))[0], m.post(text("open", "u1"))[0]
+		m.pass(3 * time.Second)
+		m.wantRows(map[string]string{bad: "makes the server panic: boom"})
+		m.want(posthouse.DeliveryID(good, 1), posthouse.Sent, "", 0)
 	})
 }
