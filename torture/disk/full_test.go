@@ -35,6 +35,7 @@ func TestA9FullDiskStopsStarts(t *testing.T) {
 		h.PutChannel(t, h.Channel("generic"))
 		f := fillDisk(t, h, disk, house.Size(300, 3000))
 		h.Settle(t)
+		h.Judge(t)
 		f.judge(t, h)
 		house.Report(t, house.Row{
 			Test: "A9", Database: string(db), What: fmt.Sprintf("disk full for %s (%s)", f.freed.Sub(f.full).Round(100*time.Millisecond), disk.how), N: len(f.accepted), Unit: "messages",

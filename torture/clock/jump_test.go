@@ -1,0 +1,139 @@
+package clock
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/verify"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// jumpEdits make all that the product asks of the database's clock go through a table that the test
+// sets: the server's own clock stays right, so that nothing but the product can be confused.
+var jumpEdits = []overlay.Edit{
+	{File: "internal/store/postgres.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
+	{File: "internal/store/claim_once.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
+	{File: "internal/store/mysql.go", Old: "UNIX_TIMESTAMP(SYSDATE(6))", New: "(UNIX_TIMESTAMP(SYSDATE(6)) + (SELECT jump FROM torture_clock))"},
+}
+
+// openJump makes the table and returns what sets the database's clock off by so much.
+func openJump(t *testing.T, dsn string) (jump func(d time.Duration)) {
+	t.Helper()
+	driver, source := "pgx", dsn
+	if u, err := url.Parse(dsn); err == nil && strings.HasPrefix(u.Scheme, "m") {
+		driver, source = "mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path)
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	do := func(query string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Error(err)
+		}
+	}
+	do("CREATE TABLE torture_clock (jump bigint NOT NULL)")
+	do("INSERT INTO torture_clock VALUES (0)")
+	return func(d time.Duration) {
+		t.Helper()
+		do(fmt.Sprintf("UPDATE torture_clock SET jump = %d", int(d.Seconds())))
+	}
+}
+
+// step is how far the database's clock jumps.
+const step = 10 * time.Minute
+
+// D2: the database's clock jumps ten minutes forward, and then twenty back, while messages flow. Nothing
+// starts before its time by that clock, nothing waits longer than the jump, and what is sent twice was in
+// doubt: a jump forward ends the leases of what is on its way.
+func databaseJumps(t *testing.T, binary string) {
+	for _, db := range []house.Database{house.Postgres, house.MariaDB} {
+		t.Run(string(db), func(t *testing.T) {
+			dsn := db.DSN(t)
+			jump := openJump(t, dsn)
+			h := house.Open(t, house.Options{DSN: dsn, Members: 2, Binary: binary})
+			h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(50 * time.Millisecond)}}})
+			h.PutChannel(t, h.Channel("generic"))
+			const far, near = 5, 5
+			later := h.Produce(t, house.Load{Messages: far, Prefix: "far", Draft: due(2 * step)})    // beyond the jump
+			sooner := h.Produce(t, house.Load{Messages: near, Prefix: "near", Draft: due(step / 2)}) // within it
+			n := house.Size(240, 3000)
+			began := time.Now()
+			accepted := h.Produce(t, house.Load{Messages: n, Each: func(done int) {
+				switch done {
+				case n / 3:
+					jump(step)
+				case 2 * n / 3:
+					jump(-step)
+				}
+			}})
+			house.Pause(t.Context(), 2*time.Second)
+			st := h.Store(t)
+			stalled := waiting(t, st) - far
+			jump(step) // as if the time of the jump back had passed
+			house.Until(t, "all but what is due later to be settled", func() bool { return waiting(t, st) == far })
+			h.Fault(t, house.Fault{At: began, Until: time.Now(), Kind: "clock", Target: string(db)})
+			begun := starts(t, h)
+			startedFar, startedNear := 0, 0
+			for _, id := range later {
+				startedFar += len(begun[posthouse.DeliveryID(id, 1)])
+				if _, err := h.Members[0].Client(t, 3).Cancel(t.Context(), id); err != nil {
+					t.Error(err)
+				}
+			}
+			for i, id := range sooner {
+				accepted[n+i] = id
+				startedNear += min(1, len(begun[posthouse.DeliveryID(id, 1)]))
+			}
+			h.Settle(t)
+			report := h.Verdict(t, "--sometimes", "none", "--slack", (2*step + time.Minute).String())
+			if report.Verdict != verify.Holds {
+				t.Errorf("the checker says:\n%s", report.Page())
+			}
+			lost, twice, leases := unlike(t, h, accepted)
+			total := report.Totals
+			house.Report(t, house.Row{
+				Test: "D2", Database: string(db), What: "database's clock (as the product reads it) jumps 10 min forward, 20 back, 20 forward", N: len(accepted), Unit: "messages",
+				Figure: fmt.Sprintf("%d lost; %d of %d due beyond the jump started, %d of %d due within it; %d waited for the clock to come back, 0 longer; %d leases ended by the jump, %d twice (unexplained %d)",
+					lost, startedFar, far, startedNear, near, stalled, leases, twice, total.DuplicatedUnexplained),
+				Bar: "0 lost, 0 early beyond the jump, none waits longer than it, unexplained 0", Bound: house.Bound(len(accepted)),
+				Pass: lost == 0 && startedFar == 0 && startedNear == near && total.DuplicatedUnexplained == 0,
+			})
+		})
+	}
+}
+
+// due makes messages that are due in a while.
+func due(in time.Duration) func(n int) posthouse.Draft {
+	return func(n int) posthouse.Draft {
+		d := house.Text("generic", n)
+		d.NotBefore = time.Now().Add(in)
+		return d
+	}
+}
+
+// waiting counts what is not settled.
+func waiting(t *testing.T, st *store.Store) (n int) {
+	t.Helper()
+	depths, err := st.Depths(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range depths {
+		n += d.Count
+	}
+	return n
+}
