@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
-# they are missing. It starts none of them: the tests start their own.
+# they are missing; on Linux strace too, which sees what a power cut could lose. It
+# starts none of them: the tests start their own.
 #
 # Where it can not install it says so and ends well, because the tests of a server
 # that is not there are skipped; with CI=true that is a failure.
@@ -28,6 +29,7 @@ missing() {
 	has initdb postgres || echo postgresql
 	has mariadbd mariadb-install-db || echo mariadb
 	has redis-server || echo redis
+	[ "$(uname)" != Linux ] || has strace || echo strace
 }
 
 say() { echo "install-test-deps: $*" >&2; }
@@ -59,6 +61,7 @@ deb_packages() {
 			fi
 			;;
 		redis) echo redis-server ;;
+		strace) echo strace ;;
 		esac
 	done
 }
