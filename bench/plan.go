@@ -28,8 +28,8 @@ var (
 	vsRiver2000   = contender{name: "River, 2000 workers", library: "river", backend: "postgres", workers: 2000, rare: true}
 	vsAsynq       = contender{name: "Asynq, RDB", library: "asynq", backend: "redis", workers: 100, single: true}
 	vsAsynqAOF    = contender{name: "Asynq, AOF always", library: "asynq", backend: "redis-aof", workers: 100, single: true, rare: true}
-	vsBacklite    = contender{name: "backlite", library: "backlite", backend: "sqlite", workers: 100}
-	vsRiverSQLite = contender{name: "River SQLite", library: "river-sqlite", backend: "sqlite", workers: 100, rare: true, module: "riversqlite"}
+	vsBacklite    = contender{name: "backlite", library: "backlite", backend: "sqlite", workers: 1000}
+	vsRiverSQLite = contender{name: "River SQLite", library: "river-sqlite", backend: "sqlite", workers: 1000, rare: true, module: "riversqlite"}
 )
 
 // through is one of ours by another way in.
