@@ -27,7 +27,7 @@ func TestA4DatabaseThatDiesLosesNothing(t *testing.T) {
 // outage is how one death of the database went.
 type outage struct {
 	ready time.Time // when the database answered again
-	idle  float64   // share of a core that the servers used while it was down
+	idle  float64   // share of a core that a server used while it was down
 }
 
 func databaseKills(t *testing.T, db house.Database, times int) {
@@ -68,23 +68,25 @@ func strike(t *testing.T, h *house.House, server *dbtest.Server) outage {
 	if err := server.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	var before []time.Duration
+	var used []time.Duration
 	for _, m := range h.Members {
 		m.WaitReady(t, http.StatusServiceUnavailable)
-		used, _ := m.Processor(t)
-		before = append(before, used)
+		so, _ := m.Processor(t)
+		used = append(used, so)
 	}
 	from := time.Now()
 	house.Pause(t.Context(), time.Duration(house.Size(300, 1000))*time.Millisecond+rand.N(500*time.Millisecond))
 	var o outage
 	for i, m := range h.Members {
-		used, _ := m.Processor(t)
-		o.idle = max(o.idle, (used-before[i]).Seconds()/time.Since(from).Seconds())
+		now, _ := m.Processor(t)
+		o.idle = max(o.idle, (now-used[i]).Seconds()/time.Since(from).Seconds())
 	}
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	o.ready = time.Now()
+	size := h.Provider.Size(t)
+	house.Until(t, "something to be sent again", func() bool { return h.Provider.Size(t) > size })
 	h.Fault(t, house.Fault{At: at, Until: o.ready, Kind: "db_kill", Target: server.DSN[:5]})
 	return o
 }
@@ -99,7 +101,8 @@ func firstSends(t *testing.T, h *house.House, outages []outage) []time.Duration 
 		if next < 0 {
 			t.Fatalf("nothing arrived after the database was back at %s", o.ready)
 		}
-		waits = append(waits, arrivals[next].At.Sub(o.ready))
+		wait := arrivals[next].At.Sub(o.ready)
+		waits = append(waits, wait)
 	}
 	slices.Sort(waits)
 	return waits

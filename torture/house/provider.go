@@ -90,6 +90,16 @@ func Share(kind simulator.Kind, probability float64) simulator.Fault {
 	return simulator.Fault{Kind: kind, Probability: &probability}
 }
 
+// Size is how long the journal is: it grows when something arrives.
+func (p *Provider) Size(t testing.TB) int64 {
+	t.Helper()
+	f, err := os.Stat(p.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Size()
+}
+
 // Arrivals reads the journal from its beginning.
 func (p *Provider) Arrivals(t testing.TB) []simulator.Arrival {
 	t.Helper()
