@@ -132,7 +132,7 @@ func (d driver) call(ctx context.Context, outs []channel.Outgoing) []channel.Res
 	switch {
 	case fate == fateSlow:
 		answer = time.Hour
-	case r.Float64() < 0.3: // in time, but much can happen meanwhile
+	case r.Float64() < 0.5: // in time, but much can happen meanwhile
 		answer = between(r, 0, d.c.settings.Timeout.Std())
 	}
 	if !d.wait(ctx, answer) || fate == fateLost {

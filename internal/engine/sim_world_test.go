@@ -108,7 +108,7 @@ func (w *world) drawChannels(r *rand.Rand) []*simChannel {
 	}
 	basics := func(policy posthouse.Policy) posthouse.ChannelSettings {
 		return posthouse.ChannelSettings{
-			OnUnknown: policy, Backoff: s(3, 10, 20, 40), Tries: 3 + r.IntN(4), Jitter: new(float64), Timeout: s(2 + r.IntN(6))[0],
+			OnUnknown: policy, Backoff: s(1, 5, 20, 40), Tries: 3 + r.IntN(4), Jitter: new(float64), Timeout: s(3 + r.IntN(6))[0],
 			ProbeAfter: s(5)[0], ProbeMax: s(30)[0], MaxInflight: pick(r, 0, 0, 1, 3, 8),
 		}
 	}
@@ -182,7 +182,7 @@ func (w *world) storm() {
 	for n := range r.IntN(4) {
 		w.act(func() { w.pauseOne(n) })
 	}
-	for n := range r.IntN(5) {
+	for n := range 1 + r.IntN(6) {
 		w.act(func() { w.cutOne(n) })
 	}
 	for n := range r.IntN(6) {
@@ -353,8 +353,8 @@ func (w *world) cutOne(n int) {
 	if !w.until(between(r, 0, simStorm-30*time.Second)) {
 		return
 	}
-	if p := w.someone(r); p != nil {
-		p.cutOff(between(r, 5*time.Second, time.Minute))
+	if p := w.someone(r); p != nil { // mostly for longer than a lease, so that others take over
+		p.cutOff(between(r, 5*time.Second, 45*time.Second))
 		w.saw("worker cut off from the database", 1)
 	}
 }
