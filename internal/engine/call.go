@@ -25,36 +25,47 @@ type driverAnswer struct {
 // kept: what the driver leaves out is unknown. A driver that does not come back is left behind, so that
 // it holds no slot; what it still does is as that of a worker which lost its lease.
 func (e *Engine) call(r *route, group []work.Item, end time.Time) ([]channel.Result, bool) {
-	ctx, cancel := context.WithDeadline(e.sendCtx, end)
-	defer cancel()
-	answers := make(chan driverAnswer, 1)
-	go func() {
-		var a driverAnswer
-		defer func() { answers <- a }() // whatever ends the goroutine
-		a.results, a.panicked = e.drive(ctx, r, group)
-	}()
-	a, code, text := driverAnswer{}, "NO_RESULT", "the driver gave no result for this recipient"
-	select {
-	case a = <-answers:
-	case <-ctx.Done():
-		grace := time.NewTimer(min(e.o.LeaseMargin/4, maxGrace))
-		defer grace.Stop()
-		select {
-		case a = <-answers:
-		case <-grace.C:
-			code, text = "NO_RETURN", "the driver did not return at its time-out"
-			e.log.Error("the driver did not return at its time-out and is left behind", "channel", r.key.channel, "driver", r.channel.Driver,
-				"delivery", group[0].Delivery.ID, "timeout", r.settings.timeout)
-		}
+	answer := new(driverAnswer)
+	code, text := "NO_RESULT", "the driver gave no result for this recipient"
+	if !e.bounded(end, func(ctx context.Context) { answer.results, answer.panicked = e.drive(ctx, r, group) }) {
+		answer = new(driverAnswer) // the other is still the driver's
+		code, text = "NO_RETURN", "the driver did not return at its time-out"
+		e.log.Error("the driver did not return at its time-out and is left behind", "channel", r.key.channel, "driver", r.channel.Driver,
+			"delivery", group[0].Delivery.ID, "timeout", r.settings.timeout)
 	}
-	results := a.results
+	results := answer.results
 	for len(results) < len(group) {
 		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: code, Error: text})
 	}
 	for i := range results {
 		fit(&results[i])
 	}
-	return results, a.panicked
+	return results, answer.panicked
+}
+
+// bounded lets a driver do something until end, and reports whether it came back, at most maxGrace
+// later.
+func (e *Engine) bounded(end time.Time, do func(ctx context.Context)) bool {
+	ctx, cancel := context.WithDeadline(e.sendCtx, end)
+	defer cancel()
+	back := make(chan struct{})
+	go func() {
+		defer close(back) // whatever ends the goroutine
+		do(ctx)
+	}()
+	select {
+	case <-back:
+		return true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(min(e.o.LeaseMargin/4, maxGrace))
+	defer grace.Stop()
+	select {
+	case <-back:
+		return true
+	case <-grace.C:
+		return false
+	}
 }
 
 // maxGrace bounds how long after its time-out a driver may come back: well within its lease.

@@ -216,6 +216,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.poll)
 	e.loop(e.relay)
 	e.loop(e.rescue)
+	e.loop(e.inquire)
 	e.loop(e.prune)
 	e.loop(e.measure)
 	e.mu.Lock()

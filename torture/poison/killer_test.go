@@ -110,7 +110,7 @@ func keepAlive(t *testing.T, h *house.House) (deaths int) {
 		if dead(m.PID()) {
 			deaths++
 			m.Wait(t)
-			m.Start(t)
+			m.Launch(t) // it may die before it is ready
 		}
 		depths, err := st.Depths(t.Context())
 		return err == nil && !hasWork(depths)

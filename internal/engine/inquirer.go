@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// maxAsked is how many providers are asked at once.
+const maxAsked = 16
+
+// inquire asks providers about unknowns whose policy is query. It is a role of its own, since providers
+// take their time and leases do not wait.
+func (e *Engine) inquire(ctx context.Context) {
+	for e.pause(spread(e.o.RescueEvery)) {
+		var asked []posthouse.Delivery
+		_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: work.HoldOver, Max: rescueBatch}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+			asked = nil
+			for _, d := range found {
+				if d.OnUnknown == posthouse.Query {
+					asked = append(asked, d)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			e.log.Warn("unknowns that are to be asked about can not be read", "error", err)
+			continue
+		}
+		slots := make(chan struct{}, maxAsked)
+		var asking sync.WaitGroup
+		for _, d := range asked {
+			slots <- struct{}{}
+			asking.Go(func() {
+				e.ask(ctx, d)
+				<-slots
+			})
+		}
+		asking.Wait()
+	}
+}
+
+// ask queries the provider about one unknown and writes down what it says. Without an answer it asks
+// again after as long as it has waited so far, for a day.
+func (e *Engine) ask(ctx context.Context, d posthouse.Delivery) {
+	finding, res := e.find(ctx, d)
+	_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: d.Tenant, IDs: []string{d.ID}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		if len(found) != 1 || found[0].Version != d.Version {
+			return nil
+		}
+		return []work.Change{afterQuery(e.settingsOf(d), found[0], finding, res, now)}
+	})
+	e.log.Info("the provider was asked about an unknown", "channel", d.Channel, "delivery", d.ID, "finding", finding, "error", err)
+}
+
+// finding is a provider's word on an unknown.
+type finding struct {
+	found  channel.Finding
+	result channel.Result
+}
+
+// find is what the provider says. Whatever keeps it from being asked is no answer, so that it is asked
+// later.
+func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Finding, channel.Result) {
+	r := e.route(d.Tenant, d.Channel)
+	if r == nil {
+		return channel.NoAnswer, channel.Result{}
+	}
+	querier, ok := r.opened.Driver.(channel.Querier)
+	if !ok {
+		return channel.NoAnswer, channel.Result{}
+	}
+	m, _, err := e.o.Store.Message(ctx, d.Tenant, d.Message)
+	if err != nil {
+		e.log.Warn("the message of an unknown delivery can not be read", "delivery", d.ID, "error", err)
+		return channel.NoAnswer, channel.Result{}
+	}
+	answer := &finding{found: channel.NoAnswer}
+	returned := e.bounded(time.Now().Add(r.settings.timeout), func(ctx context.Context) {
+		defer func() {
+			if p := recover(); p != nil {
+				e.log.Error("the driver panicked when it was asked about an unknown", "channel", d.Channel, "driver", r.channel.Driver,
+					"delivery", d.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+		}()
+		answer.found, answer.result = querier.Query(ctx, outgoing(work.Item{Delivery: d, Message: &m}))
+	})
+	if !returned {
+		e.log.Error("the driver did not return at its time-out when it was asked about an unknown", "channel", d.Channel, "driver", r.channel.Driver, "delivery", d.ID)
+		return channel.NoAnswer, channel.Result{}
+	}
+	fit(&answer.result)
+	return answer.found, answer.result
+}
+
+// askFor is how long a provider is asked about an unknown before it is left to a person.
+const askFor = 24 * time.Hour
+
+// afterQuery is what follows a provider's answer about an unknown.
+func afterQuery(s *settings, d posthouse.Delivery, f channel.Finding, res channel.Result, now time.Time) work.Change {
+	switch f {
+	case channel.Found:
+		c, _ := afterResolve(d, true, false, "query_found", now)
+		c.After.ProviderRef = or(res.Ref, d.ProviderRef)
+		return c
+	case channel.Absent:
+		decision := retry.Decide(s.profile, posthouse.ClassTransient, d.Tries-1, 0, 0)
+		c, _ := afterResolve(d, false, !decision.GiveUp, "query_absent", now.Add(decision.Wait))
+		return c
+	}
+	step := begin(d)
+	waited := now.Sub(d.UpdatedAt)
+	step.change.After.DueAt = now.Add(max(2*waited, queryAfter))
+	if now.Sub(d.FirstStartAt) > askFor {
+		step.change.After.DueAt = time.Time{}
+	}
+	step.to(posthouse.EventResolve, posthouse.Unknown, "query_no_answer")
+	return step.change
+}
