@@ -102,19 +102,22 @@ func resume(t *testing.T, h *house.House, channel string) {
 }
 
 // keepAlive starts the first member again whenever it has died, until nothing waits any more, and
-// returns how often.
+// returns how often. Its patience is for each death.
 func keepAlive(t *testing.T, h *house.House) (deaths int) {
 	t.Helper()
 	m, st := h.Members[0], h.Store(t)
-	house.Until(t, "nothing waits any more", func() bool {
+	for settled := false; !settled; {
+		house.Until(t, "another death, or nothing that waits", func() bool {
+			depths, err := st.Depths(t.Context())
+			settled = err == nil && !hasWork(depths)
+			return settled || dead(m.PID())
+		})
 		if dead(m.PID()) {
 			deaths++
 			m.Wait(t)
 			m.Launch(t) // it may die before it is ready
 		}
-		depths, err := st.Depths(t.Context())
-		return err == nil && !hasWork(depths)
-	})
+	}
 	return deaths
 }
 
