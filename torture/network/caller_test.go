@@ -80,10 +80,16 @@ func (a answer) fault() string {
 // send hands in one message once, and notes it in the client's journal.
 func (c *caller) send(t testing.TB, key string, d posthouse.Draft) answer {
 	t.Helper()
+	return c.sendAs(t, key, key, d)
+}
+
+// sendAs is send with a name in the journal that is not the key.
+func (c *caller) sendAs(t testing.TB, name, key string, d posthouse.Draft) answer {
+	t.Helper()
 	asked := time.Now()
 	a := c.call(context.WithoutCancel(t.Context()), key, d)
 	a.took = time.Since(asked)
-	line := house.Told{Asked: asked, At: time.Now(), Op: "send", Key: key, Body: key, Status: a.status, Code: string(a.code), Message: a.id, Recipients: len(d.To)}
+	line := house.Told{Asked: asked, At: time.Now(), Op: "send", Key: name, Body: name, Status: a.status, Code: string(a.code), Message: a.id, Recipients: len(d.To)}
 	switch {
 	case a.replayed:
 		line.Answer = "replayed"

@@ -210,7 +210,7 @@ func (l *linked) suffersWithoutKeys(t *testing.T, db house.Database) {
 			f = proxy.Faults{CommitLost: proxy.Strike{Next: 1}}
 		}
 		l.links[0].Set(f)
-		a := l.front.call(t.Context(), "", house.Text("generic", i))
+		a := l.front.sendAs(t, fmt.Sprintf("none-%d", i), "", house.Text("generic", i))
 		if f := a.fault(); f != "" || a.code != posthouse.CodeOutcomeUnknown {
 			t.Errorf("a struck accept without a key: %s %s, want 503 outcome_unknown", a.kind(), f)
 			continue
