@@ -24,14 +24,12 @@ func readFaults(r io.Reader) (*faults, error) {
 	f := &faults{seen: map[string]int{}}
 	err := eachLine(nameOf(r, "fault journal"), r, func(s *scan) error {
 		l := scanFault(s)
-		switch {
-		case s.err != nil:
-		case l.Kind == FaultSeen:
+		if l.Kind == FaultSeen {
 			f.seen[l.Note] += max(1, l.N)
-		default:
+		} else {
 			f.list = append(f.list, l)
 		}
-		return nil
+		return s.err
 	})
 	slices.SortFunc(f.list, func(a, b FaultLine) int { return a.end().Compare(b.end()) })
 	f.resumed = make([]int64, len(f.list))

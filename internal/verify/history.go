@@ -66,23 +66,13 @@ func uncertain(e *posthouse.Event) bool {
 	return false
 }
 
-// takenBack reports whether the start that is event i was released: nothing was sent.
-func (h history) takenBack(i int) bool {
-	for _, e := range h.events[i+1:] {
-		if e.To != posthouse.Sending {
-			return e.Type == posthouse.EventRelease
-		}
-	}
-	return false
-}
-
 // attempt is a start that was not taken back, and how it ended.
 type attempt struct {
 	start, end int // indexes of events; end is -1 while it runs
 	at, lease  time.Time
 }
 
-// attemptsOf pairs starts with their ends. A release takes its start back.
+// attempts pairs starts with their ends. A release takes its start back.
 func (h history) attempts() []attempt {
 	var list []attempt
 	open := false

@@ -63,7 +63,6 @@ type epochs struct {
 type lastStart struct {
 	at      time.Time
 	subject string
-	excerpt string
 }
 
 type suspicion struct {

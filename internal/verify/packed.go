@@ -79,10 +79,10 @@ func (p *packer) hash(text string) uint64 {
 // idText is the text of an id that was packed.
 func (p packed) idText() string {
 	var out [26]byte
+	high, low := p.high, p.low
 	for i := len(out) - 1; i >= 0; i-- {
-		out[i] = alphabet[p.low&31]
-		p.low = p.low>>5 | p.high<<59
-		p.high >>= 5
+		out[i] = alphabet[low&31]
+		high, low = high>>5, low>>5|high<<59
 	}
 	return string(out[:])
 }

@@ -144,6 +144,12 @@ func scanEvent(s *scan, before *posthouse.Event) (e posthouse.Event) {
 			scanExcerpts(s, &e)
 		}
 	}
+	requireEvent(s, &e)
+	return e
+}
+
+// requireEvent finds what an event lacks.
+func requireEvent(s *scan, e *posthouse.Event) {
 	s.require("delivery", e.Delivery != "")
 	s.require("version", e.Version != 0)
 	s.require("tenant", e.Tenant != "")
@@ -153,7 +159,6 @@ func scanEvent(s *scan, before *posthouse.Event) (e posthouse.Event) {
 	if s.err == nil && !posthouse.ValidID(e.Delivery) {
 		s.err = fmt.Errorf("delivery: %q is not an id", e.Delivery)
 	}
-	return e
 }
 
 // scanExcerpts reads what an event has for people.
