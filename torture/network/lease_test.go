@@ -13,12 +13,11 @@ import (
 	"github.com/posthouse/posthouse/torture/proxy"
 )
 
-// The lease of these tests is short, so that outlasting it takes no time.
-const (
-	sendTimeout = 300 * time.Millisecond
-	leaseMargin = 300 * time.Millisecond
-	lease       = sendTimeout + leaseMargin
-)
+// The lease of these tests is short, so that outlasting it takes no time; in the small form, beside other
+// tests, no shorter than a busy machine needs between a write and its reading.
+func sendTimeout() time.Duration { return time.Duration(house.Size(1000, 300)) * time.Millisecond }
+func leaseMargin() time.Duration { return sendTimeout() }
+func lease() time.Duration       { return sendTimeout() + leaseMargin() }
 
 // isolation is how a worker loses touch with its database while its provider still hears it.
 type isolation struct {
@@ -63,7 +62,7 @@ func TestB5AWorkerThatLosesItsLeases(t *testing.T) {
 // more worker, and a front door that accepts and does not send.
 func openIsolated(t *testing.T, db house.Database) (*house.House, *proxy.Proxy) {
 	dsn := db.DSN(t)
-	env := []string{"POSTHOUSE_LEASE_MARGIN=" + leaseMargin.String(), "POSTHOUSE_POLL=20ms"}
+	env := []string{"POSTHOUSE_LEASE_MARGIN=" + leaseMargin().String(), "POSTHOUSE_POLL=20ms"}
 	if db == house.SQLite {
 		return house.Open(t, house.Options{DSN: dsn, Env: env}), nil
 	}
@@ -82,7 +81,7 @@ func isolate(t *testing.T, db house.Database, iso isolation) {
 	// Slow enough that sends are under way at any time, and well within the time-out.
 	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(60 * time.Millisecond)}}})
 	ch := h.Channel("generic")
-	ch.Timeout = posthouse.Duration(sendTimeout)
+	ch.Timeout = posthouse.Duration(sendTimeout())
 	for _, m := range h.Members { // each knows it at once: one that does not would rescue with cautious waits
 		if _, _, err := m.Client(t, 3).PutChannel(t.Context(), ch); err != nil {
 			t.Fatal(err)
@@ -96,7 +95,7 @@ func isolate(t *testing.T, db house.Database, iso isolation) {
 		house.Pause(t.Context(), time.Duration(100+rand.IntN(100))*time.Millisecond)
 		at := time.Now()
 		end := iso.begin(t, h, p)
-		house.Pause(t.Context(), lease+time.Duration(100+rand.IntN(200))*time.Millisecond)
+		house.Pause(t.Context(), lease()+time.Duration(100+rand.IntN(200))*time.Millisecond)
 		end()
 		if iso.cut {
 			h.Fault(t, house.Fault{At: at, Until: time.Now(), Kind: "db_cut", Target: h.Members[0].Name(), Note: iso.name})
