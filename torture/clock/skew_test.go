@@ -23,6 +23,7 @@ var ticking = []string{".", "channel", "channel/httpapi", "internal/api", "inter
 const skewed = `package %s
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"time"
@@ -40,10 +41,19 @@ func skewNow() time.Time {
 func skewSince(t time.Time) time.Duration { return skewNow().Sub(t) }
 func skewUntil(t time.Time) time.Duration { return t.Sub(skewNow()) }
 
-var _, _ = skewSince, skewUntil
+// Deadlines of contexts are kept by timers, which measure how much time passes: only what we call the
+// time is off.
+func skewWithDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, skewUntil(t))
+}
+
+var _, _, _ = skewSince, skewUntil, skewWithDeadline
 `
 
-var asksTheTime = regexp.MustCompile(`\btime\.(Now\(\)|Since\(|Until\()`)
+var (
+	asksTheTime = regexp.MustCompile(`\btime\.(Now\(\)|Since\(|Until\()`)
+	setsAnAlarm = regexp.MustCompile(`\bcontext\.WithDeadline\(`)
+)
 
 // skewEdits makes the whole command go by a clock that the environment sets.
 func skewEdits(t *testing.T) (edits []overlay.Edit) {
@@ -63,12 +73,17 @@ func skewEdits(t *testing.T) (edits []overlay.Edit) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasSuffix(path, "_test.go") || !asksTheTime.Match(text) {
+			if strings.HasSuffix(path, "_test.go") || !asksTheTime.Match(text) && !setsAnAlarm.Match(text) {
 				continue
 			}
 			name = string(regexp.MustCompile(`(?m)^package (\w+)`).FindSubmatch(text)[1])
-			text = asksTheTime.ReplaceAll(text, []byte("skew$1"))
-			edits = append(edits, overlay.Edit{File: filepath.Join(folder, filepath.Base(path)), New: string(text) + "\nvar _ time.Time\n"})
+			if asksTheTime.Match(text) { // each import is still used
+				text = append(asksTheTime.ReplaceAll(text, []byte("skew$1")), "\nvar _ time.Time\n"...)
+			}
+			if setsAnAlarm.Match(text) {
+				text = append(setsAnAlarm.ReplaceAll(text, []byte("skewWithDeadline(")), "\nvar _ context.Context\n"...)
+			}
+			edits = append(edits, overlay.Edit{File: filepath.Join(folder, filepath.Base(path)), New: string(text)})
 		}
 		if name == "" {
 			t.Errorf("nothing in %s asks what time it is: take it off the list", folder)
@@ -90,6 +105,7 @@ func skews() [][]string {
 
 // TestClocksThatAreWrong runs what needs the command with clocks that can be set: it is built once.
 func TestClocksThatAreWrong(t *testing.T) {
+	t.Parallel()
 	binary := overlay.Build(t, append(skewEdits(t), jumpEdits...)...)
 	t.Run("D1", func(t *testing.T) { workersOff(t, binary) })
 	t.Run("D2", func(t *testing.T) { databaseJumps(t, binary) })

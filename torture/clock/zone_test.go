@@ -33,6 +33,7 @@ const (
 // hand-over, at the first of two and after a gap, and a day ends once. The oracle knows nothing of
 // offsets: it reads the clock on the wall, minute by minute.
 func TestLocalTimesComeOnce(t *testing.T) {
+	t.Parallel()
 	zones := zoneNames(t)
 	seen := map[shape]bool{}
 	var changes, checks, wrong int

@@ -22,6 +22,7 @@ import (
 // A9: the database's disk has no room left in the middle of the work. Callers are told so, nothing new
 // starts once a result could not be written, and when there is room again all goes on.
 func TestA9FullDiskStopsStarts(t *testing.T) {
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		h, disk := openOnSmallDisk(t, db)
 		if h == nil {
@@ -33,7 +34,7 @@ func TestA9FullDiskStopsStarts(t *testing.T) {
 		}
 		h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(20 * time.Millisecond)}}})
 		h.PutChannel(t, h.Channel("generic"))
-		f := fillDisk(t, h, disk, house.Size(300, 3000))
+		f := fillDisk(t, h, disk, house.Size(300, 1000))
 		h.Settle(t)
 		h.Judge(t)
 		f.judge(t, h)
@@ -97,7 +98,7 @@ func fillDisk(t *testing.T, h *house.House, disk smallDisk, messages int) *fille
 			Messages: messages,
 			Draft: func(n int) posthouse.Draft {
 				d := house.Text("generic", n)
-				d.Content.Text = strings.Repeat("no room ", 256)
+				d.Content.Text = strings.Repeat("no room ", 1024)
 				return d
 			},
 			Each: func(accepted int) {

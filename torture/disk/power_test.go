@@ -25,6 +25,7 @@ import (
 // sends and records is traced; at each cut its files are put together again from what was synced, and
 // from some of what was not, and opened as the server would open them.
 func TestA6PowerCutLosesNothing(t *testing.T) {
+	t.Parallel()
 	got, why := cutPower(t, house.Binary(t), house.Size(500, 1500), allLeft) // enough for the log to be written back and begun again
 	if why != "" {
 		house.Report(t, house.Row{Test: "A6", Database: "sqlite", What: "power cut", Unit: "cuts", Figure: "not run: " + why, Bar: "lost 0, corrupt 0", Pass: os.Getenv("CI") != "true"})
@@ -39,6 +40,7 @@ func TestA6PowerCutLosesNothing(t *testing.T) {
 
 // A6, the test of the test: the mode that syncs only now and then loses what was accepted.
 func TestA6WeakerModeLosesMessages(t *testing.T) {
+	t.Parallel()
 	weak := overlay.Build(t, overlay.Edit{File: "internal/store/sqlite.go", Old: `"synchronous(FULL)"`, New: `"synchronous(NORMAL)"`})
 	got, why := cutPower(t, weak, house.Size(100, 1500), noneLeft)
 	if why != "" {

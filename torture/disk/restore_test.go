@@ -21,6 +21,7 @@ import (
 // been sent leaves by itself, and a person can settle all of it. A server that lived through the
 // restore, which the guide tells to restart, starts nothing either.
 func TestA5RestoredCopySendsNothingAgain(t *testing.T) {
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		var total restored
 		rounds := house.Size(1, 10)
@@ -40,6 +41,7 @@ func TestA5RestoredCopySendsNothingAgain(t *testing.T) {
 
 // A5, the test of the test: without new-epoch the copy is sent again.
 func TestA5WithoutNewEpochTheCopyIsSentAgain(t *testing.T) {
+	t.Parallel()
 	got := restoreOnce(t, house.SQLite, false)
 	house.Report(t, house.Row{
 		Test: "A5", Database: "sqlite", What: "negative control: the same without new-epoch", N: got.sent, Unit: "deliveries sent since the copy",
