@@ -45,18 +45,19 @@ func kills(t *testing.T, db house.Database, policy posthouse.Policy, times int) 
 	row := house.Row{Test: "A1", Database: string(db), What: "kill -9 under load, policy " + string(policy), N: killed, Unit: "kills"}
 	if policy == posthouse.Hold {
 		h.Settle(t, posthouse.Unknown)
+		h.Judge(t, "lease_lost_after_start")
 		n := count(t, h, accepted, posthouse.Unknown)
 		row.Figure = fmt.Sprintf("%d messages, lost %d, duplicates %d; %s unknown a kill, %d of %d had arrived", n.messages, n.lost, n.extra, per(n.held, killed), n.heldArrived, n.held)
 		row.Bar = fmt.Sprintf("lost 0, duplicates 0, ≤ %d unknown a kill", inflight)
-		row.Pass = n.lost == 0 && n.extra == 0 && n.held <= inflight*killed
+		row.Pass = !t.Failed() && n.lost == 0 && n.extra == 0 && n.held <= inflight*killed
 	} else {
 		h.Settle(t)
+		h.Judge(t, "lease_lost_after_start")
 		n := count(t, h, accepted)
 		row.Figure = fmt.Sprintf("%d messages, lost %d, unexplained %d; %s duplicates a kill", n.messages, n.lost, n.unexplained, per(n.extra, killed))
 		row.Bar = fmt.Sprintf("lost 0, unexplained 0, ≤ %d duplicates a kill", inflight)
-		row.Pass = n.lost == 0 && n.unexplained == 0 && n.extra <= inflight*killed
+		row.Pass = !t.Failed() && n.lost == 0 && n.unexplained == 0 && n.extra <= inflight*killed
 	}
-	h.Judge(t, "lease_lost_after_start")
 	row.Bound = house.Bound(killed)
 	house.Report(t, row)
 }
