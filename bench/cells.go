@@ -46,10 +46,15 @@ func accepts(s sizes) []cell {
 	return append(out, batch)
 }
 
+// withoutAOF leaves out what has no target and takes long.
+func withoutAOF(list []contender) []contender {
+	return slices.DeleteFunc(list, func(c contender) bool { return c.name == vsAsynqAOF.name })
+}
+
 func drains(s sizes) []cell {
 	drain := func(name, post string, workers int, targets []target) cell {
 		return cell{
-			name: name, post: post, contenders: everybody(), targets: targets,
+			name: name, post: post, contenders: withoutAOF(everybody()), targets: targets,
 			spec: trial.Spec{Kind: trial.Drain, N: s.drain, Workers: workers, Within: s.within},
 		}
 	}
@@ -79,12 +84,11 @@ func flow(s sizes) cell {
 
 func pace(s sizes) cell {
 	return cell{
-		name: "latency at 1000/s", quick: true, contenders: everybody(),
+		name: "latency at 1000/s", quick: true, contenders: withoutAOF(everybody()),
 		spec: trial.Spec{Kind: trial.Pace, Rate: 1000, For: s.pace, Within: s.within},
 		targets: []target{
 			{ourPostgres, vsRiver, p50, 5}, {ourPostgres, vsRiver, p99, 4},
 			{ourPostgres, vsAsynq, p50, 0.5}, {ourPostgres, vsAsynq, p99, 0}, {ourSQLite, vsAsynq, p50, 0.5}, {ourSQLite, vsAsynq, p99, 0},
-			{ourPostgres, vsAsynqAOF, p50, 0},
 			{ourSQLite, vsBacklite, p50, 5}, {ourSQLite, vsRiverSQLite, p50, 5},
 		},
 	}

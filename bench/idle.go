@@ -105,7 +105,7 @@ func (p *program) stop() error {
 func (p *program) idle(ctx context.Context, quick bool) ([]finding, error) {
 	watched := 20 * time.Second
 	if quick {
-		watched = 10 * time.Second
+		watched = 5 * time.Second
 	}
 	pid := p.cmd.Process.Pid
 	before := trial.TreeCPU(pid)
