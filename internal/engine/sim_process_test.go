@@ -31,11 +31,12 @@ type process struct {
 	dead   chan struct{}
 	once   sync.Once
 
-	mu    sync.Mutex
-	calls map[string]int
-	tocks map[string]time.Time // when the loops began to wait
-	doom  doom
-	cut   time.Time // until when the database can not be reached
+	mu     sync.Mutex
+	calls  map[string]int
+	tocks  map[string]time.Time // when the loops began to wait
+	doom   doom
+	sweeps bool      // the rescuer is between its first look and its last
+	cut    time.Time // until when the database can not be reached
 }
 
 // doom kills a process at its nth call of an operation, before or after the call is done.
@@ -58,7 +59,7 @@ func (w *world) spawn(name string, d doom) *process {
 	p.skew = pick(r, 0, 0, 0, 0, 5*time.Second, -5*time.Second, time.Hour, -time.Hour)
 	e, err := New(Options{
 		Store: p, Rosters: w.store, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
-		Owner: name, Poll: simPoll, RescueEvery: simRescue,
+		Owner: name, Poll: simPoll, RescueEvery: simRescue, Clock: p.databaseTime,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -76,6 +77,21 @@ func (w *world) spawn(name string, d doom) *process {
 	}
 	w.note("%s starts, its clock is off by %v", name, p.skew)
 	return p
+}
+
+// databaseTime is the database's clock as the process reads it.
+func (p *process) databaseTime(context.Context) (now time.Time, err error) {
+	defer p.tock("epoch")
+	if !p.engine.started { // all loops begin when it is known
+		for _, loop := range []string{"poll", "relay", "rescue", "inquire"} {
+			defer p.tock(loop)
+		}
+	}
+	err = p.look("clock", func() error {
+		now = time.Now().Add(-p.skew)
+		return nil
+	})
+	return now, err
 }
 
 // kill is kill -9.
@@ -356,15 +372,10 @@ func (p *process) Record(ctx context.Context, _ time.Time, decide func(now time.
 func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) (after []posthouse.Delivery, err error) {
-	defer p.tock("rescue") // which asks, and writes down what it was told, before it waits
-	if sel.Due != "" {
-		wait := time.Duration(0)
-		if sel.Due == work.LeaseLost { // the rescuer's first look
-			wait = simRescue
-		}
-		if err := p.tick("rescue", wait); err != nil {
-			return nil, err
-		}
+	loop, wait := p.whose(sel.Due)
+	defer p.tock(loop)
+	if err := p.tick(loop, wait); err != nil && sel.Due != "" {
+		return nil, err
 	}
 	err = p.do("revise/"+string(sel.Due), func() (err error) {
 		after, err = p.w.store.Revise(ctx, time.Now(), sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
@@ -387,18 +398,31 @@ func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 	return after, nil
 }
 
+// whose tells the loops apart that revise what is due: the rescuer, which looks for three kinds one
+// after another, and the inquirer, which looks for one of them, asks, and writes down what it was told.
+func (p *process) whose(due work.Due) (loop string, wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case due == work.LeaseLost:
+		p.sweeps = true
+		return "rescue", simRescue
+	case due == work.HoldOver && !p.sweeps:
+		return "inquire", simRescue
+	case due == "":
+		return "inquire", 0
+	}
+	p.sweeps = due != work.HoldOver
+	return "rescue", 0
+}
+
 func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
-	defer p.tock("epoch")
 	if p.engine.started {
 		if err := p.tick("epoch", simRescue); err != nil {
 			return 0, err
 		}
-	} else { // the loops begin when it has the epoch
-		defer p.tock("poll")
-		defer p.tock("relay")
-		defer p.tock("rescue")
 	}
-	err = p.look("epoch", func() (err error) {
+	err = p.look("epoch", func() error {
 		epoch, err = p.w.store.Epoch(ctx)
 		return err
 	})
