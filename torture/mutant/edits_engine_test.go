@@ -45,13 +45,6 @@ var keyOfEachAttempt = []overlay.Edit{{
 	New:  `IdemKey: fmt.Sprintf("%s-%d", d.IdemKey, d.Attempts), Attempt: d.Attempts,`,
 }}
 
-// windowFromLastStart asks for the wrong start, which is not even set any more: rest has cleared it.
-var windowFromLastStart = []overlay.Edit{{
-	File: "internal/engine/machine.go",
-	Old:  "!retry.MayResend(due, d.FirstStartAt, set.window, set.timeout)",
-	New:  "!retry.MayResend(due, d.StartedAt, set.window, set.timeout)",
-}}
-
 // lastRecipientLost drops repeated recipients by comparing neighbours, and leaves the last one behind.
 var lastRecipientLost = []overlay.Edit{{
 	File: "internal/engine/accept.go",
@@ -92,8 +85,8 @@ var startWithoutLook = []overlay.Edit{{
 	New:  "DueBefore: before, Epoch: e.Epoch(), Agent: true,\n",
 }, {
 	File: "internal/engine/sender.go",
-	Old:  "\tstart := time.Now()\n\tresults, panicked := e.call(r, readable)\n",
-	New:  "\te.markStarted(readable)\n\tstart := time.Now()\n\tresults, panicked := e.call(r, readable)\n",
+	Old:  "\tresults, panicked := e.call(",
+	New:  "\te.markStarted(readable)\n\tresults, panicked := e.call(",
 }, {
 	File: "internal/engine/sender.go",
 	Old:  "// isStopping reports",

@@ -68,6 +68,17 @@ var resultWithoutToken = []overlay.Edit{{
 `,
 }}
 
+// windowFromLastStart has each start take the place of the first one, from which the window is counted.
+var windowFromLastStart = []overlay.Edit{{
+	File: "internal/store/claim.go",
+	Old:  "\t\t\tif d.FirstStartAt.IsZero() {\n\t\t\t\td.FirstStartAt = timeOf(now)\n\t\t\t}\n",
+	New:  "\t\t\td.FirstStartAt = timeOf(now)\n",
+}, {
+	File: "internal/store/claim.go",
+	Old:  "first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END",
+	New:  "first_start_at = ?",
+}}
+
 // leaseByOwnClock hands the process's time to the statement that claims.
 var leaseByOwnClock = []overlay.Edit{{
 	File: "internal/store/claim.go",
