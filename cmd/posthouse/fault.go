@@ -17,7 +17,7 @@ import (
 const (
 	exitOK     = 0
 	exitFailed = 1 // it was understood and did not succeed
-	exitUsage  = 2 // the command line or the settings are wrong; nothing was tried
+	exitUsage  = 2 // the command line or the settings are wrong; nothing was tried. Of verify: no verdict
 )
 
 // usageFault is an error of the person who typed, found before anything was done.

@@ -214,6 +214,10 @@ func (w *walk) sending() {
 	case n < 96 && !w.asked:
 		w.attempt--
 		w.due = w.at
+		if w.attempt > 0 && w.policy == posthouse.Retry && w.chance(20) {
+			w.add(posthouse.EventRelease, posthouse.Unknown, reason("window_closed"))
+			return
+		}
 		w.add(posthouse.EventRelease, posthouse.Pending, reason("shutdown"), func(e *posthouse.Event) { e.Due = w.due })
 	case n < 97:
 		w.add(posthouse.EventQuarantine, posthouse.Quarantined, reason("driver_panic"), func(e *posthouse.Event) { e.Attempt = w.attempt })
