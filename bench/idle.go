@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -67,11 +68,21 @@ type program struct {
 	ready time.Duration // from exec to the first good answer of /readyz
 }
 
-// idleAddr is where the idle program listens. A fixed port, since its start is what is measured.
-const idleAddr = "127.0.0.1:19735"
+// freeAddr is an address nobody listens at: the program's own choice would have to be asked for, and its start is what is measured.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
 
 func startProgram(ctx context.Context, binary, dir string) (*program, error) {
-	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", idleAddr, "--dsn", "sqlite:"+filepath.Join(dir, "posthouse.db"), "--log-level", "error") //nolint:gosec // our own binary
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--dsn", "sqlite:"+filepath.Join(dir, "posthouse.db"), "--log-level", "error") //nolint:gosec // our own binary
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -81,7 +92,7 @@ func startProgram(ctx context.Context, binary, dir string) (*program, error) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for time.Since(start) < 30*time.Second {
-		resp, err := http.Get("http://" + idleAddr + "/readyz")
+		resp, err := http.Get("http://" + addr + "/readyz")
 		if err == nil {
 			resp.Body.Close()
 		}
