@@ -40,6 +40,8 @@ type dialect struct {
 	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
+	// giveUp closes a pool's idle connections; nil where the pool itself finds out which are dead.
+	giveUp func(db *sql.DB)
 	// check names what is unsafe or unsupported about the server's settings.
 	check func(ctx context.Context, db *sql.DB) ([]Finding, error)
 }

@@ -123,10 +123,18 @@ func mysqlPool(config *mysql.Config) (*sql.DB, error) {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(16)
-	db.SetMaxIdleConns(16)
+	db.SetMaxOpenConns(mysqlConnections)
+	db.SetMaxIdleConns(mysqlConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
+}
+
+// mysqlConnections bounds one pool.
+const mysqlConnections = 16
+
+func giveUpMySQL(db *sql.DB) {
+	db.SetMaxIdleConns(0)
+	db.SetMaxIdleConns(mysqlConnections)
 }
 
 func mysqlFault(err error) fault {

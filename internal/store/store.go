@@ -24,6 +24,7 @@ type Store struct {
 	log       *slog.Logger
 	texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
+	doubtedAt atomic.Int64 // when the idle connections were last given up, in Unix microseconds
 }
 
 // Options opens a store.
@@ -110,6 +111,21 @@ func (s *Store) Full(now time.Time) bool {
 	return now.Sub(time.UnixMicro(s.fullAt.Load())) < fullFor
 }
 
+// doubt gives up the idle connections after one has failed: what has forgotten one, such as a firewall,
+// may have forgotten all, and each would be found out by a time-out of its own. Once in a while is
+// enough, since a database that is only slow must not be asked for new ones all the time.
+func (s *Store) doubt(err error) {
+	if s.dialect.giveUp == nil || s.dialect.fault(err) != faultConnection {
+		return
+	}
+	now, last := time.Now().UnixMicro(), s.doubtedAt.Load()
+	if now-last < silence.Microseconds() || !s.doubtedAt.CompareAndSwap(last, now) {
+		return
+	}
+	s.dialect.giveUp(s.write)
+	s.dialect.giveUp(s.read)
+}
+
 // micros is a time as the database keeps it: UTC microseconds, 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
@@ -131,6 +147,7 @@ func (s *Store) toError(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
+	s.doubt(err)
 	var coded *posthouse.Error
 	if errors.As(err, &coded) {
 		return err
