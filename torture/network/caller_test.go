@@ -179,6 +179,12 @@ func (y *tally) count(kind string) int {
 	return y.answers[kind]
 }
 
+func (y *tally) messageOf(key string) string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.accepted[key]
+}
+
 // insist repeats one message with one key until it is accepted.
 func (c *caller) insist(t testing.TB, y *tally, key string, d posthouse.Draft) {
 	t.Helper()

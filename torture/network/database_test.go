@@ -2,8 +2,10 @@ package network
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/house"
 	"github.com/posthouse/posthouse/torture/proxy"
 )
@@ -241,6 +244,9 @@ func (l *linked) suffer(t *testing.T, db house.Database, f linkFault, prefix str
 	l.Fault(t, house.Fault{At: begin, Until: healed, Kind: "db_cut", Target: "link", Note: f.name, N: n})
 	l.front.insist(t, y, prefix+"-after", house.Text("generic", 0))
 	recovered := time.Since(healed)
+	delivery := posthouse.DeliveryID(y.messageOf(prefix+"-after"), 1)
+	house.Until(t, "the first message after the fault to arrive", func() bool { return arrived(t, l.House, delivery) })
+	sends := time.Since(healed)
 	s.end()
 	l.wantReplays(t, y)
 	for key, id := range y.accepted {
@@ -251,10 +257,25 @@ func (l *linked) suffer(t *testing.T, db house.Database, f linkFault, prefix str
 	}
 	house.Report(t, house.Row{
 		Test: "B1", Database: string(db), What: f.name, N: n, Unit: f.unit,
-		Figure: fmt.Sprintf("%d messages; answers %v; %d wrong; longest call %s; accepts again %s after", len(y.accepted), y.answers, len(y.wrong),
-			y.longest.Round(time.Millisecond), recovered.Round(time.Millisecond)),
+		Figure: fmt.Sprintf("%d messages; answers %v; %d wrong; longest call %s; accepts again after %s, sends after %s", len(y.accepted), y.answers, len(y.wrong),
+			y.longest.Round(time.Millisecond), recovered.Round(time.Millisecond), sends.Round(time.Millisecond)),
 		Bar: "each call ends in 202 or 503 with Retry-After, a repeated key gives its message", Pass: len(y.wrong) == 0,
 	})
+}
+
+// arrived asks the provider whether a delivery has come.
+func arrived(t *testing.T, h *house.House, key string) bool {
+	t.Helper()
+	resp, err := http.Get(h.Provider.URL + "/counts?provider=generic&key=" + key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var said struct{ Counts []simulator.Count }
+	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil {
+		t.Fatal(err)
+	}
+	return len(said.Counts) == 1 && said.Counts[0].Arrivals > 0
 }
 
 // wantReplays repeats the keys whose outcome was unknown once, and some others: they have their message.

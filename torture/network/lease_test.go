@@ -15,29 +15,30 @@ import (
 
 // The lease of these tests is short, so that outlasting it takes no time; in the small form, beside other
 // tests, no shorter than a busy machine needs between a write and its reading.
-func sendTimeout() time.Duration { return time.Duration(house.Size(1000, 300)) * time.Millisecond }
+func sendTimeout() time.Duration { return time.Duration(house.Size(1000, 500)) * time.Millisecond }
 func leaseMargin() time.Duration { return sendTimeout() }
 func lease() time.Duration       { return sendTimeout() + leaseMargin() }
 
 // isolation is how a worker loses touch with its database while its provider still hears it.
 type isolation struct {
 	name string
-	cut  bool // the link, and not the process
+	cut  bool          // the link, and not the process
+	rest time.Duration // until the next one: a worker that met an error starts nothing for a second
 	// begin isolates the first member and returns what ends it.
 	begin func(t *testing.T, h *house.House, link *proxy.Proxy) (end func())
 }
 
 var isolations = []isolation{
-	{"cut off by a black hole", true, func(t *testing.T, _ *house.House, link *proxy.Proxy) func() {
+	{"cut off by a black hole", true, 0, func(t *testing.T, _ *house.House, link *proxy.Proxy) func() {
 		link.Set(proxy.Both(proxy.Way{Hole: true}))
 		return func() { link.Set(proxy.Faults{}) }
 	}},
-	{"cut off by resets", true, func(t *testing.T, _ *house.House, link *proxy.Proxy) func() {
+	{"cut off by resets", true, 1500 * time.Millisecond, func(t *testing.T, _ *house.House, link *proxy.Proxy) func() {
 		link.Set(proxy.Faults{Refuse: true})
 		link.Reset()
 		return func() { link.Set(proxy.Faults{}) }
 	}},
-	{"standing still (SIGSTOP)", false, func(t *testing.T, h *house.House, _ *proxy.Proxy) func() { return h.Members[0].Freeze(t) }},
+	{"standing still (SIGSTOP)", false, 0, func(t *testing.T, h *house.House, _ *proxy.Proxy) func() { return h.Members[0].Freeze(t) }},
 }
 
 // TestB5AWorkerThatLosesItsLeases isolates one of two workers for longer than its leases last, over
@@ -92,7 +93,7 @@ func isolate(t *testing.T, db house.Database, iso isolation) {
 	s := newCaller(t, h, h.Members[len(h.Members)-1]).storm(t, y, 4, 20*time.Millisecond, "b5", "generic")
 	n := house.Size(2, 100) // three hundred a database
 	for range n {
-		house.Pause(t.Context(), time.Duration(100+rand.IntN(100))*time.Millisecond)
+		house.Pause(t.Context(), iso.rest+time.Duration(100+rand.IntN(100))*time.Millisecond)
 		at := time.Now()
 		end := iso.begin(t, h, p)
 		house.Pause(t.Context(), lease()+time.Duration(100+rand.IntN(200))*time.Millisecond)
