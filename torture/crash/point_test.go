@@ -45,16 +45,20 @@ var named = []point{
 // A2: kill -9 at named points, one message under way. Nothing is lost, and the message arrives as often
 // as the point foretells.
 func TestA2KilledAtNamedPoints(t *testing.T) {
+	beside(t)
 	binary := overlay.Build(t, edits...)
 	for _, db := range house.Databases[:house.Size(2, 3)] {
-		t.Run(string(db), func(t *testing.T) { namedPoints(t, db, binary) })
+		t.Run(string(db), func(t *testing.T) {
+			beside(t)
+			namedPoints(t, db, binary)
+		})
 	}
 }
 
 func namedPoints(t *testing.T, db house.Database, binary string) {
 	p := openPoints(t, db.DSN(t), binary)
 	ch := p.Channel("generic")
-	ch.Timeout = posthouse.Duration(time.Duration(house.Size(600, 1500)) * time.Millisecond) // most points wait for the lease it makes
+	ch.Timeout = posthouse.Duration(time.Duration(house.Size(1000, 1500)) * time.Millisecond) // most points wait for the lease it makes
 	p.PutChannel(t, ch)
 	slow := p.Channel("slow") // for what must still be under way when the server is stopped
 	slow.Timeout = posthouse.Duration(3 * time.Second)

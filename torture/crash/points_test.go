@@ -104,7 +104,7 @@ var edits = []overlay.Edit{
 `},
 
 	{File: "internal/engine/dispatcher.go", Old: importOld, New: importNew},
-	{File: "internal/engine/dispatcher.go", Old: "\tr.occupy(len(items))\n", New: "\tkillpoint.Here(\"claim, committed\")\n\tr.occupy(len(items))\n"},
+	{File: "internal/engine/dispatcher.go", Old: "nothing may be sent\n\t}\n", New: "nothing may be sent\n\t}\n\tkillpoint.Here(\"claim, committed\")\n"},
 	{File: "internal/engine/sender.go", Old: importOld, New: importNew},
 	{File: "internal/engine/sender.go", Old: "\ttook := time.Since(start)\n", New: "\ttook := time.Since(start)\n\tkillpoint.Here(\"answered\")\n"},
 	{File: "internal/engine/rescuer.go", Old: importOld, New: importNew},
