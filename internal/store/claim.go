@@ -15,27 +15,35 @@ import (
 // channels claiming and starting are one write: the start is durable before the first byte
 // leaves.
 func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	if s.dialect.arrays {
-		return s.claimAtOnce(ctx, c)
-	}
-	var items []work.Item
-	err := s.change(ctx, now, "claim", func(t *tx) (err error) {
-		items, err = t.claim(c)
-		return err
-	})
+	asked := time.Now()
+	from := s.lows.from(c.Lane, asked)
+	items, err := s.claimFrom(ctx, now, c, from)
 	if err != nil {
 		return nil, err // what was read before a failed commit is nobody's
 	}
+	s.lows.took(c.Lane, from, items, asked)
 	return items, nil
+}
+
+// claimFrom claims what is due since from, in microseconds.
+func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from int64) (items []work.Item, err error) {
+	if s.dialect.arrays {
+		return s.claimAtOnce(ctx, c, from)
+	}
+	err = s.change(ctx, now, "claim", func(t *tx) (err error) {
+		items, err = t.claim(c, from)
+		return err
+	})
+	return items, err
 }
 
 // dueQuery finds what a claim may take. The epoch stands in the same statement, so that a
 // process from before a restore claims nothing.
-const dueQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at <= ?
+const dueQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ? AND due_at <= ?
 	AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT `
 
-func (t *tx) claim(c work.Claim) ([]work.Item, error) {
+func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
@@ -46,7 +54,7 @@ func (t *tx) claim(c work.Claim) ([]work.Item, error) {
 	}
 	var items []work.Item
 	err = t.query("SELECT "+queueTable.list+dueQuery+t.store.dialect.limit+t.store.dialect.skip,
-		[]any{c.Tenant, c.Channel, priorityNumber(c.Priority), due, now, fmt.Sprint(c.Epoch), c.Max},
+		[]any{c.Tenant, c.Channel, priorityNumber(c.Priority), from, due, now, fmt.Sprint(c.Epoch), c.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err != nil {

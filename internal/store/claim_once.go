@@ -18,7 +18,7 @@ import (
 const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
 due AS MATERIALIZED (
 	SELECT id FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
-		AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
+		AND due_at >= ?::bigint AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
 		AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),
 claimed AS (
@@ -58,7 +58,7 @@ func claimOnceColumns() string {
 
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
-func (s *Store) claimAtOnce(ctx context.Context, c work.Claim) (items []work.Item, err error) {
+func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (items []work.Item, err error) {
 	query := claimOncePush
 	if c.Agent {
 		query = claimOnceAgent
@@ -75,7 +75,7 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim) (items []work.Ite
 		defer conn.Close()
 		// pgx reads fifty columns a row at a third of what they cost through database/sql.
 		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), c.Tenant, c.Channel, priorityNumber(c.Priority), bound,
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), c.Tenant, c.Channel, priorityNumber(c.Priority), from, bound,
 				fmt.Sprint(c.Epoch), c.Max, c.Lease.Microseconds(), c.Owner, c.Epoch)
 			if err != nil {
 				return err

@@ -22,6 +22,7 @@ type Store struct {
 	read      *sql.DB
 	committer *committer // SQLite's one writer; nil elsewhere
 	log       *slog.Logger
+	lows      lows         // where claims begin
 	texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
 	doubtedAt atomic.Int64 // when the idle connections were last given up, in Unix microseconds
