@@ -35,7 +35,7 @@ type process struct {
 	calls  map[string]int
 	tocks  map[string]time.Time // when the loops began to wait
 	doom   doom
-	sweeps bool      // the rescuer is between its first look and its last
+	sweeps bool      // the rescuer is between its second look and its last
 	cut    time.Time // until when the database can not be reached
 }
 
@@ -86,6 +86,8 @@ func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 		for _, loop := range []string{"poll", "relay", "rescue", "inquire"} {
 			defer p.tock(loop)
 		}
+	} else if p.alive() && p.engine.isStopping() {
+		return now, errStopping
 	}
 	err = p.look("clock", func() error {
 		now = time.Now().Add(-p.skew)
@@ -404,15 +406,14 @@ func (p *process) whose(due work.Due) (loop string, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case due == "":
+		return "inquire", 0
 	case due == work.LeaseLost:
-		p.sweeps = true
 		return "rescue", simRescue
 	case due == work.HoldOver && !p.sweeps:
 		return "inquire", simRescue
-	case due == "":
-		return "inquire", 0
 	}
-	p.sweeps = due != work.HoldOver
+	p.sweeps = due == work.PastDeadline
 	return "rescue", 0
 }
 
