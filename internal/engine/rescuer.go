@@ -11,13 +11,26 @@ import (
 // rescueBatch is how many deliveries one transaction of the rescuer touches.
 const rescueBatch = 200
 
+// recovery is how long the rescuer holds back when the database takes writes again: whoever could not
+// write results tries again within this time, and then their leases are not lost.
+const recovery = 2 * time.Second
+
 // rescue looks for what nobody else will move: leases without a holder, deadlines, unknowns whose
 // time has come.
 func (e *Engine) rescue(ctx context.Context) {
+	batch := rescueBatch
 	for e.pause(spread(e.o.RescueEvery)) {
-		e.sweep(ctx, work.LeaseLost, e.rescueLease)
-		e.sweep(ctx, work.PastDeadline, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
-		e.sweep(ctx, work.HoldOver, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) {
+		switch ok := e.sweep(ctx, work.LeaseLost, batch, e.rescueLease); {
+		case !ok:
+			batch = 1 // enough to find out when the database takes writes again
+		case batch == 1:
+			batch = rescueBatch
+			if !e.pause(recovery) {
+				return
+			}
+		}
+		e.sweep(ctx, work.PastDeadline, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
+		e.sweep(ctx, work.HoldOver, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) {
 			return afterHold(d), d.OnUnknown != posthouse.Query // those are the inquirer's
 		})
 	}
@@ -31,11 +44,12 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 	return afterLeaseLost(e.settingsOf(d), d, now), true
 }
 
-// sweep handles all overdue deliveries of one kind, a batch a transaction.
-func (e *Engine) sweep(ctx context.Context, due work.Due, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) {
+// sweep handles all overdue deliveries of one kind, a batch a transaction, or just some of them if the
+// batch is smaller than usual. It reports whether the database took it.
+func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) bool {
 	for {
 		moved := 0
-		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: rescueBatch}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: batch}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 			var changes []work.Change
 			for _, d := range found {
 				if c, ok := decide(d, now); ok {
@@ -47,14 +61,14 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, decide func(posthouse.
 		})
 		if err != nil {
 			e.log.Warn("overdue deliveries can not be handled", "kind", due, "error", err)
-			return
+			return false
 		}
 		for i := range after {
 			d := &after[i]
 			e.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 		}
 		if moved < rescueBatch {
-			return
+			return true
 		}
 	}
 }
