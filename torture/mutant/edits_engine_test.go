@@ -2,42 +2,6 @@ package mutant
 
 import "github.com/posthouse/posthouse/torture/overlay"
 
-// rescueWithoutGuard gives a result that may be on its way one more tick, and then forgets to look
-// whether the lease it acts on is still the one that had ended.
-var rescueWithoutGuard = []overlay.Edit{{
-	File: "internal/engine/rescuer.go",
-	Old:  "\tfor e.pause(spread(e.o.RescueEvery)) {\n\t\te.sweep(ctx, work.LeaseLost, e.rescueLease)\n",
-	New:  "\tvar overdue []string\n\tfor e.pause(spread(e.o.RescueEvery)) {\n\t\toverdue = e.rescueLeases(ctx, overdue)\n",
-}, {
-	File: "internal/engine/rescuer.go",
-	Old:  "func (e *Engine) rescueLease(",
-	New: `// rescueLeases takes the leases that had ended a tick ago, and returns those that have ended now.
-func (e *Engine) rescueLeases(ctx context.Context, ids []string) []string {
-	_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
-		for _, d := range found {
-			if c, ok := e.rescueLease(d, now); ok && d.State == posthouse.Sending {
-				changes = append(changes, c)
-			}
-		}
-		return changes
-	})
-	if err != nil {
-		return ids
-	}
-	var overdue []string
-	_, _ = e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: work.LeaseLost, Max: rescueBatch}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
-		overdue = overdue[:0]
-		for _, d := range found {
-			overdue = append(overdue, d.ID)
-		}
-		return nil
-	})
-	return overdue
-}
-
-func (e *Engine) rescueLease(`,
-}}
-
 // keyOfEachAttempt tells a provider's attempts apart, which is the opposite of what the key is for.
 var keyOfEachAttempt = []overlay.Edit{{
 	File: "internal/engine/call.go",
