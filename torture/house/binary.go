@@ -2,32 +2,55 @@ package house
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
-// Binary is the built command, made once in a test process.
+// Binary is the built command, made once in a test process and removed after it.
 func Binary(t testing.TB) string {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
+	b := binary()
+	if b.err != nil {
+		t.Fatal(b.err)
 	}
-	return path
+	return b.path
 }
 
-var binary = sync.OnceValues(func() (string, error) {
+// built is the command, and the pipe whose end tells that this process has ended.
+type built struct {
+	path  string
+	alive io.Closer
+	err   error
+}
+
+var binary = sync.OnceValue(func() (b built) {
 	dir, err := os.MkdirTemp("", "posthouse-torture-")
 	if err != nil {
-		return "", err
+		return built{err: err}
 	}
-	path := filepath.Join(dir, "posthouse")
-	return path, Build(path)
+	b.path = filepath.Join(dir, "posthouse")
+	if b.alive, b.err = removeAfterUs(dir); b.err == nil {
+		b.err = Build(b.path)
+	}
+	return b
 })
+
+// removeAfterUs starts a shell that removes a folder when this process ends, however it ends.
+func removeAfterUs(dir string) (io.Closer, error) {
+	cmd := exec.Command("sh", "-c", `read _; rm -rf "$0"`, dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
+	alive, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	return alive, cmd.Start()
+}
 
 // Build builds the command at a path, with more flags of go build before the package.
 func Build(path string, flags ...string) error {
