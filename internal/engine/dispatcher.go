@@ -139,8 +139,10 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) 
 	if err != nil || len(items) == 0 {
 		return nil, err // without a commit nothing is ours: nothing may be sent
 	}
-	r.occupy(len(items))
-	e.send(r, items, at.Add(r.settings.timeout+e.o.LeaseMargin))
+	lease := r.settings.timeout + e.o.LeaseMargin
+	sent := e.setApart(r, items, lease)
+	r.occupy(len(sent))
+	e.send(r, sent, at.Add(lease))
 	return items, nil
 }
 

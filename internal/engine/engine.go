@@ -137,6 +137,7 @@ type Engine struct {
 	epoch      atomic.Int64
 	unreadable atomic.Int64 // rows of the queue that no role can move
 	stale      atomic.Bool  // the database was restored under us: claim nothing
+	suspect    atomic.Bool  // one that has lost leases is under way: no other begins
 
 	mu     sync.RWMutex
 	routes map[routeKey]*route

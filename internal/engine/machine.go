@@ -24,6 +24,7 @@ const (
 	ReasonWindowClosed   = "window_closed" // too late for the provider's idempotency window
 	ReasonCancelled      = "cancelled"
 	ReasonShutdown       = "shutdown"
+	ReasonApart          = "apart" // lost its lease with others, and waits until it can be sent without them
 )
 
 // maxClaimLosses is how many leases a delivery may lose before it is quarantined.

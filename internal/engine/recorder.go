@@ -195,6 +195,7 @@ func (rec *recorder) free(batch []done) {
 		delete(rec.waiting, batch[i].item.Delivery.ID)
 	}
 	rec.mu.Unlock()
+	rec.engine.cleared(batch)
 	counts := map[*route]int{}
 	for i := range batch {
 		counts[batch[i].route]++

@@ -101,7 +101,7 @@ func TestADriverThatMisbehavesHarmsNobodyElse(t *testing.T) {
 	beside(t)
 	for _, db := range databases(house.Postgres) {
 		t.Run(string(db), func(t *testing.T) {
-			messages, rounds := house.Size(2_000, 30_000), house.Size(1, 5)
+			messages, rounds := house.Size(2_000, 10_000), house.Size(1, 5)
 			odd, wrong := 0, 0
 			var ratios []float64
 			for range rounds {

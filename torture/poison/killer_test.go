@@ -35,7 +35,7 @@ func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
 	binary := overlay.Build(t, killer...)
 	for _, db := range databases(house.SQLite) {
 		t.Run(string(db), func(t *testing.T) {
-			messages, each := house.Size(150, 5000), house.Size(150, 500) // one killer among each so many
+			messages, each := house.Size(150, 2000), house.Size(150, 500) // one killer among each so many
 			h := house.Open(t, house.Options{DSN: db.DSN(t), Binary: binary, Env: []string{"POSTHOUSE_LEASE_MARGIN=300ms"}})
 			h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(50 * time.Millisecond)}}})
 			ch := h.Channel("generic")
@@ -62,7 +62,9 @@ func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
 						starts++
 					}
 				}
-				most = max(most, starts)
+				if last.To == posthouse.Quarantined {
+					most = max(most, starts-given(list))
+				}
 				switch {
 				case last.To == posthouse.Sent:
 					sent++
@@ -77,6 +79,16 @@ func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
 			})
 		})
 	}
+}
+
+// given is how often a delivery was given back before it was sent.
+func given(list []posthouse.Event) (n int) {
+	for _, e := range list {
+		if e.Type == posthouse.EventRelease {
+			n++
+		}
+	}
+	return n
 }
 
 // databases is one database in the small form of a test, and all in the full one.
