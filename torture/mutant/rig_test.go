@@ -17,13 +17,18 @@ type rig struct {
 	db     house.Database
 }
 
-// open starts a house of the rig's binary, with a channel to the provider as the scenario wants it.
+// open starts a house of the rig's binary, with a channel to the provider as the scenario wants it. Its
+// leases are long unless the scenario is about them: on a busy machine a provider reads late what came
+// in time.
 func (r *rig) open(o house.Options, change func(*posthouse.Channel)) *house.House {
 	r.Helper()
 	if o.DSN == "" {
 		o.DSN = r.db.DSN(r)
 	}
 	o.Binary = r.binary
+	if o.Env == nil {
+		o.Env = []string{"POSTHOUSE_LEASE_MARGIN=10s"}
+	}
 	h := house.Open(r, o)
 	ch := h.Channel("generic")
 	if change != nil {

@@ -13,9 +13,12 @@ import (
 	"github.com/posthouse/posthouse/torture/proxy"
 )
 
+// shortLeases are of processes that are lost, or their claims: what they held waits for them to end.
+var shortLeases = []string{"POSTHOUSE_LEASE_MARGIN=1s"}
+
 // kills kills the process three times in the middle of its work.
 var kills = scenario{fault: "kill -9, three times", db: house.SQLite, seen: "lease_lost_after_start", play: func(r *rig) *house.House {
-	h := r.open(house.Options{}, func(ch *posthouse.Channel) { ch.MaxInflight = 16 })
+	h := r.open(house.Options{Env: shortLeases}, func(ch *posthouse.Channel) { ch.MaxInflight = 16 })
 	h.Produce(r, house.Load{Messages: 2000, Each: func(accepted int) {
 		if accepted%500 == 0 && accepted < 2000 {
 			h.Members[0].Kill(r)
@@ -30,7 +33,7 @@ var kills = scenario{fault: "kill -9, three times", db: house.SQLite, seen: "lea
 // COMMITs themselves.
 var lostCommits = scenario{fault: "COMMITs lost, and answers to them", db: house.Postgres, seen: "commit_outcome_unknown", play: func(r *rig) *house.House {
 	link, through, past := r.link()
-	h := r.open(house.Options{DSN: through, JudgeDSN: past}, nil)
+	h := r.open(house.Options{DSN: through, JudgeDSN: past, Env: shortLeases}, nil)
 	link.Set(proxy.Faults{CommitLost: proxy.Strike{Share: 0.1}, AnswerLost: proxy.Strike{Share: 0.1}})
 	h.Produce(r, house.Load{Messages: 200, Producers: 4})
 	link.Set(proxy.Faults{})
