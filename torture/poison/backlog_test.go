@@ -49,11 +49,15 @@ func TestABacklogDueAtOnceCostsNoMore(t *testing.T) {
 				Test: "E4", Database: string(db.Database), What: fmt.Sprintf("claims of %d while many are due at once", claimed), N: db.sizes[len(db.sizes)-1], Unit: "deliveries due",
 				Figure: fmt.Sprintf("%s; by the index of due deliveries: %t; the server held %d MiB before and at most %d MiB while it sent %d of them",
 					strings.Join(figures, "; "), indexed, before>>20, after>>20, drained),
-				Bar: "p99 ≤ 20 ms in the full form, by the index, memory grows by less than 150 MiB", Pass: indexed && after-before < 150<<20 && (worst <= 20*time.Millisecond || !house.Full()),
+				Bar: "p99 ≤ 20 ms in the full form, by the index, memory grows by less than 400 MiB", Pass: indexed && after-before < mostMemory && (worst <= 20*time.Millisecond || !house.Full()),
 			})
 		})
 	}
 }
+
+// mostMemory is how much more a server may hold while it drains a backlog of any size: SQLite's page
+// caches are 64 MiB for each connection, the other databases keep theirs themselves.
+const mostMemory = 400 << 20
 
 // claimed is how many one claim asks for.
 const claimed = 32
