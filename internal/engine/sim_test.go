@@ -36,7 +36,7 @@ import (
 //
 //	go test ./internal/engine -run TestSimulation -sim.seed=N -count=20 -v
 var (
-	simSeeds = flag.Int("sim.seeds", 200, "how many seeds TestSimulation tries, from 1 on")
+	simSeeds = flag.Int("sim.seeds", simDefault, "how many seeds TestSimulation tries, from 1 on")
 	simSeed  = flag.Uint64("sim.seed", 0, "the one seed that TestSimulation tries; 0 tries -sim.seeds of them")
 )
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -30,7 +31,8 @@ type write struct {
 	now   time.Time
 	fn    func(*tx) error
 	alone func() error
-	done  chan error // buffered: nobody waits on a caller that left
+	taken atomic.Bool // by the writer, or by its caller, who left before it began
+	done  chan error  // buffered: nobody waits on a caller that left
 }
 
 // maxShared bounds how many writes share one commit: their callers wait for all of it.
@@ -63,8 +65,8 @@ func (c *committer) disconnect() {
 	c.conn.Close()
 }
 
-// submit waits until fn is committed. When the caller's context ends first, the write may
-// still happen.
+// submit waits until fn is committed. When the caller's context ends before fn has begun, it never
+// runs; once it has, it is waited for, since it writes its results where the caller reads them.
 func (c *committer) submit(ctx context.Context, now time.Time, fn func(*tx) error) error {
 	return c.wait(ctx, &write{now: now, fn: fn, done: make(chan error, 1)})
 }
@@ -86,14 +88,27 @@ func (c *committer) wait(ctx context.Context, w *write) error {
 	case err := <-w.done:
 		return err
 	case <-c.done:
+		return c.outcome(w)
+	case <-ctx.Done():
+		if w.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		return c.outcome(w) // it runs, and writes where the caller would read
+	}
+}
+
+// outcome waits for a write that the writer has begun.
+func (c *committer) outcome(w *write) error {
+	select {
+	case err := <-w.done:
+		return err
+	case <-c.done:
 		select {
 		case err := <-w.done:
 			return err
 		default:
 			return errClosed
 		}
-	case <-ctx.Done():
-		return &posthouse.Error{Code: posthouse.CodeOutcomeUnknown, Message: "the caller left before the commit", Cause: ctx.Err()}
 	}
 }
 
@@ -141,7 +156,9 @@ func (c *committer) serve(batch []*write) {
 	var shared []*write
 	for _, w := range batch {
 		if w.alone == nil {
-			shared = append(shared, w)
+			if w.taken.CompareAndSwap(false, true) {
+				shared = append(shared, w)
+			}
 			continue
 		}
 		c.disconnect()
