@@ -70,7 +70,7 @@ func TestSimulation(t *testing.T) {
 // forgets is no part of this.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "posthouse-sim-")
+	dir, err := os.MkdirTemp("/dev/shm", "posthouse-sim-") //nolint:usetesting // TempDir is on a disk
 	if err != nil {
 		return t.TempDir()
 	}

@@ -60,7 +60,6 @@ type simChannel struct {
 type seat struct {
 	name    string
 	now     *process // under world.mu; nil while nobody is there
-	reopens chan struct{}
 }
 
 func newWorld(t *testing.T, seed uint64, st *store.Store) *world {
