@@ -58,8 +58,8 @@ type simChannel struct {
 
 // seat is where one worker after another lives.
 type seat struct {
-	name    string
-	now     *process // under world.mu; nil while nobody is there
+	name string
+	now  *process // under world.mu; nil while nobody is there
 }
 
 func newWorld(t *testing.T, seed uint64, st *store.Store) *world {
