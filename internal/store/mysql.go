@@ -28,6 +28,7 @@ var mysqlDialect = &dialect{
 	check:  checkMySQL,
 
 	patient:      patientMySQL,
+	giveUp:       giveUpMySQL,
 	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
 	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
 	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",
@@ -53,6 +54,8 @@ func openMySQL(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	isolation := "transaction_isolation"
 	if strings.Contains(version, "MariaDB") {
 		isolation = "tx_isolation" // the name every MariaDB still knows
+		// Locks of a connection that nobody knows any more must not be held for hours. In seconds.
+		config.Params["idle_transaction_timeout"] = fmt.Sprint(int(writeTimeout.Seconds()))
 	}
 	config.Params[isolation] = "'READ-COMMITTED'"
 	if write, err = mysqlPool(config); err != nil {

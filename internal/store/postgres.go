@@ -70,6 +70,8 @@ func postgresPool(ctx context.Context, dsn string, settings map[string]string) (
 	for name, value := range settings {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
+	// Locks of a connection that nobody knows any more must not be held for hours. In milliseconds.
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(writeTimeout.Milliseconds())
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed" // what the guarded writes are written for
 	pool, err := pgxpool.NewWithConfig(ctx, config)

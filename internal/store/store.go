@@ -116,7 +116,7 @@ func (s *Store) Full(now time.Time) bool {
 // may have forgotten all, and each would be found out by a time-out of its own. Once in a while is
 // enough, since a database that is only slow must not be asked for new ones all the time.
 func (s *Store) doubt(err error) {
-	if s.dialect.giveUp == nil || s.dialect.fault(err) != faultConnection {
+	if err == nil || s.dialect.giveUp == nil || s.dialect.fault(err) != faultConnection {
 		return
 	}
 	now, last := time.Now().UnixMicro(), s.doubtedAt.Load()
@@ -148,7 +148,6 @@ func (s *Store) toError(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
-	s.doubt(err)
 	var coded *posthouse.Error
 	if errors.As(err, &coded) {
 		return err

@@ -56,6 +56,7 @@ func (s *Store) insist(ctx context.Context, doing string, write func(ctx context
 	defer cancel()
 	for try := 1; ; try++ {
 		err := write(ctx)
+		s.doubt(err)
 		if err == nil || try == busyTries || s.dialect.fault(err) != faultBusy || posthouse.CodeOf(err) != posthouse.CodeInternal {
 			return s.toError(err, doing)
 		}
@@ -175,10 +176,11 @@ func (s *Store) look(ctx context.Context, query string, args []any, each func(sc
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	rows, err := s.read.QueryContext(ctx, s.text(query), args...)
-	if err != nil {
-		return err
+	if err == nil {
+		err = drain(rows, each)
 	}
-	return drain(rows, each)
+	s.doubt(err)
+	return err
 }
 
 func drain(rows *sql.Rows, each func(scan func(...any) error) error) error {
