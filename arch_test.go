@@ -36,18 +36,19 @@ var floors = map[string]floor{
 
 	// 1: the parts that know nothing of each other. work is what engine and store
 	// hand to one another, so that the engine need not know the store.
-	"channel":         {layer: 1},
-	"rule":            {layer: 1},
-	"internal/work":   {layer: 1},
-	"internal/draft":  {layer: 1}, // what engine and outbox both check
-	"internal/retry":  {layer: 1},
-	"internal/limit":  {layer: 1},
-	"internal/render": {layer: 1},
-	"internal/secret": {layer: 1},
-	"internal/verify": {layer: 1},
-	"internal/store":  {layer: 1, beside: []string{"internal/work"}},
-	"internal/dbtest": {layer: 1, tests: true},
-	"client":          {layer: 1},
+	"channel":          {layer: 1},
+	"rule":             {layer: 1},
+	"internal/work":    {layer: 1},
+	"internal/draft":   {layer: 1}, // what engine and outbox both check
+	"internal/retry":   {layer: 1},
+	"internal/limit":   {layer: 1},
+	"internal/render":  {layer: 1},
+	"internal/secret":  {layer: 1},
+	"internal/verify":  {layer: 1},
+	"internal/store":   {layer: 1, beside: []string{"internal/work"}},
+	"internal/dbtest":  {layer: 1, tests: true},
+	"internal/machine": {layer: 1, tests: true},
+	"client":           {layer: 1},
 
 	// 2: what is built from one part each. Drivers never import each other; builtin
 	// is the table that names them all. The engine declares the store methods it needs.
@@ -73,7 +74,6 @@ var floors = map[string]floor{
 	"internal/config": {layer: 5},
 	"cmd/posthouse":   {layer: 5, beside: []string{"internal/config", "cmd/posthouse/*"}},
 	"cmd/posthouse/*": {layer: 5, beside: []string{"internal/config"}},            // the larger sub-commands
-	"bench":           {layer: 5, tests: true},                                    // measures; its server and databases are real
 	"torture":         {layer: 5, beside: []string{"torture/house"}, tests: true}, // prints what they found
 	"torture/*":       {layer: 5, beside: []string{"torture/*"}, tests: true},     // kills, cuts and breaks; what it does that to is real
 	"examples/*":      {layer: 5},

@@ -1,51 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// machine names what the figures hold for.
-func machine() string {
-	return fmt.Sprintf("%s, %s/%s, %d cores, %s, %s, fdatasync of 4 KiB %s", time.Now().UTC().Format("2006-01-02"),
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpu(), runtime.Version(), syncTime())
-}
-
-func cpu() string {
-	b, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown CPU"
-	}
-	for line := range strings.Lines(string(b)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown CPU"
-}
-
-// syncTime is the middle of a hundred small synced writes: what a commit costs at least.
-func syncTime() time.Duration {
-	f, err := os.CreateTemp("", "posthouse-sync-")
-	if err != nil {
-		return 0
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	block := make([]byte, 4096)
-	const rounds = 100
-	start := time.Now()
-	for range rounds {
-		if _, err := f.Write(block); err != nil || f.Sync() != nil {
-			return 0
-		}
-	}
-	return (time.Since(start) / rounds).Round(time.Microsecond)
-}
 
 // machineCPU is what all CPUs have done since the start, by /proc/stat; 0 and 0 where there is none.
 func machineCPU() (busy, idle time.Duration) {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/bench/trial"
+	"github.com/posthouse/posthouse/internal/machine"
 )
 
 // options are the flags.
@@ -102,7 +103,7 @@ func bench(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	results := results{Machine: machine(), Date: begun.UTC().Format(time.RFC3339), Quick: o.quick, out: os.Stdout, markdown: o.markdown}
+	results := results{Machine: machine.Describe(), Date: begun.UTC().Format(time.RFC3339), Quick: o.quick, out: os.Stdout, markdown: o.markdown}
 	fmt.Fprintln(os.Stderr, results.Machine)
 	for n := range o.rounds {
 		if err = h.round(ctx, n+1, &results); err != nil {

@@ -74,7 +74,7 @@ func open(t *testing.T, dsn string) *house {
 	h.url = s.URL()
 	h.api, err = client.New(client.Options{URL: h.url, Key: h.key})
 	h.must(err)
-	h.db = openSQL(t, dsn)
+	h.db = dbtest.SQL(t, dsn)
 	return h
 }
 
@@ -87,25 +87,6 @@ func (h *house) end(stop func(context.Context) error) {
 			h.Errorf("stop: %v", err)
 		}
 	})
-}
-
-// openSQL opens a DSN of ours with the driver the server registered.
-func openSQL(t *testing.T, dsn string) *sql.DB {
-	t.Helper()
-	driver, source := "pgx", dsn
-	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		login, place, _ := strings.Cut(rest, "@")
-		addr, name, _ := strings.Cut(place, "/")
-		driver, source = "mysql", login+"@tcp("+addr+")/"+name
-	} else if rest, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
-		driver, source = "sqlite", "file:"+rest+"?_pragma=busy_timeout(10000)"
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
 }
 
 func (h *house) must(err error) {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posthouse/posthouse/internal/machine"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -55,7 +56,7 @@ func run(out io.Writer, path string, markdown bool) (failed int, err error) {
 		}
 	}
 	from, to := span(rows)
-	fmt.Fprintf(out, "%s to %s, %s. %d rows, %d failed.\n\n", from.Format(stamp), to.Format(stamp), machine(), len(rows), failed)
+	fmt.Fprintf(out, "%s to %s, %s. %d rows, %d failed.\n\n", from.Format(stamp), to.Format(stamp), machine.Describe(), len(rows), failed)
 	if markdown {
 		printMarkdown(out, rows)
 		return failed, nil

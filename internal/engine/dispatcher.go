@@ -252,7 +252,9 @@ func (e *Engine) poll(ctx context.Context) {
 		lanes, routes := e.quiet()
 		ready, err := e.o.Store.Ready(ctx, time.Now(), lanes)
 		if err != nil {
-			e.log.Warn("the database can not be asked for due work", "error", err)
+			if ctx.Err() == nil { // else it was stopped in the middle of the look
+				e.log.Warn("the database can not be asked for due work", "error", err)
+			}
 			continue
 		}
 		for i, due := range ready {

@@ -165,12 +165,7 @@ func (c *calls) byMessage() {
 
 // cancelsOf are the cancels of a delivery.
 func (c *calls) cancelsOf(delivery packed) []call {
-	from := sort.Search(len(c.cancels), func(i int) bool { return c.cancels[i].subject.compare(delivery) >= 0 })
-	to := from
-	for to < len(c.cancels) && c.cancels[to].subject == delivery {
-		to++
-	}
-	return c.cancels[from:to]
+	return stretch(c.cancels, delivery, func(l *call) packed { return l.subject })
 }
 
 // indexOfCancel is where a call of cancelsOf stands.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash"
 	"hash/fnv"
+	"sort"
 )
 
 // packed is an id or a key in 16 bytes. Ids are packed exactly and sort as their texts do; any
@@ -120,4 +121,14 @@ func (n *names) word(i uint16) string {
 		return n.list[i]
 	}
 	return ""
+}
+
+// stretch is the part of a list, sorted by id, that has one id.
+func stretch[T any](list []T, id packed, of func(*T) packed) []T {
+	from := sort.Search(len(list), func(i int) bool { return of(&list[i]).compare(id) >= 0 })
+	to := from
+	for to < len(list) && of(&list[to]) == id {
+		to++
+	}
+	return list[from:to]
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 )
@@ -111,12 +110,7 @@ func (k *sink) of(key packed) []arrival {
 	if k == nil {
 		return nil
 	}
-	from := sort.Search(len(k.list), func(i int) bool { return k.list[i].key.compare(key) >= 0 })
-	to := from
-	for to < len(k.list) && k.list[to].key == key {
-		to++
-	}
-	return k.list[from:to]
+	return stretch(k.list, key, func(a *arrival) packed { return a.key })
 }
 
 // line is an arrival as a line of an excerpt.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -37,7 +38,7 @@ func migrate(t *testing.T, db house.Database, share float64) {
 	m := h.Add(t, "")
 	m.Launch(t)
 	if db == house.MariaDB {
-		tables := house.SQL(t, dsn)
+		tables := dbtest.SQL(t, dsn)
 		seen := 1 + int(share*19)
 		for tablesOf(t, tables) < seen {
 			house.Pause(t.Context(), time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/house"
@@ -138,7 +139,7 @@ func enqueue(t *testing.T, p *points, n int) string {
 		t.Error(err)
 		return ""
 	}
-	db := house.SQL(t, p.DSN)
+	db := dbtest.SQL(t, p.DSN)
 	defer db.Close()
 	asked := time.Now()
 	ids, err := box.Enqueue(t.Context(), db, house.Text("generic", n))

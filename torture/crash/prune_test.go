@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -34,7 +35,7 @@ func prunes(t *testing.T, p *points, db house.Database) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := house.SQL(t, p.DSN)
+	tables := dbtest.SQL(t, p.DSN)
 	passes, right := house.Size(1, 10), 0
 	for range passes {
 		for _, name := range []string{"prune, not committed", "prune deliveries, committed"} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/torture/house"
@@ -25,7 +26,7 @@ func TestABacklogDueAtOnceCostsNoMore(t *testing.T) {
 			h := house.Open(t, house.Options{DSN: dsn})
 			h.PutChannel(t, posthouse.Channel{Name: "backlog", Driver: "discard"})
 			pause(t, h, "backlog")
-			raw, st := house.SQL(t, dsn), h.Store(t)
+			raw, st := dbtest.SQL(t, dsn), h.Store(t)
 			have, worst := 0, time.Duration(0)
 			var figures []string
 			for _, size := range db.sizes {

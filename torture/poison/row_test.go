@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -52,7 +53,7 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 			copies, good := house.Size(2, 50), house.Size(50, 2000)
 			dsn := db.DSN(t)
 			h := house.Open(t, house.Options{DSN: dsn})
-			raw := house.SQL(t, dsn)
+			raw := dbtest.SQL(t, dsn)
 			limited := h.Channel("limited")
 			limited.Limits = []posthouse.Limit{{Max: 1000, Per: posthouse.Duration(1e9)}}
 			for _, ch := range []posthouse.Channel{h.Channel("generic"), h.Channel("broken"), limited} {

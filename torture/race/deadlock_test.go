@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store"
@@ -33,7 +34,7 @@ func TestDeadlocksStayInside(t *testing.T) {
 			operations := house.Size(4_000, 500_000) // a million on both
 			dsn := db.DSN(t)
 			undone := &repeats{by: map[string]int{}}
-			c := newCrowd(t, openStore(t, dsn, slog.New(undone)), house.SQL(t, dsn))
+			c := newCrowd(t, openStore(t, dsn, slog.New(undone)), dbtest.SQL(t, dsn))
 			c.left.Store(int64(operations))
 			begin := time.Now()
 			var wg sync.WaitGroup

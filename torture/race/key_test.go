@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/house"
 	"github.com/posthouse/posthouse/torture/proxy"
 )
@@ -48,7 +49,7 @@ func TestOneKeyIsOneMessage(t *testing.T) {
 		h.Judge(t)
 		wrong := r.wrong()
 		stored := 0
-		if err := house.SQL(t, dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM messages").Scan(&stored); err != nil {
+		if err := dbtest.SQL(t, dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM messages").Scan(&stored); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range wrong[:min(len(wrong), 10)] {

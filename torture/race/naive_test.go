@@ -12,6 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/torture/house"
 )
@@ -32,7 +33,7 @@ func TestASelectThenUpdateClaimIsFound(t *testing.T) {
 		for i := range e.Deliveries {
 			p.note(a.begin, deed{kind: accepts, delivery: e.Deliveries[i].ID})
 		}
-		raw := house.SQL(t, dsn)
+		raw := dbtest.SQL(t, dsn)
 		var wg sync.WaitGroup
 		for n := range clients {
 			wg.Go(func() {

@@ -1,4 +1,4 @@
-package house
+package dbtest
 
 import (
 	"database/sql"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// SQL opens a database of a DSN of ours without the store, to spoil its rows or to do what the store
-// would never do. It goes with the test.
+// SQL opens a database of a DSN of ours without the store, to look at its rows, to spoil them, or to do
+// what the store would never do. The driver of SQLite is the one that the test links. It goes with the test.
 func SQL(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	driver, source := "pgx", dsn
