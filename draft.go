@@ -12,7 +12,8 @@ type Draft struct {
 	Channel string `json:"channel"`
 	// To are the recipients, 1 to 1000. A recipient named twice is told once.
 	To []Recipient `json:"to"`
-	// Content is the finished text; or Template and Payload make it. Exactly one of both.
+	// Content is the finished text; or Template and Payload make it. At most one of both: without
+	// either, the template that is named "<kind>.<channel>", or else "<kind>", is used.
 	Content  *Content        `json:"content,omitempty"`
 	Template string          `json:"template,omitempty"`
 	Payload  json.RawMessage `json:"payload,omitempty"`
@@ -27,7 +28,11 @@ type Draft struct {
 	// DedupKey makes a second message with it a duplicate_of the first, within the
 	// channel's dedup_window.
 	DedupKey string `json:"dedup_key,omitempty"`
-	Source   string `json:"source,omitempty"`
+	// DedupWindow overrides the channel's, at most 3650d.
+	DedupWindow Duration `json:"dedup_window,omitempty"`
+	// Clock adds fields to the payload at the moment of sending. It needs a template.
+	Clock  *Clock `json:"clock,omitempty"`
+	Source string `json:"source,omitempty"`
 	// OnUnknown overrides the channel's policy.
 	OnUnknown Policy `json:"on_unknown,omitempty"`
 }

@@ -29,17 +29,23 @@ type Content struct {
 // Message is one thing to tell to one or many recipients over one channel. It
 // never changes after it was accepted.
 type Message struct {
-	ID       string          `json:"id"`
-	Tenant   string          `json:"tenant"`
-	Channel  string          `json:"channel"`
-	Kind     string          `json:"kind,omitempty"` // business type
-	Ref      string          `json:"ref,omitempty"`  // business key within the kind
-	Priority Priority        `json:"priority"`
-	Content  Content         `json:"content"`
-	Template string          `json:"template,omitempty"`
-	Version  int             `json:"template_version,omitempty"` // of the template it was rendered with
-	Payload  json.RawMessage `json:"payload,omitempty"`          // what the template was filled with
-	Source   string          `json:"source,omitempty"`           // which system sent it
+	ID       string   `json:"id"`
+	Tenant   string   `json:"tenant"`
+	Channel  string   `json:"channel"`
+	Kind     string   `json:"kind,omitempty"` // business type
+	Ref      string   `json:"ref,omitempty"`  // business key within the kind
+	Priority Priority `json:"priority"`
+	Content  Content  `json:"content"`
+	Template string   `json:"template,omitempty"`
+	Version  int      `json:"template_version,omitempty"` // of the template it was rendered with
+	// TemplateID is what the provider calls the template, if it has templates of its own.
+	TemplateID string `json:"external_template_id,omitempty"`
+	// Clock adds fields to the payload at the moment of sending; Content is as of the acceptance then.
+	Clock *Clock `json:"clock,omitempty"`
+	// Reminder is the reminder whose slot the message is.
+	Reminder string          `json:"reminder,omitempty"`
+	Payload  json.RawMessage `json:"payload,omitempty"` // what the template was filled with
+	Source   string          `json:"source,omitempty"`  // which system sent it
 	DedupKey string          `json:"dedup_key,omitempty"`
 	// OnUnknown overrides the channel's policy. Defaults to the channel's.
 	OnUnknown Policy    `json:"on_unknown,omitempty"`

@@ -137,12 +137,16 @@ type Limit struct {
 // Template is one version of a text with placeholders, for a channel or for
 // all of them (Channel empty).
 type Template struct {
-	Tenant    string    `json:"tenant"`
-	Name      string    `json:"name"`
-	Version   int       `json:"version"`
-	Title     string    `json:"title,omitempty"`
-	Text      string    `json:"text"`
-	Lenient   bool      `json:"lenient,omitempty"` // a missing variable stays visible instead of being refused
+	Tenant  string `json:"tenant"`
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+	Title   string `json:"title,omitempty"`
+	Text    string `json:"text"`
+	Lenient bool   `json:"lenient,omitempty"` // a missing variable stays visible instead of being refused
+	// ExternalID is what the provider calls the template, if it has templates of its own.
+	ExternalID string `json:"external_id,omitempty"`
+	// Disabled refuses new messages with it.
+	Disabled  bool      `json:"disabled,omitempty"`
 	Variables []string  `json:"variables"`
 	CreatedAt time.Time `json:"created_at"`
 }
@@ -169,7 +173,9 @@ type User struct {
 	Name      string            `json:"name,omitempty"`
 	Type      string            `json:"type,omitempty"`
 	Addresses map[string]string `json:"addresses,omitempty"`
-	UpdatedAt time.Time         `json:"updated_at"`
+	// Roles are the roles the user has, by which workflows name who handles a node.
+	Roles     []string  `json:"roles,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Scope is what a key may do.

@@ -12,18 +12,21 @@ import (
 
 // Outgoing is one delivery as a driver sees it: rendered, addressed and ready.
 type Outgoing struct {
-	Tenant    string
-	Channel   string
-	Account   string
-	Message   string
-	Delivery  string
-	Recipient posthouse.Recipient // Address is never empty
+	Tenant   string
+	Channel  string
+	Account  string
+	Message  string
+	Delivery string
+	// Recipient's Address is never empty, but for a Type with OwnAddresses.
+	Recipient posthouse.Recipient
 	Content   posthouse.Content
 	Kind      string
 	Ref       string
 	Priority  posthouse.Priority
 	Template  string
-	Payload   json.RawMessage // nil without one
+	// TemplateID is what the provider calls the template, empty for none.
+	TemplateID string
+	Payload    json.RawMessage // nil without one
 	// IdemKey is the same over all attempts of the delivery: pass it on wherever the
 	// provider has a field for it, and as our reference where it has not.
 	IdemKey string
@@ -44,6 +47,8 @@ type Result struct {
 	After time.Duration
 	// Delivered is set where the answer itself proves the arrival, so that no receipt is to come.
 	Delivered bool
+	// Await is when a Tracker is first to be asked what became of it, 0 for never.
+	Await time.Duration
 	// Request and Response are excerpts for the log, bounded and redacted.
 	Request, Response string
 }
@@ -78,6 +83,31 @@ type Querier interface {
 	Query(ctx context.Context, out Outgoing) (Finding, Result)
 }
 
+// Tracker is a driver whose provider accepts first and says later what became of it. It is asked about
+// deliveries whose Result had Await, some time after they were sent.
+type Tracker interface {
+	// Track asks about deliveries that share a Result.Ref, and answers one Receipt for each, in order.
+	// An error is about the asking; it is asked again later.
+	Track(ctx context.Context, ref string, to []posthouse.Recipient) ([]Receipt, error)
+}
+
+// Receipt says what became of a delivery that was sent. The zero Receipt is: not known yet.
+type Receipt struct {
+	// Known is whether the provider has said what became of it; Delivered is what.
+	Known, Delivered bool
+	// Code and Error are the provider's, for what was not delivered.
+	Code, Error string
+	// Response is an excerpt for the log, bounded and redacted.
+	Response string
+}
+
+// Tokens keeps access tokens for all processes, sealed, and lets one at a time fetch a new one.
+type Tokens interface {
+	// Token returns the token of that name, after a fetch where there is none that lasts another
+	// moment. stale is a token that the provider has refused: it is not returned again.
+	Token(ctx context.Context, name, stale string, fetch func(context.Context) (token string, lasts time.Duration, err error)) (string, error)
+}
+
 // Tester sends nothing but checks that the provider can be reached and accepts the
 // credentials. Drivers without it are tested by a real send to a given address.
 type Tester interface {
@@ -101,6 +131,8 @@ type Type struct {
 	// always. A driver where that depends on the configuration answers it in IdempotencyWindow.
 	Window            time.Duration
 	IdempotencyWindow func(Config) time.Duration
+	// OwnAddresses is set where a user's id is never an address: who has none is handed over without.
+	OwnAddresses bool
 	// Timeout bounds one call. Defaults to 10s.
 	Timeout time.Duration
 	// Limits are the provider's documented limits, with room left.
@@ -125,6 +157,8 @@ type Env struct {
 	Network Network
 	// Timeout is the channel's bound on one call.
 	Timeout time.Duration
+	// Tokens keeps the access tokens of drivers that need one. Defaults to one process's memory.
+	Tokens Tokens
 	// Codes overrides the class of provider codes, from the channel's settings.
 	Codes map[string]posthouse.Class
 }

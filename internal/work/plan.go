@@ -1,0 +1,29 @@
+package work
+
+import "time"
+
+// Plan is a document with a next moment: a reminder, or a task of a workflow. Whoever writes it says which
+// version he read; of two that read the same one, one is refused and looks again.
+type Plan struct {
+	Tenant string
+	Type   PlanType
+	ID     string
+	Doc    []byte // JSON
+	// Version is the one that was read; 0 where there is none yet. A stored plan has the next.
+	Version int64
+	// NextAt is when it is due again; zero is never.
+	NextAt time.Time
+	// Failures counts how often its moment came and nothing could be done, in a row; Error says why.
+	Failures             int
+	Error                string
+	CreatedAt, UpdatedAt time.Time
+}
+
+// PlanType says what a plan's document is.
+type PlanType string
+
+// The types.
+const (
+	PlanReminder PlanType = "reminder" // a posthouse.Reminder
+	PlanTask     PlanType = "task"     // what package workflow knows of a task
+)

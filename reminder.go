@@ -1,0 +1,80 @@
+package posthouse
+
+import "time"
+
+// Reminder sends a draft at several moments: in a countdown to a moment, or again and again until
+// something ends it. Each moment is a slot; each slot that comes is a message of its own.
+type Reminder struct {
+	ID     string `json:"id"`
+	Tenant string `json:"tenant"`
+	// Draft is what each slot sends. Its not_before, deadline and clock are the reminder's to set.
+	// Its dedup_key names the reminder: while one with it is open, a second is not made.
+	Draft Draft `json:"draft"`
+	// Countdown or Repeat says when. Exactly one of both.
+	Countdown *Countdown `json:"countdown,omitempty"`
+	Repeat    *Repeat    `json:"repeat,omitempty"`
+	// Missed says what becomes of slots that passed while nothing could be sent. Defaults to collapse.
+	Missed Missed `json:"missed,omitempty"`
+
+	State     ReminderState `json:"state"`
+	Reason    string        `json:"reason,omitempty"` // why it has ended, a stable word
+	Error     string        `json:"last_error,omitempty"`
+	NextAt    time.Time     `json:"next_at,omitzero"` // the next slot
+	Fired     int           `json:"fired"`            // how many slots have become messages
+	Message   string        `json:"last_message,omitempty"`
+	Version   int64         `json:"version"`
+	CreatedAt time.Time     `json:"created_at"`
+	UpdatedAt time.Time     `json:"updated_at"`
+}
+
+// Countdown has its slots before a moment and at it: To - Before, and each Every after that up to To.
+// {to 14:00, before 60m, every 15m} is 13:00, 13:15, 13:30, 13:45 and 14:00.
+type Countdown struct {
+	To     time.Time `json:"to"`
+	Before Duration  `json:"before,omitempty"` // Defaults to 0: one slot, at To.
+	Every  Duration  `json:"every,omitempty"`  // Defaults to Before: one slot before, and one at To.
+}
+
+// Repeat has a slot at From and then each Every, or each day at the local times Daily, until the
+// reminder is ended, Max slots have come, or Until has passed.
+type Repeat struct {
+	From  time.Time `json:"from,omitzero"` // Defaults to now.
+	Every Duration  `json:"every,omitempty"`
+	// Daily are local times of day, "09:00". One that a change of clocks leaves out comes at the first
+	// moment after the gap; one that comes twice counts once, the first time.
+	Daily    []string  `json:"daily,omitempty"`
+	TimeZone string    `json:"time_zone,omitempty"` // IANA zone of Daily. Defaults to the server's.
+	Max      int       `json:"max,omitempty"`       // Defaults to 0: no bound.
+	Until    time.Time `json:"until,omitzero"`      // Defaults to none.
+}
+
+// Missed says what becomes of slots that passed while nothing could be sent.
+type Missed string
+
+// The two ways.
+const (
+	// MissedExpire drops a slot that could not start within a minute.
+	MissedExpire Missed = "expire"
+	// MissedCollapse makes one message of all that were missed, with the numbers of the moment it is
+	// sent at. A slot is missed for good when the next one comes.
+	MissedCollapse Missed = "collapse"
+)
+
+// ReminderState says whether slots are still to come.
+type ReminderState string
+
+// The states.
+const (
+	ReminderOpen  ReminderState = "open"
+	ReminderEnded ReminderState = "ended"
+)
+
+// Clock adds to a message's payload, at the moment of sending, how much time is left or has passed.
+// A repeat of an attempt is filled anew.
+type Clock struct {
+	// Until is counted down to: remainMin is the whole minutes left, rounded up, 0 once it has passed.
+	Until time.Time `json:"until,omitzero"`
+	// Since is counted up from: overtime is the whole minutes that have passed. A maxDuration in the
+	// payload is overwritten by it; what it was is in originalMaxDuration.
+	Since time.Time `json:"since,omitzero"`
+}
