@@ -1,0 +1,67 @@
+package workflow_test
+
+import (
+	"testing"
+
+	"github.com/posthouse/posthouse/workflow"
+)
+
+// FLOW-1: the numbers of the document and our names, in both directions.
+func TestCodesAreTheDocuments(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"task_created", "node_done", "orbit_remind", "task_finished", "task_abnormal", "node_timeout"}
+	for n, kind := range kinds {
+		if got := workflow.BizType(n).Kind(); got != kind {
+			t.Errorf("biz_type %d is %q, want %q", n, got, kind)
+		}
+		if got, ok := workflow.BizTypeOf(kind); int(got) != n || !ok {
+			t.Errorf("%s has biz_type %d, %t, want %d", kind, got, ok, n)
+		}
+	}
+	for n, name := range []string{"oa", "dingtalk"} {
+		if got := workflow.ChannelName(n); got != name {
+			t.Errorf("channel %d is %q, want %q", n, got, name)
+		}
+		if got, ok := workflow.ChannelCode(name); got != n || !ok {
+			t.Errorf("%s has channel %d, %t, want %d", name, got, ok, n)
+		}
+	}
+	for n, word := range []string{"waiting", "success", "failed", "cancelled", "aborted"} {
+		if got := workflow.Status(n).String(); got != word {
+			t.Errorf("status %d is %q, want %q", n, got, word)
+		}
+	}
+}
+
+func TestCodesBeyondTheDocumentHaveNoName(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{-1, 6, 99} {
+		if got := workflow.BizType(n).Kind() + workflow.ChannelName(n); got != "" {
+			t.Errorf("the number %d has the name %q", n, got)
+		}
+		if workflow.Status(n).Valid() {
+			t.Errorf("status %d is valid", n)
+		}
+	}
+	if _, ok := workflow.BizTypeOf("notice"); ok {
+		t.Error("the kind notice has a biz_type")
+	}
+}
+
+// FLOW-5: the dedup keys of section 3, among them its own example 0_1_0.
+func TestDedupKeysAreTheDocuments(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"0_1_0":       workflow.TaskCreatedKey("1", "oa"),
+		"1_1_8882_1":  workflow.NodeDoneKey("1", "8882", "dingtalk"),
+		"2_1_9_45_1":  workflow.OrbitRemindKey("1", 9, 45, "dingtalk"),
+		"3_1_0":       workflow.TaskFinishedKey("1", "oa"),
+		"4_1_1":       workflow.TaskAbnormalKey("1", "dingtalk"),
+		"5_8882_1":    workflow.NodeTimeoutKey("8882", "dingtalk"),
+		"5_8882_duty": workflow.NodeTimeoutKey("8882", "duty"),
+	} {
+		if got != want {
+			t.Errorf("the dedup key is %q, want %q", got, want)
+		}
+	}
+}
