@@ -40,6 +40,10 @@ type dialect struct {
 	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
+	// changed reports whether a change of a table was refused because it is found done: MySQL commits each
+	// by itself, so a process that is killed right after leaves one without its version. Such a change
+	// is alone in its migration. Nil where a migration is done whole or not at all.
+	changed func(error) bool
 	// giveUp closes a pool's idle connections; nil where the pool itself finds out which are dead.
 	giveUp func(db *sql.DB)
 	// check names what is unsafe or unsupported about the server's settings.

@@ -90,8 +90,22 @@ func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	done, err := p.Up(ctx)
-	return len(done), err
+	for steps := 0; ; {
+		done, err := p.Up(ctx)
+		steps += len(done)
+		var failed *goose.PartialError
+		if !errors.As(err, &failed) {
+			return steps, err
+		}
+		steps += len(failed.Applied)
+		if s.dialect.changed == nil || !s.dialect.changed(failed.Err) {
+			return steps, err
+		}
+		if _, err := db.ExecContext(ctx, s.text("INSERT INTO schema_version (version_id, is_applied) VALUES (?, TRUE)"), failed.Failed.Source.Version); err != nil {
+			return steps, err
+		}
+		steps++
+	}
 }
 
 // mendVersions gives the library's table the row it begins with. MySQL commits a new table by itself, so

@@ -28,6 +28,7 @@ var mysqlDialect = &dialect{
 	check:  checkMySQL,
 
 	patient:      patientMySQL,
+	changed:      changedMySQL,
 	giveUp:       giveUpMySQL,
 	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
 	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
@@ -138,6 +139,12 @@ const mysqlConnections = 16
 func giveUpMySQL(db *sql.DB) {
 	db.SetMaxIdleConns(0)
 	db.SetMaxIdleConns(mysqlConnections)
+}
+
+// changedMySQL knows: the column is there (1060), the index is there (1061), what is to be dropped is not (1091).
+func changedMySQL(err error) bool {
+	var e *mysql.MySQLError
+	return errors.As(err, &e) && (e.Number == 1060 || e.Number == 1061 || e.Number == 1091)
 }
 
 func mysqlFault(err error) fault {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strings"
 	"sync"
@@ -58,8 +59,8 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 			for _, n := range steps {
 				total += n
 			}
-			if total != 1 {
-				t.Errorf("the processes took %v steps, want 1 in all", steps)
+			if want := len(versions(t, "sqlite")); total != want {
+				t.Errorf("the processes took %v steps, want %d in all", steps, want)
 			}
 		})
 	}
@@ -68,19 +69,28 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 // MySQL and MariaDB commit each statement of a migration by itself.
 func TestMigrateGoesOnWhereAKilledProcessStopped(t *testing.T) {
 	t.Parallel()
-	for name, undone := range map[string][]string{
-		"before the first version was noted": {"DROP VIEW deliveries", "DROP VIEW message_send_log", "DROP VIEW duty_schedule", "DROP TABLE limits", "DELETE FROM schema_version"},
-		"halfway":                            {"DROP VIEW duty_schedule", "DROP TABLE limits", "DELETE FROM meta", "DELETE FROM schema_version WHERE version_id > 0"},
-		"before its last version was noted":  {"DELETE FROM schema_version WHERE version_id > 0"},
+	last := len(versions(t, "mysql"))
+	for name, c := range map[string]struct {
+		undone []string
+		steps  int
+	}{
+		"before the first version was noted": {[]string{"DROP VIEW deliveries", "DROP VIEW message_send_log", "DROP VIEW duty_schedule", "DROP TABLE limits", "DELETE FROM schema_version"}, last},
+		"halfway":                            {[]string{"DROP VIEW duty_schedule", "DROP TABLE limits", "DELETE FROM meta", "DELETE FROM schema_version WHERE version_id > 0"}, last},
+		"before any version was noted":       {[]string{"DELETE FROM schema_version WHERE version_id > 0"}, last},
+		"before a column's version was":      {[]string{"ALTER TABLE templates DROP COLUMN external_id, DROP COLUMN disabled", "DELETE FROM schema_version WHERE version_id > 1"}, last - 1},
+		"before a second change's was":       {[]string{"DROP TABLE plans", "DROP TABLE tokens", "DELETE FROM schema_version WHERE version_id > 2"}, last - 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openTest(t, dbtest.MariaDB(t))
-			for _, statement := range undone {
+			for _, statement := range c.undone {
 				tamper(t, s, statement)
 			}
-			if steps, err := s.Migrate(t.Context()); steps != 1 || err != nil {
-				t.Errorf("Migrate = %d steps, %v; want 1", steps, err)
+			if steps, err := s.Migrate(t.Context()); steps != c.steps || err != nil {
+				t.Errorf("Migrate = %d steps, %v; want %d", steps, err, c.steps)
+			}
+			if steps, err := s.Migrate(t.Context()); steps != 0 || err != nil {
+				t.Errorf("Migrate again = %d steps, %v", steps, err)
 			}
 			if epoch, err := s.Epoch(t.Context()); epoch != 1 || err != nil {
 				t.Errorf("Epoch = %d, %v; want 1", epoch, err)
@@ -88,6 +98,26 @@ func TestMigrateGoesOnWhereAKilledProcessStopped(t *testing.T) {
 			accept(t, s, entry(1))
 			tamper(t, s, "SELECT * FROM limits, duty_schedule")
 		})
+	}
+}
+
+// A change that is found done counts as its whole migration, so it stands there alone.
+func TestMySQLChangesEachTableInAMigrationOfItsOwn(t *testing.T) {
+	t.Parallel()
+	changes := 0
+	for _, text := range versions(t, "mysql") {
+		up, _, _ := strings.Cut(text, "-- +goose Down")
+		up = regexp.MustCompile(`(?m)^--.*$`).ReplaceAllString(up, "")
+		if !strings.Contains(up, "ALTER TABLE") {
+			continue
+		}
+		changes++
+		if strings.Count(up, ";") != 1 {
+			t.Errorf("beside the change of a table stands another statement:\n%s", up)
+		}
+	}
+	if changes == 0 {
+		t.Error("no migration changes a table")
 	}
 }
 
@@ -202,23 +232,55 @@ func TestOpenRefusesWhatIsNoDatabase(t *testing.T) {
 	}
 }
 
-// tables reads the columns of each table and view from a migration's text.
-func tables(t *testing.T, database string) map[string]string {
+// versions are the texts of a database's migrations, in order.
+func versions(t *testing.T, database string) []string {
 	t.Helper()
-	text, err := schema.ReadFile("schema/" + database + "/0001_first.sql")
+	files, err := fs.Glob(schema, "schema/"+database+"/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
+	texts := make([]string, len(files))
+	for i, file := range files {
+		text, err := schema.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(text)
+	}
+	return texts
+}
+
+var (
+	madeTable    = regexp.MustCompile(`(?s)CREATE TABLE (?:IF NOT EXISTS )?(\w+) \((.*?)\n\)`)
+	madeView     = regexp.MustCompile(`(?s)CREATE (?:OR REPLACE )?VIEW (\w+) AS`)
+	changedTable = regexp.MustCompile(`ALTER TABLE (\w+) (.*);`)
+	madeColumn   = regexp.MustCompile(`ADD COLUMN (\w+) ([^,]*)`)
+)
+
+// tables reads the columns of each table and view from the texts of the migrations.
+func tables(t *testing.T, database string) map[string]string {
+	t.Helper()
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)CREATE TABLE (?:IF NOT EXISTS )?(\w+) \((.*?)\n\)`).FindAllStringSubmatch(string(text), -1) {
-		for line := range strings.Lines(m[2]) {
-			if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "KEY" && word != "PRIMARY" {
-				found[m[1]] += fmt.Sprintf("%s %v\n", word, strings.Contains(rest, "DEFAULT"))
+	note := func(table, column, rest string) {
+		found[table] += fmt.Sprintf("%s %v\n", column, strings.Contains(rest, "DEFAULT"))
+	}
+	for _, text := range versions(t, database) {
+		up, _, _ := strings.Cut(text, "-- +goose Down")
+		for _, m := range madeTable.FindAllStringSubmatch(up, -1) {
+			for line := range strings.Lines(m[2]) {
+				if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "KEY" && word != "PRIMARY" {
+					note(m[1], word, rest)
+				}
 			}
 		}
-	}
-	for _, m := range regexp.MustCompile(`(?s)CREATE (?:OR REPLACE )?VIEW (\w+) AS`).FindAllStringSubmatch(string(text), -1) {
-		found["view "+m[1]] = "view"
+		for _, m := range changedTable.FindAllStringSubmatch(up, -1) {
+			for _, c := range madeColumn.FindAllStringSubmatch(m[2], -1) {
+				note(m[1], c[1], c[2])
+			}
+		}
+		for _, m := range madeView.FindAllStringSubmatch(up, -1) {
+			found["view "+m[1]] = "view"
+		}
 	}
 	return found
 }
@@ -226,7 +288,7 @@ func tables(t *testing.T, database string) map[string]string {
 func TestSchemasOfAllDatabasesAgree(t *testing.T) {
 	t.Parallel()
 	want := tables(t, "sqlite")
-	if len(want) < 15 {
+	if len(want) < 20 {
 		t.Fatalf("only %d tables were read", len(want))
 	}
 	for _, database := range []string{"postgres", "mysql"} {
