@@ -16,7 +16,7 @@ import (
 func (s *Store) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
 	change := s.change
-	if !slices.ContainsFunc(subs, keyed) {
+	if !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
 	err := change(ctx, now, "accept", func(t *tx) (err error) {
@@ -26,8 +26,10 @@ func (s *Store) Accept(ctx context.Context, now time.Time, subs []*work.Submissi
 	return outcomes, err
 }
 
-// keyed reports whether a submission has keys, which take statements of their own.
-func keyed(sub *work.Submission) bool { return sub.Key != "" || hasDedup(sub) }
+// intricate reports whether a submission has keys or plans, which take statements of their own.
+func intricate(sub *work.Submission) bool {
+	return sub.Key != "" || len(sub.Plans) > 0 || hasDedup(sub)
+}
 
 func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	now, err := t.now()
@@ -36,13 +38,12 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	}
 	outcomes := make([]work.Outcome, len(subs))
 	for i, sub := range subs {
-		outcomes[i].Accepted = make([]posthouse.Accepted, len(sub.Entries))
-		for j := range sub.Entries {
-			stamp(&sub.Entries[j], now)
-			outcomes[i].Accepted[j] = acceptedOf(&sub.Entries[j])
-		}
+		outcomes[i].Accepted = acceptedBy(sub, now)
 	}
 	if err := t.resolveKeys(now, subs, outcomes); err != nil {
+		return nil, err
+	}
+	if err := t.resolvePlans(now, subs, outcomes); err != nil {
 		return nil, err
 	}
 	if err := t.resolveDedup(now, subs, outcomes); err != nil {
@@ -85,6 +86,21 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	return outcomes, t.keepAnswers(now, subs, outcomes)
 }
 
+// acceptedBy is what the sender of a submission is told, if it is stored now.
+func acceptedBy(sub *work.Submission, now int64) []posthouse.Accepted {
+	list := make([]posthouse.Accepted, len(sub.Entries), len(sub.Entries)+len(sub.Plans))
+	for i := range sub.Entries {
+		stamp(&sub.Entries[i], now)
+		list[i] = acceptedOf(&sub.Entries[i])
+	}
+	if len(list) == 0 {
+		for i := range sub.Plans {
+			list = append(list, posthouse.Accepted{ID: sub.Plans[i].ID, CreatedAt: timeOf(now), Deliveries: []posthouse.AcceptedDelivery{}})
+		}
+	}
+	return list
+}
+
 // stamp gives an entry the time of the transaction that stores it.
 func stamp(e *work.Entry, now int64) {
 	at := timeOf(now)
@@ -124,6 +140,6 @@ func messageValues(e *work.Entry) []any {
 	return []any{
 		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, priorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
 		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), micros(m.NotBefore), micros(m.Deadline),
-		int64(len(e.Deliveries)), m.Trace, micros(m.CreatedAt),
+		int64(len(e.Deliveries)), m.Trace, micros(m.CreatedAt), optionsOf(m),
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ func TestAcceptStoresWhatItWasGiven(t *testing.T) {
 			m.Kind, m.Ref, m.Priority, m.Source, m.Template, m.Version = "订单", "ref 'x'", posthouse.High, "oa", "tmpl", 3
 			m.Content = posthouse.Content{Title: text, Text: text}
 			m.Payload, m.OnUnknown, m.Trace = []byte(`{"name":"张三"}`), posthouse.Hold, "00-abc-def-01"
+			m.TemplateID, m.Reminder, m.Clock = "SE1001", "早会", &posthouse.Clock{Until: time.Now().UTC(), Since: time.Now().UTC()}
 			m.Deadline, m.NotBefore = time.Now().UTC().Add(time.Hour).Truncate(time.Microsecond), time.Now().UTC().Truncate(time.Microsecond)
 			d := &e.Deliveries[1]
 			d.Recipient = posthouse.Recipient{User: text, Address: "张三 <a@b>", Type: "head_office"}
@@ -43,6 +45,34 @@ func TestAcceptStoresWhatItWasGiven(t *testing.T) {
 			if diff := cmp.Diff(e.Deliveries[i], d); diff != "" { // Accept stamped e's deliveries
 				t.Errorf("delivery (-want +got):\n%s", diff)
 			}
+		}
+	})
+}
+
+func TestMessageWithoutOptionsKeepsNone(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		plain, timed := entry(1), entry(1, func(e *work.Entry) { e.Message.Clock = &posthouse.Clock{Until: time.Now().UTC()} })
+		accept(t, s, plain, timed)
+		if n := count(t, s, "SELECT COUNT(*) FROM messages WHERE options = ''"); n != 1 {
+			t.Errorf("%d messages of 2 have no options, want 1", n)
+		}
+		claimed := map[string]*posthouse.Clock{}
+		for _, item := range claim(t, s, 2) {
+			claimed[item.Message.ID] = item.Message.Clock
+		}
+		want := map[string]*posthouse.Clock{plain.Message.ID: nil, timed.Message.ID: timed.Message.Clock}
+		if diff := cmp.Diff(want, claimed); diff != "" {
+			t.Errorf("clocks of claimed messages (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestMessageWhoseOptionsCanNotBeReadSaysSo(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(1))
+		tamper(t, s, "UPDATE messages SET options = '{'")
+		if got := claim(t, s, 1)[0].Message.Unreadable; !strings.Contains(got, "options: ") {
+			t.Errorf("Unreadable = %q, want what is wrong with the options", got)
 		}
 	})
 }

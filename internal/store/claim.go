@@ -175,9 +175,9 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	var m posthouse.Message
 	var priority, notBefore, deadline, created int64
 	var recipients int
-	var content, payload string
+	var content, payload, options string
 	err := scan(&m.ID, &m.Tenant, &m.Channel, &m.Kind, &m.Ref, &priority, &content, &m.Template, &m.Version,
-		&payload, &m.Source, &m.DedupKey, &m.OnUnknown, &notBefore, &deadline, &recipients, &m.Trace, &created)
+		&payload, &m.Source, &m.DedupKey, &m.OnUnknown, &notBefore, &deadline, &recipients, &m.Trace, &created, &options)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -189,6 +189,7 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	if err := json.Unmarshal([]byte(content), &m.Content); err != nil {
 		m.Unreadable = "content: " + err.Error()
 	}
+	readOptions(options, &m)
 	return &m, recipients, nil
 }
 

@@ -185,6 +185,42 @@ func TestTemplateVersions(t *testing.T) {
 	})
 }
 
+// FLOW-10: what the provider calls a template belongs to its version; whether it may be used does not.
+func TestTemplateKeepsItsExternalIDAndCanBeDisabled(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		tmpl := posthouse.Template{Tenant: "t1", Name: "created", Text: "a", ExternalID: "SE1001"}
+		put := func(change func(*posthouse.Template)) {
+			t.Helper()
+			change(&tmpl)
+			stored, err := s.PutTemplate(t.Context(), at(), tmpl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Template(t.Context(), "t1", "created", 0)
+			if diff := cmp.Diff(stored, got); err != nil || diff != "" {
+				t.Errorf("%v (-stored +read):\n%s", err, diff)
+			}
+			tmpl = got
+		}
+		var versions []int
+		for _, change := range []func(*posthouse.Template){
+			func(*posthouse.Template) {},
+			func(t *posthouse.Template) { t.Disabled = true },
+			func(t *posthouse.Template) { t.ExternalID = "SE1002" },
+			func(t *posthouse.Template) { t.Disabled = false },
+		} {
+			put(change)
+			versions = append(versions, tmpl.Version)
+		}
+		if diff := cmp.Diff([]int{1, 1, 2, 2}, versions); diff != "" {
+			t.Errorf("versions (-want +got):\n%s", diff)
+		}
+		if tmpl.ExternalID != "SE1002" || tmpl.Disabled {
+			t.Errorf("template %+v", tmpl)
+		}
+	})
+}
+
 func TestTemplatesStoredAtOnceGetTheirOwnVersions(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		var wg sync.WaitGroup

@@ -20,7 +20,7 @@ var (
 	settledTable  = newTable("settled", deliveryColumns...)
 	messagesTable = newTable("messages",
 		"id", "tenant", "channel", "kind?", "ref?", "priority#", "content", "template?", "template_version#?",
-		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#")
+		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#", "options?")
 	eventsTable = newTable("events",
 		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")

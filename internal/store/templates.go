@@ -7,10 +7,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-const templateColumns = "tenant, name, version, title, body, lenient, created_at"
+const templateColumns = "tenant, name, version, title, body, lenient, external_id, disabled, created_at"
 
-// PutTemplate stores a new version of a template and returns it. A text that equals the latest
-// version makes none.
+// PutTemplate stores a new version of a template and returns it. One that equals the latest version
+// makes none: whether it is disabled is no part of that, and is changed in its place.
 func (s *Store) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.Template) (posthouse.Template, error) {
 	put := tmpl
 	err := s.change(ctx, now, "store a template", func(t *tx) error {
@@ -22,20 +22,27 @@ func (s *Store) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.T
 		if err != nil {
 			return err
 		}
-		if found && latest.Title == tmpl.Title && latest.Text == tmpl.Text && latest.Lenient == tmpl.Lenient {
+		if found && sameTemplate(&latest, &tmpl) {
 			put.Version, put.CreatedAt = latest.Version, latest.CreatedAt
-			return nil
+			_, err := t.exec("UPDATE templates SET disabled = ? WHERE tenant = ? AND name = ? AND version = ?",
+				flag(put.Disabled), put.Tenant, put.Name, put.Version)
+			return err
 		}
 		at, err := t.now()
 		if err != nil {
 			return err
 		}
 		put.Version, put.CreatedAt = latest.Version+1, timeOf(at)
-		_, err = t.exec("INSERT INTO templates ("+templateColumns+") VALUES ("+marks(7)+")",
-			put.Tenant, put.Name, put.Version, put.Title, put.Text, flag(put.Lenient), at)
+		_, err = t.exec("INSERT INTO templates ("+templateColumns+") VALUES ("+marks(9)+")",
+			put.Tenant, put.Name, put.Version, put.Title, put.Text, flag(put.Lenient), put.ExternalID, flag(put.Disabled), at)
 		return err
 	})
 	return put, err
+}
+
+// sameTemplate reports whether two templates make the same of a payload.
+func sameTemplate(a, b *posthouse.Template) bool {
+	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID
 }
 
 func latestTemplate(from lookup, tenant, name string) (posthouse.Template, bool, error) {
@@ -46,9 +53,9 @@ func latestTemplate(from lookup, tenant, name string) (posthouse.Template, bool,
 // parses it fills them in.
 func readTemplate(scan scanner) (posthouse.Template, error) {
 	var t posthouse.Template
-	var lenient, created int64
-	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &created)
-	t.Lenient, t.CreatedAt = lenient != 0, timeOf(created)
+	var lenient, disabled, created int64
+	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &disabled, &created)
+	t.Lenient, t.Disabled, t.CreatedAt = lenient != 0, disabled != 0, timeOf(created)
 	return t, err
 }
 

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+)
+
+// messageOptions is what few messages have: the column options, as JSON. It is empty where there is
+// nothing of it, so that the others pay nothing for it.
+type messageOptions struct {
+	Clock      *posthouse.Clock `json:"clock,omitempty"`
+	TemplateID string           `json:"template_id,omitempty"`
+	Reminder   string           `json:"reminder,omitempty"`
+}
+
+func optionsOf(m *posthouse.Message) string {
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder}
+	if o == (messageOptions{}) {
+		return ""
+	}
+	text, _ := json.Marshal(o) // texts and times of this age: can not fail
+	return string(text)
+}
+
+// readOptions puts into a message what optionsOf wrote.
+func readOptions(text string, m *posthouse.Message) {
+	if text == "" {
+		return
+	}
+	var o messageOptions
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		m.Unreadable = "options: " + err.Error()
+	}
+	m.Clock, m.TemplateID, m.Reminder = o.Clock, o.TemplateID, o.Reminder
+}
