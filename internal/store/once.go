@@ -117,13 +117,13 @@ func answerOf(o *work.Outcome) string {
 }
 
 func keyRow(now int64, sub *work.Submission, answer string) []any {
-	return []any{sub.Tenant, sub.Endpoint, sub.Key, sub.Entries[0].Message.ID, sub.Hash, answer, now, now + sub.KeyTTL.Microseconds()}
+	return []any{sub.Tenant, sub.Endpoint, sub.Key, sub.Name(), sub.Hash, answer, now, now + sub.KeyTTL.Microseconds()}
 }
 
 // replay fills in the outcome of a submission whose key another one has.
 func replay(o *work.Outcome, sub *work.Submission, h holder) error {
 	switch {
-	case h.owner == sub.Entries[0].Message.ID:
+	case h.owner == sub.Name():
 		return nil // ours: go on
 	case h.hash != sub.Hash:
 		o.Err = posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")

@@ -16,7 +16,7 @@ const longestLimit = 367 * 24 * time.Hour
 
 // Prune deletes up to max deliveries that have been settled for longer than keep, with their
 // events, and the messages that have none left; and what has expired of idempotency keys,
-// dedup keys and limits, up to max of each. It returns how many deliveries went. Open
+// dedup keys, limits and plans, up to max of each. It returns how many deliveries went. Open
 // deliveries always stay.
 func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	n, err := s.repeat(ctx, now, "prune deliveries", max, func(t *tx, step int) (int, error) { return t.pruneDeliveries(keep, step) })
@@ -34,7 +34,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 			return n, err
 		}
 	}
-	return n, nil
+	_, err = s.repeat(ctx, now, "prune plans", max, func(t *tx, step int) (int, error) { return t.prunePlans(keep, step) })
+	return n, err
 }
 
 // pruneDeliveries deletes the oldest. An id is never younger than its delivery's last change,

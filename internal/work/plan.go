@@ -8,7 +8,10 @@ type Plan struct {
 	Tenant string
 	Type   PlanType
 	ID     string
-	Doc    []byte // JSON
+	// Kind and Ref say what it is about in its sender's own words, as a message's do. A plan can be found
+	// by them where Ref is not empty.
+	Kind, Ref string
+	Doc       []byte // JSON
 	// Version is the one that was read; 0 where there is none yet. A stored plan has the next.
 	Version int64
 	// NextAt is when it is due again; zero is never.

@@ -18,8 +18,11 @@ type Entry struct {
 	DedupWindow time.Duration
 }
 
-// Submission is what one caller wants stored: all of it or nothing. It has at least one entry.
+// Submission is what one caller wants stored: all of it or nothing. It has at least one entry, or a plan.
 type Submission struct {
+	// ID stands for the submission in its Key. Defaults to the first message's id; one without entries
+	// that has a Key needs it.
+	ID     string
 	Tenant string
 	// Endpoint and Key scope an Idempotency-Key; an empty Key means none was given.
 	Endpoint, Key string
@@ -27,12 +30,23 @@ type Submission struct {
 	Hash    string
 	KeyTTL  time.Duration
 	Entries []Entry
+	// Plans are written with the entries, each over the version that was read.
+	Plans []Plan
 }
 
-// Outcome answers one submission. Err is its own fault (a key reused for another body);
-// Replayed marks the first answer to a repeated key.
+// Name is what stands for the submission in its Key.
+func (s *Submission) Name() string {
+	if s.ID == "" && len(s.Entries) > 0 {
+		return s.Entries[0].Message.ID
+	}
+	return s.ID
+}
+
+// Outcome answers one submission. Err is its own fault: a key reused for another body, or a conflict
+// where a plan has moved on since it was read. Replayed marks the first answer to a repeated key.
 type Outcome struct {
-	Accepted []posthouse.Accepted // one for each entry
+	// Accepted has one for each entry. A submission without entries has one for each plan, with its id.
+	Accepted []posthouse.Accepted
 	Replayed bool
 	Err      error
 }

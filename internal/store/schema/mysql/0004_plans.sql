@@ -4,6 +4,8 @@ CREATE TABLE IF NOT EXISTS plans (
   tenant varchar(128) NOT NULL,
   type varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   id varbinary(1020) NOT NULL,
+  kind varchar(128) NOT NULL DEFAULT '',
+  ref varbinary(1020) NOT NULL DEFAULT '',
   doc mediumtext NOT NULL DEFAULT (''),
   version bigint NOT NULL DEFAULT 1,
   next_at bigint NOT NULL DEFAULT 0,
@@ -12,7 +14,9 @@ CREATE TABLE IF NOT EXISTS plans (
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, type, id),
-  KEY plans_due (next_at, id)
+  KEY plans_due (next_at, id),
+  KEY plans_ref (tenant, type, kind, ref),
+  KEY plans_over (next_at, updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- Who has which role.

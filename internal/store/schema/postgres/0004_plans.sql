@@ -4,6 +4,8 @@ CREATE TABLE plans (
   tenant text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL DEFAULT '',
+  ref text COLLATE "C" NOT NULL DEFAULT '',
   doc text NOT NULL DEFAULT '',
   version bigint NOT NULL DEFAULT 1,
   next_at bigint NOT NULL DEFAULT 0,
@@ -14,6 +16,8 @@ CREATE TABLE plans (
   PRIMARY KEY (tenant, type, id)
 );
 CREATE INDEX plans_due ON plans (next_at, id) WHERE next_at > 0;
+CREATE INDEX plans_ref ON plans (tenant, type, kind, ref, id) WHERE ref <> '';
+CREATE INDEX plans_over ON plans (updated_at) WHERE next_at = 0;
 
 -- Who has which role.
 CREATE TABLE user_roles (

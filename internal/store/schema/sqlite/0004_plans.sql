@@ -4,6 +4,8 @@ CREATE TABLE plans (
   tenant TEXT NOT NULL,
   type TEXT NOT NULL,
   id TEXT NOT NULL,
+  kind TEXT NOT NULL DEFAULT '',
+  ref TEXT NOT NULL DEFAULT '',
   doc TEXT NOT NULL DEFAULT '',
   version INTEGER NOT NULL DEFAULT 1,
   next_at INTEGER NOT NULL DEFAULT 0,
@@ -14,6 +16,8 @@ CREATE TABLE plans (
   PRIMARY KEY (tenant, type, id)
 );
 CREATE INDEX plans_due ON plans (next_at, id) WHERE next_at > 0;
+CREATE INDEX plans_ref ON plans (tenant, type, kind, ref, id) WHERE ref <> '';
+CREATE INDEX plans_over ON plans (updated_at) WHERE next_at = 0;
 
 -- Who has which role.
 CREATE TABLE user_roles (

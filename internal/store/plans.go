@@ -1,0 +1,197 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+const planColumns = "tenant, type, id, kind, ref, doc, version, next_at, failures, error, created_at, updated_at"
+
+func readPlan(scan scanner) (work.Plan, error) {
+	var p work.Plan
+	var next, created, updated int64
+	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &created, &updated)
+	p.NextAt, p.CreatedAt, p.UpdatedAt = timeOf(next), timeOf(created), timeOf(updated)
+	return p, err
+}
+
+// Plan reads one plan; false says that there is none.
+func (s *Store) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
+	p, found, err := first(s.reads(ctx), readPlan, "SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
+	return p, found, s.toError(err, "read a plan")
+}
+
+// Plans lists a tenant's plans of a type by id, a page at a time, and returns the next page's cursor.
+func (s *Store) Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) ([]work.Plan, string, error) {
+	name := "plans " + string(kind)
+	after, err := keyOf(name, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := pageSize(limit)
+	list, err := all(s.reads(ctx), readPlan,
+		"SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND id > ? ORDER BY id LIMIT ?", tenant, string(kind), after, size+1)
+	if err != nil {
+		return nil, "", s.toError(err, "list the plans")
+	}
+	list, next := page(list, size, name, func(p work.Plan) string { return p.ID })
+	return list, next, nil
+}
+
+// PlansByRef lists the plans of a type that are about one thing, at most 10,000.
+func (s *Store) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
+	const most = 10_000
+	list, err := all(s.reads(ctx), readPlan,
+		"SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY id LIMIT ?",
+		tenant, string(kind), about, ref, most)
+	return list, s.toError(err, "look up the plans of a ref")
+}
+
+// DuePlans lists plans of all tenants whose moment has come, the longest overdue first. It locks
+// nothing: whoever writes one says which version he read.
+func (s *Store) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
+	due, args := "?", []any{micros(now), max}
+	if s.SharedClock() {
+		due, args = "("+s.dialect.clock+")", args[1:]
+	}
+	list, err := all(s.reads(ctx), readPlan,
+		"SELECT "+planColumns+" FROM plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", args...)
+	return list, s.toError(err, "look for due plans")
+}
+
+// PutOffPlan writes why a plan's moment came in vain, and makes it due again after wait. Its version stays:
+// nothing else of it has changed. False says that somebody else has written it meanwhile.
+func (s *Store) PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (bool, error) {
+	held := false
+	err := s.change(ctx, now, "put a plan off", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("UPDATE plans SET failures = failures + 1, error = ?, next_at = ?, updated_at = ?"+
+			" WHERE tenant = ? AND type = ? AND id = ? AND version = ? AND failures = ?",
+			why, at+wait.Microseconds(), at, p.Tenant, string(p.Type), p.ID, p.Version, p.Failures)
+		held = n == 1
+		return err
+	})
+	return held, err
+}
+
+// resolvePlans writes the plans of submissions that are still to be stored. One that has moved on since
+// it was read makes its submission a conflict, and then nothing of that one stays.
+func (t *tx) resolvePlans(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	for i, sub := range subs {
+		if len(sub.Plans) == 0 || outcomes[i].Err != nil || outcomes[i].Replayed {
+			continue
+		}
+		stale, err := t.writePlans(now, sub.Plans)
+		if err != nil {
+			return err
+		}
+		if stale == nil {
+			continue
+		}
+		outcomes[i].Err = posthouse.Errorf(posthouse.CodeConflict, "the %s %q was changed by somebody else meanwhile: read it again", stale.Type, stale.ID)
+		if err := t.freeKey(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePlans writes all plans or none, and returns the one that has moved on. All writers go through
+// theirs in one order, so no two wait for each other.
+func (t *tx) writePlans(now int64, plans []work.Plan) (stale *work.Plan, err error) {
+	plans = slices.SortedFunc(slices.Values(plans), func(a, b work.Plan) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
+	})
+	if _, err := t.exec("SAVEPOINT plans"); err != nil {
+		return nil, err
+	}
+	for i := range plans {
+		written, err := t.writePlan(now, &plans[i])
+		if err != nil {
+			return nil, err
+		}
+		if !written {
+			_, err := t.exec("ROLLBACK TO SAVEPOINT plans")
+			return &plans[i], err
+		}
+	}
+	_, err = t.exec("RELEASE SAVEPOINT plans")
+	return nil, err
+}
+
+// writePlan writes a plan over the version that was read, or anew where there was none. After a false
+// the transaction must go back to its savepoint.
+func (t *tx) writePlan(now int64, p *work.Plan) (bool, error) {
+	if p.Version > 0 {
+		n, err := t.exec("UPDATE plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
+			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
+			p.Kind, p.Ref, string(p.Doc), micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
+		return n == 1, err
+	}
+	_, err := t.exec("INSERT INTO plans ("+planColumns+") VALUES ("+marks(12)+")",
+		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, micros(p.NextAt), p.Failures, p.Error, now, now)
+	if taken(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// taken reports whether an insert found its key in use. The transaction can go on from a savepoint.
+func taken(err error) bool {
+	var inPostgres *pgconn.PgError
+	var inMySQL *mysql.MySQLError
+	var inSQLite *sqlite.Error
+	switch {
+	case errors.As(err, &inPostgres):
+		return inPostgres.Code == "23505"
+	case errors.As(err, &inMySQL):
+		return inMySQL.Number == 1062
+	case errors.As(err, &inSQLite):
+		return inSQLite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+	}
+	return false
+}
+
+// freeKey gives back the Idempotency-Key of a submission that is not stored after all.
+func (t *tx) freeKey(sub *work.Submission) error {
+	if sub.Key == "" {
+		return nil
+	}
+	_, err := t.exec("DELETE FROM idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND owner = ?",
+		sub.Tenant, sub.Endpoint, sub.Key, sub.Name())
+	return err
+}
+
+// prunePlans deletes up to max plans that will never be due again and were written long ago.
+func (t *tx) prunePlans(keep time.Duration, max int) (int, error) {
+	now, err := t.now()
+	if err != nil {
+		return 0, err
+	}
+	old, err := all(t.query, readPlan, "SELECT "+planColumns+" FROM plans WHERE next_at = 0 AND updated_at < ? ORDER BY updated_at LIMIT ?",
+		micros(timeOf(now).Add(-keep)), max)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range old {
+		_, err := t.exec("DELETE FROM plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(old), nil
+}

@@ -1,0 +1,311 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// plan is a reminder of tenant t1 that is due at a time.
+func plan(id string, due time.Time) work.Plan {
+	return work.Plan{Tenant: "t1", Type: work.PlanReminder, ID: id, Kind: "order", Ref: "7", Doc: []byte(`{"id":"` + id + `","text":"提醒"}`), NextAt: due.UTC().Truncate(time.Microsecond)}
+}
+
+func planned(plans ...work.Plan) *work.Submission {
+	return &work.Submission{Tenant: "t1", Endpoint: "reminders", KeyTTL: time.Hour, Plans: plans}
+}
+
+// put stores submissions in one transaction.
+func put(t testing.TB, s *Store, subs ...*work.Submission) []work.Outcome {
+	t.Helper()
+	out, err := s.Accept(t.Context(), at(), subs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func getPlan(t testing.TB, s *Store, id string) work.Plan {
+	t.Helper()
+	p, found, err := s.Plan(t.Context(), "t1", work.PlanReminder, id)
+	if err != nil || !found {
+		t.Fatalf("Plan(%q): found %v, %v", id, found, err)
+	}
+	return p
+}
+
+func TestAPlanIsStoredAndWrittenOverTheVersionThatWasRead(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		want := plan("r 1 提醒", time.Now().Add(time.Hour))
+		out := put(t, s, planned(want))
+		if got := out[0].Accepted; len(got) != 1 || got[0].ID != want.ID || got[0].CreatedAt.IsZero() {
+			t.Errorf("accepted = %+v, want the plan's id", got)
+		}
+		got := getPlan(t, s, want.ID)
+		want.Version = 1
+		stamps := cmpopts.IgnoreFields(work.Plan{}, "CreatedAt", "UpdatedAt")
+		if diff := cmp.Diff(want, got, stamps); diff != "" || got.CreatedAt.IsZero() {
+			t.Errorf("the first version (-want +got):\n%s", diff)
+		}
+		created := got.CreatedAt
+		got.Doc, got.NextAt, got.Failures, got.Error = []byte(`{}`), time.Time{}, 2, "no 渠道"
+		if out := put(t, s, planned(got)); out[0].Err != nil {
+			t.Fatal(out[0].Err)
+		}
+		want, got.Version = got, 2
+		if diff := cmp.Diff(got, getPlan(t, s, got.ID), stamps); diff != "" {
+			t.Errorf("the second version (-want +got):\n%s", diff)
+		}
+		if now := getPlan(t, s, got.ID); !now.CreatedAt.Equal(created) {
+			t.Errorf("created at %v, want %v as before", now.CreatedAt, created)
+		}
+		wantCode(t, put(t, s, planned(want))[0].Err, posthouse.CodeConflict)
+		wantCode(t, put(t, s, planned(plan(got.ID, time.Now())))[0].Err, posthouse.CodeConflict)
+		if _, found, err := s.Plan(t.Context(), "t2", work.PlanReminder, got.ID); found || err != nil {
+			t.Errorf("another tenant: found %v, %v", found, err)
+		}
+		if _, found, err := s.Plan(t.Context(), "t1", work.PlanTask, got.ID); found || err != nil {
+			t.Errorf("another type: found %v, %v", found, err)
+		}
+	})
+}
+
+// Of one group commit, only the submission whose plan has moved on is refused, and nothing of it stays:
+// neither its other plans, nor its messages, nor its keys.
+func TestAStalePlanRefusesItsSubmissionOnly(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		put(t, s, planned(plan("b", time.Now())))
+		stale := submit(entry(2, func(e *work.Entry) { e.Message.DedupKey = "d" }))
+		stale.Key, stale.Hash, stale.Plans = "k", "h", []work.Plan{plan("c", time.Now()), plan("b", time.Now()), plan("a", time.Now())}
+		good := submit(entry(1))
+		good.Plans = []work.Plan{getPlan(t, s, "b")}
+		plain := submit(entry(1))
+		out := put(t, s, good, stale, plain)
+		if out[0].Err != nil || out[2].Err != nil {
+			t.Errorf("the others: %v, %v", out[0].Err, out[2].Err)
+		}
+		wantCode(t, out[1].Err, posthouse.CodeConflict)
+		for table, want := range map[string]int64{"plans": 1, "messages": 2, "queue": 2, "events": 2, "dedup": 0, "idempotency": 0} {
+			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != want {
+				t.Errorf("%d rows of %s, want %d", n, table, want)
+			}
+		}
+		if p := getPlan(t, s, "b"); p.Version != 2 {
+			t.Errorf("version %d, want 2", p.Version)
+		}
+	})
+}
+
+// A repeated Idempotency-Key is told the first answer and writes no plan, whether or not there were messages.
+func TestARepeatedKeyWritesNoPlan(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		first := planned(plan("a", time.Now()))
+		first.ID, first.Key, first.Hash = posthouse.NewID(), "k", "h"
+		again := planned(plan("b", time.Now()))
+		again.ID, again.Key, again.Hash = posthouse.NewID(), "k", "h"
+		want := put(t, s, first)[0]
+		got := put(t, s, again)[0]
+		if diff := cmp.Diff(want.Accepted, got.Accepted); want.Replayed || !got.Replayed || diff != "" {
+			t.Errorf("replayed %v, then %v (-want +got):\n%s", want.Replayed, got.Replayed, diff)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM plans"); n != 1 {
+			t.Errorf("%d plans, want 1", n)
+		}
+		again.Hash = "other"
+		wantCode(t, put(t, s, again)[0].Err, posthouse.CodeKeyReused)
+	})
+}
+
+// Each of many writers of one plan, who read again after a conflict, has its message stored with exactly
+// one version.
+func TestManyWritersOfOnePlanTakeTurns(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		const writers, rounds = 16, 4
+		var conflicts atomic.Int64
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				for done := 0; done < rounds; {
+					p, found, err := s.Plan(t.Context(), "t1", work.PlanReminder, "one")
+					if !found {
+						p = plan("one", time.Now())
+					}
+					sub := submit(entry(1))
+					sub.Plans = []work.Plan{p}
+					var out []work.Outcome
+					if err == nil {
+						out, err = s.Accept(t.Context(), at(), []*work.Submission{sub})
+					}
+					switch {
+					case err != nil:
+						t.Error(err)
+						return
+					case out[0].Err == nil:
+						done++
+					case posthouse.CodeOf(out[0].Err) == posthouse.CodeConflict:
+						conflicts.Add(1)
+					default:
+						t.Error(out[0].Err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		messages, version := count(t, s, "SELECT COUNT(*) FROM messages"), getPlan(t, s, "one").Version
+		if messages != writers*rounds || version != writers*rounds {
+			t.Errorf("%d messages, version %d, want %d of both; %d conflicts", messages, version, writers*rounds, conflicts.Load())
+		}
+	})
+}
+
+// Many writers of several plans in any order meet no deadlock that shows.
+func TestManyWritersOfManyPlansAllGetThrough(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		const writers, plans = 16, 5
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				var list []work.Plan
+				for i := range plans {
+					list = append(list, plan(fmt.Sprint((i+w)%plans), time.Now()))
+				}
+				out, err := s.Accept(t.Context(), at(), []*work.Submission{planned(list...)})
+				if err != nil || (out[0].Err != nil && posthouse.CodeOf(out[0].Err) != posthouse.CodeConflict) {
+					t.Error(err, out)
+				}
+			})
+		}
+		wg.Wait()
+		if n := count(t, s, "SELECT COUNT(*) FROM plans WHERE version = 1"); n != plans {
+			t.Errorf("%d plans, want %d", n, plans)
+		}
+	})
+}
+
+func TestATransactionThatIsUndoneLeavesNoPlan(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		boom := errors.New("the process died here")
+		sub := submit(entry(1))
+		sub.Plans = []work.Plan{plan("a", time.Now())}
+		err := s.change(t.Context(), at(), "accept", func(x *tx) error {
+			if _, err := x.accept([]*work.Submission{sub}); err != nil {
+				return err
+			}
+			return boom
+		})
+		if !errors.Is(err, boom) {
+			t.Fatal(err)
+		}
+		for _, table := range []string{"plans", "messages", "queue", "events"} {
+			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 0 {
+				t.Errorf("%d rows of %s are left", n, table)
+			}
+		}
+	})
+}
+
+func ids(plans []work.Plan) (list []string) {
+	for _, p := range plans {
+		list = append(list, p.ID)
+	}
+	return list
+}
+
+func TestDuePlansAreThoseWhoseMomentHasCome(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		now := time.Now()
+		other := plan("b", now.Add(-time.Hour))
+		other.Tenant = "t2"
+		put(t, s, planned(plan("later", now.Add(time.Hour)), plan("never", time.Time{}), plan("a", now.Add(-time.Minute)), other))
+		due := func(max int) []work.Plan {
+			t.Helper()
+			list, err := s.DuePlans(t.Context(), time.Now(), max)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list
+		}
+		if diff := cmp.Diff([]string{"b", "a"}, ids(due(10))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if got := due(1); len(got) != 1 {
+			t.Errorf("%d plans, want 1", len(got))
+		}
+		p := due(10)[1]
+		for i, want := range []bool{true, false} { // the second has read what the first wrote over
+			held, err := s.PutOffPlan(t.Context(), time.Now(), p, "no channel 渠道", time.Minute)
+			if held != want || err != nil {
+				t.Errorf("put off %d: %v, %v; want %v", i, held, err, want)
+			}
+		}
+		got := getPlan(t, s, "a")
+		if got.Failures != 1 || got.Error != "no channel 渠道" || got.Version != p.Version || time.Until(got.NextAt) < 50*time.Second {
+			t.Errorf("put off: %+v", got)
+		}
+		if diff := cmp.Diff([]string{"b"}, ids(due(10))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if out := put(t, s, planned(p)); out[0].Err != nil {
+			t.Errorf("who read it before it was put off: %v", out[0].Err)
+		}
+		held, err := s.PutOffPlan(t.Context(), time.Now(), got, "late", time.Minute)
+		if held || err != nil {
+			t.Errorf("put off what was written meanwhile: %v, %v", held, err)
+		}
+	})
+}
+
+func TestPlansAreListedByIDAndFoundByRef(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		other := plan("x", time.Time{})
+		other.Ref = "8"
+		task := plan("c", time.Time{})
+		task.Type = work.PlanTask
+		put(t, s, planned(plan("d", time.Time{}), plan("B", time.Time{}), other, task, plan("a", time.Time{})))
+		var got []string
+		for cursor := ""; ; {
+			list, next, err := s.Plans(t.Context(), "t1", work.PlanReminder, cursor, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, ids(list)...)
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"B", "a", "d", "x"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if _, _, err := s.Plans(t.Context(), "t1", work.PlanTask, cursorAfter("plans reminder", "a"), 2); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+			t.Errorf("another list's cursor: %v", err)
+		}
+		list, err := s.PlansByRef(t.Context(), "t1", work.PlanReminder, "order", "7")
+		if diff := cmp.Diff([]string{"B", "a", "d"}, ids(list)); diff != "" || err != nil {
+			t.Errorf("by ref: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestPruneDeletesPlansThatAreOver(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		put(t, s, planned(plan("over", time.Time{}), plan("young", time.Time{}), plan("open", time.Now().Add(time.Hour))))
+		tamper(t, s, "UPDATE plans SET updated_at = ? WHERE id <> 'young'", time.Now().Add(-48*time.Hour).UnixMicro())
+		if _, err := s.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := s.Plans(t.Context(), "t1", work.PlanReminder, "", 0)
+		if diff := cmp.Diff([]string{"open", "young"}, ids(list)); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
