@@ -35,6 +35,10 @@ type Draft struct {
 	Source string `json:"source,omitempty"`
 	// OnUnknown overrides the channel's policy.
 	OnUnknown Policy `json:"on_unknown,omitempty"`
+	// ID is the message's, where who makes the draft needs to know it before. Defaults to a new one.
+	ID string `json:"-"`
+	// Reminder is the reminder whose slot the message is.
+	Reminder string `json:"-"`
 }
 
 // Accepted is what a sender is told about one draft: it is committed.

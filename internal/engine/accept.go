@@ -22,11 +22,15 @@ type Request struct {
 	// Endpoint and Key scope the caller's Idempotency-Key, Hash is of its canonical body.
 	Endpoint, Key, Hash string
 	Drafts              []posthouse.Draft
+	// Plans are written with the messages, each over the version that was read. When one of them has moved
+	// on since, the answer is an error of code conflict and nothing is stored. There may be plans alone.
+	Plans []work.Plan
 	// Path names draft i in problems: "messages[i]." or "" for a single one. Defaults to that.
 	Path func(i int) string
 }
 
-// Answer is what the caller is told. Replayed marks the first answer to a repeated key.
+// Answer is what the caller is told. Replayed marks the first answer to a repeated key. Of a request
+// without drafts, Accepted has the ids of its plans.
 type Answer struct {
 	Accepted []posthouse.Accepted
 	Replayed bool
@@ -39,7 +43,10 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	defer span.End()
 	sub := &work.Submission{
 		Tenant: req.Tenant, Endpoint: req.Endpoint, Key: req.Key, Hash: req.Hash, KeyTTL: e.o.KeyTTL,
-		Entries: make([]work.Entry, 0, len(req.Drafts)),
+		Entries: make([]work.Entry, 0, len(req.Drafts)), Plans: req.Plans,
+	}
+	if len(req.Drafts) == 0 {
+		sub.ID = posthouse.NewID()
 	}
 	now := e.clock.now()
 	if err := e.meet(ctx, req.Tenant, req.Drafts); err != nil {
@@ -62,7 +69,7 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	var problems []posthouse.Problem
 	for i := range req.Drafts {
 		p := &draft.Problems{Path: req.pathOf(i)}
-		if entry, err := e.prepare(ctx, req.Tenant, posthouse.NewID(), &req.Drafts[i], known, now, p); err != nil {
+		if entry, err := e.prepare(ctx, req.Tenant, or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
 			return Answer{}, err
 		} else if len(p.List) == 0 {
 			entry.Message.Trace = traceOf(span.SpanContext())
@@ -82,6 +89,7 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	}
 	if !outcome.Replayed {
 		e.announce(ctx, sub, outcome.Accepted)
+		e.wakePlanner(sub.Plans)
 	}
 	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
 }
@@ -171,7 +179,7 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 	}
 	m := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: or(d.Priority, posthouse.Normal),
-		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	if d.OnUnknown == posthouse.Query && r.settings.policy != posthouse.Query && !r.queries() {
 		p.Add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")

@@ -5,6 +5,7 @@
 //
 //	accepter    validates drafts and commits them in groups
 //	relay       accepts what callers committed into the outbox
+//	planner     makes the messages of reminders and tasks whose moment has come
 //	dispatcher  asks the limiter what may start, claims just that, hands it to the sender
 //	runner      does the same once a period, for channels that send in runs
 //	sender      calls the driver, with the lease and the time-out guarded

@@ -28,6 +28,7 @@ import (
 type Store interface {
 	accepts
 	relays
+	plans
 	moves
 	knows
 	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
@@ -46,6 +47,12 @@ type relays interface {
 	Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error)
 	Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error)
 	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
+}
+
+// plans is the planner's part.
+type plans interface {
+	DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error)
+	PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (held bool, err error)
 }
 
 // moves is what dispatcher, recorder and rescuer do to deliveries.
@@ -123,7 +130,10 @@ type Options struct {
 	// Broken reports whether there is a channel of this name that can not be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool
-	// AcceptOnly runs no dispatcher, recorder or rescuer: a front door without a sender.
+	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
+	// are kept, and nothing comes of them.
+	Composers map[work.PlanType]Composer
+	// AcceptOnly runs no dispatcher, recorder, rescuer or planner: a front door without a sender.
 	AcceptOnly bool
 }
 
@@ -144,6 +154,7 @@ type Engine struct {
 
 	accepter *accepter
 	recorder *recorder
+	planning chan struct{} // capacity 1: a plan is due
 
 	started  bool
 	stopping chan struct{} // closed when nothing new may start
@@ -186,7 +197,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		o: o, log: o.Log, tracer: o.Tracer.Tracer("github.com/posthouse/posthouse/internal/engine"),
-		routes: map[routeKey]*route{}, stopping: make(chan struct{}),
+		routes: map[routeKey]*route{}, stopping: make(chan struct{}), planning: make(chan struct{}, 1),
 	}
 	e.metrics = newMetrics(o.Metrics)
 	e.accepter = newAccepter(e)
@@ -216,6 +227,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.recorder.run)
 	e.loop(e.poll)
 	e.loop(e.relay)
+	e.loop(e.plan)
 	e.loop(e.rescue)
 	e.loop(e.inquire)
 	e.loop(e.prune)

@@ -417,6 +417,15 @@ func (p *process) whose(due work.Due) (loop string, wait time.Duration) {
 	return "rescue", 0
 }
 
+// DuePlans and PutOffPlan are as Store says. No world has plans: the planner's own tests do.
+func (p *process) DuePlans(ctx context.Context, _ time.Time, max int) ([]work.Plan, error) {
+	return p.w.store.DuePlans(ctx, time.Now(), max)
+}
+
+func (p *process) PutOffPlan(ctx context.Context, _ time.Time, plan work.Plan, why string, wait time.Duration) (bool, error) {
+	return p.w.store.PutOffPlan(ctx, time.Now(), plan, why, wait)
+}
+
 func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
 	if p.engine.started {
 		if err := p.tick("epoch", simRescue); err != nil {
