@@ -1,0 +1,293 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+const (
+	// maxConflicts is how often a task's document is read again because somebody else was faster.
+	maxConflicts = 50
+	// maxDeliveries bounds the deliveries of one submission: everybody else's messages wait behind it.
+	maxDeliveries = 4000
+	// maxLedger bounds a task's document, in bytes.
+	maxLedger = 4 << 20
+	// source is what the messages name as their sender.
+	source = "workflow"
+	// forGood is how long a dedup key holds: as long as one may.
+	forGood = posthouse.Duration(3650 * 24 * time.Hour)
+)
+
+// turn is one try to take an event in: everything from reading the task's document to writing it.
+type turn struct {
+	*Flow
+	tenant string
+	event  posthouse.TaskEvent
+	plan   work.Plan
+	before []byte
+	ledger ledger
+	now    time.Time
+
+	parts   []part
+	fresh   []Warning // not known before
+	back    []string  // keys that are withdrawn now
+	more    bool      // there is more to tell than fits in one submission
+	answers map[string]Audience
+}
+
+// part is a notice that is told in this turn: by messages, or by a reminder. One with neither stands already.
+type part struct {
+	notice   notice
+	key      string
+	drafts   []posthouse.Draft
+	reminder *posthouse.Reminder
+}
+
+// apply takes one event in.
+func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (Outcome, error) {
+	out := Outcome{Task: e.Task, Event: e.Type, Told: []Told{}}
+	for conflicts := 0; conflicts < maxConflicts; {
+		t, err := f.read(ctx, tenant, e)
+		if err == nil {
+			err = t.prepare(ctx)
+		}
+		if err == nil {
+			err = t.submit(ctx, &out)
+		}
+		switch {
+		case posthouse.CodeOf(err) == posthouse.CodeConflict:
+			conflicts++
+		case err != nil:
+			return out, err
+		case !t.more:
+			f.events.WithLabelValues(string(e.Type)).Inc()
+			return out, t.takeBack(ctx)
+		}
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+	}
+	return out, posthouse.Errorf(posthouse.CodeUnavailable, "task %q is written by others all the time: try again", e.Task)
+}
+
+// read reads what is known of the event's task.
+func (f *Flow) read(ctx context.Context, tenant string, e posthouse.TaskEvent) (*turn, error) {
+	t := &turn{Flow: f, tenant: tenant, event: e, now: f.o.Clock(), answers: map[string]Audience{}}
+	var found bool
+	var err error
+	if t.plan, found, err = f.o.Book.Plan(ctx, tenant, work.PlanTask, e.Task); err != nil {
+		return nil, err
+	}
+	if !found {
+		t.plan = work.Plan{Tenant: tenant, Type: work.PlanTask, ID: e.Task}
+		return t, nil
+	}
+	t.before = t.plan.Doc
+	return t, t.ledger.decode(t.plan)
+}
+
+func (l *ledger) decode(p work.Plan) error {
+	if err := json.Unmarshal(p.Doc, l); err != nil {
+		return fmt.Errorf("read what is known of task %q: %w", p.ID, err)
+	}
+	return nil
+}
+
+// prepare finds out what follows from the event and makes the submission of it.
+func (t *turn) prepare(ctx context.Context) error {
+	l := &t.ledger
+	l.Known = merge(l.Known, knownFrom(t.event))
+	notices, err := t.notices(ctx)
+	if err != nil {
+		return err
+	}
+	t.back = l.withdraw(notices)
+	room := maxDeliveries
+	for _, n := range l.untold(notices, t.now) {
+		if room <= 0 {
+			t.more = true
+			break
+		}
+		added, err := t.tell(ctx, n)
+		if err != nil {
+			return err
+		}
+		room -= added
+	}
+	return nil
+}
+
+// notices are all that follow from what is known.
+func (t *turn) notices(ctx context.Context) ([]notice, error) {
+	task := t.ledger.Known.Task
+	if task == nil {
+		return nil, nil
+	}
+	channels, err := t.channels(ctx, &task.Value)
+	if err != nil {
+		return nil, err
+	}
+	creator := task.Value.CreatorName
+	if creator == "" {
+		if creator, err = t.o.Name(ctx, t.tenant, task.Value.Creator); err != nil {
+			return nil, err
+		}
+	}
+	if creator == "" {
+		creator = task.Value.Creator
+	}
+	return derive(t.event.Task, &t.ledger.Known, channels, creator, t.o.Zone), nil
+}
+
+// channels are those a task is told on. Where it names none they stay as they were the first time: a
+// channel that is configured later does not repeat what was told.
+func (t *turn) channels(ctx context.Context, task *posthouse.Task) ([]string, error) {
+	if len(task.Channels) > 0 {
+		return distinct(slices.Clone(task.Channels)), nil
+	}
+	if len(t.ledger.Channels) > 0 {
+		return t.ledger.Channels, nil
+	}
+	configured, err := t.o.Channels(ctx, t.tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range Channels() {
+		if slices.Contains(configured, name) {
+			t.ledger.Channels = append(t.ledger.Channels, name)
+		}
+	}
+	if len(t.ledger.Channels) == 0 {
+		t.warn(NoChannel, "the task names no channels, and neither %s is configured", strings.Join(Channels(), " nor "))
+	}
+	return t.ledger.Channels, nil
+}
+
+// tell adds a notice to the submission, and returns how many deliveries it has.
+func (t *turn) tell(ctx context.Context, n notice) (int, error) {
+	if n.repeat != nil {
+		return 1, t.remind(ctx, n)
+	}
+	to, err := t.audience(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	if len(to) > 0 {
+		if to, err = t.unreached(ctx, n, to); err != nil || len(to) == 0 {
+			return 0, err
+		}
+	}
+	p := part{notice: n, key: t.ledger.freshKey(n.key)}
+	for chunk := range slices.Chunk(to, draft.MaxRecipients) {
+		d := n.draft(p.key)
+		d.To, d.ID = chunk, posthouse.NewID()
+		if len(p.drafts) > 0 {
+			d.DedupKey = fmt.Sprintf("%s/%d", p.key, len(p.drafts)+1)
+		}
+		p.drafts = append(p.drafts, d)
+	}
+	if len(p.drafts) > 0 {
+		t.parts = append(t.parts, p)
+	}
+	return len(to), nil
+}
+
+// draft is a message of the notice, without its recipients.
+func (n *notice) draft(key string) posthouse.Draft {
+	return posthouse.Draft{
+		Channel: n.channel, Kind: n.kind, Ref: n.ref, Payload: n.json(), Source: source, Clock: n.clock,
+		NotBefore: n.notBefore, Deadline: n.deadline, DedupKey: key, DedupWindow: forGood,
+	}
+}
+
+// audience is who a notice goes to. One question is asked once a turn.
+func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, error) {
+	question := string(canonical([]any{n.kind, n.to.nodes, n.to.roles, n.to.users, n.to.without}))
+	found, asked := t.answers[question]
+	if !asked {
+		var err error
+		if found, err = resolve(ctx, t.o.Resolver, t.tenant, t.event.Task, n.kind, n.to); err != nil {
+			return nil, err
+		}
+		t.answers[question] = found
+	}
+	for _, role := range found.Vacant {
+		t.warn(RoleVacant, "nobody has the role %q", role)
+	}
+	if len(found.To) == 0 {
+		t.warn(NobodyToTell, "%s of %s is for nobody", n.kind, n.ref)
+	}
+	return found.To, nil
+}
+
+// unreached are the recipients of a notice that it has not reached already. It can have reached some where
+// it was withdrawn too late and follows again now.
+func (t *turn) unreached(ctx context.Context, n notice, to []posthouse.Recipient) ([]posthouse.Recipient, error) {
+	former := t.ledger.former(n.id)
+	for _, f := range former {
+		if err := t.o.Post.Withdraw(ctx, t.tenant, f.Kind, f.Ref, f.Messages); err != nil {
+			return nil, err
+		}
+		for _, message := range f.Messages {
+			reached, err := t.o.Post.Reached(ctx, t.tenant, message)
+			if err != nil {
+				return nil, err
+			}
+			to = slices.DeleteFunc(slices.Clone(to), func(r posthouse.Recipient) bool {
+				return slices.ContainsFunc(reached, func(other posthouse.Recipient) bool {
+					return other.User == r.User && (r.User != "" || other.Address == r.Address)
+				})
+			})
+		}
+	}
+	if len(to) == 0 {
+		last := former[len(former)-1] // all have it: it stands again
+		last.Withdrawn, last.Words = false, n.words
+	}
+	return to, nil
+}
+
+// remind opens the reminder of a time-out. One that has begun already goes on as it is.
+func (t *turn) remind(ctx context.Context, n notice) error {
+	repeat := *n.repeat
+	if repeat.From.Before(t.now) {
+		repeat.From = t.now // it is late already: it begins at once
+	}
+	r := &posthouse.Reminder{ID: n.key, Tenant: t.tenant, Draft: n.draft(n.key), Repeat: &repeat}
+	p, found, err := t.o.Book.Plan(ctx, t.tenant, work.PlanReminder, r.ID)
+	if err != nil {
+		return err
+	}
+	var old posthouse.Reminder
+	if found {
+		if err := json.Unmarshal(p.Doc, &old); err != nil {
+			return fmt.Errorf("read the reminder %q: %w", r.ID, err)
+		}
+		r.Version = p.Version
+	}
+	if other := taskOf(old.Draft.Payload); found && old.State == posthouse.ReminderOpen && other != t.event.Task {
+		t.warn(NoticeRefused, "%s on %s: task %q has a node with the id %q too, and its time-out is under way", n.kind, n.channel, other, n.ref)
+		return nil
+	}
+	if old.Fired > 0 && (old.State == posthouse.ReminderOpen || n.repeat.Max > 0) {
+		r = nil
+	}
+	t.parts = append(t.parts, part{notice: n, key: n.key, reminder: r})
+	return nil
+}
+
+// warn keeps a warning; one that is known already is not said again.
+func (t *turn) warn(code WarningCode, format string, args ...any) {
+	w := Warning{Code: code, Detail: fmt.Sprintf(format, args...), At: t.now.UTC()}
+	if t.ledger.warn(w) {
+		t.fresh = append(t.fresh, w)
+	}
+}

@@ -1,0 +1,74 @@
+package workflow
+
+import (
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Question asks who the handlers of nodes are.
+type Question struct {
+	Tenant string
+	Task   string
+	// Purpose is the kind of the notice that they are told, such as node_done.
+	Purpose string
+	// Nodes are the nodes it is about. Roles and Users are those that the task names for them; Users holds
+	// the initiator too where he is told, and the assignees of work items where these are asked for.
+	Nodes, Roles, Users []string
+}
+
+// Audience is who is told.
+type Audience struct {
+	// To are the recipients. One without an address is looked up in the directory.
+	To []posthouse.Recipient
+	// Vacant are roles of the question that nobody has. Defaults to none.
+	Vacant []string
+}
+
+// Resolver finds out who people are. An error puts the event off: its sender repeats it.
+type Resolver interface {
+	Resolve(ctx context.Context, q Question) (Audience, error)
+}
+
+// Directory resolves roles by the directory that the product keeps.
+type Directory struct {
+	Users interface {
+		// UsersOf lists who has roles: by role, a role that nobody has is missing.
+		UsersOf(ctx context.Context, tenant string, roles []string) (map[string][]string, error)
+	}
+}
+
+// Resolve looks all roles up at once.
+func (d Directory) Resolve(ctx context.Context, q Question) (Audience, error) {
+	var out Audience
+	users := slices.Clone(q.Users)
+	if len(q.Roles) > 0 {
+		byRole, err := d.Users.UsersOf(ctx, q.Tenant, q.Roles)
+		if err != nil {
+			return out, err
+		}
+		for _, role := range q.Roles {
+			if len(byRole[role]) == 0 {
+				out.Vacant = append(out.Vacant, role)
+			}
+			users = append(users, byRole[role]...)
+		}
+	}
+	for _, user := range distinct(users) {
+		out.To = append(out.To, posthouse.Recipient{User: user})
+	}
+	return out, nil
+}
+
+// resolve asks who an audience is, and leaves out whoever is not told.
+func resolve(ctx context.Context, r Resolver, tenant, task, kind string, to audience) (Audience, error) {
+	found, err := r.Resolve(ctx, Question{Tenant: tenant, Task: task, Purpose: kind, Nodes: to.nodes, Roles: to.roles, Users: to.users})
+	if err != nil {
+		return found, err
+	}
+	if to.without != "" {
+		found.To = slices.DeleteFunc(slices.Clone(found.To), func(r posthouse.Recipient) bool { return r.User == to.without })
+	}
+	return found, nil
+}

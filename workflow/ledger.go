@@ -1,0 +1,133 @@
+package workflow
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ledger is the document that is kept of a task: what is known, and who was told what. Two things follow
+// from both together: what is still to be told, and what is to be taken back.
+type ledger struct {
+	Known known `json:"known"`
+	// Channels are those the task is told on where it names none: as they were when it was described.
+	Channels []string  `json:"channels,omitempty"`
+	Told     []telling `json:"told,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// telling is one notice that was handed to the post: messages, or a reminder.
+type telling struct {
+	ID        string    `json:"id"`    // the notice's
+	Words     string    `json:"words"` // the notice's
+	Key       string    `json:"key"`   // that the messages have
+	Kind      string    `json:"kind"`
+	Ref       string    `json:"ref"`
+	Channel   string    `json:"channel"`
+	Messages  []string  `json:"messages,omitempty"`
+	Reminder  string    `json:"reminder,omitempty"`
+	At        time.Time `json:"at"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	// Withdrawn are those that no longer follow from what is known. What of them had not started is cancelled.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+}
+
+// Warning says what of a task can not be as it was meant.
+type Warning struct {
+	Code   WarningCode `json:"code"`
+	Detail string      `json:"detail"`
+	At     time.Time   `json:"at"`
+}
+
+// WarningCode is the stable word of a Warning.
+type WarningCode string
+
+// The warnings.
+const (
+	// RoleVacant is a role that handles a node and that nobody has.
+	RoleVacant WarningCode = "ROLE_VACANT"
+	// NobodyToTell is a notice without anybody it could go to.
+	NobodyToTell WarningCode = "NOBODY_TO_TELL"
+	// NoticeRefused is a notice that can not be made into a message, such as one without a template.
+	NoticeRefused WarningCode = "NOTICE_REFUSED"
+	// NoChannel is a task that names no channel where neither oa nor dingtalk is configured.
+	NoChannel WarningCode = "NO_CHANNEL"
+)
+
+// WarningCodes lists the codes.
+func WarningCodes() []WarningCode {
+	return []WarningCode{RoleVacant, NobodyToTell, NoticeRefused, NoChannel}
+}
+
+// maxWarnings bounds what is kept of warnings. Each is in the log as well.
+const maxWarnings = 50
+
+// warn keeps a warning, and reports whether it is a new one.
+func (l *ledger) warn(w Warning) bool {
+	same := func(other Warning) bool { return other.Code == w.Code && other.Detail == w.Detail }
+	if slices.ContainsFunc(l.Warnings, same) {
+		return false
+	}
+	if len(l.Warnings) < maxWarnings {
+		l.Warnings = append(l.Warnings, w)
+	}
+	return true
+}
+
+// stands reports whether a notice was told as it is.
+func (l *ledger) stands(n *notice) bool {
+	return slices.ContainsFunc(l.Told, func(t telling) bool { return t.ID == n.id && t.Words == n.words && !t.Withdrawn })
+}
+
+// former are the tellings of a notice that were withdrawn, in whatever words.
+func (l *ledger) former(id string) []*telling {
+	var out []*telling
+	for i := range l.Told {
+		if t := &l.Told[i]; t.ID == id && t.Withdrawn {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// withdraw marks what was told and does not follow from what is known any more, and returns its keys.
+func (l *ledger) withdraw(notices []notice) (keys []string) {
+	follows := map[string]bool{}
+	for i := range notices {
+		follows[notices[i].id+notices[i].words] = true
+	}
+	for i := range l.Told {
+		if t := &l.Told[i]; !t.Withdrawn && !follows[t.ID+t.Words] {
+			t.Withdrawn, keys = true, append(keys, t.Key)
+		}
+	}
+	return keys
+}
+
+// untold are the notices that are still to be handed to the post at now. A slot that has passed is not:
+// it would say a wrong number.
+func (l *ledger) untold(notices []notice, now time.Time) []notice {
+	var out []notice
+	for _, n := range notices {
+		if !l.stands(&n) && (n.notBefore.IsZero() || !n.notBefore.Before(now)) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// freshKey is the key for a notice's messages: the notice's own, or with ~2, ~3, … behind it where
+// messages have it that were withdrawn. A dedup key stands for its first message for good.
+func (l *ledger) freshKey(key string) string {
+	used := 0
+	for i := range l.Told {
+		if k := l.Told[i].Key; k == key || strings.HasPrefix(k, key+"~") {
+			used++
+		}
+	}
+	if used == 0 {
+		return key
+	}
+	return key + "~" + strconv.Itoa(used+1)
+}

@@ -1,0 +1,205 @@
+package workflow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// submit stores what follows from the event. What is refused is left out, with a warning: the rest is told.
+func (t *turn) submit(ctx context.Context, out *Outcome) error {
+	for {
+		ledger := t.entered()
+		doc := canonical(&ledger)
+		if bytes.Equal(doc, t.before) {
+			return nil
+		}
+		if len(doc) > maxLedger {
+			return posthouse.Errorf(posthouse.CodeTooLarge, "what is known of task %q has grown to %d bytes: at most %d are kept", t.event.Task, len(doc), maxLedger)
+		}
+		accepted, err := t.o.Post.Submit(ctx, t.submission(doc))
+		if posthouse.CodeOf(err) == posthouse.CodeInvalid && t.dropRefused(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		t.ledger = ledger
+		t.report(out)
+		return t.adopt(ctx, accepted)
+	}
+}
+
+// entered is the ledger with what is told in this turn.
+func (t *turn) entered() ledger {
+	l := t.ledger
+	l.Told = slices.Clone(l.Told)
+	for i := range t.parts {
+		p := &t.parts[i]
+		n := &p.notice
+		entry := telling{ID: n.id, Words: n.words, Key: p.key, Kind: n.kind, Ref: n.ref, Channel: n.channel, Messages: p.messages(), At: t.now.UTC(), NotBefore: n.notBefore}
+		if n.repeat != nil {
+			entry.Reminder, entry.NotBefore = p.key, n.clock.Since
+		}
+		l.Told = append(l.Told, entry)
+	}
+	return l
+}
+
+func (t *turn) submission(doc []byte) Submission {
+	s := Submission{Tenant: t.tenant, Task: t.plan}
+	s.Task.Doc = doc
+	for i := range t.parts {
+		p := &t.parts[i]
+		s.Drafts = append(s.Drafts, p.drafts...)
+		if p.reminder != nil {
+			s.Reminders = append(s.Reminders, *p.reminder)
+		}
+	}
+	return s
+}
+
+// messages are the ids of the part's messages.
+func (p *part) messages() []string {
+	var ids []string
+	for i := range p.drafts {
+		ids = append(ids, p.drafts[i].ID)
+	}
+	return ids
+}
+
+// dropRefused leaves out the parts that problems name, and reports whether any was.
+func (t *turn) dropRefused(err error) bool {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) {
+		return false
+	}
+	refused := map[string]string{} // by what stands before the field's name
+	for _, p := range coded.Problems {
+		if at, field, ok := bytes.Cut([]byte(p.Path), []byte("].")); ok && refused[string(at)] == "" {
+			refused[string(at)] = string(field) + ": " + p.Message
+		}
+	}
+	var kept []part
+	drafts, reminders := 0, 0
+	for _, p := range t.parts {
+		why := ""
+		for range p.drafts {
+			if why == "" {
+				why = refused[fmt.Sprintf("drafts[%d", drafts)]
+			}
+			drafts++
+		}
+		if p.reminder != nil {
+			why = refused[fmt.Sprintf("reminders[%d", reminders)]
+			reminders++
+		}
+		if why == "" {
+			kept = append(kept, p)
+			continue
+		}
+		t.warn(NoticeRefused, "%s on %s: %s", p.notice.kind, p.notice.channel, why)
+	}
+	dropped := len(kept) < len(t.parts)
+	t.parts = kept
+	return dropped
+}
+
+// report says what was committed: to the caller, in the log and in the metrics.
+func (t *turn) report(out *Outcome) {
+	out.Changed = true
+	for _, p := range t.parts {
+		told := Told{Key: p.key, Kind: p.notice.kind, Channel: p.notice.channel, Messages: p.messages()}
+		if p.notice.repeat != nil {
+			told.Reminder = p.key
+		}
+		out.Told = append(out.Told, told)
+		t.Flow.notices.WithLabelValues(p.notice.kind).Inc()
+	}
+	out.Withdrawn = append(out.Withdrawn, t.back...)
+	out.Warnings = append(out.Warnings, t.fresh...)
+	for _, w := range t.fresh {
+		t.Flow.warnings.WithLabelValues(string(w.Code)).Inc()
+		t.o.Log.Warn("a task can not be told of as it was meant: "+w.Detail, "code", w.Code, "tenant", t.tenant, "task", t.event.Task, "event", t.event.Type)
+	}
+}
+
+// adopt enters the messages that stood for a dedup key already: somebody else has told that.
+func (t *turn) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
+	drafts := t.submission(nil).Drafts
+	found := false
+	for i := range drafts {
+		a := accepted[i]
+		if a.DuplicateOf == "" {
+			continue
+		}
+		found = true
+		for j := range t.ledger.Told {
+			told := &t.ledger.Told[j]
+			if at := slices.Index(told.Messages, drafts[i].ID); at >= 0 {
+				told.Messages[at] = a.DuplicateOf
+			}
+		}
+	}
+	if !found {
+		return nil
+	}
+	s := Submission{Tenant: t.tenant, Task: t.plan}
+	s.Task.Version++
+	s.Task.Doc = canonical(&t.ledger)
+	_, err := t.o.Post.Submit(ctx, s)
+	return err
+}
+
+// takeBack cancels what was withdrawn and has not started. It is repeated by each event that could have
+// withdrawn something, so that a repeated event makes good what the first one did not come to.
+func (t *turn) takeBack(ctx context.Context) error {
+	type about struct{ kind, ref string }
+	messages := map[about][]string{}
+	var ended []string
+	for i := range t.ledger.Told {
+		told := &t.ledger.Told[i]
+		if !told.Withdrawn || !t.concerns(told) {
+			continue
+		}
+		if told.Reminder != "" && !t.standing(told.Reminder) {
+			ended = append(ended, told.Reminder)
+		}
+		key := about{told.Kind, told.Ref}
+		messages[key] = append(messages[key], told.Messages...)
+	}
+	for _, id := range distinct(ended) {
+		if err := t.o.Post.EndReminder(ctx, t.tenant, id, string(t.event.Type)); err != nil {
+			return err
+		}
+	}
+	for key, ids := range messages {
+		if key.kind == KindNodeTimeout && len(ended) == 0 {
+			continue // its messages are those of the reminder that goes on
+		}
+		if err := t.o.Post.Withdraw(ctx, t.tenant, key.kind, key.ref, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concerns reports whether what was withdrawn may have been so by this event.
+func (t *turn) concerns(told *telling) bool {
+	switch t.event.Type {
+	case posthouse.NodeActivated, posthouse.NodeDone:
+		return told.Kind == KindNodeTimeout && told.Ref == t.event.Node
+	case posthouse.OrbitPlanChanged:
+		return told.Kind == KindOrbitRemind
+	}
+	return true
+}
+
+// standing reports whether a reminder is still to go on.
+func (t *turn) standing(reminder string) bool {
+	return slices.ContainsFunc(t.ledger.Told, func(told telling) bool { return told.Reminder == reminder && !told.Withdrawn })
+}

@@ -1,0 +1,212 @@
+package workflow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// TaskStatus is what is known of a task, and who was told what of it.
+type TaskStatus struct {
+	Task string `json:"task_id"`
+	// State is unknown until the task is described, then running, finished, aborted or cancelled.
+	State  string          `json:"state"`
+	Reason string          `json:"reason,omitempty"`
+	Ended  time.Time       `json:"ended_at,omitzero"`
+	About  *posthouse.Task `json:"task,omitempty"`
+	// Nodes are the times that nodes were begun.
+	Nodes     []NodeStatus      `json:"nodes"`
+	Orbits    []posthouse.Orbit `json:"orbits"`
+	Notices   []NoticeStatus    `json:"notices"`
+	Warnings  []Warning         `json:"warnings"`
+	Version   int64             `json:"version"`
+	CreatedAt time.Time         `json:"created_at"`
+	UpdatedAt time.Time         `json:"updated_at"`
+}
+
+// NodeStatus is one time that a node was begun.
+type NodeStatus struct {
+	Node      string               `json:"node_id"`
+	Name      string               `json:"name,omitempty"`
+	Round     int                  `json:"round"`
+	Started   time.Time            `json:"started_at,omitzero"`
+	Done      time.Time            `json:"done_at,omitzero"`
+	WorkItems []posthouse.WorkItem `json:"work_items,omitempty"`
+}
+
+// NoticeStatus is one notice: what was made of it, and whether it still stands.
+type NoticeStatus struct {
+	Told
+	Ref       string    `json:"ref"`
+	At        time.Time `json:"told_at"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	// Withdrawn are those that do not follow any more. What of them had not started was cancelled.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+}
+
+// Summary is a task in a list.
+type Summary struct {
+	Task      string    `json:"task_id"`
+	Name      string    `json:"name,omitempty"`
+	State     string    `json:"state"`
+	Notices   int       `json:"notices"`
+	Warnings  int       `json:"warnings"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Task says what is known of a task. An error of code not_found says that no event has named it.
+func (f *Flow) Task(ctx context.Context, tenant, id string) (TaskStatus, error) {
+	l, p, err := f.ledger(ctx, tenant, id)
+	if err != nil {
+		return TaskStatus{}, err
+	}
+	return l.status(p), nil
+}
+
+// Tasks lists the tasks of a tenant by id, a page at a time.
+func (f *Flow) Tasks(ctx context.Context, tenant, cursor string, limit int) ([]Summary, string, error) {
+	plans, next, err := f.o.Book.Plans(ctx, tenant, work.PlanTask, cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	out := make([]Summary, len(plans))
+	for i, p := range plans {
+		var l ledger
+		if err := l.decode(p); err != nil {
+			return nil, "", err
+		}
+		s := l.status(p)
+		out[i] = Summary{Task: s.Task, State: s.State, Notices: len(s.Notices), Warnings: len(s.Warnings), UpdatedAt: s.UpdatedAt}
+		if s.About != nil {
+			out[i].Name = s.About.Name
+		}
+	}
+	return out, next, nil
+}
+
+func (f *Flow) ledger(ctx context.Context, tenant, id string) (l ledger, p work.Plan, err error) {
+	p, found, err := f.o.Book.Plan(ctx, tenant, work.PlanTask, id)
+	if err == nil && !found {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no task %q: no event has named it", id)
+	}
+	if err != nil {
+		return l, p, err
+	}
+	return l, p, l.decode(p)
+}
+
+func (l *ledger) status(p work.Plan) TaskStatus {
+	s := TaskStatus{
+		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []NoticeStatus{},
+		Warnings: slices.Concat([]Warning{}, l.Warnings), Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+	if end := l.Known.End; end != nil {
+		s.Ended, s.Reason = end.At, end.Value.Reason
+	}
+	if l.Known.Task != nil {
+		task := l.Known.Task.Value
+		if len(task.Channels) == 0 {
+			task.Channels = l.Channels
+		}
+		s.About = &task
+	}
+	if l.Known.Orbits != nil {
+		s.Orbits = append(s.Orbits, l.Known.Orbits.Value...)
+	}
+	for _, t := range l.Told {
+		s.Notices = append(s.Notices, NoticeStatus{
+			Told: Told{Key: t.Key, Kind: t.Kind, Channel: t.Channel, Messages: t.Messages, Reminder: t.Reminder},
+			Ref:  t.Ref, At: t.At, NotBefore: t.NotBefore, Withdrawn: t.Withdrawn,
+		})
+	}
+	return s
+}
+
+// state is a task's state in a word.
+func (k *known) state() string {
+	switch {
+	case k.End != nil && k.End.Value.Event == posthouse.TaskFinished:
+		return "finished"
+	case k.End != nil && k.End.Value.Event == posthouse.TaskAborted:
+		return "aborted"
+	case k.End != nil:
+		return "cancelled"
+	case k.Task == nil:
+		return "unknown"
+	}
+	return "running"
+}
+
+// nodes are the rounds of all nodes, by id.
+func (k *known) nodes() []NodeStatus {
+	names := map[string]string{}
+	if k.Task != nil {
+		for _, n := range k.Task.Value.Nodes {
+			names[n.ID] = n.Name
+		}
+	}
+	out := []NodeStatus{}
+	for _, id := range slices.Sorted(maps.Keys(k.Nodes)) {
+		for _, number := range slices.Sorted(maps.Keys(k.Nodes[id])) {
+			r := k.Nodes[id][number]
+			s := NodeStatus{Node: id, Name: names[id], Round: number}
+			if r.Start != nil {
+				s.Started = r.Start.At
+			}
+			if r.Done != nil {
+				s.Done = r.Done.At
+			}
+			if r.Items != nil {
+				s.WorkItems = r.Items.Value
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Assignees are those whom a time-out of a node is for now: who has to act on it. over says that nobody has
+// to any more, and the reminder is to end. The draft is the reminder's.
+func (f *Flow) Assignees(ctx context.Context, tenant string, d posthouse.Draft) (to []posthouse.Recipient, over bool, err error) {
+	task := taskOf(d.Payload)
+	l, _, err := f.ledger(ctx, tenant, task)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	who, over := l.Known.assignees(d.Ref)
+	if over {
+		return nil, true, nil
+	}
+	found, err := resolve(ctx, f.o.Resolver, tenant, task, d.Kind, who)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(found.To) == 0 {
+		f.warnings.WithLabelValues(string(NobodyToTell)).Inc()
+		f.o.Log.Warn("a node takes too long and nobody has to act on it", "code", NobodyToTell, "tenant", tenant, "task", task, "node", d.Ref)
+	}
+	return found.To, false, nil
+}
+
+// taskOf is the task that a payload of ours is about.
+func taskOf(payload json.RawMessage) string {
+	var p struct {
+		Task any `json:"taskId"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(payload))
+	dec.UseNumber()
+	if dec.Decode(&p) != nil || p.Task == nil {
+		return ""
+	}
+	return fmt.Sprint(p.Task)
+}
