@@ -261,7 +261,7 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 	if repeat.From.Before(t.now) {
 		repeat.From = t.now // it is late already: it begins at once
 	}
-	r := &posthouse.Reminder{ID: n.key, Tenant: t.tenant, Draft: n.draft(n.key), Repeat: &repeat}
+	r := &posthouse.Reminder{ID: n.key, Tenant: t.tenant, Draft: n.draft(n.key), Repeat: &repeat, Task: t.event.Task, Node: n.ref}
 	p, found, err := t.o.Book.Plan(ctx, t.tenant, work.PlanReminder, r.ID)
 	if err != nil {
 		return err
@@ -273,8 +273,8 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 		}
 		r.Version = p.Version
 	}
-	if other := taskOf(old.Draft.Payload); found && old.State == posthouse.ReminderOpen && other != t.event.Task {
-		t.warn(NoticeRefused, "%s on %s: task %q has a node with the id %q too, and its time-out is under way", n.kind, n.channel, other, n.ref)
+	if old.State == posthouse.ReminderOpen && old.Task != t.event.Task {
+		t.warn(NoticeRefused, "%s on %s: task %q has a node with the id %q too, and its time-out is under way", n.kind, n.channel, old.Task, n.ref)
 		return nil
 	}
 	if old.Fired > 0 && (old.State == posthouse.ReminderOpen || n.repeat.Max > 0) {

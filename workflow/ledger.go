@@ -105,12 +105,15 @@ func (l *ledger) withdraw(notices []notice) (keys []string) {
 	return keys
 }
 
+// grace is how old a slot may be when it is planned: it was on its way.
+const grace = 5 * time.Second
+
 // untold are the notices that are still to be handed to the post at now. A slot that has passed is not:
-// it would say a wrong number.
+// the next one says the same with less time left.
 func (l *ledger) untold(notices []notice, now time.Time) []notice {
 	var out []notice
 	for _, n := range notices {
-		if !l.stands(&n) && (n.notBefore.IsZero() || !n.notBefore.Before(now)) {
+		if !l.stands(&n) && (n.notBefore.IsZero() || !n.notBefore.Before(now.Add(-grace))) {
 			out = append(out, n)
 		}
 	}

@@ -1,10 +1,7 @@
 package workflow
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -172,41 +169,27 @@ func (k *known) nodes() []NodeStatus {
 	return out
 }
 
-// Assignees are those whom a time-out of a node is for now: who has to act on it. over says that nobody has
-// to any more, and the reminder is to end. The draft is the reminder's.
-func (f *Flow) Assignees(ctx context.Context, tenant string, d posthouse.Draft) (to []posthouse.Recipient, over bool, err error) {
-	task := taskOf(d.Payload)
-	l, _, err := f.ledger(ctx, tenant, task)
+// Recipients are those whom a reminder of a node is for now: who has to act on it. False says that nobody
+// has to any more, and the reminder is to end. It satisfies remind.Audience.
+func (f *Flow) Recipients(ctx context.Context, r posthouse.Reminder) (to []posthouse.Recipient, goesOn bool, err error) {
+	l, _, err := f.ledger(ctx, r.Tenant, r.Task)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-		return nil, true, nil
+		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	who, over := l.Known.assignees(d.Ref)
+	who, over := l.Known.assignees(r.Node)
 	if over {
-		return nil, true, nil
+		return nil, false, nil
 	}
-	found, err := resolve(ctx, f.o.Resolver, tenant, task, d.Kind, who)
+	found, err := resolve(ctx, f.o.Resolver, r.Tenant, r.Task, r.Draft.Kind, who)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(found.To) == 0 {
 		f.warnings.WithLabelValues(string(NobodyToTell)).Inc()
-		f.o.Log.Warn("a node takes too long and nobody has to act on it", "code", NobodyToTell, "tenant", tenant, "task", task, "node", d.Ref)
+		f.o.Log.Warn("a node takes too long and nobody has to act on it", "code", NobodyToTell, "tenant", r.Tenant, "task", r.Task, "node", r.Node)
 	}
-	return found.To, false, nil
-}
-
-// taskOf is the task that a payload of ours is about.
-func taskOf(payload json.RawMessage) string {
-	var p struct {
-		Task any `json:"taskId"`
-	}
-	dec := json.NewDecoder(bytes.NewReader(payload))
-	dec.UseNumber()
-	if dec.Decode(&p) != nil || p.Task == nil {
-		return ""
-	}
-	return fmt.Sprint(p.Task)
+	return found.To, true, nil
 }

@@ -1,0 +1,365 @@
+package workflow
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+)
+
+// take has a flow take events in.
+func (w *world) take(t *testing.T, events ...posthouse.TaskEvent) []Outcome {
+	t.Helper()
+	out, err := w.flow(t).Apply(t.Context(), "t", events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func wantTold(t *testing.T, w *world, kind, channel string, want map[string][]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, w.told(kind, channel)); diff != "" {
+		t.Errorf("%s on %s (-want +got):\n%s", kind, channel, diff)
+	}
+}
+
+// FLOW-6, FLOW-9: a new task is told of to everyone who handles a node, but for the initiator.
+func TestANewTaskIsToldToAllHandlersWithoutTheInitiator(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	out := w.take(t, created(0))
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u2", "u3", "u9"}})
+	wantTold(t, w, KindTaskCreated, "dingtalk", map[string][]string{"0_1001_1": {"u1", "u2", "u3", "u9"}})
+	var keys []string
+	for _, told := range out[0].Told {
+		keys = append(keys, told.Key)
+	}
+	if slices.Sort(keys); !slices.Equal(keys, []string{"0_1001_0", "0_1001_1"}) || !out[0].Changed {
+		t.Errorf("the outcome is %+v", out[0])
+	}
+}
+
+// FLOW-6: when a node is done, the handlers of all nodes that follow are told, each time it is done.
+func TestANodeThatIsDoneIsToldToTheHandlersOfAllNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), node(posthouse.NodeDone, "1", 5), node(posthouse.NodeDone, "2", 6), node(posthouse.NodeDone, "4", 7), again(node(posthouse.NodeDone, "2", 8), 2))
+	wantTold(t, w, KindNodeDone, "oa", map[string][]string{
+		"1_1001_1_0": {"u1", "u2", "u3", "u9"}, "1_1001_2_0": {"u2", "u3"}, "1_1001_2_0#2": {"u2", "u3"},
+	})
+}
+
+// FLOW-6: the end is told to everyone with the initiator, once, whatever comes after it.
+func TestTheEndIsToldToEveryoneOnce(t *testing.T) {
+	t.Parallel()
+	for event, want := range map[posthouse.TaskEventType]map[string]map[string][]string{
+		posthouse.TaskFinished:  {KindTaskFinished: {"3_1001_1": {"boss", "u1", "u2", "u3", "u9"}}, KindTaskAbnormal: {}},
+		posthouse.TaskAborted:   {KindTaskAbnormal: {"4_1001_1": {"boss", "u1", "u2", "u3", "u9"}}, KindTaskFinished: {}},
+		posthouse.TaskCancelled: {KindTaskAbnormal: {}, KindTaskFinished: {}, KindTaskCreated: {}},
+	} {
+		w := newWorld()
+		w.take(t, created(0), ends(event, 5), ends(event, 5), ends(posthouse.TaskFinished, 9), ends(posthouse.TaskAborted, 9))
+		for kind, told := range want {
+			wantTold(t, w, kind, "dingtalk", told)
+		}
+	}
+}
+
+// FLOW-7: five reminders for each pass, to everyone with the initiator; those that have passed are not planned.
+func TestEachPassHasFiveReminders(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), passes(0, 120, 40))
+	everyone := []string{"boss", "u1", "u2", "u3", "u9"}
+	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{
+		"2_1001_9_60_0": everyone, "2_1001_9_45_0": everyone, "2_1001_9_30_0": everyone, "2_1001_9_15_0": everyone, "2_1001_9_0_0": everyone,
+		"2_1001_10_30_0": everyone, "2_1001_10_15_0": everyone, "2_1001_10_0_0": everyone,
+	})
+	for _, m := range w.messages {
+		if m.DedupKey == "2_1001_9_60_0" && (!m.NotBefore.Equal(at(60)) || !m.Deadline.Equal(at(75)) || !m.Clock.Until.Equal(at(120))) {
+			t.Errorf("60 minutes before 14:00 it is from %s to %s, counting to %s", m.NotBefore, m.Deadline, m.Clock.Until)
+		}
+		if m.DedupKey == "2_1001_9_0_0" && (!m.NotBefore.Equal(at(120)) || !m.Deadline.Equal(at(135))) {
+			t.Errorf("at the entry it is from %s to %s", m.NotBefore, m.Deadline)
+		}
+	}
+}
+
+// FLOW-7, FLOW-16: a plan that changes drops what is no longer in it and plans anew what moved; the task's end
+// stops all that is still to come.
+func TestAChangedOrbitPlanAndTheTasksEndDropReminders(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), passes(0, 120, 300), passes(1, 150))
+	slots := func() (out []string) {
+		for _, m := range w.messages {
+			if m.Kind == KindOrbitRemind && m.Channel == "oa" && m.state == posthouse.Pending {
+				out = append(out, m.DedupKey+" "+m.NotBefore.Sub(noon).String())
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	want := []string{"2_1001_9_0_0~2 2h30m0s", "2_1001_9_15_0~2 2h15m0s", "2_1001_9_30_0~2 2h0m0s", "2_1001_9_45_0~2 1h45m0s", "2_1001_9_60_0~2 1h30m0s"}
+	if diff := cmp.Diff(want, slots()); diff != "" {
+		t.Errorf("after the pass moved (-want +got):\n%s", diff)
+	}
+	w.now = at(100)
+	w.send()
+	w.take(t, ends(posthouse.TaskFinished, 100))
+	if left := slots(); len(left) != 0 {
+		t.Errorf("after the end there are still %v", left)
+	}
+	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{"2_1001_9_60_0~2": {"boss", "u1", "u2", "u3", "u9"}})
+}
+
+// FLOW-8: a time-out begins at the start and the node's duration, comes again each timeout_remind minutes,
+// and ends with the node or the task.
+func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1), node(posthouse.NodeActivated, "2", 2), node(posthouse.NodeActivated, "3", 2))
+	first, once := w.reminders["5_1_0"], w.reminders["5_2_0"]
+	if want := (&posthouse.Repeat{From: at(61), Every: posthouse.Duration(30 * time.Minute)}); !cmp.Equal(want, first.Repeat) || !first.Draft.Clock.Since.Equal(at(61)) {
+		t.Errorf("the time-out of node 1 is %+v, counting from %+v", first.Repeat, first.Draft.Clock)
+	}
+	if once.Repeat.Max != 1 {
+		t.Errorf("a node without timeout_remind reminds %d times", once.Repeat.Max)
+	}
+	if len(w.reminders) != 4 { // two nodes with max_duration on two channels
+		t.Errorf("there are %d reminders", len(w.reminders))
+	}
+	var payload map[string]any
+	if err := json.Unmarshal(first.Draft.Payload, &payload); err != nil || payload["maxDuration"] != 60.0 || payload["timeoutRemind"] != 30.0 || payload["nodeName"] != "受理" {
+		t.Errorf("the payload is %s", first.Draft.Payload)
+	}
+	w.take(t, node(posthouse.NodeDone, "1", 200))
+	if r := w.reminders["5_1_0"]; r.State != posthouse.ReminderEnded || r.Reason != "node.done" {
+		t.Errorf("after the node was done the reminder is %s: %s", r.State, r.Reason)
+	}
+	if r := w.reminders["5_2_0"]; r.State != posthouse.ReminderOpen {
+		t.Errorf("another node's reminder is %s", r.State)
+	}
+	w.take(t, ends(posthouse.TaskCancelled, 201))
+	if r := w.reminders["5_2_0"]; r.State != posthouse.ReminderEnded {
+		t.Errorf("after the task was cancelled the reminder is %s", r.State)
+	}
+}
+
+// FLOW-8: an event that comes late reminds at once, counting from when the time was up.
+func TestATimeoutThatIsLateBeginsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(-200), node(posthouse.NodeActivated, "1", -100))
+	if r := w.reminders["5_1_1"]; !r.Repeat.From.Equal(noon) || !r.Draft.Clock.Since.Equal(at(-40)) {
+		t.Errorf("it begins at %s and counts from %s", r.Repeat.From, r.Draft.Clock.Since)
+	}
+}
+
+// FLOW-8, FLOW-9: a time-out is for the assignees of open work items, at the moment it is sent; for the handlers
+// where no work items are known; for nobody once the node is done.
+func TestATimeoutIsForThoseWhoHaveToActNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	f := w.flow(t)
+	who := func() (users []string, over bool) {
+		t.Helper()
+		to, goesOn, err := f.Recipients(t.Context(), w.reminders["5_1_0"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range to {
+			users = append(users, r.User)
+		}
+		return users, !goesOn
+	}
+	want := func(what string, users ...string) {
+		t.Helper()
+		if got, over := who(); !slices.Equal(got, users) || over {
+			t.Errorf("%s: it is for %v, over %t; want %v", what, got, over, users)
+		}
+	}
+	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
+	want("without work items", "boss")
+	items := node(posthouse.NodeActivated, "1", 2)
+	items.WorkItems = []posthouse.WorkItem{{ID: "w1", Assignee: "u7", PhaseStatus: 1}, {ID: "w2", Assignee: "u8", PhaseStatus: 2}, {Assignee: "u5", PhaseStatus: 1}}
+	w.take(t, items)
+	want("with work items", "u5", "u7")
+	items.At, items.WorkItems = at(3), []posthouse.WorkItem{{ID: "w2", Assignee: "u8", PhaseStatus: 1}}
+	w.take(t, items)
+	want("after it was handed on", "u8")
+	w.take(t, node(posthouse.NodeDone, "1", 4))
+	if _, over := who(); !over {
+		t.Error("the node is done and its time-out goes on")
+	}
+}
+
+// FLOW-9: a role that nobody has and a notice for nobody are warnings, said once, counted and kept.
+func TestARoleThatNobodyHasIsAWarning(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.roles = nil
+	e := created(0)
+	e.Created.Nodes = e.Created.Nodes[3:]
+	out := w.take(t, e, e, node(posthouse.NodeActivated, "4", 1))
+	var codes []WarningCode
+	for _, o := range out {
+		for _, warning := range o.Warnings {
+			codes = append(codes, warning.Code)
+		}
+	}
+	if want := []WarningCode{RoleVacant, NobodyToTell}; !slices.Equal(codes, want) {
+		t.Errorf("the warnings are %v, want %v", codes, want)
+	}
+	if n := strings.Count(w.log.String(), "code=NOBODY_TO_TELL"); n != 1 {
+		t.Errorf("the log says %d times that nobody is told:\n%s", n, w.log.String())
+	}
+	status, err := w.flow(t).Task(t.Context(), "t", "1001")
+	if err != nil || len(status.Warnings) != 2 || status.State != "running" {
+		t.Errorf("the task is %+v, %v", status, err)
+	}
+	w.roles = map[string][]string{"operator": {"u3"}}
+	w.take(t, e) // repeated: now there is somebody
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u3"}})
+}
+
+// FLOW-10: a notice that can not be made into a message is a warning; the others are told.
+func TestANoticeThatIsRefusedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.refuse = func(d posthouse.Draft) string {
+		if d.Channel == "oa" {
+			return "there is no template"
+		}
+		return ""
+	}
+	out := w.take(t, created(0))
+	wantTold(t, w, KindTaskCreated, "dingtalk", map[string][]string{"0_1001_1": {"u1", "u2", "u3", "u9"}})
+	if len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != NoticeRefused || len(out[0].Told) != 1 {
+		t.Errorf("the outcome is %+v", out[0])
+	}
+	w.refuse = nil
+	w.take(t, created(0))
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u2", "u3", "u9"}})
+}
+
+// FLOW-19: whoever finds that somebody else was faster reads again.
+func TestAConflictIsReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.conflicts = 3
+	w.take(t, created(0))
+	if len(w.messages) != 2 {
+		t.Errorf("there are %d messages", len(w.messages))
+	}
+	w.conflicts = 1000
+	if _, err := w.flow(t).Apply(t.Context(), "t", ends(posthouse.TaskFinished, 1)); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
+		t.Errorf("with ever new conflicts: %v", err)
+	}
+}
+
+// FLOW-5: a message that has a notice's dedup key already stands for it.
+func TestANoticeThatSomebodyElseToldIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.messages["by hand"] = &message{posthouse.Draft{Channel: "oa", Kind: KindTaskCreated, Ref: "1001", DedupKey: "0_1001_0"}, posthouse.Pending}
+	w.take(t, created(0))
+	status, err := w.flow(t).Task(t.Context(), "t", "1001")
+	if err != nil || !slices.Equal(status.Notices[0].Messages, []string{"by hand"}) {
+		t.Errorf("the task is %+v, %v", status, err)
+	}
+}
+
+// FLOW-7: what is more than one submission takes is told by several.
+func TestManyRecipientsAreToldInParts(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	var crowd []string
+	for i := range 2500 {
+		crowd = append(crowd, "u"+time.Duration(i).String())
+	}
+	w.roles["planner"] = crowd
+	w.take(t, created(0), passes(0, 120))
+	if got := len(w.deliveries()); got != 2*(2504-1)+5*2*2504-0 {
+		t.Errorf("there are %d deliveries", got)
+	}
+	for _, m := range w.messages {
+		if len(m.To) > 1000 {
+			t.Errorf("%s has %d recipients", m.DedupKey, len(m.To))
+		}
+	}
+}
+
+// FLOW-10: the payload has the fields of the document's section 5.2, and what the event adds.
+func TestThePayloadHasTheDocumentsFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	done := node(posthouse.NodeDone, "1", 5)
+	done.Payload = json.RawMessage(`{"platformUrl": "https://x/1", "taskId": "mine"}`)
+	abort := ends(posthouse.TaskAborted, 6)
+	abort.Reason = "B节点决策为不执行"
+	w.take(t, created(0), passes(0, 120), done, abort)
+	for key, want := range map[string]string{
+		"0_1001_1":      `{"createTime":"2026-11-20 12:00","creatorName":"张三","taskCode":"T2025-0001","taskId":1001,"taskName":"应急成像-京津冀"}`,
+		"1_1001_1_1":    `{"createTime":"2026-11-20 12:00","creatorName":"张三","nextNodeName":"资源确认","nextNodeNames":"资源确认, 数据准备","nodeInstId":1,"nodeName":"受理","platformUrl":"https://x/1","taskCode":"T2025-0001","taskId":1001,"taskName":"应急成像-京津冀"}`,
+		"2_1001_9_45_1": `{"createTime":"2026-11-20 12:00","creatorName":"张三","inTime":"2026-11-20 14:00","orbitId":"O-9","orbitNo":9,"remainMin":45,"taskCode":"T2025-0001","taskId":1001,"taskName":"应急成像-京津冀"}`,
+		"4_1001_1":      `{"createTime":"2026-11-20 12:00","creatorName":"张三","finishTime":"2026-11-20 12:06","reason":"B节点决策为不执行","taskCode":"T2025-0001","taskId":1001,"taskName":"应急成像-京津冀"}`,
+	} {
+		found := false
+		for _, m := range w.messages {
+			if m.DedupKey == key {
+				found = true
+				if diff := cmp.Diff(want, string(m.Payload)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", key, diff)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("there is no message %s", key)
+		}
+	}
+}
+
+func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
+	t.Parallel()
+	bad := created(0)
+	bad.Task = ""
+	bad.Created.Nodes[1].ID = "1"
+	bad.Created.Nodes[2].Next = []string{"7"}
+	bad.Created.Nodes[3].MaxDuration = -1
+	bad.Created.Channels = []string{"fax"}
+	bad.Reason = "because"
+	twice := passes(0, 120, 130)
+	twice.Orbits[1].Number = 9
+	twice.Orbits[0].InTime = time.Time{}
+	odd := node("node.lost", "", 0)
+	odd.Payload = json.RawMessage(`[]`)
+	start := node(posthouse.NodeActivated, "", 0)
+	start.WorkItems = []posthouse.WorkItem{{}}
+	start.Payload = json.RawMessage(`[]`)
+	w := newWorld()
+	_, err := w.flow(t).Apply(t.Context(), "t", bad, twice, odd, start, created(0))
+	var paths []string
+	for _, p := range err.(*posthouse.Error).Problems {
+		paths = append(paths, p.Path)
+	}
+	want := []string{
+		"events[0].task_id", "events[0].task.nodes[1].id", "events[0].task.nodes[2].next_node_ids[0]", "events[0].task.nodes[3].max_duration", "events[0].reason",
+		"events[0].task.nodes[0].next_node_ids[0]", "events[0].task.channels[0]", "events[1].orbits[0].in_time", "events[1].orbits[1].orbit_no", "events[2].event",
+		"events[3].node_id", "events[3].work_items[0].assignee_id", "events[3].payload",
+	}
+	slices.Sort(paths)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(w.plans) != 0 {
+		t.Error("something was done although there are problems")
+	}
+}
