@@ -46,6 +46,7 @@ var floors = map[string]floor{
 	"internal/secret":  {layer: 1},
 	"internal/verify":  {layer: 1},
 	"internal/store":   {layer: 1, beside: []string{"internal/work"}},
+	"internal/remind":  {layer: 1, beside: []string{"internal/work", "internal/draft"}},
 	"internal/dbtest":  {layer: 1, tests: true},
 	"internal/machine": {layer: 1, tests: true},
 	"client":           {layer: 1},

@@ -15,12 +15,17 @@ type Reminder struct {
 	Repeat    *Repeat    `json:"repeat,omitempty"`
 	// Missed says what becomes of slots that passed while nothing could be sent. Defaults to collapse.
 	Missed Missed `json:"missed,omitempty"`
+	// Task and Node are the step of a workflow whose assignees are told: who they are is asked at each slot.
+	// The draft then names nobody.
+	Task string `json:"task_id,omitempty"`
+	Node string `json:"node_id,omitempty"`
 
 	State     ReminderState `json:"state"`
 	Reason    string        `json:"reason,omitempty"` // why it has ended, a stable word
 	Error     string        `json:"last_error,omitempty"`
 	NextAt    time.Time     `json:"next_at,omitzero"` // the next slot
-	Fired     int           `json:"fired"`            // how many slots have become messages
+	Slots     int           `json:"slots"`            // how many have come, the missed ones too
+	Fired     int           `json:"fired"`            // how many of them have become messages
 	Message   string        `json:"last_message,omitempty"`
 	Version   int64         `json:"version"`
 	CreatedAt time.Time     `json:"created_at"`

@@ -1,0 +1,123 @@
+package remind
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+)
+
+// Bounds of a reminder. Its id is followed by the slot in the dedup_key of each message.
+const (
+	leastEvery = time.Second
+	mostAhead  = 3660 * 24 * time.Hour
+	maxDaily   = 48
+	maxID      = 255 - len("#20060102T150405Z")
+)
+
+// check says what is wrong with a reminder whose defaults are filled in, as far as it alone can tell. What
+// the draft says of its channel and template is the engine's to judge.
+func check(r *posthouse.Reminder, now time.Time) []posthouse.Problem {
+	p := &draft.Problems{Path: "draft."}
+	checkDraft(r, now, p)
+	p.Path = ""
+	if len(r.ID) > maxID && r.ID == r.Draft.DedupKey {
+		p.Add("draft.dedup_key", "has %d bytes: at most %d are allowed for a reminder", len(r.ID), maxID)
+	} else if len(r.ID) > maxID {
+		p.Add("id", "has %d bytes: at most %d are allowed", len(r.ID), maxID)
+	}
+	if r.Missed != posthouse.MissedExpire && r.Missed != posthouse.MissedCollapse {
+		p.Add("missed", "is %.60q: want expire or collapse", r.Missed)
+	}
+	switch {
+	case r.Countdown == nil && r.Repeat == nil:
+		p.Add("countdown", "is required, or a repeat: it says when")
+	case r.Countdown != nil && r.Repeat != nil:
+		p.Add("repeat", "stands beside a countdown: give one of them")
+	case r.Countdown != nil:
+		checkCountdown(r.Countdown, now, p)
+	default:
+		checkRepeat(r.Repeat, now, p)
+	}
+	return p.List
+}
+
+func checkDraft(r *posthouse.Reminder, now time.Time, p *draft.Problems) {
+	if !r.Draft.NotBefore.IsZero() {
+		p.Add("not_before", "is the reminder's to set: each slot has its own")
+	}
+	if !r.Draft.Deadline.IsZero() {
+		p.Add("deadline", "is the reminder's to set: each slot has its own")
+	}
+	d := r.Draft
+	d.NotBefore, d.Deadline = time.Time{}, time.Time{}
+	if d.Clock = clockOf(r); d.Clock != nil && *d.Clock == (posthouse.Clock{}) {
+		d.Clock = nil // the countdown has no end, which is said below
+	}
+	if r.Task != "" {
+		if len(d.To) > 0 {
+			p.Add("to", "stands beside a task, whose assignees are told: leave one out")
+		}
+		d.To = []posthouse.Recipient{{User: "whoever it is then"}}
+	}
+	draft.Check(&d, draft.MaxRecipients, now, p)
+}
+
+func checkCountdown(c *posthouse.Countdown, now time.Time, p *draft.Problems) {
+	switch {
+	case c.To.IsZero():
+		p.Add("countdown.to", "is required: the moment that is counted down to")
+	case !c.To.After(now.Add(-grace)):
+		p.Add("countdown.to", "is %s, which has passed", c.To.Format(time.RFC3339))
+	case c.To.After(now.Add(mostAhead)):
+		p.Add("countdown.to", "is %s: at most ten years ahead are allowed", c.To.Format(time.RFC3339))
+	}
+	if c.Before < 0 {
+		p.Add("countdown.before", "is %s: want 0 or more", c.Before)
+	}
+	if c.Every < 0 || c.Before > 0 && c.Every.Std() < leastEvery {
+		p.Add("countdown.every", "is %s: want at least %s", c.Every, posthouse.Duration(leastEvery))
+	}
+}
+
+func checkRepeat(c *posthouse.Repeat, now time.Time, p *draft.Problems) {
+	switch {
+	case c.Every != 0 && len(c.Daily) > 0:
+		p.Add("repeat.daily", "stands beside every: give one of them")
+	case c.Every == 0 && len(c.Daily) == 0 && c.Max != 1:
+		p.Add("repeat.every", "is required, or daily: it says how often")
+	case c.Every != 0 && c.Every.Std() < leastEvery:
+		p.Add("repeat.every", "is %s: want at least %s", c.Every, posthouse.Duration(leastEvery))
+	}
+	checkDaily(c, p)
+	if c.Max < 0 {
+		p.Add("repeat.max", "is %d: want 0 for no bound, or more", c.Max)
+	}
+	if c.From.After(now.Add(mostAhead)) {
+		p.Add("repeat.from", "is %s: at most ten years ahead are allowed", c.From.Format(time.RFC3339))
+	}
+	if !c.Until.IsZero() && c.Until.Before(c.From) {
+		p.Add("repeat.until", "is before from")
+	}
+	if c.Until.Year() > 9999 || c.From.Year() < 1 {
+		p.Add("repeat", "names a year beyond 1 to 9999")
+	}
+}
+
+func checkDaily(c *posthouse.Repeat, p *draft.Problems) {
+	if len(c.Daily) > maxDaily {
+		p.Add("repeat.daily", "has %d times: at most %d are allowed", len(c.Daily), maxDaily)
+	}
+	for i, text := range c.Daily {
+		if _, err := parseDaily(text); err != nil || len(text) != len("09:00") {
+			p.Add(fmt.Sprintf("repeat.daily[%d]", i), "is %.60q: want a local time such as 09:00", text)
+		}
+	}
+	switch zone, err := time.LoadLocation(c.TimeZone); {
+	case c.TimeZone != "" && len(c.Daily) == 0:
+		p.Add("repeat.time_zone", "is for daily times: there are none")
+	case len(c.Daily) > 0 && (err != nil || zone == time.Local):
+		p.Add("repeat.time_zone", "is %.60q: want an IANA zone such as Asia/Shanghai", c.TimeZone)
+	}
+}

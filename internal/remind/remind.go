@@ -1,0 +1,132 @@
+package remind
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The reasons why a reminder has ended, stable words.
+const (
+	ReasonDone      = "done"           // it has no slot left
+	ReasonEnded     = "ended"          // somebody ended it
+	ReasonCancelled = "cancelled"      // what has its kind and ref was cancelled
+	ReasonCondition = "condition_over" // what it was about no longer is
+)
+
+// grace is how old a slot may be when its reminder is made: it was on its way. Older ones are left out.
+const grace = 5 * time.Second
+
+// New is a reminder that begins now: with its id, its first slot and its defaults. zone is that of local
+// times which name none. Version stays as it is: that of the ended reminder which this one follows, or 0.
+func New(r posthouse.Reminder, now time.Time, zone *time.Location) (posthouse.Reminder, []posthouse.Problem) {
+	now = micros(now)
+	fill(&r, now, zone)
+	problems := check(&r, now)
+	if len(problems) > 0 {
+		return r, problems
+	}
+	slots, err := calendarOf(&r)
+	if err != nil {
+		return r, []posthouse.Problem{{Path: "repeat", Message: err.Error()}}
+	}
+	first, ok := slots.next(now.Add(-grace))
+	if !ok || !slots.allowed(0, first) {
+		return r, []posthouse.Problem{{Path: "repeat.until", Message: "comes before the first slot: nothing would ever be sent"}}
+	}
+	r.State, r.NextAt, r.CreatedAt, r.UpdatedAt = posthouse.ReminderOpen, first, now, now
+	r.Slots, r.Fired, r.Reason, r.Message, r.Error = 0, 0, "", "", ""
+	return r, nil
+}
+
+// fill puts in the defaults, and makes times such that every database keeps them.
+func fill(r *posthouse.Reminder, now time.Time, zone *time.Location) {
+	if r.ID == "" {
+		r.ID = r.Draft.DedupKey
+	}
+	if r.ID == "" {
+		r.ID = posthouse.NewID()
+	}
+	if r.Missed == "" {
+		r.Missed = posthouse.MissedCollapse
+	}
+	if r.Countdown != nil {
+		c := *r.Countdown
+		c.To = micros(c.To)
+		if c.Every == 0 {
+			c.Every = c.Before
+		}
+		r.Countdown = &c
+	}
+	if r.Repeat != nil {
+		c := *r.Repeat
+		c.From, c.Until = micros(c.From), micros(c.Until)
+		if c.From.IsZero() {
+			c.From = now
+		}
+		if len(c.Daily) > 0 && c.TimeZone == "" {
+			c.TimeZone = zone.String()
+		}
+		r.Repeat = &c
+	}
+}
+
+func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Plan is a reminder as it is stored.
+func Plan(r posthouse.Reminder) work.Plan {
+	doc, err := json.Marshal(r)
+	if err != nil {
+		panic(fmt.Sprintf("a reminder was read from JSON and can not be written as JSON: %v", err))
+	}
+	p := work.Plan{Tenant: r.Tenant, Type: work.PlanReminder, ID: r.ID, Kind: r.Draft.Kind, Ref: r.Draft.Ref, Doc: doc, Version: r.Version}
+	if r.State == posthouse.ReminderOpen {
+		p.NextAt = r.NextAt
+	}
+	return p
+}
+
+// Read is the reminder that a plan holds.
+func Read(p work.Plan) (posthouse.Reminder, error) {
+	var r posthouse.Reminder
+	if err := json.Unmarshal(p.Doc, &r); err != nil {
+		return r, fmt.Errorf("read the reminder %q: %w", p.ID, err)
+	}
+	r.ID, r.Tenant, r.Version, r.Error, r.UpdatedAt = p.ID, p.Tenant, p.Version, p.Error, p.UpdatedAt
+	return r, nil
+}
+
+// End is a reminder that sends nothing more. One that has ended already keeps its reason.
+func End(r posthouse.Reminder, reason string) posthouse.Reminder {
+	if r.State == posthouse.ReminderOpen {
+		r.State, r.Reason, r.NextAt = posthouse.ReminderEnded, reason, time.Time{}
+	}
+	return r
+}
+
+// Next are the slots that are still to come, at most n.
+func Next(r posthouse.Reminder, n int) []time.Time {
+	slots, err := calendarOf(&r)
+	if err != nil || r.State != posthouse.ReminderOpen {
+		return nil
+	}
+	var list []time.Time
+	for t, ok := r.NextAt, true; ok && len(list) < n && slots.allowed(r.Slots+len(list), t); t, ok = slots.next(t) {
+		list = append(list, t)
+	}
+	return list
+}
+
+// First is the draft of a reminder's first message, but for its times: what is wrong with it is wrong with
+// all of them. to stands in for recipients that are asked for when a slot comes.
+func First(r posthouse.Reminder, to posthouse.Recipient) posthouse.Draft {
+	d := r.Draft
+	d.Clock = clockOf(&r)
+	if r.Task != "" {
+		d.To = []posthouse.Recipient{to}
+	}
+	return d
+}
