@@ -23,10 +23,11 @@ type Arrival struct {
 	Title    string    `json:"title,omitempty"`
 	Text     string    `json:"text"`
 	Answer   Answer    `json:"answer"`
-	Status   int       `json:"status"`          // the HTTP status, 0 where none was sent
-	ID       string    `json:"id,omitempty"`    // the provider's id, of the first arrival for a repeat
-	Code     Code      `json:"code,omitempty"`  // what it was refused for
-	Fault    Kind      `json:"fault,omitempty"` // what went wrong with the request on purpose
+	Status   int       `json:"status"`       // the HTTP status, 0 where none was sent
+	ID       string    `json:"id,omitempty"` // the provider's id, of the first arrival for a repeat
+	// Code is what it was refused for; of one that was accepted, why its recipient does not get it.
+	Code  Code `json:"code,omitempty"`
+	Fault Kind `json:"fault,omitempty"` // what went wrong with the request on purpose
 	// Repeat marks a message that the provider knew by its key: it was not taken again.
 	Repeat bool `json:"repeat,omitempty"`
 	// Duplicate marks a message taken although one with its key had been taken.

@@ -14,6 +14,11 @@ func (s *Simulator) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, f := range s.fakes {
 		mux.HandleFunc(f.path, s.exchange(f))
+		if f.more != nil {
+			for pattern, handler := range f.more.paths {
+				mux.HandleFunc(pattern, handler)
+			}
+		}
 	}
 	for pattern, handler := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /faults":               s.showFaults,

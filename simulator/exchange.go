@@ -51,7 +51,7 @@ func (s *Simulator) reject(f *fake, w http.ResponseWriter, r *http.Request, at t
 // carry takes an order through the provider: what becomes of it, the wait, the
 // record, the answer.
 func (s *Simulator) carry(f *fake, w http.ResponseWriter, r *http.Request, at time.Time, ord order) {
-	v := f.decide(at, ord.messages)
+	v := f.decide(at, ord)
 	stayed := s.delay(w, r, v.delay)
 	if v.fault.Kind == CutBefore {
 		s.ledger.cut(f.name)
@@ -65,7 +65,10 @@ func (s *Simulator) carry(f *fake, w http.ResponseWriter, r *http.Request, at ti
 		}
 		v.judge(&arrivals[i], i, f.status, stayed)
 	}
-	s.record(f, entry{idempotent: ord.idempotent, violated: v.violated, arrivals: arrivals})
+	s.record(f, entry{idempotent: ord.idempotent, together: ord.together, violated: v.violated, arrivals: arrivals})
+	if f.more != nil && f.more.taken != nil {
+		f.more.taken(arrivals)
+	}
 	if !stayed {
 		panic(http.ErrAbortHandler)
 	}
@@ -77,7 +80,10 @@ func (s *Simulator) carry(f *fake, w http.ResponseWriter, r *http.Request, at ti
 func (v *verdict) judge(a *Arrival, i int, status func(Code) int, stayed bool) {
 	a.Fault = v.fault.Kind
 	if v.refusals != nil && v.refusals[i] != nil {
-		a.Answer, a.Code = Refused, v.refusals[i].code
+		a.Code = v.refusals[i].code
+		if !v.refusals[i].later {
+			a.Answer = Refused
+		}
 	}
 	switch v.fault.Kind {
 	case RateLimited, ServerError, Redirect:
@@ -87,7 +93,11 @@ func (v *verdict) judge(a *Arrival, i int, status func(Code) int, stayed bool) {
 	case CutAfter, Hang:
 		a.Answer = cmp.Or(a.Answer, Lost)
 	default:
-		a.Answer, a.Status = cmp.Or(a.Answer, Accepted), status(a.Code)
+		code := a.Code
+		if a.Answer == "" {
+			code = ""
+		}
+		a.Answer, a.Status = cmp.Or(a.Answer, Accepted), status(code)
 	}
 	if !stayed {
 		a.Status = 0

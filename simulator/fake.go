@@ -64,12 +64,20 @@ func (f *fake) behaviour() Behaviour {
 	return b
 }
 
-// decide lets the limit, then the magic recipients, then the faults in their order
-// have a say. Delays add up; the first fault of the whole request is the only one.
-func (f *fake) decide(now time.Time, messages []message) verdict {
+// decide lets the limit, the provider's own rules, then the magic recipients, then the faults in
+// their order have a say. Delays add up; the first fault of the whole request is the only one.
+func (f *fake) decide(now time.Time, ord order) verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var v verdict
+	messages := ord.messages
+	v := verdict{refusals: ord.refusals, violated: ord.violated}
+	if f.more != nil {
+		defer func() {
+			if v.refusals != nil {
+				f.more.settle(v.refusals)
+			}
+		}()
+	}
 	if wait := f.window.admit(now); wait > 0 {
 		v.violated = true
 		v.refuse(refuse(TooFast, seconds(wait)), messages, everyone)

@@ -150,7 +150,7 @@ func TestFaultsByProbabilityFollowTheSeed(t *testing.T) {
 		f := newFake(table(Options{})[0], Options{Seed: seed})
 		f.behave(Behaviour{Faults: []Fault{{Kind: CutAfter, Probability: new(0.3)}}})
 		for range 1000 {
-			v := f.decide(time.Now(), []message{{user: "u"}})
+			v := f.decide(time.Now(), order{messages: []message{{user: "u"}}})
 			struck = append(struck, v.fault.Kind == CutAfter)
 		}
 		return struck
@@ -260,7 +260,7 @@ func TestDelaysAddUpAndStayWithinTheirJitter(t *testing.T) {
 	}})
 	low, high := time.Hour, time.Duration(0)
 	for range 1000 {
-		v := f.decide(time.Now(), []message{{user: "u"}})
+		v := f.decide(time.Now(), order{messages: []message{{user: "u"}}})
 		low, high = min(low, v.delay), max(high, v.delay)
 	}
 	if low < time.Second || low > 1100*time.Millisecond || high > 3*time.Second || high < 2900*time.Millisecond {

@@ -19,6 +19,7 @@ type ledger struct {
 	keepBytes int
 	journal   io.Writer // nil without one
 	run       string    // makes ids differ from one start to the next
+	started   int64     // in seconds; it does so for ids that are numbers
 
 	mu     sync.Mutex
 	change sync.Cond // after each record
@@ -43,7 +44,7 @@ type tallied struct {
 func newLedger(o Options, started time.Time) *ledger {
 	l := &ledger{
 		keep: o.Keep, keepBytes: o.KeepBytes, journal: o.Journal,
-		run: strconv.FormatInt(started.UnixMilli(), 36),
+		run: strconv.FormatInt(started.UnixMilli(), 36), started: started.Unix(),
 	}
 	l.change.L = &l.mu
 	l.clear(o.KeepKeys)
@@ -86,6 +87,7 @@ func (l *ledger) cut(provider string) {
 // entry is one request as the ledger sees it.
 type entry struct {
 	idempotent          bool
+	together            bool // all arrivals have the first one's id
 	malformed, violated bool
 	arrivals            []Arrival
 }
@@ -104,6 +106,9 @@ func (l *ledger) record(f *fake, e entry) error {
 		l.seq++
 		a.Seq = l.seq
 		l.number(f.prefix, e.idempotent, a)
+		if e.together && a.ID != "" {
+			a.ID = e.arrivals[0].ID
+		}
 		l.totals.count(a)
 		st.Totals.count(a)
 		l.retain(*a)
@@ -134,8 +139,16 @@ func (l *ledger) number(prefix string, idempotent bool, a *Arrival) {
 		l.keys.put(key, known.plus(a))
 	}
 	if a.Answer != Refused {
-		a.ID = prefix + "-" + l.run + "-" + strconv.FormatInt(first, 36)
+		a.ID = l.id(prefix, first)
 	}
+}
+
+// id is a provider's id; without a prefix it is a number.
+func (l *ledger) id(prefix string, seq int64) string {
+	if prefix == "" {
+		return strconv.FormatInt(l.started*1_000_000+seq, 10)
+	}
+	return prefix + "-" + l.run + "-" + strconv.FormatInt(seq, 36)
 }
 
 func (t tallied) plus(a *Arrival) tallied {

@@ -75,12 +75,12 @@ func TestEachTrickIsInTheTableOfKinds(t *testing.T) {
 func TestMagicRecipientsThatWait(t *testing.T) {
 	t.Parallel()
 	f := newFake(table(Options{})[0], Options{})
-	slow := f.decide(time.Now(), []message{{user: "slow-1"}})
+	slow := f.decide(time.Now(), order{messages: []message{{user: "slow-1"}}})
 	if slow.delay != 2*time.Second || slow.fault.Kind != "" {
 		t.Errorf("slow-1: got %+v, want a delay of 2s only", slow)
 	}
-	hang := f.decide(time.Now(), []message{{user: "hang"}})
-	again := f.decide(time.Now(), []message{{user: "hang"}})
+	hang := f.decide(time.Now(), order{messages: []message{{user: "hang"}}})
+	again := f.decide(time.Now(), order{messages: []message{{user: "hang"}}})
 	if hang.fault.Kind != Hang || again.fault.Kind != "" {
 		t.Errorf("hang: got %q and %q, want it once", hang.fault.Kind, again.fault.Kind)
 	}
@@ -100,7 +100,7 @@ func TestMagicIsCountedByMessage(t *testing.T) {
 		{message{user: "too-fast", text: "a"}, false},
 		{message{user: "too-fast", text: "b"}, true},
 	} {
-		if got := f.decide(time.Now(), []message{step.message}).refusals != nil; got != step.want {
+		if got := f.decide(time.Now(), order{messages: []message{step.message}}).refusals != nil; got != step.want {
 			t.Errorf("%+v: refused %t, want %t", step.message, got, step.want)
 		}
 	}

@@ -21,6 +21,12 @@ type order struct {
 	// idempotent says that the provider remembers the messages' keys: a second
 	// order with the same key gets the first one's id and is not taken again.
 	idempotent bool
+	// refusals are what the provider's own rules say, one for each message; nil for none.
+	refusals []*refusal
+	// violated says that the provider's own limit was.
+	violated bool
+	// together says that the provider answers one id for all messages of the order.
+	together bool
 }
 
 // result is what a provider answers for one recipient: an id or a refusal.
@@ -34,7 +40,10 @@ type result struct {
 type refusal struct {
 	code Code
 	text string
-	wait int // seconds until another try makes sense, 0 if the provider names none
+	wait int    // seconds until another try makes sense, 0 if the provider names none
+	own  string // the provider's own code, where it has several for one of ours
+	// later is set where the provider accepts the message all the same and tells when it is asked.
+	later bool
 }
 
 // Error says what is refused and why, so that a reader of requests can return it.
@@ -78,6 +87,20 @@ type provider struct {
 	// status is the HTTP status for a refusal's code, or for success where it is empty.
 	status func(Code) int
 	answer func(results []result) reply
+	more   *more // nil for a provider that remembers nothing
+}
+
+// more is what a provider with rules of its own does besides.
+type more struct {
+	// settle makes what single messages of an order are refused for into what the order's
+	// sender is told.
+	settle func([]*refusal)
+	// taken is told what arrived and how it was answered; nil for nothing to be told.
+	taken func([]Arrival)
+	// forget begins anew, with the ledger.
+	forget func()
+	// paths are its other paths, where nothing arrives, by their pattern.
+	paths map[string]http.HandlerFunc
 }
 
 // reply is an answer without its status.
@@ -90,11 +113,14 @@ type reply struct {
 // table lists the providers, in the order pages show them.
 func table(o Options) []provider {
 	return []provider{
-		{"tianyuan", "Tianyuan", "天元", "/tianyuan/api/message/send", "ty", readTianyuan, always200, answerTianyuan},
-		{"zhaohu", "Zhaohu", "招呼", "/zhaohu/im/v1/notify", "zh", readZhaohu, always200, answerZhaohu},
-		{"oa", "OA", "OA", "/oa/messages", "oa", readOA, always200, answerOA},
-		{"generic", "Generic HTTP", "通用 HTTP", "/generic/", "ge", readGeneric, statusOr(202), answerPlainly},
-		{"webhook", "Webhook", "Webhook", "/webhook/", "wh", webhookReader(o.WebhookSecrets), statusOr(200), answerPlainly},
+		{"tianyuan", "Tianyuan", "天元", "/tianyuan/api/message/send", "ty", readTianyuan, always200, answerTianyuan, nil},
+		{"zhaohu", "Zhaohu", "招呼", "/zhaohu/im/v1/notify", "zh", readZhaohu, always200, answerZhaohu, nil},
+		{"oa", "OA", "OA", "/oa/messages", "oa", readOA, always200, answerOA, nil},
+		{"generic", "Generic HTTP", "通用 HTTP", "/generic/", "ge", readGeneric, statusOr(202), answerPlainly, nil},
+		{"webhook", "Webhook", "Webhook", "/webhook/", "wh", webhookReader(o.WebhookSecrets), statusOr(200), answerPlainly, nil},
+		dingtalkGateway(),
+		dingtalkRobot(o),
+		dingtalkWork(),
 	}
 }
 

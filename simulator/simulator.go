@@ -33,6 +33,9 @@ type Options struct {
 	// WebhookSecrets are the keys whose signatures the webhook receiver accepts;
 	// with none it checks no signature. Defaults to none.
 	WebhookSecrets []Secret
+	// RobotSecret is the secret that posts to the DingTalk robot are signed with, and RobotKeyword a word
+	// that they must hold. Both default to none: neither is checked.
+	RobotSecret, RobotKeyword string
 	// PlainRecipients makes the magic recipients ordinary ones. Defaults to false.
 	PlainRecipients bool
 	// Log is told of a broken journal or listener. Defaults to slog.Default().
@@ -139,8 +142,16 @@ func (s *Simulator) Counts(provider string, atLeast int64) []Count {
 	return s.ledger.counts(provider, atLeast)
 }
 
-// Clear forgets arrivals, totals and keys. The numbers of arrivals go on.
-func (s *Simulator) Clear() { s.ledger.Clear() }
+// Clear forgets arrivals, totals and keys, and what providers remember by their own rules. The numbers
+// of arrivals go on.
+func (s *Simulator) Clear() {
+	s.ledger.Clear()
+	for _, f := range s.fakes {
+		if f.more != nil {
+			f.more.forget()
+		}
+	}
+}
 
 // Wait returns when the totals are as enough wants them, or with the context's
 // error. It looks after each request and keeps no request waiting.

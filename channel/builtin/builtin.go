@@ -5,6 +5,7 @@ package builtin
 import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/console"
+	"github.com/posthouse/posthouse/channel/dingtalk"
 	"github.com/posthouse/posthouse/channel/discard"
 	"github.com/posthouse/posthouse/channel/httpapi"
 	"github.com/posthouse/posthouse/channel/webhook"
@@ -14,6 +15,9 @@ import (
 func Types() []channel.Type {
 	return []channel.Type{
 		httpapi.Type(),
+		dingtalk.Gateway(),
+		dingtalk.Robot(),
+		dingtalk.Work(),
 		webhook.Type(),
 		console.Type(),
 		discard.Type(),

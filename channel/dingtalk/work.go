@@ -1,0 +1,289 @@
+package dingtalk
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// The limits of work notifications: 100 people in a call, 5000 people a minute, and 2048 bytes of the
+// message's JSON.
+const (
+	workBatch     = 100
+	workPerMinute = 4500 // of 5000
+	workBytes     = 2048
+)
+
+// workCodes are those of the pages on work notifications and of the global list. Where DingTalk says that
+// its system failed, it may have accepted: there is no key by which it would know a repeated call.
+var workCodes = codes{
+	"-1":     {class: posthouse.ClassUnknown},
+	"500":    {class: posthouse.ClassUnknown},
+	"34015":  {class: posthouse.ClassUnknown},
+	"400001": {class: posthouse.ClassUnknown},
+
+	"90002": {posthouse.ClassRate, time.Second}, // calls a second
+	"90018": {posthouse.ClassRate, time.Second},
+	"41047": {posthouse.ClassRate, time.Minute}, // a minute
+	"41048": {posthouse.ClassRate, time.Minute},
+	"90001": {posthouse.ClassRate, 15 * time.Minute}, // how long is not documented
+	"90003": {posthouse.ClassRate, 15 * time.Minute},
+	"90004": {posthouse.ClassRate, 15 * time.Minute},
+	"90005": {posthouse.ClassRate, 15 * time.Minute},
+	"90006": {posthouse.ClassRate, 15 * time.Minute},
+	"90007": {posthouse.ClassRate, 15 * time.Minute},
+	"90008": {posthouse.ClassRate, 15 * time.Minute},
+	"90009": {posthouse.ClassRate, 15 * time.Minute},
+	"90010": {posthouse.ClassRate, 15 * time.Minute},
+	"90011": {posthouse.ClassRate, 15 * time.Minute},
+	"90012": {posthouse.ClassRate, 15 * time.Minute},
+	"90013": {posthouse.ClassRate, 15 * time.Minute},
+	"90014": {posthouse.ClassRate, 15 * time.Minute},
+	"90017": {posthouse.ClassRate, 15 * time.Minute},
+
+	"88":    {class: posthouse.ClassAuth}, // without a sub-code
+	"40001": {class: posthouse.ClassAuth},
+	"40014": {class: posthouse.ClassAuth},
+	"41001": {class: posthouse.ClassAuth},
+	"42001": {class: posthouse.ClassAuth},
+
+	"40013": {class: posthouse.ClassAccount}, // keys, permissions, addresses, quota
+	"40056": {class: posthouse.ClassAccount},
+	"40089": {class: posthouse.ClassAccount},
+	"41028": {class: posthouse.ClassAccount},
+	"41030": {class: posthouse.ClassAccount},
+	"41044": {class: posthouse.ClassAccount},
+	"50003": {class: posthouse.ClassAccount},
+	"50005": {class: posthouse.ClassAccount},
+	"60020": {class: posthouse.ClassAccount},
+	"90020": {class: posthouse.ClassAccount}, // the month's calls are used up
+
+	"33012": {class: posthouse.ClassRecipient},
+	"40003": {class: posthouse.ClassRecipient},
+	"40031": {class: posthouse.ClassRecipient}, // of several: at least one of them
+	"50002": {class: posthouse.ClassRecipient},
+	"60121": {class: posthouse.ClassRecipient},
+
+	"34016": {class: posthouse.ClassContent},
+	"40048": {class: posthouse.ClassContent},
+	"40067": {class: posthouse.ClassContent},
+	"41049": {class: posthouse.ClassContent},
+	"41101": {class: posthouse.ClassContent},
+	"45002": {class: posthouse.ClassContent},
+	"45003": {class: posthouse.ClassContent},
+	"45004": {class: posthouse.ClassContent},
+	"45007": {class: posthouse.ClassContent},
+	"45008": {class: posthouse.ClassContent},
+
+	"40008":  {class: posthouse.ClassRequest},
+	"40035":  {class: posthouse.ClassRequest},
+	"40038":  {class: posthouse.ClassRequest},
+	"43004":  {class: posthouse.ClassRequest},
+	"43005":  {class: posthouse.ClassRequest},
+	"44004":  {class: posthouse.ClassRequest},
+	"400002": {class: posthouse.ClassRequest},
+}
+
+// Work describes the driver for work notifications.
+func Work() channel.Type {
+	return channel.Type{
+		Name:  "dingtalk_work",
+		Title: "DingTalk work notification", TitleZH: "钉钉工作通知",
+		Doc:          "Sends work notifications of an enterprise's application, and asks DingTalk later whom they reached.",
+		DocZH:        "以企业内部应用的名义发送工作通知，并在稍后向钉钉查询送达结果。",
+		Fields:       workFields(),
+		MaxBatch:     workBatch,
+		OwnAddresses: true,
+		Timeout:      10 * time.Second,
+		Limits:       []posthouse.Limit{{Max: workPerMinute, Per: posthouse.Duration(time.Minute)}},
+		Check:        checkWork,
+		Open:         openWork,
+	}
+}
+
+func workFields() []channel.Field {
+	return []channel.Field{{
+		Name: "agent_id", Kind: channel.KindString, Required: true, Label: "AgentId", LabelZH: "AgentId",
+		Help: "The application's AgentId, a number.", HelpZH: "应用的 AgentId，数字。",
+	}, {
+		Name: "app_key", Kind: channel.KindString, Required: true, Label: "AppKey (Client ID)", LabelZH: "AppKey（Client ID）",
+	}, {
+		Name: "app_secret", Kind: channel.KindSecret, Required: true, Label: "AppSecret (Client Secret)", LabelZH: "AppSecret（Client Secret）",
+	}, {
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "消息格式",
+	}, {
+		Name: "time_line", Kind: channel.KindBool, Label: "Add a line with the time", LabelZH: "末尾附加时间",
+		Help:   "DingTalk shows an employee the same content once a day only (code 143106). The line makes repeated reminders differ.",
+		HelpZH: "钉钉对同一员工一天内只显示一次相同内容（错误码 143106）。附加时间后，重复提醒的内容不再相同。",
+	}, {
+		Name: "receipt_after", Kind: channel.KindDuration, Default: 2 * time.Minute, Label: "Ask for receipts after", LabelZH: "多久后查询送达结果",
+		Help:   "How long after a send DingTalk is asked whom it reached; each question counts as an API call of the month. 0s: never ask.",
+		HelpZH: "发送后多久查询送达结果，每次查询计入当月 API 调用次数；0s 表示不查询。",
+	}, {
+		Name: "token_from", Kind: channel.KindChoice, Default: "gettoken", Choices: []string{"gettoken", "oauth2"}, Label: "Access token from", LabelZH: "获取 access_token 的接口",
+		Help:   "gettoken: the older interface, at URL. oauth2: the newer one, at API URL.",
+		HelpZH: "gettoken：旧版接口，使用“接口地址”；oauth2：新版接口，使用“新版接口地址”。",
+	}, {
+		Name: "url", Kind: channel.KindURL, Default: "https://oapi.dingtalk.com", Label: "URL", LabelZH: "接口地址",
+		Help: "For a private installation or a proxy.", HelpZH: "专有部署或代理时修改。",
+	}, {
+		Name: "api_url", Kind: channel.KindURL, Default: "https://api.dingtalk.com", Label: "API URL", LabelZH: "新版接口地址",
+		Help: "Where the newer interface is.", HelpZH: "新版接口所在地址。",
+	}}
+}
+
+func checkWork(c channel.Config) []posthouse.Problem {
+	if _, err := strconv.ParseInt(c.String("agent_id"), 10, 64); err != nil && c.Has("agent_id") {
+		return []posthouse.Problem{{Path: "agent_id", Message: "is not a number; give the application's AgentId"}}
+	}
+	return nil
+}
+
+type work struct {
+	client    *channel.Client
+	url       *url.URL
+	header    http.Header
+	agent     json.Number
+	markdown  bool
+	timeLine  bool
+	await     time.Duration
+	codes     map[string]posthouse.Class
+	token     tokenSource
+	tokens    channel.Tokens
+	tokenName string
+	refused   atomic.Pointer[string] // the token that DingTalk refused last
+}
+
+func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
+	target, err := url.Parse(c.String("url"))
+	if err != nil {
+		return nil, err
+	}
+	w := &work{
+		url: target, header: http.Header{"Content-Type": {"application/json"}}, agent: json.Number(c.String("agent_id")),
+		markdown: c.String("format") == "markdown", timeLine: c.Bool("time_line"), await: c.Duration("receipt_after"),
+		codes: env.Codes, tokens: env.Tokens,
+		tokenName: strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"),
+	}
+	if w.tokens == nil {
+		w.tokens = new(channel.MemoryTokens)
+	}
+	w.client = channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret")}})
+	w.token, err = newTokenSource(c, w.client)
+	return w, err
+}
+
+// Close closes the idle connections.
+func (w *work) Close() error { return w.client.Close() }
+
+// Send makes one call for one delivery.
+func (w *work) Send(ctx context.Context, out channel.Outgoing) channel.Result {
+	return w.SendBatch(ctx, []channel.Outgoing{out})[0]
+}
+
+// SendBatch makes one call for all.
+func (w *work) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
+	message := encoded(w.message(outs[0].Content, time.Now()))
+	if len(message) > workBytes {
+		return slices.Repeat([]channel.Result{{
+			Class: posthouse.ClassContent, Code: codeTooLong,
+			Error: "the message has " + strconv.Itoa(len(message)) + " bytes as JSON; DingTalk allows " + strconv.Itoa(workBytes),
+		}}, len(outs))
+	}
+	return callAll(outs, func(to []channel.Outgoing) channel.Result {
+		body := encoded(workCall{Agent: w.agent, Users: strings.Join(addresses(to), ","), Message: message})
+		reply, v, a := w.call(ctx, "/topapi/message/corpconversation/asyncsend_v2", withKeys(w.header, to), body)
+		if reply == nil {
+			return v.failed
+		}
+		if v.Ref = string(a.Task); v.Class == posthouse.ClassOK && v.Ref == "" {
+			v.Class, v.Message = posthouse.ClassUnknown, "DingTalk's answer names no task_id, so it may have accepted"
+		}
+		result := reply.Result(v.Verdict)
+		if v.Class == posthouse.ClassOK {
+			result.Await = w.await
+		}
+		return result
+	})
+}
+
+// workCall is the body of a call.
+type workCall struct {
+	Agent   json.Number     `json:"agent_id"`
+	Users   string          `json:"userid_list"`
+	Message json.RawMessage `json:"msg"`
+}
+
+// message is the body's msg.
+func (w *work) message(c posthouse.Content, now time.Time) any {
+	line := ""
+	if w.timeLine {
+		line = now.In(beijing).Format("2006-01-02 15:04")
+	}
+	if w.markdown {
+		c.Text = strings.Join(nonEmpty(c.Text, line), "\n\n")
+		return map[string]any{"msgtype": "markdown", "markdown": robotMarkdown{heading(c), markdown(c)}}
+	}
+	c.Text = strings.Join(nonEmpty(c.Text, line), "\n")
+	return map[string]any{"msgtype": "text", "text": robotText{plainText(c)}}
+}
+
+// call posts with an access token. A token that DingTalk itself refuses is refreshed, and the call is made
+// once more: the first one had no effect. Without a token there is no reply, and v says why.
+func (w *work) call(ctx context.Context, path string, header http.Header, body []byte) (*channel.Reply, outcome, answer) {
+	for again := true; ; again = false {
+		token, failed := w.accessToken(ctx)
+		if failed != nil {
+			return nil, outcome{failed: *failed}, answer{}
+		}
+		u := below(w.url, path)
+		u.RawQuery = url.Values{"access_token": {token}}.Encode()
+		reply := w.client.Do(ctx, channel.Request{URL: u, Header: header, Body: body})
+		reply.Response = strings.ReplaceAll(reply.Response, token, channel.Mask)
+		v, a := workCodes.read(&reply, w.codes)
+		v.Message = strings.ReplaceAll(v.Message, token, channel.Mask)
+		if v.Class != posthouse.ClassAuth {
+			return &reply, outcome{Verdict: v}, a
+		}
+		w.refused.Store(&token)
+		if a.Code == "" || !again {
+			return &reply, outcome{Verdict: v}, a
+		}
+	}
+}
+
+// outcome is a verdict, or the result of a call that was not made.
+type outcome struct {
+	channel.Verdict
+	failed channel.Result
+}
+
+func (w *work) accessToken(ctx context.Context) (string, *channel.Result) {
+	stale := ""
+	if p := w.refused.Load(); p != nil {
+		stale = *p
+	}
+	token, err := w.tokens.Token(ctx, w.tokenName, stale, w.token.fetch)
+	if err == nil {
+		return token, nil
+	}
+	return "", w.withoutToken(err)
+}
+
+// Test fetches an access token and sends nothing.
+func (w *work) Test(ctx context.Context) channel.Result {
+	_, lasts, err := w.token.fetch(ctx)
+	if err != nil {
+		return *w.withoutToken(err)
+	}
+	return channel.Result{Class: posthouse.ClassOK, Code: "0", Response: "an access token that lasts " + posthouse.Duration(lasts).String()}
+}
