@@ -23,7 +23,8 @@ import (
 // secrets, stores it and hands it to the engine, and it takes over what other processes changed.
 type channels struct {
 	*Server
-	types map[string]channel.Type
+	types  map[string]channel.Type
+	tokens *tokens
 
 	mu      sync.Mutex
 	version int64            // of the stored set, as this process knows it
@@ -32,7 +33,10 @@ type channels struct {
 }
 
 func newChannels(s *Server, types []channel.Type) (*channels, error) {
-	c := &channels{Server: s, types: map[string]channel.Type{}, version: -1, open: map[string]int64{}, broken: map[string]error{}}
+	c := &channels{
+		Server: s, types: map[string]channel.Type{}, tokens: &tokens{store: s.store, keyring: s.keyring},
+		version: -1, open: map[string]int64{}, broken: map[string]error{},
+	}
 	for _, t := range types {
 		if _, twice := c.types[t.Name]; twice {
 			return nil, fmt.Errorf("the driver %q is listed twice", t.Name)
@@ -211,7 +215,7 @@ func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
 	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
 		return engine.Opened{}, err
 	}
-	opened := engine.Opened{MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.Timeout, Limits: t.Limits}
+	opened := engine.Opened{MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.Timeout, Limits: t.Limits, OwnAddresses: t.OwnAddresses}
 	if t.BatchSize != nil {
 		opened.MaxBatch = max(t.BatchSize(config), 1)
 	}
@@ -224,7 +228,8 @@ func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
 	}
 	opened.Timeout = timeout
 	driver, err := t.Open(config, channel.Env{
-		Tenant: ch.Tenant, Channel: ch.Name, Log: c.o.Log.With("channel", ch.Name), Output: c.o.Output, Network: c.network, Timeout: timeout, Codes: ch.Codes,
+		Tenant: ch.Tenant, Channel: ch.Name, Log: c.o.Log.With("channel", ch.Name), Output: c.o.Output, Network: c.network, Timeout: timeout,
+		Tokens: c.tokens, Codes: ch.Codes,
 	})
 	opened.Driver = driver
 	return opened, err

@@ -41,6 +41,9 @@ type Options struct {
 	Redis string
 	// TimeZone is the IANA zone of days and rosters. Defaults to Asia/Shanghai.
 	TimeZone string
+	// PlatformURL is where recipients find the platform that the messages are about: what templates call
+	// platformUrl, unless a payload has its own. Defaults to none.
+	PlatformURL string
 	// Poll is how often the database is asked for work. Defaults to 250ms.
 	Poll time.Duration
 	// RescueEvery is how often lost leases and deadlines are looked for. Defaults to 2s.

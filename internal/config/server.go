@@ -58,6 +58,10 @@ var serverSettings = []setting[Config]{{
 	help:  "the IANA `ZONE` of days and rosters",
 	parse: func(c *Config, v string) error { return zone(&c.Server.TimeZone, v) },
 }, {
+	name:  "platform_url",
+	help:  "the `URL` of the platform that messages are about: what templates call platformUrl (default none)",
+	parse: func(c *Config, v string) error { return address(&c.Server.PlatformURL, v, "http", "https") },
+}, {
 	name: "poll", def: "250ms",
 	help:  "how often the database is asked for work, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.Poll, v) },

@@ -28,6 +28,8 @@ const (
 	MaxText    = 64 << 10
 	maxPayload = 256 << 10
 	maxAhead   = 366 * 24 * time.Hour // of not_before
+	// MaxDedupWindow is the longest time that a dedup_key holds: for good, as people count.
+	MaxDedupWindow = 3650 * 24 * time.Hour
 )
 
 // Problems collects what is wrong with one draft.
@@ -78,7 +80,11 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	if d.OnUnknown != "" && !d.OnUnknown.Valid() {
 		p.Add("on_unknown", "is %q: want retry, hold, query or assume_sent", d.OnUnknown)
 	}
+	if w := d.DedupWindow.Std(); w < 0 || w > MaxDedupWindow {
+		p.Add("dedup_window", "is %s: at most %s, ten years, is allowed", d.DedupWindow, posthouse.Duration(MaxDedupWindow))
+	}
 	checkTimes(d, now, p)
+	checkClock(d, p)
 	checkRecipients(d, maxRecipients, p)
 	checkContent(d, p)
 }
@@ -94,6 +100,23 @@ func checkTimes(d *posthouse.Draft, now time.Time, p *Problems) {
 		p.Add("deadline", "is %s, which has passed", d.Deadline.Format(time.RFC3339))
 	} else if !d.Deadline.After(d.NotBefore) {
 		p.Add("deadline", "must be later than not_before")
+	}
+}
+
+func checkClock(d *posthouse.Draft, p *Problems) {
+	if d.Clock == nil {
+		return
+	}
+	if d.Content != nil {
+		p.Add("clock", "needs a template: a finished text can not count")
+	}
+	if d.Clock.Until.IsZero() && d.Clock.Since.IsZero() {
+		p.Add("clock", "is empty: want until, since or both")
+	}
+	for _, t := range []time.Time{d.Clock.Until, d.Clock.Since} {
+		if t.Year() < 1 || t.Year() > 9999 {
+			p.Add("clock", "names the year %d: want 1 to 9999", t.Year())
+		}
 	}
 }
 
@@ -117,8 +140,8 @@ func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
 
 func checkContent(d *posthouse.Draft, p *Problems) {
 	switch {
-	case d.Content == nil && d.Template == "":
-		p.Add("content", "is required, or a template with a payload")
+	case d.Content == nil && d.Template == "" && d.Kind == "":
+		p.Add("content", "is required, or a template with a payload, or a kind that has a template")
 	case d.Content != nil && d.Template != "":
 		p.Add("content", "stands beside a template: give one of them")
 	case d.Content != nil && d.Content.Text == "" && d.Content.Title == "":

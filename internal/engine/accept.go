@@ -25,6 +25,8 @@ type Request struct {
 	// Plans are written with the messages, each over the version that was read. When one of them has moved
 	// on since, the answer is an error of code conflict and nothing is stored. There may be plans alone.
 	Plans []work.Plan
+	// DryRun stores nothing: it says what would be wrong.
+	DryRun bool
 	// Path names draft i in problems: "messages[i]." or "" for a single one. Defaults to that.
 	Path func(i int) string
 }
@@ -79,6 +81,9 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	}
 	if err := posthouse.Invalid("the message can not be accepted", problems); err != nil {
 		return Answer{}, err
+	}
+	if req.DryRun {
+		return Answer{}, nil
 	}
 	outcome, err := e.accepter.submit(ctx, sub)
 	if err == nil {
@@ -187,10 +192,10 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 	if r.settings.endOfDay && m.Deadline.IsZero() {
 		m.Deadline = rule.EndOfDay(later(now, m.NotBefore).In(r.settings.location))
 	}
-	if err := e.fill(ctx, tenant, d, &m, p); err != nil || len(p.List) > 0 {
+	if err := e.fill(ctx, tenant, d, &m, now, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	entry := work.Entry{Message: m, DedupWindow: r.settings.dedupWindow}
+	entry := work.Entry{Message: m, DedupWindow: or(d.DedupWindow.Std(), r.settings.dedupWindow)}
 	for i, to := range distinct(d.To) {
 		if to.Address == "" {
 			to.Address = known[d.Channel][to.User]

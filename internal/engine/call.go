@@ -91,7 +91,7 @@ func (e *Engine) drive(ctx context.Context, r *route, group []work.Item) (result
 	}()
 	outs := make([]channel.Outgoing, len(group))
 	for i, item := range group {
-		outs[i] = outgoing(item)
+		outs[i] = r.outgoing(item)
 	}
 	if driver, ok := r.opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
 		results = driver.SendBatch(ctx, outs)
@@ -138,13 +138,16 @@ func linkTo(m *posthouse.Message) []trace.Link {
 }
 
 // outgoing is a delivery as the driver sees it.
-func outgoing(item work.Item) channel.Outgoing {
+func (r *route) outgoing(item work.Item) channel.Outgoing {
 	d, m := &item.Delivery, item.Message
 	out := channel.Outgoing{
 		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: d.Recipient,
-		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority, Template: m.Template, Payload: m.Payload,
+		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority,
+		Template: m.Template, TemplateID: m.TemplateID, Payload: m.Payload,
 		IdemKey: d.IdemKey, Attempt: d.Attempts,
 	}
-	out.Recipient.Address = or(out.Recipient.Address, out.Recipient.User)
+	if !r.opened.OwnAddresses {
+		out.Recipient.Address = or(out.Recipient.Address, out.Recipient.User)
+	}
 	return out
 }

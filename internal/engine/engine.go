@@ -43,14 +43,17 @@ type accepts interface {
 
 // relays is the relay's part.
 type relays interface {
-	Outbox(ctx context.Context, now time.Time, max, bytes int) ([]work.Enqueued, error)
+	Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error)
 	Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error)
+	Done(ctx context.Context, now time.Time, rows []string) error
 	Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error)
 	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
 }
 
-// plans is the planner's part.
+// plans is the planner's part, and what people do to reminders.
 type plans interface {
+	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
 	DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error)
 	PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (held bool, err error)
 }
@@ -71,6 +74,7 @@ type knows interface {
 	SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error
 	ClearGate(ctx context.Context, tenant, channel, account string) error
 	Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error)
+	OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error)
 	Depths(ctx context.Context) ([]work.Depth, error)
 }
 
@@ -88,6 +92,8 @@ type Opened struct {
 	Window   time.Duration // how long the provider remembers an idempotency key
 	Timeout  time.Duration
 	Limits   []posthouse.Limit
+	// OwnAddresses is set where a user's id is never an address.
+	OwnAddresses bool
 }
 
 // Options makes an engine. Store, Rosters and Limiter are required.
@@ -121,6 +127,12 @@ type Options struct {
 	KeyTTL time.Duration
 	// MaxRecipients bounds the recipients of one message. Defaults to 1000.
 	MaxRecipients int
+	// PlatformURL is put into the payload of templated messages as platformUrl, where they have none.
+	// Defaults to none.
+	PlatformURL string
+	// TaskEvents takes the events of tasks that come through the outbox; one may come twice. Defaults to
+	// none: they wait in the outbox.
+	TaskEvents func(ctx context.Context, tenant string, event posthouse.TaskEvent) error
 	// Accepters is how many transactions accept at once. Defaults to 1; the server passes 2
 	// for databases with several writers.
 	Accepters int
@@ -152,9 +164,10 @@ type Engine struct {
 	mu     sync.RWMutex
 	routes map[routeKey]*route
 
-	accepter *accepter
-	recorder *recorder
-	planning chan struct{} // capacity 1: a plan is due
+	templates templates
+	accepter  *accepter
+	recorder  *recorder
+	planning  chan struct{} // capacity 1: a plan is due
 
 	started  bool
 	stopping chan struct{} // closed when nothing new may start
@@ -227,6 +240,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.recorder.run)
 	e.loop(e.poll)
 	e.loop(e.relay)
+	e.loop(e.relayEvents)
 	e.loop(e.plan)
 	e.loop(e.rescue)
 	e.loop(e.inquire)

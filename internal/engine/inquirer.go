@@ -90,7 +90,7 @@ func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Findin
 					"delivery", d.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
-		answer.found, answer.result = querier.Query(ctx, outgoing(work.Item{Delivery: d, Message: &m}))
+		answer.found, answer.result = querier.Query(ctx, r.outgoing(work.Item{Delivery: d, Message: &m}))
 	})
 	if !returned {
 		e.log.Error("the driver did not return at its time-out when it was asked about an unknown", "channel", d.Channel, "driver", r.channel.Driver, "delivery", d.ID)

@@ -24,7 +24,9 @@ const (
 	ReasonWindowClosed   = "window_closed" // too late for the provider's idempotency window
 	ReasonCancelled      = "cancelled"
 	ReasonShutdown       = "shutdown"
-	ReasonApart          = "apart" // lost its lease with others, and waits until it can be sent without them
+	ReasonTemplate       = "template" // it is gone, or can not be filled anew
+	ReasonDatabase       = "database" // it could not be asked for what sending needs
+	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
 )
 
 // maxClaimLosses is how many leases a delivery may lose before it is quarantined.

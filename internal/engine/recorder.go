@@ -163,7 +163,7 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 func (d *done) change(now time.Time) work.Change {
 	switch d.verdict {
 	case verdictRelease:
-		return afterRelease(d.item.Delivery, now, d.reason)
+		return afterRelease(d.item.Delivery, now.Add(d.result.After), d.reason)
 	case verdictWindow:
 		return afterWindow(&d.route.settings, d.item.Delivery, now)
 	case verdictQuarantine:
