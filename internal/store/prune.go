@@ -16,7 +16,7 @@ const longestLimit = 367 * 24 * time.Hour
 
 // Prune deletes up to max deliveries that have been settled for longer than keep, with their
 // events, and the messages that have none left; and what has expired of idempotency keys,
-// dedup keys, limits and plans, up to max of each. It returns how many deliveries went. Open
+// dedup keys, limits, plans and marks, up to max of each. It returns how many deliveries went. Open
 // deliveries always stay.
 func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	n, err := s.repeat(ctx, now, "prune deliveries", max, func(t *tx, step int) (int, error) { return t.pruneDeliveries(keep, step) })
@@ -26,7 +26,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 	for _, old := range []struct {
 		table, column string
 		keep          time.Duration
-	}{{"idempotency", "expires_at", 0}, {"dedup", "expires_at", 0}, {"limits", "updated_at", longestLimit}} {
+	}{{"idempotency", "expires_at", 0}, {"dedup", "expires_at", 0}, {"limits", "updated_at", longestLimit}, {"notify_marks", "updated_at", 2 * keep}} {
 		_, err := s.repeat(ctx, now, "prune "+old.table, max, func(t *tx, step int) (int, error) {
 			return t.pruneExpired(old.table, old.column, old.keep, step)
 		})

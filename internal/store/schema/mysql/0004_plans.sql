@@ -62,7 +62,8 @@ CREATE TABLE IF NOT EXISTS notify_marks (
   deleted smallint NOT NULL DEFAULT 0,
   update_by varchar(255) NOT NULL DEFAULT '',
   updated_at bigint NOT NULL,
-  PRIMARY KEY (tenant, job)
+  PRIMARY KEY (tenant, job),
+  KEY notify_marks_age (updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- +goose Down

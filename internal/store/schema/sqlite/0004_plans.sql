@@ -64,6 +64,7 @@ CREATE TABLE notify_marks (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (tenant, job)
 );
+CREATE INDEX notify_marks_age ON notify_marks (updated_at);
 
 -- +goose Down
 DROP TABLE notify_marks;
