@@ -1,0 +1,243 @@
+package workflow
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Job is a notification as the document hands it in (section 4.1): for the recipients it names, by the
+// template of its business type on its channel.
+type Job struct {
+	BizType BizType
+	// BizID is the task's or the node's id: the messages' ref.
+	BizID string
+	// Channel is 0 for oa, 1 for dingtalk.
+	Channel int
+	// Payload fills the template. With BizNodeTimeout and a timeoutRemind in it, in minutes, the job comes
+	// again and again until its status is set or it is deleted.
+	Payload json.RawMessage
+	// Users are told, each once.
+	Users []string
+	// DedupKey makes a second job with it on the channel the first one. Defaults to none.
+	DedupKey string
+	// NextRunTime is when it is sent. Defaults to now.
+	NextRunTime time.Time
+	Operator    string
+}
+
+// Enqueued says which job stands for one that was handed in.
+type Enqueued struct {
+	ID string
+	// Existing says that it stood already, and that nothing was created.
+	Existing bool
+}
+
+// JobPost hands in what jobs are made of, and takes it back.
+type JobPost interface {
+	// Send stores a message.
+	Send(ctx context.Context, tenant string, d posthouse.Draft) (posthouse.Accepted, error)
+	// OpenReminder stores a reminder. An error of code conflict says that one of its id is open.
+	OpenReminder(ctx context.Context, tenant string, r posthouse.Reminder) error
+	// EndReminder ends a reminder, if it is open.
+	EndReminder(ctx context.Context, tenant, id, reason string) error
+	// Withdraw cancels what of messages, all of a kind and ref, has not started.
+	Withdraw(ctx context.Context, tenant, kind, ref string, messages []string) error
+}
+
+// JobStore reads what jobs became: messages and reminders.
+type JobStore interface {
+	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
+	Messages(ctx context.Context, f work.Filter) (list []work.Summary, next string, err error)
+	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
+	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
+}
+
+// JobMarks keeps what was said of jobs beside what became of them.
+type JobMarks interface {
+	Marks(ctx context.Context, tenant string, jobs []string) (map[string]work.Mark, error)
+	MarkStatus(ctx context.Context, now time.Time, tenant string, jobs []string, status int, by string) error
+	MarkDeleted(ctx context.Context, now time.Time, tenant string, jobs []string, by string, keys []work.DedupRow) error
+}
+
+// Jobs is the document's notification service (section 4.1) over messages and reminders: a job is one of
+// them, and its id is theirs. All three fields are required.
+type Jobs struct {
+	Post  JobPost
+	Store JobStore
+	Marks JobMarks
+}
+
+// Enqueue makes a job. One whose dedup key stands for another makes none, and answers that one's id: also
+// when it was sent, cancelled or aborted since, until it is deleted. An error of code invalid names the
+// fields that are wrong by the document's names.
+func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, error) {
+	kind, channel := job.BizType.Kind(), ChannelName(job.Channel)
+	var problems []posthouse.Problem
+	if kind == "" {
+		problems = append(problems, wrongNumber("bizType", int(job.BizType), Kinds()))
+	}
+	if channel == "" {
+		problems = append(problems, wrongNumber("channel", job.Channel, Channels()))
+	}
+	if job.BizID == "" {
+		problems = append(problems, posthouse.Problem{Path: "bizId", Message: "is required"})
+	}
+	if len(job.Users) == 0 {
+		problems = append(problems, posthouse.Problem{Path: "userIds", Message: "is required: who is told"})
+	}
+	for i, user := range job.Users {
+		if user == "" {
+			problems = append(problems, posthouse.Problem{Path: "userIds[" + strconv.Itoa(i) + "]", Message: "is empty"})
+		}
+	}
+	if err := posthouse.Invalid("the job can not be accepted", problems); err != nil {
+		return Enqueued{}, err
+	}
+	now := time.Now()
+	d := job.draft(now)
+	if every := job.again(); every > 0 {
+		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
+	}
+	accepted, err := j.Post.Send(ctx, tenant, d)
+	return Enqueued{accepted.ID, accepted.DuplicateOf != ""}, inTheDocumentsWords(err)
+}
+
+func wrongNumber(field string, n int, names []string) posthouse.Problem {
+	var allowed []string
+	for i, name := range names {
+		allowed = append(allowed, strconv.Itoa(i)+" "+name)
+	}
+	return posthouse.Problem{Path: field, Message: "is " + strconv.Itoa(n) + ": want " + strings.Join(allowed, ", ")}
+}
+
+// draft is the message of a job.
+func (job *Job) draft(now time.Time) posthouse.Draft {
+	d := posthouse.Draft{
+		Channel: ChannelName(job.Channel), Kind: job.BizType.Kind(), Ref: job.BizID, Source: job.Operator,
+		Payload: job.Payload, DedupKey: job.DedupKey, DedupWindow: forGood,
+	}
+	for _, user := range job.Users {
+		d.To = append(d.To, posthouse.Recipient{User: user})
+	}
+	if job.NextRunTime.After(now) {
+		d.NotBefore = job.NextRunTime
+	}
+	switch job.BizType {
+	case BizNodeTimeout:
+		d.Clock = &posthouse.Clock{Since: cmp.Or(job.NextRunTime, now)}
+	case BizOrbitRemind:
+		job.countDown(&d, now)
+	}
+	return d
+}
+
+// countDown computes remainMin when a message about a pass is sent, and drops the message when the next
+// slot has come: one that was late would say a wrong number, or come together with the next.
+func (job *Job) countDown(d *posthouse.Draft, now time.Time) {
+	left, ok := job.number("remainMin")
+	if !ok || job.NextRunTime.IsZero() {
+		return
+	}
+	d.Clock = &posthouse.Clock{Until: job.NextRunTime.Add(minutes(left))}
+	if until := job.NextRunTime.Add(orbitEvery); until.After(now) {
+		d.Deadline = until
+	}
+}
+
+// again is how often the job comes again, 0 for one that comes once (section 3.5).
+func (job *Job) again() time.Duration {
+	n, ok := job.number("timeoutRemind")
+	if !ok || job.BizType != BizNodeTimeout {
+		return 0
+	}
+	return minutes(n)
+}
+
+// number reads a whole number of the payload, written as one or as text.
+func (job *Job) number(name string) (int, bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(job.Payload, &fields) != nil {
+		return 0, false // Send says what is wrong with it
+	}
+	n, err := strconv.Atoi(strings.Trim(string(fields[name]), `"`))
+	return n, err == nil && n >= 0 && n <= maxMinutes
+}
+
+// remind makes the job a reminder. Its id is its dedup key; after a deletion the next one has ~2, ~3, …
+// behind it.
+func (j Jobs) remind(ctx context.Context, tenant string, d posthouse.Draft, every time.Duration, from time.Time) (Enqueued, error) {
+	d.NotBefore = time.Time{}
+	r := posthouse.Reminder{Tenant: tenant, Draft: d, Repeat: &posthouse.Repeat{From: from, Every: posthouse.Duration(every)}}
+	for n := 1; ; n++ {
+		if r.ID = d.DedupKey; r.ID == "" {
+			r.ID = posthouse.NewID()
+		} else if n > 1 {
+			r.ID += "~" + strconv.Itoa(n)
+		}
+		stands, known, err := j.stands(ctx, tenant, r.ID)
+		switch {
+		case err != nil:
+			return Enqueued{}, err
+		case stands:
+			return Enqueued{r.ID, true}, nil
+		case known:
+			continue // it was deleted
+		}
+		err = j.Post.OpenReminder(ctx, tenant, r)
+		if posthouse.CodeOf(err) == posthouse.CodeConflict {
+			return Enqueued{r.ID, true}, nil // another call made it at the same moment
+		}
+		return Enqueued{r.ID, false}, inTheDocumentsWords(err)
+	}
+}
+
+// stands reports whether a reminder of an id is known, and whether it is no deleted job.
+func (j Jobs) stands(ctx context.Context, tenant, id string) (stands, known bool, err error) {
+	_, known, err = j.Store.Plan(ctx, tenant, work.PlanReminder, id)
+	if err != nil || !known {
+		return false, known, err
+	}
+	marks, err := j.Marks.Marks(ctx, tenant, []string{id})
+	return !marks[id].Deleted, true, err
+}
+
+// documentNames are the document's names of a message's fields.
+var documentNames = map[string]string{
+	"ref": "bizId", "kind": "bizType", "source": "operator", "dedup_key": "dedupKey", "not_before": "nextRunTime", "to": "userIds",
+	"id": "dedupKey", "repeat.from": "nextRunTime", "repeat.every": "payload.timeoutRemind",
+}
+
+// inTheDocumentsWords names the fields of a refused message as the document does.
+func inTheDocumentsWords(err error) error {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) {
+		return err
+	}
+	problems := slices.Clone(coded.Problems)
+	for i := range problems {
+		path := strings.TrimPrefix(problems[i].Path, "draft.")
+		if number, ok := strings.CutPrefix(path, "to["); ok {
+			number, _, _ = strings.Cut(number, "]")
+			path = "userIds[" + number + "]"
+		}
+		problems[i].Path = cmp.Or(documentNames[path], path)
+	}
+	return cmp.Or(posthouse.Invalid("the job can not be accepted", problems), err)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,175 @@
+package workflow
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// JobView is a job under the names of the document's table tc_notify_job (section 2.1). Ids are texts.
+type JobView struct {
+	ID          string          `json:"id"`
+	BizType     BizType         `json:"biz_type"`
+	BizID       string          `json:"biz_id"`
+	DedupKey    string          `json:"dedup_key,omitempty"`
+	Payload     json.RawMessage `json:"payload"`
+	Channel     int             `json:"channel"`
+	Status      Status          `json:"status"`
+	RetryCount  int             `json:"retry_count"`
+	NextRunTime time.Time       `json:"next_run_time"`
+	Remark      string          `json:"remark,omitempty"`
+	DelFlag     int             `json:"del_flag"`
+	CreateBy    string          `json:"create_by,omitempty"`
+	CreateTime  time.Time       `json:"create_time"`
+	UpdateBy    string          `json:"update_by,omitempty"`
+	UpdateTime  time.Time       `json:"update_time"`
+	// Recipients are its deliveries; of a job that comes again those of its last message.
+	Recipients []RecipientView `json:"recipients"`
+}
+
+// RecipientView is a recipient under the names of tc_notify_recipient (section 2.2): a delivery.
+type RecipientView struct {
+	ID            string          `json:"id"`
+	UserID        string          `json:"user_id"`
+	Status        Status          `json:"status"`
+	LastError     string          `json:"last_error,omitempty"`
+	ExternalMsgID string          `json:"external_msgid,omitempty"`
+	UpdateTime    time.Time       `json:"update_time"`
+	State         posthouse.State `json:"state"`
+}
+
+// Job reads one job, also a deleted one.
+func (j Jobs) Job(ctx context.Context, tenant, id string) (JobView, error) {
+	r, err := j.one(ctx, tenant, id)
+	if err == nil && r.shown() {
+		return j.view(ctx, tenant, r)
+	}
+	if err == nil || posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no job %.80q", id)
+	}
+	return JobView{}, err
+}
+
+// one reads the message or the reminder of an id.
+func (j Jobs) one(ctx context.Context, tenant, id string) (*record, error) {
+	p, found, err := j.Store.Plan(ctx, tenant, work.PlanReminder, id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		m, _, err := j.Store.Message(ctx, tenant, id)
+		if err != nil {
+			return nil, err
+		}
+		r := &record{id: id, messages: []posthouse.Message{m}, counts: work.Counts{}, createdAt: m.CreatedAt}
+		err = j.eachDelivery(ctx, tenant, r.messages, func(d posthouse.Delivery) { r.counts[d.State]++ })
+		if err != nil {
+			return nil, err
+		}
+		return r, j.addMarks(ctx, tenant, []*record{r})
+	}
+	list, err := j.find(ctx, tenant, p.Kind, p.Ref)
+	for _, r := range list {
+		if r.id == id {
+			return r, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reminderOf(p) // about nothing that it could be found by
+}
+
+// JobsOf lists the jobs of a business type and id, newest first, without deleted ones.
+func (j Jobs) JobsOf(ctx context.Context, tenant string, b BizType, bizID string) ([]JobView, error) {
+	if err := posthouse.Invalid("the jobs can not be listed", checkBiz(b, []string{bizID})); err != nil {
+		return nil, err
+	}
+	list, err := j.find(ctx, tenant, b.Kind(), bizID)
+	if err != nil {
+		return nil, err
+	}
+	views := []JobView{}
+	for _, r := range list {
+		if r.mark.Deleted || !r.shown() {
+			continue
+		}
+		v, err := j.view(ctx, tenant, r)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// shown reports whether the document has numbers for the job, and so a place for it.
+func (r *record) shown() bool {
+	d, channel := r.draft()
+	_, isJob := BizTypeOf(d.Kind)
+	_, numbered := ChannelCode(channel)
+	return isJob && numbered && (r.reminder != nil || r.messages[0].Reminder == "")
+}
+
+// draft is what the job was made from, and the channel it goes to.
+func (r *record) draft() (d posthouse.Draft, channel string) {
+	if r.reminder != nil {
+		return r.reminder.Draft, r.reminder.Draft.Channel
+	}
+	if len(r.messages) == 0 {
+		return d, ""
+	}
+	m := &r.messages[0]
+	return posthouse.Draft{Kind: m.Kind, Ref: m.Ref, Source: m.Source, DedupKey: m.DedupKey, Payload: m.Payload, NotBefore: m.NotBefore}, m.Channel
+}
+
+// view reads the recipients of a job: of one that comes again those of its last message.
+func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, error) {
+	d, channel := r.draft()
+	v := JobView{
+		ID: r.id, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []RecipientView{},
+		CreateBy: d.Source, CreateTime: r.createdAt, NextRunTime: cmp.Or(d.NotBefore, r.createdAt), UpdateTime: r.createdAt,
+	}
+	v.BizType, _ = BizTypeOf(d.Kind)
+	v.Channel, _ = ChannelCode(channel)
+	if len(v.Payload) == 0 {
+		v.Payload = json.RawMessage("{}")
+	}
+	if r.reminder != nil {
+		v.Remark, v.NextRunTime, v.UpdateTime = r.reminder.Error, cmp.Or(r.reminder.NextAt, r.reminder.UpdatedAt), r.reminder.UpdatedAt
+	}
+	if r.mark.Job != "" {
+		v.UpdateBy, v.UpdateTime = r.mark.By, later(v.UpdateTime, r.mark.At)
+		if r.mark.Deleted {
+			v.DelFlag = 1
+		}
+	}
+	var err error
+	if v.Status, err = j.settle(ctx, tenant, r); err != nil {
+		return v, err
+	}
+	return v, j.addRecipients(ctx, tenant, r, &v)
+}
+
+func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *JobView) error {
+	var next time.Time
+	err := j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
+		v.Recipients = append(v.Recipients, RecipientView{
+			ID: d.ID, UserID: d.User, Status: recipientStatus(d.State, r.given()), LastError: d.Error, ExternalMsgID: d.ProviderRef,
+			UpdateTime: d.UpdatedAt, State: d.State,
+		})
+		v.RetryCount = max(v.RetryCount, d.Tries)
+		v.UpdateTime = later(v.UpdateTime, d.UpdatedAt)
+		if d.State == posthouse.Pending && !d.DueAt.IsZero() && (next.IsZero() || d.DueAt.Before(next)) {
+			next = d.DueAt
+		}
+	})
+	if r.reminder == nil {
+		v.NextRunTime = cmp.Or(next, v.NextRunTime)
+	}
+	return err
+}
