@@ -3,8 +3,8 @@ package outbox
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -23,19 +23,21 @@ const (
 	MySQL    Database = "mysql" // MariaDB too
 )
 
-// Bounds of one call.
-const (
-	MaxDrafts     = 1000                // drafts
-	MaxRecipients = draft.MaxRecipients // recipients of one draft
-	MaxBytes      = 8 << 20             // all drafts together, as JSON: below what MariaDB takes in one packet by default
-)
-
 // Options makes a box. Database is required.
 type Options struct {
-	// Database decides how placeholders are written. Required.
+	// Database decides how statements are written. Required.
 	Database Database
 	// Tenant owns the messages. Defaults to posthouse.DefaultTenant.
 	Tenant string
+	// Lookup is where Enqueue looks whether a dedup_key already stands for a message, beside the caller's
+	// transaction: a *sql.DB with connections to spare. Defaults to the caller's transaction itself, and to
+	// nothing on MySQL and MariaDB, where reading would take locks or fix the transaction's snapshot.
+	Lookup Querier
+	// Trace is the caller's span as the W3C writes it ("00-…-…-01"); the message's attempts link to it.
+	// Defaults to none.
+	Trace func(ctx context.Context) (traceparent string)
+	// Log hears of look-ups that failed. Defaults to slog.Default().
+	Log *slog.Logger
 }
 
 // Execer is the caller's transaction: a *sql.Tx, or whatever else runs a statement in it and takes
@@ -44,18 +46,29 @@ type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Box writes messages into the outbox. It holds no connection and is safe for concurrent use.
+// Querier is a handle that can look, too. Those of database/sql can.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Lister is a handle that can look and knows no *sql.Rows, such as that of package pgxbox. It calls row
+// for each row of the answer.
+type Lister interface {
+	List(ctx context.Context, query string, args []any, row func(scan func(dest ...any) error) error) error
+}
+
+// Box writes into the outbox. It holds no connection and is safe for concurrent use.
 type Box struct {
-	tenant string
-	dollar bool // placeholders are $1, $2, … instead of ?
+	o    Options
+	text dialect
+	now  func() time.Time
 }
 
 // New makes a box.
 func New(o Options) (*Box, error) {
 	p := &draft.Problems{}
-	switch o.Database {
-	case SQLite, Postgres, MySQL:
-	default:
+	text, known := dialects()[o.Database]
+	if !known {
 		p.Add("Database", "is %q: want %q, %q or %q", o.Database, SQLite, Postgres, MySQL)
 	}
 	p.Word("Tenant", o.Tenant, draft.MaxWord)
@@ -65,11 +78,19 @@ func New(o Options) (*Box, error) {
 	if o.Tenant == "" {
 		o.Tenant = posthouse.DefaultTenant
 	}
-	return &Box{tenant: o.Tenant, dollar: o.Database == Postgres}, nil
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Box{o: o, text: text, now: time.Now}, nil
 }
 
-// Enqueue writes messages into the outbox, in one statement on tx, and returns their ids in order.
-// They are sent if and when tx commits; a rollback leaves nothing.
+// Enqueue writes messages into the outbox with tx and returns their ids in order. They are sent if and
+// when tx commits; a rollback leaves nothing.
+//
+// A draft whose dedup_key stands for a message already, or for one that waits in the outbox, writes
+// nothing: the id is that message's. Of several that hand in a key at the same time, none waits for
+// another and one message is made; they are told the same id, but for those on both sides of a full
+// minute, whose ids lead to the same message once it is there.
 //
 // What is wrong with the drafts themselves is a *posthouse.Error of code invalid that names every
 // problem, and then nothing was written: tx can go on. What only Posthouse knows, such as whether
@@ -77,77 +98,76 @@ func New(o Options) (*Box, error) {
 // problem, until it can be accepted. An error of the database is returned wrapped; whether tx can
 // go on after it is the database's rule.
 func (b *Box) Enqueue(ctx context.Context, tx Execer, drafts ...posthouse.Draft) ([]string, error) {
-	if len(drafts) == 0 {
-		return nil, nil
+	texts, err := b.encode(ctx, drafts)
+	if err != nil || len(drafts) == 0 {
+		return nil, err
 	}
-	texts, err := encode(drafts)
+	places, err := b.place(ctx, tx, drafts)
 	if err != nil {
 		return nil, err
 	}
 	ids := make([]string, len(drafts))
-	args := make([]any, 0, 3*len(drafts))
-	for i, text := range texts {
-		ids[i] = posthouse.NewID()
-		args = append(args, ids[i], b.tenant, text)
+	rows := make([]row, 0, len(drafts))
+	for i, p := range places {
+		ids[i] = p.message
+		if p.row != "" {
+			rows = append(rows, row{p.row, texts[i]})
+		}
 	}
-	if _, err := tx.ExecContext(ctx, b.insert(len(drafts)), args...); err != nil {
-		return nil, fmt.Errorf("write into the outbox: %w", err)
+	if err := b.insert(ctx, tx, rows); err != nil {
+		return nil, err
 	}
 	return ids, nil
 }
 
-// insert is the statement for n drafts. The database dates the rows itself.
-func (b *Box) insert(n int) string {
+// Report writes events of tasks into the outbox with tx, as POST /v1/workflow/events would take them. They are
+// applied if and when tx commits, in the order they were written as far as that can be seen. One
+// without a time has the time of its row.
+//
+// Errors are as with Enqueue; what is wrong with an event beyond its type and task is found out after
+// the commit, and then it waits in the table.
+func (b *Box) Report(ctx context.Context, tx Execer, events ...posthouse.TaskEvent) error {
+	texts, err := encodeEvents(events)
+	if err != nil {
+		return err
+	}
+	rows := make([]row, len(events))
+	for i, text := range texts {
+		rows[i] = row{posthouse.NewID(), text}
+	}
+	return b.insert(ctx, tx, rows)
+}
+
+// row is a row of the table outbox, with what the writer says of it.
+type row struct{ id, draft string }
+
+// insert writes rows in one statement. The database dates them itself.
+func (b *Box) insert(ctx context.Context, tx Execer, rows []row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 3*len(rows))
+	for _, r := range rows {
+		args = append(args, r.id, b.o.Tenant, r.draft)
+	}
+	query := "INSERT INTO outbox (id, tenant, draft) VALUES " + strings.TrimSuffix(strings.Repeat("(?, ?, ?), ", len(rows)), ", ")
+	if _, err := tx.ExecContext(ctx, b.text.rebind(query), args...); err != nil {
+		return fmt.Errorf("write into the outbox: %w", err)
+	}
+	return nil
+}
+
+// rebind turns ? into $1, $2, … where the database wants it. The texts hold no other question mark.
+func (d dialect) rebind(query string) string {
+	if !d.dollar {
+		return query
+	}
 	var s strings.Builder
-	s.WriteString("INSERT INTO outbox (id, tenant, draft) VALUES ")
-	for i := range n {
+	for i, part := range strings.Split(query, "?") {
 		if i > 0 {
-			s.WriteString(", ")
+			s.WriteString("$" + strconv.Itoa(i))
 		}
-		if !b.dollar {
-			s.WriteString("(?, ?, ?)")
-			continue
-		}
-		for c, before := range []string{"($", ", $", ", $"} {
-			s.WriteString(before + strconv.Itoa(3*i+c+1))
-		}
-		s.WriteByte(')')
+		s.WriteString(part)
 	}
 	return s.String()
-}
-
-// encode checks the drafts and writes them as JSON.
-func encode(drafts []posthouse.Draft) ([]string, error) {
-	if n := len(drafts); n > MaxDrafts {
-		return nil, refuse([]posthouse.Problem{{Path: "drafts", Message: fmt.Sprintf("has %d messages: at most %d are allowed in one call", n, MaxDrafts)}})
-	}
-	var problems []posthouse.Problem
-	now := time.Now()
-	texts := make([]string, len(drafts))
-	size := 0
-	for i := range drafts {
-		p := &draft.Problems{}
-		if len(drafts) > 1 {
-			p.Path = fmt.Sprintf("drafts[%d].", i)
-		}
-		draft.Check(&drafts[i], MaxRecipients, now, p)
-		if len(p.List) == 0 {
-			text, err := json.Marshal(drafts[i])
-			if err != nil {
-				p.Add("draft", "can not be written as JSON: %s", err)
-			}
-			texts[i] = string(text)
-			size += len(text)
-		}
-		problems = append(problems, p.List...)
-	}
-	if size > MaxBytes {
-		problems = append(problems, posthouse.Problem{Path: "drafts", Message: fmt.Sprintf("have %d bytes together: at most %d are allowed in one call", size, MaxBytes)})
-	}
-	return texts, refuse(problems)
-}
-
-// refuse makes the error of a call, nil without problems.
-func refuse(problems []posthouse.Problem) error {
-	return posthouse.Invalid("the message can not be enqueued", problems)
 }

@@ -201,6 +201,7 @@ func (a *api) message(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	id = m.ID // what was told for a duplicate leads to the message it is one of
 	view := messageView{Message: m, Recipients: recipients, Counts: work.Counts{}}
 	if view.Deliveries, view.Next, err = a.Store.DeliveriesOf(c.Context(), c.key.Tenant, id, cursor, limit); err != nil {
 		return answer{}, err
@@ -254,12 +255,12 @@ type cancelled struct {
 }
 
 func (a *api) cancelMessage(c *call) (answer, error) {
-	id := c.PathValue("id")
-	if _, _, err := a.Store.Message(c.Context(), c.key.Tenant, id); err != nil {
+	m, _, err := a.Store.Message(c.Context(), c.key.Tenant, c.PathValue("id"))
+	if err != nil {
 		return answer{}, err
 	}
 	var ids []string
-	err := a.each(c.Context(), c.key.Tenant, id, func(d *posthouse.Delivery) { ids = append(ids, d.ID) })
+	err = a.each(c.Context(), c.key.Tenant, m.ID, func(d *posthouse.Delivery) { ids = append(ids, d.ID) })
 	if err != nil {
 		return answer{}, err
 	}

@@ -23,6 +23,7 @@ type Engine interface {
 type Store interface {
 	Messages
 	Deliveries
+	Outbox
 	Templates
 	Rosters
 	Users
@@ -53,6 +54,13 @@ type history interface {
 type replays interface {
 	AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error)
 	ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error)
+}
+
+// Outbox shows what callers handed in within their own transactions and could not be accepted so far.
+type Outbox interface {
+	Box(ctx context.Context, tenant, cursor string, limit int) (box work.Box, next string, err error)
+	RetryRow(ctx context.Context, now time.Time, tenant, id string) error
+	DropRow(ctx context.Context, now time.Time, tenant, id string) error
 }
 
 // Templates keeps templates.

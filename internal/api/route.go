@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // route is one line of the API: an address, who may use it, what goes in and what comes out. The
@@ -57,6 +58,10 @@ func table() []route {
 		{method: post, path: "/v1/deliveries/replay", scope: admin, tag: "deliveries", doc: "Send again everything a filter selects.", in: replayAllBody{}, out: replaysView{}, serve: (*api).replayAll},
 		{method: post, path: "/v1/deliveries/{id}/resolve", scope: admin, tag: "deliveries", doc: "A person's word on an unknown or quarantined delivery.", in: resolveBody{}, out: posthouse.Delivery{}, serve: (*api).resolve},
 
+		{method: get, path: "/v1/outbox", scope: read, tag: "outbox", doc: "How the outbox stands, and its rejected rows without what they would send.", query: paged, out: outboxView{}, serve: (*api).outbox},
+		{method: post, path: "/v1/outbox/{id}/retry", scope: admin, tag: "outbox", doc: "Try a rejected row at once.", status: 204, serve: (*api).retryRow},
+		{method: remove, path: "/v1/outbox/{id}", scope: admin, tag: "outbox", doc: "Delete a rejected row: nothing is sent.", status: 204, serve: (*api).dropRow},
+
 		{method: get, path: "/v1/channels", scope: read, tag: "channels", doc: "List channels, secrets masked.", out: page[posthouse.Channel]{}, serve: (*api).channels},
 		{method: get, path: "/v1/channels/{name}", scope: read, tag: "channels", doc: "One channel, secrets masked.", out: posthouse.Channel{}, serve: (*api).channel},
 		{method: put, path: "/v1/channels/{name}", scope: admin, tag: "channels", doc: "Create a channel or replace it. A masked secret stays as it was.", in: posthouse.Channel{}, out: posthouse.Channel{}, also: []int{201}, serve: (*api).putChannel},
@@ -80,7 +85,7 @@ func table() []route {
 		{method: get, path: "/v1/rosters/{name}/today", scope: read, tag: "rosters", doc: "Who is on duty now.", out: duty{}, serve: (*api).onDuty},
 
 		{method: get, path: "/v1/users", scope: read, tag: "users", doc: "List the directory.", query: paged, out: page[posthouse.User]{}, serve: (*api).users},
-		{method: put, path: "/v1/users", scope: admin, tag: "users", doc: "Store users, from JSON or CSV (id,name,type, then a column a channel).", in: usersBody{}, csv: true, out: imported{}, serve: (*api).putUsers},
+		{method: put, path: "/v1/users", scope: admin, tag: "users", doc: "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", in: usersBody{}, csv: true, out: imported{}, serve: (*api).putUsers},
 		{method: get, path: "/v1/users/{id}", scope: read, tag: "users", doc: "One user.", out: posthouse.User{}, serve: (*api).user},
 		{method: remove, path: "/v1/users/{id}", scope: admin, tag: "users", doc: "Delete a user.", status: 204, serve: (*api).deleteUser},
 
@@ -93,6 +98,13 @@ func table() []route {
 		{method: get, path: "/v1/notices/{id}", scope: read, tag: "notices", doc: "One notice, in the words of its document.", out: notice{}, serve: (*api).notice},
 
 		{method: get, path: "/v1/duty-schedule", scope: read, tag: "notices", doc: "The roster duty, in the words of its document.", out: page[scheduled]{}, serve: (*api).dutySchedule},
+
+		{method: post, path: "/v1/notify/jobs", scope: send, tag: "jobs", doc: "Enqueue a job of the notification document: a message, or a reminder, by its numbers.", in: jobBody{}, out: jobMade{}, status: 202, also: []int{200}, serve: (*api).enqueueJob},
+		{method: get, path: "/v1/notify/jobs", scope: read, tag: "jobs", doc: "The jobs of a business type and id, newest first, without deleted ones.", query: []string{"bizType", "bizId"}, out: page[workflow.JobView]{}, serve: (*api).jobs},
+		{method: get, path: "/v1/notify/jobs/{id}", scope: read, tag: "jobs", doc: "One job with its recipients, in the words of its document.", out: workflow.JobView{}, serve: (*api).job},
+		{method: post, path: "/v1/notify/jobs/status", scope: send, tag: "jobs", doc: "Cancel or abort the jobs of a business type and ids.", in: jobStatusBody{}, out: jobsChanged{}, serve: (*api).updateJobs},
+		{method: post, path: "/v1/notify/jobs/delete", scope: send, tag: "jobs", doc: "Delete the jobs of a business type and ids, and free their dedup keys.", in: jobDeleteBody{}, out: jobsChanged{}, serve: (*api).deleteJobs},
+		{method: post, path: "/v1/workflow/templates/defaults", scope: admin, tag: "workflow", doc: "Store the default templates of workflow notices where there are none.", out: workflow.Installed{}, serve: (*api).installTemplates},
 
 		{method: get, path: "/healthz", tag: "operation", doc: "The process lives; names unsafe database settings.", out: health{}, serve: (*api).health},
 		{method: get, path: "/readyz", tag: "operation", doc: "Whether it can do its work, part by part; 503 where not.", out: readiness{}, also: []int{503}, serve: (*api).ready},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 // One look into the outbox takes so many rows, and no more once their drafts have so many bytes.
 const (
 	relayBatch = 500
+	eventBatch = 64 // of events of tasks
 	relayBytes = 8 << 20
 )
 
@@ -36,15 +38,24 @@ const maxRejection = 4 << 10
 type letter struct {
 	row        work.Enqueued
 	draft      posthouse.Draft
+	event      *posthouse.TaskEvent // in place of a draft
+	trace      string
 	submission *work.Submission
 	problem    string // why it can not be accepted
 }
 
 // relay accepts what callers committed into the outbox. A row and its message never stand side by
 // side: they change places in one transaction, so it does not matter where a process dies.
-func (e *Engine) relay(ctx context.Context) {
+//
+// Messages and events of tasks are two roles: what follows from an event takes longer, and asks others
+// who may not answer.
+func (e *Engine) relay(ctx context.Context) { e.relayKind(ctx, work.Drafts, relayBatch) }
+
+func (e *Engine) relayEvents(ctx context.Context) { e.relayKind(ctx, work.TaskEvents, eventBatch) }
+
+func (e *Engine) relayKind(ctx context.Context, kind work.Kind, most int) {
 	for e.pause(spread(e.o.Poll)) {
-		for e.relayOnce(ctx) && ctx.Err() == nil && !e.leaving() {
+		for e.relayOnce(ctx, kind, most) && ctx.Err() == nil && !e.leaving() {
 		}
 	}
 }
@@ -61,11 +72,11 @@ func (e *Engine) leaving() bool {
 
 // relayOnce moves a batch of rows, and reports whether any moved or was put off: then more may wait.
 // What can not be accepted is set aside, so that it never blocks what came after it.
-func (e *Engine) relayOnce(ctx context.Context) bool {
+func (e *Engine) relayOnce(ctx context.Context, kind work.Kind, most int) bool {
 	if e.Stale() {
 		return false
 	}
-	rows, err := e.o.Store.Outbox(ctx, time.Now(), relayBatch, relayBytes)
+	rows, err := e.o.Store.Outbox(ctx, time.Now(), kind, most, relayBytes)
 	if err == nil && len(rows) == 0 {
 		return false
 	}
@@ -81,6 +92,11 @@ func (e *Engine) relayOnce(ctx context.Context) bool {
 		moved, err = e.forward(ctx, letters)
 	}
 	if err == nil {
+		var applied int
+		applied, err = e.applyEvents(ctx, letters)
+		moved += applied
+	}
+	if err == nil {
 		var put int
 		put, err = e.putOff(ctx, letters)
 		moved += put
@@ -91,18 +107,22 @@ func (e *Engine) relayOnce(ctx context.Context) bool {
 	return err == nil && moved > 0
 }
 
-// open reads a row's draft.
+// open reads what a row holds.
 func open(row work.Enqueued) letter {
 	l := letter{row: row}
 	dec := json.NewDecoder(strings.NewReader(row.Draft))
 	dec.DisallowUnknownFields() // a misspelt field would silently change what is sent
-	if err := dec.Decode(&l.draft); errors.Is(err, io.EOF) {
+	var in draft.Row
+	if err := dec.Decode(&in); errors.Is(err, io.EOF) {
 		l.problem = "the draft is empty: want a JSON object"
 	} else if err != nil {
 		l.problem = "the draft can not be read: " + err.Error()
 	} else if rest, _ := io.ReadAll(dec.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
 		l.problem = "the draft is followed by more text: want one JSON object"
+	} else if in.TaskEvent != nil && !reflect.ValueOf(in.Draft).IsZero() {
+		l.problem = "a message stands beside the task_event: want a row for each"
 	}
+	l.draft, l.event, l.trace = in.Draft, in.TaskEvent, in.Traceparent
 	return l
 }
 
@@ -116,7 +136,7 @@ func (e *Engine) weigh(ctx context.Context, letters []letter) error {
 	now := e.clock.now()
 	for i := range letters {
 		l := &letters[i]
-		if l.problem != "" {
+		if l.problem != "" || l.event != nil {
 			continue
 		}
 		handedIn := l.row.CreatedAt
@@ -141,7 +161,8 @@ func (e *Engine) weighOne(ctx context.Context, l *letter, known directory, hande
 		}
 	}()
 	problems := &draft.Problems{}
-	entry, err := e.prepare(ctx, l.row.Tenant, messageID(l.row.ID), &l.draft, known, handedIn, problems)
+	id, shared := draft.MessageOf(l.row.ID)
+	entry, err := e.prepare(ctx, l.row.Tenant, or(id, posthouse.NewID()), &l.draft, known, handedIn, problems)
 	switch {
 	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
 		return err
@@ -150,6 +171,10 @@ func (e *Engine) weighOne(ctx context.Context, l *letter, known directory, hande
 	case len(problems.List) > 0:
 		l.problem = posthouse.Invalid("the message can not be accepted", problems.List).Error()
 	default:
+		entry.Shared = shared
+		if _, ok := parseTrace(l.trace); ok {
+			entry.Message.Trace = l.trace
+		}
 		l.submission = &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}}
 	}
 	return nil
@@ -159,7 +184,7 @@ func (e *Engine) weighOne(ctx context.Context, l *letter, known directory, hande
 func (e *Engine) directories(ctx context.Context, letters []letter) (map[string]directory, error) {
 	drafts := map[string][]posthouse.Draft{}
 	for i := range letters {
-		if l := &letters[i]; l.problem == "" {
+		if l := &letters[i]; l.problem == "" && l.event == nil {
 			drafts[l.row.Tenant] = append(drafts[l.row.Tenant], l.draft)
 		}
 	}
@@ -175,15 +200,6 @@ func (e *Engine) directories(ctx context.Context, letters []letter) (map[string]
 		known[tenant] = found
 	}
 	return known, nil
-}
-
-// messageID is the id of the message that a row becomes: the row's own where it is one. Programs in
-// other languages may leave it to the database, which makes a UUID.
-func messageID(row string) string {
-	if posthouse.ValidID(row) && posthouse.DeliveryNumber(row) == 0 {
-		return row
-	}
-	return posthouse.NewID()
 }
 
 // forward stores the letters that have a submission, in transactions of bounded size.
@@ -217,7 +233,7 @@ func (e *Engine) move(ctx context.Context, part []*letter) (moved int, err error
 	}
 	list := make([]work.Relay, len(part))
 	for i, l := range part {
-		list[i] = work.Relay{Row: l.row.ID, Submission: l.submission}
+		list[i] = work.Relay{Row: l.row.ID, Submission: l.submission, Keep: e.keepTold(l)}
 	}
 	outcomes, err := e.o.Store.Relay(ctx, time.Now(), list)
 	switch {
@@ -242,6 +258,17 @@ func (e *Engine) move(ctx context.Context, part []*letter) (moved int, err error
 		}
 	}
 	return moved, nil
+}
+
+// keepTold is how long a letter's id leads to another message: as long as messages are kept, where its
+// writer knows the id.
+func (e *Engine) keepTold(l *letter) time.Duration {
+	if id, _ := draft.MessageOf(l.row.ID); id == "" || l.draft.DedupKey == "" {
+		return 0
+	} else if e.o.Keep > 0 {
+		return e.o.Keep
+	}
+	return 100 * 366 * 24 * time.Hour
 }
 
 // tell wakes the dispatchers and writes down what became of a letter.

@@ -283,13 +283,16 @@ func (p *process) Addresses(ctx context.Context, tenant, channel string, users [
 	return known, err
 }
 
-func (p *process) Outbox(ctx context.Context, _ time.Time, max, bytes int) (rows []work.Enqueued, err error) {
+func (p *process) Outbox(ctx context.Context, _ time.Time, kind work.Kind, max, bytes int) (rows []work.Enqueued, err error) {
+	if kind == work.TaskEvents {
+		return nil, nil // there are none, and they would be looked for at their own times
+	}
 	defer p.tock("relay")
 	if err := p.tick("relay", simPoll); err != nil {
 		return nil, err
 	}
 	err = p.look("outbox", func() (err error) {
-		rows, err = p.w.store.Outbox(ctx, time.Now(), max, bytes)
+		rows, err = p.w.store.Outbox(ctx, time.Now(), kind, max, bytes)
 		return err
 	})
 	for i := range rows {
@@ -304,6 +307,10 @@ func (p *process) Relay(ctx context.Context, _ time.Time, list []work.Relay) (ou
 		return err
 	})
 	return outcomes, err
+}
+
+func (p *process) Done(ctx context.Context, _ time.Time, rows []string) error {
+	return p.do("done", func() error { return p.w.store.Done(ctx, time.Now(), rows) })
 }
 
 func (p *process) Reject(ctx context.Context, _ time.Time, list []work.Rejection) (held []string, err error) {
@@ -417,13 +424,34 @@ func (p *process) whose(due work.Due) (loop string, wait time.Duration) {
 	return "rescue", 0
 }
 
-// DuePlans and PutOffPlan are as Store says. No world has plans: the planner's own tests do.
+// Plans are as Store says. No world has any: the planner's own tests do.
+func (p *process) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
+	return p.w.store.Plan(ctx, tenant, kind, id)
+}
+
+func (p *process) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
+	return p.w.store.PlansByRef(ctx, tenant, kind, about, ref)
+}
+
+func (p *process) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
+	return p.w.store.OpenOf(ctx, tenant, messages)
+}
+
 func (p *process) DuePlans(ctx context.Context, _ time.Time, max int) ([]work.Plan, error) {
 	return p.w.store.DuePlans(ctx, time.Now(), max)
 }
 
 func (p *process) PutOffPlan(ctx context.Context, _ time.Time, plan work.Plan, why string, wait time.Duration) (bool, error) {
 	return p.w.store.PutOffPlan(ctx, time.Now(), plan, why, wait)
+}
+
+// Awaited and Receive are as Store says. No world has a provider with receipts: the tracker's own tests do.
+func (p *process) Awaited(ctx context.Context, _ time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
+	return p.w.store.Awaited(ctx, time.Now(), max, hold)
+}
+
+func (p *process) Receive(ctx context.Context, _ time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error {
+	return p.w.store.Receive(ctx, time.Now(), ids, decide)
 }
 
 func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {

@@ -151,6 +151,9 @@ func (t *tx) keepAnswers(now int64, subs []*work.Submission, outcomes []work.Out
 // resolveDedup takes the dedup keys for the entries that are first; the others answer
 // duplicate_of.
 func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	if err := t.resolveShared(now, subs, outcomes); err != nil {
+		return err
+	}
 	var rows [][]any
 	seen := map[onceKey]bool{}
 	eachDedup(subs, outcomes, func(k onceKey, e *work.Entry, _ *posthouse.Accepted) {
@@ -165,20 +168,51 @@ func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Ou
 	}
 	eachDedup(subs, outcomes, func(k onceKey, e *work.Entry, a *posthouse.Accepted) {
 		if owner := holders[k].owner; owner != e.Message.ID {
-			*a = posthouse.Accepted{ID: owner, DuplicateOf: owner, CreatedAt: timeOf(now)}
+			*a = duplicateOf(owner, now)
 		}
 	})
-	return nil
+	return t.resolveShared(now, subs, outcomes) // a contender may have stored it while this one waited for the key
 }
 
-// eachDedup visits the entries with a dedup key of submissions that are still to be stored.
+func duplicateOf(message string, now int64) posthouse.Accepted {
+	return posthouse.Accepted{ID: message, DuplicateOf: message, CreatedAt: timeOf(now)}
+}
+
+// resolveShared lets the entries that are shared and stored already, or stand here a second time, answer
+// duplicate_of themselves.
+func (t *tx) resolveShared(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	var ids []string
+	eachDedup(subs, outcomes, func(_ onceKey, e *work.Entry, _ *posthouse.Accepted) {
+		if e.Shared {
+			ids = append(ids, e.Message.ID)
+		}
+	})
+	if len(ids) == 0 {
+		return nil
+	}
+	clause, args := t.in("id", ids)
+	stored, err := all(t.query, word, "SELECT id FROM messages WHERE "+clause, args...)
+	there := map[string]bool{}
+	for _, id := range stored {
+		there[id] = true
+	}
+	eachDedup(subs, outcomes, func(_ onceKey, e *work.Entry, a *posthouse.Accepted) {
+		if e.Shared && there[e.Message.ID] {
+			*a = duplicateOf(e.Message.ID, now)
+		}
+		there[e.Message.ID] = true
+	})
+	return err
+}
+
+// eachDedup visits the entries with a dedup key that are still to be stored.
 func eachDedup(subs []*work.Submission, outcomes []work.Outcome, visit func(k onceKey, e *work.Entry, a *posthouse.Accepted)) {
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
 		}
 		for j := range sub.Entries {
-			if m := &sub.Entries[j].Message; m.DedupKey != "" {
+			if m := &sub.Entries[j].Message; m.DedupKey != "" && outcomes[i].Accepted[j].DuplicateOf == "" {
 				visit(onceKey{sub.Tenant, m.Channel, m.DedupKey}, &sub.Entries[j], &outcomes[i].Accepted[j])
 			}
 		}

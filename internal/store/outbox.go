@@ -14,16 +14,16 @@ import (
 // errEnough ends the reading of rows early.
 var errEnough = errors.New("enough rows were read")
 
-// Outbox lists rows of all tenants whose time has come, up to max and until their drafts have that
-// many bytes: those that were never tried first, in the order they were handed in. It locks
+// Outbox lists rows of a kind of all tenants whose time has come, up to max and until their drafts have
+// that many bytes: those that were never tried first, in the order they were handed in. It locks
 // nothing; Relay does.
-func (s *Store) Outbox(ctx context.Context, now time.Time, max, bytes int) ([]work.Enqueued, error) {
+func (s *Store) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
 	due, args := "?", []any{micros(now), max}
 	if s.SharedClock() {
 		due, args = "("+s.dialect.clock+")", args[1:]
 	}
 	var list []work.Enqueued
-	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM outbox WHERE due_at <= "+due+" ORDER BY due_at, created_at, id LIMIT ?",
+	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
 		args, func(scan scanner) error {
 			var row work.Enqueued
 			var created int64
@@ -41,6 +41,14 @@ func (s *Store) Outbox(ctx context.Context, now time.Time, max, bytes int) ([]wo
 		err = nil
 	}
 	return list, s.toError(err, "look into the outbox")
+}
+
+// ofKind is the condition of rows of a kind.
+func ofKind(kind work.Kind) string {
+	if kind == work.TaskEvents {
+		return ` AND draft LIKE '%"task_event"%'`
+	}
+	return ` AND draft NOT LIKE '%"task_event"%'`
 }
 
 // Relay stores messages and deletes their rows of the outbox in one transaction, so that nothing
@@ -81,7 +89,47 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 	for i, row := range free {
 		outcomes[places[row]] = accepted[i]
 	}
+	if err := t.keepTold(list, outcomes); err != nil {
+		return nil, err
+	}
 	return outcomes, t.dropOutbox(free)
+}
+
+// toldChannel is where the table dedup keeps which message an id stands for that was told before it
+// turned out to be a duplicate. No channel has this name.
+const toldChannel = ""
+
+// keepTold lets ids that callers were told lead to the messages they are duplicates of.
+func (t *tx) keepTold(list []work.Relay, outcomes []work.Outcome) error {
+	now, err := t.now()
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	seen := map[string]bool{}
+	for i, o := range outcomes {
+		if list[i].Keep <= 0 || len(o.Accepted) == 0 {
+			continue
+		}
+		of, told := o.Accepted[0].DuplicateOf, list[i].Submission.Entries[0].Message.ID
+		if of != "" && of != told && !seen[told] {
+			seen[told] = true
+			rows = append(rows, []any{list[i].Submission.Tenant, toldChannel, told, of, now, now + list[i].Keep.Microseconds()})
+		}
+	}
+	return t.put(dedupTable, 3, rows)
+}
+
+// Done deletes rows whose events have been applied. One that another process holds is left to it.
+func (s *Store) Done(ctx context.Context, now time.Time, rows []string) error {
+	return s.change(ctx, now, "clear the outbox", func(t *tx) error {
+		clause, args := t.in("id", rows)
+		free, err := all(t.query, word, "SELECT id FROM outbox WHERE "+clause+t.store.dialect.skip, args...)
+		if err != nil || len(free) == 0 {
+			return err
+		}
+		return t.dropOutbox(free)
+	})
 }
 
 // dropOutbox deletes rows that this transaction has locked.

@@ -44,7 +44,7 @@ func letters(rows ...string) (list []work.Relay) {
 // inOutbox lists the rows that are due.
 func inOutbox(t testing.TB, s *Store) []work.Enqueued {
 	t.Helper()
-	list, err := s.Outbox(t.Context(), at(), 1000, 1<<20)
+	list, err := s.Outbox(t.Context(), at(), work.Drafts, 1000, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestRelayMovesRowsInTheOrderTheyWereHandedIn(t *testing.T) {
 		if since := time.Since(got[0].CreatedAt).Abs(); since > time.Minute || got[0].Tenant != "t1" || got[0].Draft != "{}" {
 			t.Errorf("first row %+v was dated %v off", got[0], since)
 		}
-		if some, err := s.Outbox(t.Context(), at(), 1000, 5); err != nil || len(some) != 3 {
+		if some, err := s.Outbox(t.Context(), at(), work.Drafts, 1000, 5); err != nil || len(some) != 3 {
 			t.Errorf("5 bytes of drafts are %d rows, %v; want 3", len(some), err)
 		}
 		out, err := s.Relay(t.Context(), at(), letters(rows[:65]...))

@@ -9,9 +9,17 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Message reads one message and how many recipients it was accepted with.
+// Message reads one message and how many recipients it was accepted with. An id that was told for what
+// turned out to be a duplicate reads the message it is a duplicate of.
 func (s *Store) Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error) {
-	m, found, err := first(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
+	m, found, err := s.messageOf(ctx, tenant, id)
+	if err == nil && !found {
+		var of string
+		of, found, err = first(s.reads(ctx), word, "SELECT message_id FROM dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
+		if err == nil && found {
+			m, found, err = s.messageOf(ctx, tenant, of)
+		}
+	}
 	if err != nil {
 		return m.Message, 0, s.toError(err, "read a message")
 	}
@@ -19,6 +27,10 @@ func (s *Store) Message(ctx context.Context, tenant, id string) (posthouse.Messa
 		return m.Message, 0, posthouse.Errorf(posthouse.CodeNotFound, "there is no message %q", id)
 	}
 	return m.Message, m.Recipients, nil
+}
+
+func (s *Store) messageOf(ctx context.Context, tenant, id string) (work.Summary, bool, error) {
+	return first(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
 }
 
 // idOnly is an id, and nothing in its place where a caller gave something else: id columns

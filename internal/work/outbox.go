@@ -2,6 +2,16 @@ package work
 
 import "time"
 
+// Kind is what a row of the outbox holds, as far as its text can tell at a glance: the reader must be able to
+// deal with either.
+type Kind string
+
+// The kinds.
+const (
+	Drafts     Kind = "drafts"
+	TaskEvents Kind = "task_events"
+)
+
 // Enqueued is a row of the outbox whose time has come.
 type Enqueued struct {
 	ID     string
@@ -16,6 +26,9 @@ type Enqueued struct {
 type Relay struct {
 	Row        string
 	Submission *Submission // without a key
+	// Keep is how long the message's id leads to the one that it turns out to be a duplicate of. Zero where
+	// nobody was told the id.
+	Keep time.Duration
 }
 
 // Rejection is a row of the outbox that can not be accepted as things are.
@@ -24,4 +37,22 @@ type Rejection struct {
 	Failures int           // the row's, as it was read; another count means that somebody was faster
 	Error    string        // for people
 	Wait     time.Duration // until it is tried again
+}
+
+// Box is how a tenant's outbox stands.
+type Box struct {
+	Waiting, Rejected int
+	// Rows are those that could not be accepted so far, the oldest first.
+	Rows []Held
+}
+
+// Held is a row of the outbox that could not be accepted so far.
+type Held struct {
+	ID, Draft string
+	CreatedAt time.Time
+	// FailedAt is when it was tried last, Failures how often; DueAt is when it is tried again, far away for
+	// one that waits for a person.
+	FailedAt, DueAt time.Time
+	Failures        int
+	Error           string
 }

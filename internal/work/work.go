@@ -16,6 +16,8 @@ type Entry struct {
 	Deliveries []posthouse.Delivery
 	// DedupWindow is how long the message's DedupKey holds.
 	DedupWindow time.Duration
+	// Shared says that others may hand in the same message, by its id: it is stored once.
+	Shared bool
 }
 
 // Submission is what one caller wants stored: all of it or nothing. It has at least one entry, or a plan.
@@ -85,6 +87,8 @@ type Change struct {
 	// Events are the steps, at least one. The store numbers and dates them; Events[i].From
 	// follows from the one before.
 	Events []posthouse.Event
+	// Await is set where the provider is to be asked later what became of the delivery.
+	Await *Awaited
 }
 
 // Selection says which deliveries to lock and decide on. Exactly one of IDs and Due is set.

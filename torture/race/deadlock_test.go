@@ -208,7 +208,7 @@ func (m *member) relay(ctx context.Context) error {
 	if _, err := m.raw.ExecContext(ctx, fmt.Sprintf("INSERT INTO outbox (id, tenant, draft) VALUES ('%s', '%s', '{}')", posthouse.NewID(), tenant)); err != nil {
 		return err
 	}
-	rows, err := m.store.Outbox(ctx, time.Now(), 20, 1<<20)
+	rows, err := m.store.Outbox(ctx, time.Now(), work.Drafts, 20, 1<<20)
 	if err != nil {
 		return err
 	}

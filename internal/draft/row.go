@@ -1,0 +1,85 @@
+package draft
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Row is what the column draft of the table outbox holds, as JSON: a draft, or an event of a task.
+type Row struct {
+	posthouse.Draft
+	TaskEvent *posthouse.TaskEvent `json:"task_event,omitempty"`
+	// Traceparent is the writer's span, as the W3C writes it.
+	Traceparent string `json:"traceparent,omitempty"`
+}
+
+// A row of the outbox is as a rule named like the message it becomes. Where many may hand in one message,
+// since they share a dedup_key, each has a row of its own: what it is about, the message, and a part that
+// is its alone, 64 characters with two dashes between.
+const (
+	aboutLength = 16
+	ownLength   = 20
+)
+
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // as posthouse.NewID
+
+// SharedMinute is how long callers who can not see each other are told the same id, from the beginning
+// of each on. A message's id is at most so much older than the message.
+const SharedMinute = time.Minute
+
+// SharedID names the message that all who hand in a dedup_key within the same minute mean. Generation
+// tells those apart that follow each other within it. It has the form of posthouse.NewID.
+func SharedID(tenant, channel, key string, at time.Time, generation int) string {
+	ms := at.Truncate(SharedMinute).UnixMilli()
+	sum := digest(tenant, channel, key, strconv.FormatInt(ms, 10), strconv.Itoa(generation))
+	return text(uint64(ms), 10) + text(binary.BigEndian.Uint64(sum[:])&(1<<60-1), 12) + "0000"
+}
+
+// About begins the names of all rows of a dedup_key. They lie above About + "-" and below About + ".".
+func About(tenant, channel, key string) string {
+	sum := digest(tenant, channel, key)
+	return text(binary.BigEndian.Uint64(sum[:]), aboutLength/2) + text(binary.BigEndian.Uint64(sum[8:]), aboutLength/2)
+}
+
+// SharedRow makes a new name for a row that becomes the message.
+func SharedRow(about, message string) string {
+	own := posthouse.NewID()
+	return about + "-" + message + "-" + own[2:2+ownLength] // its first two letters are those of its century
+}
+
+// MessageOf is the message that a row becomes by its name, and whether other rows may become the same;
+// "" where the name says nothing.
+func MessageOf(row string) (message string, shared bool) {
+	parts := strings.Split(row, "-")
+	if shared = len(parts) == 3 && len(parts[0]) == aboutLength && len(parts[2]) == ownLength; shared {
+		row = parts[1]
+	}
+	if !posthouse.ValidID(row) || posthouse.DeliveryNumber(row) != 0 {
+		return "", false
+	}
+	return row, shared
+}
+
+// digest is of texts and where each ends.
+func digest(parts ...string) [sha256.Size]byte {
+	var b []byte
+	for _, p := range parts {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(p))), p...)
+	}
+	return sha256.Sum256(b)
+}
+
+// text writes the last 5n bits of a number.
+func text(number uint64, n int) string {
+	out := make([]byte, n)
+	for i := n - 1; i >= 0; i-- {
+		out[i] = alphabet[number&31]
+		number >>= 5
+	}
+	return string(out)
+}
