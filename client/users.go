@@ -29,16 +29,17 @@ func (c *Client) PutUsers(ctx context.Context, users ...posthouse.User) (Importe
 		Name      string            `json:"name,omitempty"`
 		Type      string            `json:"type,omitempty"`
 		Addresses map[string]string `json:"addresses,omitempty"`
+		Roles     []string          `json:"roles,omitempty"`
 	}
 	list := make([]entry, len(users))
 	for i, u := range users {
-		list[i] = entry{u.ID, u.Name, u.Type, u.Addresses}
+		list[i] = entry{u.ID, u.Name, u.Type, u.Addresses, u.Roles}
 	}
 	return send[Imported](ctx, c, http.MethodPut, path("users"), map[string][]entry{"users": list})
 }
 
-// ImportUsers stores entries from CSV with the columns id, name, type, and one for each
-// channel that holds the address there.
+// ImportUsers stores entries from CSV with the columns id, name, type, roles (with ; between
+// them), and one for each channel that holds the address there.
 func (c *Client) ImportUsers(ctx context.Context, csv []byte) (Imported, error) {
 	return call[Imported](ctx, c, request{method: http.MethodPut, path: path("users"), kind: "text/csv", body: csv})
 }

@@ -28,9 +28,9 @@ func (p *program) userList() *cobra.Command {
 			return p.show(page, func() {
 				var rows [][]string
 				for _, u := range page.Items {
-					rows = append(rows, []string{u.ID, u.Name, u.Type, addresses(u)})
+					rows = append(rows, []string{u.ID, u.Name, u.Type, words(u.Roles), addresses(u)})
 				}
-				p.printTable([]string{"User", "Name", "Type", "Addresses"}, rows)
+				p.printTable([]string{"User", "Name", "Type", "Roles", "Addresses"}, rows)
 				if page.Next != "" {
 					p.printf("  … and more: --cursor %s\n", page.Next)
 				}
@@ -59,7 +59,7 @@ func (p *program) userShow() *cobra.Command {
 				return err
 			}
 			return p.show(u, func() {
-				p.printFields([][2]string{{"user", u.ID}, {"name", u.Name}, {"type", u.Type}, {"addresses", addresses(u)}, {"updated", at(u.UpdatedAt)}}...)
+				p.printFields([][2]string{{"user", u.ID}, {"name", u.Name}, {"type", u.Type}, {"roles", words(u.Roles)}, {"addresses", addresses(u)}, {"updated", at(u.UpdatedAt)}}...)
 			})
 		}),
 	}
@@ -85,6 +85,7 @@ func (p *program) userSet() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&u.Name, "name", "", "the `NAME`")
 	flags.StringVar(&u.Type, "type", "", "what rules look at, a `TYPE` such as head_office or branch")
+	flags.StringArrayVar(&u.Roles, "role", nil, "a `ROLE` the user has, by which workflows name who handles a node; may be repeated")
 	flags.StringArrayVar(&at, "address", nil, "`CHANNEL=ADDRESS`: where a channel reaches the user; may be repeated")
 	return cmd
 }
@@ -92,8 +93,8 @@ func (p *program) userSet() *cobra.Command {
 func (p *program) userImport() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Store users from CSV, all or none", Args: takes("FILE"),
-		Long: `Store users from CSV with the columns id, name, type, and one for each channel that holds the
-address there. Users that are there already are replaced. FILE may be - for standard input.`,
+		Long: `Store users from CSV with the columns id, name, type, roles (with ; between them), and one for
+each channel that holds the address there. Users that are there already are replaced. FILE may be - for standard input.`,
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
 			text, err := p.readFile(args[0])
 			if err != nil {

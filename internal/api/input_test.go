@@ -119,9 +119,11 @@ var wrongSettings = []wrong{
 		"title", `line 1, column 1: "${" has no closing "}" on its line; write "$${" for the text "${"`,
 	}},
 	{"preview of nothing", "POST", "/v1/templates/t/preview", `{"payload":1,"text":"${x"}`, 422, refused, []string{"text", `line 1, column 1: "${" has no closing "}" on its line; write "$${" for the text "${"`}},
-	{"users", "PUT", "/v1/users", `{"users":[{"name":"n"},{"id":"b","tenant":"other","addresses":{"sms":"1\n2"}}]}`, 422, refused, []string{
+	{"users", "PUT", "/v1/users", `{"users":[{"name":"n"},{"id":"b","tenant":"other","addresses":{"sms":"1\n2"},"roles":["a","b;c",""]}]}`, 422, refused, []string{
 		"users[0].id", "is required",
 		"users[1].tenant", "is not the key's: leave it out",
+		"users[1].roles[1]", `is "b;c": want a name without ;`,
+		"users[1].roles[2]", `is "": want a name without ;`,
 		"users[1].addresses.sms", "holds a line break: one line is allowed",
 	}},
 	{"no users", "PUT", "/v1/users", `{}`, 422, refused, []string{"users", "has 0 users: want 1 to 10000"}},

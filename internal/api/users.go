@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 )
 
-// maxUsers bounds the users of one request.
-const maxUsers = 10_000
+// maxUsers bounds the users of one request, and maxRoles the roles of one user.
+const (
+	maxUsers = 10_000
+	maxRoles = 200
+)
 
 // usersBody is a part of the directory.
 type usersBody struct {
@@ -99,13 +103,23 @@ func (c *call) checkUser(path string, u *posthouse.User) {
 	checkWord(c, path+".id", u.ID, 255)
 	checkWord(c, path+".name", u.Name, 255)
 	checkWord(c, path+".type", u.Type, maxName)
+	if len(u.Roles) > maxRoles {
+		c.refuse(path+".roles", "has %d roles: at most %d are allowed", len(u.Roles), maxRoles)
+	}
+	for i, role := range u.Roles[:min(len(u.Roles), maxRoles)] {
+		at := fmt.Sprintf("%s.roles[%d]", path, i)
+		if role == "" || strings.Contains(role, ";") {
+			c.refuse(at, "is %.60q: want a name without ;", role)
+		}
+		checkWord(c, at, role, 255)
+	}
 	for channel, address := range u.Addresses {
 		checkWord(c, path+".addresses."+channel, address, 512)
 	}
 }
 
-// readUsers reads a CSV with the columns id, name and type, in any order, and one more for each
-// channel whose addresses it holds. lines are where the users stand.
+// readUsers reads a CSV with the columns id, name, type and roles (with ; between them), in any order, and
+// one more for each channel whose addresses it holds. lines are where the users stand.
 func (c *call) readUsers(text io.Reader) (users []posthouse.User, lines []int) {
 	r := csv.NewReader(text)
 	r.TrimLeadingSpace = true
@@ -155,9 +169,22 @@ func userOf(header, row []string) posthouse.User {
 			u.Name = row[i]
 		case "type":
 			u.Type = row[i]
+		case "roles":
+			u.Roles = splitRoles(row[i])
 		default:
 			u.Addresses[column] = row[i]
 		}
 	}
 	return u
+}
+
+// splitRoles reads roles with ; between them.
+func splitRoles(text string) []string {
+	var roles []string
+	for role := range strings.SplitSeq(text, ";") {
+		if role = strings.TrimSpace(role); role != "" {
+			roles = append(roles, role)
+		}
+	}
+	return roles
 }

@@ -287,12 +287,12 @@ func TestUsersArePutListedLookedUpAndDeleted(t *testing.T) {
 		var want []posthouse.User
 		for i := range 130 { // more than one part of a bulk insert
 			want = append(want, posthouse.User{Tenant: "t1", ID: fmt.Sprintf("u%03d", i), Name: "张三 👩‍💻", Type: "branch",
-				Addresses: map[string]string{"sms": fmt.Sprintf("+86%d", i), "mail": ""}})
+				Addresses: map[string]string{"sms": fmt.Sprintf("+86%d", i), "mail": ""}, Roles: []string{"全员", fmt.Sprint("排", i%7)}})
 		}
 		if err := s.PutUsers(ctx, at(), "t1", append(want, want[3])); err != nil {
 			t.Fatal(err)
 		}
-		want[5].Name = "changed"
+		want[5].Name, want[5].Roles = "changed", []string{"操作员"}
 		if err := s.PutUsers(ctx, at(), "t1", want[5:6]); err != nil {
 			t.Fatal(err)
 		}
@@ -323,6 +323,41 @@ func TestUsersArePutListedLookedUpAndDeleted(t *testing.T) {
 		_, err = s.User(ctx, "t1", "u001")
 		wantCode(t, err, posthouse.CodeNotFound)
 		wantCode(t, s.DeleteUser(ctx, "t1", "u001"), posthouse.CodeNotFound)
+	})
+}
+
+// FLOW-9: who has a role follows what is stored and deleted of users.
+func TestUsersOfARole(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		put := func(tenant string, users ...posthouse.User) {
+			t.Helper()
+			if err := s.PutUsers(ctx, at(), tenant, users); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(what string, want map[string][]string) {
+			t.Helper()
+			got, err := s.UsersOf(ctx, "t1", []string{"操作员", "planner", "vacant"})
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s: %v (-want +got):\n%s", what, err, diff)
+			}
+		}
+		put("t1", posthouse.User{ID: "u2", Roles: []string{"操作员", "planner", "操作员"}}, posthouse.User{ID: "u1", Roles: []string{"操作员"}}, posthouse.User{ID: "u3"})
+		put("t2", posthouse.User{ID: "u9", Roles: []string{"操作员"}})
+		want("stored", map[string][]string{"操作员": {"u1", "u2"}, "planner": {"u2"}})
+		put("t1", posthouse.User{ID: "u2", Roles: []string{"planner"}}, posthouse.User{ID: "u2", Roles: []string{"other"}}, posthouse.User{ID: "u3", Roles: []string{"planner"}})
+		want("replaced", map[string][]string{"操作员": {"u1"}, "planner": {"u3"}})
+		if err := s.DeleteUser(ctx, "t1", "u1"); err != nil {
+			t.Fatal(err)
+		}
+		want("deleted", map[string][]string{"planner": {"u3"}})
+		if u, err := s.User(ctx, "t1", "u2"); err != nil || !cmp.Equal(u.Roles, []string{"other"}) {
+			t.Errorf("the user is %+v, %v", u, err)
+		}
+		if got, err := s.UsersOf(ctx, "t1", nil); err != nil || len(got) > 0 {
+			t.Errorf("of no roles: %v, %v", got, err)
+		}
 	})
 }
 

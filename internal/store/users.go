@@ -3,14 +3,19 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 )
 
-var usersTable = newTable("users", "tenant", "id", "name", "type", "addresses", "updated_at#")
+var (
+	usersTable = newTable("users", "tenant", "id", "name", "type", "addresses", "updated_at#")
+	rolesTable = newTable("user_roles", "tenant", "role", "user_id")
+)
 
-// PutUsers stores users of a tenant, all or none; those there are already are replaced.
+// PutUsers stores users of a tenant, all or none; those there are already are replaced with their roles.
 func (s *Store) PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error {
 	return s.change(ctx, now, "store users", func(t *tx) error {
 		at, err := t.now()
@@ -18,8 +23,10 @@ func (s *Store) PutUsers(ctx context.Context, now time.Time, tenant string, user
 			return err
 		}
 		place := map[string]int{}
+		roles := map[string][]string{}
 		var rows [][]any
 		for _, u := range users {
+			roles[u.ID] = u.Roles
 			addresses, _ := json.Marshal(u.Addresses) // strings: can not fail
 			row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
 			if i, twice := place[u.ID]; twice {
@@ -29,8 +36,85 @@ func (s *Store) PutUsers(ctx context.Context, now time.Time, tenant string, user
 			place[u.ID] = len(rows)
 			rows = append(rows, row)
 		}
-		return t.put(usersTable, 2, rows)
+		if err := t.put(usersTable, 2, rows); err != nil {
+			return err // and the rows are locked: others that store these users wait
+		}
+		return t.putRoles(tenant, roles)
 	})
+}
+
+// putRoles gives users these roles and no others.
+func (t *tx) putRoles(tenant string, roles map[string][]string) error {
+	if err := t.clearRoles(tenant, slices.Sorted(maps.Keys(roles))); err != nil {
+		return err
+	}
+	var rows [][]any
+	for user, list := range roles {
+		for i, role := range list {
+			if slices.Index(list, role) == i {
+				rows = append(rows, []any{tenant, role, user})
+			}
+		}
+	}
+	return t.insert(rolesTable, rows)
+}
+
+func (t *tx) clearRoles(tenant string, users []string) error {
+	for part := range parts(users, 500) {
+		clause, args := t.store.in("user_id", part)
+		if _, err := t.exec("DELETE FROM user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRoles fills in the roles of users of one tenant, sorted.
+func (s *Store) addRoles(ctx context.Context, tenant string, users []posthouse.User) error {
+	place := map[string]int{}
+	var ids []string
+	for i := range users {
+		place[users[i].ID] = i
+		ids = append(ids, users[i].ID)
+	}
+	for part := range parts(ids, 500) {
+		clause, args := s.in("user_id", part)
+		err := s.look(ctx, "SELECT user_id, role FROM user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+			var user, role string
+			err := scan(&user, &role)
+			u := &users[place[user]]
+			u.Roles = append(u.Roles, role)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range users {
+		slices.Sort(users[i].Roles) // databases sort as they like
+	}
+	return nil
+}
+
+// UsersOf lists who has roles: by role, sorted. A role that nobody has is missing.
+func (s *Store) UsersOf(ctx context.Context, tenant string, roles []string) (map[string][]string, error) {
+	found := map[string][]string{}
+	for part := range parts(roles, 500) {
+		clause, args := s.in("role", part)
+		err := s.look(ctx, "SELECT role, user_id FROM user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+			var role, user string
+			err := scan(&role, &user)
+			found[role] = append(found[role], user)
+			return err
+		})
+		if err != nil {
+			return nil, s.toError(err, "look up who has a role")
+		}
+	}
+	for _, users := range found {
+		slices.Sort(users)
+	}
+	return found, nil
 }
 
 func readUser(scan scanner) (posthouse.User, error) {
@@ -53,7 +137,9 @@ func (s *Store) User(ctx context.Context, tenant, id string) (posthouse.User, er
 	if !found {
 		return u, noUser(id)
 	}
-	return u, nil
+	one := []posthouse.User{u}
+	err = s.addRoles(ctx, tenant, one)
+	return one[0], s.toError(err, "read a user's roles")
 }
 
 func noUser(id string) error {
@@ -72,6 +158,9 @@ func (s *Store) Users(ctx context.Context, tenant, cursor string, limit int) ([]
 		return nil, "", s.toError(err, "list the users")
 	}
 	list, next := page(list, size, "users", func(u posthouse.User) string { return u.ID })
+	if err := s.addRoles(ctx, tenant, list); err != nil {
+		return nil, "", s.toError(err, "list the users' roles")
+	}
 	return list, next, nil
 }
 
@@ -82,7 +171,10 @@ func (s *Store) DeleteUser(ctx context.Context, tenant, id string) error {
 		if err == nil && n == 0 {
 			return noUser(id)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return t.clearRoles(tenant, []string{id})
 	})
 }
 
