@@ -233,7 +233,7 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 func (t *turn) unreached(ctx context.Context, n notice, to []posthouse.Recipient) ([]posthouse.Recipient, error) {
 	former := t.ledger.former(n.id)
 	for _, f := range former {
-		if err := t.o.Post.Withdraw(ctx, t.tenant, f.Kind, f.Ref, f.Messages); err != nil {
+		if err := t.o.Post.Withdraw(ctx, t.tenant, f.Messages); err != nil {
 			return nil, err
 		}
 		for _, message := range f.Messages {

@@ -40,10 +40,9 @@ type Post interface {
 	// the task or a reminder has moved on since it was read; in one of code invalid the problems are below
 	// "drafts[i]." and "reminders[i].".
 	Submit(ctx context.Context, s Submission) ([]posthouse.Accepted, error)
-	// Withdraw cancels what of messages, all of a kind and ref, has not started. Without messages it is
-	// all of that kind and ref.
-	Withdraw(ctx context.Context, tenant, kind, ref string, messages []string) error
-	// EndReminder ends a reminder, if it is open.
+	// Withdraw cancels what of messages has not started.
+	Withdraw(ctx context.Context, tenant string, messages []string) error
+	// EndReminder ends a reminder if it is open, and cancels what of its last message has not started.
 	EndReminder(ctx context.Context, tenant, id, reason string) error
 	// Reached are the recipients of a message but for those whose delivery was cancelled.
 	Reached(ctx context.Context, tenant, message string) ([]posthouse.Recipient, error)

@@ -158,34 +158,26 @@ func (t *turn) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
 // takeBack cancels what was withdrawn and has not started. It is repeated by each event that could have
 // withdrawn something, so that a repeated event makes good what the first one did not come to.
 func (t *turn) takeBack(ctx context.Context) error {
-	type about struct{ kind, ref string }
-	messages := map[about][]string{}
-	var ended []string
+	var messages, reminders []string
 	for i := range t.ledger.Told {
 		told := &t.ledger.Told[i]
 		if !told.Withdrawn || !t.concerns(told) {
 			continue
 		}
+		messages = append(messages, told.Messages...)
 		if told.Reminder != "" && !t.standing(told.Reminder) {
-			ended = append(ended, told.Reminder)
+			reminders = append(reminders, told.Reminder)
 		}
-		key := about{told.Kind, told.Ref}
-		messages[key] = append(messages[key], told.Messages...)
 	}
-	for _, id := range distinct(ended) {
+	for _, id := range distinct(reminders) {
 		if err := t.o.Post.EndReminder(ctx, t.tenant, id, string(t.event.Type)); err != nil {
 			return err
 		}
 	}
-	for key, ids := range messages {
-		if key.kind == KindNodeTimeout && len(ended) == 0 {
-			continue // its messages are those of the reminder that goes on
-		}
-		if err := t.o.Post.Withdraw(ctx, t.tenant, key.kind, key.ref, ids); err != nil {
-			return err
-		}
+	if len(messages) == 0 {
+		return nil
 	}
-	return nil
+	return t.o.Post.Withdraw(ctx, t.tenant, messages)
 }
 
 // concerns reports whether what was withdrawn may have been so by this event.

@@ -123,11 +123,11 @@ func (w *world) Submit(_ context.Context, s Submission) ([]posthouse.Accepted, e
 	return accepted, nil
 }
 
-func (w *world) Withdraw(_ context.Context, _, kind, ref string, ids []string) error {
+func (w *world) Withdraw(_ context.Context, _ string, ids []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id, m := range w.messages {
-		if m.Kind == kind && m.Ref == ref && m.state == posthouse.Pending && (ids == nil || slices.Contains(ids, id)) {
+	for _, id := range ids {
+		if m := w.messages[id]; m != nil && m.state == posthouse.Pending {
 			m.state = posthouse.Cancelled
 		}
 	}
