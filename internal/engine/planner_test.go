@@ -41,11 +41,11 @@ func (c *ticks) Compose(_ context.Context, p work.Plan, _ time.Time) ([]posthous
 	return []posthouse.Draft{d}, p, nil
 }
 
-// planning starts an engine that composes ticks, and returns it.
-func (r *rig) planning(c *ticks, o Options) *Engine {
+// planning starts an engine whose reminders are composed by c, and returns it.
+func (r *rig) planning(c Composer, o Options) *Engine {
 	r.Helper()
 	o.Store, o.Rosters, o.Limiter = r.store, r.store, limit.SQL{Rows: r.store}
-	o.Log, o.Poll = slog.New(slog.NewTextHandler(r.Output(), nil)), 2*time.Second
+	o.Log, o.Poll = slog.New(slog.NewTextHandler(r.Output(), nil)), or(o.Poll, 2*time.Second)
 	o.Composers = map[work.PlanType]Composer{work.PlanReminder: c}
 	e, err := New(o)
 	if err == nil {

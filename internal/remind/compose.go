@@ -9,8 +9,9 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// A message is worth sending for a minute with MissedExpire. With MissedCollapse it is until the next slot;
-// the last one has as long as if there were another, but no less than five minutes.
+// A message is worth sending until the next slot, so that no two of a reminder ever wait. With MissedExpire
+// it is for a minute at most. With MissedCollapse the last one has as long as if there were another, but no
+// less than five minutes.
 const (
 	expireAfter   = time.Minute
 	leastCollapse = 5 * time.Minute
@@ -80,13 +81,12 @@ func (c *calendar) pass(r *posthouse.Reminder, now time.Time) (slot time.Time) {
 	}
 }
 
-// deadline is until when a slot's message may start.
+// deadline is until when a slot's message may start. NextAt is the slot after it.
 func (c *calendar) deadline(r *posthouse.Reminder, slot time.Time) time.Time {
-	if r.Missed == posthouse.MissedExpire {
-		return slot.Add(expireAfter)
-	}
 	following, ok := c.next(slot)
 	switch least := slot.Add(leastCollapse); {
+	case r.Missed == posthouse.MissedExpire && (r.NextAt.IsZero() || following.After(slot.Add(expireAfter))):
+		return slot.Add(expireAfter)
 	case !r.NextAt.IsZero():
 		return following
 	case !ok && c.countdown != nil:

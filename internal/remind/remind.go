@@ -120,13 +120,10 @@ func Next(r posthouse.Reminder, n int) []time.Time {
 	return list
 }
 
-// First is the draft of a reminder's first message, but for its times: what is wrong with it is wrong with
-// all of them. to stands in for recipients that are asked for when a slot comes.
-func First(r posthouse.Reminder, to posthouse.Recipient) posthouse.Draft {
+// First is the draft of a reminder's messages, but for its times: what is wrong with it is wrong with all of
+// them. A reminder with a task has no recipients yet.
+func First(r posthouse.Reminder) posthouse.Draft {
 	d := r.Draft
-	d.Clock = clockOf(&r)
-	if r.Task != "" {
-		d.To = []posthouse.Recipient{to}
-	}
+	d.Clock, d.DedupKey = clockOf(&r), ""
 	return d
 }

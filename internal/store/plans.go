@@ -49,11 +49,12 @@ func (s *Store) Plans(ctx context.Context, tenant string, kind work.PlanType, cu
 	return list, next, nil
 }
 
-// PlansByRef lists the plans of a type that are about one thing, at most 10,000.
+// PlansByRef lists the plans of a type that are about one thing, at most 10,000: those that have a moment
+// still to come first.
 func (s *Store) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
 	const most = 10_000
 	list, err := all(s.reads(ctx), readPlan,
-		"SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY id LIMIT ?",
+		"SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY next_at DESC, id LIMIT ?",
 		tenant, string(kind), about, ref, most)
 	return list, s.toError(err, "look up the plans of a ref")
 }

@@ -1,0 +1,345 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// reminding is virtual on an engine that knows reminders, with a channel and a template that shows what time
+// is left.
+func reminding(t *testing.T, test func(r *rig)) {
+	virtual(t, func(r *rig) {
+		r.stop()
+		r.remindAgain()
+		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
+		test(r)
+	})
+}
+
+// remindAgain starts an engine, as a process that finds the database as it is.
+func (r *rig) remindAgain() {
+	r.Helper()
+	r.engine = r.planning(remind.Composer{}, Options{Poll: 15 * time.Second, RescueEvery: 30 * time.Second}) // hours pass
+	r.open("c", posthouse.ChannelSettings{}, idempotent)
+}
+
+// remind opens a reminder to u1 with the template t, or with a text where there is no countdown.
+func (r *rig) remind(with posthouse.Reminder) posthouse.Reminder {
+	r.Helper()
+	with.Draft.Channel, with.Draft.To = "c", []posthouse.Recipient{{User: "u1"}}
+	if with.Draft.Template = "t"; with.Countdown == nil {
+		with.Draft.Template, with.Draft.Content = "", &posthouse.Content{Text: "again"}
+	}
+	got, duplicate, _, err := r.engine.Remind(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders"}, with)
+	if err != nil || duplicate {
+		r.Fatalf("Remind: duplicate %v, %v", duplicate, err)
+	}
+	return got
+}
+
+func (r *rig) reminderOf(id string) posthouse.Reminder {
+	r.Helper()
+	got, err := r.engine.reminder(context.Background(), r.tenant, id)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return got
+}
+
+// told lists what was sent: how long after begin, to the minute, and the text.
+func (r *rig) told(begin time.Time) (list []string) {
+	r.provider.mu.Lock()
+	defer r.provider.mu.Unlock()
+	for i, out := range r.provider.sends {
+		list = append(list, fmt.Sprintf("%d: %s", r.provider.at[i].Sub(begin)/time.Minute, out.Content.Text))
+	}
+	return list
+}
+
+const min15 = posthouse.Duration(15 * time.Minute)
+
+// FLOW-7: an hour before, each 15 minutes, until it is there.
+func TestACountdownTellsWhatIsLeft(t *testing.T) {
+	reminding(t, func(r *rig) {
+		begin := time.Now()
+		got := r.remind(posthouse.Reminder{Countdown: &posthouse.Countdown{To: begin.Add(70 * time.Minute), Before: 4 * min15, Every: min15}})
+		if got.State != posthouse.ReminderOpen || got.Version != 1 || !got.NextAt.Equal(begin.Add(10*time.Minute)) {
+			r.Errorf("opened: %+v", got)
+		}
+		r.pass(80 * time.Minute)
+		if diff := cmp.Diff([]string{"10: 60", "25: 45", "40: 30", "55: 15", "70: 0"}, r.told(begin)); diff != "" {
+			r.Errorf("(-want +got):\n%s", diff)
+		}
+		got = r.reminderOf(got.ID)
+		if got.State != posthouse.ReminderEnded || got.Reason != remind.ReasonDone || got.Slots != 5 || got.Fired != 5 {
+			r.Errorf("at the end: %+v", got)
+		}
+		m, _, err := r.store.Message(context.Background(), r.tenant, got.Message)
+		if err != nil || m.Reminder != got.ID || !m.NotBefore.Equal(begin.Add(70*time.Minute)) || !m.Deadline.Equal(begin.Add(85*time.Minute)) {
+			r.Errorf("the last message: %+v, %v", m, err)
+		}
+	})
+}
+
+// FLOW-7: after an outage nothing comes late. Collapsed, one message tells what is left now.
+func TestAnOutageInTheMiddleOfACountdown(t *testing.T) {
+	for missed, want := range map[posthouse.Missed][]string{
+		posthouse.MissedExpire:   {"0: 60", "45: 15", "60: 0"},
+		posthouse.MissedCollapse: {"0: 60", "38: 22", "45: 15", "60: 0"},
+	} {
+		t.Run(string(missed), func(t *testing.T) {
+			reminding(t, func(r *rig) {
+				begin := time.Now()
+				r.remind(posthouse.Reminder{Missed: missed, Countdown: &posthouse.Countdown{To: begin.Add(time.Hour), Before: 4 * min15, Every: min15}})
+				r.pass(5 * time.Minute)
+				r.stop()
+				r.pass(33 * time.Minute)
+				r.remindAgain()
+				r.pass(25 * time.Minute)
+				if diff := cmp.Diff(want, r.told(begin)); diff != "" {
+					r.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A channel that stands still is an outage too: what waits in it expires when the next one comes.
+func TestAPausedChannelHoldsOneMessageOfAReminder(t *testing.T) {
+	reminding(t, func(r *rig) {
+		begin := time.Now()
+		r.remind(posthouse.Reminder{Countdown: &posthouse.Countdown{To: begin.Add(time.Hour), Before: 4 * min15, Every: min15}})
+		r.pass(5 * time.Minute)
+		r.pause("c")
+		r.pass(35 * time.Minute) // two slots
+		r.open("c", posthouse.ChannelSettings{}, idempotent)
+		r.pass(25 * time.Minute)
+		if diff := cmp.Diff([]string{"0: 60", "40: 20", "45: 15", "60: 0"}, r.told(begin)); diff != "" {
+			r.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestARepeatComesUntilItsBound(t *testing.T) {
+	begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // a bubble's midnight
+	for name, c := range map[string]struct {
+		repeat posthouse.Repeat
+		want   []string
+	}{
+		"max":   {posthouse.Repeat{Every: min15, Max: 3}, []string{"0: again", "15: again", "30: again"}},
+		"until": {posthouse.Repeat{From: begin.Add(time.Minute), Every: 2 * min15, Until: begin.Add(61 * time.Minute)}, []string{"1: again", "31: again", "61: again"}},
+		"daily": {posthouse.Repeat{Daily: []string{"08:50", "08:10"}, TimeZone: "Asia/Shanghai", Until: begin.Add(2 * time.Hour)}, []string{"10: again", "50: again"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reminding(t, func(r *rig) {
+				id := r.remind(posthouse.Reminder{Repeat: &c.repeat}).ID
+				r.pass(75 * time.Minute)
+				if diff := cmp.Diff(c.want, r.told(begin)); diff != "" {
+					r.Errorf("(-want +got):\n%s", diff)
+				}
+				if got := r.reminderOf(id); got.State != posthouse.ReminderEnded || got.Reason != remind.ReasonDone {
+					r.Errorf("it is %s, %s", got.State, got.Reason)
+				}
+			})
+		})
+	}
+}
+
+// FLOW-16: whoever ends a reminder while its message waits takes that back too, and no other comes.
+func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
+	reminding(t, func(r *rig) {
+		id := r.remind(posthouse.Reminder{Draft: posthouse.Draft{Kind: "order", Ref: "7"}, Repeat: &posthouse.Repeat{Every: min15}}).ID
+		r.pass(time.Minute)
+		r.pause("c")
+		r.pass(15 * time.Minute)
+		ended, err := r.engine.EndReminders(context.Background(), r.tenant, "order", "7", remind.ReasonCancelled)
+		if err != nil || len(ended) != 1 || ended[0].ID != id || ended[0].State != posthouse.ReminderEnded || ended[0].Reason != remind.ReasonCancelled {
+			r.Errorf("EndReminders: %+v, %v", ended, err)
+		}
+		if list := r.deliveriesOf(ended[0].Message); len(list) != 1 || list[0].State != posthouse.Cancelled {
+			r.Errorf("its message: %+v, want it cancelled", list)
+		}
+		r.open("c", posthouse.ChannelSettings{}, idempotent)
+		r.pass(time.Hour)
+		if n := len(r.provider.to()); n != 1 {
+			r.Errorf("%d messages were sent, want the first one only", n)
+		}
+		again, err := r.engine.EndReminder(context.Background(), r.tenant, id, remind.ReasonEnded)
+		if err != nil || again.Reason != remind.ReasonCancelled || again.Version != ended[0].Version+1 {
+			r.Errorf("ended again: %+v, %v", again, err)
+		}
+		if _, err := r.engine.EndReminder(context.Background(), r.tenant, "none", remind.ReasonEnded); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			r.Errorf("one that is not there: %v", err)
+		}
+	})
+}
+
+func (r *rig) deliveriesOf(message string) []posthouse.Delivery {
+	r.Helper()
+	list, _, err := r.store.DeliveriesOf(context.Background(), r.tenant, message, "", 100)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return list
+}
+
+// While a reminder is open its dedup_key stands for it; when it has ended, the key begins a new one whose
+// messages are all new.
+func TestADedupKeyNamesOneOpenReminder(t *testing.T) {
+	reminding(t, func(r *rig) {
+		begin := time.Now()
+		with := posthouse.Reminder{Draft: posthouse.Draft{DedupKey: "k"}, Repeat: &posthouse.Repeat{Every: min15, Max: 2}}
+		first := r.remind(with)
+		r.pass(time.Minute)
+		again := with
+		again.Draft = first.Draft
+		got, duplicate, _, err := r.engine.Remind(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders"}, again)
+		if err != nil || !duplicate || got.ID != "k" || got.Fired != 1 {
+			r.Errorf("while it is open: %+v, duplicate %v, %v", got, duplicate, err)
+		}
+		r.pass(15 * time.Minute)
+		if second := r.remind(with); second.ID != "k" || second.Fired != 0 || second.State != posthouse.ReminderOpen {
+			r.Errorf("after its end: %+v", second)
+		}
+		r.pass(20 * time.Minute)
+		if diff := cmp.Diff([]string{"0: again", "15: again", "16: again", "31: again"}, r.told(begin)); diff != "" {
+			r.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAReminderIsJudgedBeforeItsFirstSlot(t *testing.T) {
+	reminding(t, func(r *rig) {
+		later := &posthouse.Countdown{To: time.Now().Add(time.Hour)}
+		for name, c := range map[string]struct {
+			reminder posthouse.Reminder
+			want     []string // the paths of the problems
+		}{
+			"no channel":               {posthouse.Reminder{Countdown: later, Draft: posthouse.Draft{Channel: "x", Template: "t", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.channel"}},
+			"no template and no times": {posthouse.Reminder{Draft: posthouse.Draft{Channel: "c", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.content", "countdown"}},
+			"no such template":         {posthouse.Reminder{Countdown: later, Draft: posthouse.Draft{Channel: "c", Template: "x", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.template"}},
+		} {
+			_, _, _, err := r.engine.Remind(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders"}, c.reminder)
+			var got []string
+			if coded := (*posthouse.Error)(nil); errors.As(err, &coded) {
+				for _, p := range coded.Problems {
+					got = append(got, p.Path)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				r.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+			}
+		}
+	})
+}
+
+// racing is a store in which somebody else is faster once: between is called before a plan is written that
+// was read before.
+type racing struct {
+	*store.Store
+	once    sync.Once
+	between func()
+}
+
+func (s *racing) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
+	s.once.Do(s.between)
+	return s.Store.Accept(ctx, now, subs)
+}
+
+// FLOW-16: of an end and a slot that come at once, the end wins in both orders, on every database.
+func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	for _, db := range []struct {
+		name string
+		dsn  func(testing.TB) string
+	}{{"sqlite", dbtest.SQLite}, {"postgres", dbtest.Postgres}, {"mariadb", dbtest.MariaDB}} {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := store.Open(t.Context(), store.Options{DSN: db.dsn(t), Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			if _, err := s.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			other := doorOf(t, s)
+			end := func(e *Engine) {
+				if _, err := e.EndReminder(t.Context(), "t1", "r", remind.ReasonEnded); err != nil {
+					t.Error(err)
+				}
+			}
+			slot := func(e *Engine) { e.planOnce(t.Context()) }
+			for name, c := range map[string]struct{ late, early func(e *Engine) }{
+				"the end while the slot is composed":  {slot, end},
+				"the slot while the end looks around": {end, slot},
+			} {
+				reminder, problems := remind.New(posthouse.Reminder{Tenant: "t1", ID: "r", Repeat: &posthouse.Repeat{Every: min15}, Draft: posthouse.Draft{
+					Channel: "c", Content: &posthouse.Content{Text: "x"}, To: []posthouse.Recipient{{User: "u"}},
+				}}, time.Now().Add(-time.Second), time.UTC)
+				if old, found, err := s.Plan(t.Context(), "t1", work.PlanReminder, "r"); err != nil || len(problems) > 0 {
+					t.Fatal(err, problems)
+				} else if found {
+					reminder.Version = old.Version
+				}
+				if _, err := other.Accept(t.Context(), Request{Tenant: "t1", Plans: []work.Plan{remind.Plan(reminder)}}); err != nil {
+					t.Fatal(err)
+				}
+				c.late(doorOf(t, &racing{Store: s, between: func() { c.early(other) }}))
+				slot(other)
+				got, err := other.reminder(t.Context(), "t1", "r")
+				if err != nil || got.State != posthouse.ReminderEnded || !got.NextAt.IsZero() {
+					t.Errorf("%s: %+v, %v", name, got, err)
+				}
+				open, _, err := s.Deliveries(t.Context(), work.Filter{Tenant: "t1", States: []posthouse.State{posthouse.Pending, posthouse.Sending}})
+				if err != nil || len(open) > 0 {
+					t.Errorf("%s: open: %+v, %v", name, open, err)
+				}
+			}
+		})
+	}
+}
+
+// doorOf is an engine that accepts and sends nothing; a test does the planner's looks itself.
+func doorOf(t *testing.T, s Store) *Engine {
+	t.Helper()
+	e, err := New(Options{
+		Store: s, Rosters: noRosters{}, Limiter: limit.NewMemory(), Log: slog.New(slog.DiscardHandler), AcceptOnly: true,
+		Composers: map[work.PlanType]Composer{work.PlanReminder: remind.Composer{}},
+	})
+	if err == nil {
+		err = e.Start(context.Background())
+	}
+	if err == nil {
+		err = e.SetChannel(posthouse.Channel{Tenant: "t1", Name: "c", Driver: "test", Version: 1}, Opened{Driver: &provider{}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+type noRosters struct{}
+
+func (noRosters) Roster(context.Context, string, string) (posthouse.Roster, bool, error) {
+	return posthouse.Roster{}, false, nil
+}
