@@ -101,6 +101,7 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 		if s.window == 0 {
 			s.maxInflight = cautiousInflight
 		}
+		s.maxInflight = max(s.maxInflight, s.batch) // one call holds a whole batch
 	}
 	if _, ok := o.Driver.(channel.Querier); s.policy == posthouse.Query && !ok {
 		return s, problem("on_unknown", "the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
