@@ -140,14 +140,19 @@ func linkTo(m *posthouse.Message) []trace.Link {
 // outgoing is a delivery as the driver sees it.
 func (r *route) outgoing(item work.Item) channel.Outgoing {
 	d, m := &item.Delivery, item.Message
-	out := channel.Outgoing{
-		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: d.Recipient,
+	return channel.Outgoing{
+		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: r.addressed(d.Recipient),
 		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority,
 		Template: m.Template, TemplateID: m.TemplateID, Payload: m.Payload,
 		IdemKey: d.IdemKey, Attempt: d.Attempts,
 	}
+}
+
+// addressed is a recipient as the driver sees him: his id is his address where there is none, but for
+// drivers with addresses of their own.
+func (r *route) addressed(to posthouse.Recipient) posthouse.Recipient {
 	if !r.opened.OwnAddresses {
-		out.Recipient.Address = or(out.Recipient.Address, out.Recipient.User)
+		to.Address = or(to.Address, to.User)
 	}
-	return out
+	return to
 }

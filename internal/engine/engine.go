@@ -30,6 +30,7 @@ type Store interface {
 	relays
 	plans
 	moves
+	tracks
 	knows
 	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
 }
@@ -244,6 +245,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.plan)
 	e.loop(e.rescue)
 	e.loop(e.inquire)
+	e.loop(e.track)
 	e.loop(e.prune)
 	e.loop(e.measure)
 	e.mu.Lock()

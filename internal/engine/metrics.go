@@ -21,6 +21,7 @@ type metrics struct {
 	depth       *prometheus.GaugeVec
 	oldest      *prometheus.GaugeVec
 	outbox      *prometheus.GaugeVec
+	receipts    *prometheus.CounterVec
 	plans       *prometheus.CounterVec
 }
 
@@ -40,6 +41,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		sends:       counter("sends_total", "Attempts that ended, by channel and outcome.", "channel", "outcome"),
 		limited:     counter("limiter_refusals_total", "Times a channel's limits let nothing start.", "channel"),
 		refusals:    counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
+		receipts:    counter("receipts_total", "Questions to providers what became of a delivery, by channel and answer: delivered, undelivered, unknown or given_up.", "channel", "outcome"),
 		plans:       counter("plans_total", "Plans whose moment came, by type and what became of it: composed, stale or failed.", "type", "outcome"),
 		runs:        counter("runs_total", "Runs of periodic sender jobs.", "job"),
 		rosterGaps:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "duty_schedule_not_configured_total", Help: "Recipients suppressed because today's roster has no entry."}),

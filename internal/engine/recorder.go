@@ -169,7 +169,9 @@ func (d *done) change(now time.Time) work.Change {
 	case verdictQuarantine:
 		return afterQuarantine(d.item.Delivery, d.reason, d.result.Error)
 	}
-	return afterResult(&d.route.settings, d.item.Delivery, d.result, now)
+	c := afterResult(&d.route.settings, d.item.Delivery, d.result, now)
+	d.await(&c, now)
+	return c
 }
 
 func (rec *recorder) recorded(ctx context.Context, batch []done, changes []work.Change, refused []string) {
@@ -224,6 +226,7 @@ func (rec *recorder) reconsider(ctx context.Context, batch []done, refused []str
 				changes = append(changes, again.change(now))
 			} else if d.result.Class == posthouse.ClassOK {
 				if change, ok := afterEvidence(current, d.result); ok {
+					d.await(&change, now)
 					changes = append(changes, change)
 				}
 			}

@@ -300,7 +300,7 @@ func TestSchemasOfAllDatabasesAgree(t *testing.T) {
 
 func TestSpareColumnsAreEmptyByDefault(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		for _, tab := range []*table{queueTable, settledTable, messagesTable, eventsTable} {
+		for _, tab := range []*table{queueTable, settledTable, messagesTable, eventsTable, awaitedTable} {
 			row := make([]any, len(tab.columns))
 			for i := range row {
 				if row[i] = any("x"); tab.numbers[i] {

@@ -77,7 +77,7 @@ var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settle
 // where one is not.
 func (t *tx) apply(now int64, changes []work.Change) error {
 	byMove := map[move][]*work.Change{}
-	var events [][]any
+	var events, awaited [][]any
 	for i := range changes {
 		c := &changes[i]
 		rows, err := date(c, now)
@@ -85,6 +85,9 @@ func (t *tx) apply(now int64, changes []work.Change) error {
 			return err
 		}
 		events = append(events, rows...)
+		if c.Await != nil {
+			awaited = append(awaited, awaitedValues(c.Await))
+		}
 		m := move{tableOf(c.Before.State), tableOf(c.After.State)}
 		byMove[m] = append(byMove[m], c)
 	}
@@ -96,6 +99,7 @@ func (t *tx) apply(now int64, changes []work.Change) error {
 		b.add(m, byMove[m])
 	}
 	b.insert(eventsTable, events)
+	b.insert(awaitedTable, awaited)
 	return t.run(b)
 }
 

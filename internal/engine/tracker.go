@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// tracks is the tracker's part of the store.
+type tracks interface {
+	Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error)
+	Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error
+}
+
+// Bounds of the tracker. Who takes deliveries to ask about has them for trackHold: the longest question
+// ends within it.
+const (
+	trackBatch = 1000            // taken at once
+	trackGroup = 100             // asked about at once
+	trackHold  = 2 * time.Minute // nobody else asks meanwhile
+	trackAsk   = time.Minute     // bounds one question
+	trackFor   = 24 * time.Hour  // after that a delivery stays sent
+)
+
+// trackWaits are the times between questions that the provider could not answer; the last one stays.
+var trackWaits = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute}
+
+// await says with a change that leads to sent when the provider is to be asked what became of it.
+func (d *done) await(c *work.Change, now time.Time) {
+	after := &c.After
+	if after.State != posthouse.Sent || d.result.Class != posthouse.ClassOK || d.result.Await <= 0 || d.result.Ref == "" {
+		return
+	}
+	if _, ok := d.route.opened.Driver.(channel.Tracker); ok {
+		c.Await = &work.Awaited{
+			Delivery: after.ID, Tenant: after.Tenant, Channel: after.Channel, Account: after.Account, Ref: d.result.Ref,
+			DueAt: now.Add(d.result.Await), UntilAt: now.Add(trackFor),
+		}
+	}
+}
+
+// track asks providers what became of deliveries that they have accepted. It is a role of its own, since
+// providers take their time.
+func (e *Engine) track(ctx context.Context) {
+	for e.pause(spread(e.o.RescueEvery)) {
+		for !e.isStopping() && e.trackDue(ctx) == trackBatch {
+		}
+	}
+}
+
+// trackDue asks about what is due, and returns how much that was.
+func (e *Engine) trackDue(ctx context.Context) int {
+	end := time.Now().Add(trackHold)
+	due, err := e.o.Store.Awaited(ctx, time.Now(), trackBatch, trackHold)
+	if err != nil {
+		e.log.Warn("receipts that are to be asked for can not be read", "error", err)
+		return 0
+	}
+	slots := make(chan struct{}, maxAsked)
+	var asking sync.WaitGroup
+	for _, group := range alike(due) {
+		slots <- struct{}{}
+		if e.isStopping() || time.Until(end) < trackAsk+maxGrace {
+			break // they come up again when the hold is over
+		}
+		asking.Go(func() {
+			e.trackGroup(ctx, group)
+			<-slots
+		})
+	}
+	asking.Wait()
+	return len(due)
+}
+
+// alike parts what is due into groups that one question is for.
+func alike(due []work.Awaited) [][]work.Awaited {
+	order := func(a, b work.Awaited) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Account, b.Account),
+			cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.Asks, b.Asks))
+	}
+	slices.SortStableFunc(due, order)
+	var groups [][]work.Awaited
+	for len(due) > 0 {
+		n := 1
+		for n < min(len(due), trackGroup) && order(due[0], due[n]) == 0 {
+			n++
+		}
+		groups, due = append(groups, due[:n:n]), due[n:]
+	}
+	return groups
+}
+
+// trackGroup asks about one group and writes down what was said.
+func (e *Engine) trackGroup(ctx context.Context, group []work.Awaited) {
+	receipts, err := e.receipts(ctx, group)
+	if err != nil {
+		receipts = make([]channel.Receipt, len(group)) // asked again later
+		e.log.Warn("a provider could not be asked for receipts", "channel", group[0].Channel, "deliveries", len(group), "error", err)
+	}
+	ids := make([]string, len(group))
+	said := map[string]channel.Receipt{}
+	for i, a := range group {
+		ids[i] = a.Delivery
+		said[a.Delivery] = receipts[i]
+	}
+	var learnt work.Learnt
+	err = e.o.Store.Receive(ctx, time.Now(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
+		learnt = learn(group, found, said, now)
+		return learnt
+	})
+	if err != nil {
+		e.log.Warn("receipts could not be written: they are asked for again", "channel", group[0].Channel, "deliveries", len(group), "error", err)
+		return
+	}
+	e.reportReceipts(group[0], learnt)
+}
+
+// learn is what follows from the receipts of a group, given the deliveries as they now are.
+func learn(group []work.Awaited, found []posthouse.Delivery, said map[string]channel.Receipt, now time.Time) work.Learnt {
+	sent := map[string]posthouse.Delivery{}
+	for _, d := range found {
+		if d.State == posthouse.Sent {
+			sent[d.ID] = d
+		}
+	}
+	out := work.Learnt{At: now.Add(trackWaits[min(group[0].Asks, len(trackWaits)-1)])}
+	for _, a := range group {
+		d, open := sent[a.Delivery]
+		switch r := said[a.Delivery]; {
+		case open && r.Known:
+			out.Changes = append(out.Changes, afterReceipt(d, r))
+			out.Done = append(out.Done, a.Delivery)
+		case open && now.Before(a.UntilAt):
+			out.Later = append(out.Later, a.Delivery)
+		default:
+			out.Done = append(out.Done, a.Delivery)
+		}
+	}
+	return out
+}
+
+// receipts asks the provider about a group: one receipt for each, in order.
+func (e *Engine) receipts(ctx context.Context, group []work.Awaited) (list []channel.Receipt, err error) {
+	r := e.route(group[0].Tenant, group[0].Channel)
+	if r == nil {
+		return nil, errors.New("the channel is not open")
+	}
+	tracker, ok := r.opened.Driver.(channel.Tracker)
+	if !ok {
+		return nil, fmt.Errorf("the driver %q has no receipts any more", r.channel.Driver)
+	}
+	to := make([]posthouse.Recipient, len(group))
+	for i, a := range group {
+		to[i] = r.addressed(a.Recipient)
+	}
+	type answer struct {
+		list []channel.Receipt
+		err  error
+	}
+	said := &answer{err: errors.New("the driver panicked")}
+	returned := e.bounded(time.Now().Add(min(r.settings.timeout, trackAsk)), func(ctx context.Context) {
+		defer func() {
+			if p := recover(); p != nil {
+				e.log.Error("the driver panicked when it was asked for receipts", "channel", r.key.channel, "driver", r.channel.Driver,
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+		}()
+		said.list, said.err = tracker.Track(ctx, group[0].Ref, to)
+	})
+	if !returned {
+		return nil, errors.New("the driver did not return at its time-out")
+	}
+	if said.err != nil {
+		return nil, said.err
+	}
+	list = make([]channel.Receipt, len(group)) // what was left out is not known yet
+	for i := range copy(list, said.list) {
+		list[i].Code, list[i].Error, list[i].Response = plain(list[i].Code, maxCode), plain(list[i].Error, maxError), plain(list[i].Response, maxExcerpt)
+	}
+	return list, nil
+}
+
+// afterReceipt is what follows a provider's last word on a delivery (T19, T20).
+func afterReceipt(d posthouse.Delivery, r channel.Receipt) work.Change {
+	step := begin(d)
+	state, reason := posthouse.Delivered, ""
+	if !r.Delivered {
+		state, reason = posthouse.Undelivered, ReasonReceipt
+		step.change.After.Error = r.Error
+	}
+	e := step.to(posthouse.EventReceipt, state, reason)
+	e.Code, e.Error, e.Response, e.Ref = r.Code, r.Error, r.Response, d.ProviderRef
+	return step.change
+}
+
+// reportReceipts says in the log and the metrics what was learnt.
+func (e *Engine) reportReceipts(asked work.Awaited, learnt work.Learnt) {
+	counts := map[posthouse.State]int{}
+	for i := range learnt.Changes {
+		c := &learnt.Changes[i]
+		counts[c.After.State]++
+		if c.After.State == posthouse.Undelivered {
+			e.log.Info("a delivery did not arrive", "tenant", c.After.Tenant, "channel", c.After.Channel, "message", c.After.Message,
+				"delivery", c.After.ID, "code", c.Events[0].Code, "error", c.Events[0].Error)
+		}
+	}
+	given := len(learnt.Done) - len(learnt.Changes)
+	for outcome, n := range map[string]int{
+		string(posthouse.Delivered): counts[posthouse.Delivered], string(posthouse.Undelivered): counts[posthouse.Undelivered],
+		"unknown": len(learnt.Later), "given_up": given,
+	} {
+		e.metrics.receipts.WithLabelValues(asked.Channel, outcome).Add(float64(n))
+	}
+	e.log.Debug("the provider was asked for receipts", "channel", asked.Channel, "ref", asked.Ref, "delivered", counts[posthouse.Delivered],
+		"undelivered", counts[posthouse.Undelivered], "later", len(learnt.Later), "given_up", given)
+}
