@@ -45,12 +45,12 @@ type Enqueued struct {
 type JobPost interface {
 	// Send stores a message.
 	Send(ctx context.Context, tenant string, d posthouse.Draft) (posthouse.Accepted, error)
-	// OpenReminder stores a reminder. An error of code conflict says that one of its id is open.
-	OpenReminder(ctx context.Context, tenant string, r posthouse.Reminder) error
+	// Remind opens a reminder; a duplicate is one of its id that is open already.
+	Remind(ctx context.Context, tenant string, r posthouse.Reminder) (duplicate bool, err error)
 	// EndReminder ends a reminder, if it is open.
 	EndReminder(ctx context.Context, tenant, id, reason string) error
-	// Withdraw cancels what of messages, all of a kind and ref, has not started.
-	Withdraw(ctx context.Context, tenant, kind, ref string, messages []string) error
+	// Cancel cancels what of messages has not started.
+	Cancel(ctx context.Context, tenant string, messages []string) error
 }
 
 // JobStore reads what jobs became: messages and reminders.
@@ -81,12 +81,25 @@ type Jobs struct {
 // when it was sent, cancelled or aborted since, until it is deleted. An error of code invalid names the
 // fields that are wrong by the document's names.
 func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, error) {
-	kind, channel := job.BizType.Kind(), ChannelName(job.Channel)
+	if err := posthouse.Invalid("the job can not be accepted", job.Check()); err != nil {
+		return Enqueued{}, err
+	}
+	now := time.Now()
+	d := job.draft(now)
+	if every := job.again(); every > 0 {
+		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
+	}
+	accepted, err := j.Post.Send(ctx, tenant, d)
+	return Enqueued{accepted.ID, accepted.DuplicateOf != ""}, inTheDocumentsWords(err)
+}
+
+// Check says what is wrong with a job as far as it alone can tell, by the document's names.
+func (job *Job) Check() []posthouse.Problem {
 	var problems []posthouse.Problem
-	if kind == "" {
+	if job.BizType.Kind() == "" {
 		problems = append(problems, wrongNumber("bizType", int(job.BizType), Kinds()))
 	}
-	if channel == "" {
+	if ChannelName(job.Channel) == "" {
 		problems = append(problems, wrongNumber("channel", job.Channel, Channels()))
 	}
 	if job.BizID == "" {
@@ -100,16 +113,7 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 			problems = append(problems, posthouse.Problem{Path: "userIds[" + strconv.Itoa(i) + "]", Message: "is empty"})
 		}
 	}
-	if err := posthouse.Invalid("the job can not be accepted", problems); err != nil {
-		return Enqueued{}, err
-	}
-	now := time.Now()
-	d := job.draft(now)
-	if every := job.again(); every > 0 {
-		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
-	}
-	accepted, err := j.Post.Send(ctx, tenant, d)
-	return Enqueued{accepted.ID, accepted.DuplicateOf != ""}, inTheDocumentsWords(err)
+	return problems
 }
 
 func wrongNumber(field string, n int, names []string) posthouse.Problem {
@@ -193,11 +197,8 @@ func (j Jobs) remind(ctx context.Context, tenant string, d posthouse.Draft, ever
 		case known:
 			continue // it was deleted
 		}
-		err = j.Post.OpenReminder(ctx, tenant, r)
-		if posthouse.CodeOf(err) == posthouse.CodeConflict {
-			return Enqueued{r.ID, true}, nil // another call made it at the same moment
-		}
-		return Enqueued{r.ID, false}, inTheDocumentsWords(err)
+		duplicate, err := j.Post.Remind(ctx, tenant, r) // a duplicate was made by another call at the same moment
+		return Enqueued{r.ID, duplicate}, inTheDocumentsWords(err)
 	}
 }
 

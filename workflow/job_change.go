@@ -128,7 +128,7 @@ func (j Jobs) stop(ctx context.Context, tenant, kind, ref string, list []*record
 	if len(messages) == 0 {
 		return nil
 	}
-	return j.Post.Withdraw(ctx, tenant, kind, ref, messages)
+	return j.Post.Cancel(ctx, tenant, messages)
 }
 
 // endedByJob is the reason that reminders of changed and deleted jobs have.

@@ -28,11 +28,11 @@ type JobView struct {
 	UpdateBy    string          `json:"update_by,omitempty"`
 	UpdateTime  time.Time       `json:"update_time"`
 	// Recipients are its deliveries; of a job that comes again those of its last message.
-	Recipients []RecipientView `json:"recipients"`
+	Recipients []JobRecipient `json:"recipients"`
 }
 
-// RecipientView is a recipient under the names of tc_notify_recipient (section 2.2): a delivery.
-type RecipientView struct {
+// JobRecipient is a recipient of a job under the names of tc_notify_recipient (section 2.2): a delivery.
+type JobRecipient struct {
 	ID            string          `json:"id"`
 	UserID        string          `json:"user_id"`
 	Status        Status          `json:"status"`
@@ -131,7 +131,7 @@ func (r *record) draft() (d posthouse.Draft, channel string) {
 func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, error) {
 	d, channel := r.draft()
 	v := JobView{
-		ID: r.id, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []RecipientView{},
+		ID: r.id, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []JobRecipient{},
 		CreateBy: d.Source, CreateTime: r.createdAt, NextRunTime: cmp.Or(d.NotBefore, r.createdAt), UpdateTime: r.createdAt,
 	}
 	v.BizType, _ = BizTypeOf(d.Kind)
@@ -158,7 +158,7 @@ func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, erro
 func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *JobView) error {
 	var next time.Time
 	err := j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
-		v.Recipients = append(v.Recipients, RecipientView{
+		v.Recipients = append(v.Recipients, JobRecipient{
 			ID: d.ID, UserID: d.User, Status: recipientStatus(d.State, r.given()), LastError: d.Error, ExternalMsgID: d.ProviderRef,
 			UpdateTime: d.UpdatedAt, State: d.State,
 		})

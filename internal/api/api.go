@@ -1,21 +1,27 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/rule"
+	"github.com/posthouse/posthouse/workflow"
 )
 
-// Options makes the API. Engine, Store and Channels are required.
+// Options makes the API. Engine, Store, Channels and Jobs are required.
 type Options struct {
 	Engine   Engine
 	Store    Store
 	Channels Channels
+	// Jobs are the notification document's functions, for one request.
+	Jobs func(Once) workflow.Jobs
 	// Readiness says what /readyz answers. Defaults to no checks.
 	Readiness func(ctx context.Context) []Check
 	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
@@ -56,13 +62,14 @@ type api struct {
 	unsafe  *memo
 	spec    []byte
 	routes  []route
+	zone    *time.Location // of times that name none
 	mux     *http.ServeMux
 }
 
 // New makes the API's handler. It serves at once; it starts and stops nothing.
 func New(o Options) (http.Handler, error) {
-	if o.Engine == nil || o.Store == nil || o.Channels == nil {
-		return nil, errors.New("api: Engine, Store and Channels are required")
+	if o.Engine == nil || o.Store == nil || o.Channels == nil || o.Jobs == nil {
+		return nil, errors.New("api: Engine, Store, Channels and Jobs are required")
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -77,6 +84,11 @@ func New(o Options) (http.Handler, error) {
 		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	}
 	a := &api{Options: o, gate: newGate(o.Store), unsafe: newMemo(o.Unsafe), drivers: o.Channels.Types(), routes: table(), mux: http.NewServeMux()}
+	zone, err := time.LoadLocation(cmp.Or(o.TimeZone, rule.DefaultTimeZone))
+	if err != nil {
+		return nil, fmt.Errorf("read the time zone: %w", err)
+	}
+	a.zone = zone
 	spec, err := describe(a.routes)
 	if err != nil {
 		return nil, fmt.Errorf("describe the API: %w", err)

@@ -36,10 +36,11 @@ type shape struct {
 }
 
 var (
-	rawType  = reflect.TypeFor[json.RawMessage]()
-	timeType = reflect.TypeFor[time.Time]()
-	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
-	anything = &shape{form: formAny}
+	rawType   = reflect.TypeFor[json.RawMessage]()
+	identType = reflect.TypeFor[ident]()
+	timeType  = reflect.TypeFor[time.Time]()
+	textType  = reflect.TypeFor[encoding.TextUnmarshaler]()
+	anything  = &shape{form: formAny}
 )
 
 // wants says what is allowed for the types that say no more by themselves.
@@ -54,7 +55,7 @@ func shapeOf(t reflect.Type) *shape {
 		return shapeOf(t.Elem())
 	}
 	switch {
-	case t == rawType, t.Kind() == reflect.Interface:
+	case t == rawType, t == identType, t.Kind() == reflect.Interface:
 		return anything
 	case reflect.PointerTo(t).Implements(textType):
 		return &shape{form: formParsed, want: wants[t], parse: parserOf(t)}

@@ -48,7 +48,11 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.until(failed, posthouse.Failed)
 	h.until(lost, posthouse.Unknown)
 	notice := read[struct{ ID string }](t, h.must(202, "POST", "/v1/notices", `{"userId":"u","userType":"分行","platform":"天元","messageContent":"x"}`))
+	h.must(201, "PUT", "/v1/channels/oa", `{"driver":"discard"}`)
+	h.must(200, "POST", "/v1/workflow/templates/defaults", "")
+	job := read[struct{ JobID string }](t, h.must(202, "POST", "/v1/notify/jobs", `{"bizType":3,"bizId":1,"channel":0,"payload":{"taskName":"x"},"userIds":["u1"]}`))
 	return h, map[string][]string{
+		"notify": {job.JobID},
 		"messages":   {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
 		"deliveries": {failed, lost, waiting},
 		"channels":   {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "notices": {notice.ID},
@@ -116,7 +120,11 @@ func TestListsAndKeysOfATenantAreItsOwn(t *testing.T) {
 		if r.Method != http.MethodGet || r.Scope == "" || strings.Contains(r.Path, "{") || r.Path == "/v1/drivers" {
 			continue
 		}
-		if got := h.do(request{method: "GET", path: r.Path, key: "other"}); r.Path != "/v1/keys" && got.body != "{\"items\":[]}\n" {
+		path := r.Path
+		if path == "/v1/notify/jobs" {
+			path += "?bizType=3&bizId=1"
+		}
+		if got := h.do(request{method: "GET", path: path, key: "other"}); r.Path != "/v1/keys" && got.body != "{\"items\":[]}\n" {
 			t.Errorf("%s shows another tenant %s", r.Path, got.body)
 		} else if strings.Contains(got.body, things["keys"][0]) {
 			t.Errorf("%s shows the key of another tenant: %s", r.Path, got.body)

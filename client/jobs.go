@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// JobDraft is a job as the notification document hands it in.
+type JobDraft struct {
+	// BizType is 0 task_created, 1 node_done, 2 orbit_remind, 3 task_finished, 4 task_abnormal or
+	// 5 node_timeout.
+	BizType int `json:"bizType"`
+	// BizID is the task's id; with BizType 1 and 5 the node's.
+	BizID string `json:"bizId"`
+	// Channel is 0 for oa, 1 for dingtalk.
+	Channel int `json:"channel"`
+	// Payload fills the template. With BizType 5 a timeoutRemind in it, in minutes, makes the job come
+	// again and again.
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	UserIDs  []string        `json:"userIds"`
+	DedupKey string          `json:"dedupKey,omitempty"`
+	// NextRunTime is when it is sent. Defaults to now.
+	NextRunTime time.Time `json:"nextRunTime,omitzero"`
+	Operator    string    `json:"operator,omitempty"`
+}
+
+// JobMade says which job stands for one that was enqueued. Existing says that it stood already.
+type JobMade struct {
+	JobID    string `json:"jobId"`
+	Existing bool   `json:"existing"`
+}
+
+// Job is a job under the names of its document. Status is 0 waiting, 1 success, 2 failed, 3 cancelled or
+// 4 aborted, its recipients' too.
+type Job struct {
+	ID          string          `json:"id"`
+	BizType     int             `json:"biz_type"`
+	BizID       string          `json:"biz_id"`
+	DedupKey    string          `json:"dedup_key,omitempty"`
+	Payload     json.RawMessage `json:"payload"`
+	Channel     int             `json:"channel"`
+	Status      int             `json:"status"`
+	RetryCount  int             `json:"retry_count"`
+	NextRunTime time.Time       `json:"next_run_time"`
+	Remark      string          `json:"remark,omitempty"`
+	DelFlag     int             `json:"del_flag"`
+	CreateBy    string          `json:"create_by,omitempty"`
+	CreateTime  time.Time       `json:"create_time"`
+	UpdateBy    string          `json:"update_by,omitempty"`
+	UpdateTime  time.Time       `json:"update_time"`
+	Recipients  []JobRecipient  `json:"recipients"`
+}
+
+// JobRecipient is one recipient of a job: a delivery.
+type JobRecipient struct {
+	ID            string          `json:"id"`
+	UserID        string          `json:"user_id"`
+	Status        int             `json:"status"`
+	LastError     string          `json:"last_error,omitempty"`
+	ExternalMsgID string          `json:"external_msgid,omitempty"`
+	UpdateTime    time.Time       `json:"update_time"`
+	State         posthouse.State `json:"state"`
+}
+
+// JobStatus gives the jobs of a business type and ids the status 3 or 4, where they have one of those
+// expected. Expected defaults to 0, waiting.
+type JobStatus struct {
+	BizType  int      `json:"bizType"`
+	BizIDs   []string `json:"bizIds"`
+	Status   int      `json:"status"`
+	Expected []int    `json:"expectedStatuses,omitempty"`
+	Operator string   `json:"operator,omitempty"`
+}
+
+// EnqueueJob hands in a job, with an Idempotency-Key of its own.
+func (c *Client) EnqueueJob(ctx context.Context, j JobDraft) (JobMade, error) {
+	r, err := withBody(http.MethodPost, path("notify", "jobs"), j)
+	if err != nil {
+		return JobMade{}, err
+	}
+	r.key = posthouse.NewID()
+	return call[JobMade](ctx, c, r)
+}
+
+type jobsChanged struct {
+	Changed int `json:"changed"`
+}
+
+// UpdateJobs cancels or aborts jobs, and returns how many changed.
+func (c *Client) UpdateJobs(ctx context.Context, s JobStatus) (int, error) {
+	out, err := send[jobsChanged](ctx, c, http.MethodPost, path("notify", "jobs", "status"), s)
+	return out.Changed, err
+}
+
+// DeleteJobs deletes the jobs of a business type and ids, frees their dedup keys, and returns how many there
+// were.
+func (c *Client) DeleteJobs(ctx context.Context, bizType int, bizIDs []string, operator string) (int, error) {
+	out, err := send[jobsChanged](ctx, c, http.MethodPost, path("notify", "jobs", "delete"),
+		map[string]any{"bizType": bizType, "bizIds": bizIDs, "operator": operator})
+	return out.Changed, err
+}
+
+// Job reads one job, also a deleted one.
+func (c *Client) Job(ctx context.Context, id string) (Job, error) {
+	return get[Job](ctx, c, path("notify", "jobs", id), nil)
+}
+
+// Jobs lists the jobs of a business type and id, newest first, without deleted ones.
+func (c *Client) Jobs(ctx context.Context, bizType int, bizID string) ([]Job, error) {
+	p, err := get[Page[Job]](ctx, c, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
+	return p.Items, err
+}
+
+// InstalledTemplates says which default templates were stored now, and which names had one already.
+type InstalledTemplates struct {
+	Installed []string `json:"installed"`
+	Kept      []string `json:"kept"`
+}
+
+// InstallTemplates stores the default templates of workflow notices where there are none.
+func (c *Client) InstallTemplates(ctx context.Context) (InstalledTemplates, error) {
+	return send[InstalledTemplates](ctx, c, http.MethodPost, path("workflow", "templates", "defaults"), nil)
+}

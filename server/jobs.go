@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/workflow"
+)
+
+// Jobs are the notification document's three functions, for a program that embeds the server. The HTTP API
+// has the same at /v1/notify/jobs.
+func (s *Server) Jobs() workflow.Jobs { return s.jobsOf(api.Once{}) }
+
+// jobsOf are the jobs that one request makes.
+func (s *Server) jobsOf(once api.Once) workflow.Jobs {
+	return workflow.Jobs{Post: jobPost{s, once}, Store: s.store, Marks: s.store}
+}
+
+// jobPost hands jobs to the engine.
+type jobPost struct {
+	*Server
+	once api.Once
+}
+
+func (p jobPost) request(tenant string) engine.Request {
+	return engine.Request{Tenant: tenant, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash}
+}
+
+// Send stores a job's message.
+func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft) (posthouse.Accepted, error) {
+	req := p.request(tenant)
+	req.Drafts = []posthouse.Draft{d}
+	out, err := p.engine.Accept(ctx, req)
+	if err != nil {
+		return posthouse.Accepted{}, err
+	}
+	return out.Accepted[0], nil
+}
+
+// Remind opens a job's reminder.
+func (p jobPost) Remind(ctx context.Context, tenant string, r posthouse.Reminder) (bool, error) {
+	_, duplicate, _, err := p.engine.Remind(ctx, p.request(tenant), r)
+	return duplicate, err
+}
+
+// EndReminder ends a job's reminder.
+func (p jobPost) EndReminder(ctx context.Context, tenant, id, reason string) error {
+	_, err := p.engine.EndReminder(ctx, tenant, id, reason)
+	return err
+}
+
+// Cancel cancels what has not started, some at a time.
+func (p jobPost) Cancel(ctx context.Context, tenant string, messages []string) error {
+	const step = 1000
+	open, err := p.store.OpenOf(ctx, tenant, messages)
+	for err == nil && len(open) > 0 {
+		n := min(step, len(open))
+		_, err = p.engine.Cancel(ctx, tenant, open[:n])
+		open = open[n:]
+	}
+	return err
+}
