@@ -69,6 +69,39 @@
 // generic, success is 200. The recipient is to, user or address of the event's
 // data, else the rest of the path. The key is webhook-id, and is remembered.
 //
+// dingtalk, 钉钉网关: POST /dingtalk/send takes what an enterprise's own gateway takes, for any number of
+// users, whole or not at all, and answers 200. The forms of such gateways are not public either; codes are
+// as HTTP has them. It refuses a title of more than 20 characters, as Java counts, a parameter that is no
+// text and a user that stands twice.
+//
+//	{"title": "…", "template_id": "SE1001", "template_params": {"taskName": "…"}, "userid_list": ["u1"], "agent_id": "…", "corp_id": "…"}
+//	{"success": true, "code": 200, "msg": "ok", "data": {"msgid": "dt-…"}}
+//	{"success": false, "code": 404, "msg": "no such user"}
+//
+//	400 malformed   404 unknown_user   422 refused_content   429 too_fast   500 busy
+//
+// dingtalk_robot, 钉钉群机器人: POST /dingtalk_robot/robot/send?access_token=… takes text and markdown posts
+// as DingTalk documents them; any access token is a robot. With Options.RobotSecret it checks the
+// signature, with Options.RobotKeyword the text. After 20 posts in a minute it refuses everything for
+// 10 minutes. It remembers msgUuid. It knows no users.
+//
+//	{"errcode": 0, "errmsg": "ok"}
+//
+//	40035 malformed   430104 refused_content, unknown_user   410100 too_fast   -1 busy   310000 unauthorized, or no keyword   300005 no token   400105 msgtype
+//
+// dingtalk_work, 钉钉工作通知: POST /dingtalk_work/topapi/message/corpconversation/asyncsend_v2 takes
+// text and markdown for up to 100 users and 2048 bytes; …/getsendresult tells what became of a task. Tokens
+// are given by GET /dingtalk_work/gettoken and POST /dingtalk_work/v1.0/oauth2/accessToken to any key with a
+// secret that does not begin with "wrong", and taken back by DELETE /dingtalk_work/tokens. A call is accepted
+// although some of its users get nothing: who is unknown, whom the content is refused for, who was told the
+// same today, more than 500 times today, or beyond 5000 people in the minute. Such arrivals are accepted and
+// have a code.
+//
+//	33012 all unknown_user   41049 all refused_content   40035 malformed   45002 too long   90018 too_fast, 20 calls a second   -1 busy   40014, 41001, 42001 token
+//	later: invalid_user_id_list, or 1430002 refused_content   143103 too_fast   143105 often   143106 the same
+//
+// All three find the deliveries' keys in the header X-Posthouse-Keys, which our driver sends.
+//
 // # Arrivals
 //
 // An [Arrival] is one message for one recipient that reached a provider, whether
@@ -114,7 +147,7 @@
 //
 //	GET    /                    a page with what arrived and the faults in force
 //	GET    /messages            arrivals, newest last: ?provider= &user= &key= &since=SEQ &limit=100 (to 10,000)
-//	DELETE /messages            forgets arrivals, totals and keys
+//	DELETE /messages            forgets arrivals, totals and keys, and what DingTalk's rules remember
 //	GET    /counts              keys that came at_least=2 times, or ?provider= and &key= for one
 //	GET    /faults              what each provider has in force
 //	GET    /faults/{provider}
@@ -128,5 +161,6 @@
 //
 // # A provider more
 //
-// One file with its reading and its answer, one line in the table of provider.go.
+// One file with its reading and its answer, one line in the table of provider.go. One that remembers
+// something, or answers less than it accepts, has a value of type more besides.
 package simulator
