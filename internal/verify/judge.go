@@ -25,6 +25,7 @@ var judges = []struct {
 	{timely, (*checker).judgeTime},
 	{cancel, (*checker).judgeCancel},
 	{tenant, (*checker).judgeTenant},
+	{receipts, (*checker).judgeReceipts},
 	{liveness, (*checker).judgeRest},
 	{epoch, (*checker).judgeEpoch},
 	{poison, (*checker).judgePoison},
@@ -158,6 +159,26 @@ func (c *checker) judgeSuccess(h history) {
 			return
 		}
 		first = i
+	}
+}
+
+// judgeReceipts holds that a provider says once what became of a delivery, and only of one that it has
+// accepted itself (I31).
+func (c *checker) judgeReceipts(h history) {
+	first := -1
+	for i := range h.events {
+		if h.events[i].Type != posthouse.EventReceipt {
+			continue
+		}
+		if first >= 0 {
+			c.fail(receipts, h.id, h.show(first, i), "a second receipt made it %s", h.events[i].To)
+			return
+		}
+		first = i
+		if i == 0 || (h.events[i-1].Type != posthouse.EventSent && h.events[i-1].Type != posthouse.EventEvidence) {
+			c.fail(receipts, h.id, h.show(max(i-1, 0), i), "a receipt came for what its provider had not accepted")
+			return
+		}
 	}
 }
 

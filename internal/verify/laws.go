@@ -103,7 +103,7 @@ func Laws() []Law {
 		{"I28", "tenant", "every event of a message, and every answer about it, is of its own tenant", nil, ""},
 		{"I29", "secrets", "planted secrets appear nowhere", nil, needNoCanary},
 		{"I30", "pull", "reports of agents are of tasks that were given to them", nil, "agents that pull are not built yet"},
-		{"I31", "receipts", "each receipt changes at most one delivery", nil, "receipts are not built yet"},
+		{"I31", "receipts", "a delivery has at most one receipt, and only after its provider has accepted it", nil, ""},
 		{"I32", "epoch", "after a restore nothing starts by itself that may have been sent before", nil, ""},
 		{"I33", "poison", "no delivery loses more than five leases and goes on", nil, ""},
 	}

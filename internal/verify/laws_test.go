@@ -234,6 +234,12 @@ var lawCases = []struct {
 		h.calls[0].Tenant = "another"
 		return h
 	}},
+	{law: "I31", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Undelivered) }, breaks: func() *hand {
+		return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent).do(posthouse.EventReceipt, posthouse.Delivered)
+	}},
+	{law: "I31", holds: plain, breaks: func() *hand {
+		return plain().do(posthouse.EventReceipt, posthouse.Undelivered).do(posthouse.EventReceipt, posthouse.Delivered)
+	}, also: []string{"I5"}},
 	{law: "I32", holds: func() *hand {
 		h := newHand(posthouse.Hold).accept().start().retry()
 		h.do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2))

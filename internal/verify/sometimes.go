@@ -34,7 +34,7 @@ var rareThings = [rarities]struct{ name, means, needs, missing string }{
 	limiterLast:     {"limiter_refused_last", "the last of several windows refused", needLimiter, ""},
 	cancelWon:       {"cancel_won", "a cancel came before the start", "", ""},
 	cancelLost:      {"cancel_lost", "a cancel came after the start", "", ""},
-	lateReceipt:     {"late_receipt", "a receipt closed an unknown", "", "receipts are not built yet"},
+	lateReceipt:     {"late_receipt", "a receipt closed an unknown", "", "providers are asked for receipts of what they have accepted alone"},
 	quarantined:     {"quarantine", "a delivery was set aside", "", ""},
 	expiredAtStart:  {"expired_at_start", "a deadline passed before the start", "", ""},
 	deadlockRetried: {"deadlock_retried", "the database refused a transaction that was then repeated", needFaults, ""},
