@@ -28,6 +28,8 @@ import (
 // table of its own.
 type house struct {
 	*testing.T
+	kind     outbox.Database
+	dsn      string
 	store    *store.Store
 	business *sql.DB
 	box      *outbox.Box
@@ -51,10 +53,11 @@ func eachDB(t *testing.T, relays int, test func(h *house)) {
 		t.Run(string(db.kind), func(t *testing.T) {
 			t.Parallel()
 			dsn := db.dsn(t)
-			h := &house{T: t, arrivals: make(chan channel.Outgoing, 10000)}
+			h := &house{T: t, kind: db.kind, dsn: dsn, arrivals: make(chan channel.Outgoing, 10000)}
 			h.store = openStore(t, dsn)
 			h.business = openBusiness(t, dsn)
 			h.exec("CREATE TABLE orders (id VARCHAR(100) PRIMARY KEY)")
+			h.exec("CREATE TABLE stock (id VARCHAR(100) PRIMARY KEY)")
 			h.box = box(t, outbox.Options{Database: db.kind})
 			for range relays {
 				h.serve()
@@ -77,6 +80,18 @@ func openStore(t *testing.T, dsn string) *store.Store {
 	return s
 }
 
+// quiet is a log that nobody reads.
+var quiet = slog.New(slog.DiscardHandler)
+
+// connections is how many the business has.
+const connections = 16
+
+// openDeferred opens an SQLite file so that transactions do not lock it at their beginning.
+func openDeferred(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	return openSQL(t, "sqlite", "file:"+strings.TrimPrefix(dsn, "sqlite:")+"?_pragma=busy_timeout(60000)")
+}
+
 // openBusiness opens the database as a program would that knows nothing of Posthouse.
 func openBusiness(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
@@ -91,11 +106,16 @@ func openBusiness(t testing.TB, dsn string) *sql.DB {
 	case "mysql":
 		driver, source = "mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path)
 	}
+	return openSQL(t, driver, source)
+}
+
+func openSQL(t testing.TB, driver, source string) *sql.DB {
+	t.Helper()
 	db, err := sql.Open(driver, source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(16)
+	db.SetMaxOpenConns(connections)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -258,7 +278,7 @@ func TestDedupKeyOfManyWritersMakesOneMessage(t *testing.T) {
 	})
 }
 
-func TestEveryHandleOfDatabaseSQLWillDo(t *testing.T) {
+func TestHandlesOutsideOfATransactionCommitAtOnce(t *testing.T) {
 	eachDB(t, 1, func(h *house) {
 		conn, err := h.business.Conn(h.Context())
 		if err != nil {

@@ -28,6 +28,7 @@ type mailbox struct {
 	db      *sql.DB
 	log     *pages
 	metrics *prometheus.Registry
+	events  func(ctx context.Context, tenant string, e posthouse.TaskEvent) error // takes events of tasks
 }
 
 // pages keep what was logged.
@@ -80,7 +81,7 @@ func (m *mailbox) begin() {
 	var err error
 	m.engine, err = New(Options{
 		Store: m.store, Rosters: m.store, Limiter: limit.SQL{Rows: m.store}, Log: slog.New(slog.NewTextHandler(m.log, nil)),
-		Metrics: m.metrics, Poll: time.Second, RescueEvery: time.Second,
+		Metrics: m.metrics, Poll: time.Second, RescueEvery: time.Second, TaskEvents: m.events,
 	})
 	if err != nil {
 		m.Fatal(err)
@@ -317,9 +318,16 @@ func TestDuplicateFromTheOutboxCreatesNothingAndIsSaid(t *testing.T) {
 		d.DedupKey = "order 7"
 		first := m.post(d)[0]
 		m.pass(2 * time.Second)
-		second := m.post(d)[0]
+		if again := m.post(d)[0]; again != first {
+			t.Errorf("the key is told as %s again, want %s", again, first)
+		}
+		second := posthouse.NewID() // of a program that does not look
+		m.write("INSERT INTO outbox (id, draft) VALUES (?, ?)", second, `{"channel": "open", "to": [{"user": "u1"}], "content": {"text": "x"}, "dedup_key": "order 7"}`)
 		m.pass(2 * time.Second)
 		m.wantRows(nil)
+		if found, _, err := m.store.Message(m.Context(), m.tenant, second); err != nil || found.ID != first {
+			t.Errorf("the id %s leads to %q, %v; want %s", second, found.ID, err, first)
+		}
 		if sent := m.provider.to(); len(sent) != 1 {
 			t.Errorf("sent to %v, want once", sent)
 		}

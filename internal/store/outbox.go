@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,7 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 	if err != nil || len(free) == 0 {
 		return outcomes, err
 	}
+	slices.SortFunc(free, func(a, b string) int { return places[a] - places[b] }) // the database has its own order
 	subs := make([]*work.Submission, len(free))
 	for i, row := range free {
 		subs[i] = list[places[row]].Submission

@@ -1,0 +1,6 @@
+package outbox
+
+import "time"
+
+// SetClock lets a box's minutes go by a clock of the test's.
+func SetClock(b *Box, now func() time.Time) { b.now = now }
