@@ -93,21 +93,26 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 		r.restore(shares)
 		return max(grant.Wait, time.Millisecond), nil
 	}
-	used := 0
+	used, crowded := 0, false
 	for _, s := range shares {
 		n := min(s.n, grant.N-used)
 		if n == 0 {
 			r.restore([]share{s})
 			continue
 		}
-		items, err := e.claim(r, s.priority, n, before)
+		cut := r.mayCut(n)
+		items, err := e.claim(r, s.priority, n, cut, before)
 		if err != nil {
 			r.restore(shares)
 			e.refund(r, grant, grant.N-used)
 			return 0, fmt.Errorf("claim deliveries: %w", err)
 		}
-		if len(items) == n { // there may be more
+		switch {
+		case len(items) == n, r.whole() && len(items) > 0: // there may be more
 			r.restore([]share{s})
+		case !cut: // or there is a message that wants more slots than are free
+			r.restore([]share{s})
+			crowded = true
 		}
 		used += len(items)
 		if claimed != nil {
@@ -115,6 +120,9 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 		}
 	}
 	e.refund(r, grant, grant.N-used)
+	if crowded && used == 0 {
+		return e.o.Poll, nil // a slot that comes free wakes us
+	}
 	if r.anyDue() { // a lane that got no share this time, or is not empty yet
 		return 0, nil
 	}
@@ -123,7 +131,7 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 
 // claim takes due deliveries and starts to send them. A route that was replaced takes nothing more:
 // the channel may be paused by now.
-func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) ([]work.Item, error) {
+func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before time.Time) ([]work.Item, error) {
 	select {
 	case <-r.ctx.Done():
 		return nil, nil
@@ -135,6 +143,7 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) 
 	items, err := e.o.Store.Claim(e.bg, at, work.Claim{
 		Lane: work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p},
 		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + e.o.LeaseMargin, DueBefore: before, Epoch: e.Epoch(),
+		Whole: r.whole(), Cut: cut,
 	})
 	if err != nil || len(items) == 0 {
 		return nil, err // without a commit nothing is ours: nothing may be sent
@@ -144,6 +153,21 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, before time.Time) 
 	r.occupy(len(sent))
 	e.send(r, sent, at.Add(lease))
 	return items, nil
+}
+
+// whole reports whether the channel's driver takes many recipients in one call: then a message is
+// claimed whole where that is possible.
+func (r *route) whole() bool { return r.settings.batch > 1 }
+
+// mayCut reports whether a claim of n may take a part of its first message: when it could not be whole
+// anyway, or when no slot will come free that would make it so.
+func (r *route) mayCut(n int) bool {
+	if !r.whole() || n >= r.settings.batch {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inflight == 0
 }
 
 // permit asks the limiter; a channel without limits may start all.

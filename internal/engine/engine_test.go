@@ -561,7 +561,8 @@ func TestAShutdownBurnsNothing(t *testing.T) {
 type batching struct {
 	*provider
 	calls [][]channel.Outgoing
-	short bool // leaves the last recipient out of its answer
+	short bool            // leaves the last recipient out of its answer
+	class posthouse.Class // of its answers; ok by default
 }
 
 func (b *batching) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
@@ -570,7 +571,7 @@ func (b *batching) SendBatch(ctx context.Context, outs []channel.Outgoing) []cha
 	b.mu.Unlock()
 	var results []channel.Result
 	for range outs {
-		results = append(results, channel.Result{Class: posthouse.ClassOK})
+		results = append(results, channel.Result{Class: or(b.class, posthouse.ClassOK)})
 	}
 	if b.short {
 		results = results[:len(results)-1]
@@ -594,6 +595,32 @@ func TestOneCallForManyRecipientsOfOneMessage(t *testing.T) {
 		}
 		if total != 120 || len(b.calls) != 3 {
 			r.Errorf("%d recipients in %d calls, want 120 in 3", total, len(b.calls))
+		}
+	})
+}
+
+// FLOW-11: each job is one call, also behind others, and again one call when it is tried again.
+func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
+	virtual(t, func(r *rig) {
+		b := &batching{provider: r.provider, class: posthouse.ClassTransient}
+		r.open("c", posthouse.ChannelSettings{Tries: 2}, Opened{Driver: b, MaxBatch: 500})
+		jobs := map[string]int{}
+		for n := range 8 {
+			var users []string
+			for i := range 60 + 60*n {
+				users = append(users, fmt.Sprint(i))
+			}
+			jobs[posthouse.MessageID(r.send(text("c", users...))[0])] = len(users)
+		}
+		r.pass(time.Hour)
+		calls := map[string][]int{}
+		for _, c := range b.calls {
+			calls[c[0].Message] = append(calls[c[0].Message], len(c))
+		}
+		for job, n := range jobs {
+			if diff := cmp.Diff([]int{n, n}, calls[job]); diff != "" {
+				r.Errorf("calls of a job of %d that is tried twice (-want +got):\n%s", n, diff)
+			}
 		}
 	})
 }

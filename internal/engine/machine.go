@@ -100,7 +100,7 @@ func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.T
 // burn counts a failed try, where the profile says that this class burns one.
 func (s *step) burn(set *settings, r channel.Result) retry.Decision {
 	d := &s.change.After
-	decision := retry.Decide(set.profile, r.Class, d.Tries, r.After, rand.Float64())
+	decision := retry.Decide(set.profile, r.Class, d.Tries, r.After, set.chance(d))
 	if decision.Burn {
 		d.Tries++
 	} else {
@@ -176,7 +176,7 @@ const queryAfter = 5 * time.Second
 // resend retries an unknown with the same token, while the provider still knows that token.
 func (s *step) resend(set *settings, now time.Time) {
 	d := &s.change.After
-	decision := retry.Decide(set.profile, posthouse.ClassUnknown, d.Tries-1, 0, rand.Float64())
+	decision := retry.Decide(set.profile, posthouse.ClassUnknown, d.Tries-1, 0, set.chance(d))
 	due := now.Add(decision.Wait)
 	switch {
 	case d.CancelRequested:

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"strings"
 	"time"
 	"unicode"
@@ -116,6 +118,17 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 	profile, problems := retry.For(ch.Name, ch.ChannelSettings)
 	s.profile = profile
 	return s, posthouse.Invalid("the channel's retries can not be followed", problems)
+}
+
+// chance is the number in [0, 1) that spreads a wait. Deliveries of one message that go in one call have the
+// same, so that they are tried again in one call.
+func (s *settings) chance(d *posthouse.Delivery) float64 {
+	if s.batch <= 1 {
+		return rand.Float64()
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, d.Message, d.Tries)
+	return float64(h.Sum64()>>11) / (1 << 53)
 }
 
 // problem is one thing that is wrong with a channel's settings.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,13 +64,25 @@ func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 			items = append(items, work.Item{Delivery: *d})
 			return nil
 		})
-	if err != nil || len(items) == 0 {
+	if items = wholeOf(items, c); err != nil || len(items) == 0 {
 		return nil, err
 	}
 	if err := t.hold(items, c, now); err != nil {
 		return nil, err
 	}
 	return items, t.attachMessages(items)
+}
+
+// wholeOf drops the last message of a claim that is full: more of it may be due.
+func wholeOf(items []work.Item, c work.Claim) []work.Item {
+	if !c.Whole || len(items) == 0 || len(items) < c.Max {
+		return items
+	}
+	first, last := items[0].Delivery.Message, items[len(items)-1].Delivery.Message
+	if first == last && c.Cut {
+		return items
+	}
+	return slices.DeleteFunc(items, func(i work.Item) bool { return i.Delivery.Message == last })
 }
 
 // hold writes the claim into the locked rows and its events.

@@ -16,11 +16,11 @@ import (
 // claimOnce is the claim of PostgreSQL: what claim.go does in seven round trips, in one
 // statement. Of the deliveries of one message only the first carries the message.
 const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
-due AS MATERIALIZED (
-	SELECT id FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+%s AS MATERIALIZED (
+	SELECT id, due_at FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
 		AND due_at >= ?::bigint AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
 		AND (SELECT value FROM meta WHERE name = 'epoch') = ?
-	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),
+	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
 claimed AS (
 	UPDATE queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = clock.now + ?::bigint,
 		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, %s
@@ -32,13 +32,28 @@ SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDE
 	LEFT JOIN messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.due_at, c.id`
 
-// claimOncePush also starts what it claims; claimOnceAgent does not.
-var (
-	claimOncePush = fmt.Sprintf(claimOnce, `attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
-		first_start_at = CASE WHEN q.first_start_at = 0 THEN GREATEST(clock.now, q.updated_at) ELSE q.first_start_at END`,
-		"'start'", "attempts", claimOnceColumns())
-	claimOnceAgent = fmt.Sprintf(claimOnce, "started_at = 0", "'claim'", "0", claimOnceColumns())
+// claimWhole leaves of what was found what wholeOf leaves.
+const claimWhole = `
+edge AS (
+	SELECT count(*) AS n, (array_agg(substr(id, 1, 22) ORDER BY due_at, id))[1] AS first,
+		(array_agg(substr(id, 1, 22) ORDER BY due_at DESC, id DESC))[1] AS last FROM found),
+due AS MATERIALIZED (
+	SELECT id FROM found, edge WHERE edge.n < ? OR substr(id, 1, 22) <> edge.last OR (edge.first = edge.last AND ?)),`
+
+// A claim starts what it takes, but that of an agent.
+const (
+	claimPush = `attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
+		first_start_at = CASE WHEN q.first_start_at = 0 THEN GREATEST(clock.now, q.updated_at) ELSE q.first_start_at END`
+	claimAgent = "started_at = 0"
 )
+
+// claimTexts are the statements, by whether an agent claims, and whether messages stay whole.
+var claimTexts = map[[2]bool]string{
+	{false, false}: fmt.Sprintf(claimOnce, "due", "", claimPush, "'start'", "attempts", claimOnceColumns()),
+	{false, true}:  fmt.Sprintf(claimOnce, "found", claimWhole, claimPush, "'start'", "attempts", claimOnceColumns()),
+	{true, false}:  fmt.Sprintf(claimOnce, "due", "", claimAgent, "'claim'", "0", claimOnceColumns()),
+	{true, true}:   fmt.Sprintf(claimOnce, "found", claimWhole, claimAgent, "'claim'", "0", claimOnceColumns()),
+}
 
 // claimOnceColumns are the columns of a delivery and of its message, empty where it is not there.
 func claimOnceColumns() string {
@@ -59,10 +74,7 @@ func claimOnceColumns() string {
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
 func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (items []work.Item, err error) {
-	query := claimOncePush
-	if c.Agent {
-		query = claimOnceAgent
-	}
+	query := claimTexts[[2]bool{c.Agent, c.Whole}]
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
 		bound = micros(c.DueBefore)
@@ -75,8 +87,11 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (item
 		defer conn.Close()
 		// pgx reads fifty columns a row at a third of what they cost through database/sql.
 		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), c.Tenant, c.Channel, priorityNumber(c.Priority), from, bound,
-				fmt.Sprint(c.Epoch), c.Max, c.Lease.Microseconds(), c.Owner, c.Epoch)
+			args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from, bound, fmt.Sprint(c.Epoch), c.Max}
+			if c.Whole {
+				args = append(args, c.Max, c.Cut)
+			}
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch)...)
 			if err != nil {
 				return err
 			}

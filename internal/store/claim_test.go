@@ -80,6 +80,24 @@ func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
 	})
 }
 
+// FLOW-11: a message that does not fit into what is left of a claim stays for the next one, whole.
+func TestWholeClaimsLeaveTheMessageThatDoesNotFit(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(3))
+		accept(t, s, entry(5))
+		for i, c := range []struct {
+			max  int
+			cut  bool
+			want int
+		}{{2, false, 0}, {6, false, 3}, {4, false, 0}, {4, true, 4}, {9, false, 1}} {
+			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: c.max, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: c.cut})
+			if err != nil || len(items) != c.want {
+				t.Errorf("claim %d, of up to %d: %d deliveries, %v; want %d", i, c.max, len(items), err, c.want)
+			}
+		}
+	})
+}
+
 func TestAgentClaimsWithoutStarting(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
