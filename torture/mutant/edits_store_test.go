@@ -126,8 +126,8 @@ var leaseByOwnClock = []overlay.Edit{{
 	New:  "lease_until = ?::bigint,",
 }, {
 	File: "internal/store/claim_once.go",
-	Old:  "fmt.Sprint(c.Epoch), c.Max, c.Lease.Microseconds(), c.Owner, c.Epoch)",
-	New:  "fmt.Sprint(c.Epoch), c.Max, micros(now.Add(c.Lease)), c.Owner, c.Epoch)",
+	Old:  "append(args, c.Lease.Microseconds(), c.Owner, c.Epoch)",
+	New:  "append(args, micros(now.Add(c.Lease)), c.Owner, c.Epoch)",
 }, {
 	File: "internal/store/claim_once.go",
 	Old:  "\t\"strings\"\n",
