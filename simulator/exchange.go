@@ -63,6 +63,9 @@ func (s *Simulator) carry(f *fake, w http.ResponseWriter, r *http.Request, at ti
 			At: at, Provider: f.name, Path: r.URL.Path,
 			Key: msg.key, User: msg.user, Title: msg.title, Text: msg.text,
 		}
+		if len(ord.messages) > 1 && ord.together && v.unknown(i) { // it is asked again who that was, within one attempt
+			arrivals[i].Key = ""
+		}
 		v.judge(&arrivals[i], i, f.status, stayed)
 	}
 	s.record(f, entry{idempotent: ord.idempotent, together: ord.together, violated: v.violated, arrivals: arrivals})
@@ -105,6 +108,11 @@ func (v *verdict) judge(a *Arrival, i int, status func(Code) int, stayed bool) {
 			a.Answer = Lost
 		}
 	}
+}
+
+// unknown reports whether a message is refused since somebody is not known.
+func (v *verdict) unknown(i int) bool {
+	return v.refusals != nil && v.refusals[i] != nil && v.refusals[i].code == UnknownUser && !v.refusals[i].later
 }
 
 func (s *Simulator) record(f *fake, e entry) {

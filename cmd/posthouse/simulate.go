@@ -16,14 +16,16 @@ type simulateFlags struct {
 	seed          uint64
 	secrets       []string
 	plain         bool
+
+	robotSecret, robotKeyword string
 }
 
 func (p *program) simulate() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "Play the providers that messages are sent to",
-		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic and webhook. Nothing it takes goes
-any further. Its page shows what arrived and makes it fail in every way a provider can; recipients
+		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic, webhook and three kinds of DingTalk
+(钉钉): dingtalk (a gateway), dingtalk_robot and dingtalk_work. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way a provider can; recipients
 with names such as busy-twice, lost-answer or fail-recipient fail by themselves.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSimulator(cmd.Context(), f) },
@@ -33,12 +35,14 @@ with names such as busy-twice, lost-answer or fail-recipient fail by themselves.
 	flags.StringVar(&f.journal, "journal", "", "a `FILE` that gets each arrival as a line of JSON, before its sender is answered")
 	flags.Uint64Var(&f.seed, "seed", 1, "the `NUMBER` that faults by probability are drawn from")
 	flags.StringArrayVar(&f.secrets, "webhook-secret", nil, "a `SECRET` whsec_… whose signatures the webhook receiver asks for; may be repeated")
+	flags.StringVar(&f.robotSecret, "robot-secret", "", "the `SECRET` that posts to the DingTalk robot must be signed with")
+	flags.StringVar(&f.robotKeyword, "robot-keyword", "", "a `WORD` that posts to the DingTalk robot must hold")
 	flags.BoolVar(&f.plain, "plain-recipients", false, "recipients with speaking names do not fail by themselves")
 	return cmd
 }
 
 func (f simulateFlags) options() (simulator.Options, error) {
-	o := simulator.Options{Seed: f.seed, PlainRecipients: f.plain}
+	o := simulator.Options{Seed: f.seed, PlainRecipients: f.plain, RobotSecret: f.robotSecret, RobotKeyword: f.robotKeyword}
 	for _, text := range f.secrets {
 		secret, err := simulator.ParseSecret(text)
 		if err != nil {
