@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options makes a server. DSN is required; the zero value of everything else works.
@@ -44,6 +45,12 @@ type Options struct {
 	// PlatformURL is where recipients find the platform that the messages are about: what templates call
 	// platformUrl, unless a payload has its own. Defaults to none.
 	PlatformURL string
+	// WorkflowResolver says who has which role in workflows. Defaults to WorkflowResolverURL, and without one to
+	// the directory.
+	WorkflowResolver workflow.Resolver
+	// WorkflowResolverURL is asked over HTTP who has which role, with WorkflowResolverSecret in the header
+	// X-Posthouse-Secret. Defaults to none.
+	WorkflowResolverURL, WorkflowResolverSecret string
 	// Poll is how often the database is asked for work. Defaults to 250ms.
 	Poll time.Duration
 	// RescueEvery is how often lost leases and deadlines are looked for. Defaults to 2s.

@@ -58,14 +58,18 @@ func onEachDatabase(t *testing.T, test func(h *house)) {
 }
 
 // open starts a house, which ends with its test: the simulator first, so that nothing hangs.
-func open(t *testing.T, dsn string) *house {
+func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 	t.Helper()
 	h := &house{T: t, key: secret.FormatKey(secret.NewKey()), log: &logbook{}, sim: simulator.New(simulator.Options{})}
-	s, err := server.New(t.Context(), server.Options{
+	o := server.Options{
 		DSN: dsn, Addr: "127.0.0.1:0", AdminKey: h.key, Keyring: keyring, AllowPrivate: true,
 		Poll: 50 * time.Millisecond, RescueEvery: 100 * time.Millisecond,
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Output: io.Discard,
-	})
+	}
+	for _, change := range with {
+		change(&o)
+	}
+	s, err := server.New(t.Context(), o)
 	h.must(err)
 	h.end(s.Stop)
 	h.must(s.Start(t.Context()))

@@ -25,6 +25,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Server is a running Posthouse: New, Start, Stop.
@@ -35,6 +36,7 @@ type Server struct {
 	keyring  *secret.Keyring
 	network  channel.Network
 	channels *channels
+	flow     *workflow.Flow
 	redis    *limit.Redis // nil without
 	http     *http.Server
 	listener net.Listener
@@ -76,12 +78,15 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.openFlow(zone); err != nil {
+		return nil, err
+	}
 	s.engine, err = engine.New(engine.Options{
 		Store: s.store, Rosters: s.store, Limiter: limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
-		PlatformURL: o.PlatformURL,
-		Refresh:     func(ctx context.Context) error { return s.channels.refresh(ctx) },
-		Broken:      func(tenant, name string) bool { return s.channels.isBroken(tenant, name) },
+		PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent,
+		Refresh: func(ctx context.Context) error { return s.channels.refresh(ctx) },
+		Broken:  func(tenant, name string) bool { return s.channels.isBroken(tenant, name) },
 	})
 	if err != nil {
 		return nil, err
@@ -254,7 +259,7 @@ func (s *Server) limiter() (engine.Limiter, error) {
 func (s *Server) handler() (http.Handler, error) {
 	s.o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return api.New(api.Options{
-		Engine: s.engine, Store: s.store, Channels: s.channels, Readiness: s.Readiness, Unsafe: s.unsafe,
+		Engine: s.engine, Store: s.store, Channels: s.channels, Jobs: s.jobsOf, Tasks: s.flow, Readiness: s.Readiness, Unsafe: s.unsafe,
 		Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}), Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Database: s.store.Database(),
 		TimeZone: s.o.TimeZone,
 	})

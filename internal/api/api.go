@@ -15,13 +15,15 @@ import (
 	"github.com/posthouse/posthouse/workflow"
 )
 
-// Options makes the API. Engine, Store, Channels and Jobs are required.
+// Options makes the API. Engine, Store, Channels, Jobs and Tasks are required.
 type Options struct {
 	Engine   Engine
 	Store    Store
 	Channels Channels
 	// Jobs are the notification document's functions, for one request.
 	Jobs func(Once) workflow.Jobs
+	// Tasks takes the events of workflows.
+	Tasks Tasks
 	// Readiness says what /readyz answers. Defaults to no checks.
 	Readiness func(ctx context.Context) []Check
 	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
@@ -68,8 +70,8 @@ type api struct {
 
 // New makes the API's handler. It serves at once; it starts and stops nothing.
 func New(o Options) (http.Handler, error) {
-	if o.Engine == nil || o.Store == nil || o.Channels == nil || o.Jobs == nil {
-		return nil, errors.New("api: Engine, Store, Channels and Jobs are required")
+	if o.Engine == nil || o.Store == nil || o.Channels == nil || o.Jobs == nil || o.Tasks == nil {
+		return nil, errors.New("api: Engine, Store, Channels, Jobs and Tasks are required")
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,6 +18,20 @@ type Engine interface {
 	Resolve(ctx context.Context, tenant, id string, r engine.Resolution) (posthouse.Delivery, error)
 	Explain(ctx context.Context, d posthouse.Delivery) engine.Explanation
 	Wake(tenant, name string)
+	fills
+	reminds
+}
+
+// fills says what a message with a template would read like.
+type fills interface {
+	Fill(t posthouse.Template, payload json.RawMessage, clock *posthouse.Clock, at time.Time) (posthouse.Content, json.RawMessage, []posthouse.Problem)
+}
+
+// reminds opens and ends reminders.
+type reminds interface {
+	Remind(ctx context.Context, req engine.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ engine.Answer, err error)
+	EndReminder(ctx context.Context, tenant, id, reason string) (posthouse.Reminder, error)
+	EndReminders(ctx context.Context, tenant, kind, ref, reason string) ([]posthouse.Reminder, error)
 }
 
 // Store is what the API reads, and the directory it keeps. *store.Store satisfies it.
@@ -28,6 +43,15 @@ type Store interface {
 	Rosters
 	Users
 	Keys
+	Plans
+	Answers
+}
+
+// Plans reads reminders and tasks.
+type Plans interface {
+	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) (list []work.Plan, next string, err error)
+	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
 }
 
 // Messages reads messages.
@@ -112,8 +136,11 @@ type stored interface {
 type operated interface {
 	Pause(ctx context.Context, tenant, name, reason string) error
 	Resume(ctx context.Context, tenant, name string) error
-	// Test checks the provider; without a recipient by the driver's own check, where it has one.
-	Test(ctx context.Context, tenant, name string, to posthouse.Recipient, content posthouse.Content) (channel.Result, error)
+	// Test checks the provider; without a recipient by the driver's own check, where it has one. Of out, what
+	// the message is and whom it is for counts.
+	Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error)
+	// Fit says what the provider would cut or refuse of a content, as far as its driver knows.
+	Fit(ctx context.Context, tenant, name string, content posthouse.Content) ([]posthouse.Problem, error)
 	// Types lists the drivers there are.
 	Types() []channel.Type
 }

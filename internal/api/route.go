@@ -47,7 +47,13 @@ func table() []route {
 		{method: get, path: "/v1/messages", scope: read, tag: "messages", doc: "List messages, newest first.", query: filterable, out: page[messageView]{}, serve: (*api).messages},
 		{method: get, path: "/v1/messages/{id}", scope: read, tag: "messages", doc: "A message with its deliveries.", query: paged, out: messageView{}, serve: (*api).message},
 		{method: post, path: "/v1/messages/{id}/cancel", scope: send, tag: "messages", doc: "Cancel what has not started.", out: cancelled{}, serve: (*api).cancelMessage},
-		{method: post, path: "/v1/messages/cancel", scope: send, tag: "messages", doc: "Cancel everything open of a kind and ref.", in: refBody{}, out: cancelled{}, serve: (*api).cancelRef},
+		{method: post, path: "/v1/messages/cancel", scope: send, tag: "messages", doc: "Cancel everything open of a kind and ref, and end its reminders.", in: refBody{}, out: cancelled{}, serve: (*api).cancelRef},
+
+		{method: post, path: "/v1/reminders", scope: send, tag: "reminders", doc: "Send a message at several moments: in a countdown, or again and again.", in: reminderBody{}, out: reminderView{}, status: 202, also: []int{200}, serve: (*api).addReminder},
+		{method: get, path: "/v1/reminders", scope: read, tag: "reminders", doc: "List reminders by id, or those of a kind and ref.", query: []string{"kind", "ref", "cursor", "limit"}, out: page[reminderView]{}, serve: (*api).reminders},
+		{method: get, path: "/v1/reminders/{id}", scope: read, tag: "reminders", doc: "One reminder, with its next slots.", out: reminderView{}, serve: (*api).reminder},
+		{method: post, path: "/v1/reminders/{id}/end", scope: send, tag: "reminders", doc: "End it, and cancel what has not started of its last message.", out: reminderView{}, serve: (*api).endReminder},
+		{method: post, path: "/v1/reminders/end", scope: send, tag: "reminders", doc: "End all of a kind and ref.", in: refBody{}, out: page[reminderView]{}, serve: (*api).endReminders},
 
 		{method: get, path: "/v1/deliveries", scope: read, tag: "deliveries", doc: "List deliveries, newest first.", query: filterable, out: page[posthouse.Delivery]{}, serve: (*api).deliveries},
 		{method: get, path: "/v1/deliveries/{id}", scope: read, tag: "deliveries", doc: "One delivery: how it stands.", out: posthouse.Delivery{}, serve: (*api).delivery},
@@ -76,6 +82,7 @@ func table() []route {
 		{method: put, path: "/v1/templates/{name}", scope: admin, tag: "templates", doc: "Store a new version.", in: posthouse.Template{}, out: posthouse.Template{}, serve: (*api).putTemplate},
 		{method: remove, path: "/v1/templates/{name}", scope: admin, tag: "templates", doc: "Delete a template, all versions.", status: 204, serve: (*api).deleteTemplate},
 		{method: post, path: "/v1/templates/{name}/preview", scope: read, tag: "templates", doc: "What a payload makes of it.", in: previewBody{}, out: previewView{}, serve: (*api).previewTemplate},
+		{method: post, path: "/v1/templates/{name}/test", scope: admin, tag: "templates", doc: "Fill it and send it to one recipient, really and at once. Nothing is queued.", in: templateTestBody{}, out: testView{}, serve: (*api).testTemplate},
 
 		{method: get, path: "/v1/rosters", scope: read, tag: "rosters", doc: "List duty rosters.", out: page[posthouse.Roster]{}, serve: (*api).rosters},
 		{method: get, path: "/v1/rosters/{name}", scope: read, tag: "rosters", doc: "A roster; with .csv behind the name, as CSV.", out: posthouse.Roster{}, serve: (*api).roster},
@@ -88,6 +95,10 @@ func table() []route {
 		{method: put, path: "/v1/users", scope: admin, tag: "users", doc: "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", in: usersBody{}, csv: true, out: imported{}, serve: (*api).putUsers},
 		{method: get, path: "/v1/users/{id}", scope: read, tag: "users", doc: "One user.", out: posthouse.User{}, serve: (*api).user},
 		{method: remove, path: "/v1/users/{id}", scope: admin, tag: "users", doc: "Delete a user.", status: 204, serve: (*api).deleteUser},
+
+		{method: post, path: "/v1/workflow/events", scope: send, tag: "workflow", doc: "Take in an event of a task, or a list of up to 1000: whoever is to be told of it is told. An event may come twice and in any order.", in: eventBody{}, out: workflow.Outcome{}, status: 202, serve: (*api).takeEvents},
+		{method: get, path: "/v1/workflow/tasks", scope: read, tag: "workflow", doc: "List the tasks that events have named, by id.", query: paged, out: page[workflow.Summary]{}, serve: (*api).tasks},
+		{method: get, path: "/v1/workflow/tasks/{id}", scope: read, tag: "workflow", doc: "What is known of a task, who was told what of it, and what could not be as it was meant.", out: taskReport{}, serve: (*api).task},
 
 		{method: get, path: "/v1/keys", scope: admin, tag: "keys", doc: "List API keys; secrets are not kept.", out: page[posthouse.Key]{}, serve: (*api).keys},
 		{method: post, path: "/v1/keys", scope: admin, tag: "keys", doc: "Make a key; its secret is shown this once.", in: keyBody{}, out: newKey{}, status: 201, serve: (*api).createKey},

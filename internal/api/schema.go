@@ -11,18 +11,21 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // choices are the values of each type that is a word, for the description of the API: the
 // vocabulary knows nothing of huma.
 func choices() map[reflect.Type][]any {
 	return map[reflect.Type][]any{
-		reflect.TypeFor[posthouse.State]():    anyOf(posthouse.States()),
-		reflect.TypeFor[posthouse.Policy]():   anyOf(posthouse.Policies()),
-		reflect.TypeFor[posthouse.Priority](): anyOf(posthouse.Priorities()),
-		reflect.TypeFor[posthouse.Class]():    anyOf(posthouse.Classes()),
-		reflect.TypeFor[posthouse.Scope]():    {posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin},
-		reflect.TypeFor[engine.Resolution]():  anyOf(resolutions),
+		reflect.TypeFor[posthouse.State]():         anyOf(posthouse.States()),
+		reflect.TypeFor[posthouse.Policy]():        anyOf(posthouse.Policies()),
+		reflect.TypeFor[posthouse.Priority]():      anyOf(posthouse.Priorities()),
+		reflect.TypeFor[posthouse.Class]():         anyOf(posthouse.Classes()),
+		reflect.TypeFor[posthouse.Scope]():         {posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin},
+		reflect.TypeFor[engine.Resolution]():       anyOf(resolutions),
+		reflect.TypeFor[posthouse.TaskEventType](): anyOf(workflow.Events()),
+		reflect.TypeFor[workflow.WarningCode]():    anyOf(workflow.WarningCodes()),
 		reflect.TypeFor[channel.Kind](): {
 			channel.KindString, channel.KindText, channel.KindSecret, channel.KindURL, channel.KindInt, channel.KindBool,
 			channel.KindDuration, channel.KindChoice, channel.KindMap, channel.KindSecrets, channel.KindList,

@@ -114,6 +114,7 @@ func TestConfigFileIsNamedByFlagVariableOrDotenv(t *testing.T) {
 var samples = map[string]string{
 	"dsn": "postgres://db/posthouse", "addr": ":9000", "api_key": "ph_a_b", "keyring": "k1:AAAA", "keyring_file": "keys",
 	"redis": "redis://cache:6379/0", "allow_networks": "10.0.0.0/8,192.168.7.1", "allow_private": "true", "time_zone": "UTC", "platform_url": "https://platform.example/",
+	"workflow_resolver_url": "https://bpm.example/who", "workflow_resolver_secret": "hidden",
 	"poll": "1s", "rescue_every": "5s", "lease_margin": "3s", "drain": "1m", "keep": "forever", "max_body": "8MiB", "accept_only": "true", "no_migrate": "1",
 	"log_level": "debug", "log_format": "json", "otlp_endpoint": "http://collector:4318",
 }

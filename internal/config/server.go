@@ -62,6 +62,14 @@ var serverSettings = []setting[Config]{{
 	help:  "the `URL` of the platform that messages are about: what templates call platformUrl (default none)",
 	parse: func(c *Config, v string) error { return address(&c.Server.PlatformURL, v, "http", "https") },
 }, {
+	name:  "workflow_resolver_url",
+	help:  "asked who has which role in workflows, a `URL` (default none: the directory says it)",
+	parse: func(c *Config, v string) error { return address(&c.Server.WorkflowResolverURL, v, "http", "https") },
+}, {
+	name: "workflow_resolver_secret", secret: true, noFlag: true,
+	help:  "the `SECRET` that the resolver is sent in the header X-Posthouse-Secret",
+	parse: func(c *Config, v string) error { return text(&c.Server.WorkflowResolverSecret, v) },
+}, {
 	name: "poll", def: "250ms",
 	help:  "how often the database is asked for work, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.Poll, v) },

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// answerKept is how long the answer to an Idempotency-Key is kept that belongs to no single submission.
+const answerKept = 7 * 24 * time.Hour
+
+// Answer is what was kept for an Idempotency-Key; false says that nothing is. A key that stands for another
+// body is an error of code key_reused.
+func (s *Store) Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error) {
+	type kept struct{ hash, answer string }
+	k, found, err := first(s.reads(ctx), func(scan scanner) (k kept, err error) { return k, scan(&k.hash, &k.answer) },
+		"SELECT body_hash, answer FROM idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND expires_at > ?",
+		tenant, endpoint, key, micros(time.Now()))
+	if err != nil || !found {
+		return nil, false, s.toError(err, "look up an idempotency key")
+	}
+	if k.hash != hash {
+		return nil, false, posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")
+	}
+	return []byte(k.answer), true, nil
+}
+
+// KeepAnswer keeps what the first caller of an Idempotency-Key is told, and returns what is kept: that, or what
+// somebody else with the key was told who was faster.
+func (s *Store) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, answer []byte) ([]byte, error) {
+	me := posthouse.NewID()
+	var held holder
+	err := s.change(ctx, time.Now(), "keep an answer", func(t *tx) error {
+		now, err := t.now()
+		if err != nil {
+			return err
+		}
+		holders, err := t.contend(idempotencyTable, [][]any{{tenant, endpoint, key, me, hash, string(answer), now, now + answerKept.Microseconds()}})
+		held = holders[onceKey{tenant, endpoint, key}]
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if held.hash != hash {
+		return nil, posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")
+	}
+	return []byte(held.answer), nil
+}

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
+)
+
+// openFlow makes what turns events of tasks into messages.
+func (s *Server) openFlow(zone *time.Location) error {
+	resolver, err := s.resolver()
+	if err != nil {
+		return err
+	}
+	s.flow, err = workflow.New(workflow.Options{
+		Book: s.store, Post: post{s, zone}, Resolver: resolver, Channels: s.channelNames, Name: s.userName,
+		Zone: zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
+	})
+	return err
+}
+
+// resolver says who has which role: the one given, the caller's system, or the directory.
+func (s *Server) resolver() (workflow.Resolver, error) {
+	switch {
+	case s.o.WorkflowResolver != nil:
+		return s.o.WorkflowResolver, nil
+	case s.o.WorkflowResolverURL != "":
+		return workflow.NewCallback(workflow.CallbackOptions{URL: s.o.WorkflowResolverURL, Secret: s.o.WorkflowResolverSecret, Network: s.network})
+	}
+	return workflow.Directory{Users: s.store}, nil
+}
+
+// Flow takes the events of tasks, for a program that embeds the server. The HTTP API takes the same at
+// /v1/workflow/events.
+func (s *Server) Flow() *workflow.Flow { return s.flow }
+
+// takeEvent takes an event that came through the outbox.
+func (s *Server) takeEvent(ctx context.Context, tenant string, e posthouse.TaskEvent) error {
+	_, err := s.flow.Apply(ctx, tenant, e)
+	return err
+}
+
+// channelNames are the channels that a tenant has configured.
+func (s *Server) channelNames(ctx context.Context, tenant string) ([]string, error) {
+	rows, err := s.store.Channels(ctx, tenant)
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = row.Channel.Name
+	}
+	return names, err
+}
+
+func (s *Server) userName(ctx context.Context, tenant, id string) (string, error) {
+	u, err := s.store.User(ctx, tenant, id)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return "", nil
+	}
+	return u.Name, err
+}
+
+// post is the engine as package workflow sees it.
+type post struct {
+	*Server
+	zone *time.Location
+}
+
+// Submit stores messages, reminders and the task's document in one transaction. Messages of a channel that
+// can not be opened are refused by themselves: the others need not wait for its repair.
+func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Accepted, error) {
+	plans := []work.Plan{s.Task}
+	var problems []posthouse.Problem
+	for i, r := range s.Reminders {
+		r, wrong := remind.New(r, time.Now(), p.zone)
+		for _, w := range wrong {
+			problems = append(problems, posthouse.Problem{Path: at("reminders", i) + w.Path, Message: w.Message})
+		}
+		plans = append(plans, remind.Plan(r))
+	}
+	for i := range s.Drafts {
+		if name := s.Drafts[i].Channel; p.channels.isBroken(s.Tenant, name) {
+			problems = append(problems, posthouse.Problem{Path: at("drafts", i) + "channel", Message: "it can not be opened now; /readyz says why"})
+		}
+	}
+	if err := posthouse.Invalid("the task's messages can not be accepted", problems); err != nil {
+		return nil, err
+	}
+	answer, err := p.engine.Accept(ctx, engine.Request{
+		Tenant: s.Tenant, Endpoint: "workflow", Drafts: s.Drafts, Plans: plans, Path: func(i int) string { return at("drafts", i) },
+	})
+	if err != nil || len(s.Drafts) == 0 {
+		return nil, err
+	}
+	return answer.Accepted, nil
+}
+
+// at stands before the fields of a list's entry.
+func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]." }
+
+// Withdraw cancels what has not started, some at a time.
+func (p post) Withdraw(ctx context.Context, tenant string, messages []string) error {
+	return jobPost{Server: p.Server}.Cancel(ctx, tenant, messages)
+}
+
+// EndReminder ends a reminder; one that is gone has ended too.
+func (p post) EndReminder(ctx context.Context, tenant, id, reason string) error {
+	_, err := p.engine.EndReminder(ctx, tenant, id, reason)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// Reached are the recipients whom a message reached or still may.
+func (p post) Reached(ctx context.Context, tenant, message string) ([]posthouse.Recipient, error) {
+	var out []posthouse.Recipient
+	for cursor := ""; ; {
+		list, next, err := p.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if list[i].State != posthouse.Cancelled {
+				out = append(out, list[i].Recipient)
+			}
+		}
+		if cursor = next; cursor == "" {
+			return out, nil
+		}
+	}
+}
