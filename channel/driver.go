@@ -101,6 +101,12 @@ type Receipt struct {
 	Response string
 }
 
+// Fitter is a driver that knows how long a text its provider takes.
+type Fitter interface {
+	// Fit says what would be cut or refused of a content. Paths are "title", "text" and "content".
+	Fit(c posthouse.Content) []posthouse.Problem
+}
+
 // Tokens keeps access tokens for all processes, sealed, and lets one at a time fetch a new one.
 type Tokens interface {
 	// Token returns the token of that name, after a fetch where there is none that lasts another

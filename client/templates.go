@@ -11,12 +11,15 @@ import (
 )
 
 // TemplatePreview asks what a template makes of a payload. Title and Text try a text that is
-// not stored; without both the stored template is filled.
+// not stored; without both the stored template is filled. A clock counts to now; the bounds of a
+// channel's provider are looked at.
 type TemplatePreview struct {
-	Payload json.RawMessage `json:"payload,omitempty"`
-	Title   string          `json:"title,omitempty"`
-	Text    string          `json:"text,omitempty"`
-	Lenient bool            `json:"lenient,omitempty"`
+	Payload json.RawMessage  `json:"payload,omitempty"`
+	Clock   *posthouse.Clock `json:"clock,omitempty"`
+	Channel string           `json:"channel,omitempty"`
+	Title   string           `json:"title,omitempty"`
+	Text    string           `json:"text,omitempty"`
+	Lenient bool             `json:"lenient,omitempty"`
 }
 
 // Lengths is the length of a text in bytes of UTF-8, units of UTF-16, code points, and as a
@@ -29,13 +32,17 @@ type Lengths struct {
 }
 
 // Preview is a filled template. Problems say what the payload lacks; Content then shows the
-// placeholders that could not be filled.
+// placeholders that could not be filled. Warnings say what the channel's provider would cut or refuse.
 type Preview struct {
-	Content   posthouse.Content   `json:"content"`
-	Title     Lengths             `json:"title_length"`
-	Text      Lengths             `json:"text_length"`
-	Variables []string            `json:"variables"`
-	Problems  []posthouse.Problem `json:"problems"`
+	Content    posthouse.Content   `json:"content"`
+	Title      Lengths             `json:"title_length"`
+	Text       Lengths             `json:"text_length"`
+	Variables  []string            `json:"variables"`
+	Payload    json.RawMessage     `json:"payload,omitempty"`
+	ExternalID string              `json:"external_id,omitempty"`
+	Disabled   bool                `json:"disabled,omitempty"`
+	Problems   []posthouse.Problem `json:"problems"`
+	Warnings   []posthouse.Problem `json:"warnings"`
 }
 
 // Templates lists the latest version of each template.
@@ -56,10 +63,12 @@ func (c *Client) Template(ctx context.Context, name string, version int) (postho
 // PutTemplate stores a new version of a template.
 func (c *Client) PutTemplate(ctx context.Context, t posthouse.Template) (posthouse.Template, error) {
 	return send[posthouse.Template](ctx, c, http.MethodPut, path("templates", t.Name), struct {
-		Title   string `json:"title,omitempty"`
-		Text    string `json:"text"`
-		Lenient bool   `json:"lenient,omitempty"`
-	}{t.Title, t.Text, t.Lenient})
+		Title      string `json:"title,omitempty"`
+		Text       string `json:"text"`
+		Lenient    bool   `json:"lenient,omitempty"`
+		ExternalID string `json:"external_id,omitempty"`
+		Disabled   bool   `json:"disabled,omitempty"`
+	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Disabled})
 }
 
 // DeleteTemplate deletes all versions of a template.
@@ -71,4 +80,17 @@ func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
 // PreviewTemplate fills a template without sending anything.
 func (c *Client) PreviewTemplate(ctx context.Context, name string, p TemplatePreview) (Preview, error) {
 	return send[Preview](ctx, c, http.MethodPost, path("templates", name, "preview"), p)
+}
+
+// TemplateTest is a message that is really sent and not queued.
+type TemplateTest struct {
+	Channel string              `json:"channel"`
+	To      posthouse.Recipient `json:"to"`
+	Payload json.RawMessage     `json:"payload,omitempty"`
+	Clock   *posthouse.Clock    `json:"clock,omitempty"`
+}
+
+// TestTemplate fills a template and sends it to one recipient, without queueing anything.
+func (c *Client) TestTemplate(ctx context.Context, name string, test TemplateTest) (ChannelTestResult, error) {
+	return send[ChannelTestResult](ctx, c, http.MethodPost, path("templates", name, "test"), test)
 }

@@ -172,39 +172,6 @@ func (c *channels) setPaused(ctx context.Context, tenant, name string, paused bo
 	return c.reload(ctx)
 }
 
-// Test checks that the provider can be reached: by the driver's own check, or by really sending
-// content to an address. Nothing is queued.
-func (c *channels) Test(ctx context.Context, tenant, name string, to posthouse.Recipient, content posthouse.Content) (channel.Result, error) {
-	ch, err := c.store.Channel(ctx, tenant, name)
-	if err != nil {
-		return channel.Result{}, err
-	}
-	if ch, err = c.unsealed(ch); err != nil {
-		return channel.Result{}, err
-	}
-	opened, err := c.openDriver(ch)
-	if err != nil {
-		return channel.Result{}, posthouse.Errorf(posthouse.CodeConflict, "the channel can not be opened: %w", err)
-	}
-	defer c.closeDriver(opened)
-	ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
-	defer cancel()
-	if tester, ok := opened.Driver.(channel.Tester); ok && to == (posthouse.Recipient{}) {
-		return tester.Test(ctx), nil
-	}
-	if to.User == "" && to.Address == "" {
-		return channel.Result{}, posthouse.Invalid("the test needs a recipient", []posthouse.Problem{{Path: "to", Message: "is required: the driver has no check of its own, so a real message is sent"}})
-	}
-	if to.Address == "" {
-		to.Address = to.User
-	}
-	message := posthouse.NewID()
-	return opened.Driver.Send(ctx, channel.Outgoing{
-		Tenant: tenant, Channel: name, Message: message, Delivery: posthouse.DeliveryID(message, 1), Recipient: to, Content: content,
-		Kind: "test", Priority: posthouse.Normal, IdemKey: posthouse.DeliveryID(message, 1), Attempt: 1,
-	}), nil
-}
-
 // openDriver opens a channel's driver from its configuration in clear.
 func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
 	t, ok := c.types[ch.Driver]

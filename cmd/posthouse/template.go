@@ -13,7 +13,7 @@ import (
 
 func (p *program) template() *cobra.Command {
 	return calling(group("template", "Texts with placeholders",
-		p.templateList(), p.templateShow(), p.templateSet(), p.templateDelete(), p.templatePreview()))
+		p.templateList(), p.templateShow(), p.templateSet(), p.templateDelete(), p.templatePreview(), p.templateTest()))
 }
 
 func (p *program) templateList() *cobra.Command {
@@ -57,7 +57,7 @@ func (p *program) printTemplate(t posthouse.Template) {
 		missing = "shown as they are"
 	}
 	p.printFields([][2]string{
-		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"variables", words(t.Variables)},
+		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(t.Disabled)}, {"variables", words(t.Variables)},
 		{"missing ones", missing}, {"made", at(t.CreatedAt)}, {"title", t.Title}, {"text", t.Text},
 	}...)
 }
@@ -85,6 +85,8 @@ func (p *program) templateSet() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&t.Title, "title", "", "the `TITLE`")
 	cmd.Flags().StringVar(&text, "text", "", "the `TEXT` with ${name} or {name} for each value, @FILE, or -")
+	cmd.Flags().StringVar(&t.ExternalID, "external-id", "", "what the provider calls the template, an `ID`")
+	cmd.Flags().BoolVar(&t.Disabled, "disabled", false, "refuse new messages with it")
 	cmd.Flags().BoolVar(&t.Lenient, "lenient", false, "leave a missing value's placeholder visible instead of refusing the message")
 	return cmd
 }
@@ -124,6 +126,7 @@ func (p *program) templatePreview() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&payload, "payload", "", "the values: a `JSON` object, @FILE, or -")
+	cmd.Flags().StringVar(&ask.Channel, "channel", "", "warn of what the provider of this channel, `NAME`, would cut or refuse")
 	cmd.Flags().StringVar(&ask.Title, "title", "", "try this `TITLE`")
 	cmd.Flags().StringVar(&text, "text", "", "try this `TEXT`, @FILE, or -")
 	return cmd
@@ -132,12 +135,49 @@ func (p *program) templatePreview() *cobra.Command {
 func (p *program) printPreview(out client.Preview) error {
 	err := p.show(out, func() {
 		p.printFields([][2]string{
-			{"title", out.Content.Title}, {"text", out.Content.Text}, {"variables", words(out.Variables)},
+			{"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(out.Disabled)},
+			{"variables", words(out.Variables)},
 			{"length", fmt.Sprintf("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
 		}...)
+		for _, w := range out.Warnings {
+			p.printf("warning: the %s %s\n", w.Path, w.Message)
+		}
 	})
 	if err == nil {
 		err = posthouse.Invalid("the payload does not fill the template", out.Problems)
 	}
 	return err
+}
+
+// yes is "yes" for true and empty, which is not shown, for false.
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return ""
+}
+
+func (p *program) templateTest() *cobra.Command {
+	var test client.TemplateTest
+	var payload string
+	cmd := &cobra.Command{
+		Use: "test NAME", Short: "Fill a template and really send it to one recipient, at once", Args: takes("NAME"),
+		Example: `  posthouse template test leave --channel tianyuan --user li.na --payload '{"name": "李娜", "days": 3}'`,
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			var err error
+			if test.Payload, err = p.object("--payload", payload); err != nil {
+				return err
+			}
+			result, err := c.TestTemplate(ctx, args[0], test)
+			if err != nil {
+				return err
+			}
+			return p.printTest(result)
+		}),
+	}
+	cmd.Flags().StringVar(&test.Channel, "channel", "", "the `NAME` of the channel it is sent through")
+	cmd.Flags().StringVar(&test.To.User, "user", "", "whom it goes to, a user's `ID`")
+	cmd.Flags().StringVar(&test.To.Address, "address", "", "where it goes to, an `ADDRESS`")
+	cmd.Flags().StringVar(&payload, "payload", "", "the values: a `JSON` object, @FILE, or -")
+	return cmd
 }

@@ -120,11 +120,15 @@ func (a *api) testChannel(c *call) (answer, error) {
 	if in.Content == (posthouse.Content{}) {
 		in.Content = posthouse.Content{Title: "Posthouse", Text: "This is a test of this channel. 这是一条渠道测试消息。"}
 	}
-	r, err := a.Channels.Test(c.Context(), c.key.Tenant, c.PathValue("name"), in.To, in.Content)
+	r, err := a.Channels.Test(c.Context(), c.key.Tenant, c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: in.Content})
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(testView{r.Class == posthouse.ClassOK, r.Class, r.Code, r.Error, r.Ref, r.Request, r.Response})
+	return ok(testViewOf(r))
+}
+
+func testViewOf(r channel.Result) testView {
+	return testView{r.Class == posthouse.ClassOK, r.Class, r.Code, r.Error, r.Ref, r.Request, r.Response}
 }
 
 // driverView describes a kind of channel: what a form needs.

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// Test checks that the provider can be reached: by the driver's own check, or by really sending
+// out to an address. Nothing is queued.
+func (c *channels) Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error) {
+	opened, err := c.openStored(ctx, tenant, name)
+	if err != nil {
+		return channel.Result{}, err
+	}
+	defer c.closeDriver(opened)
+	if out.Recipient, err = c.addressed(ctx, tenant, name, opened, out.Recipient); err != nil {
+		return channel.Result{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
+	defer cancel()
+	if tester, ok := opened.Driver.(channel.Tester); ok && out.Recipient == (posthouse.Recipient{}) {
+		return tester.Test(ctx), nil
+	}
+	if out.Recipient.User == "" && out.Recipient.Address == "" {
+		return channel.Result{}, posthouse.Invalid("the test needs a recipient", []posthouse.Problem{{Path: "to", Message: "is required: the driver has no check of its own, so a real message is sent"}})
+	}
+	out.Message = posthouse.NewID()
+	out.Delivery = posthouse.DeliveryID(out.Message, 1)
+	out.Tenant, out.Channel, out.IdemKey = tenant, name, out.Delivery
+	out.Kind, out.Priority, out.Attempt = "test", posthouse.Normal, 1
+	return opened.Driver.Send(ctx, out), nil
+}
+
+// addressed is a recipient with his address, as a delivery to him would have it.
+func (c *channels) addressed(ctx context.Context, tenant, name string, o engine.Opened, to posthouse.Recipient) (posthouse.Recipient, error) {
+	if to.Address != "" || to.User == "" {
+		return to, nil
+	}
+	known, err := c.store.Addresses(ctx, tenant, name, []string{to.User})
+	if err != nil {
+		return to, err
+	}
+	if to.Address = known[to.User]; to.Address == "" && !o.OwnAddresses {
+		to.Address = to.User
+	}
+	return to, nil
+}
+
+// Fit says what the channel's provider would cut or refuse of a content, as far as its driver knows.
+func (c *channels) Fit(ctx context.Context, tenant, name string, content posthouse.Content) ([]posthouse.Problem, error) {
+	opened, err := c.openStored(ctx, tenant, name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.closeDriver(opened)
+	if fitter, ok := opened.Driver.(channel.Fitter); ok {
+		return fitter.Fit(content), nil
+	}
+	return nil, nil
+}
+
+// openStored opens a channel's driver for one look.
+func (c *channels) openStored(ctx context.Context, tenant, name string) (engine.Opened, error) {
+	ch, err := c.store.Channel(ctx, tenant, name)
+	if err != nil {
+		return engine.Opened{}, err
+	}
+	if ch, err = c.unsealed(ch); err != nil {
+		return engine.Opened{}, err
+	}
+	opened, err := c.openDriver(ch)
+	if err != nil {
+		return opened, posthouse.Errorf(posthouse.CodeConflict, "the channel can not be opened: %w", err)
+	}
+	return opened, nil
+}
