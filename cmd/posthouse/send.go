@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -33,7 +34,18 @@ func (p *program) send() *cobra.Command {
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSend(cmd, f) },
 	})
+	f.describe(cmd.Flags())
 	flags := cmd.Flags()
+	flags.StringVar(&f.notBefore, "not-before", "", "a `TIME` before which nothing is sent: 10m, \"2026-10-01 08:30\"")
+	flags.StringVar(&f.deadline, "deadline", "", "a `TIME` after which nothing is sent")
+	flags.StringVar(&f.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
+	flags.BoolVar(&f.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long --wait waits")
+	return cmd
+}
+
+// describe adds the flags that a message is described by.
+func (f *sendFlags) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.draft.Channel, "channel", "", "the `NAME` of the channel")
 	flags.StringSliceVar(&f.to, "to", nil, "the `RECIPIENTS`, with commas between: users, or USER=ADDRESS, or =ADDRESS")
 	flags.StringVar(&f.recipientType, "type", "", "the recipients' `TYPE`, which rules look at, such as head_office")
@@ -44,16 +56,10 @@ func (p *program) send() *cobra.Command {
 	flags.StringVar(&f.draft.Kind, "kind", "", "what it is about, a `WORD` of yours")
 	flags.StringVar(&f.draft.Ref, "ref", "", "the `KEY` of it within the kind")
 	flags.StringVar(&f.priority, "priority", "", "`PRIORITY`: high, normal or low (default normal)")
-	flags.StringVar(&f.notBefore, "not-before", "", "a `TIME` before which nothing is sent: 10m, \"2026-10-01 08:30\"")
-	flags.StringVar(&f.deadline, "deadline", "", "a `TIME` after which nothing is sent")
 	flags.StringVar(&f.draft.DedupKey, "dedup-key", "", "a `KEY` by which a second message is found to be the first")
 	flags.StringVar(&f.draft.Source, "source", "", "which `SYSTEM` sends it")
 	flags.StringVar(&f.onUnknown, "on-unknown", "", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent")
 	flags.StringVar(&f.key, "idempotency-key", "", "a `KEY` with which this very command can be repeated (default a new one)")
-	flags.StringVar(&f.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
-	flags.BoolVar(&f.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
-	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long --wait waits")
-	return cmd
 }
 
 func (p *program) runSend(cmd *cobra.Command, f sendFlags) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -276,17 +277,12 @@ type refBody struct {
 var refReader = bodyOf[refBody]()
 
 func (a *api) cancelRef(c *call) (answer, error) {
-	in, err := loose(c, refReader)
+	in, err := c.ref()
 	if err != nil {
 		return answer{}, err
 	}
-	for _, f := range []struct{ name, value string }{{"kind", in.Kind}, {"ref", in.Ref}} {
-		if f.value == "" && !c.concerns(f.name) {
-			c.refuse(f.name, "is required")
-		}
-	}
-	if err := c.wrong(); err != nil {
-		return answer{}, err
+	if _, err := a.Engine.EndReminders(c.Context(), c.key.Tenant, in.Kind, in.Ref, remind.ReasonCancelled); err != nil {
+		return answer{}, err // their messages are found below: no other comes now
 	}
 	ids, err := a.Store.ByRef(c.Context(), c.key.Tenant, in.Kind, in.Ref)
 	if err != nil {
