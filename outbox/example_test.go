@@ -85,6 +85,109 @@ func ExampleBox_Enqueue() {
 	// to ann: order 2 is on its way
 }
 
+// A program that was interrupted starts over, and nobody is told twice.
+func ExampleBox_Enqueue_twice() {
+	db, box, end := shop()
+	defer end()
+	ctx := context.Background()
+	shipped := posthouse.Draft{
+		Channel: "letters", To: []posthouse.Recipient{{User: "ann"}}, Content: &posthouse.Content{Text: "order 7 is on its way"},
+		DedupKey: "order 7 shipped",
+	}
+	first, err := box.Enqueue(ctx, db, shipped)
+	if err != nil {
+		log.Fatal(err)
+	}
+	again, err := box.Enqueue(ctx, db, shipped)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("the same message:", first[0] == again[0])
+	fmt.Println("rows:", rows(db))
+	// Output:
+	// the same message: true
+	// rows: 1
+}
+
+// What happened to a task belongs to the transaction that changed the task.
+func ExampleBox_Report() {
+	db, box, end := shop()
+	defer end()
+	ctx := context.Background()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tx.Rollback() // without effect after a commit
+	err = box.Report(ctx, tx,
+		posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "t1", Node: "review"},
+		posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "t1", Node: "approve", WorkItems: []posthouse.WorkItem{{Assignee: "ann", PhaseStatus: 1}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("rows:", rows(db))
+	// Output:
+	// rows: 2
+}
+
+// A library of its own kind needs a method around it.
+func ExampleExecer() {
+	db, box, end := shop()
+	defer end()
+	orm := ownTx{db}
+	_, err := box.Enqueue(context.Background(), orm, posthouse.Draft{
+		Channel: "letters", To: []posthouse.Recipient{{User: "ann"}}, Content: &posthouse.Content{Text: "hello"},
+	})
+	fmt.Println(err, rows(db))
+	// Output:
+	// <nil> 1
+}
+
+// ownTx lets a library take part that is called in another way.
+type ownTx struct{ lib *sql.DB }
+
+func (t ownTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.lib.ExecContext(ctx, query, args...)
+}
+
+// shop is a database with Posthouse's tables, while no Posthouse runs.
+func shop() (*sql.DB, *outbox.Box, func()) {
+	dir, err := os.MkdirTemp("", "outbox")
+	if err != nil {
+		log.Fatal(err)
+	}
+	file := filepath.Join(dir, "shop.db")
+	house, err := server.New(context.Background(), server.Options{DSN: "sqlite:" + file, Log: slog.New(slog.DiscardHandler), Output: io.Discard})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := house.Stop(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate")
+	if err != nil {
+		log.Fatal(err)
+	}
+	box, err := outbox.New(outbox.Options{Database: outbox.SQLite})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return db, box, func() {
+		db.Close()
+		os.RemoveAll(dir)
+	}
+}
+
+func rows(db *sql.DB) (n int) {
+	if err := db.QueryRow("SELECT COUNT(*) FROM outbox").Scan(&n); err != nil {
+		log.Fatal(err)
+	}
+	return n
+}
+
 // paper is a driver that hands each message to a channel.
 func paper(sent chan<- string) channel.Type {
 	return channel.Type{

@@ -34,6 +34,7 @@ type house struct {
 	business *sql.DB
 	box      *outbox.Box
 	arrivals chan channel.Outgoing
+	events   chan posthouse.TaskEvent
 }
 
 var databases = []struct {
@@ -53,7 +54,7 @@ func eachDB(t *testing.T, relays int, test func(h *house)) {
 		t.Run(string(db.kind), func(t *testing.T) {
 			t.Parallel()
 			dsn := db.dsn(t)
-			h := &house{T: t, kind: db.kind, dsn: dsn, arrivals: make(chan channel.Outgoing, 10000)}
+			h := &house{T: t, kind: db.kind, dsn: dsn, arrivals: make(chan channel.Outgoing, 10000), events: make(chan posthouse.TaskEvent, 100)}
 			h.store = openStore(t, dsn)
 			h.business = openBusiness(t, dsn)
 			h.exec("CREATE TABLE orders (id VARCHAR(100) PRIMARY KEY)")
@@ -69,7 +70,7 @@ func eachDB(t *testing.T, relays int, test func(h *house)) {
 
 func openStore(t *testing.T, dsn string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
+	s, err := store.Open(t.Context(), store.Options{DSN: dsn, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,11 @@ func (h *house) Send(_ context.Context, out channel.Outgoing) channel.Result {
 func (h *house) serve() {
 	h.Helper()
 	e, err := engine.New(engine.Options{
-		Store: h.store, Rosters: h.store, Limiter: limit.SQL{Rows: h.store}, Log: slog.New(slog.DiscardHandler), Poll: 5 * time.Millisecond,
+		Store: h.store, Rosters: h.store, Limiter: limit.SQL{Rows: h.store}, Log: quiet, Poll: 5 * time.Millisecond,
+		TaskEvents: func(_ context.Context, _ string, e posthouse.TaskEvent) error {
+			h.events <- e
+			return nil
+		},
 	})
 	if err != nil {
 		h.Fatal(err)

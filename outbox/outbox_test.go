@@ -180,3 +180,5 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func contains(err error, part string) bool { return strings.Contains(err.Error(), part) }
