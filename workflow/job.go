@@ -224,14 +224,17 @@ func inTheDocumentsWords(err error) error {
 	if !errors.As(err, &coded) {
 		return err
 	}
-	problems := slices.Clone(coded.Problems)
-	for i := range problems {
-		path := strings.TrimPrefix(problems[i].Path, "draft.")
+	var problems []posthouse.Problem
+	for _, p := range coded.Problems {
+		path := strings.TrimPrefix(p.Path, "draft.")
 		if number, ok := strings.CutPrefix(path, "to["); ok {
 			number, _, _ = strings.Cut(number, "]")
 			path = "userIds[" + number + "]"
 		}
-		problems[i].Path = cmp.Or(documentNames[path], path)
+		p.Path = cmp.Or(documentNames[path], path)
+		if !slices.ContainsFunc(problems, func(other posthouse.Problem) bool { return other.Path == p.Path }) {
+			problems = append(problems, p)
+		}
 	}
 	return cmp.Or(posthouse.Invalid("the job can not be accepted", problems), err)
 }

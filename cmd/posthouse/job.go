@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/workflow"
+)
+
+func (p *program) job() *cobra.Command {
+	return calling(group("job", "Jobs by the numbers of the notification document",
+		p.jobEnqueue(), p.jobList(), p.jobShow(), p.jobStop("cancel", "Cancel jobs: what was sent stays", workflow.Cancelled),
+		p.jobStop("abort", "Abort jobs, whose task ended abnormally: what was sent stays", workflow.Aborted), p.jobDelete()))
+}
+
+// bizType reads a business type, by its number or its name.
+func bizType(text string) (int, error) {
+	kinds := workflow.Kinds()
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n < len(kinds) {
+		return n, nil
+	}
+	if n := slices.Index(kinds, text); n >= 0 {
+		return n, nil
+	}
+	return 0, usagef("the business type %q is not one of 0 to %d or %s", text, len(kinds)-1, strings.Join(kinds, ", "))
+}
+
+func (p *program) jobEnqueue() *cobra.Command {
+	var j client.JobDraft
+	var channel, payload, when string
+	cmd := &cobra.Command{
+		Use: "enqueue TYPE ID", Short: "Hand in a job about a task or a node", Args: takes("TYPE", "ID"),
+		Example: `  posthouse job enqueue task_finished 1001 --channel oa --to u1,u2 --payload '{"taskName": "应急成像-京津冀"}' --dedup-key 3_1001_0`,
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) (err error) {
+			if j.BizType, err = bizType(args[0]); err != nil {
+				return err
+			}
+			j.BizID = args[1]
+			if j.Channel = slices.Index(workflow.Channels(), channel); j.Channel < 0 {
+				return usagef("--channel is %q: jobs go to %s", channel, strings.Join(workflow.Channels(), " or "))
+			}
+			if j.Payload, err = p.object("--payload", payload); err != nil {
+				return err
+			}
+			if j.NextRunTime, err = moment("--at", when); err != nil {
+				return err
+			}
+			made, err := c.EnqueueJob(ctx, j)
+			if err != nil {
+				return err
+			}
+			return p.show(made, func() {
+				if made.Existing {
+					p.printf("%s: there already\n", made.JobID)
+				} else {
+					p.printf("%s: enqueued\n", made.JobID)
+				}
+			})
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&channel, "channel", "", "the `CHANNEL`: oa or dingtalk")
+	flags.StringSliceVar(&j.UserIDs, "to", nil, "the `USERS`, with commas between")
+	flags.StringVar(&payload, "payload", "", "the template's values: a `JSON` object, @FILE, or -")
+	flags.StringVar(&j.DedupKey, "dedup-key", "", "a `KEY` by which a second job is found to be the first")
+	flags.StringVar(&when, "at", "", "the `TIME` it is sent at: 10m, \"2026-10-01 08:30\" (default now)")
+	flags.StringVar(&j.Operator, "operator", "", "`WHO` hands it in")
+	return cmd
+}
+
+func (p *program) jobList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list TYPE ID", Short: "List the jobs about a task or a node", Args: takes("TYPE", "ID"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			n, err := bizType(args[0])
+			if err != nil {
+				return err
+			}
+			list, err := c.Jobs(ctx, n, args[1])
+			if err != nil {
+				return err
+			}
+			return p.show(list, func() {
+				var rows [][]string
+				for _, j := range list {
+					rows = append(rows, []string{j.ID, workflow.ChannelName(j.Channel), jobStatus(j.Status), fmt.Sprint(len(j.Recipients)), at(j.NextRunTime), j.DedupKey})
+				}
+				p.printTable([]string{"Job", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
+			})
+		}),
+	}
+}
+
+func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, workflow.Status(n)) }
+
+func (p *program) jobShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show JOB", Short: "Show a job with its recipients", Args: takes("JOB"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			j, err := c.Job(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return p.show(j, func() { p.printJob(j) })
+		}),
+	}
+}
+
+func (p *program) printJob(j client.Job) {
+	deleted := ""
+	if j.DelFlag != 0 {
+		deleted = "by " + j.UpdateBy
+	}
+	p.printFields([][2]string{
+		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", workflow.ChannelName(j.Channel)}, {"status", jobStatus(j.Status)},
+		{"retries", fmt.Sprint(j.RetryCount)}, {"next run", at(j.NextRunTime)}, {"dedup key", j.DedupKey}, {"remark", j.Remark},
+		{"made", at(j.CreateTime) + by(j.CreateBy)}, {"changed", at(j.UpdateTime) + by(j.UpdateBy)}, {"deleted", deleted}, {"payload", string(j.Payload)},
+	}...)
+	var rows [][]string
+	for _, r := range j.Recipients {
+		rows = append(rows, []string{r.UserID, jobStatus(r.Status), r.ExternalMsgID, cut(r.LastError, 50)})
+	}
+	if len(rows) > 0 {
+		p.printTable([]string{"User", "Status", "Provider's id", "Error"}, rows)
+	}
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + who
+}
+
+func (p *program) jobStop(use, short string, status workflow.Status) *cobra.Command {
+	return p.jobChange(use, short, func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
+		return c.UpdateJobs(ctx, client.JobStatus{BizType: n, BizIDs: ids, Status: int(status), Operator: operator})
+	})
+}
+
+func (p *program) jobDelete() *cobra.Command {
+	return p.jobChange("delete", "Delete jobs, and free their dedup keys", func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
+		return c.DeleteJobs(ctx, n, ids, operator)
+	})
+}
+
+func (p *program) jobChange(use, short string, change func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error)) *cobra.Command {
+	var operator string
+	cmd := &cobra.Command{
+		Use: use + " TYPE ID...", Short: short, Args: cobra.MinimumNArgs(2),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			n, err := bizType(args[0])
+			if err != nil {
+				return err
+			}
+			changed, err := change(ctx, c, n, args[1:], operator)
+			if err != nil {
+				return err
+			}
+			return p.show(map[string]int{"changed": changed}, func() { p.printf("%d changed\n", changed) })
+		}),
+	}
+	cmd.Flags().StringVar(&operator, "operator", "", "`WHO` does it")
+	return cmd
+}
