@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -115,9 +116,11 @@ func (a *accepter) drain(ctx context.Context) {
 	}
 }
 
-// gather makes a group of what waits and what has queued up, without waiting for more. Two
+// gather makes a group of what waits and what has queued up, without waiting for more: callers whom
+// the last commit has woken run before, and what they hand in next shares this one. Two
 // submissions with one Idempotency-Key can not share a commit: the second stays for the next.
 func (a *accepter) gather(waiting []*submission) (group, rest []*submission) {
+	runtime.Gosched()
 	type key struct{ tenant, endpoint, key string }
 	keys := map[key]bool{}
 	rows := 0

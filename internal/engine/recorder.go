@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,8 +114,10 @@ func (rec *recorder) run(ctx context.Context) {
 	}
 }
 
-// gather takes what has queued up behind first, without waiting for more.
+// gather takes what has queued up behind first, without waiting for more. Drivers that have come back
+// hand over their results before.
 func (rec *recorder) gather(first done) []done {
+	runtime.Gosched()
 	batch := []done{first}
 	for len(batch) < maxRecord {
 		select {

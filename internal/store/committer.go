@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,8 +139,10 @@ func (c *committer) run() {
 	}
 }
 
-// gather takes what has queued up behind first, without waiting for more.
+// gather takes what has queued up behind first, without waiting for more. Those whom the last commit
+// has woken run before: what they hand in shares this one.
 func (c *committer) gather(first *write) []*write {
+	runtime.Gosched()
 	batch := []*write{first}
 	for len(batch) < maxShared {
 		select {
