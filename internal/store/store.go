@@ -23,6 +23,7 @@ type Store struct {
 	committer *committer // SQLite's one writer; nil elsewhere
 	log       *slog.Logger
 	lows      lows         // where claims begin
+	lately    reading      // of the database's clock
 	texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
 	doubtedAt atomic.Int64 // when the idle connections were last given up, in Unix microseconds

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"sync"
+	"time"
+)
+
+// reading is what the database's clock showed a moment ago. What the process's own steady clock adds
+// to it is the time of the database, whatever the process's calendar says.
+type reading struct {
+	mu     sync.Mutex
+	theirs int64 // microseconds
+	at     time.Time
+}
+
+// readingHolds is how long a reading is good for: when somebody sets the database's clock, events are
+// dated by the old one for so long. Leases are not: each claim reads the clock itself.
+const readingHolds = 100 * time.Millisecond
+
+// now is the database's time by the last reading, or 0 where there is none of late.
+func (r *reading) now(at time.Time) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := at.Sub(r.at)
+	if r.theirs == 0 || since >= readingHolds {
+		return 0
+	}
+	return r.theirs + since.Microseconds()
+}
+
+// read notes what was asked for and answered at these times. One that was long under way, as when
+// the process stood still, is old by now and not kept.
+func (r *reading) read(theirs int64, asked, answered time.Time) {
+	if answered.Sub(asked) >= readingHolds {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.theirs, r.at = theirs, answered
+}
