@@ -1,17 +1,23 @@
 package server_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/verify"
+	"github.com/posthouse/posthouse/simulator"
 )
 
 // dingtalk configures the gateway of the simulator.
-func (h *house) dingtalk() {
+func (h *house) dingtalk(settings posthouse.ChannelSettings) {
 	h.Helper()
-	h.put(posthouse.Channel{Name: "dingtalk", Driver: "dingtalk", Config: map[string]any{
+	h.put(posthouse.Channel{Name: "dingtalk", Driver: "dingtalk", ChannelSettings: settings, Config: map[string]any{
 		"baseUrl": h.sim.URL() + "/dingtalk/send", "agentId": "ZJLAB1045002", "corpId": "ZJLAB1045",
 	}})
 }
@@ -20,7 +26,7 @@ func (h *house) dingtalk() {
 func (h *house) dingtalkWork(name string) {
 	h.Helper()
 	h.put(posthouse.Channel{Name: name, Driver: "dingtalk_work", Config: map[string]any{
-		"url": h.sim.URL() + "/dingtalk_work", "agent_id": "1045002", "app_key": "dingkey", "app_secret": "a-secret-of-ours",
+		"url": h.sim.URL() + "/dingtalk_work", "agent_id": "1045002", "app_key": "dingkey", "app_secret": "a-secret-of-ours", "receipt_after": "100ms",
 	}})
 }
 
@@ -32,11 +38,43 @@ func (h *house) hand(draft posthouse.Draft) posthouse.Accepted {
 	return sent.Accepted[0]
 }
 
+// verified holds the log of some messages against what arrived, as posthouse verify does.
+func (h *house) verified(messages ...posthouse.Accepted) {
+	h.Helper()
+	var events []posthouse.Event
+	for _, m := range messages {
+		for _, d := range m.Deliveries {
+			list, err := h.api.Events(h.Context(), d.ID)
+			h.must(err)
+			events = append(events, list...)
+		}
+	}
+	var sink bytes.Buffer
+	arrivals := h.sim.Arrivals(simulator.Filter{Limit: 10_000})
+	for i := range arrivals {
+		h.must(json.NewEncoder(&sink).Encode(&arrivals[i]))
+	}
+	report, err := verify.Check(h.Context(), verify.Inputs{
+		Sink: &sink, Sometimes: []string{"none"}, Slack: time.Second,
+		Events: func(yield func(posthouse.Event, error) bool) {
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		},
+	})
+	h.must(err)
+	if report.Verdict != verify.Holds {
+		h.Errorf("the run does not hold:\n%s", report.Page())
+	}
+}
+
 // FLOW-14: a job of 500 recipients is one call, its msgid is each recipient's, and a user without a name
 // at the gateway fails for good.
 func TestFLOW14_OneCallTellsAllRecipientsOfAJob(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.dingtalk()
+		h.dingtalk(posthouse.ChannelSettings{})
 		draft := posthouse.Draft{Channel: "dingtalk", Content: &posthouse.Content{Title: "【应急成像-京津冀】进站提醒，请各位提前准备", Text: "请提前开展工作准备"}}
 		for i := range 500 {
 			draft.To = append(draft.To, posthouse.Recipient{User: fmt.Sprintf("u%d", i), Address: fmt.Sprintf("user.%d", i)})
@@ -70,7 +108,7 @@ func TestAccessTokensAreSharedAndSealed(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.dingtalkWork("work")
 		d := h.hand(posthouse.Draft{Channel: "work", To: []posthouse.Recipient{{User: "li.na", Address: "li.na"}}, Content: &posthouse.Content{Text: "hello"}})
-		h.eventually("the notification is sent", func() bool { return h.delivery(d.Deliveries[0].ID).State == posthouse.Sent })
+		h.eventually("the notification is sent", func() bool { return !h.delivery(d.Deliveries[0].ID).State.Open() })
 		var name, value string
 		h.must(h.db.QueryRowContext(h.Context(), "SELECT name, value FROM tokens").Scan(&name, &value))
 		if name != "default/work/dingkey" || len(value) < 20 || value[:7] != "enc:v1:" {
@@ -85,7 +123,7 @@ func TestAccessTokensAreSharedAndSealed(t *testing.T) {
 // channel test: work notifications fetch a token; the gateway needs somebody to tell.
 func TestAChannelOfDingTalkIsTested(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.dingtalk()
+		h.dingtalk(posthouse.ChannelSettings{})
 		h.dingtalkWork("work")
 		result, err := h.api.TestChannel(h.Context(), "work", client.ChannelTest{})
 		if err != nil || result.Class != posthouse.ClassOK || h.sim.Totals().Arrivals != 0 {
@@ -95,10 +133,56 @@ func TestAChannelOfDingTalkIsTested(t *testing.T) {
 			h.Errorf("gateway without a recipient: got %v, want invalid", err)
 		}
 		result, err = h.api.TestChannel(h.Context(), "dingtalk", client.ChannelTest{
-			To: &posthouse.Recipient{User: "li.na"}, Content: &posthouse.Content{Title: "t", Text: "x"},
+			To: &posthouse.Recipient{Address: "li.na"}, Content: &posthouse.Content{Title: "t", Text: "x"},
 		})
 		if err != nil || result.Class != posthouse.ClassOK || len(h.arrivals("dingtalk", "li.na")) != 1 {
 			h.Errorf("gateway: got %+v, %v, want ok and one arrival", result, err)
 		}
+	})
+}
+
+// DingTalk accepts a call although it will not tell some of its users; the receipts say so.
+func TestReceiptsOfWorkNotificationsAreAskedFor(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.dingtalkWork("work")
+		draft := posthouse.Draft{Channel: "work", Content: &posthouse.Content{Text: "hello"}}
+		for _, user := range []string{"li.na", "fail-recipient", "refuse-content"} {
+			draft.To = append(draft.To, posthouse.Recipient{User: user, Address: user})
+		}
+		want := map[string]posthouse.State{"li.na": posthouse.Delivered, "fail-recipient": posthouse.Undelivered, "refuse-content": posthouse.Undelivered}
+		for _, a := range h.hand(draft).Deliveries {
+			h.eventually("the delivery to "+a.User+" is "+string(want[a.User]), func() bool { return h.delivery(a.ID).State == want[a.User] })
+			if d := h.delivery(a.ID); (d.Error == "") != (d.State == posthouse.Delivered) {
+				h.Errorf("%s: %s with the error %q", a.User, d.State, d.Error)
+			}
+		}
+	})
+}
+
+// Each delivery of a call is told apart in the gateway's journal, whatever becomes of the call.
+func TestVerifyKnowsWhoACallOfTheGatewayWasFor(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.dingtalk(atOnce(50 * time.Millisecond))
+		var all []posthouse.Accepted
+		for _, users := range [][]string{
+			{"a", "b", "fail-recipient-1", "c", "d", "e", "fail-recipient-2", "f"}, {"a", "busy-twice", "b"}, {"a", "lost-answer"},
+		} {
+			draft := posthouse.Draft{Channel: "dingtalk", Content: &posthouse.Content{Title: "提醒", Text: "x"}}
+			for _, user := range users {
+				draft.To = append(draft.To, posthouse.Recipient{User: user, Address: user})
+			}
+			all = append(all, h.hand(draft))
+		}
+		want := map[posthouse.State]int{posthouse.Sent: 9, posthouse.Failed: 2, posthouse.Unknown: 2}
+		h.eventually("all have ended, or are held", func() bool {
+			got := map[posthouse.State]int{}
+			for _, m := range all {
+				for _, d := range m.Deliveries {
+					got[h.delivery(d.ID).State]++
+				}
+			}
+			return maps.Equal(got, want)
+		})
+		h.verified(all...)
 	})
 }
