@@ -197,6 +197,9 @@ func (f *Flow) safely(ctx context.Context, tenant string, e posthouse.TaskEvent)
 	return f.apply(ctx, tenant, e)
 }
 
+// maxAhead is how far the clock of who sends an event may be ahead.
+const maxAhead = 24 * time.Hour
+
 // check names every problem of every event.
 func (f *Flow) check(ctx context.Context, tenant string, events []posthouse.TaskEvent) error {
 	var problems []posthouse.Problem
@@ -206,6 +209,9 @@ func (f *Flow) check(ctx context.Context, tenant string, events []posthouse.Task
 			at = fmt.Sprintf("events[%d].", i)
 		}
 		problems = append(problems, Check(events[i], at)...)
+		if e := events[i]; e.At.After(f.o.Clock().Add(maxAhead)) {
+			problems = append(problems, posthouse.Problem{Path: at + "at", Message: fmt.Sprintf("is %s, more than %s ahead of the server's clock: its word would count against all that comes until then", e.At.Format(time.RFC3339), posthouse.Duration(maxAhead))})
+		}
 		if task := events[i].Created; task != nil && len(task.Channels) > 0 {
 			configured, err := f.o.Channels(ctx, tenant)
 			if err != nil {
