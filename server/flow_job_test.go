@@ -25,8 +25,13 @@ func (h *house) flow(s posthouse.ChannelSettings) {
 	h.must(err)
 }
 
-// idle makes a channel take messages and send none.
-func idle() posthouse.ChannelSettings { return runs(24 * time.Hour) }
+// closedFlow is flow with an OA that takes messages and sends none.
+func (h *house) closedFlow() {
+	h.Helper()
+	h.flow(posthouse.ChannelSettings{})
+	_, err := h.api.PauseChannel(h.Context(), "oa", "closed by the test")
+	h.must(err)
+}
 
 // enqueue hands in a job as JSON text.
 func (h *house) enqueue(body string) (id string, existing bool) {
@@ -136,7 +141,7 @@ func TestFLOW2_AJobIsReadUnderTheNamesOfItsDocument(t *testing.T) {
 // FLOW-4, FLOW-5, section 10 of the document: repeated calls make no second job, calls without a key always do.
 func TestFLOW4_ADedupKeyMakesOneJob(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.flow(idle())
+		h.closedFlow()
 		var mu sync.Mutex
 		var made []string
 		ids := map[string]bool{}
@@ -238,7 +243,7 @@ func TestFLOW16_AStatusStopsWhatWasNotSent(t *testing.T) {
 // allow; what is deleted is kept and not sent.
 func TestFLOW16_DeletingFreesTheDedupKeyEachTime(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.flow(idle())
+		h.closedFlow()
 		slot := func() string {
 			return `{"bizType": 2, "bizId": 1001, "channel": 0, "payload": {"taskName": "x", "orbitNo": 9, "remainMin": 45}, "userIds": ["u1"],
 				"dedupKey": "2_1001_9_45_0", "nextRunTime": "` + time.Now().Add(time.Hour).Format(time.RFC3339) + `"}`
@@ -339,7 +344,7 @@ func TestFLOW8_ATimeoutJobComesAgainUntilItIsStopped(t *testing.T) {
 // its name, or shown where the template is lenient.
 func TestFLOW10_DefaultTemplatesKeepWhatWasChanged(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.put(h.oa(idle()))
+		h.put(h.oa(posthouse.ChannelSettings{}))
 		own, err := h.api.PutTemplate(h.Context(), posthouse.Template{Name: "task_finished.oa", Text: "${taskName}", Lenient: true})
 		h.must(err)
 		for _, want := range []int{11, 0} {
@@ -367,7 +372,7 @@ func TestFLOW10_DefaultTemplatesKeepWhatWasChanged(t *testing.T) {
 // FLOW-16: what is wrong is named in the document's words, and nothing is stored.
 func TestFLOW2_JobsThatCanNotBeSentAreRefusedByField(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.flow(idle())
+		h.closedFlow()
 		for _, c := range []struct{ path, body, want string }{
 			{"", `{}`, "bizId bizType channel userIds"},
 			{"", `{"bizType": 6, "bizId": 1, "channel": 2, "userIds": [], "nextRunTime": "tomorrow"}`, "bizType channel nextRunTime userIds"},
