@@ -53,8 +53,8 @@ func (p *program) remindAdd() *cobra.Command {
 	flags.StringVar(&f.until, "until", "", "the `TIME` after which a repeat sends nothing (default none)")
 	flags.StringSliceVar(&f.daily, "daily", nil, "the local `TIMES` of each day, with commas between: 09:00,18:00")
 	flags.StringVar(&f.zone, "time-zone", "", "the `ZONE` of --daily, such as Asia/Shanghai (default the server's)")
-	flags.IntVar(&f.max, "max", 0, "how many messages a repeat has at most (default no bound)")
-	flags.StringVar(&f.missed, "missed", "", "what becomes of messages that could not be sent in time: collapse or expire (default collapse)")
+	flags.IntVar(&f.max, "max", 0, "how many messages a repeat has: at most `N` (default no bound)")
+	flags.StringVar(&f.missed, "missed", "", "what becomes of messages that could not be sent in time, a `WAY`: collapse or expire (default collapse)")
 	return cmd
 }
 
