@@ -24,7 +24,7 @@ import (
 // house is a whole server on a fresh SQLite file, called over real HTTP.
 type house struct {
 	testing.TB
-	url      string
+	url, dsn string
 	http     *http.Client
 	provider *provider
 	// keys are the API keys by their names: read, send and admin of the tenant default, and other,
@@ -79,6 +79,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 	tb.Helper()
 	h := &house{TB: tb, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, provider: &provider{release: make(chan struct{}), began: make(chan string, 100)}, keys: map[string]string{}}
 	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
+	h.dsn = dsn
 	h.prepareKeys(dsn)
 	o := server.Options{
 		DSN: dsn, Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3",

@@ -15,6 +15,8 @@ var bodies = map[string]string{
 	"POST /v1/messages/{id}/cancel":     "",
 	"POST /v1/deliveries/{id}/replay":   `{}`,
 	"POST /v1/deliveries/{id}/resolve":  `{"outcome":"sent"}`,
+	"POST /v1/outbox/{id}/retry":        "",
+	"DELETE /v1/outbox/{id}":            "",
 	"DELETE /v1/channels/{name}":        "",
 	"POST /v1/channels/{name}/pause":    `{}`,
 	"POST /v1/channels/{name}/resume":   "",
@@ -47,14 +49,18 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	waiting := h.send("later", "u1")[0]
 	h.until(failed, posthouse.Failed)
 	h.until(lost, posthouse.Unknown)
+	h.write(`INSERT INTO outbox (id, draft, error, failures, failed_at, due_at) VALUES ('held', '{}', 'the draft is empty', 1, 1, 9000000000000000000)`)
 	notice := read[struct{ ID string }](t, h.must(202, "POST", "/v1/notices", `{"userId":"u","userType":"分行","platform":"天元","messageContent":"x"}`))
 	h.must(201, "PUT", "/v1/channels/oa", `{"driver":"discard"}`)
 	h.must(200, "POST", "/v1/workflow/templates/defaults", "")
 	job := read[struct{ JobID string }](t, h.must(202, "POST", "/v1/notify/jobs", `{"bizType":3,"bizId":1,"channel":0,"payload":{"taskName":"x"},"userIds":["u1"]}`))
+	h.must(202, "POST", "/v1/workflow/events", `{"event":"task.created","task_id":"task-1","task":{"name":"n","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`)
 	return h, map[string][]string{
-		"notify": {job.JobID},
+		"workflow":   {"task-1"},
+		"notify":     {job.JobID},
 		"messages":   {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
 		"deliveries": {failed, lost, waiting},
+		"outbox":     {"held"},
 		"channels":   {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "notices": {notice.ID},
 	}
 }
