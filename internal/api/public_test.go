@@ -50,7 +50,7 @@ func noJobs(api.Once) workflow.Jobs { return workflow.Jobs{} }
 // bare is an API without a database, changed by the test.
 func bare(t *testing.T, p parts, change func(*api.Options)) *httptest.Server {
 	t.Helper()
-	o := api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Log: slog.New(slog.DiscardHandler)}
+	o := api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Tasks: &workflow.Flow{}, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
 	}
@@ -87,7 +87,7 @@ func TestHealthAsksTheDatabaseOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		p := parts{}
-		handler, err := api.New(api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Unsafe: func(context.Context) ([]api.Finding, error) {
+		handler, err := api.New(api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Tasks: &workflow.Flow{}, Unsafe: func(context.Context) ([]api.Finding, error) {
 			asked++
 			return []api.Finding{{Setting: "fsync", Value: "off", Why: "loses"}}, nil
 		}})
@@ -124,7 +124,7 @@ func TestWhatIsOursStaysInTheLog(t *testing.T) {
 	} {
 		var log strings.Builder
 		p := parts{err: test.err}
-		handler, err := api.New(api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Log: slog.New(slog.NewTextHandler(&log, nil)), Readiness: func(context.Context) []api.Check { panic("boom") }})
+		handler, err := api.New(api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Tasks: &workflow.Flow{}, Log: slog.New(slog.NewTextHandler(&log, nil)), Readiness: func(context.Context) []api.Check { panic("boom") }})
 		if err != nil {
 			t.Fatal(err)
 		}
