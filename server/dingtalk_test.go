@@ -52,6 +52,9 @@ func (h *house) verified(messages ...posthouse.Accepted) {
 	var sink bytes.Buffer
 	arrivals := h.sim.Arrivals(simulator.Filter{Limit: 10_000})
 	for i := range arrivals {
+		if arrivals[i].Answer != simulator.Refused && arrivals[i].Key == "" {
+			h.Errorf("an arrival has no key: %+v", arrivals[i])
+		}
 		h.must(json.NewEncoder(&sink).Encode(&arrivals[i]))
 	}
 	report, err := verify.Check(h.Context(), verify.Inputs{

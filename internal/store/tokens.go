@@ -90,14 +90,14 @@ func (k sharedToken) use(now int64, fits func(string) bool) (string, time.Durati
 	return k.value, time.Duration(left) * time.Microsecond
 }
 
-const tokenColumns = "SELECT value, expires_at, updated_at, held_until FROM tokens WHERE name = ?"
+const sharedRow = "SELECT value, expires_at, updated_at, held_until FROM tokens WHERE name = ?"
 
 func readToken(scan scanner) (k sharedToken, err error) {
 	return k, scan(&k.value, &k.expires, &k.updated, &k.heldFor)
 }
 
 func (s *Store) keptToken(ctx context.Context, name string) (k sharedToken, now int64, err error) {
-	k, found, err := first(s.reads(ctx), readToken, tokenColumns, name)
+	k, found, err := first(s.reads(ctx), readToken, sharedRow, name)
 	if err != nil || !found {
 		return k, 0, s.toError(err, "look for a token")
 	}
@@ -108,7 +108,7 @@ func (s *Store) keptToken(ctx context.Context, name string) (k sharedToken, now 
 // lockToken locks a token's row. Where there is none it is made by an insert that waits for others who
 // do the same, and gives way to them.
 func (t *tx) lockToken(name string) (sharedToken, error) {
-	query := tokenColumns + t.store.dialect.lock
+	query := sharedRow + t.store.dialect.lock
 	k, found, err := first(t.query, readToken, query, name)
 	if err != nil || found {
 		return k, err
