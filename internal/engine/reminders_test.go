@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -245,6 +246,74 @@ func TestAReminderIsJudgedBeforeItsFirstSlot(t *testing.T) {
 			}
 		}
 	})
+}
+
+// FLOW-7, FLOW-8: whatever stands still and for how long, each slot is sent once at most, within its time.
+func TestNoOutageSendsASlotTwiceOrLate(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			reminding(t, func(r *rig) {
+				rnd := rand.New(rand.NewPCG(seed, 1))
+				upTo := func(d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }
+				for i := range 8 {
+					with := posthouse.Reminder{Missed: posthouse.MissedCollapse, Repeat: &posthouse.Repeat{Every: posthouse.Duration(time.Minute + upTo(9*time.Minute)), Max: 1 + rnd.IntN(9)}}
+					if i%2 == 0 {
+						with.Missed = posthouse.MissedExpire
+					}
+					if i%4 > 1 {
+						with.Countdown = &posthouse.Countdown{To: time.Now().Add(time.Hour), Before: posthouse.Duration(time.Hour), Every: with.Repeat.Every}
+						with.Repeat = nil
+					}
+					r.remind(with)
+				}
+				for range 4 {
+					r.pass(upTo(12 * time.Minute))
+					switch rnd.IntN(3) {
+					case 0:
+						r.pause("c")
+						r.pass(upTo(8 * time.Minute))
+						r.open("c", posthouse.ChannelSettings{}, idempotent)
+					case 1:
+						r.stop()
+						r.pass(upTo(8 * time.Minute))
+						r.remindAgain()
+					}
+				}
+				r.pass(15 * time.Minute)
+				r.checkSlots()
+			})
+		})
+	}
+}
+
+// checkSlots checks that no slot has two messages, and that each that was sent began within its time.
+func (r *rig) checkSlots() {
+	r.Helper()
+	list, _, err := r.store.Messages(context.Background(), work.Filter{Tenant: r.tenant, Limit: 1000})
+	if err != nil || len(list) == 0 {
+		r.Fatal(len(list), err)
+	}
+	slots := map[string]bool{}
+	sent := 0
+	for _, s := range list {
+		slot := s.Message.Reminder + s.Message.NotBefore.String()
+		if slots[slot] || s.Message.Reminder == "" {
+			r.Errorf("a slot has two messages: %s", slot)
+		}
+		slots[slot] = true
+		for _, d := range r.deliveriesOf(s.Message.ID) {
+			if d.State != posthouse.Sent {
+				continue
+			}
+			sent++
+			if at := d.FirstStartAt; at.Before(d.NotBefore) || !at.Before(d.Deadline) || d.Attempts != 1 {
+				r.Errorf("a slot from %v to %v was sent at %v in %d attempts", d.NotBefore, d.Deadline, at, d.Attempts)
+			}
+		}
+	}
+	if sent == 0 || sent != len(r.provider.to()) {
+		r.Errorf("%d of %d messages were sent, and %d arrived", sent, len(list), len(r.provider.to()))
+	}
 }
 
 // racing is a store in which somebody else is faster once: between is called before a plan is written that
