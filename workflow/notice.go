@@ -20,6 +20,9 @@ const (
 	orbitLast   = 15 * time.Minute // how long the one at the entry is worth being sent
 )
 
+// unlimited is the remainMin of a node that may take as long as it takes.
+const unlimited = "不限"
+
 // notice is one thing that somebody is to be told over one channel, as it follows from what is known.
 type notice struct {
 	// id tells it from all others of the task: its key, and a moment where another moment makes it another
@@ -142,6 +145,9 @@ func (d *deriver) next(n *notice, node *posthouse.Node, done time.Time) {
 		}
 	}
 	n.payload["nextNodeNames"] = names
+	if n.clock == nil {
+		n.payload["remainMin"] = unlimited // a strict template names it
+	}
 	if n.clock == nil {
 		n.payload["remainMin"] = noLimit
 	}

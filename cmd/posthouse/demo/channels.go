@@ -106,6 +106,9 @@ func furnish(ctx context.Context, c *client.Client, simulator, secret string) er
 	if err != nil {
 		return fmt.Errorf("store a template: %w", err)
 	}
+	if _, err := c.InstallTemplates(ctx); err != nil {
+		return fmt.Errorf("store the templates of workflow notices: %w", err)
+	}
 	days := map[string][]string{}
 	for day := 1; day <= 7; day++ {
 		days[fmt.Sprint(day)] = []string{onDuty}
