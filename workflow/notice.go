@@ -123,9 +123,6 @@ func (d *deriver) done(node *posthouse.Node) {
 	}
 }
 
-// noLimit stands for the minutes left where nothing bounds them.
-const noLimit = "不限"
-
 // next names the nodes that follow, and how long the most urgent of them may take.
 func (d *deriver) next(n *notice, node *posthouse.Node, done time.Time) {
 	var names string
@@ -147,9 +144,6 @@ func (d *deriver) next(n *notice, node *posthouse.Node, done time.Time) {
 	n.payload["nextNodeNames"] = names
 	if n.clock == nil {
 		n.payload["remainMin"] = unlimited // a strict template names it
-	}
-	if n.clock == nil {
-		n.payload["remainMin"] = noLimit
 	}
 }
 
