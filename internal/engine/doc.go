@@ -11,6 +11,8 @@
 //	sender      calls the driver, with the lease and the time-out guarded
 //	recorder    writes results in small batches, fenced by token
 //	rescuer     finds lost leases, passed deadlines and unknowns whose time has come
+//	inquirer    asks providers about unknowns, where the policy says so
+//	tracker     asks providers what became of what they had accepted
 //	pruner      deletes what is settled and old
 //
 // What follows which result is decided by pure functions in machine.go. The engine

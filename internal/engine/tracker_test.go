@@ -110,10 +110,13 @@ var unanswered = map[string]func(to []posthouse.Recipient) ([]channel.Receipt, e
 	"not yet": func(to []posthouse.Recipient) ([]channel.Receipt, error) {
 		return make([]channel.Receipt, len(to)), nil
 	},
-	"nothing":   func([]posthouse.Recipient) ([]channel.Receipt, error) { return nil, nil },
-	"an error":  func([]posthouse.Recipient) ([]channel.Receipt, error) { return nil, errors.New("busy") },
-	"a panic":   func([]posthouse.Recipient) ([]channel.Receipt, error) { panic("oh") },
-	"no return": func([]posthouse.Recipient) ([]channel.Receipt, error) { time.Sleep(30 * time.Second); return nil, nil },
+	"nothing":  func([]posthouse.Recipient) ([]channel.Receipt, error) { return nil, nil },
+	"an error": func([]posthouse.Recipient) ([]channel.Receipt, error) { return nil, errors.New("busy") },
+	"a panic":  func([]posthouse.Recipient) ([]channel.Receipt, error) { panic("oh") },
+	"no return": func([]posthouse.Recipient) ([]channel.Receipt, error) {
+		<-time.After(30 * time.Second)
+		return nil, nil
+	},
 }
 
 func TestAQuestionWithoutAnAnswerIsAskedAgain(t *testing.T) {
@@ -200,7 +203,7 @@ func TestLateProofIsAskedAboutToo(t *testing.T) {
 			return []channel.Receipt{{Known: true, Delivered: true}}, nil
 		}}
 		c.answer = func(channel.Outgoing) channel.Result {
-			time.Sleep(time.Hour) // it outlives its lease
+			<-time.After(time.Hour) // it outlives its lease
 			return channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second}
 		}
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, Timeout: posthouse.Duration(5 * time.Minute)}, Opened{Driver: c})
