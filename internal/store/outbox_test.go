@@ -422,3 +422,121 @@ func BenchmarkRelay(b *testing.B) {
 		}
 	})
 }
+
+// sharing makes a row's message one that others may hand in too, with a key.
+func sharing(row, message, key string) work.Relay {
+	r := letters(row)[0]
+	e := &r.Submission.Entries[0]
+	e.Shared, e.DedupWindow = true, time.Hour
+	e.Message.ID, e.Message.DedupKey = message, key
+	d := &e.Deliveries[0]
+	d.ID, d.Message = posthouse.DeliveryID(message, 1), message
+	r.Keep = time.Hour
+	return r
+}
+
+// FLOW-4: rows that several callers wrote for one message become one, in one batch, in several, and in two
+// processes at once; an id that lost against another leads to the one that won.
+func TestRowsOfOneMessageBecomeOne(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 8)
+		shared, late := posthouse.NewID(), posthouse.NewID()
+		relay := func(list ...work.Relay) (told []string) {
+			out, err := s.Relay(t.Context(), at(), list)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, o := range out {
+				for _, a := range o.Accepted {
+					told = append(told, a.ID)
+				}
+			}
+			return told
+		}
+		relay(sharing(rows[0], shared, "k"), sharing(rows[1], shared, "k"))
+		relay(sharing(rows[2], shared, "k"), sharing(rows[3], late, "k"))
+		tamper(t, s, "UPDATE dedup SET expires_at = 1 WHERE channel <> ''")
+		relay(sharing(rows[4], shared, "k")) // its caller's transaction took long
+		var both sync.WaitGroup
+		again := posthouse.NewID()
+		for _, row := range rows[5:7] {
+			both.Go(func() { relay(sharing(row, again, "l")) })
+		}
+		both.Wait()
+		wantMoved(t, s, []string{shared, again}, rows[7:])
+		if m, _, err := s.Message(t.Context(), "t1", late); err != nil || m.ID != shared {
+			t.Errorf("the id %s leads to %q, %v; want %s", late, m.ID, err, shared)
+		}
+		if _, _, err := s.Message(t.Context(), "t2", late); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			t.Errorf("another tenant reads the message: %v", err)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM dedup WHERE channel = '' AND dedup_key = '"+shared+"'"); n != 0 {
+			t.Error("an id that is a message's own leads elsewhere")
+		}
+	})
+}
+
+func TestOutboxTellsEventsFromMessages(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		tamper(t, s, `INSERT INTO outbox (id, draft) VALUES ('event', '{ "task_event" : {}}')`)
+		tamper(t, s, `INSERT INTO outbox (id, draft) VALUES ('message', '{"channel": "oa", "content": {"text": "one task_event"}}')`)
+		for kind, want := range map[work.Kind]string{work.Drafts: "message", work.TaskEvents: "event"} {
+			list, err := s.Outbox(t.Context(), at(), kind, 10, 1<<20)
+			if err != nil || len(list) != 1 || list[0].ID != want {
+				t.Errorf("%s: %+v, %v; want %s", kind, list, err, want)
+			}
+		}
+		if err := s.Done(t.Context(), at(), []string{"event", "gone"}); err != nil {
+			t.Error(err)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM outbox"); n != 1 {
+			t.Errorf("%d rows are left, want the message", n)
+		}
+	})
+}
+
+func TestRejectedRowsAreListedTriedAgainAndDropped(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 4)
+		tamper(t, s, "INSERT INTO outbox (id, tenant, draft) VALUES ('other', 't2', '{}')")
+		var list []work.Rejection
+		for _, row := range append(rows[:3:3], "other") {
+			list = append(list, work.Rejection{Row: row, Error: "not so", Wait: time.Hour})
+		}
+		if _, err := s.Reject(t.Context(), at(), list); err != nil {
+			t.Fatal(err)
+		}
+		box, next, err := s.Box(t.Context(), "t1", "", 2)
+		if err != nil || box.Waiting != 1 || box.Rejected != 3 || len(box.Rows) != 2 || next == "" {
+			t.Fatalf("Box = %+v, %q, %v; want two of three", box, next, err)
+		}
+		if r := box.Rows[0]; r.ID != rows[0] || r.Error != "not so" || r.Failures != 1 || r.Draft != "{}" || r.DueAt.Sub(r.FailedAt) != time.Hour {
+			t.Errorf("a row is %+v", r)
+		}
+		if box, next, err = s.Box(t.Context(), "t1", next, 2); err != nil || len(box.Rows) != 1 || box.Rows[0].ID != rows[2] || next != "" {
+			t.Errorf("the next page is %+v, %q, %v", box.Rows, next, err)
+		}
+		for _, c := range []struct {
+			tenant, row string
+			code        posthouse.Code
+		}{{"t1", "other", posthouse.CodeNotFound}, {"t1", rows[3], posthouse.CodeNotFound}, {"t2", rows[0], posthouse.CodeNotFound}, {"t1", rows[0], ""}} {
+			if err := s.RetryRow(t.Context(), at(), c.tenant, c.row); (err != nil || c.code != "") && posthouse.CodeOf(err) != c.code {
+				t.Errorf("RetryRow(%s, %s) = %v, want %q", c.tenant, c.row, err, c.code)
+			}
+			if c.row == rows[0] {
+				continue
+			}
+			if err := s.DropRow(t.Context(), at(), c.tenant, c.row); posthouse.CodeOf(err) != c.code {
+				t.Errorf("DropRow(%s, %s) = %v, want %q", c.tenant, c.row, err, c.code)
+			}
+		}
+		if err := s.DropRow(t.Context(), at(), "t1", rows[1]); err != nil {
+			t.Error(err)
+		}
+		got := rowsOf(inOutbox(t, s))
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{rows[0], rows[3]}, got); diff != "" {
+			t.Errorf("due rows (-want +got):\n%s", diff)
+		}
+	})
+}
