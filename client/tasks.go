@@ -55,9 +55,12 @@ type Task struct {
 	Messages  []TaskMessage        `json:"messages"`
 	Reminders []posthouse.Reminder `json:"reminders"`
 	Warnings  []TaskWarning        `json:"warnings"`
-	Version   int64                `json:"version"`
-	CreatedAt time.Time            `json:"created_at"`
-	UpdatedAt time.Time            `json:"updated_at"`
+	// Error is why notices can not be made into messages, as of the last try, and NextAt is the next one.
+	Error     string    `json:"last_error,omitempty"`
+	NextAt    time.Time `json:"next_at,omitzero"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // TaskNode is one time that a node was begun.

@@ -319,8 +319,15 @@ func TestFLOW_AMissingTemplateHoldsUpNothingElse(t *testing.T) {
 		h.wantSent("node_done", "71", "guest", "o1", "p1", "p2")
 		_, err := h.api.PutTemplate(h.Context(), posthouse.Template{Name: "task_created", Text: "x"})
 		h.must(err)
-		h.tell(imaging("7"))
+		if next := time.Until(h.task("7").NextAt); next < 20*time.Second || next > 30*time.Second {
+			h.Errorf("what was refused is tried again by itself in %s, want 30s", next)
+		}
+		_, err = h.db.ExecContext(h.Context(), "UPDATE plans SET next_at = 1 WHERE type = 'task' AND id = '7'") // now
+		h.must(err)
 		h.wantSent("task_created", "7", "guest", "o1", "p1", "p2")
+		if task := h.task("7"); !task.NextAt.IsZero() {
+			h.Errorf("when all is told it is still tried again at %s", task.NextAt)
+		}
 	})
 }
 

@@ -40,6 +40,7 @@ type turn struct {
 	fresh   []Warning // not known before
 	back    []string  // keys that are withdrawn now
 	more    bool      // there is more to tell than fits in one submission
+	refused bool      // something could not be made into messages: it is tried again
 	answers map[string]Audience
 }
 

@@ -244,6 +244,14 @@ func TestANoticeThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	if len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != NoticeRefused || len(out[0].Told) != 1 {
 		t.Errorf("the outcome is %+v", out[0])
 	}
+	p := w.plans["1001"]
+	if !p.NextAt.Equal(noon.Add(30 * time.Second)) {
+		t.Errorf("it is tried again at %s", p.NextAt)
+	}
+	drafts, next, err := w.flow(t).Compose(t.Context(), p, p.NextAt)
+	if err != nil || len(drafts) != 1 || drafts[0].DedupKey != "0_1001_0" || !next.NextAt.IsZero() {
+		t.Errorf("tried again: %+v, next %+v, %v", drafts, next, err)
+	}
 	w.refuse = nil
 	w.take(t, created(0))
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u2", "u3", "u9"}})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -15,7 +16,7 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 	for {
 		ledger := t.entered()
 		doc := canonical(&ledger)
-		if bytes.Equal(doc, t.before) {
+		if bytes.Equal(doc, t.before) && t.refused == !t.plan.NextAt.IsZero() {
 			return nil
 		}
 		if len(doc) > maxLedger {
@@ -52,7 +53,10 @@ func (t *turn) entered() ledger {
 
 func (t *turn) submission(doc []byte) Submission {
 	s := Submission{Tenant: t.tenant, Task: t.plan}
-	s.Task.Doc = doc
+	s.Task.Doc, s.Task.NextAt, s.Task.Failures, s.Task.Error = doc, time.Time{}, 0, ""
+	if t.refused {
+		s.Task.NextAt = t.now.Add(retryAfter)
+	}
 	for i := range t.parts {
 		p := &t.parts[i]
 		s.Drafts = append(s.Drafts, p.drafts...)
@@ -102,6 +106,7 @@ func (t *turn) dropRefused(err error) bool {
 			kept = append(kept, p)
 			continue
 		}
+		t.refused = true
 		t.warn(NoticeRefused, "%s on %s: %s", p.notice.kind, p.notice.channel, why)
 	}
 	dropped := len(kept) < len(t.parts)
@@ -148,9 +153,9 @@ func (t *turn) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
 	if !found {
 		return nil
 	}
-	s := Submission{Tenant: t.tenant, Task: t.plan}
+	s := t.submission(canonical(&t.ledger))
+	s.Drafts, s.Reminders = nil, nil
 	s.Task.Version++
-	s.Task.Doc = canonical(&t.ledger)
 	_, err := t.o.Post.Submit(ctx, s)
 	return err
 }

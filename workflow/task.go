@@ -19,13 +19,16 @@ type TaskStatus struct {
 	Ended  time.Time       `json:"ended_at,omitzero"`
 	About  *posthouse.Task `json:"task,omitempty"`
 	// Nodes are the times that nodes were begun.
-	Nodes     []NodeStatus      `json:"nodes"`
-	Orbits    []posthouse.Orbit `json:"orbits"`
-	Notices   []NoticeStatus    `json:"notices"`
-	Warnings  []Warning         `json:"warnings"`
-	Version   int64             `json:"version"`
-	CreatedAt time.Time         `json:"created_at"`
-	UpdatedAt time.Time         `json:"updated_at"`
+	Nodes    []NodeStatus      `json:"nodes"`
+	Orbits   []posthouse.Orbit `json:"orbits"`
+	Notices  []NoticeStatus    `json:"notices"`
+	Warnings []Warning         `json:"warnings"`
+	// Error is why notices can not be made into messages, as of the last try, and NextAt is the next one.
+	Error     string    `json:"last_error,omitempty"`
+	NextAt    time.Time `json:"next_at,omitzero"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // NodeStatus is one time that a node was begun.
@@ -102,7 +105,7 @@ func (f *Flow) ledger(ctx context.Context, tenant, id string) (l ledger, p work.
 func (l *ledger) status(p work.Plan) TaskStatus {
 	s := TaskStatus{
 		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []NoticeStatus{},
-		Warnings: slices.Concat([]Warning{}, l.Warnings), Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Warnings: slices.Concat([]Warning{}, l.Warnings), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if end := l.Known.End; end != nil {
 		s.Ended, s.Reason = end.At, end.Value.Reason

@@ -120,7 +120,7 @@ func (p *program) taskShow() *cobra.Command {
 }
 
 func (p *program) printTask(t client.Task) {
-	fields := [][2]string{{"task", t.ID}, {"state", t.State}, {"reason", t.Reason}, {"ended", at(t.Ended)}, {"updated", at(t.UpdatedAt)}}
+	fields := [][2]string{{"task", t.ID}, {"state", t.State}, {"reason", t.Reason}, {"ended", at(t.Ended)}, {"last error", cut(t.Error, 200)}, {"tried again", at(t.NextAt)}, {"updated", at(t.UpdatedAt)}}
 	if t.About != nil {
 		fields = append(fields, [2]string{"name", t.About.Name}, [2]string{"code", t.About.Code}, [2]string{"created by", t.About.Creator}, [2]string{"channels", words(t.About.Channels)})
 	}
