@@ -204,6 +204,31 @@ func TestFLOW13_OnlyTheRecipientThatFailedIsTriedAgain(t *testing.T) {
 	})
 }
 
+// FLOW-17, section 10 of the document: a channel sends as many a minute as it may, and delays no other.
+func TestFLOW17_AChannelAtItsLimitDelaysNoOther(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.flow(posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Minute)}}})
+		h.dingtalk(posthouse.ChannelSettings{})
+		_, err := h.api.PutUsers(h.Context(), posthouse.User{ID: "u1", Addresses: map[string]string{"dingtalk": "user.1"}}, posthouse.User{ID: "u2", Addresses: map[string]string{"dingtalk": "user.2"}})
+		h.must(err)
+		slow, _ := h.enqueue(finished("1001", "3_1001_0", "u1", "u2", "u3", "u4"))
+		fast, _ := h.enqueue(strings.Replace(finished("1001", "3_1001_1", "u1", "u2"), `"channel": 0`, `"channel": 1`, 1))
+		h.jobReaches(fast, 1, map[string]int{"u1": 1, "u2": 1})
+		h.eventually("two are sent within the first minute", func() bool {
+			sent := 0
+			for _, r := range h.job(slow).Recipients {
+				sent += r.Status
+			}
+			return sent == 2
+		})
+		x, err := h.api.Explain(h.Context(), h.job(slow).Recipients[3].ID)
+		h.must(err)
+		if j := h.job(slow); j.Status != 0 || len(x.Waits) == 0 || !strings.Contains(fmt.Sprint(x.Waits), "limit") {
+			h.Errorf("the job with a limit has status %d and waits for %+v", j.Status, x.Waits)
+		}
+	})
+}
+
 // FLOW-16: setting the status stops what was not sent, leaves what was, and changes only expected jobs.
 func TestFLOW16_AStatusStopsWhatWasNotSent(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
