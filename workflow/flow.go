@@ -132,6 +132,8 @@ type Told struct {
 	Channel  string   `json:"channel"`
 	Messages []string `json:"messages,omitempty"`
 	Reminder string   `json:"reminder,omitempty"`
+	// NotBefore is when it comes; none means at once.
+	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
 // Apply takes events in. All of them are checked before anything is done; an error of code invalid names

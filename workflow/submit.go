@@ -118,9 +118,9 @@ func (t *turn) dropRefused(err error) bool {
 func (t *turn) report(out *Outcome) {
 	out.Changed = true
 	for _, p := range t.parts {
-		told := Told{Key: p.key, Kind: p.notice.kind, Channel: p.notice.channel, Messages: p.messages()}
+		told := Told{Key: p.key, Kind: p.notice.kind, Channel: p.notice.channel, Messages: p.messages(), NotBefore: p.notice.notBefore}
 		if p.notice.repeat != nil {
-			told.Reminder = p.key
+			told.Reminder, told.NotBefore = p.key, p.notice.clock.Since
 		}
 		out.Told = append(out.Told, told)
 		t.Flow.notices.WithLabelValues(p.notice.kind).Inc()

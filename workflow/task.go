@@ -44,9 +44,8 @@ type NodeStatus struct {
 // NoticeStatus is one notice: what was made of it, and whether it still stands.
 type NoticeStatus struct {
 	Told
-	Ref       string    `json:"ref"`
-	At        time.Time `json:"told_at"`
-	NotBefore time.Time `json:"not_before,omitzero"`
+	Ref string    `json:"ref"`
+	At  time.Time `json:"told_at"`
 	// Withdrawn are those that do not follow any more. What of them had not started was cancelled.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
@@ -122,8 +121,8 @@ func (l *ledger) status(p work.Plan) TaskStatus {
 	}
 	for _, t := range l.Told {
 		s.Notices = append(s.Notices, NoticeStatus{
-			Told: Told{Key: t.Key, Kind: t.Kind, Channel: t.Channel, Messages: t.Messages, Reminder: t.Reminder},
-			Ref:  t.Ref, At: t.At, NotBefore: t.NotBefore, Withdrawn: t.Withdrawn,
+			Told: Told{Key: t.Key, Kind: t.Kind, Channel: t.Channel, Messages: t.Messages, Reminder: t.Reminder, NotBefore: t.NotBefore},
+			Ref:  t.Ref, At: t.At, Withdrawn: t.Withdrawn,
 		})
 	}
 	return s
