@@ -67,6 +67,14 @@ func channels(simulator, secret string) []posthouse.Channel {
 			"url": simulator + "/webhook/orders", "secret": secret,
 		},
 	}, {
+		Name: "dingtalk", Driver: "dingtalk", ChannelSettings: quick(3), Config: map[string]any{
+			"baseUrl": simulator + "/dingtalk/send", "agentId": "DEMO-AGENT", "corpId": "DEMO-CORP",
+		},
+	}, {
+		Name: "robot", Driver: "dingtalk_robot", ChannelSettings: quick(3), Config: map[string]any{
+			"url": simulator + "/dingtalk_robot/robot/send", "access_token": "demo",
+		},
+	}, {
 		Name: "console", Driver: "console", ChannelSettings: quick(3),
 	}, {
 		Name: "closed", Driver: "console", ChannelSettings: quick(3),
@@ -90,6 +98,17 @@ func cautious(s posthouse.ChannelSettings) posthouse.ChannelSettings {
 // onDuty is who the demo's roster names, each day of the week.
 const onDuty = "chen.jing"
 
+// staff are the people of the demo's task, by role. The gateway knows them by their user names.
+func staff() []posthouse.User {
+	var list []posthouse.User
+	for _, p := range []struct{ id, name, role string }{
+		{"zhang.san", "张三", "planner"}, {"qian.duo", "钱多", "operator"}, {"sun.yue", "孙悦", "reviewer"},
+	} {
+		list = append(list, posthouse.User{ID: p.id, Name: p.name, Roles: []string{p.role}, Addresses: map[string]string{"dingtalk": p.id}})
+	}
+	return list
+}
+
 // furnish configures everything by HTTP.
 func furnish(ctx context.Context, c *client.Client, simulator, secret string) error {
 	for _, ch := range channels(simulator, secret) {
@@ -108,6 +127,12 @@ func furnish(ctx context.Context, c *client.Client, simulator, secret string) er
 	}
 	if _, err := c.InstallTemplates(ctx); err != nil {
 		return fmt.Errorf("store the templates of workflow notices: %w", err)
+	}
+	if _, err := c.InstallTemplates(ctx); err != nil {
+		return fmt.Errorf("store the workflow's templates: %w", err)
+	}
+	if _, err := c.PutUsers(ctx, staff()...); err != nil {
+		return fmt.Errorf("fill the directory: %w", err)
 	}
 	days := map[string][]string{}
 	for day := 1; day <= 7; day++ {

@@ -60,6 +60,10 @@ var scenes = []*scene{
 	{"notice to a branch", "分行通知", notice("branch.001", "branch", "tianyuan")},
 	{"notice, on duty", "总行通知，今天值班", notice(onDuty, "总行", "招呼")},
 	{"notice, not on duty", "总行通知，今天不值班", notice("yang.bo", "总行", "天元")},
+	{"task created", "工作流：任务创建", playTask(posthouse.TaskEvent{Type: posthouse.TaskCreated, Created: demoTask()})},
+	{"step done: the next two", "工作流：节点完成，并行后继", playTask(posthouse.TaskEvent{Type: posthouse.NodeDone, Node: "confirm"})},
+	{"task finished: everyone", "工作流：任务完成，通知全体", playTask(posthouse.TaskEvent{Type: posthouse.TaskFinished})},
+	{"group robot", "钉钉群机器人", post(draft("robot", "ops-group"))},
 	{"same dedup_key", "去重键重复", playDedup},
 	{"same Idempotency-Key", "幂等键重复", playRepeat},
 }
@@ -152,6 +156,35 @@ func playCancel(ctx context.Context, s *stage) error {
 	}
 	_, err = s.client.Cancel(ctx, out.Accepted[0].ID)
 	return err
+}
+
+// demoTask has a step that two others follow. Who handles them is a matter of the directory's roles.
+func demoTask() *posthouse.Task {
+	return &posthouse.Task{
+		Name: "应急成像", Creator: "zhang.san", CreatorName: "张三", Channels: []string{"dingtalk"},
+		Nodes: []posthouse.Node{
+			{ID: "confirm", Name: "资源确认", Roles: []string{"planner"}, Next: []string{"prepare", "review"}},
+			{ID: "prepare", Name: "数据准备", Roles: []string{"operator"}},
+			{ID: "review", Name: "质量复核", Roles: []string{"reviewer"}},
+		},
+	}
+}
+
+// playTask reports an event of the demo's task: who is told follows from what is known of it.
+func playTask(e posthouse.TaskEvent) func(context.Context, *stage) error {
+	e.Task = "T2026-0001"
+	return func(ctx context.Context, s *stage) error {
+		outcomes, err := s.client.TellEvents(ctx, e)
+		if err != nil {
+			return err
+		}
+		for _, told := range outcomes[0].Told {
+			for _, id := range told.Messages {
+				s.sent = append(s.sent, sent{message: id})
+			}
+		}
+		return nil
+	}
 }
 
 // playDedup hands in the same dedup_key twice: there is one message.

@@ -22,7 +22,7 @@ type words struct {
 
 var english = words{
 	opened:    "server on %s (embedded SQLite), providers played by the simulator on %s\n",
-	furnished: "configured %d channels, a template and a duty roster over HTTP\n",
+	furnished: "configured %d channels, templates, a directory and a duty roster over HTTP\n",
 	sent:      "handed in %d messages; waiting until every delivery is settled\n",
 	progress:  "%d of %d deliveries settled",
 	head:      []string{"What was sent", "Channel", "Recipient", "State", "Tries", "Why", "Provider's id"},
@@ -37,7 +37,7 @@ var english = words{
 
 var chinese = words{
 	opened:    "服务 %s（内嵌 SQLite），模拟的第三方平台 %s\n",
-	furnished: "已通过 HTTP 配置 %d 个渠道、一个模板和值班表\n",
+	furnished: "已通过 HTTP 配置 %d 个渠道、模板、通讯录和值班表\n",
 	sent:      "已提交 %d 条消息，等待全部投递有结果\n",
 	progress:  "%d / %d 条投递已有结果",
 	head:      []string{"发送方式", "渠道", "收件人", "状态", "次数", "原因", "平台编号"},
