@@ -1,6 +1,8 @@
 // Package draft says what is wrong with a draft as far as the draft alone can tell: what is
 // missing, too long, not text or not one of the allowed words.
 //
+// It also says what a row of the outbox holds and how it is named, which one writes and the other reads.
+//
 // It looks at no database: whether the channel, the template and its variables are there is the
 // engine's question. Engine and outbox both check here, so that what the outbox takes is what
 // the engine accepts.
