@@ -15,8 +15,8 @@ const (
 	maxRetries = 450
 )
 
-// Compose makes the messages of a task that could not be made when its events came. The engine's planner asks
-// for them until they are accepted. It satisfies engine.Composer.
+// Compose makes the messages of a task that could not be made when its events came, and cancels again what was
+// withdrawn. The engine's planner asks for them until they are accepted. It satisfies engine.Composer.
 func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
 	t := &turn{Flow: f, tenant: p.Tenant, event: posthouse.TaskEvent{Task: p.ID}, plan: p, now: now, answers: map[string]Audience{}}
 	if err := t.ledger.decode(p); err != nil {
@@ -25,6 +25,10 @@ func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posth
 	if err := t.prepare(ctx); err != nil {
 		return nil, p, err
 	}
+	if err := t.takeBack(ctx); err != nil {
+		return nil, p, err
+	}
+	t.ledger.Recall = false
 	messages := t.parts[:0]
 	for _, part := range t.parts {
 		if part.notice.repeat == nil {

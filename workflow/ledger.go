@@ -15,6 +15,9 @@ type ledger struct {
 	Channels []string  `json:"channels,omitempty"`
 	Told     []telling `json:"told,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Recall says that withdrawn messages are to be cancelled: by who has taken the event in, at once, and once
+	// more by the planner, as the first may have died.
+	Recall bool `json:"recall,omitempty"`
 }
 
 // telling is one notice that was handed to the post: messages, or a reminder.
@@ -100,6 +103,7 @@ func (l *ledger) withdraw(notices []notice) (keys []string) {
 	for i := range l.Told {
 		if t := &l.Told[i]; !t.Withdrawn && !follows[t.ID+t.Words] {
 			t.Withdrawn, keys = true, append(keys, t.Key)
+			l.Recall = l.Recall || len(t.Messages) > 0
 		}
 	}
 	return keys

@@ -119,6 +119,27 @@ func TestAChangedOrbitPlanAndTheTasksEndDropReminders(t *testing.T) {
 	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{"2_1001_9_60_0~2": {"boss", "u1", "u2", "u3", "u9"}})
 }
 
+// FLOW-16: what was withdrawn is cancelled by the planner too: whoever took the event in may have died before.
+func TestWhatWasWithdrawnIsCancelledAfterACrash(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), passes(0, 120))
+	w.deaf = true // it dies after its commit
+	if _, err := w.flow(t).Apply(t.Context(), "t", ends(posthouse.TaskFinished, 1)); err == nil {
+		t.Fatal("it did not die")
+	}
+	w.deaf = false
+	if n := len(w.told(KindOrbitRemind, "oa")); n != 5 {
+		t.Fatalf("after the crash %d reminders wait, want all 5 for now", n)
+	}
+	p := w.plans["1001"]
+	drafts, next, err := w.flow(t).Compose(t.Context(), p, p.NextAt)
+	if err != nil || len(drafts) != 0 || p.NextAt.IsZero() || !next.NextAt.IsZero() {
+		t.Errorf("the planner at %s makes %d drafts, next %s, %v", p.NextAt, len(drafts), next.NextAt, err)
+	}
+	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{})
+}
+
 // FLOW-8: a time-out begins at the start and the node's duration, comes again each timeout_remind minutes,
 // and ends with the node or the task.
 func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {

@@ -16,7 +16,7 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 	for {
 		ledger := t.entered()
 		doc := canonical(&ledger)
-		if bytes.Equal(doc, t.before) && t.refused == !t.plan.NextAt.IsZero() {
+		if bytes.Equal(doc, t.before) && t.again() == !t.plan.NextAt.IsZero() {
 			return nil
 		}
 		if len(doc) > maxLedger {
@@ -54,7 +54,7 @@ func (t *turn) entered() ledger {
 func (t *turn) submission(doc []byte) Submission {
 	s := Submission{Tenant: t.tenant, Task: t.plan}
 	s.Task.Doc, s.Task.NextAt, s.Task.Failures, s.Task.Error = doc, time.Time{}, 0, ""
-	if t.refused {
+	if t.again() {
 		s.Task.NextAt = t.now.Add(retryAfter)
 	}
 	for i := range t.parts {
@@ -66,6 +66,9 @@ func (t *turn) submission(doc []byte) Submission {
 	}
 	return s
 }
+
+// again reports whether the planner has to look after the task.
+func (t *turn) again() bool { return t.refused || t.ledger.Recall }
 
 // messages are the ids of the part's messages.
 func (p *part) messages() []string {

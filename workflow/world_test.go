@@ -27,8 +27,8 @@ type world struct {
 	roles     map[string][]string
 	channels  []string
 	refuse    func(d posthouse.Draft) string // why a draft is invalid
+	deaf      bool                           // nothing can be withdrawn
 	conflicts int                            // so many submissions meet a writer that was faster
-	asked     []Question
 	log       strings.Builder
 }
 
@@ -126,6 +126,9 @@ func (w *world) Submit(_ context.Context, s Submission) ([]posthouse.Accepted, e
 func (w *world) Withdraw(_ context.Context, _ string, ids []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.deaf {
+		return errors.New("the line is dead")
+	}
 	for _, id := range ids {
 		if m := w.messages[id]; m != nil && m.state == posthouse.Pending {
 			m.state = posthouse.Cancelled
