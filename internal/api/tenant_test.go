@@ -16,6 +16,7 @@ var bodies = map[string]string{
 	"POST /v1/deliveries/{id}/replay":   `{}`,
 	"POST /v1/deliveries/{id}/resolve":  `{"outcome":"sent"}`,
 	"POST /v1/outbox/{id}/retry":        "",
+	"POST /v1/reminders/{id}/end":       "",
 	"DELETE /v1/outbox/{id}":            "",
 	"DELETE /v1/channels/{name}":        "",
 	"POST /v1/channels/{name}/pause":    `{}`,
@@ -53,6 +54,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	notice := read[struct{ ID string }](t, h.must(202, "POST", "/v1/notices", `{"userId":"u","userType":"分行","platform":"天元","messageContent":"x"}`))
 	h.must(201, "PUT", "/v1/channels/oa", `{"driver":"discard"}`)
 	h.must(200, "POST", "/v1/workflow/templates/defaults", "")
+	reminder := read[posthouse.Reminder](t, h.must(202, "POST", "/v1/reminders", countdown("")))
 	job := read[struct{ JobID string }](t, h.must(202, "POST", "/v1/notify/jobs", `{"bizType":3,"bizId":1,"channel":0,"payload":{"taskName":"x"},"userIds":["u1"]}`))
 	h.must(202, "POST", "/v1/workflow/events", `{"event":"task.created","task_id":"task-1","task":{"name":"n","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`)
 	return h, map[string][]string{
@@ -61,6 +63,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 		"messages":   {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
 		"deliveries": {failed, lost, waiting},
 		"outbox":     {"held"},
+		"reminders":  {reminder.ID},
 		"channels":   {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "notices": {notice.ID},
 	}
 }
@@ -113,7 +116,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 func (h *house) everything() string {
 	h.Helper()
 	var b strings.Builder
-	for _, path := range []string{"channels", "templates", "rosters", "users", "keys"} {
+	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders"} {
 		b.WriteString(h.must(200, "GET", "/v1/"+path, "").body)
 	}
 	return b.String()
