@@ -391,3 +391,50 @@ func TestFLOW_AResolverOfTheCallersIsAsked(t *testing.T) {
 		h.Errorf("the delivery goes to %q", page.Items[0].Address)
 	}
 }
+
+// FLOW-18, FLOW-13: 渠道限流与重试 → 触发退避重试；最终失败可见. Only who failed is tried again, and who could not be told
+// stands with the task.
+func TestFLOW_WhoCouldNotBeToldStandsWithTheTask(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		settings := atOnce(30 * time.Millisecond)
+		settings.Tries, settings.Limits = 3, []posthouse.Limit{{Max: 20, Per: posthouse.Duration(time.Second)}}
+		h.flow(settings)
+		e := imaging("7")
+		e.Created.Nodes = []posthouse.Node{{ID: "71", Name: "受理", Users: []string{"reader", "always-busy", "fail-recipient"}}}
+		h.tell(e)
+		want := map[posthouse.State]int{posthouse.Sent: 1, posthouse.Failed: 2}
+		var got map[posthouse.State]int
+		h.eventually("one of three is told", func() bool {
+			got = h.task("7").Messages[0].Counts
+			return got[posthouse.Failed] == 2 && got[posthouse.Sent] == 1
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			h.Errorf("the message stands (-want +got):\n%s", diff)
+		}
+		page, err := h.api.Deliveries(h.Context(), client.Filter{Kind: "task_created"})
+		h.must(err)
+		attempts := map[string]int{}
+		for _, d := range page.Items {
+			attempts[d.User] = d.Attempts
+		}
+		if diff := cmp.Diff(map[string]int{"reader": 1, "always-busy": 3, "fail-recipient": 1}, attempts); diff != "" {
+			h.Errorf("the attempts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// FLOW-3, FLOW-19: an event that a program commits into the outbox is taken in, once.
+func TestFLOW_AnEventComesThroughTheOutbox(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.bureau()
+		for _, e := range []posthouse.TaskEvent{nodeEvent(posthouse.NodeDone, "7", "1"), imaging("7"), imaging("7")} {
+			row, err := json.Marshal(map[string]any{"task_event": e})
+			h.must(err)
+			_, err = h.db.ExecContext(h.Context(), "INSERT INTO outbox (draft) VALUES ('"+string(row)+"')")
+			h.must(err)
+		}
+		h.wantSent("task_created", "7", "guest", "o1", "p1", "p2")
+		h.wantSent("node_done", "71", "guest", "o1", "p1", "p2")
+		h.eventually("the outbox is empty", func() bool { return h.number("SELECT COUNT(*) FROM outbox") == 0 })
+	})
+}
