@@ -118,7 +118,7 @@ func (rec *recorder) run(ctx context.Context) {
 // hand over their results before.
 func (rec *recorder) gather(first done) []done {
 	runtime.Gosched()
-	batch := []done{first}
+	batch := append(make([]done, 0, 1+len(rec.in)), first)
 	for len(batch) < maxRecord {
 		select {
 		case d := <-rec.in:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -19,7 +20,7 @@ func suspect(d *posthouse.Delivery) bool { return d.ClaimLosses >= suspectAfter 
 // together again. A channel that sends in runs gives nothing back, or its suspects would wait for a run
 // each; there they part by their waits.
 func (e *Engine) setApart(r *route, items []work.Item, lease time.Duration) []work.Item {
-	if r.settings.every > 0 {
+	if r.settings.every > 0 || !slices.ContainsFunc(items, func(item work.Item) bool { return suspect(&item.Delivery) }) {
 		return items
 	}
 	var sent, back []work.Item

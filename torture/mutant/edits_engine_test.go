@@ -115,7 +115,7 @@ var resultsByTheThousand = []overlay.Edit{{
 	case <-rec.idle:`,
 }, {
 	File: "internal/engine/recorder.go",
-	Old: `	batch := []done{first}
+	Old: `	batch := append(make([]done, 0, 1+len(rec.in)), first)
 	for len(batch) < maxRecord {
 		select {
 		case d := <-rec.in:
@@ -126,7 +126,7 @@ var resultsByTheThousand = []overlay.Edit{{
 	}
 	return batch
 `,
-	New: `	batch := []done{first}
+	New: `	batch := append(make([]done, 0, 1+len(rec.in)), first)
 	full := time.After(time.Second) // a large write costs hardly more than a small one
 	for len(batch) < maxRecord {
 		select {
