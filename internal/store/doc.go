@@ -18,6 +18,6 @@
 // engine's. It does refuse a transition that posthouse.Legal does not know.
 //
 // Times are UTC microseconds. Leases and events go by the database's clock on
-// PostgreSQL and MySQL; on SQLite, which one process writes, by the now that the
-// caller passes.
+// PostgreSQL and MySQL (reading.go); on SQLite, which one process writes, by the
+// now that the caller passes.
 package store
