@@ -18,6 +18,12 @@ func (s *Server) jobsOf(once api.Once) workflow.Jobs {
 	return workflow.Jobs{Post: jobPost{s, once}, Store: s.store, Marks: s.store}
 }
 
+// InstallTemplates stores the default templates of workflow notices where there are none, as
+// POST /v1/workflow/templates/defaults does.
+func (s *Server) InstallTemplates(ctx context.Context, tenant string) (workflow.Installed, error) {
+	return workflow.InstallTemplates(ctx, s.store, tenant)
+}
+
 // jobPost hands jobs to the engine.
 type jobPost struct {
 	*Server

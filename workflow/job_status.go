@@ -156,13 +156,13 @@ func (j Jobs) settle(ctx context.Context, tenant string, r *record) (Status, err
 	if s := r.status(0); s != Failed {
 		return s, nil
 	}
-	repeated := 0
+	repeated := map[string]bool{}
 	err := j.eachDelivery(ctx, tenant, r.messages, func(d posthouse.Delivery) {
-		if d.ReplayOf != "" {
-			repeated++
+		if d.ReplayOf != "" && d.State != posthouse.Quarantined {
+			repeated[d.ReplayOf] = true
 		}
 	})
-	return r.status(repeated), err
+	return r.status(len(repeated)), err
 }
 
 // eachDelivery visits the deliveries of messages.

@@ -333,3 +333,20 @@ func TestMarksStandBesideEachOther(t *testing.T) {
 		}
 	})
 }
+
+func TestPruneKeepsMarksAsLongAsTheirJobs(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for age, id := range map[time.Duration]string{70 * day: "old", 50 * day: "younger"} {
+			if err := s.MarkStatus(t.Context(), at(), "t1", []string{id}, 3, ""); err != nil {
+				t.Fatal(err)
+			}
+			tamper(t, s, "UPDATE notify_marks SET updated_at = ? WHERE job = ?", time.Now().Add(-age).UnixMicro(), id)
+		}
+		if _, err := s.Prune(t.Context(), at(), 30*day, 100); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM notify_marks WHERE job = 'younger'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM notify_marks") != 1 {
+			t.Error("want the mark that is younger than two times 30 days, and no other")
+		}
+	})
+}
