@@ -117,7 +117,7 @@ func (t *turn) prepare(ctx context.Context) error {
 			t.more = true
 			break
 		}
-		added, err := t.tell(ctx, n)
+		added, err := t.tell(ctx, n, room)
 		if err != nil {
 			return err
 		}
@@ -172,8 +172,9 @@ func (t *turn) channels(ctx context.Context, task *posthouse.Task) ([]string, er
 	return t.ledger.Channels, nil
 }
 
-// tell adds a notice to the submission, and returns how many deliveries it has.
-func (t *turn) tell(ctx context.Context, n notice) (int, error) {
+// tell adds a notice to the submission, and returns how many deliveries it takes of the room there is: all of
+// it where it is for the next submission.
+func (t *turn) tell(ctx context.Context, n notice, room int) (int, error) {
 	if n.repeat != nil {
 		return 1, t.remind(ctx, n)
 	}
@@ -185,6 +186,14 @@ func (t *turn) tell(ctx context.Context, n notice) (int, error) {
 		if to, err = t.unreached(ctx, n, to); err != nil || len(to) == 0 {
 			return 0, err
 		}
+	}
+	switch {
+	case len(to) > maxAudience:
+		t.warn(NoticeRefused, "%s on %s: it is for %d recipients, and at most %d can be told", n.kind, n.channel, len(to), maxAudience)
+		return 0, nil
+	case len(to) > room && len(t.parts) > 0:
+		t.more = true
+		return room, nil
 	}
 	p := part{notice: n, key: t.ledger.freshKey(n.key)}
 	for chunk := range slices.Chunk(to, draft.MaxRecipients) {

@@ -26,6 +26,9 @@ type Audience struct {
 	Vacant []string
 }
 
+// maxAudience bounds the recipients of one notice: what one commit takes.
+const maxAudience = 10_000
+
 // Resolver finds out who people are. An error puts the event off: its sender repeats it.
 type Resolver interface {
 	Resolve(ctx context.Context, q Question) (Audience, error)

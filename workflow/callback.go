@@ -42,7 +42,6 @@ const SecretHeader = "X-Posthouse-Secret"
 const (
 	callbackTimeout = 5 * time.Second
 	maxAnswer       = 1 << 20 // bytes
-	maxAudience     = 10_000
 )
 
 // NewCallback makes a Callback.

@@ -117,7 +117,11 @@ func TaskAbnormalKey(task, channel string) string { return dedupKey(BizTaskAbnor
 // NodeTimeoutKey is 5_{node}_{channel}.
 func NodeTimeoutKey(node, channel string) string { return dedupKey(BizNodeTimeout, channel, node) }
 
+// An id with a _ has %5F for it, so that no two keys are the same.
 func dedupKey(b BizType, channel string, about ...string) string {
+	for i, id := range about {
+		about[i] = strings.NewReplacer("%", "%25", "_", "%5F").Replace(id)
+	}
 	if code, ok := ChannelCode(channel); ok {
 		channel = strconv.Itoa(code)
 	}

@@ -58,6 +58,9 @@ func TestDedupKeysAreTheDocuments(t *testing.T) {
 		"3_1_0":       workflow.TaskFinishedKey("1", "oa"),
 		"4_1_1":       workflow.TaskAbnormalKey("1", "dingtalk"),
 		"5_8882_1":    workflow.NodeTimeoutKey("8882", "dingtalk"),
+		"1_a%5Fb_c_0": workflow.NodeDoneKey("a_b", "c", "oa"),
+		"1_a_b%5Fc_0": workflow.NodeDoneKey("a", "b_c", "oa"),
+		"0_%255F_0":   workflow.TaskCreatedKey("%5F", "oa"),
 		"5_8882_duty": workflow.NodeTimeoutKey("8882", "duty"),
 	} {
 		if got != want {

@@ -58,9 +58,12 @@ func (f *fact[T]) order(other *fact[T]) int {
 	return bytes.Compare(canonical(f), canonical(other))
 }
 
-// canonical is what a fact says, as text.
+// canonical is a value as text.
 func canonical(v any) []byte {
-	text, _ := json.Marshal(v) // plain values and checked JSON: can not fail
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("workflow: an event that was checked can not be written as JSON: " + err.Error())
+	}
 	return text
 }
 

@@ -325,6 +325,19 @@ func TestManyRecipientsAreToldInParts(t *testing.T) {
 	}
 }
 
+// A notice for more people than one commit takes is refused by itself.
+func TestACrowdTooLargeIsAWarning(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for i := range 10_001 {
+		w.roles["planner"] = append(w.roles["planner"], "u"+time.Duration(i).String())
+	}
+	out := w.take(t, created(0), node(posthouse.NodeDone, "2", 1))
+	if len(w.messages) != 2 || len(out[0].Warnings) != 2 || out[0].Warnings[0].Code != NoticeRefused {
+		t.Errorf("there are %d messages, and %+v", len(w.messages), out[0].Warnings)
+	}
+}
+
 // FLOW-10: the payload has the fields of the document's section 5.2, and what the event adds.
 func TestThePayloadHasTheDocumentsFields(t *testing.T) {
 	t.Parallel()
@@ -367,6 +380,7 @@ func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
 	twice := passes(0, 120, 130)
 	twice.Orbits[1].Number = 9
 	twice.Orbits[0].InTime = time.Time{}
+	twice.Orbits[1].InTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("west", -3600))
 	odd := node("node.lost", "", 0)
 	odd.Payload = json.RawMessage(`[]`)
 	start := node(posthouse.NodeActivated, "", 0)
@@ -382,7 +396,7 @@ func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
 	}
 	want := []string{
 		"events[0].task_id", "events[0].task.nodes[1].id", "events[0].task.nodes[2].next_node_ids[0]", "events[0].task.nodes[3].max_duration", "events[0].reason",
-		"events[0].task.nodes[0].next_node_ids[0]", "events[0].task.channels[0]", "events[1].orbits[0].in_time", "events[1].orbits[1].orbit_no", "events[2].event",
+		"events[0].task.nodes[0].next_node_ids[0]", "events[0].task.channels[0]", "events[1].orbits[0].in_time", "events[1].orbits[1].in_time", "events[1].orbits[1].orbit_no", "events[2].event",
 		"events[4].at", "events[3].node_id", "events[3].work_items[0].assignee_id", "events[3].payload",
 	}
 	slices.Sort(paths)
