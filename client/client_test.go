@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -232,6 +233,21 @@ func TestTemplates(t *testing.T) {
 	preview, err := h.PreviewTemplate(ctx, "greeting", client.TemplatePreview{Payload: json.RawMessage(`{"name":"李娜"}`)})
 	if preview = whole(h, preview, err); preview.Content.Text != "你好，李娜" || preview.Text.Characters != 5 {
 		t.Errorf("PreviewTemplate: %+v", preview)
+	}
+	stored, err := h.PutTemplate(ctx, posthouse.Template{Name: "greeting", Text: "${name} ${remainMin}", ExternalID: "SE1001", Disabled: true})
+	if stored = whole(h, stored, err); stored.ExternalID != "SE1001" || !stored.Disabled {
+		t.Errorf("PutTemplate: %+v", stored)
+	}
+	past := &posthouse.Clock{Until: time.Unix(0, 0)}
+	preview, err = h.PreviewTemplate(ctx, "greeting", client.TemplatePreview{Payload: json.RawMessage(`{"name":"李娜"}`), Clock: past, Channel: "out"})
+	if preview = whole(h, preview, err); preview.Content.Text != "李娜 0" || preview.ExternalID != "SE1001" || !preview.Disabled || len(preview.Warnings) != 0 {
+		t.Errorf("PreviewTemplate: %+v", preview)
+	}
+	test, err := h.TestTemplate(ctx, "greeting", client.TemplateTest{
+		Channel: "out", To: posthouse.Recipient{User: "u1"}, Payload: json.RawMessage(`{"name":"李娜"}`), Clock: past,
+	})
+	if test = whole(h, test, err); !test.OK {
+		t.Errorf("TestTemplate: %+v", test)
 	}
 	list, err := h.Templates(ctx)
 	whole(h, list, err)

@@ -143,7 +143,7 @@ func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
 func checkContent(d *posthouse.Draft, p *Problems) {
 	switch {
 	case d.Content == nil && d.Template == "" && d.Kind == "":
-		p.Add("content", "is required, or a template with a payload, or a kind that has a template")
+		p.Add("content", "is required, or a template with a payload")
 	case d.Content != nil && d.Template != "":
 		p.Add("content", "stands beside a template: give one of them")
 	case d.Content != nil && d.Content.Text == "" && d.Content.Title == "":

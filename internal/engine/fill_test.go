@@ -128,15 +128,15 @@ func TestADraftWithoutContentUsesTheTemplateOfItsKind(t *testing.T) {
 
 func TestADraftsDedupWindowOverridesTheChannels(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.open("c", posthouse.ChannelSettings{DedupWindow: posthouse.Duration(time.Hour)}, idempotent)
+		r.open("c", posthouse.ChannelSettings{DedupWindow: posthouse.Duration(5 * time.Minute)}, idempotent)
 		d := text("c", "u1")
 		d.DedupKey = "short"
 		long := d
-		long.DedupKey, long.DedupWindow = "long", posthouse.Duration(3*time.Hour)
+		long.DedupKey, long.DedupWindow = "long", posthouse.Duration(time.Hour)
 		for range 2 {
 			r.send(d)
 			r.send(long)
-			r.pass(2 * time.Hour)
+			r.pass(10 * time.Minute)
 		}
 		if n := len(r.provider.sends); n != 3 {
 			r.Errorf("%d messages were sent, want the short one twice and the long one once", n)

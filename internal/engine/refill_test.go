@@ -51,7 +51,7 @@ func TestARetryIsFilledAnew(t *testing.T) {
 		r.keep(posthouse.Template{Name: "late", Text: "over by ${overtime}, not ${originalMaxDuration}"})
 		r.send(posthouse.Draft{Channel: "c", Template: "late", Payload: []byte(`{"maxDuration":30}`), To: []posthouse.Recipient{{User: "u1"}},
 			Clock: &posthouse.Clock{Since: time.Now().Add(-time.Minute)}})
-		r.pass(time.Hour)
+		r.pass(5 * time.Minute)
 		var got []string
 		for _, out := range r.provider.sends { // after 1 and 3 minutes
 			got = append(got, out.Content.Text+" "+string(out.Payload))

@@ -101,7 +101,7 @@ func alike(due []work.Awaited) [][]work.Awaited {
 
 // trackGroup asks about one group and writes down what was said.
 func (e *Engine) trackGroup(ctx context.Context, group []work.Awaited) {
-	receipts, err := e.receipts(ctx, group)
+	receipts, err := e.receipts(group)
 	if err != nil {
 		receipts = make([]channel.Receipt, len(group)) // asked again later
 		e.log.Warn("a provider could not be asked for receipts", "channel", group[0].Channel, "deliveries", len(group), "error", err)
@@ -149,7 +149,7 @@ func learn(group []work.Awaited, found []posthouse.Delivery, said map[string]cha
 }
 
 // receipts asks the provider about a group: one receipt for each, in order.
-func (e *Engine) receipts(ctx context.Context, group []work.Awaited) (list []channel.Receipt, err error) {
+func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	r := e.route(group[0].Tenant, group[0].Channel)
 	if r == nil {
 		return nil, errors.New("the channel is not open")
@@ -162,6 +162,19 @@ func (e *Engine) receipts(ctx context.Context, group []work.Awaited) (list []cha
 	for i, a := range group {
 		to[i] = r.addressed(a.Recipient)
 	}
+	said, err := e.askTracker(r, tracker, group[0].Ref, to)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]channel.Receipt, len(group)) // what was left out is not known yet
+	for i := range copy(list, said) {
+		list[i].Code, list[i].Error, list[i].Response = plain(list[i].Code, maxCode), plain(list[i].Error, maxError), plain(list[i].Response, maxExcerpt)
+	}
+	return list, nil
+}
+
+// askTracker asks a driver, bounds the time it takes and survives its panic.
+func (e *Engine) askTracker(r *route, tracker channel.Tracker, ref string, to []posthouse.Recipient) ([]channel.Receipt, error) {
 	type answer struct {
 		list []channel.Receipt
 		err  error
@@ -174,19 +187,12 @@ func (e *Engine) receipts(ctx context.Context, group []work.Awaited) (list []cha
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
-		said.list, said.err = tracker.Track(ctx, group[0].Ref, to)
+		said.list, said.err = tracker.Track(ctx, ref, to)
 	})
 	if !returned {
-		return nil, errors.New("the driver did not return at its time-out")
+		return nil, errors.New("the driver did not return at its time-out") // said is still the driver's
 	}
-	if said.err != nil {
-		return nil, said.err
-	}
-	list = make([]channel.Receipt, len(group)) // what was left out is not known yet
-	for i := range copy(list, said.list) {
-		list[i].Code, list[i].Error, list[i].Response = plain(list[i].Code, maxCode), plain(list[i].Error, maxError), plain(list[i].Response, maxExcerpt)
-	}
-	return list, nil
+	return said.list, said.err
 }
 
 // afterReceipt is what follows a provider's last word on a delivery (T19, T20).
