@@ -39,7 +39,7 @@ var wrongMessages = []wrong{
 	{"everything at once", "POST", "/v1/messages", `{
 		"chanel": "oa", "to": [{"user": 7}, {}, {"user": "a\nb", "adress": "x"}], "content": {"text": true, "title": "t"}, "template": "T",
 		"priority": "urgent", "priority": "high", "not_before": "tomorrow", "on_unknown": "guess", "payload": [1]}`, 422, refused, []string{
-		"chanel", "there is no field of this name; did you mean channel? Known are channel, content, deadline, dedup_key, kind, messages, not_before, on_unknown, payload, priority, ref, source, template, to",
+		"chanel", "there is no field of this name; did you mean channel? Known are channel, clock, content, deadline, dedup_key, dedup_window, kind, messages, not_before, on_unknown, payload, priority, ref, source, template, to",
 		"to[0].user", "is a number: want a string",
 		"to[2].adress", "there is no field of this name; did you mean address? Known are address, type, user",
 		"content.text", "is true or false: want a string",
@@ -78,9 +78,9 @@ var wrongMessages = []wrong{
 }
 
 var wrongSettings = []wrong{
-	{"channel without a driver", "PUT", "/v1/channels/c", `{}`, 422, refused, []string{"driver", "is required: one of console, discard, httpapi, test, webhook"}},
+	{"channel without a driver", "PUT", "/v1/channels/c", `{}`, 422, refused, []string{"driver", "is required: one of console, dingtalk, dingtalk_robot, dingtalk_work, discard, httpapi, test, webhook"}},
 	{"channel of another driver", "PUT", "/v1/channels/c", `{"driver":"carrier-pigeon"}`, 422, "the channel can not be stored", []string{
-		"driver", `is "carrier-pigeon", which is not a driver: want one of console, discard, httpapi, test, webhook`,
+		"driver", `is "carrier-pigeon", which is not a driver: want one of console, dingtalk, dingtalk_robot, dingtalk_work, discard, httpapi, test, webhook`,
 	}},
 	{"channel with wrong settings", "PUT", "/v1/channels/C%20d", `{"driver":"test","tries":-1,"timeout":"1h","time_zone":"Mars","limits":[{"max":0,"per":"1s"}],"config":{"size":10,"tokn":"x"}}`, 422,
 		"the channel can not be stored", []string{

@@ -24,6 +24,7 @@ var bodies = map[string]string{
 	"POST /v1/channels/{name}/test":     `{}`,
 	"DELETE /v1/templates/{name}":       "",
 	"POST /v1/templates/{name}/preview": `{}`,
+	"POST /v1/templates/{name}/test":    `{"channel":"out","to":{"user":"u1"}}`,
 	"DELETE /v1/rosters/{name}":         "",
 	"DELETE /v1/users/{id}":             "",
 	"DELETE /v1/keys/{id}":              "",
