@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/posthouse/posthouse"
+)
+
+// office is a server without its listener, in virtual time, with a console channel oa whose messages it keeps.
+type office struct {
+	*testing.T
+	s     *Server
+	mu    sync.Mutex
+	text  strings.Builder
+	start time.Time
+}
+
+func (o *office) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// printed are the messages since it was last asked, sorted, each with its recipient and its text.
+func (o *office) printed() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(o.text.String()), "\n")
+	o.text.Reset()
+	slices.Sort(lines)
+	return slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "oa -> ") })
+}
+
+func (o *office) must(err error) {
+	o.Helper()
+	if err != nil {
+		o.Fatal(err)
+	}
+}
+
+// openOffice must be called in a bubble of synctest. close ends it.
+func openOffice(t *testing.T) (o *office, close func()) {
+	t.Helper()
+	o = &office{T: t, start: time.Now()}
+	ctx := t.Context()
+	var err error
+	o.s, err = New(ctx, Options{
+		DSN: "sqlite:" + t.TempDir() + "/posthouse.db", Keyring: "test:dGhlIDMyIGJ5dGVzIG9mIGEga2V5IGZvciB0ZXN0cy4=", Announce: func(string) {},
+		Poll: 5 * time.Second, RescueEvery: time.Minute, Log: slog.New(slog.DiscardHandler), Output: o, Keep: -1,
+	})
+	o.must(err)
+	o.must(o.s.engine.Start(ctx))
+	o.must(o.s.channels.reload(ctx))
+	_, err = o.s.PutChannel(ctx, posthouse.DefaultTenant, posthouse.Channel{Name: "oa", Driver: "console"})
+	o.must(err)
+	for kind, text := range map[string]string{"orbit_remind": "${remainMin}", "node_timeout": "${overtime} ${maxDuration} ${originalMaxDuration}", "task_created": "new", "task_finished": "over"} {
+		_, err := o.s.store.PutTemplate(ctx, time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: kind, Title: kind, Text: text})
+		o.must(err)
+	}
+	return o, func() { o.must(o.s.Stop(context.WithoutCancel(ctx))) }
+}
+
+func (o *office) tell(events ...posthouse.TaskEvent) {
+	o.Helper()
+	_, err := o.s.Flow().Apply(o.Context(), posthouse.DefaultTenant, events...)
+	o.must(err)
+}
+
+// after waits until so many minutes after the start, and wants exactly these messages since it was last asked.
+func (o *office) after(minutes int, want ...string) {
+	o.Helper()
+	time.Sleep(time.Until(o.start.Add(time.Duration(minutes) * time.Minute)))
+	synctest.Wait()
+	if diff := cmp.Diff(want, o.printed(), cmpopts.EquateEmpty()); diff != "" {
+		o.Errorf("by minute %d (-want +got):\n%s", minutes, diff)
+	}
+}
+
+// FLOW-7, FLOW-8, FLOW-18: hours of reminders and time-outs, each at its time, with the numbers and for the
+// people of that moment, until there is nothing more to remind of.
+func TestFLOW_RemindersAndTimeoutsComeForHours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, end := openOffice(t)
+		defer end()
+		begun := posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "1", Node: "11", WorkItems: []posthouse.WorkItem{{Assignee: "li.na", PhaseStatus: 1}}}
+		o.tell(
+			posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
+				{ID: "11", Name: "受理", Users: []string{"li.na"}, MaxDuration: 80, TimeoutRemind: 30},
+			}}},
+			begun,
+			posthouse.TaskEvent{Type: posthouse.OrbitPlanChanged, Task: "1", Orbits: []posthouse.Orbit{{Number: 9, InTime: o.start.Add(70 * time.Minute)}}},
+		)
+		pass := func(left string) []string {
+			return []string{`oa -> boss: "orbit_remind" "` + left + `"`, `oa -> li.na: "orbit_remind" "` + left + `"`}
+		}
+		o.after(9, `oa -> li.na: "task_created" "new"`)
+		o.after(11, pass("60")...)
+		o.after(26, pass("45")...)
+		o.after(41, pass("30")...)
+		o.after(56, pass("15")...)
+		o.after(71, pass("0")...)
+		o.after(81, `oa -> li.na: "node_timeout" "0 0 80"`)
+		o.after(111, `oa -> li.na: "node_timeout" "30 30 80"`)
+		begun.WorkItems[0].Assignee = "wang.fang"
+		o.tell(begun)
+		o.after(141, `oa -> wang.fang: "node_timeout" "60 60 80"`)
+		o.after(201, `oa -> wang.fang: "node_timeout" "120 120 80"`, `oa -> wang.fang: "node_timeout" "90 90 80"`)
+		o.tell(posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1", Node: "11"})
+		o.after(600)
+		o.tell(posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: "1"})
+		o.after(601, `oa -> boss: "task_finished" "over"`, `oa -> li.na: "task_finished" "over"`)
+	})
+}
