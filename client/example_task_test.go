@@ -1,0 +1,58 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Events of a task may come in any order: what is told follows from all that is known.
+func ExampleClient_TellEvents() {
+	ctx := context.Background()
+	c, stop := start()
+	defer stop()
+	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := c.InstallTemplates(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := c.PutUsers(ctx, posthouse.User{ID: "li.na", Roles: []string{"planner"}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	done := posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1001", Node: "8881"}
+	created := posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{
+		Name: "Imaging", Creator: "zhang.san", Nodes: []posthouse.Node{
+			{ID: "8881", Name: "Receive", Users: []string{"zhang.san"}, Next: []string{"8882"}},
+			{ID: "8882", Name: "Plan", Roles: []string{"planner"}},
+		},
+	}}
+	for _, event := range []posthouse.TaskEvent{done, created, done} {
+		outcomes, err := c.TellEvents(ctx, event)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(outcomes[0].Event, "is known now")
+		for _, told := range outcomes[0].Told {
+			fmt.Println("  told:", told.Key)
+		}
+	}
+	task, err := c.Task(ctx, "1001")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(task.About.Name, "is", task.State)
+	// Output:
+	// node.done is known now
+	// task.created is known now
+	//   told: 0_1001_0
+	//   told: 1_1001_8881_0
+	// node.done is known now
+	// Imaging is running
+}
