@@ -8,6 +8,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/house"
@@ -40,6 +42,8 @@ var named = []point{
 	{name: "rescue, committed", after: []string{"claim, committed"}, unknown: 1},
 	{name: "relay the outbox, not committed", send: enqueue},
 	{name: "relay the outbox, committed", send: enqueue},
+	{name: "accept, not committed", send: remindOnce}, // by the planner, when a slot has come
+	{name: "accept, committed", send: remindOnce},
 	{name: "drain", stop: true, extra: 1, unknown: 1},
 }
 
@@ -97,7 +101,10 @@ func (p *points) pass(t *testing.T, c point, n int) string {
 	if c.stop {
 		sent <- p.stop(t, n)
 	} else {
-		go func() { sent <- p.send(t, c, n) }()
+		go func() {
+			defer close(sent) // also where it gave up
+			sent <- p.send(t, c, n)
+		}()
 		for i := range deaths {
 			if i > 0 {
 				p.server.Launch(t)
@@ -149,6 +156,32 @@ func enqueue(t *testing.T, p *points, n int) string {
 	}
 	p.Tell(t, house.Told{Asked: asked, At: time.Now(), Op: "send", Answer: "accepted", Message: ids[0], Recipients: 1})
 	return ids[0]
+}
+
+// remindOnce opens a reminder with one slot and waits for its message. It does so in the database: the
+// server's only accept is that of the slot.
+func remindOnce(t *testing.T, p *points, n int) string {
+	asked := time.Now()
+	r, problems := remind.New(posthouse.Reminder{
+		Tenant: posthouse.DefaultTenant, Draft: house.Text("generic", n), Repeat: &posthouse.Repeat{Max: 1},
+	}, asked, time.UTC)
+	sub := &work.Submission{Tenant: r.Tenant, Plans: []work.Plan{remind.Plan(r)}}
+	if out, err := p.store.Accept(t.Context(), asked, []*work.Submission{sub}); err != nil || out[0].Err != nil || len(problems) > 0 {
+		t.Error(err, out, problems)
+		return ""
+	}
+	house.Until(t, "the slot to be a message", func() bool {
+		plan, found, err := p.store.Plan(t.Context(), r.Tenant, work.PlanReminder, r.ID)
+		if err == nil && found {
+			r, err = remind.Read(plan)
+		}
+		return err == nil && r.Message != ""
+	})
+	if r.Slots != 1 || r.Fired != 1 {
+		t.Errorf("%d slots came and %d became messages, want one of both", r.Slots, r.Fired)
+	}
+	p.Tell(t, house.Told{Asked: asked, At: time.Now(), Op: "send", Answer: "accepted", Message: r.Message, Recipients: 1})
+	return r.Message
 }
 
 // stop sends a message to a provider that takes it and does not answer, and stops the server then.
