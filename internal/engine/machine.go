@@ -120,7 +120,7 @@ func (s *step) afterRefusal(set *settings, r channel.Result, now time.Time) {
 	if doubtful(s.change.Before) {
 		reason = string(posthouse.ClassUnknown)
 	}
-	s.again(posthouse.EventRetry, reason, now.Add(decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
+	s.again(posthouse.EventRetry, reason, set.due(now, decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
 }
 
 // doubtful reports whether a delivery is under way once more although an earlier attempt may have
@@ -177,7 +177,7 @@ const queryAfter = 5 * time.Second
 func (s *step) resend(set *settings, now time.Time) {
 	d := &s.change.After
 	decision := retry.Decide(set.profile, posthouse.ClassUnknown, d.Tries-1, 0, set.chance(d))
-	due := now.Add(decision.Wait)
+	due := set.due(now, decision.Wait)
 	switch {
 	case d.CancelRequested:
 	case decision.GiveUp:

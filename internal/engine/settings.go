@@ -131,6 +131,16 @@ func (s *settings) chance(d *posthouse.Delivery) float64 {
 	return float64(h.Sum64()>>11) / (1 << 53)
 }
 
+// due is when a wait is over. Where a call takes many it is a whole second: the results of one call are recorded
+// in several transactions, and are to come due together.
+func (s *settings) due(now time.Time, wait time.Duration) time.Time {
+	at := now.Add(wait)
+	if whole := at.Truncate(time.Second); s.batch > 1 && whole.Before(at) {
+		return whole.Add(time.Second)
+	}
+	return at
+}
+
 // problem is one thing that is wrong with a channel's settings.
 func problem(path, format string, args ...any) error {
 	return posthouse.Invalid("the channel can not work", []posthouse.Problem{{Path: path, Message: fmt.Sprintf(format, args...)}})

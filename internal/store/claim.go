@@ -64,7 +64,10 @@ func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 			items = append(items, work.Item{Delivery: *d})
 			return nil
 		})
-	if items = wholeOf(items, c); err != nil || len(items) == 0 {
+	if err == nil {
+		items, err = t.wholeOf(items, c, now)
+	}
+	if err != nil || len(items) == 0 {
 		return nil, err
 	}
 	if err := t.hold(items, c, now); err != nil {
@@ -73,16 +76,35 @@ func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 	return items, t.attachMessages(items)
 }
 
-// wholeOf drops the last message of a claim that is full: more of it may be due.
-func wholeOf(items []work.Item, c work.Claim) []work.Item {
-	if !c.Whole || len(items) == 0 || len(items) < c.Max {
-		return items
+// wholeOf drops the messages of which more is due than was taken: the claim was full, or another process has
+// locked the rest and is about to leave it.
+func (t *tx) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.Item, error) {
+	taken := map[string]int{}
+	var ids []string
+	for i := range items {
+		id := items[i].Delivery.Message
+		if taken[id]++; taken[id] == 1 {
+			ids = append(ids, id)
+		}
 	}
-	first, last := items[0].Delivery.Message, items[len(items)-1].Delivery.Message
-	if first == last && c.Cut {
-		return items
+	if !c.Whole || len(items) == 0 || c.Cut && len(ids) == 1 && len(items) == c.Max {
+		return items, nil
 	}
-	return slices.DeleteFunc(items, func(i work.Item) bool { return i.Delivery.Message == last })
+	for part := range parts(ids, 100) {
+		where := idRanges("id", part)
+		err := t.query("SELECT substr(id, 1, 22), COUNT(*) FROM queue WHERE "+where.text+" AND state = 'pending' AND due_at <= ? GROUP BY substr(id, 1, 22)",
+			append(where.args, now), func(scan func(...any) error) error {
+				var stem string
+				var due int
+				err := scan(&stem, &due)
+				taken[stem+"0000"] -= due
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(items, func(i work.Item) bool { return taken[i.Delivery.Message] != 0 }), nil
 }
 
 // hold writes the claim into the locked rows and its events.

@@ -34,11 +34,12 @@ ORDER BY c.due_at, c.id`
 
 // claimWhole leaves of what was found what wholeOf leaves.
 const claimWhole = `
-edge AS (
-	SELECT count(*) AS n, (array_agg(substr(id, 1, 22) ORDER BY due_at, id))[1] AS first,
-		(array_agg(substr(id, 1, 22) ORDER BY due_at DESC, id DESC))[1] AS last FROM found),
+stems AS (
+	SELECT substr(id, 1, 22) AS stem, count(*) AS taken, (SELECT count(*) FROM found) = ? AND (SELECT count(DISTINCT substr(id, 1, 22)) FROM found) = 1 AND ? AS cut
+	FROM found GROUP BY 1),
 due AS MATERIALIZED (
-	SELECT id FROM found, edge WHERE edge.n < ? OR substr(id, 1, 22) <> edge.last OR (edge.first = edge.last AND ?)),`
+	SELECT f.id FROM found f JOIN stems g ON g.stem = substr(f.id, 1, 22) WHERE g.cut OR g.taken = (
+		SELECT count(*) FROM queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending' AND q.due_at <= (SELECT now FROM clock))),`
 
 // A claim starts what it takes, but that of an agent.
 const (

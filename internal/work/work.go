@@ -67,8 +67,8 @@ type Claim struct {
 	Lease time.Duration
 	// DueBefore bounds what a run takes. Zero means now.
 	DueBefore time.Time
-	// Whole leaves a message for the next claim that would not fit into this one, so that one call can
-	// hold all of it. Cut allows that for the first message: it may be larger than any claim.
+	// Whole takes of a message all that is due or nothing, so that one call can hold all of it. Cut allows a
+	// claim that is full to hold a part of one message: it may be larger than any claim.
 	Whole, Cut bool
 	// Agent claims without starting: the agent reports its start later.
 	Agent bool
