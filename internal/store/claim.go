@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,34 +78,36 @@ func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 }
 
 // wholeOf drops the messages of which more is due than was taken: the claim was full, or another process has
-// locked the rest and is about to leave it.
+// locked the rest and is about to leave it. Where nothing is whole, a full claim may keep a part of the first.
 func (t *tx) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.Item, error) {
-	taken := map[string]int{}
-	var ids []string
-	for i := range items {
-		id := items[i].Delivery.Message
-		if taken[id]++; taken[id] == 1 {
-			ids = append(ids, id)
-		}
-	}
-	if !c.Whole || len(items) == 0 || c.Cut && len(ids) == 1 && len(items) == c.Max {
+	if !c.Whole || len(items) == 0 {
 		return items, nil
 	}
-	for part := range parts(ids, 100) {
+	left := map[string]int{} // of each message, what is due less what was taken
+	for i := range items {
+		left[items[i].Delivery.Message]--
+	}
+	for part := range parts(slices.Collect(maps.Keys(left)), 100) {
 		where := idRanges("id", part)
-		err := t.query("SELECT substr(id, 1, 22), COUNT(*) FROM queue WHERE "+where.text+" AND state = 'pending' AND due_at <= ? GROUP BY substr(id, 1, 22)",
-			append(where.args, now), func(scan func(...any) error) error {
+		err := t.query("SELECT substr(id, 1, 22), COUNT(*) FROM queue WHERE "+where.text+
+			" AND state = 'pending' AND due_at <= ? AND (deadline = 0 OR deadline > ?) GROUP BY substr(id, 1, 22)",
+			append(where.args, now, now), func(scan func(...any) error) error {
 				var stem string
 				var due int
 				err := scan(&stem, &due)
-				taken[stem+"0000"] -= due
+				left[stem+"0000"] += due
 				return err
 			})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(items, func(i work.Item) bool { return taken[i.Delivery.Message] != 0 }), nil
+	first, full := items[0].Delivery.Message, len(items) == c.Max
+	whole := slices.DeleteFunc(slices.Clone(items), func(i work.Item) bool { return left[i.Delivery.Message] > 0 })
+	if len(whole) > 0 || !c.Cut || !full {
+		return whole, nil
+	}
+	return slices.DeleteFunc(items, func(i work.Item) bool { return i.Delivery.Message != first }), nil
 }
 
 // hold writes the claim into the locked rows and its events.

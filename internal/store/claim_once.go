@@ -34,12 +34,15 @@ ORDER BY c.due_at, c.id`
 
 // claimWhole leaves of what was found what wholeOf leaves.
 const claimWhole = `
-stems AS (
-	SELECT substr(id, 1, 22) AS stem, count(*) AS taken, (SELECT count(*) FROM found) = ? AND (SELECT count(DISTINCT substr(id, 1, 22)) FROM found) = 1 AND ? AS cut
-	FROM found GROUP BY 1),
+stems AS MATERIALIZED (
+	SELECT g.stem, g.taken = (
+		SELECT count(*) FROM queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending'
+			AND q.due_at <= (SELECT now FROM clock) AND (q.deadline = 0 OR q.deadline > (SELECT now FROM clock))) AS whole
+	FROM (SELECT substr(id, 1, 22) AS stem, count(*) AS taken FROM found GROUP BY 1) g),
 due AS MATERIALIZED (
-	SELECT f.id FROM found f JOIN stems g ON g.stem = substr(f.id, 1, 22) WHERE g.cut OR g.taken = (
-		SELECT count(*) FROM queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending' AND q.due_at <= (SELECT now FROM clock))),`
+	SELECT f.id FROM found f JOIN stems g ON g.stem = substr(f.id, 1, 22) WHERE g.whole
+		OR ? AND (SELECT count(*) FROM found) = ? AND NOT (SELECT bool_or(whole) FROM stems)
+			AND g.stem = (SELECT substr(id, 1, 22) FROM found ORDER BY due_at, id LIMIT 1)),`
 
 // A claim starts what it takes, but that of an agent.
 const (
@@ -90,7 +93,7 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (item
 		return conn.Raw(func(raw any) error {
 			args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from, bound, fmt.Sprint(c.Epoch), c.Max}
 			if c.Whole {
-				args = append(args, c.Max, c.Cut)
+				args = append(args, c.Cut, c.Max)
 			}
 			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch)...)
 			if err != nil {

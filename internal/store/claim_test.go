@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -93,6 +94,24 @@ func TestWholeClaimsLeaveTheMessageThatDoesNotFit(t *testing.T) {
 			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: c.max, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: c.cut})
 			if err != nil || len(items) != c.want {
 				t.Errorf("claim %d, of up to %d: %d deliveries, %v; want %d", i, c.max, len(items), err, c.want)
+			}
+		}
+	})
+}
+
+// Two messages that are both larger than what can be claimed, their deliveries due in turns: the first goes in parts.
+func TestWholeClaimsTakeAPartWhereNothingIsWhole(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		began := time.Now().Add(-time.Minute).UnixMicro()
+		for m := range 2 {
+			for n, id := range accept(t, s, entry(6)) {
+				tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", began+int64(2*n+m), id))
+			}
+		}
+		for i, want := range []int{2, 3} {
+			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 4, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true})
+			if err != nil || len(items) != want || items[0].Delivery.Message != items[want-1].Delivery.Message {
+				t.Errorf("claim %d: %d deliveries, %v; want %d of one message", i, len(items), err, want)
 			}
 		}
 	})
