@@ -234,6 +234,18 @@ func (h *house) metric(line string) float64 {
 	return 0
 }
 
+// columns are the names of a view's columns, in order.
+func (h *house) columns(view string) []string {
+	h.Helper()
+	rows, err := h.db.QueryContext(h.Context(), "SELECT * FROM "+view)
+	h.must(err)
+	defer rows.Close()
+	names, err := rows.Columns()
+	h.must(err)
+	h.must(rows.Err())
+	return names
+}
+
 // number reads one number from the database.
 func (h *house) number(query string) int {
 	h.Helper()

@@ -37,7 +37,7 @@ type Callback struct {
 }
 
 // SecretHeader holds the callback's secret.
-const SecretHeader = "X-Posthouse-Secret"
+const SecretHeader = "X-Posthouse-Secret" //nolint:gosec // its name
 
 const (
 	callbackTimeout = 5 * time.Second

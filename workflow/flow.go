@@ -21,6 +21,8 @@ type Book interface {
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error)
 	// Plans lists those of a type by id, a page at a time.
 	Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) (list []work.Plan, next string, err error)
+	// PlansByRef lists those of a type that are about one thing: a kind and its ref.
+	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
 }
 
 // Submission is what follows from an event: it is stored as a whole or not at all.

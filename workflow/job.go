@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +114,22 @@ func (job *Job) Check() []posthouse.Problem {
 			problems = append(problems, posthouse.Problem{Path: "userIds[" + strconv.Itoa(i) + "]", Message: "is empty"})
 		}
 	}
+	if job.BizType == BizNodeTimeout {
+		problems = append(problems, job.checkAgain()...)
+	}
 	return problems
+}
+
+// checkAgain refuses a timeoutRemind that says nothing: without one the job would come once, and nobody
+// would notice that it never comes again.
+func (job *Job) checkAgain() []posthouse.Problem {
+	written := strings.Trim(string(job.field("timeoutRemind")), `"`)
+	if _, ok := job.number("timeoutRemind"); ok || written == "" || written == "null" {
+		return nil
+	}
+	return []posthouse.Problem{{
+		Path: "payload.timeoutRemind", Message: fmt.Sprintf("is %.60s: want whole minutes, 1 to %d, or leave it out to be reminded once", written, maxMinutes),
+	}}
 }
 
 func wrongNumber(field string, n int, names []string) posthouse.Problem {
@@ -169,12 +185,17 @@ func (job *Job) again() time.Duration {
 
 // number reads a whole number of the payload, written as one or as text.
 func (job *Job) number(name string) (int, bool) {
+	n, err := strconv.Atoi(strings.Trim(string(job.field(name)), `"`))
+	return n, err == nil && n >= 0 && n <= maxMinutes
+}
+
+// field is a member of the payload as it is written.
+func (job *Job) field(name string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(job.Payload, &fields) != nil {
-		return 0, false // Send says what is wrong with it
+		return nil // Send says what is wrong with it
 	}
-	n, err := strconv.Atoi(strings.Trim(string(fields[name]), `"`))
-	return n, err == nil && n >= 0 && n <= maxMinutes
+	return fields[name]
 }
 
 // remind makes the job a reminder. Its id is its dedup key; after a deletion the next one has ~2, ~3, …

@@ -158,10 +158,14 @@ func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, erro
 func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *JobView) error {
 	var next time.Time
 	err := j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
-		v.Recipients = append(v.Recipients, JobRecipient{
+		to := JobRecipient{
 			ID: d.ID, UserID: d.User, Status: recipientStatus(d.State, r.given()), LastError: d.Error, ExternalMsgID: d.ProviderRef,
 			UpdateTime: d.UpdatedAt, State: d.State,
-		})
+		}
+		if to.Status == Succeeded {
+			to.LastError = "" // of a try before the one that succeeded
+		}
+		v.Recipients = append(v.Recipients, to)
 		v.RetryCount = max(v.RetryCount, d.Tries)
 		v.UpdateTime = later(v.UpdateTime, d.UpdatedAt)
 		if d.State == posthouse.Pending && !d.DueAt.IsZero() && (next.IsZero() || d.DueAt.Before(next)) {

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -391,7 +392,11 @@ func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
 	w := newWorld()
 	_, err := w.flow(t).Apply(t.Context(), "t", bad, twice, odd, start, ahead)
 	var paths []string
-	for _, p := range err.(*posthouse.Error).Problems {
+	var wrong *posthouse.Error
+	if !errors.As(err, &wrong) {
+		t.Fatalf("got %v, want problems", err)
+	}
+	for _, p := range wrong.Problems {
 		paths = append(paths, p.Path)
 	}
 	want := []string{

@@ -3,12 +3,15 @@ package workflow
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // submit stores what follows from the event. What is refused is left out, with a warning: the rest is told.
@@ -182,10 +185,46 @@ func (t *turn) takeBack(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(messages) == 0 {
-		return nil
+	if err := t.endJobs(ctx); err != nil || len(messages) == 0 {
+		return err
 	}
 	return t.o.Post.Withdraw(ctx, t.tenant, messages)
+}
+
+// endJobs ends the time-outs of the event's node that somebody enqueued as jobs: the node is done. One that
+// was enqueued after that is for the next time the node is worked on.
+func (t *turn) endJobs(ctx context.Context) error {
+	if t.event.Type != posthouse.NodeDone {
+		return nil
+	}
+	plans, err := t.o.Book.PlansByRef(ctx, t.tenant, work.PlanReminder, KindNodeTimeout, t.event.Node)
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		r, err := reminderOf(p)
+		if err != nil {
+			return err
+		}
+		if r.reminder.Task != "" || r.createdAt.After(t.event.At) || !isAbout(r.reminder.Draft.Payload, t.event.Task) {
+			continue
+		}
+		if err := t.o.Post.EndReminder(ctx, t.tenant, p.ID, string(t.event.Type)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAbout reports whether a job's payload names a task, or none.
+func isAbout(payload json.RawMessage, task string) bool {
+	var named struct {
+		Task json.RawMessage `json:"taskId"`
+	}
+	if json.Unmarshal(payload, &named) != nil || len(named.Task) == 0 || string(named.Task) == "null" {
+		return true
+	}
+	return strings.Trim(string(named.Task), `"`) == task
 }
 
 // concerns reports whether what was withdrawn may have been so by this event.

@@ -83,6 +83,18 @@ func (w *world) Plans(context.Context, string, work.PlanType, string, int) ([]wo
 	return out, "", nil
 }
 
+func (w *world) PlansByRef(_ context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []work.Plan
+	for id, r := range w.reminders {
+		if r.Draft.Kind == about && r.Draft.Ref == ref {
+			out = append(out, work.Plan{Tenant: tenant, Type: kind, ID: id, Doc: canonical(r), Version: r.Version})
+		}
+	}
+	return out, nil
+}
+
 func (w *world) Submit(_ context.Context, s Submission) ([]posthouse.Accepted, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

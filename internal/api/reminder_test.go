@@ -108,11 +108,7 @@ func TestEndingRemindersWithdrawsWhatWaits(t *testing.T) {
 			if r.State != posthouse.ReminderEnded || len(r.Slots) != 0 {
 				t.Errorf("got %+v, want it ended", r)
 			}
-			var m struct {
-				Reminder string
-				Counts   map[posthouse.State]int
-			}
-			m = read[struct {
+			m := read[struct {
 				Reminder string
 				Counts   map[posthouse.State]int
 			}](t, h.must(200, "GET", "/v1/messages/"+r.Message, ""))

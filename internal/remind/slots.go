@@ -68,7 +68,8 @@ func periodic(from time.Time, every time.Duration, after time.Time) (time.Time, 
 	if every <= 0 {
 		return time.Time{}, false
 	}
-	return from.Add((after.Sub(from)/every + 1) * every), true
+	passed := int64(after.Sub(from) / every)
+	return from.Add(time.Duration(passed+1) * every), true
 }
 
 // nextDaily is the first moment after a time at one of the local times, from From on.

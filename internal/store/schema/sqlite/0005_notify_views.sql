@@ -43,13 +43,14 @@ FROM (
   FROM plans p WHERE p.type = 'reminder' AND p.kind IN ('task_created', 'node_done', 'orbit_remind', 'task_finished', 'task_abnormal', 'node_timeout') AND json_extract(p.doc, '$.draft.channel') IN ('oa', 'dingtalk')
 ) j LEFT JOIN notify_marks k ON k.tenant = j.tenant AND k.job = j.id;
 
--- A recipient is a delivery. What was sent stays sent whatever becomes of its job.
+-- A recipient is a delivery. What was sent stays sent whatever becomes of its job, and has no error: of the tries
+-- before, the attempts tell.
 CREATE VIEW tc_notify_recipient AS
 SELECT d.id AS id, COALESCE(json_extract(NULLIF(m.options, ''), '$.reminder'), m.id) AS job_id, d.user_id AS user_id,
   CASE WHEN d.state IN ('sent', 'delivered') THEN 1 WHEN d.state IN ('failed', 'undelivered', 'expired', 'quarantined') THEN 2
        WHEN k.status IN (3, 4) AND d.state IN ('pending', 'cancelled', 'suppressed') THEN k.status
        WHEN d.state IN ('cancelled', 'suppressed') THEN 3 ELSE 0 END AS status,
-  NULLIF(substr(d.last_error, 1, 255), '') AS last_error, NULLIF(d.provider_ref, '') AS external_msgid, COALESCE(k.deleted, 0) AS del_flag,
+  CASE WHEN d.state NOT IN ('sent', 'delivered') THEN NULLIF(substr(d.last_error, 1, 255), '') END AS last_error, NULLIF(d.provider_ref, '') AS external_msgid, COALESCE(k.deleted, 0) AS del_flag,
   m.source AS create_by, strftime('%Y-%m-%d %H:%M:%f', d.created_at / 1000000.0, 'unixepoch') AS create_time, NULLIF(k.update_by, '') AS update_by,
   strftime('%Y-%m-%d %H:%M:%f', d.updated_at / 1000000.0, 'unixepoch') AS update_time, d.tenant AS tenant, d.state AS state
 FROM deliveries d JOIN messages m ON m.id = substr(d.id, 1, 22) || '0000'
