@@ -89,7 +89,7 @@ func (w *world) PlansByRef(_ context.Context, tenant string, kind work.PlanType,
 	var out []work.Plan
 	for id, r := range w.reminders {
 		if r.Draft.Kind == about && r.Draft.Ref == ref {
-			out = append(out, work.Plan{Tenant: tenant, Type: kind, ID: id, Doc: canonical(r), Version: r.Version})
+			out = append(out, work.Plan{Tenant: tenant, Type: kind, ID: id, Doc: canonical(r), Version: r.Version, CreatedAt: r.CreatedAt})
 		}
 	}
 	return out, nil
