@@ -214,18 +214,28 @@ func texts(payload json.RawMessage) (map[string]string, error) {
 	return params, nil
 }
 
-// gatewayAnswer is what a gateway answers.
+// gatewayAnswer is what a gateway answers. Success and code decide; with an error, and where there is
+// nothing to say, some gateways write an empty list or a text for data, which changes neither.
 type gatewayAnswer struct {
-	Success value  `json:"success"`
-	Code    value  `json:"code"`
-	Message string `json:"msg"`
-	Data    struct {
-		ID value `json:"msgid"`
-	} `json:"data"`
+	Success value           `json:"success"`
+	Code    value           `json:"code"`
+	Message value           `json:"msg"`
+	Data    json.RawMessage `json:"data"`
 }
 
-// verdict reads an answer: a success is true, and its code is 200 or missing. One that says both yes and
-// no is not believed either way.
+// ref is the gateway's id of the message, empty for an answer without one.
+func (a *gatewayAnswer) ref() string {
+	var data struct {
+		ID value `json:"msgid"`
+	}
+	if json.Unmarshal(a.Data, &data) != nil {
+		return ""
+	}
+	return string(data.ID)
+}
+
+// verdict reads an answer: a success is true, and its code is 200 or missing. An error that a table knows
+// counts also beside a success. Otherwise one that says both yes and no is not believed either way.
 func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 	if !r.OK() {
 		return ofCode(r, g.codes)
@@ -234,14 +244,14 @@ func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 	if err := json.Unmarshal(r.Body, &a); err != nil || a.Success == "" {
 		return channel.Verdict{Class: posthouse.ClassUnknown, Message: "the gateway's answer could not be read, so it may have accepted"}
 	}
-	v := channel.Verdict{Code: string(a.Code), Message: a.Message, Ref: string(a.Data.ID)}
+	v := channel.Verdict{Code: string(a.Code), Message: string(a.Message), Ref: a.ref()}
 	m, known := gatewayCodes.of(v.Code, g.codes), g.knows(v.Code)
 	switch {
 	case a.Success == "true" && (v.Code == "" || m.class == posthouse.ClassOK):
 		v.Class = posthouse.ClassOK
 	case a.Success == "true" && !known, m.class == posthouse.ClassOK:
 		v.Class = posthouse.ClassUnknown
-		v.Message = "the gateway contradicts itself: success " + string(a.Success) + " with code " + v.Code + ": " + a.Message
+		v.Message = "the gateway contradicts itself: success " + string(a.Success) + " with code " + v.Code + ": " + v.Message
 	default:
 		v.Class, v.After = m.class, m.after
 	}
