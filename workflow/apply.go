@@ -265,7 +265,8 @@ func (t *turn) unreached(ctx context.Context, n notice, to []posthouse.Recipient
 	return to, nil
 }
 
-// remind opens the reminder of a time-out. One that has begun already goes on as it is.
+// remind opens the reminder of a time-out. One that has begun already goes on as it is, and so does one that
+// somebody enqueued as a job: it stands for this one.
 func (t *turn) remind(ctx context.Context, n notice) error {
 	repeat := *n.repeat
 	if repeat.From.Before(t.now) {
@@ -283,11 +284,17 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 		}
 		r.Version = p.Version
 	}
-	if old.State == posthouse.ReminderOpen && old.Task != t.event.Task {
+	open := old.State == posthouse.ReminderOpen
+	job := open && old.Task == "" && old.Draft.Kind == n.kind && old.Draft.Ref == n.ref
+	switch {
+	case open && !job && old.Task == "":
+		t.warn(NoticeRefused, "%s on %s: another reminder has the id %q and is under way", n.kind, n.channel, r.ID)
+		return nil
+	case open && !job && old.Task != t.event.Task:
 		t.warn(NoticeRefused, "%s on %s: task %q has a node with the id %q too, and its time-out is under way", n.kind, n.channel, old.Task, n.ref)
 		return nil
 	}
-	if old.Fired > 0 && (old.State == posthouse.ReminderOpen || n.repeat.Max > 0) {
+	if job || old.Fired > 0 && (open || n.repeat.Max > 0) {
 		r = nil
 	}
 	t.parts = append(t.parts, part{notice: n, key: n.key, reminder: r})

@@ -87,6 +87,9 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 	}
 	now := time.Now()
 	d := job.draft(now)
+	if stands, err := j.standing(ctx, tenant, &d); stands != "" || err != nil {
+		return Enqueued{stands, true}, err
+	}
 	if every := job.again(); every > 0 {
 		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
 	}
@@ -198,8 +201,8 @@ func (job *Job) field(name string) json.RawMessage {
 	return fields[name]
 }
 
-// remind makes the job a reminder. Its id is its dedup key; after a deletion the next one has ~2, ~3, …
-// behind it.
+// remind makes the job a reminder. Its id is its dedup key; after a deletion, and on another channel, the next
+// one has ~2, ~3, … behind it.
 func (j Jobs) remind(ctx context.Context, tenant string, d posthouse.Draft, every time.Duration, from time.Time) (Enqueued, error) {
 	d.NotBefore = time.Time{}
 	r := posthouse.Reminder{Tenant: tenant, Draft: d, Repeat: &posthouse.Repeat{From: from, Every: posthouse.Duration(every)}}
@@ -209,25 +212,46 @@ func (j Jobs) remind(ctx context.Context, tenant string, d posthouse.Draft, ever
 		} else if n > 1 {
 			r.ID += "~" + strconv.Itoa(n)
 		}
-		stands, known, err := j.stands(ctx, tenant, r.ID)
+		stands, known, err := j.stands(ctx, tenant, r.ID, &d)
 		switch {
 		case err != nil:
 			return Enqueued{}, err
 		case stands:
 			return Enqueued{r.ID, true}, nil
 		case known:
-			continue // it was deleted
+			continue // it was deleted, or is another channel's
 		}
 		duplicate, err := j.Post.Remind(ctx, tenant, r) // a duplicate was made by another call at the same moment
 		return Enqueued{r.ID, duplicate}, inTheDocumentsWords(err)
 	}
 }
 
-// stands reports whether a reminder of an id is known, and whether it is no deleted job.
-func (j Jobs) stands(ctx context.Context, tenant, id string) (stands, known bool, err error) {
-	_, known, err = j.Store.Plan(ctx, tenant, work.PlanReminder, id)
+// standing is the job that has a time-out's dedup key already, "" where none has. The database sees to a key
+// among messages, and the id among reminders; a time-out can be either.
+func (j Jobs) standing(ctx context.Context, tenant string, d *posthouse.Draft) (id string, err error) {
+	if d.Kind != KindNodeTimeout || d.DedupKey == "" {
+		return "", nil
+	}
+	list, err := j.find(ctx, tenant, d.Kind, d.Ref)
+	for _, r := range list {
+		made, channel := r.draft()
+		if made.DedupKey == d.DedupKey && channel == d.Channel && !r.mark.Deleted {
+			return r.id, err
+		}
+	}
+	return "", err
+}
+
+// stands reports whether a reminder has an id, and whether it is this job, not deleted. It may be another
+// channel's, or no job at all.
+func (j Jobs) stands(ctx context.Context, tenant, id string, d *posthouse.Draft) (stands, known bool, err error) {
+	p, known, err := j.Store.Plan(ctx, tenant, work.PlanReminder, id)
 	if err != nil || !known {
 		return false, known, err
+	}
+	r, err := reminderOf(p)
+	if err != nil || r.reminder.Draft.Kind != d.Kind || r.reminder.Draft.Channel != d.Channel {
+		return false, true, err
 	}
 	marks, err := j.Marks.Marks(ctx, tenant, []string{id})
 	return !marks[id].Deleted, true, err

@@ -228,3 +228,44 @@ func TestAJobBecomesAMessageOrAReminder(t *testing.T) {
 		})
 	}
 }
+
+// FLOW-4: a time-out's dedup key is one key, whether the job comes once or again, and each channel has its own.
+func TestATimeoutsDedupKeyStandsForMessagesAndReminders(t *testing.T) {
+	t.Parallel()
+	d := &desk{reminders: map[string]posthouse.Reminder{"5_2_0": {ID: "5_2_0", Draft: posthouse.Draft{Channel: "oa", Kind: "ticket", Ref: "7"}}}, marks: map[string]work.Mark{}}
+	enqueue := func(node string, channel int, payload string) Enqueued {
+		t.Helper()
+		made, err := d.jobs().Enqueue(t.Context(), "t1", Job{
+			BizType: BizNodeTimeout, BizID: node, Channel: channel, Users: []string{"u1"}, Payload: []byte(payload), DedupKey: "5_" + node + "_0",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	const once, again = `{}`, `{"timeoutRemind": 30}`
+	if got := enqueue("1", 0, again); got != (Enqueued{"5_1_0", false}) {
+		t.Fatalf("the first is %+v", got)
+	}
+	if got := enqueue("1", 0, once); got != (Enqueued{"5_1_0", true}) {
+		t.Errorf("one that comes once, beside one that comes again: %+v", got)
+	}
+	if got := enqueue("1", 1, again); got != (Enqueued{"5_1_0~2", false}) {
+		t.Errorf("one on another channel: %+v", got)
+	}
+	if got := enqueue("1", 1, again); got != (Enqueued{"5_1_0~2", true}) {
+		t.Errorf("and again: %+v", got)
+	}
+	if got := enqueue("2", 0, again); got != (Enqueued{"5_2_0~2", false}) {
+		t.Errorf("one beside a reminder of that id which is no job: %+v", got)
+	}
+	sent := work.Summary{Message: posthouse.Message{ID: "m9", Channel: "oa", Kind: KindNodeTimeout, Ref: "3", DedupKey: "5_3_0"}, Counts: work.Counts{posthouse.Sent: 1}}
+	d.messages = append(d.messages, sent)
+	if got := enqueue("3", 0, again); got != (Enqueued{"m9", true}) {
+		t.Errorf("one that comes again, beside one that came once: %+v", got)
+	}
+	d.marks["m9"] = work.Mark{Job: "m9", Deleted: true}
+	if got := enqueue("3", 0, again); got != (Enqueued{"5_3_0", false}) {
+		t.Errorf("one beside a deleted one: %+v", got)
+	}
+}

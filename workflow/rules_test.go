@@ -174,6 +174,48 @@ func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {
 	}
 }
 
+// A task's lists are lists where they are empty too: a program that reads them in another language relies on it.
+func TestATasksEmptyListsAreNoNulls(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, ends(posthouse.TaskFinished, 0))
+	s, err := w.flow(t).Task(t.Context(), "t1", "1001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(canonical(s)); strings.Contains(text, "null") {
+		t.Errorf("it is %s", text)
+	}
+}
+
+// FLOW-8: a time-out that somebody enqueued as a job stands for the task's own, and ends with the node; another
+// reminder that happens to have its id is a warning.
+func TestATimeoutThatIsAJobAlreadyStandsForTheTasksOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	job := posthouse.Reminder{ID: "5_1_0", State: posthouse.ReminderOpen, Version: 1, Draft: posthouse.Draft{Channel: "oa", Kind: KindNodeTimeout, Ref: "1", To: []posthouse.Recipient{{User: "u9"}}}}
+	ticket := posthouse.Reminder{ID: "5_1_1", State: posthouse.ReminderOpen, Version: 1, Draft: posthouse.Draft{Channel: "dingtalk", Kind: "ticket", Ref: "7"}}
+	w.reminders[job.ID], w.reminders[ticket.ID] = job, ticket
+	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
+	if diff := cmp.Diff(job, w.reminders[job.ID]); diff != "" {
+		t.Errorf("the job (-want +got):\n%s", diff)
+	}
+	s, err := w.flow(t).Task(t.Context(), "t1", "1001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Warnings) != 1 || s.Warnings[0].Detail != `node_timeout on dingtalk: another reminder has the id "5_1_1" and is under way` {
+		t.Errorf("the warnings are %+v", s.Warnings)
+	}
+	w.take(t, node(posthouse.NodeDone, "1", 200))
+	if r := w.reminders[job.ID]; r.State != posthouse.ReminderEnded {
+		t.Errorf("after the node was done the job is %s", r.State)
+	}
+	if r := w.reminders[ticket.ID]; r.State != posthouse.ReminderOpen {
+		t.Errorf("after the node was done the other reminder is %s", r.State)
+	}
+}
+
 // FLOW-8: an event that comes late reminds at once, counting from when the time was up.
 func TestATimeoutThatIsLateBeginsAtOnce(t *testing.T) {
 	t.Parallel()

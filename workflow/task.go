@@ -104,7 +104,7 @@ func (f *Flow) ledger(ctx context.Context, tenant, id string) (l ledger, p work.
 func (l *ledger) status(p work.Plan) TaskStatus {
 	s := TaskStatus{
 		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []NoticeStatus{},
-		Warnings: slices.Concat([]Warning{}, l.Warnings), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Warnings: append([]Warning{}, l.Warnings...), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if end := l.Known.End; end != nil {
 		s.Ended, s.Reason = end.At, end.Value.Reason

@@ -69,7 +69,7 @@ func (p *program) exit(err error) int {
 	if errors.As(err, &coded) && len(coded.Problems) > 0 {
 		fmt.Fprintf(p.err, "posthouse: %s\n", config.Printable(coded.Message))
 		for _, problem := range coded.Problems {
-			fmt.Fprintf(p.err, "  %s: %s\n", config.Printable(problem.Path), config.Printable(problem.Message))
+			fmt.Fprintf(p.err, "  %s\n", config.Printable(strings.TrimPrefix(problem.Path+": "+problem.Message, ": "))) // no path: the body itself
 		}
 	} else {
 		head, more, _ := strings.Cut(err.Error(), "\n") // a database's driver lists the addresses it tried

@@ -115,7 +115,7 @@ func (p *program) jobShow() *cobra.Command {
 func (p *program) printJob(j client.Job) {
 	deleted := ""
 	if j.DelFlag != 0 {
-		deleted = "by " + j.UpdateBy
+		deleted = "yes" + by(j.UpdateBy)
 	}
 	p.printFields([][2]string{
 		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", workflow.ChannelName(j.Channel)}, {"status", jobStatus(j.Status)},
