@@ -134,7 +134,8 @@ func TestAgentClaimsWithoutStarting(t *testing.T) {
 	})
 }
 
-// A claim that reads first and writes later makes duplicates here.
+// FLOW-12: claimers side by side skip what another has. A claim that reads first and writes later makes
+// duplicates here.
 func TestManyClaimersNeverShareADelivery(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		const messages, each, claimers = 20, 20, 8
