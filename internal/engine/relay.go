@@ -116,7 +116,7 @@ func open(row work.Enqueued) letter {
 	if err := dec.Decode(&in); errors.Is(err, io.EOF) {
 		l.problem = "the draft is empty: want a JSON object"
 	} else if err != nil {
-		l.problem = "the draft can not be read: " + err.Error()
+		l.problem = "the draft can not be read: " + unread(err)
 	} else if rest, _ := io.ReadAll(dec.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
 		l.problem = "the draft is followed by more text: want one JSON object"
 	} else if in.TaskEvent != nil && !reflect.ValueOf(in.Draft).IsZero() {
@@ -124,6 +124,18 @@ func open(row work.Enqueued) letter {
 	}
 	l.draft, l.event, l.trace = in.Draft, in.TaskEvent, in.Traceparent
 	return l
+}
+
+// unread says in words for who wrote the row why it is none: not which of our types it does not fit.
+func unread(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return strings.TrimPrefix(err.Error(), "json: ")
+	case wrong.Field == "":
+		return "it is JSON of the kind " + wrong.Value + ": want an object"
+	}
+	return wrong.Field + " can not be of the kind " + wrong.Value
 }
 
 // weigh makes a submission of each letter, or finds out why there is none. What was handed in is

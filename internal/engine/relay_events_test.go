@@ -153,8 +153,13 @@ func TestServerWithoutATakerSaysSoInTheRow(t *testing.T) {
 		m.write(`INSERT INTO outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "t1"}}')`)
 		m.write(`INSERT INTO outbox (id, draft) VALUES ('both', '{"task_event": {"event": "task.finished", "task_id": "t1"}, "channel": "open"}')`)
 		m.write(`INSERT INTO outbox (id, draft) VALUES ('odd', '{"task_event": {"event": "task.finished", "task": 7}}')`)
+		m.write(`INSERT INTO outbox (id, draft) VALUES ('list', '[]')`)
+		m.write(`INSERT INTO outbox (id, draft) VALUES ('misspelt', '{"chanel": "open"}')`)
 		m.pass(3 * time.Second)
-		m.wantRows(map[string]string{"r": "takes no task events", "both": "stands beside the task_event", "odd": "can not be read"})
+		m.wantRows(map[string]string{
+			"r": "takes no task events", "both": "stands beside the task_event", "odd": "can not be read: task_event.task can not be of the kind number",
+			"list": "it is JSON of the kind array: want an object", "misspelt": `can not be read: unknown field "chanel"`,
+		})
 	})
 }
 
