@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,12 +99,12 @@ func TestAMessageWhoseTemplateIsGoneIsQuarantined(t *testing.T) {
 type mute struct {
 	Store
 	until time.Time
-	reads int
+	reads atomic.Int64
 }
 
 func (m *mute) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
 	if version > 0 {
-		m.reads++
+		m.reads.Add(1)
 	}
 	if version > 0 && time.Now().Before(m.until) {
 		return posthouse.Template{}, errors.New("no answer")
@@ -114,7 +115,7 @@ func (m *mute) Template(ctx context.Context, tenant, name string, version int) (
 func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 	virtual(t, func(r *rig) {
 		silent := &mute{Store: r.store, until: time.Now().Add(10 * time.Second)}
-		r.engine.o.Store = silent
+		r.between(silent)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
 		id := r.send(posthouse.Draft{Channel: "c", Template: "t", Clock: &posthouse.Clock{Until: time.Now().Add(time.Hour)}, To: []posthouse.Recipient{{User: "u1"}}})[0]
@@ -124,8 +125,8 @@ func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 		if d := r.want(id, posthouse.Sent, "", 0); d.Attempts != 1 {
 			r.Errorf("%d attempts, want the one that was made", d.Attempts)
 		}
-		if silent.reads > 11 {
-			r.Errorf("the template was read %d times in ten seconds", silent.reads)
+		if n := silent.reads.Load(); n > 11 {
+			r.Errorf("the template was read %d times in ten seconds", n)
 		}
 	})
 }
@@ -133,7 +134,7 @@ func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 func TestTemplatesAreRememberedForAWhile(t *testing.T) {
 	virtual(t, func(r *rig) {
 		counted := &mute{Store: r.store}
-		r.engine.o.Store = counted
+		r.between(counted)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
 		d := posthouse.Draft{Channel: "c", Template: "t", Clock: &posthouse.Clock{Until: time.Now().Add(time.Hour)}, To: []posthouse.Recipient{{User: "u1"}}}
@@ -141,8 +142,8 @@ func TestTemplatesAreRememberedForAWhile(t *testing.T) {
 			r.send(d)
 		}
 		r.pass(time.Second)
-		if counted.reads != 1 || len(r.provider.sends) != 20 {
-			r.Errorf("%d reads for %d sends, want 1 for 20", counted.reads, len(r.provider.sends))
+		if n := counted.reads.Load(); n != 1 || len(r.provider.sends) != 20 {
+			r.Errorf("%d reads for %d sends, want 1 for 20", n, len(r.provider.sends))
 		}
 	})
 }

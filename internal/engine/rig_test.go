@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ type rig struct {
 	*testing.T
 	engine   *Engine
 	store    *store.Store
+	front    Store // between engine and store, nil for none
 	provider *provider
 	tenant   string
 	tracer   trace.TracerProvider // nil without
@@ -91,10 +93,17 @@ func virtual(t *testing.T, test func(r *rig)) {
 	})
 }
 
+// between puts a store of the test between the engine, which starts anew, and the database.
+func (r *rig) between(s Store) {
+	r.stop()
+	r.front = s
+	r.restart()
+}
+
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Store: r.store, Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer})
+	e, err := New(Options{Store: cmp.Or(r.front, Store(r.store)), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer})
 	if err != nil {
 		r.Fatal(err)
 	}
