@@ -109,12 +109,12 @@ func TestFLOW14_OneCallTellsAllRecipientsOfAJob(t *testing.T) {
 // A token that one process has fetched serves the next one, and is nowhere in clear.
 func TestAccessTokensAreSharedAndSealed(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.dingtalkWork("work")
-		d := h.hand(posthouse.Draft{Channel: "work", To: []posthouse.Recipient{{User: "li.na", Address: "li.na"}}, Content: &posthouse.Content{Text: "hello"}})
+		h.dingtalkWork("notify")
+		d := h.hand(posthouse.Draft{Channel: "notify", To: []posthouse.Recipient{{User: "li.na", Address: "li.na"}}, Content: &posthouse.Content{Text: "hello"}})
 		h.eventually("the notification is sent", func() bool { return !h.delivery(d.Deliveries[0].ID).State.Open() })
 		var name, value string
 		h.must(h.db.QueryRowContext(h.Context(), "SELECT name, value FROM tokens").Scan(&name, &value))
-		if name != "default/work/dingkey" || len(value) < 20 || value[:7] != "enc:v1:" {
+		if name != "default/notify/dingkey" || len(value) < 20 || value[:7] != "enc:v1:" {
 			h.Errorf("the token %s is kept as %q, want it sealed", name, value)
 		}
 		if a := h.arrivals("dingtalk_work", "li.na"); len(a) != 1 || a[0].Key != d.Deliveries[0].ID {
@@ -127,8 +127,8 @@ func TestAccessTokensAreSharedAndSealed(t *testing.T) {
 func TestAChannelOfDingTalkIsTested(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.dingtalk(posthouse.ChannelSettings{})
-		h.dingtalkWork("work")
-		result, err := h.api.TestChannel(h.Context(), "work", client.ChannelTest{})
+		h.dingtalkWork("notify")
+		result, err := h.api.TestChannel(h.Context(), "notify", client.ChannelTest{})
 		if err != nil || result.Class != posthouse.ClassOK || h.sim.Totals().Arrivals != 0 {
 			h.Errorf("work: got %+v, %v, want ok and nothing sent", result, err)
 		}
@@ -147,8 +147,8 @@ func TestAChannelOfDingTalkIsTested(t *testing.T) {
 // DingTalk accepts a call although it will not tell some of its users; the receipts say so.
 func TestReceiptsOfWorkNotificationsAreAskedFor(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.dingtalkWork("work")
-		draft := posthouse.Draft{Channel: "work", Content: &posthouse.Content{Text: "hello"}}
+		h.dingtalkWork("notify")
+		draft := posthouse.Draft{Channel: "notify", Content: &posthouse.Content{Text: "hello"}}
 		for _, user := range []string{"li.na", "fail-recipient", "refuse-content"} {
 			draft.To = append(draft.To, posthouse.Recipient{User: user, Address: user})
 		}
