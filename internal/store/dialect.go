@@ -58,6 +58,7 @@ const (
 	faultBusy                    // deadlock, serialization, lock time-out: repeat the transaction
 	faultConnection              // the connection or the server is gone
 	faultFull                    // no room
+	faultTaken                   // an insert found its key in use
 )
 
 // rebind turns ? into the dialect's placeholders. The texts hold no question mark

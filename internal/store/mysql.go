@@ -155,6 +155,8 @@ func mysqlFault(err error) fault {
 			return faultBusy
 		case 1021, 1114, 3:
 			return faultFull
+		case 1062:
+			return faultTaken
 		case 1040, 1053, 1077, 1078, 1079, 1290, 1836, 1927:
 			return faultConnection
 		}

@@ -3,14 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
@@ -145,26 +139,10 @@ func (t *tx) writePlan(now int64, p *work.Plan) (bool, error) {
 	}
 	_, err := t.exec("INSERT INTO plans ("+planColumns+") VALUES ("+marks(12)+")",
 		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, micros(p.NextAt), p.Failures, p.Error, now, now)
-	if taken(err) {
-		return false, nil
+	if err != nil && t.store.dialect.fault(err) == faultTaken {
+		return false, nil // the transaction can go on from the savepoint
 	}
 	return err == nil, err
-}
-
-// taken reports whether an insert found its key in use. The transaction can go on from a savepoint.
-func taken(err error) bool {
-	var inPostgres *pgconn.PgError
-	var inMySQL *mysql.MySQLError
-	var inSQLite *sqlite.Error
-	switch {
-	case errors.As(err, &inPostgres):
-		return inPostgres.Code == "23505"
-	case errors.As(err, &inMySQL):
-		return inMySQL.Number == 1062
-	case errors.As(err, &inSQLite):
-		return inSQLite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
-	}
-	return false
 }
 
 // freeKey gives back the Idempotency-Key of a submission that is not stored after all.

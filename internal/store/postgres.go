@@ -103,6 +103,8 @@ func postgresFault(err error) fault {
 			return faultBusy
 		case e.Code == "53100":
 			return faultFull
+		case e.Code == "23505":
+			return faultTaken
 		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57"), e.Code == "53200", e.Code == "53300", e.Code == "25006":
 			return faultConnection
 		}

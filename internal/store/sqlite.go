@@ -86,6 +86,9 @@ func sqliteFault(err error) fault {
 	if !errors.As(err, &e) {
 		return faultOther
 	}
+	if e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
+		return faultTaken
+	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return faultBusy
