@@ -134,11 +134,12 @@ func atRest(t *testing.T, m *house.Member) (files, goroutines float64) {
 // feed sends some messages and counts what is wrong with the ends of their attempts.
 func (c caged) feed(t *testing.T, h *house.House, n int) (wrong int) {
 	t.Helper()
-	if _, err := h.Members[0].Client(t, 3).ResumeChannel(t.Context(), c.channel); err != nil { // an earlier refusal has parked it
-		t.Fatal(err)
-	}
 	prefix := posthouse.NewID()
 	ids := h.Produce(t, house.Load{Messages: n, Producers: n, Prefix: prefix, Draft: func(k int) posthouse.Draft { return house.Text(c.channel, k) }})
+	// An earlier refusal has parked it. Resumed before, what was refused then could park it again first.
+	if _, err := h.Members[0].Client(t, 3).ResumeChannel(t.Context(), c.channel); err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range ids {
 		delivery := posthouse.DeliveryID(id, 1)
 		a := firstAttempt(t, h, delivery)
