@@ -210,6 +210,9 @@ func (r *route) shares(n int) []share {
 	defer r.mu.Unlock()
 	counts := map[posthouse.Priority]int{}
 	switch only, several := r.onlyDue(); {
+	case several && r.whole():
+		// A part of the room could be too little for the call of any of them, where all of it is not.
+		counts[r.next()] = n
 	case several:
 		for range n {
 			counts[r.next()]++

@@ -625,6 +625,33 @@ func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
 	})
 }
 
+// Room is not split between priorities where a call wants all of it.
+func TestAJobStaysOneCallBesideOtherPriorities(t *testing.T) {
+	virtual(t, func(r *rig) {
+		b := &batching{provider: r.provider}
+		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: b, MaxBatch: 500})
+		r.pause("c")
+		var users []string
+		for i := range 420 {
+			users = append(users, fmt.Sprint(i))
+		}
+		for _, p := range posthouse.Priorities() {
+			d := text("c", users...)
+			d.Priority = p
+			r.send(d)
+		}
+		r.resume("c")
+		r.pass(time.Minute)
+		var calls []int
+		for _, c := range b.calls {
+			calls = append(calls, len(c))
+		}
+		if diff := cmp.Diff([]int{420, 420, 420}, calls); diff != "" {
+			r.Error(diff)
+		}
+	})
+}
+
 func TestARecipientTheAnswerDoesNotMentionIsUnknown(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider, short: true}

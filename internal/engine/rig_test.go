@@ -207,11 +207,15 @@ func payload(v any) json.RawMessage {
 }
 
 // pause pauses a channel as an operator does: by setting it anew.
-func (r *rig) pause(name string) {
+func (r *rig) pause(name string) { r.Helper(); r.setPaused(name, true) }
+
+func (r *rig) resume(name string) { r.Helper(); r.setPaused(name, false) }
+
+func (r *rig) setPaused(name string, paused bool) {
 	r.Helper()
 	old := r.engine.route(r.tenant, name)
 	ch := old.channel
-	ch.Paused = true
+	ch.Paused = paused
 	if err := r.engine.SetChannel(ch, old.opened); err != nil {
 		r.Fatal(err)
 	}
