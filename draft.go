@@ -33,6 +33,11 @@ type Draft struct {
 	// Clock adds fields to the payload at the moment of sending. It needs a template.
 	Clock  *Clock `json:"clock,omitempty"`
 	Source string `json:"source,omitempty"`
+	// Sensitive keeps the content sealed, hides it from pages, answers and logs, and deletes it ForgetAfter
+	// the message was accepted: for one-time passwords. A delivery that is still open by then expires.
+	Sensitive bool `json:"sensitive,omitempty"`
+	// ForgetAfter needs Sensitive. Defaults to 24h, at most 90d.
+	ForgetAfter Duration `json:"forget_after,omitempty"`
 	// OnUnknown overrides the channel's policy.
 	OnUnknown Policy `json:"on_unknown,omitempty"`
 	// ID is the message's, where who makes the draft needs to know it before. Defaults to a new one.

@@ -46,7 +46,10 @@ type Message struct {
 	Reminder string          `json:"reminder,omitempty"`
 	Payload  json.RawMessage `json:"payload,omitempty"` // what the template was filled with
 	Source   string          `json:"source,omitempty"`  // which system sent it
-	DedupKey string          `json:"dedup_key,omitempty"`
+	// Sensitive is set where the content is kept sealed and then forgotten: Content and Payload are empty
+	// here, and only who sends the message sees them.
+	Sensitive bool   `json:"sensitive,omitempty"`
+	DedupKey  string `json:"dedup_key,omitempty"`
 	// OnUnknown overrides the channel's policy. Defaults to the channel's.
 	OnUnknown Policy    `json:"on_unknown,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -68,6 +71,8 @@ type Delivery struct {
 	Recipient
 	Account  string   `json:"account,omitempty"`
 	Priority Priority `json:"priority"`
+	// Pulled is set where an agent fetches it: no worker of ours sends it.
+	Pulled bool `json:"pulled,omitempty"`
 
 	State   State  `json:"state"`
 	Reason  string `json:"reason,omitempty"`     // why it is in this state, a stable word

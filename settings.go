@@ -116,6 +116,12 @@ type ChannelSettings struct {
 	// it doubles up to ProbeMax. Defaults to 5m and 1h.
 	ProbeAfter Duration `json:"probe_after,omitempty"`
 	ProbeMax   Duration `json:"probe_max,omitempty"`
+	// Pull hands the channel's deliveries to agents that ask for them: the driver sends nothing. The driver
+	// pull always does so. Timeout is then how long an agent holds what it was handed, on_unknown
+	// defaults to hold, and limits, batch, every and max_inflight mean nothing.
+	Pull bool `json:"pull,omitempty"`
+	// Needs are the capabilities an agent must have to be handed anything, such as operator: cmcc.
+	Needs map[string]string `json:"needs,omitempty"`
 }
 
 // RuleSettings configures one rule of a channel.
@@ -186,11 +192,18 @@ type Scope string
 const (
 	ScopeRead  Scope = "read"  // look
 	ScopeSend  Scope = "send"  // and send, cancel
-	ScopeAdmin Scope = "admin" // and change channels, templates, rosters, users, keys; replay and resolve
+	ScopeAdmin Scope = "admin" // and change channels, templates, rosters, users, keys, agents; replay and resolve
 )
+
+// ScopeAgent is apart from the others: fetch the deliveries of one agent's channels and report on them,
+// and nothing else. No other scope contains it, because an agent is known by its key.
+const ScopeAgent Scope = "agent"
 
 // Allows reports whether a key of scope s may do what needs scope need.
 func (s Scope) Allows(need Scope) bool {
+	if s == ScopeAgent {
+		return need == ScopeAgent
+	}
 	rank := map[Scope]int{ScopeRead: 1, ScopeSend: 2, ScopeAdmin: 3}
 	return rank[s] != 0 && rank[s] >= rank[need]
 }
@@ -201,6 +214,7 @@ type Key struct {
 	Tenant    string    `json:"tenant"`
 	Name      string    `json:"name"`
 	Scope     Scope     `json:"scope"`
+	Agent     string    `json:"agent,omitempty"` // whose key it is, of scope agent
 	CreatedAt time.Time `json:"created_at"`
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }

@@ -139,6 +139,11 @@ type Type struct {
 	IdempotencyWindow func(Config) time.Duration
 	// OwnAddresses is set where a user's id is never an address: who has none is handed over without.
 	OwnAddresses bool
+	// Pull is set where agents fetch what is to be sent, and Send is never called.
+	Pull bool
+	// Address is an address as the channel keeps it, such as a phone number in E.164, or says why it is none.
+	// It is asked when a message is accepted. Defaults to taking any.
+	Address func(c Config, address string) (string, error)
 	// Timeout bounds one call. Defaults to 10s.
 	Timeout time.Duration
 	// Limits are the provider's documented limits, with room left.

@@ -95,6 +95,10 @@ type Opened struct {
 	Limits   []posthouse.Limit
 	// OwnAddresses is set where a user's id is never an address.
 	OwnAddresses bool
+	// Pull hands the channel's deliveries to agents instead of the driver.
+	Pull bool
+	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
+	Address func(address string) (string, error)
 }
 
 // Options makes an engine. Store, Rosters and Limiter are required.

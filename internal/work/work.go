@@ -18,6 +18,8 @@ type Entry struct {
 	DedupWindow time.Duration
 	// Shared says that others may hand in the same message, by its id: it is stored once.
 	Shared bool
+	// Sealed is the content of a sensitive message, nil for others.
+	Sealed *Sealed
 }
 
 // Submission is what one caller wants stored: all of it or nothing. It has at least one entry, or a plan.
@@ -57,6 +59,8 @@ type Outcome struct {
 type Lane struct {
 	Tenant, Channel string
 	Priority        posthouse.Priority
+	// Pulled lanes are those that agents fetch from; there, what has failed before waits in a lane of its own.
+	Pulled, Again bool
 }
 
 // Claim asks for due deliveries of a lane.

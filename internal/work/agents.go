@@ -1,0 +1,149 @@
+package work
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// HandOut asks for due deliveries of pulled channels on behalf of an agent.
+type HandOut struct {
+	Tenant, Agent string
+	// ClaimID makes a repeat find what was handed out, while it is held. Empty for none.
+	ClaimID  string
+	Channels []HandOutChannel // in the order they are asked
+	Max      int
+	// Start marks what is handed out as started: the agent will not say so itself.
+	Start bool
+	Epoch int64
+	// Request is what the agent asked with, for the log of hand-outs. Bounded.
+	Request string
+}
+
+// HandOutChannel is one channel that an agent may be handed something of.
+type HandOutChannel struct {
+	Name  string
+	Lease time.Duration
+	// Priorities are in the order they are asked.
+	Priorities []posthouse.Priority
+	// FairAfter is how long a retry waits beyond its due time before it goes ahead of what is new.
+	FairAfter time.Duration
+}
+
+// HandedOut is what an agent now holds by one claim.
+type HandedOut struct {
+	Items []Item
+	// Repeated is set where the claim id was known: Items are what is still held of it.
+	Repeated bool
+}
+
+// Owner is the lease_owner of what an agent holds: no process has such a name.
+func Owner(agent string) string { return "agent/" + agent }
+
+// Seen is when an agent was last heard of.
+type Seen struct {
+	Tenant, Agent string
+	At            time.Time
+	App           string // what it says of itself, empty for nothing new
+}
+
+// Hold names a hand-out by its delivery and token.
+type Hold struct {
+	Delivery string
+	Token    int64
+}
+
+// Renewed is a lease that lasts longer now.
+type Renewed struct {
+	Delivery   string
+	LeaseUntil time.Time
+}
+
+// Report is one line of the log of reports: what an agent said, and what it was answered.
+type Report struct {
+	ID     string // of the line
+	Tenant string
+	Agent  string
+	posthouse.AgentReport
+	Request string // as it came in, bounded
+	At      time.Time
+	// Answer is empty until it is decided. Repeated is set where the report id was known: then Answer is the
+	// first one's, and nothing else was looked at.
+	Answer   posthouse.ReportResult
+	Repeated bool
+	// State is the delivery's after the report, empty where it is missing.
+	State posthouse.State
+}
+
+// Known is what the store knows of a report's delivery as it is decided on.
+type Known struct {
+	// Delivery is locked. It is nil where the tenant has none of this id.
+	Delivery *posthouse.Delivery
+	// Tokens are those that this agent was handed the delivery with, oldest first; none means never.
+	Tokens []int64
+	// Last is this agent's last report on the delivery, nil for none.
+	Last *Report
+}
+
+// Tally counts the deliveries of a pulled channel without looking at them.
+type Tally struct {
+	New        int // pending, never failed
+	Retry      int // pending, failed before
+	Processing int // handed out
+	Unknown    int
+	Success    int // sent or delivered, also those that were deleted since
+	Failed     int // failed, undelivered, expired, cancelled or quarantined, also those deleted since
+}
+
+// Sealed is the content of a sensitive message, encrypted.
+type Sealed struct {
+	Message, Tenant string
+	Body            string
+	ForgetAt        time.Time
+}
+
+// Log names one of the three logs of the SMS front door.
+type Log string
+
+// The logs.
+const (
+	ReceiveLog Log = "receive" // each request to send
+	SendLog    Log = "send"    // each hand-out of a task
+	ReportLog  Log = "report"  // each report on a task
+)
+
+// Line is one line of a log. Which fields are set depends on the log.
+type Line struct {
+	ID        string    `json:"id"`
+	Log       Log       `json:"log"`
+	Tenant    string    `json:"tenant"`
+	At        time.Time `json:"created_at"`
+	Delivery  string    `json:"task_id,omitempty"`
+	Agent     string    `json:"app_id,omitempty"`   // send, report
+	Token     int64     `json:"token,omitempty"`    // send, report
+	ClaimID   string    `json:"claim_id,omitempty"` // send
+	ReportID  string    `json:"report_id,omitempty"`
+	Outcome   string    `json:"outcome,omitempty"`
+	Answer    string    `json:"answer,omitempty"`
+	Error     string    `json:"error_message,omitempty"`
+	RequestID string    `json:"request_id,omitempty"` // receive
+	Phone     string    `json:"phone_number,omitempty"`
+	Content   string    `json:"content,omitempty"` // receive; empty where it is sensitive
+	Templated bool      `json:"use_template,omitempty"`
+	SourceIP  string    `json:"source_ip,omitempty"`
+	UserAgent string    `json:"user_agent,omitempty"`
+	Request   string    `json:"request_data,omitempty"`
+	Response  string    `json:"response_data,omitempty"`
+	Status    int       `json:"status_code,omitempty"`
+}
+
+// LogFilter selects lines of a log, newest first. Tenant is required; Delivery or the times narrow it.
+type LogFilter struct {
+	Tenant       string
+	Log          Log
+	Delivery     string
+	Agent        string
+	Since, Until time.Time
+	Cursor       string
+	Limit        int // 1 to 1000, defaults to 50
+}
