@@ -43,6 +43,8 @@ var floors = map[string]floor{
 	"internal/retry":   {layer: 1},
 	"internal/limit":   {layer: 1},
 	"internal/render":  {layer: 1},
+	"internal/phone":   {layer: 1},
+	"internal/sms":     {layer: 1},
 	"internal/secret":  {layer: 1},
 	"internal/verify":  {layer: 1},
 	"internal/store":   {layer: 1, beside: []string{"internal/work"}},
@@ -241,6 +243,15 @@ func TestRandomNumbersComeFromV2(t *testing.T) {
 	for _, file := range sources(t) {
 		if file.uses("math/rand") {
 			t.Errorf("%s imports math/rand: use math/rand/v2, or crypto/rand where it must not be guessed", file.path)
+		}
+	}
+}
+
+func TestOnePackageKnowsNumberingPlans(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if file.uses("github.com/nyaruka/phonenumbers") != (file.path == "internal/phone/phone.go") {
+			t.Errorf("%s: phone numbers are read by internal/phone, and there alone", file.path)
 		}
 	}
 }
