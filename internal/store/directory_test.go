@@ -367,7 +367,7 @@ func TestKeysAreFoundListedAndRevoked(t *testing.T) {
 		if found, err := s.AnyKey(ctx); found || err != nil {
 			t.Errorf("AnyKey on an empty database = %v, %v", found, err)
 		}
-		key := posthouse.Key{ID: "k1", Tenant: "t1", Name: "柜台", Scope: posthouse.ScopeSend}
+		key := posthouse.Key{ID: "k1", Tenant: "t1", Name: "柜台", Scope: posthouse.ScopeAgent, Agent: "phone-1"}
 		if err := s.AddKey(ctx, at(), key, "hash"); err != nil {
 			t.Fatal(err)
 		}

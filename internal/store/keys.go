@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-const keyColumns = "id, tenant, name, scope, created_at, revoked_at, hash"
+const keyColumns = "id, tenant, name, scope, agent, created_at, revoked_at, hash"
 
 // AddKey stores a key with the hash of its secret.
 func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error {
@@ -16,8 +16,8 @@ func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, ha
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("INSERT INTO api_keys ("+keyColumns+") VALUES ("+marks(7)+")",
-			key.ID, key.Tenant, key.Name, string(key.Scope), at, 0, hash)
+		_, err = t.exec("INSERT INTO api_keys ("+keyColumns+") VALUES ("+marks(8)+")",
+			key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, at, 0, hash)
 		return err
 	})
 }
@@ -30,7 +30,7 @@ type hashedKey struct {
 func readKey(scan scanner) (hashedKey, error) {
 	var k hashedKey
 	var created, revoked int64
-	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &created, &revoked, &k.hash)
+	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &k.Agent, &created, &revoked, &k.hash)
 	k.CreatedAt, k.RevokedAt = timeOf(created), timeOf(revoked)
 	return k, err
 }
