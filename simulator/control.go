@@ -32,6 +32,8 @@ func (s *Simulator) routes() *http.ServeMux {
 		"GET /healthz":              s.showHealth,
 		"GET /{$}":                  s.showPage,
 		"GET /style.css":            s.showStyle,
+		"GET /phones":               s.showPhones,
+		"GET /phones/{agent}/sms":   s.listPhone,
 		"/":                         s.showNothing,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

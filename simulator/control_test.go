@@ -23,7 +23,7 @@ func TestFaultsAreSetShownAndCleared(t *testing.T) {
 		t.Errorf("GET: got %s\nwant %s", got.body, body)
 	}
 	all := decode[map[string]Behaviour](t, call(t, "GET", url+"/faults", "").body)
-	if got := slices.Sorted(maps.Keys(all)); !cmp.Equal(got, []string{"dingtalk", "dingtalk_robot", "dingtalk_work", "generic", "oa", "tianyuan", "webhook", "zhaohu"}) || len(all["oa"].Faults) != 2 {
+	if got := slices.Sorted(maps.Keys(all)); !cmp.Equal(got, []string{"dingtalk", "dingtalk_robot", "dingtalk_work", "generic", "oa", "phones", "tianyuan", "webhook", "zhaohu"}) || len(all["oa"].Faults) != 2 {
 		t.Errorf("GET /faults: got %+v", all)
 	}
 	if got := call(t, "DELETE", url+"/faults/oa", ""); got.status != 204 {
@@ -214,7 +214,7 @@ func TestBehaveRefusesUnknownProviders(t *testing.T) {
 func TestRoutesOfProvidersDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, p := range table(Options{}) {
+	for _, p := range table(Options{}, newPhones()) {
 		for _, unique := range []string{"name " + p.name, "path " + p.path, "prefix " + p.prefix} {
 			if other, taken := seen[unique]; taken {
 				t.Errorf("%s and %s share %s", p.name, other, unique)

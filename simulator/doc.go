@@ -102,6 +102,15 @@
 //
 // All three find the deliveries' keys in the header X-Posthouse-Keys, which our driver sends.
 //
+// phones, 手机短信: POST /phones/{agent}/sms is the phone of a sender app, which tells it to send an SMS. It
+// remembers no keys, as phones do not: what is sent twice arrives twice. GET on the same path answers what
+// the phone sent last.
+//
+//	{"to": "13800138000", "text": "…", "key": "the delivery's idempotency key"}
+//	202 {"id": "sm-…"}
+//
+//	as generic has them
+//
 // # Arrivals
 //
 // An [Arrival] is one message for one recipient that reached a provider, whether
@@ -140,12 +149,16 @@
 //	slow             accepted after 2 s
 //	redirect         HTTP 302 to /login each time
 //
+// On a phone the numbers 13900000001 to 13900000013 act as these names, in this order, also after +86.
+//
 // "Then" is counted for each user and message: by its key, or by title and text
 // where it has none.
 //
 // # Control
 //
 //	GET    /                    a page with what arrived and the faults in force
+//	GET    /phones              a page of the phones with the SMS they sent
+//	GET    /phones/{agent}/sms  the same of one phone: totals and the last 50
 //	GET    /messages            arrivals, newest last: ?provider= &user= &key= &since=SEQ &limit=100 (to 10,000)
 //	DELETE /messages            forgets arrivals, totals and keys, and what DingTalk's rules remember
 //	GET    /counts              keys that came at_least=2 times, or ?provider= and &key= for one

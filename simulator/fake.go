@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math/rand/v2"
 	"sync"
@@ -94,7 +95,7 @@ func (f *fake) decide(now time.Time, ord order) verdict {
 
 func (f *fake) trick(messages []message, v *verdict) {
 	for i, msg := range messages {
-		t := trickOf(msg.user)
+		t := trickOf(cmp.Or(msg.acts, msg.user))
 		if t == nil || (t.times > 0 && !f.again(msg, t.times)) {
 			continue
 		}

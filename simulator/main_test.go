@@ -32,7 +32,7 @@ type answer struct {
 	header http.Header
 }
 
-var ids = regexp.MustCompile(`\b(ty|zh|oa|ge|wh|dt|dr)-[0-9a-z]+-[0-9a-z]+`)
+var ids = regexp.MustCompile(`\b(ty|zh|oa|ge|wh|dt|dr|sm)-[0-9a-z]+-[0-9a-z]+`)
 
 func call(t *testing.T, method, url, body string, headers ...string) answer {
 	t.Helper()

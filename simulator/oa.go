@@ -31,7 +31,7 @@ func readOA(r *http.Request, body []byte) (order, *refusal) {
 	case in.Body == "":
 		return order{}, malformed("body is missing")
 	}
-	return order{messages: []message{{in.To, in.Subject, in.Body, in.Ref}}}, nil
+	return order{messages: []message{{user: in.To, title: in.Subject, text: in.Body, key: in.Ref}}}, nil
 }
 
 func parseOA(kind string, body []byte) (oaCall, error) {

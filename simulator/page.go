@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/sms"
 )
 
-//go:embed page.html style.css
+//go:embed page.html phones.html style.css
 var assets embed.FS
 
 // The page shows this much: rows, and characters of a text.
@@ -25,23 +26,29 @@ const (
 // policy allows the page its own style sheet and nothing else.
 const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"clock": func(t time.Time) string { return t.Local().Format("15:04:05.000") },
 	"short": short,
-}).ParseFS(assets, "page.html"))
+	"parts": func(text string) int { return sms.Parts(text).Parts },
+}).ParseFS(assets, "*.html"))
 
-// view is what the page shows, in one language.
+// frame is what every page shows, in one language.
+type frame struct {
+	ZH     bool
+	Lang   string
+	Text   map[string]string
+	Still  bool // does not load itself again
+	URL    string
+	Tricks []trickLine
+}
+
+// view is what the first page shows.
 type view struct {
-	ZH       bool
-	Lang     string
-	Text     map[string]string
-	Still    bool // does not load itself again
+	frame
 	Provider string
-	URL      string
 	Arrivals []Arrival // newest first
 	Totals   Totals
 	Lines    []line
-	Tricks   []trickLine
 }
 
 // line is one provider.
@@ -51,7 +58,7 @@ type line struct {
 	Faults            []string
 }
 
-type trickLine struct{ Name, What string }
+type trickLine struct{ Name, Number, What string }
 
 func (s *Simulator) showPage(w http.ResponseWriter, r *http.Request) error {
 	q := query{values: r.URL.Query()}
@@ -60,10 +67,28 @@ func (s *Simulator) showPage(w http.ResponseWriter, r *http.Request) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	v := s.view(speaksChinese(r), name)
-	v.Still, v.URL = q.values.Has("still"), "http://"+r.Host
+	return writePage(w, "page.html", s.view(frameOf(r), name))
+}
+
+func (s *Simulator) showPhones(w http.ResponseWriter, r *http.Request) error {
+	q := query{values: r.URL.Query()}
+	q.allow("lang", "still")
+	if err := q.err(); err != nil {
+		return err
+	}
+	list := s.Phones()
+	for i := range list {
+		slices.Reverse(list[i].SMS) // the newest is drawn at the bottom, where the page keeps its place
+	}
+	return writePage(w, "phones.html", struct {
+		frame
+		Phones []Phone
+	}{frameOf(r), list})
+}
+
+func writePage(w http.ResponseWriter, name string, v any) error {
 	var out bytes.Buffer
-	if err := page.Execute(&out, v); err != nil {
+	if err := pages.ExecuteTemplate(&out, name, v); err != nil {
 		return fmt.Errorf("draw the page: %w", err)
 	}
 	h := w.Header()
@@ -72,6 +97,23 @@ func (s *Simulator) showPage(w http.ResponseWriter, r *http.Request) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	reply{kind: "text/html; charset=utf-8", body: out.String()}.send(w, http.StatusOK)
 	return nil
+}
+
+// frameOf is the frame of a page that is asked for.
+func frameOf(r *http.Request) frame {
+	zh := speaksChinese(r)
+	f := frame{ZH: zh, Lang: "en", Text: wordsOf(zh), Still: r.URL.Query().Has("still"), URL: "http://" + r.Host}
+	if zh {
+		f.Lang = "zh"
+	}
+	for _, t := range tricks {
+		what := t.en
+		if zh {
+			what = t.zh
+		}
+		f.Tricks = append(f.Tricks, trickLine{t.name, t.number, what})
+	}
+	return f
 }
 
 func (s *Simulator) showStyle(w http.ResponseWriter, _ *http.Request) error {
@@ -84,28 +126,18 @@ func (s *Simulator) showStyle(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *Simulator) view(zh bool, provider string) view {
-	v := view{ZH: zh, Lang: "en", Text: wordsOf(zh), Provider: provider}
-	if zh {
-		v.Lang = "zh"
-	}
+func (s *Simulator) view(f frame, provider string) view {
+	v := view{frame: f, Provider: provider}
 	v.Arrivals = s.Arrivals(Filter{Provider: provider, Limit: pageRows})
 	slices.Reverse(v.Arrivals)
 	status := s.Status()
 	v.Totals = status.Totals
-	for _, f := range s.fakes {
-		l := line{Name: f.name, Title: f.title, Path: f.path, Stats: status.Providers[f.name], Faults: f.behaviour().lines()}
-		if zh {
-			l.Title = f.titleZH
+	for _, p := range s.fakes {
+		l := line{Name: p.name, Title: p.title, Path: p.path, Stats: status.Providers[p.name], Faults: p.behaviour().lines()}
+		if f.ZH {
+			l.Title = p.titleZH
 		}
 		v.Lines = append(v.Lines, l)
-	}
-	for _, t := range tricks {
-		what := t.en
-		if zh {
-			what = t.zh
-		}
-		v.Tricks = append(v.Tricks, trickLine{t.name, what})
 	}
 	return v
 }

@@ -13,6 +13,7 @@ import (
 type message struct {
 	user, title, text string
 	key               string // the sender's own id of the delivery, empty without one
+	acts              string // the magic recipient it acts as, where the user's own name is not one
 }
 
 // order is a request as a provider reads it.
@@ -111,7 +112,7 @@ type reply struct {
 }
 
 // table lists the providers, in the order pages show them.
-func table(o Options) []provider {
+func table(o Options, phones *phones) []provider {
 	return []provider{
 		{"tianyuan", "Tianyuan", "天元", "/tianyuan/api/message/send", "ty", readTianyuan, always200, answerTianyuan, nil},
 		{"zhaohu", "Zhaohu", "招呼", "/zhaohu/im/v1/notify", "zh", readZhaohu, always200, answerZhaohu, nil},
@@ -121,6 +122,7 @@ func table(o Options) []provider {
 		dingtalkGateway(),
 		dingtalkRobot(o),
 		dingtalkWork(),
+		phones.provider(),
 	}
 }
 

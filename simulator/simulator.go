@@ -57,6 +57,7 @@ type Simulator struct {
 	log     *slog.Logger
 	fakes   []*fake
 	ledger  *ledger
+	phones  *phones
 	mux     *http.ServeMux
 	started time.Time
 
@@ -72,10 +73,10 @@ type Simulator struct {
 // New makes a simulator whose providers answer everything well.
 func New(o Options) *Simulator {
 	o = o.filled()
-	s := &Simulator{log: o.Log, started: time.Now()}
+	s := &Simulator{log: o.Log, started: time.Now(), phones: newPhones()}
 	s.ledger = newLedger(o, s.started)
 	s.gone, s.leave = context.WithCancel(context.Background())
-	for _, p := range table(o) {
+	for _, p := range table(o, s.phones) {
 		s.fakes = append(s.fakes, newFake(p, o))
 	}
 	s.mux = s.routes()

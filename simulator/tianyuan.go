@@ -27,7 +27,7 @@ func readTianyuan(_ *http.Request, body []byte) (order, *refusal) {
 	if in.Content == "" {
 		return order{}, malformed("content is missing")
 	}
-	return order{messages: []message{{in.ToUser, in.Title, in.Content, in.MsgID}}}, nil
+	return order{messages: []message{{user: in.ToUser, title: in.Title, text: in.Content, key: in.MsgID}}}, nil
 }
 
 func answerTianyuan(results []result) reply {
