@@ -20,6 +20,8 @@ type Options struct {
 	Engine   Engine
 	Store    Store
 	Channels Channels
+	// Gate is the one that other front doors share. Defaults to a new one.
+	Gate *Gate
 	// Jobs are the notification document's functions, for one request.
 	Jobs func(Once) workflow.Jobs
 	// Tasks takes the events of workflows.
@@ -60,7 +62,7 @@ type Finding struct {
 type api struct {
 	Options
 	drivers []channel.Type
-	gate    *gate
+	gate    *Gate
 	unsafe  *memo
 	spec    []byte
 	routes  []route
@@ -85,7 +87,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Metrics == nil {
 		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	}
-	a := &api{Options: o, gate: newGate(o.Store), unsafe: newMemo(o.Unsafe), drivers: o.Channels.Types(), routes: table(), mux: http.NewServeMux()}
+	a := &api{Options: o, gate: cmp.Or(o.Gate, NewGate(o.Store)), unsafe: newMemo(o.Unsafe), drivers: o.Channels.Types(), routes: table(), mux: http.NewServeMux()}
 	zone, err := time.LoadLocation(cmp.Or(o.TimeZone, rule.DefaultTimeZone))
 	if err != nil {
 		return nil, fmt.Errorf("read the time zone: %w", err)

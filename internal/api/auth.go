@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 )
 
-// gate finds out who asks. A verified key is remembered for two seconds: that long a revoked one
-// may still work.
-type gate struct {
+// Gate finds out who asks. It is for all front doors of a server, so that who guesses at one is slowed down
+// at each. A verified key is remembered for two seconds: that long a revoked one may still work.
+type Gate struct {
 	keys     Keys
 	brake    *brake
 	mu       sync.Mutex
@@ -32,19 +32,25 @@ const (
 	maxVerified = 10_000
 )
 
-func newGate(keys Keys) *gate {
-	return &gate{keys: keys, brake: newBrake(), verified: map[[sha256.Size]byte]verifiedKey{}}
+// NewGate makes a gate that knows the keys of a store.
+func NewGate(keys Keys) *Gate {
+	return &Gate{keys: keys, brake: newBrake(), verified: map[[sha256.Size]byte]verifiedKey{}}
 }
 
 // errNoKey says nothing about which part was wrong.
 var errNoKey = posthouse.Errorf(posthouse.CodeUnauthorized, "no valid API key: send one as \"Authorization: Bearer ph_…\"")
 
 // enter finds the key of a request.
-func (g *gate) enter(r *http.Request) (posthouse.Key, error) {
+func (g *Gate) enter(r *http.Request) (posthouse.Key, error) {
 	scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return posthouse.Key{}, errNoKey
 	}
+	return g.Key(r.Context(), shown, AddressOf(r))
+}
+
+// Key is the key that somebody at an address shows as its text.
+func (g *Gate) Key(ctx context.Context, shown, address string) (posthouse.Key, error) {
 	id, text, ok := secret.ParseKey(strings.TrimSpace(shown))
 	if !ok {
 		return posthouse.Key{}, errNoKey
@@ -54,15 +60,13 @@ func (g *gate) enter(r *http.Request) (posthouse.Key, error) {
 	if key, ok := g.remembered(mark, now); ok {
 		return key, nil
 	}
-	from := suspect{id, addressOf(r)}
-	if wait := g.brake.wait(from, now); wait > 0 {
-		f := faultf(http.StatusTooManyRequests, posthouse.CodeUnavailable, "too many wrong API keys: try again later")
-		f.after = int(wait/time.Second) + 1
-		return posthouse.Key{}, f
+	from := suspect{id, address}
+	if err := g.slow(from, "API keys", now); err != nil {
+		return posthouse.Key{}, err
 	}
-	key, err := g.verify(r.Context(), id, text)
+	key, err := g.verify(ctx, id, text)
 	if err == errNoKey { //nolint:errorlint // this very value
-		g.brake.failed(from, now)
+		g.brake.failed(from, mark, now)
 	}
 	if err == nil {
 		g.remember(mark, key, now)
@@ -70,8 +74,32 @@ func (g *gate) enter(r *http.Request) (posthouse.Key, error) {
 	return key, err
 }
 
+// Try lets somebody at an address show a user name and a password, unless too many were wrong of late.
+// mark tells one password from another.
+func (g *Gate) Try(user, address string, mark [sha256.Size]byte, right bool) (bool, error) {
+	now, from := time.Now(), suspect{user, address}
+	if err := g.slow(from, "passwords", now); err != nil {
+		return false, err
+	}
+	if !right {
+		g.brake.failed(from, mark, now)
+	}
+	return right, nil
+}
+
+// slow is an error while a suspect has to wait.
+func (g *Gate) slow(from suspect, what string, now time.Time) error {
+	wait := g.brake.wait(from, now)
+	if wait <= 0 {
+		return nil
+	}
+	f := faultf(http.StatusTooManyRequests, posthouse.CodeUnavailable, "too many wrong %s: try again later", what)
+	f.after = int(wait/time.Second) + 1
+	return f
+}
+
 // verify compares a secret with the stored hash. A key that does not exist takes as long.
-func (g *gate) verify(ctx context.Context, id, text string) (posthouse.Key, error) {
+func (g *Gate) verify(ctx context.Context, id, text string) (posthouse.Key, error) {
 	key, hash, found, err := g.keys.KeyHash(ctx, id)
 	if err != nil {
 		return posthouse.Key{}, err
@@ -86,14 +114,14 @@ func (g *gate) verify(ctx context.Context, id, text string) (posthouse.Key, erro
 	return key, nil
 }
 
-func (g *gate) remembered(mark [sha256.Size]byte, now time.Time) (posthouse.Key, bool) {
+func (g *Gate) remembered(mark [sha256.Size]byte, now time.Time) (posthouse.Key, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v, ok := g.verified[mark]
 	return v.key, ok && now.Before(v.until)
 }
 
-func (g *gate) remember(mark [sha256.Size]byte, key posthouse.Key, now time.Time) {
+func (g *Gate) remember(mark [sha256.Size]byte, key posthouse.Key, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.verified) >= maxVerified {
@@ -103,7 +131,7 @@ func (g *gate) remember(mark [sha256.Size]byte, key posthouse.Key, now time.Time
 }
 
 // forget ends the memory of a tenant's key that was revoked here.
-func (g *gate) forget(id string) {
+func (g *Gate) forget(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for mark, v := range g.verified {
@@ -113,7 +141,8 @@ func (g *gate) forget(id string) {
 	}
 }
 
-func addressOf(r *http.Request) string {
+// AddressOf is the address that a request came from, without its port.
+func AddressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 )
 
 // brake slows down who guesses keys: after too many failures within a minute it asks to wait. It
-// counts by key id and address, so that who guesses does not lock out the key's owner elsewhere.
+// counts by key id or user, and address, so that who guesses does not lock out the owner elsewhere; and it
+// counts what differs, so that a phone that was told a wrong password does not lock out those beside it.
 type brake struct {
 	mu    sync.Mutex
 	tries map[suspect]failures
@@ -15,14 +18,17 @@ type brake struct {
 type suspect struct{ id, ip string }
 
 type failures struct {
-	count int
+	marks []mark // of what was shown, each once
 	since time.Time
 }
+
+// mark tells what somebody showed from other things, without being it.
+type mark = [sha256.Size]byte
 
 const (
 	brakeAfter  = 10
 	brakeWindow = time.Minute
-	// maxSuspects bounds the memory: about 2 MB.
+	// maxSuspects bounds the memory: about 5 MB.
 	maxSuspects = 10_000
 )
 
@@ -33,21 +39,23 @@ func (b *brake) wait(s suspect, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.tries[s]
-	if f.count < brakeAfter {
+	if len(f.marks) < brakeAfter {
 		return 0
 	}
 	return max(f.since.Add(brakeWindow).Sub(now), 0)
 }
 
 // failed counts a failure.
-func (b *brake) failed(s suspect, now time.Time) {
+func (b *brake) failed(s suspect, shown mark, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.tries[s]
 	if now.Sub(f.since) >= brakeWindow {
 		f = failures{since: now}
 	}
-	f.count++
+	if !slices.Contains(f.marks, shown) && len(f.marks) < brakeAfter {
+		f.marks = append(f.marks, shown)
+	}
 	if len(b.tries) >= maxSuspects {
 		b.forget(now)
 	}

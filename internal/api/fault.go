@@ -87,6 +87,24 @@ func problemOf(err error) (p problem, after int) {
 	return p, after
 }
 
+// Told is what a caller learns of an error, for front doors that have an envelope of their own.
+type Told struct {
+	Status   int // of HTTP
+	After    int // seconds after which to come again, 0 where that does not help
+	Detail   string
+	Problems []posthouse.Problem
+}
+
+// Tell turns an error into what its caller learns. What has no code is ours: log logs it under the id that
+// the detail names.
+func Tell(err error, log func(id string, cause error)) Told {
+	p, after := problemOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		log(p.ID, errors.New(causeOf(err)))
+	}
+	return Told{p.Status, after, p.Detail, p.Problems}
+}
+
 // maxProblems bounds what one answer lists.
 const maxProblems = 100
 

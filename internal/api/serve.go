@@ -30,7 +30,7 @@ func (a *api) handler(r route) http.Handler {
 		}
 		if a.Log.Enabled(req.Context(), slog.LevelDebug) {
 			a.Log.Debug("request", "method", req.Method, "path", req.URL.Path, "status", status, "took", time.Since(began),
-				"tenant", c.key.Tenant, "key", c.key.ID, "from", addressOf(req))
+				"tenant", c.key.Tenant, "key", c.key.ID, "from", AddressOf(req))
 		}
 	}))
 }
