@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/channel/dingtalk"
 	"github.com/posthouse/posthouse/channel/discard"
 	"github.com/posthouse/posthouse/channel/httpapi"
+	"github.com/posthouse/posthouse/channel/pull"
 	"github.com/posthouse/posthouse/channel/webhook"
 )
 
@@ -19,6 +20,7 @@ func Types() []channel.Type {
 		dingtalk.Robot(),
 		dingtalk.Work(),
 		webhook.Type(),
+		pull.Type(),
 		console.Type(),
 		discard.Type(),
 	}

@@ -57,8 +57,15 @@ func Run(t *testing.T, c Case) {
 	before := goleak.IgnoreCurrent()
 	t.Run("describes itself", c.describes)
 	t.Run("configuration", c.configuration)
-	t.Run("accepted", c.accepted)
-	t.Run("batch", c.batch)
+	if c.Type.Address != nil {
+		t.Run("addresses", c.addresses)
+	}
+	if c.Type.Pull {
+		t.Run("never sends", c.neverSends)
+	} else {
+		t.Run("accepted", c.accepted)
+		t.Run("batch", c.batch)
+	}
 	if !c.Offline {
 		t.Run("zoo", c.zoo)
 		t.Run("not sent", c.notSent)
@@ -113,6 +120,29 @@ func (c Case) configuration(t *testing.T) {
 	_, problems := c.Type.Validate(wrong)
 	if len(problems) != 1 || problems[0].Path != "config.no_such_setting" {
 		t.Errorf("an unknown setting gives %+v, want one problem at config.no_such_setting", problems)
+	}
+}
+
+// addresses checks that what a channel keeps of an address, it takes again as it is.
+func (c Case) addresses(t *testing.T) {
+	config, _ := c.Type.Validate(c.raw("http://127.0.0.1:1"))
+	kept, err := c.Type.Address(config, c.outgoing("http://127.0.0.1:1", 1).Recipient.Address)
+	if err != nil || kept == "" {
+		t.Fatalf("the case's address is kept as %q, %v", kept, err)
+	}
+	if again, err := c.Type.Address(config, kept); err != nil || again != kept {
+		t.Errorf("%q is kept as %q, %v; want it as it is", kept, again, err)
+	}
+}
+
+// neverSends holds a driver whose deliveries are fetched to sending nothing, and to not saying that it did.
+func (c Case) neverSends(t *testing.T) {
+	p := c.provider(t)
+	result := c.open(t, p.URL, 0, private()).Send(t.Context(), c.outgoing(p.URL, 1))
+	c.check(t, result)
+	c.wantClass(t, "never sends", result, append(slices.Clone(blocks), final...))
+	if n := len(p.Arrivals()); n != 0 {
+		t.Errorf("%d requests arrived, want none", n)
 	}
 }
 

@@ -19,6 +19,30 @@ const (
 	UCS2 Encoding = "ucs2"
 )
 
+// Title is what people call it.
+func (e Encoding) Title() string {
+	if e == GSM7 {
+		return "GSM-7"
+	}
+	return "UCS-2"
+}
+
+// Room is how many units a text of one part takes.
+func (e Encoding) Room() int {
+	if e == GSM7 {
+		return 160
+	}
+	return 70
+}
+
+// split is how many units each part takes where there are several.
+func (e Encoding) split() int {
+	if e == GSM7 {
+		return 153
+	}
+	return 67
+}
+
 // Size says what a text takes on the air.
 type Size struct {
 	Encoding Encoding `json:"encoding"`
@@ -42,9 +66,9 @@ const (
 // that puts them in order again, and no character is cut in two.
 func Parts(text string) Size {
 	if units, ok := septets(text); ok {
-		return fill(GSM7, units, 160, 153)
+		return fill(GSM7, units)
 	}
-	return fill(UCS2, codeUnits(text), 70, 67)
+	return fill(UCS2, codeUnits(text))
 }
 
 // septets is how many septets each character takes in GSM-7, or that the text has one that GSM-7 has not.
@@ -73,19 +97,19 @@ func codeUnits(text string) []int {
 }
 
 // fill puts characters into one part where they fit, else into as many as they need.
-func fill(encoding Encoding, units []int, alone, many int) Size {
-	size := Size{Encoding: encoding, PerPart: alone}
+func fill(encoding Encoding, units []int) Size {
+	size := Size{Encoding: encoding, PerPart: encoding.Room()}
 	for _, n := range units {
 		size.Units += n
 	}
-	if size.Units <= alone {
+	if size.Units <= size.PerPart {
 		size.Parts = min(1, size.Units)
 		return size
 	}
-	size.PerPart, size.Parts = many, 1
+	size.PerPart, size.Parts = encoding.split(), 1
 	used := 0
 	for _, n := range units {
-		if used+n > many {
+		if used+n > size.PerPart {
 			size.Parts, used = size.Parts+1, 0
 		}
 		used += n
