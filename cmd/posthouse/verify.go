@@ -20,11 +20,11 @@ import (
 )
 
 type verifyFlags struct {
-	events, client, sink, limiter, faults string
-	sometimes                             string
-	atRest                                bool
-	keyWindow, slack                      time.Duration
-	keep                                  int
+	events, client, sink, limiter, agents, faults string
+	sometimes                                     string
+	atRest                                        bool
+	keyWindow, slack                              time.Duration
+	keep                                          int
 }
 
 // errInconclusive is a run that proves too little; its reasons were printed already.
@@ -50,6 +50,7 @@ enough, or a journal can not be read: then there is no report.`,
 	flags.StringVar(&f.client, "client", "", "the producers' journal, a `FILE`: what each caller was told")
 	flags.StringVar(&f.sink, "sink", "", "the provider's journal, a `FILE`: what arrived (posthouse simulate --journal writes one)")
 	flags.StringVar(&f.limiter, "limiter", "", "the limiter's journal, a `FILE`: what was granted")
+	flags.StringVar(&f.agents, "agents", "", "the agents' journal, a `FILE`: what phones asked and what they were told")
 	flags.StringVar(&f.faults, "faults", "", "the fault journal, a `FILE`: what was done to the run")
 	flags.StringVar(&f.sometimes, "sometimes", "all", "what must have happened for the run to prove anything: all that can be seen, none, or a `LIST` of names")
 	flags.BoolVar(&f.atRest, "at-rest", false, "the run had come to rest: nothing that is due may wait")
@@ -100,7 +101,7 @@ func (p *program) withInputs(ctx context.Context, f verifyFlags, do func(context
 		into       *io.Reader
 	}{
 		{"--events", f.events, &events}, {"--client", f.client, &in.Client}, {"--sink", f.sink, &in.Sink},
-		{"--limiter", f.limiter, &in.Limiter}, {"--faults", f.faults, &in.Faults},
+		{"--limiter", f.limiter, &in.Limiter}, {"--agents", f.agents, &in.Agents}, {"--faults", f.faults, &in.Faults},
 	} {
 		switch file.path {
 		case "":

@@ -17,9 +17,9 @@ import (
 type Inputs struct {
 	// Events is the log, sorted by delivery and version; ReadEvents reads it from a file.
 	Events iter.Seq2[posthouse.Event, error]
-	// Client, Sink, Limiter and Faults are journals of ClientLine, ArrivalLine, GrantLine and
-	// FaultLine, one JSON object a line. Defaults to none: what needs them is not checked.
-	Client, Sink, Limiter, Faults io.Reader
+	// Client, Sink, Limiter, Agents and Faults are journals of ClientLine, ArrivalLine, GrantLine,
+	// AgentLine and FaultLine, one JSON object a line. Defaults to none: what needs them is not checked.
+	Client, Sink, Limiter, Agents, Faults io.Reader
 	// Channels are the settings of the channels the run used. With them tries and leases lost at once
 	// are held against their bounds. Defaults to none.
 	Channels []posthouse.Channel
@@ -48,14 +48,16 @@ type checker struct {
 	slack  time.Duration
 	want   map[string]bool // what must have been seen, nil for all
 	packer *packer
-	calls  *calls // nil where there is no such journal; so are the next three
+	calls  *calls // nil where there is no such journal; so are the next four
 	sink   *sink
 	grants *grants
+	agents *agents
 	faults *faults
 
 	report    Report
 	totals    *Totals
 	rare      [rarities]int
+	pulled    bool     // an agent has claimed something
 	told      int      // of calls.sends: those before it are of messages that have gone by
 	undecided int      // keys of which no caller knows what became
 	untold    []string // events of messages of which no caller was told
@@ -118,6 +120,11 @@ func (c *checker) readJournals() (err error) {
 			return err
 		}
 		c.totals.Arrivals = len(c.sink.list)
+	}
+	if c.in.Agents != nil {
+		if c.agents, err = readAgents(c.packer, c.in.Agents); err != nil {
+			return err
+		}
 	}
 	if c.in.Limiter != nil {
 		if c.grants, err = readGrants(c.in.Limiter); err != nil {
@@ -228,27 +235,37 @@ func (c *checker) count(h history) {
 	if last.At.After(c.report.To) {
 		c.report.To = last.At
 	}
+	underWay := false
 	for i := range h.events {
 		e := &h.events[i]
-		c.countEvent(e)
+		c.countEvent(e, underWay)
 		c.report.Unknowns.count(e)
+		underWay = started(underWay, e)
 	}
 	if last.To == posthouse.Unknown {
 		c.report.Unknowns.StillHeld++
 	}
 }
 
-func (c *checker) countEvent(e *posthouse.Event) {
+// countEvent counts one event of a delivery, of which an attempt was under way, or none.
+func (c *checker) countEvent(e *posthouse.Event, underWay bool) {
 	if happy(e.To) && !happy(e.From) {
 		c.faults.success(e.At.UnixNano())
 	}
 	switch e.Type {
 	case posthouse.EventStart:
 		c.totals.Attempts++
+	case posthouse.EventClaim:
+		c.pulled = true
 	case posthouse.EventRelease:
-		c.totals.Attempts--
+		if underWay {
+			c.totals.Attempts--
+		}
 	case posthouse.EventEvidence:
 		c.saw(staleRefused)
+		if e.From == posthouse.Unknown && e.To == posthouse.Delivered {
+			c.saw(lateReceipt)
+		}
 	case posthouse.EventLeaseLost:
 		if e.To == posthouse.Unknown {
 			c.saw(lostAfterStart)
@@ -273,6 +290,7 @@ func happy(s posthouse.State) bool { return s == posthouse.Sent || s == posthous
 func (c *checker) finish() {
 	c.finishAcceptance()
 	c.finishArrivals()
+	c.finishAgents()
 	c.finishRest()
 	c.finishStored()
 	c.finishEpochs()
@@ -300,6 +318,7 @@ func (c *checker) given() []string {
 		need  string
 	}{
 		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
+		{c.pulled, needPull},
 		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored},
 	} {
 		if g.there {

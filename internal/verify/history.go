@@ -42,6 +42,18 @@ func (h history) show(indexes ...int) func() []string {
 	}
 }
 
+// byAgent reports whether an event is an agent's: its owner is named agent/ and the agent's id.
+func byAgent(e *posthouse.Event) bool { return strings.HasPrefix(e.Owner, agentOwner) }
+
+// agentOwner begins the owner of what an agent holds.
+const agentOwner = "agent/"
+
+// started reports whether an attempt is under way after an event, given whether one was before it: agents
+// claim first and start later.
+func started(before bool, e *posthouse.Event) bool {
+	return e.To == posthouse.Sending && (before || e.Type == posthouse.EventStart)
+}
+
 // claims reports whether an event gives the delivery to a new holder.
 func claims(e *posthouse.Event) bool {
 	return (e.Type == posthouse.EventStart || e.Type == posthouse.EventClaim) && e.From != posthouse.Sending
@@ -69,7 +81,8 @@ func uncertain(e *posthouse.Event) bool {
 // attempt is a start that was not taken back, and how it ended.
 type attempt struct {
 	start, end int // indexes of events; end is -1 while it runs
-	at, lease  time.Time
+	at         time.Time
+	lease      time.Time // its end; zero for an agent, which nothing stops when it has ended
 }
 
 // attempts pairs starts with their ends. A release takes its start back.
@@ -80,7 +93,10 @@ func (h history) attempts() []attempt {
 		e := &h.events[i]
 		switch {
 		case e.Type == posthouse.EventStart:
-			list = append(list, attempt{start: i, end: -1, at: e.At, lease: e.LeaseUntil})
+			list = append(list, attempt{start: i, end: -1, at: e.At})
+			if !byAgent(e) {
+				list[len(list)-1].lease = e.LeaseUntil
+			}
 			open = true
 		case open && e.Type == posthouse.EventRelease:
 			list = list[:len(list)-1]

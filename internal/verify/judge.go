@@ -25,6 +25,7 @@ var judges = []struct {
 	{timely, (*checker).judgeTime},
 	{cancel, (*checker).judgeCancel},
 	{tenant, (*checker).judgeTenant},
+	{pull, (*checker).judgePull},
 	{receipts, (*checker).judgeReceipts},
 	{liveness, (*checker).judgeRest},
 	{epoch, (*checker).judgeEpoch},
@@ -32,12 +33,28 @@ var judges = []struct {
 }
 
 func (c *checker) judgeLegal(h history) {
+	underWay := false
 	for i := range h.events {
 		e := &h.events[i]
 		if !posthouse.Legal(e.From, e.Type, e.To) {
 			c.fail(legal, h.id, h.show(i), "the state machine has no %s from %s to %s", e.Type, stateText(e.From), stateText(e.To))
+		} else if e.From == posthouse.Sending && !fits(e, underWay) {
+			c.fail(legal, h.id, h.show(i-1, i), "a %s to %s came %s", e.Type, e.To, map[bool]string{true: "with an attempt under way", false: "before an attempt had started"}[underWay])
 		}
+		underWay = started(underWay, e)
 	}
+}
+
+// fits reports whether what happened to a delivery that is held agrees with whether it was started: what
+// was may have left, and what was not has not.
+func fits(e *posthouse.Event, underWay bool) bool {
+	switch e.Type {
+	case posthouse.EventStart, posthouse.EventCancel, posthouse.EventExpire:
+		return !underWay
+	case posthouse.EventLeaseLost:
+		return underWay == (e.To == posthouse.Unknown)
+	}
+	return underWay || !result(e)
 }
 
 func (c *checker) judgeChain(h history) {
@@ -117,8 +134,8 @@ func (c *checker) judgeFence(h history) {
 			c.fail(fenced, h.id, h.show(holder, i), "a %s was written with token %d after a claim with token %d", e.Type, e.Token, now)
 		case claims(e):
 			holder = i
-		case holder >= 0 && result(e) && e.Owner != "" && e.Owner != h.events[holder].Owner:
-			c.fail(fenced, h.id, h.show(holder, i), "a result of %s was written while %s held the lease", e.Owner, h.events[holder].Owner)
+		case holder >= 0 && (result(e) || e.Type == posthouse.EventStart) && e.Owner != "" && e.Owner != h.events[holder].Owner:
+			c.fail(fenced, h.id, h.show(holder, i), "a %s of %s was written while %s held the lease", e.Type, e.Owner, h.events[holder].Owner)
 		}
 		now = max(now, e.Token)
 	}
@@ -240,19 +257,28 @@ func (c *checker) judgeTenant(h history) {
 	}
 }
 
-// maxLosses is how many leases a delivery may lose before it is quarantined: docs/states.md, T7.
-const maxLosses = 5
+// How many leases a delivery may lose before it is quarantined: docs/states.md, T7. An agent that loses what
+// it had not started has most likely not got the answer that told of it.
+const (
+	maxLosses          = 5
+	maxLossesUnstarted = 20
+)
 
 func (c *checker) judgePoison(h history) {
 	var lost []int
+	underWay := 0 // of these, with an attempt under way
 	for i := range h.events {
-		switch h.events[i].Type {
-		case posthouse.EventRequeue:
-			lost = lost[:0]
-		case posthouse.EventLeaseLost:
+		e := &h.events[i]
+		switch {
+		case e.Type == posthouse.EventRequeue:
+			lost, underWay = lost[:0], 0
+		case e.Type == posthouse.EventLeaseLost && e.To == posthouse.Unknown:
+			underWay++
+			fallthrough
+		case e.Type == posthouse.EventLeaseLost:
 			lost = append(lost, i)
 		}
-		if len(lost) > maxLosses {
+		if underWay > maxLosses || len(lost) > maxLossesUnstarted {
 			c.fail(poison, h.id, h.show(lost...), "it lost %d leases and was not quarantined", len(lost))
 			return
 		}
@@ -263,8 +289,12 @@ func (c *checker) judgePoison(h history) {
 func (c *checker) judgeAttempts(h history) {
 	number, tries, again := 0, 0, 0
 	wait := -1 // the event that says when the next try may start
+	underWay := false
 	for i := range h.events {
 		e := &h.events[i]
+		if claims(e) && wait >= 0 && e.At.Before(h.events[wait].Due) {
+			c.fail(attempts, h.id, h.show(wait, i), "it was tried again %s before its wait was over", h.events[wait].Due.Sub(e.At))
+		}
 		switch {
 		case e.Type == posthouse.EventStart:
 			number++
@@ -272,10 +302,7 @@ func (c *checker) judgeAttempts(h history) {
 				c.fail(attempts, h.id, h.show(i), "attempt %d is numbered %d", number, e.Attempt)
 				return
 			}
-			if wait >= 0 && e.At.Before(h.events[wait].Due) {
-				c.fail(attempts, h.id, h.show(wait, i), "it was tried again %s before its wait was over", h.events[wait].Due.Sub(e.At))
-			}
-		case e.Type == posthouse.EventRelease:
+		case e.Type == posthouse.EventRelease && underWay:
 			number--
 		case manual(e):
 			again++
@@ -284,6 +311,7 @@ func (c *checker) judgeAttempts(h history) {
 			c.fail(attempts, h.id, h.show(i-1, i), "its failures were %d and are %d after %s", tries, e.Tries, e.Type)
 		}
 		tries = e.Tries
+		underWay = started(underWay, e)
 		if most := c.mostTries(); most > 0 && tries > most+again {
 			c.fail(attempts, h.id, h.show(i), "it failed %d times, and %d are the most", tries, most)
 			return
@@ -300,8 +328,12 @@ func (c *checker) judgeAttempts(h history) {
 // failures is how many failures an event may add.
 func failures(e *posthouse.Event) int {
 	switch e.Type {
-	case posthouse.EventRetry, posthouse.EventFail, posthouse.EventAmbiguous, posthouse.EventLeaseLost:
+	case posthouse.EventRetry, posthouse.EventFail, posthouse.EventAmbiguous:
 		return 1
+	case posthouse.EventLeaseLost:
+		if e.To == posthouse.Unknown {
+			return 1
+		}
 	}
 	return 0
 }
@@ -324,12 +356,12 @@ func (c *checker) judgeTime(h history) {
 	wait := -1
 	for i := range h.events {
 		e := &h.events[i]
-		if e.Type == posthouse.EventStart {
+		if e.Type == posthouse.EventStart || e.Type == posthouse.EventClaim {
 			if wait >= 0 && e.At.Before(h.events[wait].Due) {
 				c.fail(timely, h.id, h.show(wait, i), "it started %s before it was due", h.events[wait].Due.Sub(e.At))
 			}
 			if !e.Deadline.IsZero() && !e.At.Before(e.Deadline) {
-				c.fail(timely, h.id, h.show(i), "it started %s after its deadline", e.At.Sub(e.Deadline))
+				c.fail(timely, h.id, h.show(i), "it came to its %s %s after its deadline", e.Type, e.At.Sub(e.Deadline))
 			}
 		}
 		if e.To == posthouse.Pending {
@@ -349,7 +381,7 @@ func (c *checker) judgeCancel(h history) {
 		switch {
 		case e.Type == posthouse.EventCancel, e.Type == posthouse.EventCancelRequest:
 			asked = i
-		case asked >= 0 && e.Type == posthouse.EventStart:
+		case asked >= 0 && (e.Type == posthouse.EventStart || e.Type == posthouse.EventClaim):
 			c.fail(cancel, h.id, h.show(asked, i), "an attempt started after its cancel")
 			return
 		}

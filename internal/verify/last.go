@@ -178,12 +178,12 @@ type losses struct {
 	excerpt []string
 }
 
-// judgeLosses counts the leases that each process lost (I15).
+// judgeLosses counts the leases that each process lost (I15). Agents are none.
 func (c *checker) judgeLosses(h history) {
 	for i := range h.events {
 		e := &h.events[i]
-		if e.Type != posthouse.EventLeaseLost || e.To != posthouse.Unknown {
-			continue
+		if e.Type != posthouse.EventLeaseLost || e.To != posthouse.Unknown || byAgent(e) {
+			continue // an agent is one all its life, and loses its phone again and again
 		}
 		l := c.losses[e.Owner]
 		if l == nil {

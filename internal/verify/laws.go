@@ -77,12 +77,12 @@ func Laws() []Law {
 		{"I2", "no phantom", "each arrival belongs to a delivery in the log", []string{needSink}, ""},
 		{"I3", "conservation", "the stored counts of deliveries by tenant and state are those of the log", []string{needStored}, ""},
 		{"I4", "liveness", "at rest no delivery is sending, or pending although it is due", []string{needRest}, ""},
-		{"I5", "legal", "each event is a transition of the state machine", nil, ""},
+		{"I5", "legal", "each event is a transition of the state machine, and agrees with whether an attempt was under way", nil, ""},
 		{"I6", "chain", "a delivery's events are numbered 1, 2, 3 without a gap, each begins where the last ended, and time never goes back", nil, ""},
 		{"I7", "token", "each claim raises the fencing token by one, and nothing else does", nil, ""},
 		{"I8", "one holder", "no lease is taken away, and no other begins, while it runs", nil, ""},
-		{"I9", "fenced", "no result is written by another process or with an older token than the last claim's, but for late proof", nil, ""},
-		{"I10", "mark first", "each arrival comes after the start of its attempt was written, and before its lease ended", []string{needSink}, ""},
+		{"I9", "fenced", "no start and no result is written by another process, or with an older token, than the last claim's, but for late proof", nil, ""},
+		{"I10", "mark first", "each arrival comes after the start of its attempt was written, and, but from an agent, before its lease ended", []string{needSink}, ""},
 		{"I11", "final is final", "a settled delivery changes by receipts and late proof alone", nil, ""},
 		{"I12", "truth", "what counts as sent has arrived and was answered so", []string{needSink}, ""},
 		{"I13", "one success", "a delivery becomes sent at most once", nil, ""},
@@ -102,10 +102,10 @@ func Laws() []Law {
 		{"I27", "idempotent", "an idempotency key stands for one message, and for one body; no message is there without a call", []string{needClient}, ""},
 		{"I28", "tenant", "every event of a message, and every answer about it, is of its own tenant", nil, ""},
 		{"I29", "secrets", "planted secrets appear nowhere", nil, needNoCanary},
-		{"I30", "pull", "reports of agents are of tasks that were given to them", nil, "agents that pull are not built yet"},
+		{"I30", "pull", "what an agent writes is about what it was handed, what it was told is true, and no report counts twice", nil, ""},
 		{"I31", "receipts", "a delivery has at most one receipt, and only after its provider has accepted it", nil, ""},
 		{"I32", "epoch", "after a restore nothing starts by itself that may have been sent before", nil, ""},
-		{"I33", "poison", "no delivery loses more than five leases and goes on", nil, ""},
+		{"I33", "poison", "no delivery loses more than five leases with an attempt under way, or twenty in all, and goes on", nil, ""},
 	}
 }
 

@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,58 @@ func (h *hand) start() *hand {
 	return h.do(posthouse.EventStart, posthouse.Sending, func(e *posthouse.Event) {
 		e.Attempt, e.Owner, e.LeaseUntil, e.Due = h.attempt, h.owner, e.At.Add(15*time.Second), h.due
 	})
+}
+
+// claimed gives it to an agent, which has not started.
+func (h *hand) claimed(agent string) *hand {
+	h.token, h.owner = h.token+1, "agent/"+agent
+	h.do(posthouse.EventClaim, posthouse.Sending, func(e *posthouse.Event) {
+		e.Owner, e.LeaseUntil, e.Due = h.owner, e.At.Add(15*time.Second), h.due
+	})
+	return h.word(verify.OpClaim, "", "", verify.AnswerHanded)
+}
+
+// begun is the start of what an agent has.
+func (h *hand) begun() *hand {
+	h.attempt++
+	h.do(posthouse.EventStart, posthouse.Sending, func(e *posthouse.Event) {
+		e.Attempt, e.Owner, e.LeaseUntil = h.attempt, h.owner, e.At.Add(15*time.Second)
+	})
+	return h.word(verify.OpStart, "", "", verify.AnswerOK)
+}
+
+// unheld is the loss of a lease before the start.
+func (h *hand) unheld() *hand {
+	h.at = h.at.Add(15 * time.Second)
+	return h.do(posthouse.EventLeaseLost, posthouse.Pending, func(e *posthouse.Event) { e.Owner, e.Due = h.owner, e.At })
+}
+
+// word is a line of the agent's that has it, or had it last.
+func (h *hand) word(op, report string, outcome posthouse.Outcome, answer string) *hand {
+	h.words = append(h.words, verify.AgentLine{
+		At: h.at.Add(time.Millisecond), Asked: h.at, Agent: strings.TrimPrefix(h.owner, "agent/"), Op: op, Delivery: h.id, Token: h.token,
+		Report: report, Outcome: outcome, Answer: answer,
+	})
+	return h
+}
+
+func (h *hand) reported(report string, outcome posthouse.Outcome, answer posthouse.ReportResult) *hand {
+	return h.word(verify.OpReport, report, outcome, string(answer))
+}
+
+// fetched was sent by an agent that said so.
+func fetched() *hand {
+	return newHand(posthouse.Hold).accept().claimed("p1").begun().arrived(verify.ArrivalAccepted).sent().
+		reported("r1", posthouse.OutcomeSent, posthouse.ReportDone)
+}
+
+// unheldOften lost so many leases of agents that had not started.
+func unheldOften(times int) *hand {
+	h := newHand(posthouse.Hold).accept()
+	for range times {
+		h.claimed("p1").unheld()
+	}
+	return h
 }
 
 func (h *hand) arrived(answer string) *hand {
@@ -134,6 +187,16 @@ var lawCases = []struct {
 	{law: "I5", holds: plain, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().start().do(posthouse.EventResend, posthouse.Pending).wait()
 	}},
+	{law: "I5", holds: func() *hand { return unheldOften(1).claimed("p2").unheld() }, breaks: func() *hand { // it may have left
+		return newHand(posthouse.Hold).accept().claimed("p1").begun().unheld()
+	}},
+	{law: "I5", holds: fetched, breaks: func() *hand {
+		return newHand(posthouse.Retry).accept().start().do(posthouse.EventCancel, posthouse.Cancelled)
+	}},
+	{law: "I5", holds: fetched, breaks: func() *hand {
+		h := newHand(posthouse.Hold).accept().claimed("p1").begun().begun().arrived(verify.ArrivalAccepted).sent()
+		return h.reported("r1", posthouse.OutcomeSent, posthouse.ReportDone)
+	}},
 	{law: "I6", holds: plain, breaks: func() *hand {
 		h := plain()
 		h.event(2).Version = 4
@@ -155,6 +218,20 @@ var lawCases = []struct {
 		h := newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalRefused).retry().start().arrived(verify.ArrivalAccepted).sent()
 		h.event(4).Token = 1
 		return h
+	}},
+	{law: "I9", holds: fetched, breaks: func() *hand { // p2 starts what p1 has
+		h := newHand(posthouse.Hold).accept().claimed("p2").unheld().claimed("p1")
+		h.owner = "agent/p2"
+		h.begun()
+		h.owner = "agent/p1"
+		return h.arrived(verify.ArrivalAccepted).sent().reported("r1", posthouse.OutcomeSent, posthouse.ReportDone)
+	}},
+	{law: "I10", holds: func() *hand { // a slow phone
+		h := newHand(posthouse.Hold).accept().claimed("p1").begun().leaseLost().arrived(verify.ArrivalAccepted)
+		h.do(posthouse.EventEvidence, posthouse.Sent, h.ends(posthouse.ClassOK, ""))
+		return h.reported("r1", posthouse.OutcomeSent, posthouse.ReportEvidence)
+	}, breaks: func() *hand {
+		return newHand(posthouse.Hold).accept().claimed("p1").arrived(verify.ArrivalAccepted).unheld()
 	}},
 	{law: "I10", holds: plain, breaks: func() *hand {
 		h := plain()
@@ -234,6 +311,39 @@ var lawCases = []struct {
 		h.calls[0].Tenant = "another"
 		return h
 	}},
+	{law: "I30", holds: fetched, breaks: func() *hand { // the report of an agent that never had it
+		h := newHand(posthouse.Hold).accept().claimed("p1").begun().arrived(verify.ArrivalAccepted).leaseLost()
+		h.owner = "agent/p2"
+		h.do(posthouse.EventEvidence, posthouse.Sent, h.ends(posthouse.ClassOK, ""))
+		return h.reported("r1", posthouse.OutcomeSent, posthouse.ReportEvidence)
+	}},
+	{law: "I30", holds: func() *hand { return fetched().reported("r1", posthouse.OutcomeSent, posthouse.ReportDone) }, breaks: func() *hand {
+		return fetched().reported("r2", posthouse.OutcomeSent, posthouse.ReportDone)
+	}},
+	{law: "I30", holds: func() *hand { return fetched().reported("r2", posthouse.OutcomeSent, posthouse.ReportStale) }, breaks: func() *hand {
+		return fetched().reported("r1", posthouse.OutcomeSent, posthouse.ReportStale)
+	}},
+	{law: "I30", holds: func() *hand {
+		return fetched().word(verify.OpReport, "r1", posthouse.OutcomeSent, verify.AnswerUnknown)
+	}, breaks: func() *hand {
+		return fetched().reported("r2", posthouse.OutcomeNotSent, posthouse.ReportMissing)
+	}},
+	{law: "I30", holds: func() *hand { return unheldOften(2) }, breaks: func() *hand {
+		h := unheldOften(1)
+		h.owner = "agent/p2"
+		return h.word(verify.OpClaim, "", "", verify.AnswerHanded)
+	}},
+	{law: "I30", holds: func() *hand { return unheldOften(1).reported("r1", posthouse.OutcomeNotSent, posthouse.ReportStale) }, breaks: func() *hand {
+		return unheldOften(1).reported("r1", posthouse.OutcomeNotSent, posthouse.ReportDone)
+	}},
+	{law: "I30", holds: fetched, breaks: func() *hand { // what nobody reported
+		return newHand(posthouse.Hold).accept().claimed("p1").begun().arrived(verify.ArrivalAccepted).sent()
+	}},
+	{law: "I30", holds: fetched, breaks: func() *hand {
+		h := fetched()
+		h.words[0].Delivery = posthouse.DeliveryID(posthouse.MessageID(h.id), 9)
+		return h
+	}},
 	{law: "I31", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Undelivered) }, breaks: func() *hand {
 		return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent).do(posthouse.EventReceipt, posthouse.Delivered)
 	}},
@@ -249,6 +359,7 @@ var lawCases = []struct {
 		h.event(3).Epoch, h.event(4).Epoch = 2, 2
 		return h
 	}},
+	{law: "I33", holds: func() *hand { return unheldOften(20) }, breaks: func() *hand { return unheldOften(21) }},
 	{law: "I33", holds: func() *hand { return lossy(5) }, breaks: func() *hand { return lossy(6) }},
 }
 

@@ -86,6 +86,37 @@ const (
 	OpRefund = "refund"
 )
 
+// AgentLine is one line of the agents' journal: what an agent asked about one delivery and what it was told.
+// A line with the answer unknown may stand before another of the same request.
+type AgentLine struct {
+	At       time.Time `json:"at"`    // when the answer came, or was given up
+	Asked    time.Time `json:"asked"` // when the request began
+	Agent    string    `json:"agent"`
+	Op       string    `json:"op"` // claim, start, give_back, report
+	Delivery string    `json:"delivery"`
+	// Token is the hand-out's, 0 where the agent's protocol has none.
+	Token   int64             `json:"token,omitempty"`
+	Report  string            `json:"report,omitempty"` // the report's id, empty where the protocol has none
+	Outcome posthouse.Outcome `json:"outcome,omitempty"`
+	// Answer is handed of a claim; ok or refused of a start and of what is given back; of a report its
+	// posthouse.ReportResult, or refused; unknown of each.
+	Answer string `json:"answer"`
+}
+
+// What an agent asks in an AgentLine.
+const (
+	OpClaim    = "claim" // one line for each delivery that it was handed
+	OpStart    = "start"
+	OpGiveBack = "give_back"
+	OpReport   = "report"
+)
+
+// Answers of an AgentLine, besides refused, unknown and those of reports.
+const (
+	AnswerHanded = "handed"
+	AnswerOK     = "ok"
+)
+
 // FaultLine is one line of the fault journal: something that was done to the run.
 type FaultLine struct {
 	At time.Time `json:"at"`

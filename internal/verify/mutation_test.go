@@ -3,6 +3,7 @@ package verify_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,21 @@ func accepted(a *verify.ArrivalLine) bool { return a.Answer == verify.ArrivalAcc
 
 // sends reports whether an accepted message was told to its caller.
 func told(c *verify.ClientLine) bool { return c.Op == verify.OpSend && c.Message != "" }
+
+// word spoils one line of the agents' journal that fits.
+func word(fits func(*verify.AgentLine) bool, spoil func(r *run, i int)) func(*run) bool {
+	return func(r *run) bool {
+		i := some(r, r.words, func(i int) bool { return fits(&r.words[i]) })
+		if i >= 0 {
+			spoil(r, i)
+		}
+		return i >= 0
+	}
+}
+
+func isWord(op, answer string) func(*verify.AgentLine) bool {
+	return func(w *verify.AgentLine) bool { return w.Op == op && w.Answer == answer }
+}
 
 func call(fits func(*verify.ClientLine) bool, spoil func(r *run, i int)) func(*run) bool {
 	return func(r *run) bool {
@@ -329,6 +345,56 @@ var mutations = []mutation{
 		}
 		return false
 	}},
+	{"a claim has no token of its own", event(is(posthouse.EventClaim), func(e *posthouse.Event) { e.Token-- })},
+	{"a claim is before its time", pair(func(a, b *posthouse.Event) bool {
+		return b.Type == posthouse.EventClaim && !a.Due.IsZero()
+	}, func(r *run, i int) { r.events[i].Due = r.events[i+1].At.Add(time.Microsecond) })},
+	{"a start is another agent's", event(func(e *posthouse.Event) bool { return e.Type == posthouse.EventStart && e.From == posthouse.Sending },
+		func(e *posthouse.Event) { e.Owner = "agent/phone-9" })},
+	{"a report of an agent that has it no more is written", event(func(e *posthouse.Event) bool {
+		return e.Type == posthouse.EventSent && strings.HasPrefix(e.Owner, "agent/")
+	}, func(e *posthouse.Event) { e.Owner = "agent/phone-9" })},
+	{"late proof is from an agent that never had it", event(func(e *posthouse.Event) bool {
+		return e.Type == posthouse.EventEvidence && strings.HasPrefix(e.Owner, "agent/")
+	}, func(e *posthouse.Event) { e.Owner = "agent/phone-9" })},
+	{"what had started goes back as if it had not", event(func(e *posthouse.Event) bool {
+		return e.Type == posthouse.EventLeaseLost && e.To == posthouse.Unknown
+	}, func(e *posthouse.Event) { e.To = posthouse.Pending })},
+	{"what had not started counts as unknown", event(func(e *posthouse.Event) bool {
+		return e.Type == posthouse.EventLeaseLost && e.To == posthouse.Pending
+	}, func(e *posthouse.Event) { e.To = posthouse.Unknown })},
+	{"an unstarted lease burns a try", event(func(e *posthouse.Event) bool {
+		return e.Type == posthouse.EventLeaseLost && e.To == posthouse.Pending
+	}, func(e *posthouse.Event) { e.Tries++ })},
+	{"two agents are handed one token", word(isWord(verify.OpClaim, verify.AnswerHanded), func(r *run, i int) {
+		w := r.words[i]
+		w.Agent = "phone-9"
+		r.words = append(r.words, w)
+	})},
+	{"a start is told and not written", word(isWord(verify.OpStart, verify.AnswerOK), func(r *run, i int) { r.words[i].Token += 100 })},
+	{"a report is told as counting and is not written", word(isWord(verify.OpReport, "stale"), func(r *run, i int) { r.words[i].Answer = "done" })},
+	{"a report is told as proof and is not written", word(isWord(verify.OpReport, "done"), func(r *run, i int) { r.words[i].Answer = "evidence" })},
+	{"a report counts twice", word(isWord(verify.OpReport, "done"), func(r *run, i int) {
+		w := r.words[i]
+		w.Report += "-again"
+		r.words = append(r.words, w)
+	})},
+	{"a report is turned round", word(isWord(verify.OpReport, "done"), func(r *run, i int) {
+		for j := range r.words {
+			if r.words[j].Report == r.words[i].Report {
+				r.words[j].Outcome = map[posthouse.Outcome]posthouse.Outcome{
+					posthouse.OutcomeSent: posthouse.OutcomeNotSent, posthouse.OutcomeNotSent: posthouse.OutcomeUnknown, posthouse.OutcomeUnknown: posthouse.OutcomeSent,
+				}[r.words[j].Outcome]
+			}
+		}
+	})},
+	{"nobody reported it", word(isWord(verify.OpReport, "done"), func(r *run, i int) {
+		id := r.words[i].Delivery
+		r.words = slices.DeleteFunc(r.words, func(w verify.AgentLine) bool { return w.Delivery == id && w.Op == verify.OpReport })
+	})},
+	{"an agent has what is not in the log", word(isWord(verify.OpClaim, verify.AnswerHanded), func(r *run, i int) {
+		r.words[i].Delivery = posthouse.DeliveryID(posthouse.NewID(), 1)
+	})},
 	{"it loses lease after lease", func(r *run) bool {
 		i := some(r, r.events, func(i int) bool {
 			return r.events[i].Type == posthouse.EventLeaseLost && last(r, i) == i

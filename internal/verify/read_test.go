@@ -118,11 +118,13 @@ func TestJournalsNameTheLineAndTheField(t *testing.T) {
 		call  = `{"at":"2026-03-01T08:00:00Z","asked":"2026-03-01T08:00:00Z","op":"send","tenant":"bank","answer":"accepted","message":"01KMJ000000000000000AB0000"}`
 		came  = `{"seq":1,"at":"2026-03-01T08:00:00Z","provider":"generic","path":"/","key":"k","user":"u","text":"t","answer":"accepted","status":200}`
 		grant = `{"at":"2026-03-01T08:00:00Z","key":"c","windows":[{"max":1,"per":"1s"}],"op":"take","want":1,"granted":1,"refused_by":-1}`
+		agent = `{"at":"2026-03-01T08:00:00Z","asked":"2026-03-01T08:00:00Z","agent":"p","op":"report","delivery":"01KMJ000000000000000AB0001","outcome":"sent","answer":"done"}`
 		fault = `{"at":"2026-03-01T08:00:00Z","kind":"seen","note":"quarantine"}`
 	)
 	client := func(in *verify.Inputs, r io.Reader) { in.Client = r }
 	sink := func(in *verify.Inputs, r io.Reader) { in.Sink = r }
 	limiter := func(in *verify.Inputs, r io.Reader) { in.Limiter = r }
+	agents := func(in *verify.Inputs, r io.Reader) { in.Agents = r }
 	faults := func(in *verify.Inputs, r io.Reader) { in.Faults = r }
 	for name, c := range map[string]struct {
 		give           func(*verify.Inputs, io.Reader)
@@ -141,13 +143,18 @@ func TestJournalsNameTheLineAndTheField(t *testing.T) {
 		"limiter window": {limiter, grant, `"max":1`, `"max":0`, `limiter journal: line 2: windows: [0] allows 0 each 1s`},
 		"limiter period": {limiter, grant, `"1s"`, `"1x"`, `windows: `},
 		"limiter index":  {limiter, grant, `-1`, `1`, `refused_by: 1 is not -1 or the index of one of 1 windows`},
+		"agent op":       {agents, agent, `"report"`, `"steal"`, `agents' journal: line 2: op: "steal" is not one of claim, start, give_back, report`},
+		"agent id":       {agents, agent, `01KMJ000000000000000AB0001`, `42`, `delivery: "42" is not an id`},
+		"agent answer":   {agents, agent, `"done"`, `"handed"`, `answer: "handed" is not one of done, evidence, stale, missing`},
+		"agent outcome":  {agents, agent, `"sent"`, `"lost"`, `outcome: "lost" is not one of sent, delivered, not_sent, unknown`},
+		"agent name":     {agents, agent, `"agent":"p"`, `"agent":""`, `agent: it is missing`},
 		"fault kind":     {faults, fault, `"seen"`, `""`, `fault journal: line 2: kind: it is missing`},
 		"fault note":     {faults, fault, `"quarantine"`, `"luck"`, `note: "luck" is not one of stale_result_refused`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := plain().journals()
-			in.Client, in.Sink, in.Limiter, in.Faults = nil, nil, nil, nil
+			in.Client, in.Sink, in.Limiter, in.Agents, in.Faults = nil, nil, nil, nil, nil
 			c.give(&in, strings.NewReader(c.good+"\n"+strings.Replace(c.good, c.old, c.new, 1)))
 			if _, err := verify.Check(t.Context(), in); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want one with %q", err, c.want)

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ type run struct {
 	arrivals []verify.ArrivalLine
 	calls    []verify.ClientLine
 	grants   []verify.GrantLine
+	words    []verify.AgentLine
 	faults   []verify.FaultLine
 	stored   map[string]map[posthouse.State]int
 	messages int
@@ -78,6 +80,8 @@ type walk struct {
 	owner            string
 	asked            bool // a cancel was asked for
 	taken            bool // something arrived and was taken
+	pulled           bool // agents fetch it
+	started          bool // an attempt is under way
 }
 
 // add writes the next event.
@@ -91,6 +95,7 @@ func (w *walk) add(kind posthouse.EventType, to posthouse.State, more ...func(*p
 		f(&e)
 	}
 	w.state = to
+	w.started = to == posthouse.Sending && (w.started || kind == posthouse.EventStart)
 	w.events = append(w.events, e)
 }
 
@@ -169,11 +174,82 @@ func (w *walk) pending() {
 		return
 	}
 	w.token++
+	if w.pulled {
+		w.claim()
+		return
+	}
+	w.owner = fmt.Sprintf("vm-%d-a", 1+w.rng.IntN(3))
+	w.start()
+}
+
+// claim gives it to an agent, which starts it later.
+func (w *walk) claim() {
+	phone := fmt.Sprintf("phone-%d", 1+w.rng.IntN(5))
+	w.owner = "agent/" + phone
+	w.add(posthouse.EventClaim, posthouse.Sending, func(e *posthouse.Event) {
+		e.Owner, e.Due, e.LeaseUntil = w.owner, w.due, w.at.Add(15*time.Second)
+	})
+	w.say(verify.OpClaim, verify.AnswerHanded, "")
+}
+
+// say writes lines of the agents' journal: at times the first answer is lost, or the request repeated.
+func (w *walk) say(op, answer string, outcome posthouse.Outcome) {
+	line := verify.AgentLine{
+		At: w.at.Add(2 * time.Millisecond), Asked: w.at.Add(-2 * time.Millisecond), Agent: strings.TrimPrefix(w.owner, "agent/"), Op: op,
+		Delivery: w.id, Token: w.token, Outcome: outcome, Answer: answer,
+	}
+	if op == verify.OpReport {
+		line.Report = fmt.Sprint("r-", w.id, w.version)
+		if w.chance(10) {
+			lost := line
+			lost.Answer = verify.AnswerUnknown
+			w.words = append(w.words, lost)
+		}
+	}
+	w.words = append(w.words, line)
+	if w.chance(5) {
+		line.Asked, line.At = line.Asked.Add(time.Second), line.At.Add(time.Second)
+		w.words = append(w.words, line)
+	}
+}
+
+// report is what an agent is told of its report, if it is an agent.
+func (w *walk) report(outcome posthouse.Outcome, answer posthouse.ReportResult) {
+	if w.pulled {
+		w.say(verify.OpReport, string(answer), outcome)
+	}
+}
+
+// unstarted is what may become of it while an agent has it and has not begun.
+func (w *walk) unstarted() {
+	w.at = w.at.Add(w.between(0, time.Second))
+	switch n := w.rng.IntN(100); {
+	case n < 5:
+		w.add(posthouse.EventCancel, posthouse.Cancelled, reason("cancelled"))
+		w.tell(verify.OpCancel, verify.AnswerCancelled)
+	case n < 10:
+		w.due = w.at
+		w.add(posthouse.EventRelease, posthouse.Pending, reason("given_back"), func(e *posthouse.Event) { e.Due = w.due })
+		w.say(verify.OpGiveBack, verify.AnswerOK, "")
+	case n < 20:
+		w.at = w.at.Add(16 * time.Second)
+		w.due = w.at
+		w.losses++
+		w.add(posthouse.EventLeaseLost, posthouse.Pending, reason("lease_lost"), func(e *posthouse.Event) { e.Owner, e.Due = w.owner, w.due })
+	case !w.deadline.IsZero() && !w.at.Before(w.deadline):
+		w.add(posthouse.EventExpire, posthouse.Expired, reason("deadline"))
+	default:
+		w.start()
+		w.say(verify.OpStart, verify.AnswerOK, "")
+	}
+}
+
+// start begins an attempt.
+func (w *walk) start() {
 	w.attempt++
 	if w.attempt == 1 {
 		w.first = w.at
 	}
-	w.owner = fmt.Sprintf("vm-%d-a", 1+w.rng.IntN(3))
 	w.add(posthouse.EventStart, posthouse.Sending, func(e *posthouse.Event) {
 		e.Attempt, e.Owner, e.Due, e.LeaseUntil = w.attempt, w.owner, w.due, w.at.Add(15*time.Second)
 	})
@@ -187,6 +263,10 @@ func later(a, b time.Time) time.Time {
 }
 
 func (w *walk) sending() {
+	if !w.started {
+		w.unstarted()
+		return
+	}
 	if w.chance(2) && !w.asked {
 		w.asked = true
 		w.add(posthouse.EventCancelRequest, posthouse.Sending)
@@ -197,6 +277,7 @@ func (w *walk) sending() {
 		w.arrive(verify.ArrivalAccepted)
 		w.at = w.at.Add(w.between(20*time.Millisecond, 50*time.Millisecond))
 		w.add(posthouse.EventSent, posthouse.Sent, w.ends(posthouse.ClassOK, "0"))
+		w.report(posthouse.OutcomeSent, posthouse.ReportDone)
 	case n < 87:
 		w.arrive(verify.ArrivalRefused)
 		w.refused()
@@ -204,12 +285,14 @@ func (w *walk) sending() {
 		w.arrive(verify.ArrivalRefused)
 		w.at, w.tries = w.at.Add(50*time.Millisecond), w.tries+1
 		w.add(posthouse.EventFail, posthouse.Failed, w.ends(posthouse.ClassContent, "1002"), reason("content"))
+		w.report(posthouse.OutcomeNotSent, posthouse.ReportDone)
 	case n < 93:
 		if w.chance(70) {
 			w.arrive(verify.ArrivalLost)
 		}
 		w.at, w.tries = w.at.Add(10*time.Second), w.tries+1
 		w.add(posthouse.EventAmbiguous, posthouse.Unknown, w.ends(posthouse.ClassUnknown, "API_TIMEOUT"), reason("API_TIMEOUT"))
+		w.report(posthouse.OutcomeUnknown, posthouse.ReportDone)
 		w.doubt()
 	case n < 96 && !w.asked:
 		w.attempt--
@@ -242,8 +325,10 @@ func (w *walk) lose() {
 	w.add(posthouse.EventLeaseLost, posthouse.Unknown, w.ends(posthouse.ClassUnknown, "LEASE_LOST"), reason("lease_lost"))
 	if arrived && w.chance(30) {
 		w.add(posthouse.EventEvidence, posthouse.Sent, w.ends(posthouse.ClassOK, "0"), reason("late_result"))
+		w.report(posthouse.OutcomeSent, posthouse.ReportEvidence)
 		return
 	}
+	w.report(posthouse.OutcomeNotSent, posthouse.ReportStale)
 	w.doubt()
 }
 
@@ -251,9 +336,11 @@ func (w *walk) refused() {
 	w.at, w.tries = w.at.Add(w.between(20*time.Millisecond, 50*time.Millisecond)), w.tries+1
 	if w.tries >= maxTries {
 		w.add(posthouse.EventFail, posthouse.Failed, w.ends(posthouse.ClassTransient, "503"), reason("tries_used_up"))
+		w.report(posthouse.OutcomeNotSent, posthouse.ReportDone)
 		return
 	}
 	w.again(posthouse.EventRetry, w.between(time.Minute, 3*time.Minute), w.ends(posthouse.ClassTransient, "503"))
+	w.report(posthouse.OutcomeNotSent, posthouse.ReportDone)
 }
 
 func (w *walk) again(kind posthouse.EventType, wait time.Duration, more ...func(*posthouse.Event)) {
@@ -340,9 +427,10 @@ func (r *run) message() {
 	}
 	r.accept(id, tenant, recipients)
 	policy := posthouse.Policies()[r.rng.IntN(4)]
+	pulled := r.chance(30)
 	var again []walk
 	for n := range recipients {
-		w := &walk{run: r, id: posthouse.DeliveryID(id, n+1), tenant: tenant, policy: policy, at: r.now}
+		w := &walk{run: r, id: posthouse.DeliveryID(id, n+1), tenant: tenant, policy: policy, at: r.now, pulled: pulled}
 		w.idem = w.id
 		w.live("")
 		r.store(w)
@@ -352,7 +440,7 @@ func (r *run) message() {
 	}
 	for i := range again {
 		old := &again[i]
-		w := &walk{run: r, id: posthouse.DeliveryID(id, recipients+i+1), tenant: tenant, policy: policy, at: old.at.Add(time.Minute), idem: old.idem, taken: old.taken}
+		w := &walk{run: r, id: posthouse.DeliveryID(id, recipients+i+1), tenant: tenant, policy: policy, at: old.at.Add(time.Minute), idem: old.idem, taken: old.taken, pulled: pulled}
 		if r.chance(30) {
 			w.idem, w.taken = w.id, false
 		}
@@ -443,6 +531,7 @@ func madeRun(seed uint64, messages int) *run {
 func (r *run) inputs() verify.Inputs {
 	return verify.Inputs{
 		Events: eventsIn(r.events), Client: lines(r.calls), Sink: lines(r.arrivals), Limiter: lines(r.grants), Faults: lines(r.faults),
+		Agents: lines(r.words),
 		AtRest: true, KeyWindow: keyWindow, Sometimes: []string{"none"}, Stored: r.stored,
 	}
 }

@@ -24,29 +24,33 @@ const (
 	rarities
 )
 
-// rareThings says of each what it is and which journal shows it, empty for the event log. A log shows
-// some of them too where that journal is missing.
-var rareThings = [rarities]struct{ name, means, needs, missing string }{
-	staleRefused:    {"stale_result_refused", "a result came after its lease was lost, and was refused or kept as late proof", "", ""},
-	lostBeforeStart: {"lease_lost_before_start", "a claim was lost before its attempt began", "", "push workers claim and start in one write; agents that pull are not built yet"},
-	lostAfterStart:  {"lease_lost_after_start", "a process was lost with an attempt under way", "", ""},
-	commitUnknown:   {"commit_outcome_unknown", "a caller was not told whether its message is accepted", needClient, ""},
-	limiterLast:     {"limiter_refused_last", "the last of several windows refused", needLimiter, ""},
-	cancelWon:       {"cancel_won", "a cancel came before the start", "", ""},
-	cancelLost:      {"cancel_lost", "a cancel came after the start", "", ""},
-	lateReceipt:     {"late_receipt", "a receipt closed an unknown", "", "providers are asked for receipts of what they have accepted alone"},
-	quarantined:     {"quarantine", "a delivery was set aside", "", ""},
-	expiredAtStart:  {"expired_at_start", "a deadline passed before the start", "", ""},
-	deadlockRetried: {"deadlock_retried", "the database refused a transaction that was then repeated", needFaults, ""},
+// rareThings says of each what it is and what shows it, empty for any event log. A log shows some of
+// them too where that is missing.
+var rareThings = [rarities]struct{ name, means, needs string }{
+	staleRefused:    {"stale_result_refused", "a result came after its lease was lost, and was refused or kept as late proof", ""},
+	lostBeforeStart: {"lease_lost_before_start", "a claim was lost before its attempt began", needPull},
+	lostAfterStart:  {"lease_lost_after_start", "a process was lost with an attempt under way", ""},
+	commitUnknown:   {"commit_outcome_unknown", "a caller was not told whether its message is accepted", needClient},
+	limiterLast:     {"limiter_refused_last", "the last of several windows refused", needLimiter},
+	cancelWon:       {"cancel_won", "a cancel came before the start", ""},
+	cancelLost:      {"cancel_lost", "a cancel came after the start", ""},
+	lateReceipt:     {"late_receipt", "a receipt closed an unknown", needPull},
+	quarantined:     {"quarantine", "a delivery was set aside", ""},
+	expiredAtStart:  {"expired_at_start", "a deadline passed before the start", ""},
+	deadlockRetried: {"deadlock_retried", "the database refused a transaction that was then repeated", needFaults},
 }
 
-const needFaults = "the fault journal"
+const (
+	needFaults = "the fault journal"
+	// needPull is of what push workers, who claim and start in one write, can not have.
+	needPull = "agents that fetch"
+)
 
 // SometimesList lists the rare things that a run is looked through for, with what each means.
 func SometimesList() []Sometime {
 	var out []Sometime
 	for _, r := range rareThings {
-		out = append(out, Sometime{Name: r.name, Means: r.means, Skipped: r.missing})
+		out = append(out, Sometime{Name: r.name, Means: r.means})
 	}
 	return out
 }
@@ -89,7 +93,7 @@ func (c *checker) sometimes(given []string) []Sometime {
 			s.Seen += c.faults.seen[s.Name]
 		}
 		needs := rareThings[i].needs
-		if s.Skipped == "" && s.Seen == 0 && needs != "" && !slices.Contains(given, needs) {
+		if s.Seen == 0 && needs != "" && !slices.Contains(given, needs) {
 			s.Skipped = "needs " + needs
 		}
 		s.Required = c.want[s.Name] || (c.want == nil && s.Skipped == "")

@@ -1,0 +1,159 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// word is what is kept of an AgentLine.
+type word struct {
+	delivery, report packed
+	token            int64
+	asked, at        int64 // ns
+	line             uint32
+	agent            uint16 // names
+	op, answer       uint16 // names
+	outcome          uint16 // names
+}
+
+// agents is the agents' journal, sorted by delivery and time.
+type agents struct {
+	*packer
+	name  string
+	list  []word
+	heard []bool // of list: its delivery is in the log
+	names names
+}
+
+func readAgents(p *packer, r io.Reader) (*agents, error) {
+	a := &agents{packer: p, name: nameOf(r, "agents' journal")}
+	line := uint32(0)
+	err := eachLine(a.name, r, func(s *scan) error {
+		line++
+		if l := scanAgent(s, a); s.err == nil {
+			a.keep(&l, line)
+		}
+		return nil
+	})
+	slices.SortFunc(a.list, func(x, y word) int {
+		return cmp.Or(x.delivery.compare(y.delivery), cmp.Compare(x.asked, y.asked), cmp.Compare(x.line, y.line))
+	})
+	a.heard = make([]bool, len(a.list))
+	return a, err
+}
+
+func scanAgent(s *scan, a *agents) (l AgentLine) {
+	for s.field() {
+		switch string(s.name) {
+		case "at":
+			l.At = s.time()
+		case "asked":
+			l.Asked = s.time()
+		case "agent":
+			l.Agent = s.word()
+		case "op":
+			l.Op = s.word()
+		case "delivery":
+			l.Delivery = string(s.text())
+		case "token":
+			l.Token = s.number()
+		case "report":
+			l.Report = string(s.text())
+		case "outcome":
+			l.Outcome = posthouse.Outcome(s.word())
+		case "answer":
+			l.Answer = s.word()
+		default:
+			s.unknown()
+		}
+	}
+	s.require("at", !l.At.IsZero())
+	s.require("asked", !l.Asked.IsZero())
+	s.require("agent", l.Agent != "")
+	if _, ok := a.id(l.Delivery); !ok && s.err == nil {
+		s.err = fmt.Errorf("delivery: %q is not an id", l.Delivery)
+	}
+	s.oneOf("op", l.Op, OpClaim, OpStart, OpGiveBack, OpReport)
+	s.oneOf("answer", l.Answer, agentAnswers(l.Op)...)
+	if l.Op == OpReport {
+		s.oneOf("outcome", string(l.Outcome), outcomes()...)
+	}
+	return l
+}
+
+// agentAnswers are the answers that a request of an agent can have.
+func agentAnswers(op string) []string {
+	switch op {
+	case OpClaim:
+		return []string{AnswerHanded}
+	case OpReport:
+		return []string{
+			string(posthouse.ReportDone), string(posthouse.ReportEvidence), string(posthouse.ReportStale), string(posthouse.ReportMissing),
+			AnswerRefused, AnswerUnknown,
+		}
+	}
+	return []string{AnswerOK, AnswerRefused, AnswerUnknown}
+}
+
+func outcomes() []string {
+	var out []string
+	for _, o := range posthouse.Outcomes() {
+		out = append(out, string(o))
+	}
+	return out
+}
+
+func (a *agents) keep(l *AgentLine, line uint32) {
+	w := word{
+		token: l.Token, asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, agent: a.names.number(l.Agent),
+		op: a.names.number(l.Op), answer: a.names.number(l.Answer), outcome: a.names.number(string(l.Outcome)),
+	}
+	w.delivery, _ = a.id(l.Delivery)
+	if l.Report != "" {
+		w.report = a.pair(l.Agent, l.Report)
+	}
+	a.list = append(a.list, w)
+}
+
+// bounds is the part of the list that is about a delivery.
+func (a *agents) bounds(id packed) (from, to int) {
+	from, _ = slices.BinarySearchFunc(a.list, id, func(w word, id packed) int { return w.delivery.compare(id) })
+	for to = from; to < len(a.list) && a.list[to].delivery == id; to++ {
+	}
+	return from, to
+}
+
+// is reports whether a word is a request that was answered so.
+func (a *agents) is(w *word, op, answer string) bool {
+	return a.names.word(w.op) == op && a.names.word(w.answer) == answer
+}
+
+// owner is who holds what an agent was handed.
+func (a *agents) owner(w *word) string { return agentOwner + a.names.word(w.agent) }
+
+// line is a word as a line of an excerpt.
+func (a *agents) line(w *word) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  line %d of the %s: %s", stampText(time.Unix(0, w.asked)), w.line, a.name, a.names.word(w.op))
+	if w.outcome != 0 {
+		fmt.Fprintf(&b, " %s", a.names.word(w.outcome))
+	}
+	fmt.Fprintf(&b, " by %s, token %d, told %s at %s", a.names.word(w.agent), w.token, a.names.word(w.answer), stampText(time.Unix(0, w.at)))
+	return b.String()
+}
+
+func (a *agents) show(words ...*word) func() []string {
+	return func() []string {
+		var out []string
+		for _, w := range words {
+			out = append(out, a.line(w))
+		}
+		return out
+	}
+}
