@@ -22,7 +22,7 @@ func (s *Store) PruneLogs(ctx context.Context, now time.Time, keep time.Duration
 	return 0, errUnbuilt
 }
 
-// AddSMSTemplate stores a template under the next number.
+// AddSMSTemplate stores a template under the next number, in the table sms_texts: sms_templates is a view.
 func (s *Store) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemplate) (work.SMSTemplate, error) {
 	return t, errUnbuilt
 }

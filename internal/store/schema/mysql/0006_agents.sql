@@ -108,8 +108,8 @@ CREATE TABLE IF NOT EXISTS sealed (
   KEY sealed_forget (forget_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- The texts of the SMS front door.
-CREATE TABLE IF NOT EXISTS sms_templates (
+-- The texts of the SMS front door. The document's own name for them, sms_templates, is that of a view.
+CREATE TABLE IF NOT EXISTS sms_texts (
   tenant varchar(128) NOT NULL,
   id bigint NOT NULL,
   name varchar(255) NOT NULL DEFAULT '',
@@ -135,7 +135,7 @@ CREATE TABLE IF NOT EXISTS default_sms (
 
 -- +goose Down
 DROP TABLE default_sms;
-DROP TABLE sms_templates;
+DROP TABLE sms_texts;
 DROP TABLE sealed;
 DROP TABLE tallies;
 DROP TABLE report_log;

@@ -108,8 +108,8 @@ CREATE TABLE sealed (
 );
 CREATE INDEX sealed_forget ON sealed (forget_at);
 
--- The texts of the SMS front door.
-CREATE TABLE sms_templates (
+-- The texts of the SMS front door. The document's own name for them, sms_templates, is that of a view.
+CREATE TABLE sms_texts (
   tenant text COLLATE "C" NOT NULL,
   id bigint NOT NULL,
   name text COLLATE "C" NOT NULL DEFAULT '',
@@ -135,7 +135,7 @@ CREATE TABLE default_sms (
 
 -- +goose Down
 DROP TABLE default_sms;
-DROP TABLE sms_templates;
+DROP TABLE sms_texts;
 DROP TABLE sealed;
 DROP TABLE tallies;
 DROP TABLE report_log;
