@@ -117,9 +117,10 @@ func (c *checker) judgeHolder(h history) {
 	}
 }
 
-// takesAway reports whether an event ends a lease that its holder has not given up.
+// takesAway reports whether an event ends a lease that its holder has not given up. A person may take one
+// from an agent that does not come back.
 func takesAway(e *posthouse.Event) bool {
-	return e.Type == posthouse.EventLeaseLost || (e.Type == posthouse.EventQuarantine && e.Reason == "poison")
+	return (e.Type == posthouse.EventLeaseLost && e.Reason != "reassigned") || (e.Type == posthouse.EventQuarantine && e.Reason == "poison")
 }
 
 // judgeFence holds that only the last claim's holder writes (I9).
@@ -257,28 +258,28 @@ func (c *checker) judgeTenant(h history) {
 	}
 }
 
-// How many leases a delivery may lose before it is quarantined: docs/states.md, T7. An agent that loses what
-// it had not started has most likely not got the answer that told of it.
+// How many leases a delivery may lose before it is quarantined: docs/states.md, T7. Agents may lose more: a
+// bad network loses their leases too.
 const (
-	maxLosses          = 5
-	maxLossesUnstarted = 20
+	maxLosses       = 5
+	maxLossesPulled = 20
 )
 
 func (c *checker) judgePoison(h history) {
 	var lost []int
-	underWay := 0 // of these, with an attempt under way
+	processes := 0 // of these, of processes
 	for i := range h.events {
 		e := &h.events[i]
 		switch {
 		case e.Type == posthouse.EventRequeue:
-			lost, underWay = lost[:0], 0
-		case e.Type == posthouse.EventLeaseLost && e.To == posthouse.Unknown:
-			underWay++
+			lost, processes = lost[:0], 0
+		case e.Type == posthouse.EventLeaseLost && !byAgent(e):
+			processes++
 			fallthrough
 		case e.Type == posthouse.EventLeaseLost:
 			lost = append(lost, i)
 		}
-		if underWay > maxLosses || len(lost) > maxLossesUnstarted {
+		if processes > maxLosses || len(lost) > maxLossesPulled {
 			c.fail(poison, h.id, h.show(lost...), "it lost %d leases and was not quarantined", len(lost))
 			return
 		}

@@ -105,7 +105,7 @@ func Laws() []Law {
 		{"I30", "pull", "what an agent writes is about what it was handed, what it was told is true, and no report counts twice", nil, ""},
 		{"I31", "receipts", "a delivery has at most one receipt, and only after its provider has accepted it", nil, ""},
 		{"I32", "epoch", "after a restore nothing starts by itself that may have been sent before", nil, ""},
-		{"I33", "poison", "no delivery loses more than five leases with an attempt under way, or twenty in all, and goes on", nil, ""},
+		{"I33", "poison", "no delivery loses more than five leases of processes, or twenty of agents, and goes on", nil, ""},
 	}
 }
 
