@@ -9,11 +9,12 @@ import (
 type Protocol string
 
 // The protocols. With PostgreSQL, a statement that writes outside of a transaction is a commit too; with
-// MySQL, only COM_QUERY is looked at.
+// MySQL, only COM_QUERY is looked at; with HTTP, every request is one.
 const (
 	Opaque   Protocol = "" // never seen to commit
 	Postgres Protocol = "postgres"
 	MySQL    Protocol = "mysql"
+	HTTP     Protocol = "http"
 )
 
 // watcher reads what a client and its server say, in pieces of any size. Its two methods are called from
@@ -32,6 +33,8 @@ func (p Protocol) watcher() watcher {
 		return newPostgresWatcher()
 	case MySQL:
 		return &mysqlWatcher{}
+	case HTTP:
+		return httpWatcher{}
 	}
 	return deaf{}
 }

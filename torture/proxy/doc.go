@@ -11,7 +11,7 @@
 //
 // It knows enough of the protocols of PostgreSQL and of MySQL to see a client's
 // COMMIT, and can let the server do it and lose the answer, or lose the COMMIT
-// itself: to the client both look the same, which is the point.
+// itself: to the client both look the same, which is the point. It does the same to requests of HTTP.
 //
 // It is not a firewall: a connection to it always opens, because the kernel opens
 // it, and it acknowledges bytes that it then keeps to itself. So the kernel's own
