@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // channels keeps the configured channels open: it validates what an operator writes, seals the
@@ -108,6 +109,9 @@ func (c *channels) Put(ctx context.Context, tenant string, ch posthouse.Channel)
 	if err != nil {
 		return ch, false, err
 	}
+	if err := c.mayTurn(ctx, ch, t); err != nil {
+		return ch, false, err
+	}
 	sealed, err := c.sealed(ch)
 	if err != nil {
 		return ch, false, err
@@ -143,6 +147,25 @@ func (c *channels) kept(ctx context.Context, t channel.Type, ch posthouse.Channe
 	}
 	return t.Keep(known.Config, ch.Config), nil
 }
+
+// mayTurn refuses to make a channel pulled that was pushed, or the other way, while it has open deliveries: they
+// wait where nobody would look.
+func (c *channels) mayTurn(ctx context.Context, ch posthouse.Channel, t channel.Type) error {
+	old, err := c.store.Channel(ctx, ch.Tenant, ch.Name)
+	if err != nil || pulled(old, c.types[old.Driver]) == pulled(ch, t) {
+		return nil // new, or one that can not be read: it has to be replaced
+	}
+	open := slices.DeleteFunc(posthouse.States(), func(s posthouse.State) bool { return !s.Open() })
+	list, _, err := c.store.Deliveries(ctx, work.Filter{Tenant: ch.Tenant, Channel: ch.Name, States: open, Limit: 1})
+	if err == nil && len(list) > 0 {
+		return posthouse.Errorf(posthouse.CodeConflict,
+			"channel %q has open deliveries and can not change who sends them: cancel them or wait until they are settled", ch.Name)
+	}
+	return err
+}
+
+// pulled reports whether agents fetch a channel's deliveries.
+func pulled(ch posthouse.Channel, t channel.Type) bool { return ch.Pull || t.Pull }
 
 // Delete removes a channel that has nothing open.
 func (c *channels) Delete(ctx context.Context, tenant, name string) error {
@@ -182,7 +205,10 @@ func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
 	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
 		return engine.Opened{}, err
 	}
-	opened := engine.Opened{MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.Timeout, Limits: t.Limits, OwnAddresses: t.OwnAddresses}
+	opened := engine.Opened{MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.Timeout, Limits: t.Limits, OwnAddresses: t.OwnAddresses, Pull: pulled(ch, t)}
+	if t.Address != nil {
+		opened.Address = func(address string) (string, error) { return t.Address(config, address) }
+	}
 	if t.BatchSize != nil {
 		opened.MaxBatch = max(t.BatchSize(config), 1)
 	}
@@ -190,6 +216,9 @@ func (c *channels) openDriver(ch posthouse.Channel) (engine.Opened, error) {
 		opened.Window = t.IdempotencyWindow(config)
 	}
 	timeout := ch.Timeout.Std()
+	if opened.Pull {
+		timeout = 0 // that is how long an agent holds what it was handed
+	}
 	if timeout == 0 {
 		timeout = max(opened.Timeout, 10*time.Second)
 	}
@@ -373,7 +402,11 @@ func (c *channels) check(ch posthouse.Channel) (channel.Type, []posthouse.Proble
 	if ch.Every != nil && *ch.Every != 0 {
 		inRange("every", *ch.Every, time.Second, 24*time.Hour)
 	}
-	inRange("timeout", ch.Timeout, 100*time.Millisecond, 5*time.Minute)
+	if pulled(ch, t) {
+		inRange("timeout", ch.Timeout, time.Second, 24*time.Hour)
+	} else {
+		inRange("timeout", ch.Timeout, 100*time.Millisecond, 5*time.Minute)
+	}
 	inRange("hold_timeout", ch.HoldTimeout, time.Second, 30*24*time.Hour)
 	inRange("dedup_window", ch.DedupWindow, time.Second, 366*24*time.Hour)
 	for _, n := range []struct {
@@ -397,6 +430,12 @@ func (c *channels) check(ch posthouse.Channel) (channel.Type, []posthouse.Proble
 		if !class.Valid() {
 			add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
 		}
+	}
+	if len(ch.Needs) > 0 && !pulled(ch, t) {
+		add("needs", "are what agents must have: only a channel with pull has any")
+	}
+	if pulled(ch, t) && ch.Every != nil && *ch.Every != 0 {
+		add("every", "is %s: agents ask when they like, so leave it out", *ch.Every)
 	}
 	return t, problems
 }

@@ -153,8 +153,8 @@ func (e *Engine) announce(ctx context.Context, sub *work.Submission, accepted []
 			e.log.Log(ctx, level, "delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID,
 				"user", d.User, "state", d.State, "reason", d.Reason)
 		}
-		if r != nil && r.settings.every == 0 {
-			r.rouse(m.Priority)
+		if r != nil {
+			e.rouse(r, m.Priority)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 // deliver makes the nth delivery, after asking the channel's rules about its recipient.
 func (e *Engine) deliver(ctx context.Context, r *route, m *posthouse.Message, to posthouse.Recipient, n int, now time.Time) (posthouse.Delivery, error) {
 	d := posthouse.Delivery{
-		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority,
+		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.settings.pulled,
 		State: posthouse.Pending, OnUnknown: or(m.OnUnknown, r.settings.policy), Epoch: e.Epoch(),
 		NotBefore: m.NotBefore, DueAt: m.NotBefore, Deadline: m.Deadline,
 	}

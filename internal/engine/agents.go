@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -48,35 +48,333 @@ type Reassigned struct {
 	Unknown  int // started: the channel's policy decides
 }
 
-var errUnbuilt = errors.New("not built yet")
+// The words that say why an agent was handed nothing although there may be work.
+const (
+	IdlePaused   = "paused"
+	IdleDraining = "draining"
+	IdleLimited  = "limited"
+	IdleChannel  = "channel_paused"
+	IdleLacks    = "lacks_capabilities"
+)
+
+// Bounds of a claim. An agent that is handed nothing for a cause that lasts asks again after idleFor. A retry that has
+// waited fairAfter beyond its due time goes ahead of what is new.
+const (
+	maxHandouts = 100
+	maxWait     = time.Minute
+	idleFor     = 10 * time.Second
+	fairAfter   = time.Minute
+)
 
 // HandOut hands deliveries to an agent, and waits for some where it is told to.
-func (e *Engine) HandOut(ctx context.Context, c Claim) (Claimed, error) { return Claimed{}, errUnbuilt }
-
-// StartHandouts marks hand-outs as started (T8): from now on each of them may have left.
-func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]HoldAnswer, error) {
-	return nil, errUnbuilt
+func (e *Engine) HandOut(ctx context.Context, c Claim) (Claimed, error) {
+	c.Max = min(max(c.Max, 1), maxHandouts)
+	e.Saw(c.Agent.Tenant, c.Agent.ID, "")
+	end := time.Now().Add(min(c.Wait, maxWait))
+	for {
+		o := e.offer(&c.Agent)
+		var w *waiter
+		if c.Wait > 0 {
+			w = e.desk.wait(o.keys) // before the look: what comes in meanwhile wakes us
+		}
+		got, err := e.handOut(ctx, c, o)
+		if err != nil || len(got.Handouts) > 0 || got.Repeated || w == nil || got.After > time.Until(end) || len(o.keys) == 0 {
+			e.leave(w, len(got.Handouts) > 0)
+			return got, err
+		}
+		on, err := e.waitAtDesk(ctx, w, got.After, time.Until(end))
+		if err != nil || !on {
+			return got, err
+		}
+		if c.Agent, err = e.o.Store.Agent(ctx, c.Agent.Tenant, c.Agent.ID); err != nil {
+			return Claimed{}, err // a person has changed or deleted it meanwhile
+		}
+	}
 }
 
-// RenewHandouts makes leases last longer.
-func (e *Engine) RenewHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]HoldAnswer, error) {
-	return nil, errUnbuilt
+// leave takes an agent from the desk. One that got something has the next one look: there may be more.
+func (e *Engine) leave(w *waiter, got bool) {
+	if w == nil {
+		return
+	}
+	if e.desk.leave(w); got {
+		e.desk.wake(w.keys...)
+	}
 }
 
-// GiveBack returns hand-outs that have not left (T5): others get them at once.
-func (e *Engine) GiveBack(ctx context.Context, tenant, agent string, holds []work.Hold, reason string) ([]HoldAnswer, error) {
-	return nil, errUnbuilt
+// waitAtDesk waits until an agent may look again: for as long as its limits hold it, or until it is woken. It reports
+// whether there is time left.
+func (e *Engine) waitAtDesk(ctx context.Context, w *waiter, held, left time.Duration) (bool, error) {
+	wake := w.wake
+	if held > 0 {
+		e.desk.leave(w) // others can take what comes in
+		wake = nil
+	}
+	defer e.desk.leave(w)
+	timer := time.NewTimer(or(held, left))
+	defer timer.Stop()
+	select {
+	case <-wake:
+		return true, nil
+	case <-timer.C:
+		return held > 0, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-e.stopping:
+		return false, errStopping
+	}
 }
 
-// ReportHandouts records what agents say. A Token of 0 means whichever the agent holds: its protocol has none.
-func (e *Engine) ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error) {
-	return nil, errUnbuilt
+// offer is what an agent may be handed now.
+type offer struct {
+	keys     []routeKey
+	channels []work.HandOutChannel
+	reason   string // why there are none
 }
 
-// Reassign takes everything from an agent that is not coming back.
-func (e *Engine) Reassign(ctx context.Context, tenant, agent, reason string) (Reassigned, error) {
-	return Reassigned{}, errUnbuilt
+// offer lists the channels that an agent may be handed something of, each with its priorities in the order of its turn.
+func (e *Engine) offer(a *posthouse.Agent) offer {
+	switch a.State {
+	case posthouse.AgentPaused:
+		return offer{reason: IdlePaused}
+	case posthouse.AgentDraining:
+		return offer{reason: IdleDraining}
+	}
+	var o offer
+	first := int(e.turn.Add(1))
+	for i := range a.Channels {
+		r := e.route(a.Tenant, a.Channels[(first+i)%len(a.Channels)])
+		switch {
+		case r == nil || !r.settings.pulled:
+		case r.channel.Paused:
+			o.reason = IdleChannel
+		case !able(a, r.channel.Needs):
+			o.reason = or(o.reason, IdleLacks)
+		default:
+			o.keys = append(o.keys, r.key)
+			o.channels = append(o.channels, work.HandOutChannel{
+				Name: r.key.channel, Lease: r.settings.timeout, Priorities: r.order(), FairAfter: fairAfter,
+			})
+		}
+	}
+	if len(o.keys) > 0 {
+		o.reason = ""
+	}
+	return o
 }
 
-// RescueNow looks for lost leases at once, and says how many it found.
-func (e *Engine) RescueNow(ctx context.Context) (int, error) { return 0, errUnbuilt }
+// able reports whether an agent has what a channel needs.
+func able(a *posthouse.Agent, needs map[string]string) bool {
+	for name, want := range needs {
+		if got, ok := a.Capabilities[name]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
+
+// order is the priorities as a claim asks them: one goes first by its weight, so that none starves.
+func (r *route) order() []posthouse.Priority {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range posthouse.Priorities() {
+		r.due[p] = true
+	}
+	first := r.next()
+	order := []posthouse.Priority{first}
+	for _, p := range posthouse.Priorities() {
+		if p != first {
+			order = append(order, p)
+		}
+	}
+	return order
+}
+
+// handOut looks once.
+func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) {
+	if e.Stale() {
+		return Claimed{}, posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored under this process: it hands nothing out until it is restarted")
+	}
+	if e.isStopping() {
+		return Claimed{}, errStopping
+	}
+	idle := Claimed{Reason: o.reason}
+	if o.reason != "" {
+		idle.After = idleFor
+	}
+	grant, err := e.allow(ctx, &c, o)
+	if err != nil {
+		return idle, err
+	}
+	if grant.N == 0 && grant.Wait > 0 {
+		idle.Reason, idle.After = IdleLimited, grant.Wait
+	}
+	if grant.N == 0 && c.ClaimID == "" {
+		return idle, nil
+	}
+	if grant.N == 0 {
+		o.channels = nil // what is still held of a claim that is repeated is handed out again
+	}
+	asked := time.Now()
+	// Not the caller's context: a claim that commits after its caller left would hold deliveries that nobody sends.
+	handed, err := e.o.Store.HandOut(e.bg, asked, work.HandOut{
+		Tenant: c.Agent.Tenant, Agent: c.Agent.ID, ClaimID: c.ClaimID, Channels: o.channels, Max: grant.N, Start: c.Started,
+		Epoch: e.Epoch(), Request: plain(c.Request, maxExcerpt),
+	})
+	used := len(handed.Items)
+	if err != nil || handed.Repeated {
+		used = 0
+	}
+	e.disallow(&c.Agent, grant, grant.N-used)
+	if err != nil {
+		return idle, err
+	}
+	if ctx.Err() != nil && c.ClaimID == "" {
+		e.takeBack(handed.Items)
+		return idle, ctx.Err()
+	}
+	list := e.handouts(handed.Items, asked)
+	if len(list) > 0 || handed.Repeated {
+		idle = Claimed{}
+	}
+	idle.Handouts, idle.Repeated = list, handed.Repeated
+	return idle, nil
+}
+
+// allow asks the limiter how much an agent may be handed. Nothing is asked for where nothing is due.
+func (e *Engine) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, error) {
+	windows := limitsOf(&c.Agent)
+	if len(o.keys) == 0 {
+		return limit.Grant{}, nil
+	}
+	if len(windows) == 0 {
+		return limit.Grant{N: c.Max}, nil
+	}
+	ready, err := e.o.Store.Ready(ctx, time.Now(), pulledLanes(o.keys))
+	if err != nil || !anyOf(ready) {
+		return limit.Grant{}, err
+	}
+	grant, err := e.o.Limiter.Take(e.bg, agentLimitKey(&c.Agent), windows, c.Max)
+	if err == nil && grant.N == 0 {
+		e.metrics.limited.WithLabelValues(o.keys[0].channel).Inc()
+		grant.Wait = max(grant.Wait, time.Millisecond)
+	}
+	return grant, err
+}
+
+// disallow gives permits back that were not used.
+func (e *Engine) disallow(a *posthouse.Agent, grant limit.Grant, n int) {
+	if n <= 0 || len(limitsOf(a)) == 0 {
+		return
+	}
+	if err := e.o.Limiter.Refund(e.bg, agentLimitKey(a), grant, n); err != nil {
+		e.log.Warn("unused permits could not be given back", "tenant", a.Tenant, "agent", a.ID, "permits", n, "error", err)
+	}
+}
+
+// limitsOf are the windows of what an agent is handed: the usual ones where nothing is said.
+func limitsOf(a *posthouse.Agent) []posthouse.Limit {
+	if a.Limits == nil {
+		return posthouse.AgentLimits()
+	}
+	return a.Limits
+}
+
+// agentLimitKey names an agent's limits; no channel has such a name.
+func agentLimitKey(a *posthouse.Agent) string { return a.Tenant + "/" + work.Owner(a.ID) }
+
+func anyOf(list []bool) bool {
+	for _, b := range list {
+		if b {
+			return true
+		}
+	}
+	return false
+}
+
+// takeBack returns hand-outs whose agent left before it could be answered: it has seen none of them.
+func (e *Engine) takeBack(items []work.Item) {
+	if len(items) == 0 {
+		return
+	}
+	_, err := e.o.Store.Record(e.bg, time.Now(), func(now time.Time) []work.Change {
+		changes := make([]work.Change, len(items))
+		for i := range items {
+			changes[i] = afterGivenBack(items[i].Delivery, ReasonCallerLeft, "", now)
+		}
+		return changes
+	})
+	if err != nil {
+		e.log.Warn("hand-outs of an agent that left wait for their leases to end", "deliveries", len(items), "error", err)
+		return
+	}
+	e.rouseAll(items)
+}
+
+// rouseAll says that deliveries came back.
+func (e *Engine) rouseAll(items []work.Item) {
+	woken := map[routeKey]bool{}
+	for i := range items {
+		d := &items[i].Delivery
+		if k := (routeKey{d.Tenant, d.Channel}); !woken[k] {
+			woken[k] = true
+			e.desk.wake(k)
+		}
+	}
+}
+
+// handouts are claimed deliveries as an agent sees them. What can not be read is set aside.
+func (e *Engine) handouts(items []work.Item, asked time.Time) []posthouse.Handout {
+	list := make([]posthouse.Handout, 0, len(items))
+	var bad []work.Item
+	for _, item := range items {
+		if unreadable(item) != "" {
+			bad = append(bad, item)
+			continue
+		}
+		list = append(list, e.handoutOf(item, asked))
+	}
+	e.setAside(bad)
+	if len(list) > 0 {
+		e.metrics.handouts.WithLabelValues(list[0].Channel).Add(float64(len(list)))
+	}
+	return list
+}
+
+// handoutOf is one delivery as an agent sees it. What is left of its lease is counted from before the claim was sent:
+// it can only end later.
+func (e *Engine) handoutOf(item work.Item, asked time.Time) posthouse.Handout {
+	d, m := &item.Delivery, item.Message
+	to, lease := d.Recipient, defaultHold
+	if r := e.route(d.Tenant, d.Channel); r != nil {
+		to, lease = r.addressed(to), r.settings.timeout
+	}
+	h := posthouse.Handout{
+		Delivery: d.ID, Token: d.Token, IdemKey: d.IdemKey, Message: d.Message, Channel: d.Channel, Kind: m.Kind, Ref: m.Ref,
+		Priority: d.Priority, Recipient: to, Content: m.Content, Template: m.Template, Payload: m.Payload, Sensitive: m.Sensitive,
+		Attempt: d.Attempts, Started: !d.StartedAt.IsZero(), Deadline: d.Deadline, LeaseUntil: d.LeaseUntil,
+	}
+	if !h.Started {
+		h.Attempt++
+	}
+	left := min(lease-time.Since(asked), d.LeaseUntil.Sub(e.clock.now()))
+	h.LeaseMillis = max(0, left.Milliseconds())
+	return h
+}
+
+// setAside quarantines hand-outs that can not be read.
+func (e *Engine) setAside(items []work.Item) {
+	if len(items) == 0 {
+		return
+	}
+	_, err := e.o.Store.Record(e.bg, time.Now(), func(time.Time) []work.Change {
+		changes := make([]work.Change, len(items))
+		for i := range items {
+			changes[i] = afterQuarantine(items[i].Delivery, ReasonUnreadable, unreadable(items[i]))
+		}
+		return changes
+	})
+	if err != nil {
+		e.log.Warn("deliveries that can not be read can not be set aside: they wait for their leases to end", "deliveries", len(items), "error", err)
+	}
+}

@@ -302,7 +302,7 @@ func (e *Engine) quiet() (lanes []work.Lane, routes []*route) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, r := range e.routes {
-		if r.settings.every > 0 || r.channel.Paused {
+		if r.settings.every > 0 || r.settings.pulled || r.channel.Paused {
 			continue
 		}
 		r.mu.Lock()

@@ -122,6 +122,9 @@ func oneOf(what string, names []string) string {
 }
 
 func (r *route) queries() bool {
+	if r.settings.pulled {
+		return false // who sent it was an agent
+	}
 	_, ok := r.opened.Driver.(channel.Querier)
 	return ok
 }

@@ -32,6 +32,7 @@ type Store interface {
 	moves
 	tracks
 	knows
+	handouts
 	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
 }
 
@@ -77,6 +78,17 @@ type knows interface {
 	Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error)
 	OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error)
 	Depths(ctx context.Context) ([]work.Depth, error)
+}
+
+// handouts is what agents that pull do to deliveries.
+type handouts interface {
+	HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error)
+	Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error)
+	Report(ctx context.Context, now time.Time, list []work.Report,
+		decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error)
+	HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error)
+	SeenAgents(ctx context.Context, now time.Time, list []work.Seen) error
+	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
 }
 
 // Limiter decides how many sends may start now. limit's types satisfy it.
@@ -172,6 +184,10 @@ type Engine struct {
 	templates templates
 	accepter  *accepter
 	recorder  *recorder
+	reporter  *reporter
+	desk      *desk
+	seen      roll
+	turn      atomic.Int64  // which of its channels an agent is asked about first
 	planning  chan struct{} // capacity 1: a plan is due
 
 	started  bool
@@ -220,6 +236,8 @@ func New(o Options) (*Engine, error) {
 	e.metrics = newMetrics(o.Metrics)
 	e.accepter = newAccepter(e)
 	e.recorder = newRecorder(e)
+	e.reporter = newReporter(e)
+	e.desk = newDesk()
 	return e, nil
 }
 
@@ -239,6 +257,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		e.loop(e.accepter.run)
 	}
 	e.loop(e.watchEpoch)
+	e.loop(e.reporter.run)
+	e.loop(e.attend)
+	e.loop(e.noteSeen)
 	if e.o.AcceptOnly {
 		return nil
 	}

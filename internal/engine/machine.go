@@ -30,8 +30,12 @@ const (
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
 )
 
-// maxClaimLosses is how many leases a delivery may lose before it is quarantined.
-const maxClaimLosses = 5
+// maxClaimLosses is how many leases a delivery may lose before it is quarantined. One that agents fetch may lose
+// more: a bad network loses leases too, and must not set aside what was never sent.
+const (
+	maxClaimLosses  = 5
+	maxPulledLosses = 20
+)
 
 // step collects the events of one change.
 type step struct {
@@ -103,7 +107,7 @@ func (s *step) burn(set *settings, r channel.Result) retry.Decision {
 	decision := retry.Decide(set.profile, r.Class, d.Tries, r.After, set.chance(d))
 	if decision.Burn {
 		d.Tries++
-	} else {
+	} else if !d.Pulled {
 		decision.Wait = max(r.After, leastRateWait) // the account's gate decides the rest
 	}
 	return decision
@@ -197,8 +201,12 @@ func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Chang
 	owner := d.LeaseOwner
 	step.rest()
 	a.ClaimLosses++
-	a.Error = "the worker " + owner + " was lost before it could say what happened"
-	if a.ClaimLosses > maxClaimLosses {
+	a.Error = silence(owner)
+	most := maxClaimLosses
+	if d.Pulled {
+		most = maxPulledLosses
+	}
+	if a.ClaimLosses > most {
 		step.to(posthouse.EventQuarantine, posthouse.Quarantined, ReasonPoison).Owner = owner
 		return step.change
 	}
@@ -216,13 +224,21 @@ func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Chang
 	return step.change
 }
 
+// silence says who did not say what happened.
+func silence(owner string) string {
+	if agent := agentOf(owner); agent != "" {
+		return "the agent " + agent + " did not report before its lease ended"
+	}
+	return "the worker " + owner + " was lost before it could say what happened"
+}
+
 // apart is the wait that parts deliveries which lost their leases together for the second time or
 // more: one of them may be what takes their worker down, and it must not take the same others along
 // until all are poison. It is drawn from twice as long as one of them can be under way, then from
 // four times, and so on. Where it would come too late for the delivery there is none.
 func (s *step) apart(set *settings, now time.Time) time.Duration {
 	d := &s.change.After
-	if d.ClaimLosses < 2 {
+	if d.ClaimLosses < 2 || d.Pulled { // no phone takes another down
 		return 0
 	}
 	wait := time.Duration(rand.Int64N(int64(max(set.timeout, set.every, time.Second)) << (d.ClaimLosses - 1)))

@@ -23,6 +23,9 @@ type metrics struct {
 	outbox      *prometheus.GaugeVec
 	receipts    *prometheus.CounterVec
 	plans       *prometheus.CounterVec
+	handouts    *prometheus.CounterVec
+	reports     *prometheus.CounterVec
+	waiting     prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -43,6 +46,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		refusals:    counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
 		receipts:    counter("receipts_total", "Questions to providers what became of a delivery, by channel and answer: delivered, undelivered, unknown or given_up.", "channel", "outcome"),
 		plans:       counter("plans_total", "Plans whose moment came, by type and what became of it: composed, stale or failed.", "type", "outcome"),
+		handouts:    counter("handouts_total", "Deliveries handed to agents, by channel.", "channel"),
+		reports:     counter("agent_reports_total", "Reports of agents, by outcome and answer: done, evidence, stale or missing.", "outcome", "answer"),
+		waiting:     prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "posthouse", Name: "agents_waiting", Help: "Agents that wait for something to be handed out."}),
 		runs:        counter("runs_total", "Runs of periodic sender jobs.", "job"),
 		rosterGaps:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "duty_schedule_not_configured_total", Help: "Recipients suppressed because today's roster has no entry."}),
 		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
@@ -52,7 +58,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m.group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
-	reg.MustRegister(m.rosterGaps, m.leaseLosses, m.group, m.duration)
+	reg.MustRegister(m.rosterGaps, m.leaseLosses, m.group, m.duration, m.waiting)
 	return m
 }
 

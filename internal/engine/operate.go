@@ -93,9 +93,9 @@ func (e *Engine) Resolve(ctx context.Context, tenant, id string, r Resolution) (
 
 // Wake says that a channel may have something due that this process did not accept, such as a replay.
 func (e *Engine) Wake(tenant, name string) {
-	if r := e.route(tenant, name); r != nil && r.settings.every == 0 {
+	if r := e.route(tenant, name); r != nil {
 		for _, p := range posthouse.Priorities() {
-			r.rouse(p)
+			e.rouse(r, p)
 		}
 	}
 }

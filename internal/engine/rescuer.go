@@ -20,7 +20,7 @@ const recovery = 2 * time.Second
 func (e *Engine) rescue(ctx context.Context) {
 	batch := rescueBatch
 	for e.pause(spread(e.o.RescueEvery)) {
-		switch ok := e.sweep(ctx, work.LeaseLost, batch, e.rescueLease); {
+		switch _, ok := e.sweep(ctx, work.LeaseLost, batch, e.rescueLease); {
 		case !ok:
 			batch = 1 // enough to find out when the database takes writes again
 		case batch == 1:
@@ -36,8 +36,17 @@ func (e *Engine) rescue(ctx context.Context) {
 	}
 }
 
+// RescueNow looks for lost leases at once, and says how many it found.
+func (e *Engine) RescueNow(ctx context.Context) (int, error) {
+	n, ok := e.sweep(ctx, work.LeaseLost, rescueBatch, e.rescueLease)
+	if !ok {
+		return n, posthouse.Errorf(posthouse.CodeUnavailable, "the database does not take the rescue now: try again")
+	}
+	return n, nil
+}
+
 func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, bool) {
-	if e.recorder.has(d) {
+	if e.recorder.has(d) || e.reporter.has(d.ID) {
 		return work.Change{}, false
 	}
 	e.metrics.leaseLosses.Inc()
@@ -45,8 +54,9 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 }
 
 // sweep handles all overdue deliveries of one kind, a batch a transaction, or just some of them if the
-// batch is smaller than usual. It reports whether the database took it.
-func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) bool {
+// batch is smaller than usual. It returns how many it
+// moved, and whether the database took it.
+func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
 	for {
 		moved := 0
 		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: batch}, func(now time.Time, found []posthouse.Delivery) []work.Change {
@@ -61,14 +71,15 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func
 		})
 		if err != nil {
 			e.log.Warn("overdue deliveries can not be handled", "kind", due, "error", err)
-			return false
+			return total, false
 		}
+		total += moved
 		for i := range after {
 			d := &after[i]
 			e.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 		}
 		if moved < rescueBatch {
-			return true
+			return total, true
 		}
 	}
 }

@@ -77,6 +77,7 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 		old.mu.Unlock()
 	}
 	e.routes[r.key] = r
+	e.desk.wakeAll() // what an agent may be handed can be another now
 	if e.started && !e.o.AcceptOnly {
 		e.begin(r)
 	}
@@ -124,6 +125,9 @@ func (e *Engine) begin(r *route) {
 		return
 	default:
 	}
+	if r.settings.pulled {
+		return // agents ask
+	}
 	role := e.dispatch
 	if r.settings.every > 0 {
 		role = e.runPeriodically
@@ -152,6 +156,16 @@ func (e *Engine) names(tenant string) []string {
 		}
 	}
 	return names
+}
+
+// rouse says that a channel may have something due of a priority.
+func (e *Engine) rouse(r *route, p posthouse.Priority) {
+	switch {
+	case r.settings.pulled:
+		e.desk.wake(r.key)
+	case r.settings.every == 0:
+		r.rouse(p)
+	}
 }
 
 // rouse says that a lane may hold something due.

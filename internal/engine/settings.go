@@ -29,6 +29,7 @@ type settings struct {
 	location    *time.Location
 	dedupWindow time.Duration
 	rules       []posthouse.RuleSettings
+	pulled      bool // agents fetch its deliveries; the timeout is how long they hold one
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -38,6 +39,7 @@ const (
 	defaultInflight    = 256
 	cautiousInflight   = 32 // where each attempt under way at a crash stays unknown
 	dutyPeriod         = time.Minute
+	defaultHold        = 5 * time.Minute // what an agent was handed
 )
 
 // Preset fills in what a channel's name and profile decide, so that a stored channel says
@@ -77,6 +79,7 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 		location:    zone,
 		rules:       ch.Rules,
 		dedupWindow: or(ch.DedupWindow.Std(), defaultDedupWindow),
+		pulled:      o.Pull || ch.Pull,
 	}
 	s.timeout = or(ch.Timeout.Std(), or(s.timeout, defaultTimeout))
 	if ch.Every != nil {
@@ -105,7 +108,11 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 		}
 		s.maxInflight = max(s.maxInflight, s.batch) // one call holds a whole batch
 	}
-	if _, ok := o.Driver.(channel.Querier); s.policy == posthouse.Query && !ok {
+	if s.pulled {
+		if err := s.pull(&ch); err != nil {
+			return s, err
+		}
+	} else if _, ok := o.Driver.(channel.Querier); s.policy == posthouse.Query && !ok {
 		return s, problem("on_unknown", "the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
 	}
 	if ch.TimeZone != "" {
@@ -118,6 +125,20 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 	profile, problems := retry.For(ch.Name, ch.ChannelSettings)
 	s.profile = profile
 	return s, posthouse.Invalid("the channel's retries can not be followed", problems)
+}
+
+// pull makes the settings those of a channel that agents fetch from: they send one at a time, and know by its
+// key what they have sent before.
+func (s *settings) pull(ch *posthouse.Channel) error {
+	if ch.OnUnknown == posthouse.Query {
+		return problem("on_unknown", "an agent can not be asked what it has sent: want retry, hold or assume_sent")
+	}
+	s.policy = or(ch.OnUnknown, posthouse.Hold)
+	s.timeout = or(ch.Timeout.Std(), defaultHold)
+	s.window = channel.Forever
+	s.every, s.limits, s.batch = 0, nil, 1
+	ch.Every = new(posthouse.Duration) // no run: a wait is a wait
+	return nil
 }
 
 // chance is the number in [0, 1) that spreads a wait. Deliveries of one message that go in one call have the

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// desk is where agents wait for something to be handed out. Whatever comes in wakes one of them; who got
+// something wakes the next.
+type desk struct {
+	mu    sync.Mutex
+	lines map[routeKey][]*waiter // who may be handed something of a channel, longest waiting first
+	all   map[*waiter]bool
+}
+
+// waiter is an agent that waits.
+type waiter struct {
+	keys []routeKey
+	wake chan struct{} // capacity 1
+}
+
+func newDesk() *desk {
+	return &desk{lines: map[routeKey][]*waiter{}, all: map[*waiter]bool{}}
+}
+
+// wait puts an agent in the lines of channels.
+func (d *desk) wait(keys []routeKey) *waiter {
+	w := &waiter{keys: keys, wake: make(chan struct{}, 1)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all[w] = true
+	for _, k := range keys {
+		d.lines[k] = append(d.lines[k], w)
+	}
+	return w
+}
+
+// leave takes an agent out of its lines. One that was woken and did not look wakes the next.
+func (d *desk) leave(w *waiter) {
+	d.mu.Lock()
+	delete(d.all, w)
+	for _, k := range w.keys {
+		d.lines[k] = slices.DeleteFunc(d.lines[k], func(other *waiter) bool { return other == w })
+		if len(d.lines[k]) == 0 {
+			delete(d.lines, k)
+		}
+	}
+	d.mu.Unlock()
+	select {
+	case <-w.wake:
+		d.wake(w.keys...)
+	default:
+	}
+}
+
+// wake wakes one agent of each channel, and puts it at the end of its line.
+func (d *desk) wake(keys ...routeKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range keys {
+		line := d.lines[k]
+		if len(line) == 0 {
+			continue
+		}
+		first := line[0]
+		copy(line, line[1:])
+		line[len(line)-1] = first
+		first.nudge()
+	}
+}
+
+// wakeAll has everybody look again.
+func (d *desk) wakeAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for w := range d.all {
+		w.nudge()
+	}
+}
+
+func (w *waiter) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// awaited lists the channels that somebody waits for.
+func (d *desk) awaited() []routeKey {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	keys := make([]routeKey, 0, len(d.lines))
+	for k := range d.lines {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// waiting is how many agents wait.
+func (d *desk) waiting() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.all)
+}
+
+// attend looks, while agents wait, for what nobody in this process announced: what came due, and what another
+// process accepted.
+func (e *Engine) attend(ctx context.Context) {
+	for e.pause(spread(e.o.Poll)) {
+		e.metrics.waiting.Set(float64(e.desk.waiting()))
+		lanes := pulledLanes(e.desk.awaited())
+		if len(lanes) == 0 {
+			continue
+		}
+		ready, err := e.o.Store.Ready(ctx, time.Now(), lanes)
+		if err != nil {
+			if ctx.Err() == nil {
+				e.log.Warn("the database can not be asked for what agents wait for", "error", err)
+			}
+			continue
+		}
+		woken := map[routeKey]bool{}
+		for i, due := range ready {
+			if k := (routeKey{lanes[i].Tenant, lanes[i].Channel}); due && !woken[k] {
+				woken[k] = true
+				e.desk.wake(k)
+			}
+		}
+	}
+}
+
+// pulledLanes are all lanes of pulled channels.
+func pulledLanes(keys []routeKey) []work.Lane {
+	var lanes []work.Lane
+	for _, k := range keys {
+		for _, p := range posthouse.Priorities() {
+			for _, again := range []bool{false, true} {
+				lanes = append(lanes, work.Lane{Tenant: k.tenant, Channel: k.channel, Priority: p, Pulled: true, Again: again})
+			}
+		}
+	}
+	return lanes
+}

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The words that say why a wish about a hand-out was not met.
+const (
+	HoldStale     = "stale"     // the agent does not hold it by this token any more
+	HoldCancelled = "cancelled" // it is not to be sent any more
+	HoldExpired   = "expired"   // its deadline has passed
+	HoldMissing   = "missing"   // there is no such delivery
+)
+
+// maxHolds bounds the hand-outs of one call.
+const maxHolds = 500
+
+// StartHandouts marks hand-outs as started (T8): from now on each of them may have left.
+func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, list []work.Hold) ([]HoldAnswer, error) {
+	return e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
+		return afterStart(d, now), d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
+	}, func(d *posthouse.Delivery, now time.Time) bool {
+		return d.State == posthouse.Sending && !d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
+	})
+}
+
+// GiveBack returns hand-outs that have not left (T5): others get them at once.
+func (e *Engine) GiveBack(ctx context.Context, tenant, agent string, list []work.Hold, reason string) ([]HoldAnswer, error) {
+	var back []work.Item
+	answers, err := e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
+		return afterGivenBack(d, ReasonGivenBack, plainRunes(reason, maxOutcomeError), now), true
+	}, func(d *posthouse.Delivery, _ time.Time) bool {
+		back = append(back, work.Item{Delivery: *d})
+		return true
+	})
+	if err == nil {
+		e.rouseAll(back)
+	}
+	return answers, err
+}
+
+// reviseHolds changes the deliveries that an agent holds, and says of each whether that was so. met looks at a delivery
+// that was held, as it is after.
+func (e *Engine) reviseHolds(ctx context.Context, tenant, agent string, list []work.Hold,
+	change func(posthouse.Delivery, time.Time) (work.Change, bool), met func(*posthouse.Delivery, time.Time) bool,
+) ([]HoldAnswer, error) {
+	if err := e.mayHold(tenant, agent, list); err != nil || len(list) == 0 {
+		return nil, err
+	}
+	tokens, ids := map[string]int64{}, make([]string, len(list))
+	for i, h := range list {
+		tokens[h.Delivery], ids[i] = h.Token, h.Delivery
+	}
+	held, at := map[string]bool{}, time.Time{}
+	after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		held, at = map[string]bool{}, now
+		var changes []work.Change
+		for _, d := range found {
+			if held[d.ID] = holds(&d, agent, tokens[d.ID]); !held[d.ID] {
+				continue
+			}
+			if c, ok := change(d, now); ok {
+				changes = append(changes, c)
+			}
+		}
+		return changes
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := map[string]*posthouse.Delivery{}
+	for i := range after {
+		now[after[i].ID] = &after[i]
+	}
+	answers := make([]HoldAnswer, len(list))
+	for i, h := range list {
+		answers[i] = HoldAnswer{Delivery: h.Delivery, Reason: HoldMissing}
+		if d := now[h.Delivery]; d != nil {
+			answers[i].Reason = whyNot(d, h)
+			if held[h.Delivery] && met(d, at) {
+				answers[i] = HoldAnswer{Delivery: h.Delivery, OK: true, LeaseUntil: d.LeaseUntil}
+			}
+		}
+	}
+	return answers, nil
+}
+
+// mayHold notes that an agent was heard of, and refuses what is too much at once.
+func (e *Engine) mayHold(tenant, agent string, list []work.Hold) error {
+	e.Saw(tenant, agent, "")
+	if len(list) > maxHolds {
+		return posthouse.Errorf(posthouse.CodeInvalid, "%d hand-outs are too many for one call: at most %d are allowed", len(list), maxHolds)
+	}
+	if e.Stale() {
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored under this process: nothing starts until it is restarted")
+	}
+	return nil
+}
+
+// whyNot says why an agent does not have a delivery any more. Who does not know its token learns nothing.
+func whyNot(d *posthouse.Delivery, h work.Hold) string {
+	switch {
+	case h.Token != d.Token:
+	case d.State == posthouse.Cancelled:
+		return HoldCancelled
+	case d.State == posthouse.Expired:
+		return HoldExpired
+	}
+	return HoldStale
+}
+
+// RenewHandouts makes leases last longer.
+func (e *Engine) RenewHandouts(ctx context.Context, tenant, agent string, list []work.Hold) ([]HoldAnswer, error) {
+	if err := e.mayHold(tenant, agent, list); err != nil || len(list) == 0 {
+		return nil, err
+	}
+	held, err := e.o.Store.HeldBy(ctx, tenant, agent)
+	if err != nil {
+		return nil, err
+	}
+	channels := map[string]string{}
+	for i := range held {
+		channels[held[i].ID] = held[i].Channel
+	}
+	byLease := map[time.Duration][]work.Hold{}
+	for _, h := range list {
+		if name, ok := channels[h.Delivery]; ok {
+			lease := e.settingsOf(posthouse.Delivery{Tenant: tenant, Channel: name}).timeout
+			byLease[lease] = append(byLease[lease], h)
+		}
+	}
+	until := map[string]time.Time{}
+	for lease, part := range byLease {
+		renewed, err := e.o.Store.Renew(ctx, time.Now(), tenant, work.Owner(agent), part, lease)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range renewed {
+			until[r.Delivery] = r.LeaseUntil
+		}
+	}
+	return e.renewals(ctx, tenant, agent, list, until)
+}
+
+// renewals answers each wish to renew, and looks for why the others failed.
+func (e *Engine) renewals(ctx context.Context, tenant, agent string, list []work.Hold, until map[string]time.Time) ([]HoldAnswer, error) {
+	answers := make([]HoldAnswer, len(list))
+	var lost []work.Hold
+	var at []int
+	for i, h := range list {
+		if end, ok := until[h.Delivery]; ok {
+			answers[i] = HoldAnswer{Delivery: h.Delivery, OK: true, LeaseUntil: end}
+			continue
+		}
+		lost, at = append(lost, h), append(at, i)
+	}
+	why, err := e.reviseHolds(ctx, tenant, agent, lost,
+		func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return work.Change{}, false },
+		func(*posthouse.Delivery, time.Time) bool { return false })
+	for i := range why {
+		answers[at[i]] = why[i]
+	}
+	return answers, err
+}
+
+// Reassign takes everything from an agent that is not coming back.
+func (e *Engine) Reassign(ctx context.Context, tenant, agent, reason string) (Reassigned, error) {
+	held, err := e.o.Store.HeldBy(ctx, tenant, agent)
+	if err != nil {
+		return Reassigned{}, err
+	}
+	why := "taken from agent " + agent
+	if reason = plainRunes(reason, maxOutcomeError); reason != "" {
+		why += ": " + reason
+	}
+	var sum Reassigned
+	for len(held) > 0 {
+		n := min(len(held), rescueBatch)
+		part, err := e.reassign(ctx, tenant, agent, why, held[:n])
+		sum.Released, sum.Unknown, held = sum.Released+part.Released, sum.Unknown+part.Unknown, held[n:]
+		if err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+func (e *Engine) reassign(ctx context.Context, tenant, agent, why string, held []posthouse.Delivery) (sum Reassigned, err error) {
+	ids := make([]string, len(held))
+	for i := range held {
+		ids[i] = held[i].ID
+	}
+	var items []work.Item
+	_, err = e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		sum, items = Reassigned{}, nil
+		var changes []work.Change
+		for _, d := range found {
+			switch {
+			case !holds(&d, agent, 0):
+				continue
+			case d.StartedAt.IsZero():
+				sum.Released++
+				changes = append(changes, afterGivenBack(d, ReasonReassigned, why, now))
+			default:
+				sum.Unknown++
+				changes = append(changes, afterTaken(e.settingsOf(d), d, why, now))
+			}
+			items = append(items, work.Item{Delivery: d})
+		}
+		return changes
+	})
+	if err != nil {
+		return Reassigned{}, err
+	}
+	e.rouseAll(items)
+	return sum, nil
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Reasons of deliveries that agents fetch.
+const (
+	ReasonGivenBack  = "given_back" // the agent says that it has not left
+	ReasonReassigned = "reassigned" // taken from an agent that does not come back
+	ReasonNoRetry    = "no_retry"   // the agent says that a repeat is useless
+	ReasonCallerLeft = "caller_left"
+)
+
+// holds reports whether an agent has a delivery by this token. A token of 0 is any: its protocol has none.
+func holds(d *posthouse.Delivery, agent string, token int64) bool {
+	return d.State == posthouse.Sending && d.LeaseOwner == work.Owner(agent) && (token == 0 || token == d.Token)
+}
+
+// afterStart marks a hand-out as started (T8), or expires it where its deadline has passed (T23).
+func afterStart(d posthouse.Delivery, now time.Time) work.Change {
+	if !d.Deadline.IsZero() && !now.Before(d.Deadline) {
+		return afterDeadline(d)
+	}
+	step := begin(d)
+	step.start(now)
+	return step.change
+}
+
+// start marks that sending begins now.
+func (s *step) start(now time.Time) {
+	d := &s.change.After
+	d.Attempts++
+	d.StartedAt = now
+	if d.FirstStartAt.IsZero() {
+		d.FirstStartAt = now
+	}
+	e := s.to(posthouse.EventStart, posthouse.Sending, d.Reason)
+	e.Attempt, e.Owner, e.LeaseUntil = d.Attempts, d.LeaseOwner, d.LeaseUntil
+}
+
+// afterReport decides on a report about a delivery that its agent holds, or held. It sets the report's Answer
+// and State, and is nil where nothing changes.
+func afterReport(s *settings, codes map[string]posthouse.Class, r *work.Report, known work.Known, now time.Time) *work.Change {
+	d := known.Delivery
+	if d == nil || len(known.Tokens) == 0 || r.Token != 0 && !slices.Contains(known.Tokens, r.Token) {
+		r.Answer, r.State = posthouse.ReportMissing, ""
+		return nil
+	}
+	r.Answer, r.State = posthouse.ReportStale, d.State
+	var change work.Change
+	switch ok := false; {
+	case holds(d, r.Agent, r.Token):
+		r.Answer, change = posthouse.ReportDone, afterOutcome(s, codes, r, *d, now)
+	case r.Token == 0 && sameReport(known.Last, r):
+		r.Answer = known.Last.Answer
+		return nil
+	default:
+		if change, ok = lateProof(*d, r); !ok {
+			return nil
+		}
+		r.Answer = posthouse.ReportEvidence
+		change.Events[0].Owner = work.Owner(r.Agent) // another may hold it
+	}
+	r.State = change.After.State
+	return &change
+}
+
+// sameReport reports whether an agent without tokens says once more what it said last.
+func sameReport(last, r *work.Report) bool {
+	return last != nil && last.Outcome == r.Outcome && last.Error == r.Error && mayRetry(last) == mayRetry(r)
+}
+
+// mayRetry is an agent's advice on what was not sent.
+func mayRetry(r *work.Report) bool { return r.Retry == nil || *r.Retry }
+
+// afterOutcome is what follows the report of who holds the delivery (T9 to T12). What an agent did not mark as
+// started has begun all the same.
+func afterOutcome(s *settings, codes map[string]posthouse.Class, r *work.Report, d posthouse.Delivery, now time.Time) work.Change {
+	var before *work.Change
+	if d.StartedAt.IsZero() {
+		step := begin(d)
+		step.start(now)
+		before, d = &step.change, step.change.After
+	}
+	after := afterResult(s, d, resultOf(codes, r), now)
+	if r.Outcome == posthouse.OutcomeNotSent && !mayRetry(r) && after.After.State != posthouse.Failed {
+		after = afterRefused(d, resultOf(codes, r))
+	}
+	if before != nil {
+		after.Before, after.Events = before.Before, append(before.Events, after.Events...)
+	}
+	return after
+}
+
+// resultOf is a report as a driver would have said it. A channel's codes give a class to the agent's.
+func resultOf(codes map[string]posthouse.Class, r *work.Report) channel.Result {
+	res := channel.Result{Class: posthouse.ClassOK, Code: r.Code, Error: r.Error, Ref: r.Ref}
+	switch r.Outcome {
+	case posthouse.OutcomeSent:
+	case posthouse.OutcomeDelivered:
+		res.Delivered = true
+	case posthouse.OutcomeNotSent:
+		res.Class = posthouse.ClassTransient
+		if class := codes[r.Code]; class.Valid() && class != posthouse.ClassOK && class != posthouse.ClassUnknown {
+			res.Class = class
+		}
+	default:
+		res.Class = posthouse.ClassUnknown
+	}
+	return res
+}
+
+// afterRefused ends a delivery that its agent says is useless to repeat (T11).
+func afterRefused(d posthouse.Delivery, r channel.Result) work.Change {
+	step := begin(d)
+	step.rest()
+	step.change.After.Tries++
+	step.describe(step.to(posthouse.EventFail, posthouse.Failed, ReasonNoRetry), r)
+	return step.change
+}
+
+// lateProof is what a report of an agent that holds the delivery no more proves (T18): a success that is not
+// known yet, or that it arrived where it was only known to be sent.
+func lateProof(d posthouse.Delivery, r *work.Report) (work.Change, bool) {
+	if r.Outcome != posthouse.OutcomeSent && r.Outcome != posthouse.OutcomeDelivered {
+		return work.Change{}, false
+	}
+	if d.State == posthouse.Sent && r.Outcome == posthouse.OutcomeDelivered {
+		step := begin(d)
+		step.change.After.Unconfirmed = false
+		step.describe(step.to(posthouse.EventEvidence, posthouse.Delivered, "late_result"), resultOf(nil, r))
+		return step.change, true
+	}
+	return afterEvidence(d, resultOf(nil, r))
+}
+
+// afterTaken takes a started hand-out from an agent that does not come back (T13): nobody knows whether it left.
+func afterTaken(s *settings, d posthouse.Delivery, why string, now time.Time) work.Change {
+	step := begin(d)
+	step.rest()
+	a := &step.change.After
+	a.Tries++
+	a.Error = why
+	e := step.to(posthouse.EventLeaseLost, posthouse.Unknown, ReasonReassigned)
+	step.describe(e, channel.Result{Class: posthouse.ClassUnknown, Code: "REASSIGNED", Error: why})
+	step.afterUnknown(s, now)
+	return step.change
+}
+
+// afterGivenBack returns what an agent says has not left (T5). Why is in its own words.
+func afterGivenBack(d posthouse.Delivery, reason, why string, now time.Time) work.Change {
+	c := afterRelease(d, now, reason)
+	c.Events[0].Owner, c.Events[0].Error = d.LeaseOwner, why
+	return c
+}
+
+// agentOf is who holds a lease of this owner, empty where it is a process of ours.
+func agentOf(owner string) string {
+	if name, ok := strings.CutPrefix(owner, work.Owner("")); ok {
+		return name
+	}
+	return ""
+}

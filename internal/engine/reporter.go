@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// reporter writes what agents report: whatever came in during the last write shares the next, as with the
+// accepter. An agent is answered after the commit.
+type reporter struct {
+	engine *Engine
+	in     chan *reported
+
+	mu      sync.Mutex
+	waiting map[string]int // delivery → reports on it that are here and not yet written
+}
+
+// reported is what one agent reported at once.
+type reported struct {
+	list   []work.Report
+	result chan answered // capacity 1: nobody waits for an agent that left
+}
+
+type answered struct {
+	list []work.Report
+	err  error
+}
+
+// maxReports bounds one write, and one call. maxOutcomeError is how much of an agent's error is kept, in
+// characters.
+const (
+	maxReports      = 500
+	maxOutcomeError = 500
+	maxReportID     = 64
+)
+
+func newReporter(e *Engine) *reporter {
+	return &reporter{engine: e, in: make(chan *reported, maxReports), waiting: map[string]int{}}
+}
+
+// ReportHandouts records what agents say. A Token of 0 means whichever the agent holds: its protocol has none.
+func (e *Engine) ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error) {
+	if len(reports) == 0 {
+		return nil, nil
+	}
+	if err := checkReports(reports); err != nil {
+		return nil, err
+	}
+	now := e.clock.now()
+	list := slices.Clone(reports)
+	for i := range list {
+		r := &list[i]
+		r.ID, r.At, r.Answer, r.Repeated = or(r.ID, posthouse.NewID()), or(r.At, now), "", false
+		r.Error, r.Code, r.Ref = plainRunes(r.Error, maxOutcomeError), plain(r.Code, maxCode), plain(r.Ref, maxRef)
+		r.Request = plain(r.Request, maxExcerpt)
+	}
+	return e.reporter.submit(ctx, list)
+}
+
+// checkReports finds what keeps reports from being recorded at all.
+func checkReports(list []work.Report) error {
+	var problems []posthouse.Problem
+	add := func(i int, field, format string, args ...any) {
+		problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("reports[%d].%s", i, field), Message: fmt.Sprintf(format, args...)})
+	}
+	if len(list) > maxReports {
+		problems = append(problems, posthouse.Problem{Path: "reports", Message: fmt.Sprintf("are %d: at most %d are allowed in one call", len(list), maxReports)})
+	}
+	for i := range list {
+		if n := len(list[i].ReportID); n == 0 || n > maxReportID || plain(list[i].ReportID, maxReportID) != list[i].ReportID {
+			add(i, "report_id", "is %q: want 1 to %d characters", plain(list[i].ReportID, maxReportID), maxReportID)
+		}
+		if list[i].Delivery == "" {
+			add(i, "delivery", "is required: the id of what was handed out")
+		}
+		if !list[i].Outcome.Valid() {
+			add(i, "outcome", "is %q: want one of %v", list[i].Outcome, posthouse.Outcomes())
+		}
+	}
+	return posthouse.Invalid("the reports can not be recorded", problems)
+}
+
+// plainRunes is a text of at most so many characters that every database keeps.
+func plainRunes(s string, most int) string {
+	s = plain(s, len(s))
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// submit waits until the reports are committed.
+func (rep *reporter) submit(ctx context.Context, list []work.Report) ([]work.Report, error) {
+	r := &reported{list: list, result: make(chan answered, 1)}
+	rep.expect(list, 1)
+	select {
+	case rep.in <- r:
+	case <-rep.engine.stopping:
+		rep.expect(list, -1)
+		return nil, errStopping
+	case <-ctx.Done():
+		rep.expect(list, -1)
+		return nil, ctx.Err()
+	}
+	select {
+	case a := <-r.result:
+		return a.list, a.err
+	case <-rep.engine.bg.Done():
+		select {
+		case a := <-r.result:
+			return a.list, a.err
+		default:
+			return nil, errStopping
+		}
+	case <-ctx.Done():
+		return nil, &posthouse.Error{Code: posthouse.CodeOutcomeUnknown, Message: "the agent left before the commit", Cause: ctx.Err()}
+	}
+}
+
+// expect counts the reports that are here and not yet written.
+func (rep *reporter) expect(list []work.Report, n int) {
+	rep.mu.Lock()
+	defer rep.mu.Unlock()
+	for i := range list {
+		id := list[i].Delivery
+		if rep.waiting[id] += n; rep.waiting[id] <= 0 {
+			delete(rep.waiting, id)
+		}
+	}
+}
+
+// has reports whether something about a delivery is about to be written: its agent is not silent then, however
+// long the database takes.
+func (rep *reporter) has(delivery string) bool {
+	rep.mu.Lock()
+	defer rep.mu.Unlock()
+	return rep.waiting[delivery] > 0
+}
+
+func (rep *reporter) run(ctx context.Context) {
+	for {
+		select {
+		case r := <-rep.in:
+			rep.write(ctx, rep.gather(r))
+		case <-rep.engine.stopping:
+			for {
+				select {
+				case r := <-rep.in:
+					rep.write(ctx, rep.gather(r))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes what has queued up behind first, without waiting for more.
+func (rep *reporter) gather(first *reported) []*reported {
+	runtime.Gosched()
+	group, n := []*reported{first}, len(first.list)
+	for n < maxReports {
+		select {
+		case r := <-rep.in:
+			group, n = append(group, r), n+len(r.list)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// write records a group. When the database refuses it for what it holds, each is tried alone. An answer that was lost
+// at the commit is repeated safely by the agent: its report ids are known then.
+func (rep *reporter) write(ctx context.Context, group []*reported) {
+	e := rep.engine
+	var list []work.Report
+	for _, r := range group {
+		list = append(list, r.list...)
+	}
+	after, err := e.o.Store.Report(ctx, time.Now(), list, e.decideReport)
+	if err != nil && len(group) > 1 && posthouse.CodeOf(err) == posthouse.CodeInternal {
+		for _, r := range group {
+			rep.write(ctx, []*reported{r})
+		}
+		return
+	}
+	rep.expect(list, -1)
+	for _, r := range group {
+		a := answered{err: err}
+		if err == nil {
+			a.list, after = after[:len(r.list):len(r.list)], after[len(r.list):]
+			e.reportsTaken(a.list)
+		}
+		r.result <- a
+	}
+}
+
+// decideReport is what follows from one report.
+func (e *Engine) decideReport(now time.Time, r *work.Report, known work.Known) *work.Change {
+	var codes map[string]posthouse.Class
+	set := e.pulledSettings(r.Tenant, known.Delivery)
+	if d := known.Delivery; d != nil {
+		if route := e.route(d.Tenant, d.Channel); route != nil {
+			codes = route.channel.Codes
+		}
+	}
+	return afterReport(set, codes, r, known, now)
+}
+
+// pulledSettings are the settings of a delivery's channel, or cautious ones where it can not be opened.
+func (e *Engine) pulledSettings(tenant string, d *posthouse.Delivery) *settings {
+	if d == nil {
+		return e.settingsOf(posthouse.Delivery{Tenant: tenant})
+	}
+	return e.settingsOf(*d)
+}
+
+// reportsTaken says in the log and the metrics what agents reported, and wakes who waits for what came back.
+func (e *Engine) reportsTaken(list []work.Report) {
+	ctx := context.Background()
+	for i := range list {
+		r := &list[i]
+		if r.Repeated {
+			continue
+		}
+		e.metrics.reports.WithLabelValues(string(r.Outcome), string(r.Answer)).Inc()
+		level := slog.LevelDebug
+		if r.Answer != posthouse.ReportDone || r.Outcome != posthouse.OutcomeSent && r.Outcome != posthouse.OutcomeDelivered {
+			level = slog.LevelInfo
+		}
+		if e.log.Enabled(ctx, level) {
+			e.log.Log(ctx, level, "agent reported", "tenant", r.Tenant, "agent", r.Agent, "delivery", r.Delivery, "token", r.Token,
+				"outcome", r.Outcome, "code", r.Code, "error", r.Error, "answer", r.Answer, "state", r.State)
+		}
+	}
+}
