@@ -1,0 +1,109 @@
+package lksms
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bodies are read as loosely as the server read them that this one stands in for: fields it does not
+// know are passed over, null is as good as missing, and a flag or number may stand in quotes.
+
+// flag is true or false, "true" or "false", 1 or 0.
+type flag bool
+
+// UnmarshalJSON reads a flag.
+func (f *flag) UnmarshalJSON(text []byte) error {
+	switch strings.ToLower(strings.Trim(string(text), `"`)) {
+	case "true", "1":
+		*f = true
+	case "false", "0", "null":
+		*f = false
+	default:
+		return fmt.Errorf("is %.60s: want true or false", text)
+	}
+	return nil
+}
+
+// whole is a whole number, in quotes or not.
+type whole int
+
+// UnmarshalJSON reads a number.
+func (w *whole) UnmarshalJSON(text []byte) error {
+	n, err := strconv.Atoi(strings.Trim(string(text), `"`))
+	if err != nil {
+		return fmt.Errorf("is %.60s: want a whole number", text)
+	}
+	*w = whole(n)
+	return nil
+}
+
+// text is a text, empty for null.
+type text string
+
+// UnmarshalJSON reads a text.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	var s string
+	if json.Unmarshal(b, &s) != nil {
+		return fmt.Errorf("is %.60s: want a text in double quotes", b)
+	}
+	if strings.ContainsRune(s, 0) {
+		return errors.New("holds the character U+0000, which can not be stored")
+	}
+	*t = text(s)
+	return nil
+}
+
+// body reads the whole body, up to the server's bound.
+func (d *door) body(c *call) ([]byte, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(c.writer, c.Body, d.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than the %d bytes that are allowed", d.MaxBody)
+	case err != nil:
+		return nil, refuse(http.StatusBadRequest, "the body could not be read")
+	}
+	return b, nil
+}
+
+// malformed is an error of a body that is not what it should be.
+func malformed(format string, args ...any) error {
+	return refuse(http.StatusUnprocessableEntity, format, args...)
+}
+
+// decode reads an object into fields by their names. Every field that is wrong is named.
+func decode(body []byte, into map[string]json.Unmarshaler) error {
+	if !utf8.Valid(body) {
+		return malformed("the body is not valid UTF-8")
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil || object == nil {
+		return malformed("the body is not a JSON object such as {\"phone_number\": \"13800138000\"}")
+	}
+	var wrong []string
+	for name, field := range into {
+		raw, given := object[name]
+		if !given || bytes.Equal(raw, []byte("null")) {
+			continue
+		}
+		if err := field.UnmarshalJSON(raw); err != nil {
+			wrong = append(wrong, name+" "+err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong)
+		return malformed("%s", strings.Join(wrong, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package lksms
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/sms"
+)
+
+// counted are the numbers of tasks by what they are about to do.
+type counted struct {
+	PendingNew   int `json:"pending_new_tasks"`
+	PendingRetry int `json:"pending_retry_tasks"`
+	Processing   int `json:"processing_tasks"`
+	Success      int `json:"success_tasks"`
+	Failed       int `json:"failed_tasks"`
+}
+
+func (d *door) statistics(c *call) (answer, error) {
+	t, err := d.Store.Tally(c.Context(), c.who.tenant, d.Channel)
+	return answer{data: counted{t.New, t.Retry, t.Processing + t.Unknown, t.Success, t.Failed}}, err
+}
+
+// meaning is a status with its names.
+type meaning struct {
+	Status      int    `json:"status"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// rules are how tasks come from one status to another.
+type rules struct {
+	Statuses        []meaning `json:"statuses"`
+	MaxRetries      int       `json:"max_retry_count"`
+	RetryDelay      float64   `json:"retry_delay_seconds"`
+	ZombieAfter     float64   `json:"processing_timeout_seconds"`
+	Format          Format    `json:"pending_format"`
+	TimeZone        string    `json:"time_zone"`
+	MaxContent      int       `json:"max_content_length"`
+	MaxTasksAtOnce  int       `json:"max_pending_limit"`
+	SensitiveAlways bool      `json:"sensitive"`
+}
+
+func (d *door) statusInfo(*call) (answer, error) {
+	r := d.Rules()
+	return ok(rules{
+		Statuses:   []meaning{{0, "PENDING", "待处理"}, {1, "PROCESSING", "处理中"}, {2, "SUCCESS", "成功"}, {3, "FAILED", "失败"}},
+		MaxRetries: r.MaxRetries, RetryDelay: r.RetryDelay.Seconds(), ZombieAfter: r.Timeout.Seconds(), Format: d.Format, TimeZone: d.TimeZone.String(),
+		MaxContent: sms.MaxCharacters, MaxTasksAtOnce: maxTasks, SensitiveAlways: d.Sensitive,
+	})
+}
+
+// recovered is how many lost tasks were found.
+type recovered struct {
+	Count int `json:"recovered_count"`
+}
+
+func (d *door) recoverZombies(c *call) (answer, error) {
+	n, err := d.Engine.RescueNow(c.Context())
+	return answer{data: recovered{n}}, err
+}
+
+// alive says that the server works.
+type alive struct {
+	Status string `json:"status"`
+}
+
+func (d *door) health(c *call) (answer, error) {
+	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Second)
+	defer cancel()
+	if d.Store.Ping(ctx) != nil {
+		return answer{}, refuse(http.StatusServiceUnavailable, "the database does not answer")
+	}
+	return ok(alive{"healthy"})
+}
