@@ -108,7 +108,7 @@ func (c *Client) once(ctx context.Context, r request) (answer reply, after time.
 	if err != nil {
 		return reply{}, 0, err
 	}
-	res, err := c.o.HTTP.Do(req)
+	res, err := c.patient(r.wait).Do(req)
 	if err != nil {
 		return reply{}, 0, fmt.Errorf("call the server: %w", err)
 	}
@@ -123,6 +123,16 @@ func (c *Client) once(ctx context.Context, r request) (answer reply, after time.
 	}
 	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
 	return answer, time.Duration(seconds) * time.Second, errorOf(answer)
+}
+
+// patient is what makes the calls, with a time-out that is longer by the wait.
+func (c *Client) patient(wait time.Duration) *http.Client {
+	if wait <= 0 || c.o.HTTP.Timeout == 0 {
+		return c.o.HTTP
+	}
+	longer := *c.o.HTTP
+	longer.Timeout += wait
+	return &longer
 }
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {

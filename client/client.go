@@ -60,10 +60,12 @@ type request struct {
 	key          string // Idempotency-Key
 	kind         string // content type of body
 	body         []byte
+	again        bool          // a repeat is answered as the first
+	wait         time.Duration // how long the server may take longer than for others
 }
 
 // safe reports whether the call may be made again when nobody knows what became of it.
-func (r *request) safe() bool { return r.method == http.MethodGet || r.key != "" }
+func (r *request) safe() bool { return r.method == http.MethodGet || r.key != "" || r.again }
 
 // get reads one thing.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {

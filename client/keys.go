@@ -24,6 +24,11 @@ func (c *Client) CreateKey(ctx context.Context, name string, scope posthouse.Sco
 	return send[NewKey](ctx, c, http.MethodPost, path("keys"), map[string]string{"name": name, "scope": string(scope)})
 }
 
+// CreateAgentKey makes an API key for an agent. Those it has stay valid.
+func (c *Client) CreateAgentKey(ctx context.Context, name, agent string) (NewKey, error) {
+	return send[NewKey](ctx, c, http.MethodPost, path("keys"), map[string]string{"name": name, "scope": string(posthouse.ScopeAgent), "agent": agent})
+}
+
 // RevokeKey ends an API key. Servers notice within two seconds.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("keys", id)})

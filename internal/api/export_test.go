@@ -6,13 +6,14 @@ import "github.com/posthouse/posthouse"
 type Route struct {
 	Method, Path string
 	Scope        posthouse.Scope
+	Own          bool // the agent's own key reaches it too
 }
 
 // Routes lists the route table.
 func Routes() []Route {
 	var list []Route
 	for _, r := range table() {
-		list = append(list, Route{r.method, r.path, r.scope})
+		list = append(list, Route{r.method, r.path, r.scope, r.own})
 	}
 	return list
 }

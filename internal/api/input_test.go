@@ -127,8 +127,8 @@ var wrongSettings = []wrong{
 		"users[1].addresses.sms", "holds a line break: one line is allowed",
 	}},
 	{"no users", "PUT", "/v1/users", `{}`, 422, refused, []string{"users", "has 0 users: want 1 to 10000"}},
-	{"key", "POST", "/v1/keys", `{"name":"","scope":"root"}`, 422, refused, []string{"name", "is required: who or what uses the key", "scope", `is "root": want read, send or admin`}},
-	{"key of nothing", "POST", "/v1/keys", `{"name":1}`, 422, refused, []string{"name", "is a number: want a string", "scope", `is "": want read, send or admin`}},
+	{"key", "POST", "/v1/keys", `{"name":"","scope":"root"}`, 422, refused, []string{"name", "is required: who or what uses the key", "scope", `is "root": want read, send, admin or agent`}},
+	{"key of nothing", "POST", "/v1/keys", `{"name":1}`, 422, refused, []string{"name", "is a number: want a string", "scope", `is "": want read, send, admin or agent`}},
 	{"notice", "POST", "/v1/notices", `{"userId":"","userType":"boss","platform":"pigeon","messageContent":1}`, 422, refused, []string{
 		"messageContent", "is a number: want a string",
 		"userId", "is required",
@@ -185,8 +185,8 @@ func TestWrongInputIsNamedAtOnceAndChangesNothing(t *testing.T) {
 			t.Errorf("%s are stored after wrong input only: %s", path, got.body)
 		}
 	}
-	if got := len(read[list[posthouse.Key]](t, h.must(200, "GET", "/v1/keys", "")).Items); got != 3 {
-		t.Errorf("got %d keys, want the 3 of the house", got)
+	if got := len(read[list[posthouse.Key]](t, h.must(200, "GET", "/v1/keys", "")).Items); got != 4 {
+		t.Errorf("got %d keys, want the 4 of the house", got)
 	}
 }
 

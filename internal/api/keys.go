@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 type keyBody struct {
 	Name  string          `json:"name"`
 	Scope posthouse.Scope `json:"scope"`
+	Agent string          `json:"agent,omitempty" doc:"Whose key it is, of scope agent."`
 }
 
 // newKey is a key with its secret, which is shown this once.
@@ -40,17 +42,44 @@ func (a *api) createKey(c *call) (answer, error) {
 	}
 	checkWord(c, "name", in.Name, 255)
 	if !in.Scope.Allows(in.Scope) && !c.concerns("scope") {
-		c.refuse("scope", "is %.60q: want read, send or admin", in.Scope)
+		c.refuse("scope", "is %.60q: want read, send, admin or agent", in.Scope)
 	}
-	if err := c.wrong(); err != nil {
+	if err := a.checkKeyAgent(c, &in); err != nil {
 		return answer{}, err
 	}
-	id, text := secret.NewKey()
-	key := posthouse.Key{ID: id, Tenant: c.key.Tenant, Name: in.Name, Scope: in.Scope, CreatedAt: time.Now().UTC()}
-	if err := a.Store.AddKey(c.Context(), time.Now(), key, secret.HashKey(text)); err != nil {
+	key, err := a.makeKey(c.Context(), posthouse.Key{Tenant: c.key.Tenant, Name: in.Name, Scope: in.Scope, Agent: in.Agent})
+	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusCreated, body: newKey{key, secret.FormatKey(id, text)}}, nil
+	return answer{status: http.StatusCreated, body: key}, nil
+}
+
+// checkKeyAgent checks that a key of scope agent names one that there is, and no other key does.
+func (a *api) checkKeyAgent(c *call, in *keyBody) error {
+	switch {
+	case c.concerns("agent") || c.concerns("scope"):
+	case in.Scope != posthouse.ScopeAgent && in.Agent != "":
+		c.refuse("agent", "goes with the scope agent")
+	case in.Scope == posthouse.ScopeAgent && in.Agent == "":
+		c.refuse("agent", "is required: whose key it is")
+	case in.Agent != "":
+		_, err := a.Store.Agent(c.Context(), c.key.Tenant, in.Agent)
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			c.refuse("agent", "there is no agent %.80q", in.Agent)
+		} else if err != nil {
+			return err
+		}
+	}
+	return c.wrong()
+}
+
+// makeKey draws a key and stores it.
+func (a *api) makeKey(ctx context.Context, key posthouse.Key) (newKey, error) {
+	var text string
+	key.ID, text = secret.NewKey()
+	key.CreatedAt = time.Now().UTC()
+	err := a.Store.AddKey(ctx, key.CreatedAt, key, secret.HashKey(text))
+	return newKey{key, secret.FormatKey(key.ID, text)}, err
 }
 
 func (a *api) revokeKey(c *call) (answer, error) {

@@ -203,7 +203,7 @@ func (a *api) message(c *call) (answer, error) {
 		return answer{}, err
 	}
 	id = m.ID // what was told for a duplicate leads to the message it is one of
-	view := messageView{Message: m, Recipients: recipients, Counts: work.Counts{}}
+	view := messageView{Message: hidden(m), Recipients: recipients, Counts: work.Counts{}}
 	if view.Deliveries, view.Next, err = a.Store.DeliveriesOf(c.Context(), c.key.Tenant, id, cursor, limit); err != nil {
 		return answer{}, err
 	}
@@ -242,7 +242,7 @@ func (a *api) messages(c *call) (answer, error) {
 	}
 	views := make([]messageView, len(list))
 	for i, s := range list {
-		views[i] = messageView{Message: s.Message, Recipients: s.Recipients, Counts: s.Counts}
+		views[i] = messageView{Message: hidden(s.Message), Recipients: s.Recipients, Counts: s.Counts}
 	}
 	return pageOf(views, next)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // describe makes the OpenAPI 3.1 document from the route table. It is committed, and a test
@@ -72,8 +73,11 @@ func schemaName(t reflect.Type, hint string) string {
 	if strings.HasSuffix(t.Name(), "Body") {
 		name += "Request"
 	}
-	if t == reflect.TypeFor[problem]() {
+	switch t {
+	case reflect.TypeFor[problem]():
 		name = "Fault" // a Problem is one of those it lists
+	case reflect.TypeFor[posthouse.Message]():
+		name = "StoredMessage" // a Message has counts of its deliveries
 	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }
@@ -97,6 +101,12 @@ func operation(r route, item *huma.PathItem, schemas huma.Registry, fault *huma.
 	if r.scope != "" {
 		op.Security = []map[string][]string{{"key": {}}}
 		op.Description = "Needs a key of scope " + string(r.scope) + "."
+		switch {
+		case r.scope == posthouse.ScopeAgent:
+			op.Description = "Needs the agent's own key."
+		case r.own:
+			op.Description = "Needs a key of scope " + string(r.scope) + ", or the agent's own."
+		}
 	}
 	for _, name := range pathNames.FindAllStringSubmatch(r.path, -1) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
@@ -139,15 +149,22 @@ func response(r route, status int, schemas huma.Registry) *huma.Response {
 	return answer
 }
 
-// requestSchema is the schema of a body; sending takes one message or a list.
+// requestSchema is the schema of a body; sending and reporting take one or a list.
 func requestSchema(in any, schemas huma.Registry) *huma.Schema {
-	if _, send := in.(sendBody); !send {
-		return schemas.Schema(reflect.TypeOf(in), true, "Request")
+	switch in.(type) {
+	case sendBody:
+		return oneOrMany(schemas.Schema(reflect.TypeFor[posthouse.Draft](), true, "Draft"), "messages")
+	case reportBody:
+		return oneOrMany(schemas.Schema(reflect.TypeFor[posthouse.AgentReport](), true, "AgentReport"), "reports")
 	}
-	one := schemas.Schema(reflect.TypeFor[posthouse.Draft](), true, "Draft")
+	return schemas.Schema(reflect.TypeOf(in), true, "Request")
+}
+
+// oneOrMany is a thing, or an object with a list of them.
+func oneOrMany(one *huma.Schema, name string) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{one, {
-		Type: "object", Required: []string{"messages"},
-		Properties: map[string]*huma.Schema{"messages": {Type: "array", Items: one}},
+		Type: "object", Required: []string{name},
+		Properties: map[string]*huma.Schema{name: {Type: "array", Items: one}},
 	}}}
 }
 
@@ -159,6 +176,8 @@ func querySchema(name string) *huma.Schema {
 		return &huma.Schema{Type: "integer", Minimum: new(1.0)}
 	case "state":
 		return &huma.Schema{Type: "string", Description: "One or more, with commas: " + words(posthouse.States()) + "."}
+	case "log":
+		return &huma.Schema{Type: "string", Enum: []any{work.ReceiveLog, work.SendLog, work.ReportLog}, Default: work.ReceiveLog}
 	case "since", "until":
 		return &huma.Schema{Type: "string", Format: "date-time"}
 	}

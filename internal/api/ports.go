@@ -20,6 +20,8 @@ type Engine interface {
 	Wake(tenant, name string)
 	fills
 	reminds
+	handsOut
+	holds
 }
 
 // fills says what a message with a template would read like.
@@ -34,6 +36,20 @@ type reminds interface {
 	EndReminders(ctx context.Context, tenant, kind, ref, reason string) ([]posthouse.Reminder, error)
 }
 
+// handsOut hands deliveries to agents and takes their reports.
+type handsOut interface {
+	HandOut(ctx context.Context, c engine.Claim) (engine.Claimed, error)
+	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
+	Reassign(ctx context.Context, tenant, agent, reason string) (engine.Reassigned, error)
+}
+
+// holds changes what an agent holds.
+type holds interface {
+	StartHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]engine.HoldAnswer, error)
+	RenewHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]engine.HoldAnswer, error)
+	GiveBack(ctx context.Context, tenant, agent string, holds []work.Hold, reason string) ([]engine.HoldAnswer, error)
+}
+
 // Store is what the API reads, and the directory it keeps. *store.Store satisfies it.
 type Store interface {
 	Messages
@@ -43,6 +59,8 @@ type Store interface {
 	Rosters
 	Users
 	Keys
+	Agents
+	Logs
 	Plans
 	Answers
 }
@@ -117,6 +135,27 @@ type Keys interface {
 	AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error
 	Keys(ctx context.Context, tenant string) ([]posthouse.Key, error)
 	RevokeKey(ctx context.Context, now time.Time, tenant, id string) error
+}
+
+// Agents keeps phones and other programs that fetch deliveries.
+type Agents interface {
+	registered
+	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
+	Agents(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Agent, next string, err error)
+	HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error)
+}
+
+type registered interface {
+	AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error)
+	PutAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error)
+	SetAgentState(ctx context.Context, now time.Time, tenant, id string, state posthouse.AgentState, reason string) error
+	DeleteAgent(ctx context.Context, now time.Time, tenant, id string) error
+}
+
+// Logs reads the three logs of what is pulled, and its counts.
+type Logs interface {
+	Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error)
+	Tally(ctx context.Context, tenant, channel string) (work.Tally, error)
 }
 
 // Channels keeps the configured channels and runs them. What it returns has its secrets masked;

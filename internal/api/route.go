@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -24,7 +25,9 @@ type route struct {
 	// also are other statuses that answer with out.
 	also []int
 	// csv allows text/csv in place of the JSON body.
-	csv   bool
+	csv bool
+	// own lets in the agent that the path names as well, with its own key.
+	own   bool
 	serve func(*api, *call) (answer, error)
 	// plain serves in place of serve, for what is no JSON.
 	plain func(*api) http.Handler
@@ -41,6 +44,7 @@ func table() []route {
 	const (
 		get, post, put, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 		read, send, admin      = posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin
+		agent                  = posthouse.ScopeAgent
 	)
 	return []route{
 		{method: post, path: "/v1/messages", scope: send, tag: "messages", doc: "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", in: sendBody{}, out: posthouse.Accepted{}, status: 202, also: []int{200}, serve: (*api).sendMessages},
@@ -60,6 +64,7 @@ func table() []route {
 		{method: get, path: "/v1/deliveries/{id}/attempts", scope: read, tag: "deliveries", doc: "Every try to send it, with request and response.", out: page[posthouse.Attempt]{}, serve: (*api).attempts},
 		{method: get, path: "/v1/deliveries/{id}/events", scope: read, tag: "deliveries", doc: "Every transition it made.", out: page[posthouse.Event]{}, serve: (*api).events},
 		{method: get, path: "/v1/deliveries/{id}/explain", scope: read, tag: "deliveries", doc: "Why it waits, and until when.", out: engine.Explanation{}, serve: (*api).explain},
+		{method: get, path: "/v1/deliveries/{id}/story", scope: read, tag: "deliveries", doc: "Its whole story: message, events, attempts, and what the logs say of it.", out: storyView{}, serve: (*api).story},
 		{method: post, path: "/v1/deliveries/{id}/replay", scope: admin, tag: "deliveries", doc: "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", in: replayBody{}, out: replayView{}, serve: (*api).replay},
 		{method: post, path: "/v1/deliveries/replay", scope: admin, tag: "deliveries", doc: "Send again everything a filter selects.", in: replayAllBody{}, out: replaysView{}, serve: (*api).replayAll},
 		{method: post, path: "/v1/deliveries/{id}/resolve", scope: admin, tag: "deliveries", doc: "A person's word on an unknown or quarantined delivery.", in: resolveBody{}, out: posthouse.Delivery{}, serve: (*api).resolve},
@@ -75,7 +80,26 @@ func table() []route {
 		{method: post, path: "/v1/channels/{name}/pause", scope: admin, tag: "channels", doc: "Stop its sending.", in: pauseBody{}, out: posthouse.Channel{}, serve: (*api).pauseChannel},
 		{method: post, path: "/v1/channels/{name}/resume", scope: admin, tag: "channels", doc: "Let it send again, refused accounts too.", out: posthouse.Channel{}, serve: (*api).resumeChannel},
 		{method: post, path: "/v1/channels/{name}/test", scope: admin, tag: "channels", doc: "Check the provider, or send a test to one recipient.", in: testBody{}, out: testView{}, serve: (*api).testChannel},
+		{method: get, path: "/v1/channels/{name}/tally", scope: read, tag: "channels", doc: "How many deliveries of a pulled channel wait, are handed out and are done.", out: tallyView{}, serve: (*api).tally},
 		{method: get, path: "/v1/drivers", scope: read, tag: "channels", doc: "The drivers there are, with their settings.", out: page[driverView]{}, serve: (*api).listDrivers},
+
+		{method: get, path: "/v1/agents", scope: read, tag: "agents", doc: "List the phones and programs that fetch deliveries, by id.", query: paged, out: page[posthouse.Agent]{}, serve: (*api).agents},
+		{method: post, path: "/v1/agents", scope: admin, tag: "agents", doc: "Register an agent; the secret of its key is shown this once.", in: posthouse.Agent{}, out: newAgent{}, status: 201, serve: (*api).addAgent},
+		{method: get, path: "/v1/agents/{id}", scope: read, own: true, tag: "agents", doc: "One agent, with how much it holds.", out: agentStatus{}, serve: (*api).agent},
+		{method: put, path: "/v1/agents/{id}", scope: admin, tag: "agents", doc: "Change its name, channels, capabilities and limits.", in: posthouse.Agent{}, out: posthouse.Agent{}, serve: (*api).putAgent},
+		{method: remove, path: "/v1/agents/{id}", scope: admin, tag: "agents", doc: "Take an agent away that holds nothing, and revoke its keys.", status: 204, serve: (*api).deleteAgent},
+		{method: post, path: "/v1/agents/{id}/pause", scope: admin, tag: "agents", doc: "Hand it nothing for now. It may finish and report what it holds.", in: pauseBody{}, out: agentStatus{}, serve: (*api).pauseAgent},
+		{method: post, path: "/v1/agents/{id}/drain", scope: admin, tag: "agents", doc: "Hand it nothing more: it finishes what it holds and can then be deleted.", in: pauseBody{}, out: agentStatus{}, serve: (*api).drainAgent},
+		{method: post, path: "/v1/agents/{id}/resume", scope: admin, tag: "agents", doc: "Hand it deliveries again.", out: agentStatus{}, serve: (*api).resumeAgent},
+		{method: post, path: "/v1/agents/{id}/reassign", scope: admin, tag: "agents", doc: "Take everything from an agent that does not come back: what it had not started goes to others.", in: pauseBody{}, out: reassigned{}, serve: (*api).reassignAgent},
+		{method: post, path: "/v1/agents/{id}/key", scope: admin, tag: "agents", doc: "Make it another key; its secret is shown this once.", in: agentKeyBody{}, out: newKey{}, status: 201, serve: (*api).agentKey},
+		{method: get, path: "/v1/agents/{id}/handouts", scope: read, own: true, tag: "agents", doc: "What it holds, without the contents.", out: page[heldView]{}, serve: (*api).handouts},
+		{method: post, path: "/v1/agents/{id}/claims", scope: agent, tag: "agents", doc: "Be handed due deliveries under a lease, and wait for some.", in: claimBody{}, out: claimView{}, serve: (*api).claim},
+		{method: post, path: "/v1/agents/{id}/start", scope: agent, tag: "agents", doc: "Say that hand-outs are being sent now. What is not ok must not be sent.", in: holdsBody{}, out: holdsView{}, serve: (*api).startHandouts},
+		{method: post, path: "/v1/agents/{id}/renew", scope: agent, tag: "agents", doc: "Make leases last a whole time-out from now.", in: holdsBody{}, out: holdsView{}, serve: (*api).renewHandouts},
+		{method: post, path: "/v1/agents/{id}/give-back", scope: agent, tag: "agents", doc: "Return hand-outs that were not started: others get them at once.", in: holdsBody{}, out: holdsView{}, serve: (*api).giveBack},
+		{method: post, path: "/v1/agents/{id}/report", scope: agent, tag: "agents", doc: "Say what became of a hand-out, or of up to 1000. A repeat is answered as before; of one alone that comes too late the answer is 409.", in: reportBody{}, out: reportsView{}, serve: (*api).report},
+		{method: get, path: "/v1/logs", scope: read, tag: "agents", doc: "Lines of the log of requests (receive), of hand-outs (send) or of reports (report), newest first.", query: []string{"log", "delivery", "agent", "since", "until", "cursor", "limit"}, out: page[work.Line]{}, serve: (*api).logs},
 
 		{method: get, path: "/v1/templates", scope: read, tag: "templates", doc: "List templates, the latest version of each.", out: page[posthouse.Template]{}, serve: (*api).templates},
 		{method: get, path: "/v1/templates/{name}", scope: read, tag: "templates", doc: "A template, its latest version or a given one.", query: []string{"version"}, out: posthouse.Template{}, serve: (*api).template},

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -22,7 +23,11 @@ func choices() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.Policy]():        anyOf(posthouse.Policies()),
 		reflect.TypeFor[posthouse.Priority]():      anyOf(posthouse.Priorities()),
 		reflect.TypeFor[posthouse.Class]():         anyOf(posthouse.Classes()),
-		reflect.TypeFor[posthouse.Scope]():         {posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin},
+		reflect.TypeFor[posthouse.Scope]():         {posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent},
+		reflect.TypeFor[posthouse.AgentState]():    {posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining},
+		reflect.TypeFor[posthouse.Outcome]():       anyOf(posthouse.Outcomes()),
+		reflect.TypeFor[posthouse.ReportResult]():  {posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing},
+		reflect.TypeFor[work.Log]():                {work.ReceiveLog, work.SendLog, work.ReportLog},
 		reflect.TypeFor[engine.Resolution]():       anyOf(resolutions),
 		reflect.TypeFor[posthouse.TaskEventType](): anyOf(workflow.Events()),
 		reflect.TypeFor[workflow.WarningCode]():    anyOf(workflow.WarningCodes()),
@@ -46,6 +51,7 @@ var kept = map[reflect.Type][]string{
 	reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "created_at", "updated_at"},
 	reflect.TypeFor[posthouse.Template](): {"tenant", "name", "version", "variables", "created_at"},
 	reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},
+	reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},
 	reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at"},
 }
 

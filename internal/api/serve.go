@@ -58,8 +58,8 @@ func (a *api) run(r route, c *call) (out answer, err error) {
 		if c.key, err = a.gate.enter(c.Request); err != nil {
 			return answer{}, err
 		}
-		if !c.key.Scope.Allows(r.scope) {
-			return answer{}, posthouse.Errorf(posthouse.CodeForbidden, "the key's scope is %s: this needs %s", c.key.Scope, r.scope)
+		if err := r.admits(c); err != nil {
+			return answer{}, err
 		}
 	}
 	c.readQuery(r.query)
@@ -74,6 +74,20 @@ func (a *api) run(r route, c *call) (out answer, err error) {
 		err = renamed(err, map[string]string{"cursor": "query.cursor"}) // the store does not know where it comes from
 	}
 	return out, err
+}
+
+// admits says why a key does not reach this. An agent's reaches what is its own.
+func (r route) admits(c *call) error {
+	if c.key.Scope == posthouse.ScopeAgent && (r.scope == posthouse.ScopeAgent || r.own) {
+		if id := c.PathValue("id"); id != c.key.Agent {
+			return posthouse.Errorf(posthouse.CodeForbidden, "the key is the agent %s's, not the agent %.80s's", c.key.Agent, id)
+		}
+		return nil
+	}
+	if !c.key.Scope.Allows(r.scope) {
+		return posthouse.Errorf(posthouse.CodeForbidden, "the key's scope is %s: this needs %s", c.key.Scope, r.scope)
+	}
+	return nil
 }
 
 // answerError writes an error and logs what the caller is not told.
