@@ -252,7 +252,7 @@ func versions(t *testing.T, database string) []string {
 
 var (
 	madeTable    = regexp.MustCompile(`(?s)CREATE TABLE (?:IF NOT EXISTS )?(\w+) \((.*?)\n\)`)
-	madeView     = regexp.MustCompile(`(?s)CREATE (?:OR REPLACE )?VIEW (\w+) AS`)
+	madeView     = regexp.MustCompile(`(?s)CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?(\w+) AS`)
 	changedTable = regexp.MustCompile(`ALTER TABLE (\w+) (.*);`)
 	madeColumn   = regexp.MustCompile(`ADD COLUMN (\w+) ([^,]*)`)
 )

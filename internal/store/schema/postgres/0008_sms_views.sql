@@ -1,0 +1,79 @@
+-- +goose Up
+-- The six tables of the SMS document under their own names, for readers of the database. tenant, state and the like are
+-- ours, and so are the ids, which are texts. A number of the mainland is shown without +86. A task that was
+-- imported has the task_id it had. Where a database has tables of these names, as the document's own has, they
+-- stay, and the views are left out.
+
+-- +goose StatementBegin
+DO $do$ BEGIN IF to_regclass('sms_tasks') IS NULL THEN
+CREATE VIEW sms_tasks AS
+SELECT d.id AS id, CASE WHEN m.dedup_key = 'lksms:' || m.ref THEN m.ref ELSE d.id END AS task_id, CASE WHEN d.address LIKE '+86%' THEN substr(d.address, 4) ELSE d.address END AS phone_number, (NULLIF(m.content, '')::json ->> 'text') AS content,
+  CASE WHEN d.state = 'pending' THEN 0 WHEN d.state IN ('sending', 'unknown') THEN 1 WHEN d.state IN ('sent', 'delivered') THEN 2 ELSE 3 END AS status,
+  NULLIF(m.source, '') AS source, CASE WHEN d.state = 'failed' AND d.tries > 0 THEN d.tries - 1 ELSE d.tries END AS retry_count,
+  CASE WHEN d.state = 'sending' THEN NULLIF(substr(d.lease_owner, 7), '') END AS processing_app_id,
+  NULLIF(substr(CASE WHEN d.reason = 'tries_used_up' THEN '超过最大重试次数: ' ELSE '' END || d.last_error, 1, 500), '') AS result,
+  to_timestamp(d.created_at / 1000000.0) AS created_at, to_timestamp(d.updated_at / 1000000.0) AS updated_at,
+  CASE WHEN d.state IN ('sent', 'delivered') THEN to_timestamp(d.updated_at / 1000000.0) END AS sent_at,
+  CASE WHEN d.state NOT IN ('pending', 'sending', 'unknown', 'quarantined') THEN to_timestamp(d.updated_at / 1000000.0) END AS reported_at,
+  d.tenant AS tenant, d.state AS state
+FROM deliveries d JOIN messages m ON m.id = substr(d.id, 1, 22) || '0000'
+WHERE m.kind = 'sms';
+END IF; END $do$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+DO $do$ BEGIN IF to_regclass('sms_templates') IS NULL THEN
+CREATE VIEW sms_templates AS
+SELECT id, name AS template_name, body AS template_content, (active <> 0) AS is_active,
+  to_timestamp(created_at / 1000000.0) AS created_at, to_timestamp(updated_at / 1000000.0) AS updated_at, tenant
+FROM sms_texts;
+END IF; END $do$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+DO $do$ BEGIN IF to_regclass('default_sms_data') IS NULL THEN
+CREATE VIEW default_sms_data AS
+SELECT s.phone AS id, CASE WHEN s.phone LIKE '+86%' THEN substr(s.phone, 4) ELSE s.phone END AS phone_number, s.body AS content, (s.templated <> 0) AS use_template,
+  (s.sent <> 0 OR EXISTS (SELECT 1 FROM channels c JOIN dedup k ON k.tenant = c.tenant AND k.channel = c.name
+    WHERE c.tenant = s.tenant AND c.driver = 'pull' AND k.dedup_key = 'default_sms:' || s.phone || ':' || s.generation::text)) AS is_sent,
+  to_timestamp(s.created_at / 1000000.0) AS created_at, to_timestamp(s.updated_at / 1000000.0) AS updated_at, s.tenant AS tenant
+FROM default_sms s;
+END IF; END $do$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+DO $do$ BEGIN IF to_regclass('receive_logs') IS NULL THEN
+CREATE VIEW receive_logs AS
+SELECT id, NULLIF(request_id, '') AS request_id, CASE WHEN phone LIKE '+86%' THEN substr(phone, 4) ELSE phone END AS phone_number, NULLIF(content, '') AS content, (templated <> 0) AS use_template,
+  source_ip, user_agent, NULLIF(request, '') AS request_data, NULLIF(response, '') AS response_data, status AS status_code,
+  to_timestamp(at / 1000000.0) AS created_at, NULLIF(delivery, '') AS delivery, tenant
+FROM receive_log;
+END IF; END $do$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+DO $do$ BEGIN IF to_regclass('send_logs') IS NULL THEN
+CREATE VIEW send_logs AS
+SELECT l.delivery || ':' || l.token::text AS id, CASE WHEN m.dedup_key = 'lksms:' || m.ref THEN m.ref ELSE d.id END AS task_id, l.agent AS app_id, CASE WHEN d.address LIKE '+86%' THEN substr(d.address, 4) ELSE d.address END AS phone_number, (NULLIF(m.content, '')::json ->> 'text') AS content,
+  NULLIF(l.request, '') AS request_data, NULL AS response_data, to_timestamp(l.at / 1000000.0) AS created_at, l.tenant AS tenant
+FROM send_log l JOIN deliveries d ON d.id = l.delivery JOIN messages m ON m.id = substr(d.id, 1, 22) || '0000';
+END IF; END $do$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+DO $do$ BEGIN IF to_regclass('report_logs') IS NULL THEN
+CREATE VIEW report_logs AS
+SELECT l.id AS id, CASE WHEN m.dedup_key = 'lksms:' || m.ref THEN m.ref ELSE d.id END AS task_id, l.agent AS app_id, CASE WHEN l.outcome IN ('sent', 'delivered') THEN 2 ELSE 3 END AS status,
+  NULLIF(substr(l.error, 1, 500), '') AS error_message, NULLIF(l.request, '') AS request_data, to_timestamp(l.at / 1000000.0) AS created_at,
+  l.outcome AS outcome, l.answer AS answer, l.tenant AS tenant
+FROM report_log l JOIN deliveries d ON d.id = l.delivery JOIN messages m ON m.id = substr(d.id, 1, 22) || '0000';
+END IF; END $do$;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP VIEW report_logs;
+DROP VIEW send_logs;
+DROP VIEW receive_logs;
+DROP VIEW default_sms_data;
+DROP VIEW sms_templates;
+DROP VIEW sms_tasks;
