@@ -51,6 +51,8 @@ type Options struct {
 	// WorkflowResolverURL is asked over HTTP who has which role, with WorkflowResolverSecret in the header
 	// X-Posthouse-Secret. Defaults to none.
 	WorkflowResolverURL, WorkflowResolverSecret string
+	// SMS opens the front door for SMS senders and phones. Defaults to none.
+	SMS SMS
 	// Poll is how often the database is asked for work. Defaults to 250ms.
 	Poll time.Duration
 	// RescueEvery is how often lost leases and deadlines are looked for. Defaults to 2s.

@@ -38,8 +38,11 @@ type Server struct {
 	channels *channels
 	flow     *workflow.Flow
 	redis    *limit.Redis // nil without
+	gate     *api.Gate
 	http     *http.Server
 	listener net.Listener
+	sms      *http.Server // the SMS front door on an address of its own; nil without
+	smsAt    net.Listener
 
 	follow  context.CancelFunc
 	done    sync.WaitGroup
@@ -53,6 +56,9 @@ type Server struct {
 func New(ctx context.Context, o Options) (_ *Server, err error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
+	if err := o.SMS.check(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil && s.store != nil {
 			err = errors.Join(err, s.store.Close())
@@ -94,15 +100,40 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.channels, err = newChannels(s, o.Drivers); err != nil {
 		return nil, err
 	}
-	handler, err := s.handler()
-	if err != nil {
+	if err := s.openDoors(); err != nil {
 		return nil, err
 	}
-	s.http = &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, WriteTimeout: 120 * time.Second,
-		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-	}
 	return s, nil
+}
+
+// openDoors makes what serves HTTP.
+func (s *Server) openDoors() error {
+	s.gate = api.NewGate(s.store)
+	handler, err := s.handler()
+	if err != nil || !s.o.SMS.on() {
+		s.http = s.httpServer(handler)
+		return err
+	}
+	door, err := s.smsHandler()
+	if err != nil {
+		return err
+	}
+	both := http.NewServeMux()
+	both.Handle("/", handler)
+	both.Handle("/api/v1/", door)
+	both.Handle("/health", door)
+	s.http = s.httpServer(both)
+	if s.o.SMS.Addr != "" {
+		s.sms = s.httpServer(door) // and nothing else: its address is often open to phones
+	}
+	return nil
+}
+
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, WriteTimeout: 120 * time.Second,
+		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+	}
 }
 
 func (o Options) withDefaults() Options {
@@ -259,7 +290,7 @@ func (s *Server) limiter() (engine.Limiter, error) {
 func (s *Server) handler() (http.Handler, error) {
 	s.o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return api.New(api.Options{
-		Engine: s.engine, Store: s.store, Channels: s.channels, Jobs: s.jobsOf, Tasks: s.flow, Readiness: s.Readiness, Unsafe: s.unsafe,
+		Engine: s.engine, Store: s.store, Channels: s.channels, Gate: s.gate, Jobs: s.jobsOf, Tasks: s.flow, Readiness: s.Readiness, Unsafe: s.unsafe,
 		Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}), Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Database: s.store.Database(),
 		TimeZone: s.o.TimeZone,
 	})
@@ -282,28 +313,68 @@ func (s *Server) Start(ctx context.Context) error {
 			s.o.Log.Warn("unsafe database setting", "setting", f.Setting, "value", f.Value, "why", f.Why)
 		}
 	}
-	var err error
-	if s.listener, err = net.Listen("tcp", s.o.Addr); err != nil {
-		return fmt.Errorf("listen on %s: %w", s.o.Addr, err)
-	}
-	if err := s.engine.Start(ctx); err != nil {
-		s.listener.Close()
+	if err := s.listen(); err != nil {
 		return err
 	}
-	if err := s.channels.reload(ctx); err != nil {
-		s.listener.Close()
-		return fmt.Errorf("read the channels: %w", err)
+	if err := s.begin(ctx); err != nil {
+		s.closeListeners()
+		return err
 	}
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.follow = cancel
 	s.done.Go(func() { s.channels.follow(following) })
-	s.done.Go(func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			s.failed <- err
-		}
-	})
+	s.done.Go(func() { s.serve(s.http, s.listener) })
+	if s.sms != nil {
+		s.done.Go(func() { s.serve(s.sms, s.smsAt) })
+	}
 	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.Database(), "version", s.o.Version)
 	return nil
+}
+
+// listen takes the addresses, so that what is wrong with them is known before anything is sent.
+func (s *Server) listen() (err error) {
+	if s.listener, err = net.Listen("tcp", s.o.Addr); err != nil {
+		return fmt.Errorf("listen on %s: %w", s.o.Addr, err)
+	}
+	if s.sms == nil {
+		return nil
+	}
+	if s.smsAt, err = net.Listen("tcp", s.o.SMS.Addr); err != nil {
+		s.closeListeners()
+		return fmt.Errorf("listen on %s for SMS: %w", s.o.SMS.Addr, err)
+	}
+	return nil
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range []net.Listener{s.listener, s.smsAt} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+// begin starts the engine with its channels.
+func (s *Server) begin(ctx context.Context) error {
+	if err := s.engine.Start(ctx); err != nil {
+		return err
+	}
+	if err := s.channels.reload(ctx); err != nil {
+		return fmt.Errorf("read the channels: %w", err)
+	}
+	if s.o.SMS.on() {
+		return s.prepareSMS(ctx)
+	}
+	return nil
+}
+
+func (s *Server) serve(h *http.Server, at net.Listener) {
+	if err := h.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+		select {
+		case s.failed <- err:
+		default: // the other one has failed already
+		}
+	}
 }
 
 // URL is where the API is served, once started.
@@ -312,6 +383,14 @@ func (s *Server) URL() string {
 		return ""
 	}
 	return "http://" + s.listener.Addr().String()
+}
+
+// SMSURL is where the SMS front door is served on an address of its own, once started; else empty.
+func (s *Server) SMSURL() string {
+	if s.smsAt == nil {
+		return ""
+	}
+	return "http://" + s.smsAt.Addr().String()
 }
 
 // Failed receives the error that ended the listener, if it was not Stop.
@@ -330,13 +409,13 @@ func (s *Server) Stop(ctx context.Context) error {
 			s.follow()
 		}
 		var errs []error
-		if err := s.http.Shutdown(ctx); err != nil {
-			errs = append(errs, s.http.Close())
+		for _, h := range []*http.Server{s.http, s.sms} {
+			if h != nil && h.Shutdown(ctx) != nil {
+				errs = append(errs, h.Close())
+			}
 		}
 		errs = append(errs, s.engine.Stop(ctx))
-		if s.listener != nil {
-			s.listener.Close()
-		}
+		s.closeListeners()
 		s.done.Wait()
 		if s.redis != nil {
 			errs = append(errs, s.redis.Close())

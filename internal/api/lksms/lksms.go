@@ -2,6 +2,7 @@ package lksms
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ type Options struct {
 	Format Format
 	// Sensitive marks every text as sensitive. Defaults to those whose request says so.
 	Sensitive bool
-	// Rules are what operators are shown of the retries.
-	Rules func() Rules
+	// Rules are what operators are shown of the retries. Defaults to nothing.
+	Rules func(ctx context.Context, tenant string) (Rules, error)
 	// TimeZone is the zone of the times in answers, which name none. Defaults to UTC.
 	TimeZone *time.Location
 	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
@@ -72,7 +73,7 @@ func New(o Options) (http.Handler, error) {
 	o.TimeZone, o.Log = cmp.Or(o.TimeZone, time.UTC), cmp.Or(o.Log, slog.Default())
 	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
 	if o.Rules == nil {
-		o.Rules = func() Rules { return Rules{} }
+		o.Rules = func(context.Context, string) (Rules, error) { return Rules{}, nil }
 	}
 	d := &door{Options: o, user: sha256.Sum256([]byte(o.Username)), password: sha256.Sum256([]byte(o.Password))}
 	mux := http.NewServeMux()

@@ -42,13 +42,13 @@ type rules struct {
 	SensitiveAlways bool      `json:"sensitive"`
 }
 
-func (d *door) statusInfo(*call) (answer, error) {
-	r := d.Rules()
-	return ok(rules{
+func (d *door) statusInfo(c *call) (answer, error) {
+	r, err := d.Rules(c.Context(), c.who.tenant)
+	return answer{data: rules{
 		Statuses:   []meaning{{0, "PENDING", "待处理"}, {1, "PROCESSING", "处理中"}, {2, "SUCCESS", "成功"}, {3, "FAILED", "失败"}},
 		MaxRetries: r.MaxRetries, RetryDelay: r.RetryDelay.Seconds(), ZombieAfter: r.Timeout.Seconds(), Format: d.Format, TimeZone: d.TimeZone.String(),
 		MaxContent: sms.MaxCharacters, MaxTasksAtOnce: maxTasks, SensitiveAlways: d.Sensitive,
-	})
+	}}, err
 }
 
 // recovered is how many lost tasks were found.

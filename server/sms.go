@@ -1,0 +1,143 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel/pull"
+	"github.com/posthouse/posthouse/internal/api/lksms"
+)
+
+// SMS is the front door for senders of text messages and for the phones that fetch them. It is open where
+// Username and Password are set, under /api/v1/ and /health of the server's address.
+type SMS struct {
+	// Username and Password are the pair that senders, phones and operators may share, by HTTP Basic. API keys
+	// work besides it. A password that everybody knows is refused.
+	Username, Password string
+	// Addr is where the front door, and nothing else, is served besides. Defaults to nowhere.
+	Addr string
+	// Channel is the channel whose deliveries are the tasks. One that does not exist is made, of the driver
+	// pull. Defaults to sms.
+	Channel string
+	// Format of the tasks that are handed out: list, or page with {total_count, app_id, tasks}. Defaults to list.
+	Format string
+	// MaxRetries is how often a task that failed is tried again; negative is never. Defaults to 3 for a channel
+	// that is made, and to what it has for others.
+	MaxRetries int
+	// RetryDelay is the wait before each of them. Defaults to 5m, as MaxRetries does.
+	RetryDelay time.Duration
+	// Timeout is how long a phone may hold a task without a report. Defaults to 30m, as MaxRetries does.
+	Timeout time.Duration
+	// Sensitive keeps every text sealed and hides it from all but the phone that sends it. Defaults to those
+	// texts whose request says so.
+	Sensitive bool
+}
+
+// knownPasswords are those of examples, and the first ones that guessers try. Small letters.
+var knownPasswords = []string{
+	"your_password_here", "your_secure_password", "your_password", "password", "passwd", "admin", "admin123", "administrator", "changeme", "change_me",
+	"change-me", "secret", "default", "test", "root", "user", "lksms", "posthouse", "sms", "postgres", "letmein", "qwerty", "123456", "1234567", "12345678",
+	"123456789", "1234567890", "111111", "000000", "888888", "666666", "abc123", "password123", "p@ssw0rd", "example",
+}
+
+func (o SMS) on() bool { return o.Username != "" && o.Password != "" }
+
+// check refuses half a pair, and a password that is none.
+func (o SMS) check() error {
+	switch {
+	case o.Username == "" && o.Password == "":
+		return nil
+	case o.Username == "" || strings.TrimSpace(o.Password) == "":
+		return errors.New("the SMS front door needs a user name and a password: set BASIC_AUTH_USERNAME and BASIC_AUTH_PASSWORD, or neither")
+	case slices.Contains(knownPasswords, strings.ToLower(strings.TrimSpace(o.Password))):
+		return errors.New("BASIC_AUTH_PASSWORD is one that everybody knows from examples and lists: choose another, such as what `openssl rand -base64 24` prints")
+	case strings.EqualFold(o.Username, o.Password):
+		return errors.New("BASIC_AUTH_PASSWORD is the user name: choose another, such as what `openssl rand -base64 24` prints")
+	case strings.Contains(o.Username, ":"):
+		return errors.New("BASIC_AUTH_USERNAME has a colon: HTTP Basic can not carry it")
+	}
+	return nil
+}
+
+func (o SMS) channel() string { return cmp.Or(o.Channel, "sms") }
+
+// smsHandler makes the front door.
+func (s *Server) smsHandler() (http.Handler, error) {
+	o := s.o.SMS
+	zone, err := time.LoadLocation(s.o.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	return lksms.New(lksms.Options{
+		Engine: s.engine, Store: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
+		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
+	})
+}
+
+// smsRules are what the channel's settings say of retries.
+func (s *Server) smsRules(ctx context.Context, tenant string) (lksms.Rules, error) {
+	ch, err := s.channels.Get(ctx, tenant, s.o.SMS.channel())
+	if err != nil {
+		return lksms.Rules{}, err
+	}
+	r := lksms.Rules{MaxRetries: ch.Tries - 1, Timeout: ch.Timeout.Std()}
+	if len(ch.Backoff) > 0 {
+		r.RetryDelay = ch.Backoff[0].Std()
+	}
+	return r, nil
+}
+
+// prepareSMS makes the channel of the front door where there is none, and gives the one there is what was
+// said of it at start.
+func (s *Server) prepareSMS(ctx context.Context) error {
+	name := s.o.SMS.channel()
+	before, err := s.channels.Get(ctx, posthouse.DefaultTenant, name)
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+		before = posthouse.Channel{Name: name, Driver: pull.Name, ChannelSettings: smsSettings()}
+	case err != nil:
+		return fmt.Errorf("read the channel %s of the SMS front door: %w", name, err)
+	case !before.Pull && !s.channels.types[before.Driver].Pull:
+		return fmt.Errorf("the channel %s of the SMS front door is pushed by the driver %s: name another with sms_channel, or set pull on it", name, before.Driver)
+	}
+	after := s.o.SMS.applied(before)
+	if err == nil && reflect.DeepEqual(before, after) {
+		return nil
+	}
+	if _, _, err := s.channels.Put(ctx, posthouse.DefaultTenant, after); err != nil {
+		return fmt.Errorf("store the channel %s of the SMS front door: %w", name, err)
+	}
+	return nil
+}
+
+// smsSettings are the document's: four hand-outs, five minutes apart, of thirty minutes each. A hand-out
+// counts as a start there, so that a phone that went silent may have sent; the document tries again.
+func smsSettings() posthouse.ChannelSettings {
+	none := 0.0
+	return posthouse.ChannelSettings{
+		Tries: 4, Backoff: []posthouse.Duration{posthouse.Duration(5 * time.Minute)}, Jitter: &none, OnUnknown: posthouse.Retry,
+		Timeout: posthouse.Duration(30 * time.Minute),
+	}
+}
+
+// applied is a channel with what was said at start.
+func (o SMS) applied(ch posthouse.Channel) posthouse.Channel {
+	if o.MaxRetries != 0 {
+		ch.Tries = 1 + max(0, o.MaxRetries)
+	}
+	if o.RetryDelay != 0 {
+		ch.Backoff = []posthouse.Duration{posthouse.Duration(o.RetryDelay)}
+	}
+	if o.Timeout != 0 {
+		ch.Timeout = posthouse.Duration(o.Timeout)
+	}
+	return ch
+}
