@@ -49,7 +49,8 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	if err := t.resolveDedup(now, subs, outcomes); err != nil {
 		return nil, err
 	}
-	var messages, queued, settled, events [][]any
+	var messages, queued, settled, events, sealed [][]any
+	tally := counting{}
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
@@ -60,6 +61,9 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			}
 			entry := &sub.Entries[j]
 			messages = append(messages, messageValues(entry))
+			if entry.Sealed != nil {
+				sealed = append(sealed, sealedValues(entry.Sealed))
+			}
 			for k := range entry.Deliveries {
 				d := &entry.Deliveries[k]
 				event := acceptEvent(d)
@@ -67,6 +71,7 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 					return nil, fmt.Errorf("a delivery can not begin as %s", d.State)
 				}
 				events = append(events, eventValues(&event))
+				tally.add(d, 1)
 				if d.State.Open() {
 					queued = append(queued, deliveryValues(d))
 				} else {
@@ -80,6 +85,8 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	b.insert(queueTable, queued)
 	b.insert(settledTable, settled)
 	b.insert(eventsTable, events)
+	b.insert(sealedTable, sealed)
+	b.count(tally)
 	if err := t.run(b); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type bundle []member
 type member struct {
 	table  *table
 	rows   [][]any
+	sum    bool // adds to the rows there are
 	guards []guard
 	after  []*posthouse.Delivery
 }
@@ -58,7 +59,8 @@ func (t *tx) run(b bundle) error {
 	}
 	for _, s := range b {
 		if s.guards == nil {
-			if err := t.insert(s.table, s.rows); err != nil {
+			tab, rows := s.table.narrow(s.rows)
+			if err := t.write(tab, rows, s.suffix(t.store.dialect)); err != nil {
 				return err
 			}
 			continue
@@ -88,7 +90,7 @@ func (t *tx) runAtOnce(b bundle) error {
 	var args []any
 	expected := 0
 	for i, s := range b {
-		query, more := s.once()
+		query, more := s.once(t.store.dialect)
 		parts = append(parts, fmt.Sprintf("w%d AS (%s)", i, query))
 		args = append(args, more...)
 		if s.guards != nil {
@@ -109,11 +111,19 @@ func (t *tx) runAtOnce(b bundle) error {
 	return err
 }
 
+// suffix is what follows the rows of an insert.
+func (s *member) suffix(d *dialect) string {
+	if s.sum {
+		return d.sum
+	}
+	return ""
+}
+
 // once is the write as a part of one statement.
-func (s *member) once() (query string, args []any) {
+func (s *member) once(d *dialect) (query string, args []any) {
 	if s.guards == nil {
 		tab, rows := s.table.narrow(s.rows)
-		return "INSERT INTO " + tab.name + " (" + tab.list + ") SELECT * FROM " + unnest(tab.numbers), arrays(tab.numbers, rows)
+		return "INSERT INTO " + tab.name + " (" + tab.list + ") SELECT * FROM " + unnest(tab.numbers) + s.suffix(d), arrays(tab.numbers, rows)
 	}
 	const guarded = " WHERE q.id = g.g_id AND q.version = g.g_version AND q.token = g.g_token AND q.state = g.g_state RETURNING 1"
 	const names = "g_id, g_version, g_token, g_state)"

@@ -181,7 +181,9 @@ func (s *Store) in(column string, values []string) (string, []any) {
 }
 
 // attachMessages reads the messages of claimed deliveries, each once.
-func (t *tx) attachMessages(items []work.Item) error {
+func (t *tx) attachMessages(items []work.Item) error { return t.store.attach(t.query, items) }
+
+func (s *Store) attach(from lookup, items []work.Item) error {
 	found := map[string]*posthouse.Message{}
 	var ids []string
 	for i := range items {
@@ -191,8 +193,8 @@ func (t *tx) attachMessages(items []work.Item) error {
 			ids = append(ids, id)
 		}
 	}
-	clause, args := t.in("id", ids)
-	err := t.query("SELECT "+messagesTable.list+" FROM messages WHERE "+clause, args, func(scan func(...any) error) error {
+	clause, args := s.in("id", ids)
+	err := from("SELECT "+messagesTable.list+" FROM messages WHERE "+clause, args, func(scan func(...any) error) error {
 		m, _, err := scanMessage(scan)
 		if err == nil {
 			found[m.ID] = m
@@ -246,7 +248,7 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 	for i, l := range lanes {
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue WHERE tenant = ? AND channel = ? AND priority = ?
 			AND state = 'pending' AND due_at <= %s LIMIT 1) l%d`, i, due, i)
-		args = append(args, l.Tenant, l.Channel, priorityNumber(l.Priority))
+		args = append(args, l.Tenant, l.Channel, numberOf(l))
 		if !s.SharedClock() {
 			args = append(args, micros(now))
 		}

@@ -12,10 +12,10 @@ import (
 func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
 	list, err := all(s.reads(ctx), func(scan scanner) (work.Depth, error) {
 		var d work.Depth
-		var priority, oldest int64
-		err := scan(&d.Tenant, &d.Channel, &priority, &d.State, &d.Count, &oldest)
-		d.Priority, d.Oldest = priorityOf(priority), timeOf(oldest)
-		d.Unreadable = !d.State.Open() || priority != priorityNumber(d.Priority)
+		var lane, oldest int64
+		err := scan(&d.Tenant, &d.Channel, &lane, &d.State, &d.Count, &oldest)
+		d.Priority, d.Pulled, d.Again = readLane(lane)
+		d.Oldest, d.Unreadable = timeOf(oldest), !d.State.Open() || lane != numberOf(d.Lane)
 		return d, err
 	}, `SELECT tenant, channel, priority, state, COUNT(*), COALESCE(MIN(CASE WHEN due_at > 0 THEN due_at END), 0)
 		FROM queue GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)

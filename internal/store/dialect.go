@@ -34,6 +34,8 @@ type dialect struct {
 	// columns and the others. With expired, only a row whose expires_at lies before the new
 	// row's created_at gives way; expires_at must then be the last of sets.
 	upsert func(table string, keys, sets []string, expired bool) string
+	// sum is the clause that lets an INSERT into tallies add to the rows there are.
+	sum string
 	// fault reads a driver's error.
 	fault func(error) fault
 	// open makes the pools: write for transactions, read for look-ups.
@@ -84,6 +86,9 @@ func (d *dialect) rebind(query string) string {
 
 // marks is "?, ?, ?".
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// sumOnConflict is the clause sum of SQLite and PostgreSQL.
+const sumOnConflict = " ON CONFLICT (tenant, channel, bucket, slot) DO UPDATE SET n = tallies.n + excluded.n"
 
 // onConflict is the upsert clause of SQLite and PostgreSQL.
 func onConflict(table string, keys, sets []string, expired bool) string {

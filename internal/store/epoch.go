@@ -107,8 +107,12 @@ func (t *tx) holdEpoch(epoch, began int64, step int) (int, error) {
 	}
 	ids := make([]string, len(list))
 	events := make([][]any, len(list))
+	tally := counting{}
 	for i := range list {
 		d := &list[i]
+		after := *d
+		after.State = posthouse.Unknown
+		tally.move(d, &after)
 		ids[i] = d.ID
 		events[i] = eventValues(&posthouse.Event{
 			Delivery: d.ID, Version: d.Version + 1, Tenant: d.Tenant, At: timeOf(at), Type: posthouse.EventEpochHold,
@@ -121,7 +125,10 @@ func (t *tx) holdEpoch(epoch, began int64, step int) (int, error) {
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
 		return 0, err
 	}
-	return len(list), t.insert(eventsTable, events)
+	if err := t.insert(eventsTable, events); err != nil {
+		return 0, err
+	}
+	return len(list), t.count(tally)
 }
 
 // freezeUnknown leaves what was unknown before to a person too: no policy sends it again. Its

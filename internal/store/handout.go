@@ -1,40 +1,329 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// errUnbuilt marks what is being built.
-var errUnbuilt = errors.New("not built yet")
+var (
+	agentClaimsTable = newTable("agent_claims", "tenant", "agent", "claim_id", "deliveries", "created_at#", "expires_at#")
+	sendLogTable     = newTable("send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
+)
 
-// HandOut claims for an agent, writes the claim where it has an id, and the log of hand-outs.
+const (
+	// mostLanes bounds how many lanes one hand-out goes through: an agent that is handed less than it wants asks again.
+	mostLanes = 6
+	// longestDue is how many of the retries of a lane, the longest due, are put in order of their tries.
+	longestDue = 1000
+	// claimKept is how long a claim's id is known after its longest lease.
+	claimKept = time.Hour
+)
+
+// HandOut claims for an agent, writes the claim where it has an id, and the log of hand-outs. Of a channel it
+// takes, a priority at a time: retries that have waited FairAfter longer than they had to, by due time; what is
+// new, by due time; other retries, by tries. A claim whose id is known answers what is still held of it.
 func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
-	return work.HandedOut{}, errUnbuilt
+	if out, err := s.repeated(ctx, now, &h); err != nil || out.Repeated {
+		return out, err
+	}
+	lanes, err := s.dueLanes(ctx, now, &h)
+	if err != nil || len(lanes) == 0 || h.Max < 1 {
+		return work.HandedOut{}, err
+	}
+	asked := time.Now()
+	for i := range lanes {
+		lanes[i].fresh, lanes[i].again = s.lows.from(lanes[i].lane(false), asked), s.lows.from(lanes[i].lane(true), asked)
+	}
+	items, err := s.handOut(ctx, now, &h, lanes)
+	if s.taken(err) { // the same claim came in twice at once: this one is undone
+		return s.repeated(ctx, now, &h)
+	}
+	if err != nil {
+		return work.HandedOut{}, err // what was read before a failed commit is nobody's
+	}
+	s.noteLows(lanes, items, asked)
+	return work.HandedOut{Items: items}, nil
 }
 
-// Renew makes leases last from now. What the owner does not hold with that token is left out of the answer.
-func (s *Store) Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error) {
-	return nil, errUnbuilt
+func (s *Store) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
+	if s.dialect.arrays {
+		return s.handOutAtOnce(ctx, h, lanes)
+	}
+	err = s.change(ctx, now, "hand out", func(t *tx) (err error) {
+		items, err = t.handOut(h, lanes)
+		return err
+	})
+	return items, err
 }
 
-// Report writes what agents say and what follows from it, in one transaction. decide is called for each
-// report whose id is new, with its delivery locked as the reports before it have left it. It sets the
-// report's Answer and returns the change, nil for none. The answer has the reports in order.
-func (s *Store) Report(ctx context.Context, now time.Time, list []work.Report,
-	decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error) {
-	return nil, errUnbuilt
+// handLane is one priority of one channel, new and again, and from which due times on there is anything.
+type handLane struct {
+	tenant       string
+	channel      *work.HandOutChannel
+	priority     posthouse.Priority
+	fresh, again int64 // microseconds
 }
 
-// Sealed reads the sealed contents of messages, those that are not forgotten.
-func (s *Store) Sealed(ctx context.Context, tenant string, messages []string) (map[string]string, error) {
-	return nil, errUnbuilt
+func (l *handLane) lane(again bool) work.Lane {
+	return work.Lane{Tenant: l.tenant, Channel: l.channel.Name, Priority: l.priority, Pulled: true, Again: again}
 }
 
-// Tally says how many deliveries of a pulled channel there are of each kind. It does not look at them.
-func (s *Store) Tally(ctx context.Context, tenant, channel string) (work.Tally, error) {
-	return work.Tally{}, errUnbuilt
+func (l *handLane) number(again bool) int64 { return laneNumber(l.priority, true, again) }
+
+// dueLanes are the lanes to go through, in order. Where they are many, only those in which something is due.
+func (s *Store) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([]handLane, error) {
+	var lanes []handLane
+	var looks []work.Lane
+	for i := range h.Channels {
+		c := &h.Channels[i]
+		for _, p := range c.Priorities {
+			l := handLane{tenant: h.Tenant, channel: c, priority: p}
+			lanes, looks = append(lanes, l), append(looks, l.lane(false), l.lane(true))
+		}
+	}
+	if len(lanes) <= len(posthouse.Priorities()) {
+		return lanes, nil
+	}
+	ready, err := s.Ready(ctx, now, looks)
+	if err != nil {
+		return nil, err
+	}
+	due := lanes[:0]
+	for i, l := range lanes {
+		if ready[2*i] || ready[2*i+1] {
+			due = append(due, l)
+		}
+	}
+	return due[:min(len(due), mostLanes)], nil
+}
+
+// noteLows notes how far each lane is cleared. Retries that went by their tries leave earlier ones behind.
+func (s *Store) noteLows(lanes []handLane, items []work.Item, asked time.Time) {
+	for i := range lanes {
+		l := &lanes[i]
+		of := func(again bool) (list []work.Item) {
+			for _, item := range items {
+				d := &item.Delivery
+				late := d.DueAt.Before(d.LeaseUntil.Add(-l.channel.Lease - l.channel.FairAfter))
+				if d.Channel == l.channel.Name && d.Priority == l.priority && (d.Tries > 0) == again && (!again || late) {
+					list = append(list, item)
+				}
+			}
+			return list
+		}
+		s.lows.took(l.lane(false), l.fresh, of(false), asked)
+		s.lows.took(l.lane(true), l.again, of(true), asked)
+	}
+}
+
+// handOut is a hand-out of the databases that need more than one statement for it.
+func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
+	now, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	var items []work.Item
+	leases := map[string]int64{} // by channel
+	for i := range lanes {
+		leases[lanes[i].channel.Name] = lanes[i].channel.Lease.Microseconds()
+		for part := partLate; part <= partRest && len(items) < h.Max; part++ {
+			found, err := t.handPart(&lanes[i], part, h, now, h.Max-len(items))
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, found...)
+		}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	if err := t.holdFor(h, items, leases, now); err != nil {
+		return nil, err
+	}
+	return items, t.attachMessages(items)
+}
+
+// handPart is one part of a lane, in the order of their turns.
+type handPart int
+
+const (
+	partLate handPart = iota // retries that have waited long enough
+	partNew
+	partRest // other retries
+)
+
+// pendingQuery finds what may be handed out of a lane from and to a due time; see dueQuery.
+const pendingQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ? AND due_at <= ?
+	AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+	ORDER BY due_at, id LIMIT `
+
+func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
+	late := now - l.channel.FairAfter.Microseconds()
+	args := func(again bool, from, to int64, most int) []any {
+		return []any{h.Tenant, l.channel.Name, l.number(again), from, to, now, fmt.Sprint(h.Epoch), most}
+	}
+	hot := t.store.dialect.limit
+	if part != partRest {
+		bounds := args(false, l.fresh, now, most)
+		if part == partLate {
+			bounds = args(true, l.again, late, most)
+		}
+		return all(t.query, readItem, "SELECT "+queueTable.list+pendingQuery+hot+t.store.dialect.skip, bounds...)
+	}
+	type candidate struct {
+		id    string
+		tries int
+	}
+	waiting, err := all(t.query, func(scan scanner) (c candidate, err error) { return c, scan(&c.id, &c.tries) },
+		"SELECT id, tries"+pendingQuery+hot, args(true, max(l.again, late+1), now, longestDue)...)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(waiting, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.tries, b.tries), cmp.Compare(a.id, b.id)) })
+	var items []work.Item
+	for part := range parts(waiting, max(most, chunk)) {
+		ids := make([]string, len(part))
+		for i := range part {
+			ids[i] = part[i].id
+		}
+		clause, values := t.in("id", ids)
+		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+" AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+			t.store.dialect.skip, append(values, now, most-len(items))...)
+		items = append(items, found...)
+		if err != nil || len(items) == most {
+			return items, err
+		}
+	}
+	return items, nil
+}
+
+func readItem(scan scanner) (work.Item, error) {
+	d, err := readDelivery(scan)
+	return work.Item{Delivery: d}, err
+}
+
+// holdFor writes the claim into the locked rows, its events and its logs.
+func (t *tx) holdFor(h *work.HandOut, items []work.Item, leases map[string]int64, now int64) error {
+	owner := work.Owner(h.Agent)
+	var guards []guard
+	var after []*posthouse.Delivery
+	var events, log [][]any
+	tally := counting{}
+	for i := range items {
+		d := &items[i].Delivery
+		at := later(now, d)
+		guards = append(guards, guard{d.ID, d.Version, d.Token, d.State})
+		tally.add(d, -1)
+		event := handedOut(d, h, owner, at, leases[d.Channel])
+		tally.add(d, 1)
+		after, events = append(after, d), append(events, eventValues(&event))
+		log = append(log, []any{d.ID, d.Token, h.Tenant, at, h.Agent, h.ClaimID, h.Request})
+	}
+	var b bundle
+	b.amend(queueTable, guards, after)
+	b.insert(eventsTable, events)
+	b.insert(sendLogTable, log)
+	if h.ClaimID != "" {
+		b.insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
+	}
+	b.count(tally)
+	return t.run(b)
+}
+
+// handedOut turns a pending delivery into one that the agent holds, and returns its event.
+func handedOut(d *posthouse.Delivery, h *work.HandOut, owner string, at, lease int64) posthouse.Event {
+	d.State, d.Version, d.Token, d.Epoch = posthouse.Sending, d.Version+1, d.Token+1, h.Epoch
+	d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt = timeOf(at+lease), owner, timeOf(at), time.Time{}
+	e := posthouse.Event{
+		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: d.UpdatedAt, Type: posthouse.EventClaim,
+		From: posthouse.Pending, To: posthouse.Sending, Token: d.Token, Owner: owner,
+		LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: h.Epoch, Account: d.Account, Tries: d.Tries,
+	}
+	if h.Start {
+		d.Attempts, d.StartedAt = d.Attempts+1, d.UpdatedAt
+		if d.FirstStartAt.IsZero() {
+			d.FirstStartAt = d.UpdatedAt
+		}
+		e.Type, e.Attempt = posthouse.EventStart, d.Attempts
+	}
+	return e
+}
+
+// claimExpiry is how long after a claim its id may be forgotten, in microseconds.
+func claimExpiry(h *work.HandOut) int64 {
+	longest := time.Duration(0)
+	for _, c := range h.Channels {
+		longest = max(longest, c.Lease)
+	}
+	return (longest + claimKept).Microseconds()
+}
+
+// handed is what the column deliveries of a claim lists.
+type handed struct {
+	ID    string `json:"id"`
+	Token int64  `json:"token"`
+}
+
+func handedText(items []work.Item) string {
+	list := make([]handed, len(items))
+	for i := range items {
+		list[i] = handed{items[i].Delivery.ID, items[i].Delivery.Token}
+	}
+	text, _ := json.Marshal(list) // letters and numbers: can not fail
+	return string(text)
+}
+
+// repeated answers a claim whose id is known with what is still held of it, in the order it was handed out.
+func (s *Store) repeated(ctx context.Context, now time.Time, h *work.HandOut) (work.HandedOut, error) {
+	if h.ClaimID == "" {
+		return work.HandedOut{}, nil
+	}
+	text, known, err := first(s.reads(ctx), word, "SELECT deliveries FROM agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
+	if err != nil || !known {
+		return work.HandedOut{}, s.toError(err, "look up a claim")
+	}
+	var list []handed
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return work.HandedOut{}, fmt.Errorf("read the claim %q of agent %q: %w", h.ClaimID, h.Agent, err)
+	}
+	items, err := s.stillHeld(ctx, now, h, list)
+	return work.HandedOut{Items: items, Repeated: true}, s.toError(err, "read what a claim was handed")
+}
+
+func (s *Store) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, list []handed) ([]work.Item, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	at, ids := map[handed]int{}, make([]string, len(list))
+	for i, one := range list {
+		at[one], ids[i] = i, one.ID
+	}
+	alive := "?"
+	clause, args := s.in("id", ids)
+	args = append(args, h.Tenant, work.Owner(h.Agent))
+	if s.SharedClock() {
+		alive = "(" + s.dialect.clock + ")"
+	} else {
+		args = append(args, micros(now))
+	}
+	items, err := all(s.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+
+		" AND tenant = ? AND lease_owner = ? AND state = 'sending' AND lease_until > "+alive, args...)
+	items = slices.DeleteFunc(items, func(i work.Item) bool {
+		_, held := at[handed{i.Delivery.ID, i.Delivery.Token}]
+		return !held
+	})
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(items, func(a, b work.Item) int {
+		return cmp.Compare(at[handed{a.Delivery.ID, a.Delivery.Token}], at[handed{b.Delivery.ID, b.Delivery.Token}])
+	})
+	return items, s.attach(s.reads(ctx), items)
 }

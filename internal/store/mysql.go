@@ -23,6 +23,7 @@ var mysqlDialect = &dialect{
 	lock:   " FOR UPDATE",
 	skip:   " FOR UPDATE SKIP LOCKED",
 	upsert: onDuplicate,
+	sum:    " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
 	fault:  mysqlFault,
 	open:   openMySQL,
 	check:  checkMySQL,

@@ -12,10 +12,11 @@ type messageOptions struct {
 	Clock      *posthouse.Clock `json:"clock,omitempty"`
 	TemplateID string           `json:"template_id,omitempty"`
 	Reminder   string           `json:"reminder,omitempty"`
+	Sensitive  bool             `json:"sensitive,omitempty"`
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -32,5 +33,5 @@ func readOptions(text string, m *posthouse.Message) {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		m.Unreadable = "options: " + err.Error()
 	}
-	m.Clock, m.TemplateID, m.Reminder = o.Clock, o.TemplateID, o.Reminder
+	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
 }

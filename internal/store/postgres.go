@@ -28,6 +28,7 @@ var postgresDialect = &dialect{
 	dollar: true,
 	arrays: true,
 	upsert: onConflict,
+	sum:    sumOnConflict,
 	fault:  postgresFault,
 	open:   openPostgres,
 	check:  checkPostgres,

@@ -74,7 +74,7 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, last: map[string]int{}, made: map[string]string{}}
+	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -93,7 +93,10 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	if err := t.insert(queueTable, r.queued); err != nil {
 		return nil, err
 	}
-	return done, t.insert(eventsTable, r.events)
+	if err := t.insert(eventsTable, r.events); err != nil {
+		return nil, err
+	}
+	return done, t.count(r.tally)
 }
 
 // lockReplayed reads deliveries by id. It locks their messages first: who numbers a message's
@@ -126,6 +129,7 @@ type replayer struct {
 	made     map[string]string // old → new
 	queued   [][]any
 	events   [][]any
+	tally    counting
 }
 
 // add makes a new delivery of an old one, or says with a conflict why not.
@@ -144,6 +148,7 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	event := acceptEvent(&d)
 	event.Reason = "replay"
 	r.queued, r.events = append(r.queued, deliveryValues(&d)), append(r.events, eventValues(&event))
+	r.tally.add(&d, 1)
 	r.made[old.ID] = d.ID
 	return d.ID, nil
 }
@@ -198,7 +203,7 @@ func (t *tx) lastNumber(message string) (int, error) {
 func again(old *posthouse.Delivery, number int, at time.Time, epoch int64, forceNew bool) posthouse.Delivery {
 	d := posthouse.Delivery{
 		ID: posthouse.DeliveryID(old.Message, number), Message: old.Message, Tenant: old.Tenant, Channel: old.Channel,
-		Recipient: old.Recipient, Priority: old.Priority, State: posthouse.Pending, Version: 1,
+		Recipient: old.Recipient, Priority: old.Priority, Pulled: old.Pulled, State: posthouse.Pending, Version: 1,
 		IdemKey: old.IdemKey, OnUnknown: old.OnUnknown, ReplayOf: old.ID, Epoch: epoch,
 		CreatedAt: at, UpdatedAt: at, DueAt: at, Deadline: old.Deadline,
 	}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -28,14 +27,14 @@ var (
 
 // mutable are the columns a transition may change; the others are written once.
 var mutable = []string{
-	"account", "state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
+	"account", "priority#", "state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
 	"provider_ref", "unconfirmed#", "cancel_requested#", "epoch#", "updated_at#", "due_at#",
 	"started_at#", "first_start_at#", "lease_until#", "lease_owner",
 }
 
 func mutableValues(d *posthouse.Delivery) []any {
 	return []any{
-		d.Account, string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
+		d.Account, laneOf(d), string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
 		d.ProviderRef, flag(d.Unconfirmed), flag(d.CancelRequested), d.Epoch, micros(d.UpdatedAt), micros(d.DueAt),
 		micros(d.StartedAt), micros(d.FirstStartAt), micros(d.LeaseUntil), d.LeaseOwner,
 	}
@@ -50,22 +49,9 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// priorities are stored as the order they are dispatched in.
-func priorityNumber(p posthouse.Priority) int64 {
-	return int64(max(slices.Index(posthouse.Priorities(), p), 0))
-}
-
-func priorityOf(n int64) posthouse.Priority {
-	all := posthouse.Priorities()
-	if n < 0 || int(n) >= len(all) {
-		return posthouse.Normal
-	}
-	return all[n]
-}
-
 func deliveryValues(d *posthouse.Delivery) []any {
 	return []any{
-		d.ID, d.Tenant, d.Channel, d.Account, priorityNumber(d.Priority), d.User, d.Address, d.Type,
+		d.ID, d.Tenant, d.Channel, d.Account, laneOf(d), d.User, d.Address, d.Type,
 		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
 		d.IdemKey, string(d.OnUnknown), d.ProviderRef, flag(d.Unconfirmed), flag(d.CancelRequested), d.ReplayOf, d.Epoch,
 		micros(d.CreatedAt), micros(d.UpdatedAt), micros(d.DueAt), micros(d.NotBefore), micros(d.Deadline),
@@ -76,9 +62,9 @@ func deliveryValues(d *posthouse.Delivery) []any {
 // scanDelivery reads the columns of deliveryColumns.
 func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	var d posthouse.Delivery
-	var priority, unconfirmed, cancel int64
+	var lane, unconfirmed, cancel int64
 	var at [8]int64
-	err := scan(&d.ID, &d.Tenant, &d.Channel, &d.Account, &priority, &d.User, &d.Address, &d.Type,
+	err := scan(&d.ID, &d.Tenant, &d.Channel, &d.Account, &lane, &d.User, &d.Address, &d.Type,
 		&d.State, &d.Reason, &d.Error, &d.Version, &d.Token, &d.Attempts, &d.Tries, &d.ClaimLosses,
 		&d.IdemKey, &d.OnUnknown, &d.ProviderRef, &unconfirmed, &cancel, &d.ReplayOf, &d.Epoch,
 		&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &d.LeaseOwner)
@@ -86,7 +72,7 @@ func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 		return nil, err
 	}
 	d.Message = posthouse.MessageID(d.ID)
-	d.Priority = priorityOf(priority)
+	d.Priority, d.Pulled, _ = readLane(lane)
 	d.Unconfirmed, d.CancelRequested = unconfirmed != 0, cancel != 0
 	for i, p := range []*time.Time{
 		&d.CreatedAt, &d.UpdatedAt, &d.DueAt, &d.NotBefore, &d.Deadline, &d.StartedAt, &d.FirstStartAt, &d.LeaseUntil,

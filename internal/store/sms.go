@@ -2,10 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/work"
 )
+
+// errUnbuilt marks what is being built.
+var errUnbuilt = errors.New("not built yet")
 
 // AddReceived writes lines of the log of requests.
 func (s *Store) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {

@@ -19,6 +19,7 @@ var sqliteDialect = &dialect{
 	name:   "sqlite",
 	goose:  goose.DialectSQLite3,
 	upsert: onConflict,
+	sum:    sumOnConflict,
 	limit:  "0 + ?",
 
 	deleteByKey: "DELETE FROM %s",

@@ -163,3 +163,6 @@ func (s *Store) toError(err error, doing string) error {
 	}
 	return wrapped
 }
+
+// taken reports whether a write found its key in use.
+func (s *Store) taken(err error) bool { return err != nil && s.dialect.fault(err) == faultTaken }

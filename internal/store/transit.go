@@ -76,13 +76,23 @@ var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settle
 // apply writes changes whose rows must all still be as expected, with their events. It is errStale
 // where one is not.
 func (t *tx) apply(now int64, changes []work.Change) error {
+	b, err := bundleOf(now, changes)
+	if err != nil {
+		return err
+	}
+	b.count(tallyOf(changes))
+	return t.run(b)
+}
+
+// bundleOf is all that changes write, but what they count.
+func bundleOf(now int64, changes []work.Change) (b bundle, err error) {
 	byMove := map[move][]*work.Change{}
 	var events, awaited [][]any
 	for i := range changes {
 		c := &changes[i]
 		rows, err := date(c, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		events = append(events, rows...)
 		if c.Await != nil {
@@ -92,15 +102,14 @@ func (t *tx) apply(now int64, changes []work.Change) error {
 		byMove[m] = append(byMove[m], c)
 	}
 	if len(byMove[move{settledTable, queueTable}]) > 0 {
-		return errors.New("a settled delivery can not be opened again")
+		return nil, errors.New("a settled delivery can not be opened again")
 	}
-	var b bundle
 	for _, m := range moves {
 		b.add(m, byMove[m])
 	}
 	b.insert(eventsTable, events)
 	b.insert(awaitedTable, awaited)
-	return t.run(b)
+	return b, nil
 }
 
 // add writes the rows of changes that lead the same way.

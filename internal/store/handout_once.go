@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The parts of a hand-out in PostgreSQL's one statement: each takes what the parts before it have left to take.
+// A part orders what it takes by the column rank, then by id.
+const (
+	handFound = ` AS MATERIALIZED (SELECT id, due_at AS rank, ?::bigint AS lease FROM queue
+	WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ?::bigint AND due_at <= (SELECT now FROM clock) - ?::bigint
+		AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+	ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED),
+`
+	handRest = ` AS MATERIALIZED (SELECT q.id, w.tries AS rank, ?::bigint AS lease FROM (
+		SELECT id, tries FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+			AND due_at >= ?::bigint AND due_at > (SELECT now FROM clock) - ?::bigint AND due_at <= (SELECT now FROM clock)
+			AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+		ORDER BY due_at, id LIMIT 1000) w
+	JOIN queue q ON q.id = w.id WHERE q.state = 'pending' AND q.due_at <= (SELECT now FROM clock) ORDER BY w.tries, w.id LIMIT %s FOR UPDATE OF q SKIP LOCKED),
+`
+	handHold = `claimed AS (
+	UPDATE queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = GREATEST(clock.now, q.updated_at) + found.lease,
+		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, %s
+	FROM found, clock WHERE q.id = found.id RETURNING q.*, found.part, found.rank),
+logged AS (
+	INSERT INTO events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
+	SELECT id, version, tenant, updated_at, %s, 'pending', 'sending', token, %s, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed),
+handed AS (
+	INSERT INTO send_log (delivery, token, tenant, at, agent, claim_id, request) SELECT id, token, tenant, updated_at, ?, ?, ? FROM claimed),
+kept AS (
+	INSERT INTO agent_claims (tenant, agent, claim_id, deliveries, created_at, expires_at)
+	SELECT ?::text, ?::text, ?::text, json_agg(json_build_object('id', c.id, 'token', c.token) ORDER BY c.part, c.rank, c.id)::text, max(clock.now), max(clock.now) + ?::bigint
+	FROM claimed c, clock WHERE ?::text <> '' HAVING count(*) > 0),
+tallied AS (
+	INSERT INTO tallies (tenant, channel, bucket, slot, n)
+	SELECT tenant, channel, bucket, ?::bigint, sum(n) FROM (
+		SELECT tenant, channel, CASE WHEN tries > 0 THEN 'retry' ELSE 'new' END AS bucket, -1 AS n FROM claimed
+		UNION ALL SELECT tenant, channel, 'processing', 1 FROM claimed) moved
+	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sumOnConflict + `)
+SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY part, rank, id) AS nth FROM claimed) c
+	LEFT JOIN messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
+ORDER BY c.part, c.rank, c.id`
+)
+
+// handText is the statement for some lanes.
+func handText(lanes int, start bool) string {
+	var b strings.Builder
+	b.WriteString("WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),\n")
+	left, found := "?::bigint", []string{}
+	for i := range 3 * lanes {
+		text := handFound
+		if handPart(i%3) == partRest {
+			text = handRest
+		}
+		fmt.Fprintf(&b, "p%d"+text, i, left)
+		left += fmt.Sprintf(" - (SELECT count(*) FROM p%d)", i)
+		found = append(found, fmt.Sprintf("SELECT id, rank, lease, %d AS part FROM p%d", i, i))
+	}
+	b.WriteString("found AS MATERIALIZED (" + strings.Join(found, " UNION ALL ") + "),\n")
+	set, event, attempt := claimAgent, "'claim'", "0"
+	if start {
+		set, event, attempt = claimPush, "'start'", "attempts"
+	}
+	fmt.Fprintf(&b, handHold, set, event, attempt, claimOnceColumns())
+	return b.String()
+}
+
+// handOutAtOnce is HandOut in one statement and without a transaction around it; see claimAtOnce.
+func (s *Store) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
+	var args []any
+	for i := range lanes {
+		l := &lanes[i]
+		lease, fair, epoch := l.channel.Lease.Microseconds(), l.channel.FairAfter.Microseconds(), fmt.Sprint(h.Epoch)
+		part := func(again bool, from, wait int64) {
+			args = append(args, lease, h.Tenant, l.channel.Name, l.number(again), from, wait, epoch, h.Max)
+		}
+		part(true, l.again, fair)
+		part(false, l.fresh, 0)
+		part(true, l.again, fair)
+	}
+	args = append(args, work.Owner(h.Agent), h.Epoch, h.Agent, h.ClaimID, h.Request,
+		h.Tenant, h.Agent, h.ClaimID, claimExpiry(h), h.ClaimID, rand.Int64N(slots))
+	err = s.insist(ctx, "hand out", func(ctx context.Context) error {
+		conn, err := s.write.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		return conn.Raw(func(raw any) error {
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(handText(len(lanes), h.Start)), args...)
+			if err != nil {
+				return err
+			}
+			items, err = scanClaimed(rows)
+			return err
+		})
+	})
+	return items, err
+}

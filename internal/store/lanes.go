@@ -1,0 +1,54 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The column priority of queue and settled holds a lane's number: 0, 1, 2 by priority for what our workers
+// send, ten more for what agents fetch, and twenty more for what agents fetch and has failed before. So the
+// index of what is due finds each of them in order. Messages have the bare priority.
+const (
+	lanePulled = 10
+	laneAgain  = 20
+)
+
+// priorityNumber is a priority as the order it is dispatched in.
+func priorityNumber(p posthouse.Priority) int64 {
+	return int64(max(slices.Index(posthouse.Priorities(), p), 0))
+}
+
+func priorityOf(n int64) posthouse.Priority {
+	all := posthouse.Priorities()
+	if n < 0 || int(n) >= len(all) {
+		return posthouse.Normal
+	}
+	return all[n]
+}
+
+// laneNumber is what the column holds of a lane.
+func laneNumber(p posthouse.Priority, pulled, again bool) int64 {
+	switch n := priorityNumber(p); {
+	case pulled && again:
+		return n + laneAgain
+	case pulled:
+		return n + lanePulled
+	default:
+		return n
+	}
+}
+
+// laneOf follows from the row alone: whoever writes a row writes its lane.
+func laneOf(d *posthouse.Delivery) int64 { return laneNumber(d.Priority, d.Pulled, d.Tries > 0) }
+
+// readLane is what laneNumber made of a priority, and of nonsense a pushed lane of priority normal.
+func readLane(n int64) (p posthouse.Priority, pulled, again bool) {
+	if n < 0 || n >= laneAgain+lanePulled || int(n%lanePulled) >= len(posthouse.Priorities()) {
+		return posthouse.Normal, false, false
+	}
+	return priorityOf(n % lanePulled), n >= lanePulled, n >= laneAgain
+}
+
+func numberOf(l work.Lane) int64 { return laneNumber(l.Priority, l.Pulled, l.Again) }

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Renew makes leases last from now. What the owner does not hold with that token is left out of the answer.
+// A lease that has ended is renewed as long as nobody has taken it away. It is no transition: no event says it.
+func (s *Store) Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error) {
+	var renewed []work.Renewed
+	err := s.change(ctx, now, "renew leases", func(t *tx) error {
+		renewed = nil
+		held, err := t.lockHeld(tenant, owner, holds)
+		if err != nil || len(held) == 0 {
+			return err
+		}
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		until := at + lease.Microseconds()
+		ids := make([]string, len(held))
+		for i := range held {
+			ids[i] = held[i].ID
+			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: timeOf(until)})
+		}
+		clause, args := t.in("id", ids)
+		_, err = t.exec("UPDATE queue SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
+		return err
+	})
+	return renewed, err
+}
+
+// lockHeld locks those deliveries that the owner holds with the token it names.
+func (t *tx) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Delivery, error) {
+	tokens := map[string]int64{}
+	ids := make([]string, 0, len(holds))
+	for _, h := range holds {
+		tokens[h.Delivery] = h.Token
+		ids = append(ids, idOnly(h.Delivery))
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	clause, args := t.in("id", ids)
+	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+
+		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.store.dialect.lock, append(args, tenant, owner)...)
+	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
+}
+
+// HeldBy lists what an agent holds, the oldest lease first.
+func (s *Store) HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error) {
+	list, err := all(s.reads(ctx), readDelivery, "SELECT "+queueTable.list+
+		" FROM queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? ORDER BY lease_until, id", tenant, work.Owner(agent))
+	return list, s.toError(err, "list what an agent holds")
+}

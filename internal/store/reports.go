@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// reportLogTable begins with the key of a report, as byKeys wants it.
+var reportLogTable = newTable("report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
+	"outcome", "code?", "error?", "retry#?", "ref?", "request?", "answer", "state?")
+
+// What the column retry says of the agent's advice.
+const (
+	retryUnsaid int64 = iota
+	retryYes
+	retryNo
+)
+
+func reportValues(r *work.Report) []any {
+	retry := retryUnsaid
+	if r.Retry != nil {
+		if retry = retryNo; *r.Retry {
+			retry = retryYes
+		}
+	}
+	return []any{
+		r.Tenant, r.Agent, r.ReportID, r.ID, micros(r.At), idOnly(r.Delivery), r.Token,
+		string(r.Outcome), r.Code, r.Error, retry, r.Ref, r.Request, string(r.Answer), string(r.State),
+	}
+}
+
+func readReport(scan scanner) (*work.Report, error) {
+	var r work.Report
+	var at, retry int64
+	err := scan(&r.Tenant, &r.Agent, &r.ReportID, &r.ID, &at, &r.Delivery, &r.Token,
+		&r.Outcome, &r.Code, &r.Error, &retry, &r.Ref, &r.Request, &r.Answer, &r.State)
+	r.At = timeOf(at)
+	if retry != retryUnsaid {
+		yes := retry == retryYes
+		r.Retry = &yes
+	}
+	return &r, err
+}
+
+// Report writes what agents say and what follows from it, in one transaction. decide is called for each
+// report whose id is new, with its delivery locked as the reports before it have left it, and again when the
+// transaction is repeated. It sets the report's Answer and returns the change, nil for none. The answer has
+// the reports in order. A report without an ID gets one.
+func (s *Store) Report(ctx context.Context, now time.Time, list []work.Report,
+	decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error) {
+	var answers []work.Report
+	write := func() error {
+		return s.change(ctx, now, "write reports", func(t *tx) (err error) {
+			answers, err = t.report(slices.Clone(list), decide)
+			return err
+		})
+	}
+	err := write()
+	for try := 1; try < busyTries && s.taken(err); try++ {
+		err = write() // the same report came in twice at once: now it is known
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// reportKey is what makes a report known again.
+type reportKey struct{ tenant, agent, id string }
+
+func keyOfReport(r *work.Report) reportKey { return reportKey{r.Tenant, r.Agent, r.ReportID} }
+
+// holding names what one agent has been handed.
+type holding struct{ tenant, agent, delivery string }
+
+func holdingOf(r *work.Report) holding { return holding{r.Tenant, r.Agent, r.Delivery} }
+
+// reporting is what one transaction knows of its reports.
+type reporting struct {
+	at         time.Time
+	deliveries map[string]*posthouse.Delivery // as the reports so far leave them
+	known      map[reportKey]*work.Report
+	tokens     map[holding][]int64
+	last       map[holding]*work.Report
+	changed    map[string]int // delivery → its place in changes
+	changes    []work.Change
+	lines      [][]any
+}
+
+func (t *tx) report(list []work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) ([]work.Report, error) {
+	p := reporting{
+		deliveries: map[string]*posthouse.Delivery{}, known: map[reportKey]*work.Report{}, tokens: map[holding][]int64{},
+		last: map[holding]*work.Report{}, changed: map[string]int{},
+	}
+	if err := p.read(t, list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := p.take(&list[i], decide); err != nil {
+			return nil, err
+		}
+	}
+	b, err := bundleOf(micros(p.at), p.changes)
+	if err != nil {
+		return nil, err
+	}
+	b.insert(reportLogTable, p.lines)
+	b.count(tallyOf(p.changes))
+	return list, t.run(b)
+}
+
+// read locks the deliveries first: who reports on the same one waits here, and then finds what was said.
+func (p *reporting) read(t *tx, list []work.Report) error {
+	ids, keys := make([]string, 0, len(list)), make([][]any, 0, len(list))
+	for i := range list {
+		if id := idOnly(list[i].Delivery); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		keys = append(keys, []any{list[i].Tenant, list[i].Agent, list[i].ReportID})
+	}
+	found, err := t.lockRows(work.Selection{IDs: ids})
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		p.deliveries[found[i].ID] = &found[i]
+	}
+	err = t.byKeys(reportLogTable, reportLogTable.list, keys, func(scan scanner) error {
+		r, err := readReport(scan)
+		p.known[keyOfReport(r)] = r
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.readTokens(t, ids); err != nil {
+		return err
+	}
+	if err := p.readLast(t, ids); err != nil {
+		return err
+	}
+	now, err := t.now()
+	p.at = timeOf(now)
+	return err
+}
+
+func (p *reporting) readTokens(t *tx, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	clause, args := t.in("delivery", ids)
+	return t.query("SELECT tenant, agent, delivery, token FROM send_log WHERE "+clause+" ORDER BY delivery, token", args, func(scan scanner) error {
+		var h holding
+		var token int64
+		err := scan(&h.tenant, &h.agent, &h.delivery, &token)
+		p.tokens[h] = append(p.tokens[h], token)
+		return err
+	})
+}
+
+func (p *reporting) readLast(t *tx, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	clause, args := t.in("delivery", ids)
+	query := "SELECT " + columnsOf("r", reportLogTable) + " FROM (SELECT delivery, MAX(id) AS last FROM report_log WHERE " + clause +
+		" GROUP BY delivery, tenant, agent) l JOIN report_log r ON r.delivery = l.delivery AND r.id = l.last"
+	return t.query(query, args, func(scan scanner) error {
+		r, err := readReport(scan)
+		p.last[holdingOf(r)] = r
+		return err
+	})
+}
+
+// take answers one report.
+func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) error {
+	if first, ok := p.known[keyOfReport(r)]; ok {
+		r.Answer, r.State, r.Repeated = first.Answer, first.State, true
+		return nil
+	}
+	r.At = p.at
+	if r.ID == "" {
+		r.ID = posthouse.NewID()
+	}
+	d := p.deliveries[r.Delivery]
+	if d != nil && d.Tenant != r.Tenant {
+		d = nil
+	}
+	h := holdingOf(r)
+	c := decide(p.at, r, work.Known{Delivery: copyOf(d), Tokens: p.tokensOf(h, d), Last: p.last[h]})
+	if c != nil {
+		if d == nil || c.Before.ID != d.ID {
+			return errors.New("a report can change nothing but its own delivery")
+		}
+		p.change(d, c)
+	}
+	if d != nil {
+		r.State = d.State
+	}
+	if r.Answer == "" {
+		return errors.New("a report was left without an answer")
+	}
+	p.known[keyOfReport(r)], p.last[h] = r, r
+	p.lines = append(p.lines, reportValues(r))
+	return nil
+}
+
+// tokensOf are those of the log of hand-outs, and the one that the agent holds even where the log has been cut.
+func (p *reporting) tokensOf(h holding, d *posthouse.Delivery) []int64 {
+	tokens := slices.Clone(p.tokens[h])
+	if d != nil && d.State == posthouse.Sending && d.LeaseOwner == work.Owner(h.agent) && !slices.Contains(tokens, d.Token) {
+		tokens = append(tokens, d.Token)
+	}
+	return tokens
+}
+
+// change notes what a report changes. Several of one delivery become one change of several steps.
+func (p *reporting) change(d *posthouse.Delivery, c *work.Change) {
+	if i, again := p.changed[d.ID]; again {
+		all := &p.changes[i]
+		all.After, all.Events = c.After, append(all.Events, c.Events...)
+		if c.Await != nil {
+			all.Await = c.Await
+		}
+	} else {
+		p.changed[d.ID] = len(p.changes)
+		p.changes = append(p.changes, *c)
+	}
+	version := d.Version + int64(len(c.Events))
+	*d = c.After
+	d.Version, d.UpdatedAt = version, timeOf(later(micros(p.at), &c.Before))
+}
+
+func copyOf(d *posthouse.Delivery) *posthouse.Delivery {
+	if d == nil {
+		return nil
+	}
+	c := *d
+	return &c
+}
