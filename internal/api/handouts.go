@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -56,20 +55,13 @@ func (a *api) claim(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if len(in.Capabilities) > 0 {
-		registered := agent.Capabilities
-		agent.Capabilities = maps.Clone(in.Capabilities)
-		for name, value := range registered {
-			if _, said := in.Capabilities[name]; !said {
-				agent.Capabilities[name] = value
-			}
-		}
-	}
 	if in.App != "" {
-		agent.App = in.App
+		a.Engine.Saw(agent.Tenant, agent.ID, in.App)
 	}
 	c.mayWait(in.Wait.Std())
-	out, err := a.Engine.HandOut(c.Context(), engine.Claim{Agent: agent, ClaimID: in.ClaimID, Max: in.Max, Wait: in.Wait.Std(), Request: logged(in)})
+	out, err := a.Engine.HandOut(c.Context(), engine.Claim{
+		Agent: agent, ClaimID: in.ClaimID, Max: in.Max, Capabilities: in.Capabilities, Wait: in.Wait.Std(), Request: logged(in),
+	})
 	if err != nil {
 		return answer{}, err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -15,6 +16,8 @@ type Claim struct {
 	// ClaimID makes a repeat find what was handed out, while it is held. Empty for none.
 	ClaimID string
 	Max     int
+	// Capabilities are what the agent says it can do now, over those that are registered.
+	Capabilities map[string]string
 	// Wait is how long to wait where nothing is due, at most a minute.
 	Wait time.Duration
 	// Started marks what is handed out as started: the agent's protocol has no word for it.
@@ -72,7 +75,7 @@ func (e *Engine) HandOut(ctx context.Context, c Claim) (Claimed, error) {
 	e.Saw(c.Agent.Tenant, c.Agent.ID, "")
 	end := time.Now().Add(min(c.Wait, maxWait))
 	for {
-		o := e.offer(&c.Agent)
+		o := e.offer(c.present())
 		var w *waiter
 		if c.Wait > 0 {
 			w = e.desk.wait(o.keys) // before the look: what comes in meanwhile wakes us
@@ -90,6 +93,17 @@ func (e *Engine) HandOut(ctx context.Context, c Claim) (Claimed, error) {
 			return Claimed{}, err // a person has changed or deleted it meanwhile
 		}
 	}
+}
+
+// present is the agent as it is now.
+func (c *Claim) present() *posthouse.Agent {
+	now := c.Agent
+	now.Capabilities = maps.Clone(now.Capabilities)
+	if now.Capabilities == nil {
+		now.Capabilities = map[string]string{}
+	}
+	maps.Copy(now.Capabilities, c.Capabilities)
+	return &now
 }
 
 // leave takes an agent from the desk. One that got something has the next one look: there may be more.
