@@ -30,6 +30,8 @@ const (
 	MaxText    = 64 << 10
 	maxPayload = 256 << 10
 	maxAhead   = 366 * 24 * time.Hour // of not_before
+	// MaxForgetAfter is the longest that the content of a sensitive message is kept.
+	MaxForgetAfter = 90 * 24 * time.Hour
 	// MaxDedupWindow is the longest time that a dedup_key holds: for good, as people count.
 	MaxDedupWindow = 3650 * 24 * time.Hour
 )
@@ -85,6 +87,7 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	if w := d.DedupWindow.Std(); w < 0 || w > MaxDedupWindow {
 		p.Add("dedup_window", "is %s: at most %s, ten years, is allowed", d.DedupWindow, posthouse.Duration(MaxDedupWindow))
 	}
+	checkForget(d, p)
 	checkTimes(d, now, p)
 	checkClock(d, p)
 	checkRecipients(d, maxRecipients, p)
@@ -102,6 +105,15 @@ func checkTimes(d *posthouse.Draft, now time.Time, p *Problems) {
 		p.Add("deadline", "is %s, which has passed", d.Deadline.Format(time.RFC3339))
 	} else if !d.Deadline.After(d.NotBefore) {
 		p.Add("deadline", "must be later than not_before")
+	}
+}
+
+func checkForget(d *posthouse.Draft, p *Problems) {
+	switch after := d.ForgetAfter.Std(); {
+	case after != 0 && !d.Sensitive:
+		p.Add("forget_after", "needs sensitive: other contents are kept with their messages")
+	case after < 0 || after > MaxForgetAfter || after != 0 && after < time.Second:
+		p.Add("forget_after", "is %s: want %s to %s", d.ForgetAfter, posthouse.Duration(time.Second), posthouse.Duration(MaxForgetAfter))
 	}
 }
 

@@ -195,11 +195,13 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 	if err := e.fill(ctx, tenant, d, &m, now, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	entry := work.Entry{Message: m, DedupWindow: or(d.DedupWindow.Std(), r.settings.dedupWindow)}
-	for i, to := range distinct(d.To) {
-		if to.Address == "" {
-			to.Address = known[d.Channel][to.User]
-		}
+	sealed, err := e.seal(d, &m, now, p)
+	to := r.recipients(d, known[d.Channel], p)
+	if err != nil || len(p.List) > 0 {
+		return work.Entry{}, err
+	}
+	entry := work.Entry{Message: m, DedupWindow: or(d.DedupWindow.Std(), r.settings.dedupWindow), Sealed: sealed}
+	for i, to := range to {
 		delivery, err := e.deliver(ctx, r, &m, to, i+1, now)
 		if err != nil {
 			return work.Entry{}, err
@@ -269,6 +271,29 @@ func (e *Engine) addresses(ctx context.Context, tenant string, drafts []posthous
 		known[channel] = found
 	}
 	return known, nil
+}
+
+// recipients are a draft's, each once, with their addresses as the channel keeps them.
+func (r *route) recipients(d *posthouse.Draft, known map[string]string, p *draft.Problems) []posthouse.Recipient {
+	list := d.To
+	if r.opened.Address != nil { // two ways to write one address are one recipient
+		list = slices.Clone(d.To)
+		for i := range list {
+			list[i].Address = or(list[i].Address, known[list[i].User])
+			address, err := r.opened.Address(r.addressed(list[i]).Address)
+			if err != nil {
+				p.Add(fmt.Sprintf("to[%d].address", i), "%v", err)
+			}
+			list[i].Address = address
+		}
+	}
+	list = distinct(list)
+	for i := range list {
+		if list[i].Address == "" {
+			list[i].Address = known[list[i].User]
+		}
+	}
+	return list
 }
 
 // distinct drops recipients that were named twice.

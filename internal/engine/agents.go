@@ -244,10 +244,14 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 		return idle, err
 	}
 	if ctx.Err() != nil && c.ClaimID == "" {
-		e.takeBack(handed.Items)
+		var back []returned // its agent has seen none of it
+		for _, item := range handed.Items {
+			back = append(back, returned{item: item, reason: ReasonCallerLeft})
+		}
+		e.putBack(back)
 		return idle, ctx.Err()
 	}
-	list := e.handouts(handed.Items, asked)
+	list := e.handouts(e.bg, handed.Items, asked)
 	if len(list) > 0 || handed.Repeated {
 		idle = Claimed{}
 	}
@@ -304,91 +308,4 @@ func anyOf(list []bool) bool {
 		}
 	}
 	return false
-}
-
-// takeBack returns hand-outs whose agent left before it could be answered: it has seen none of them.
-func (e *Engine) takeBack(items []work.Item) {
-	if len(items) == 0 {
-		return
-	}
-	_, err := e.o.Store.Record(e.bg, time.Now(), func(now time.Time) []work.Change {
-		changes := make([]work.Change, len(items))
-		for i := range items {
-			changes[i] = afterGivenBack(items[i].Delivery, ReasonCallerLeft, "", now)
-		}
-		return changes
-	})
-	if err != nil {
-		e.log.Warn("hand-outs of an agent that left wait for their leases to end", "deliveries", len(items), "error", err)
-		return
-	}
-	e.rouseAll(items)
-}
-
-// rouseAll says that deliveries came back.
-func (e *Engine) rouseAll(items []work.Item) {
-	woken := map[routeKey]bool{}
-	for i := range items {
-		d := &items[i].Delivery
-		if k := (routeKey{d.Tenant, d.Channel}); !woken[k] {
-			woken[k] = true
-			e.desk.wake(k)
-		}
-	}
-}
-
-// handouts are claimed deliveries as an agent sees them. What can not be read is set aside.
-func (e *Engine) handouts(items []work.Item, asked time.Time) []posthouse.Handout {
-	list := make([]posthouse.Handout, 0, len(items))
-	var bad []work.Item
-	for _, item := range items {
-		if unreadable(item) != "" {
-			bad = append(bad, item)
-			continue
-		}
-		list = append(list, e.handoutOf(item, asked))
-	}
-	e.setAside(bad)
-	if len(list) > 0 {
-		e.metrics.handouts.WithLabelValues(list[0].Channel).Add(float64(len(list)))
-	}
-	return list
-}
-
-// handoutOf is one delivery as an agent sees it. What is left of its lease is counted from before the claim was sent:
-// it can only end later.
-func (e *Engine) handoutOf(item work.Item, asked time.Time) posthouse.Handout {
-	d, m := &item.Delivery, item.Message
-	to, lease := d.Recipient, defaultHold
-	if r := e.route(d.Tenant, d.Channel); r != nil {
-		to, lease = r.addressed(to), r.settings.timeout
-	}
-	h := posthouse.Handout{
-		Delivery: d.ID, Token: d.Token, IdemKey: d.IdemKey, Message: d.Message, Channel: d.Channel, Kind: m.Kind, Ref: m.Ref,
-		Priority: d.Priority, Recipient: to, Content: m.Content, Template: m.Template, Payload: m.Payload, Sensitive: m.Sensitive,
-		Attempt: d.Attempts, Started: !d.StartedAt.IsZero(), Deadline: d.Deadline, LeaseUntil: d.LeaseUntil,
-	}
-	if !h.Started {
-		h.Attempt++
-	}
-	left := min(lease-time.Since(asked), d.LeaseUntil.Sub(e.clock.now()))
-	h.LeaseMillis = max(0, left.Milliseconds())
-	return h
-}
-
-// setAside quarantines hand-outs that can not be read.
-func (e *Engine) setAside(items []work.Item) {
-	if len(items) == 0 {
-		return
-	}
-	_, err := e.o.Store.Record(e.bg, time.Now(), func(time.Time) []work.Change {
-		changes := make([]work.Change, len(items))
-		for i := range items {
-			changes[i] = afterQuarantine(items[i].Delivery, ReasonUnreadable, unreadable(items[i]))
-		}
-		return changes
-	})
-	if err != nil {
-		e.log.Warn("deliveries that can not be read can not be set aside: they wait for their leases to end", "deliveries", len(items), "error", err)
-	}
 }

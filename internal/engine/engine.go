@@ -33,7 +33,7 @@ type Store interface {
 	tracks
 	knows
 	handouts
-	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	forgets
 }
 
 // accepts is the accepter's part.
@@ -91,6 +91,14 @@ type handouts interface {
 	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
 }
 
+// forgets is what goes for good when its time has come.
+type forgets interface {
+	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	Forget(ctx context.Context, now time.Time, max int) (int, error)
+	Sealed(ctx context.Context, tenant string, messages []string) (map[string]string, error)
+}
+
 // Limiter decides how many sends may start now. limit's types satisfy it.
 type Limiter interface {
 	Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error)
@@ -140,6 +148,11 @@ type Options struct {
 	Clock func(ctx context.Context) (time.Time, error)
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration
+	// KeepLogs is how long the logs of requests, hand-outs and reports are kept. Defaults to 90 days; negative
+	// keeps all.
+	KeepLogs time.Duration
+	// Sealer encrypts the contents of sensitive messages. Defaults to none: then there can be none.
+	Sealer Sealer
 	// KeyTTL is how long an Idempotency-Key is kept. Defaults to 7 days.
 	KeyTTL time.Duration
 	// MaxRecipients bounds the recipients of one message. Defaults to 1000.
@@ -213,6 +226,7 @@ func New(o Options) (*Engine, error) {
 	o.RescueEvery = or(o.RescueEvery, 2*time.Second)
 	o.LeaseMargin = or(o.LeaseMargin, 10*time.Second)
 	o.Keep = or(o.Keep, 90*24*time.Hour)
+	o.KeepLogs = or(o.KeepLogs, 90*24*time.Hour)
 	o.KeyTTL = or(o.KeyTTL, 7*24*time.Hour)
 	o.MaxRecipients = or(o.MaxRecipients, draft.MaxRecipients)
 	o.Accepters = or(o.Accepters, 1)
@@ -272,6 +286,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loop(e.inquire)
 	e.loop(e.track)
 	e.loop(e.prune)
+	e.loop(e.forget)
 	e.loop(e.measure)
 	e.mu.Lock()
 	defer e.mu.Unlock()

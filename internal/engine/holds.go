@@ -30,16 +30,14 @@ func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, list [
 
 // GiveBack returns hand-outs that have not left (T5): others get them at once.
 func (e *Engine) GiveBack(ctx context.Context, tenant, agent string, list []work.Hold, reason string) ([]HoldAnswer, error) {
-	var back []work.Item
+	var back []routeKey
 	answers, err := e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
 		return afterGivenBack(d, ReasonGivenBack, plainRunes(reason, maxOutcomeError), now), true
 	}, func(d *posthouse.Delivery, _ time.Time) bool {
-		back = append(back, work.Item{Delivery: *d})
+		back = append(back, keyOf(d))
 		return true
 	})
-	if err == nil {
-		e.rouseAll(back)
-	}
+	e.desk.wake(back...)
 	return answers, err
 }
 
@@ -194,9 +192,9 @@ func (e *Engine) reassign(ctx context.Context, tenant, agent, why string, held [
 	for i := range held {
 		ids[i] = held[i].ID
 	}
-	var items []work.Item
+	var back []routeKey
 	_, err = e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
-		sum, items = Reassigned{}, nil
+		sum, back = Reassigned{}, nil
 		var changes []work.Change
 		for _, d := range found {
 			switch {
@@ -209,13 +207,13 @@ func (e *Engine) reassign(ctx context.Context, tenant, agent, why string, held [
 				sum.Unknown++
 				changes = append(changes, afterTaken(e.settingsOf(d), d, why, now))
 			}
-			items = append(items, work.Item{Delivery: d})
+			back = append(back, keyOf(&d))
 		}
 		return changes
 	})
 	if err != nil {
 		return Reassigned{}, err
 	}
-	e.rouseAll(items)
+	e.desk.wake(back...)
 	return sum, nil
 }

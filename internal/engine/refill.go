@@ -16,6 +16,9 @@ import (
 // this attempt began, by the database's clock. What can not be filled is handed to the recorder: what comes back is
 // then empty.
 func (e *Engine) refill(r *route, group []work.Item, leaseEnd time.Time) []work.Item {
+	if len(group) == 0 {
+		return nil
+	}
 	m := group[0].Message
 	if m == nil || m.Clock == nil || m.Unreadable != "" {
 		return group

@@ -54,7 +54,7 @@ func (e *Engine) send(r *route, items []work.Item, leaseEnd time.Time) {
 // attempt makes one provider call and hands its results to the recorder.
 func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	readable := group[:0:0]
-	for _, item := range e.refill(r, group, leaseEnd) {
+	for _, item := range e.refill(r, e.unsealGroup(r, group, leaseEnd), leaseEnd) {
 		if reason := unreadable(item); reason != "" {
 			e.recorder.add(done{route: r, item: item, verdict: verdictQuarantine, reason: ReasonUnreadable, result: channel.Result{Error: reason}})
 			continue
@@ -79,6 +79,7 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 		return
 	}
 	results, panicked := e.call(r, readable, end)
+	hush(readable, results)
 	took := time.Since(start)
 	e.metrics.duration.WithLabelValues(r.key.channel).Observe(took.Seconds())
 	parked, opened := e.heed(r, readable, results)

@@ -34,3 +34,15 @@ func (p *process) SeenAgents(ctx context.Context, _ time.Time, list []work.Seen)
 func (p *process) Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error) {
 	return p.w.store.Agent(ctx, tenant, id)
 }
+
+func (p *process) PruneLogs(ctx context.Context, _ time.Time, keep time.Duration, max int) (int, error) {
+	return p.w.store.PruneLogs(ctx, time.Now(), keep, max)
+}
+
+func (p *process) Forget(ctx context.Context, _ time.Time, max int) (int, error) {
+	return p.w.store.Forget(ctx, time.Now(), max)
+}
+
+func (p *process) Sealed(ctx context.Context, tenant string, messages []string) (map[string]string, error) {
+	return p.w.store.Sealed(ctx, tenant, messages)
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// returned is a hand-out that its agent is not shown after all.
+type returned struct {
+	item   work.Item
+	reason string
+	why    string
+	after  time.Duration // how long it waits then; it is set aside where why is set
+}
+
+// handouts are claimed deliveries as an agent sees them, with the contents that are sealed or change with the time.
+// asked is when the claim was sent. What can not be shown is set aside or given back.
+func (e *Engine) handouts(ctx context.Context, items []work.Item, asked time.Time) []posthouse.Handout {
+	list := make([]posthouse.Handout, 0, len(items))
+	var back []returned
+	if err := e.unseal(ctx, items); err != nil {
+		e.log.Warn("sealed contents can not be read: what was to be handed out is given back", "deliveries", len(items), "error", err)
+		for _, item := range items {
+			back = append(back, returned{item: item, reason: ReasonDatabase, after: rereadAfter})
+		}
+		items = nil
+	}
+	for _, item := range items {
+		fresh, bad := e.current(ctx, item)
+		if bad.reason != "" {
+			back = append(back, bad)
+			continue
+		}
+		item.Message = fresh
+		list = append(list, e.handoutOf(item, asked))
+		e.metrics.handouts.WithLabelValues(item.Delivery.Channel).Inc()
+	}
+	e.putBack(back)
+	return list
+}
+
+// current is the message of a hand-out as it reads now, or why it can not be shown.
+func (e *Engine) current(ctx context.Context, item work.Item) (*posthouse.Message, returned) {
+	if why := unreadable(item); why != "" {
+		return nil, returned{item: item, reason: ReasonUnreadable, why: why}
+	}
+	if item.Message.Clock == nil {
+		return item.Message, returned{}
+	}
+	fresh, wrong, err := e.freshen(ctx, item.Message, or(item.Delivery.StartedAt, e.clock.now()))
+	switch {
+	case err != nil:
+		e.log.Warn("a template can not be read: what it fills is given back", "channel", item.Message.Channel, "message", item.Message.ID, "error", err)
+		return nil, returned{item: item, reason: ReasonDatabase, after: rereadAfter}
+	case wrong != "":
+		return nil, returned{item: item, reason: ReasonTemplate, why: wrong}
+	}
+	return fresh, returned{}
+}
+
+// handoutOf is one delivery as an agent sees it. What is left of its lease is counted from before the claim was sent:
+// it can only end later.
+func (e *Engine) handoutOf(item work.Item, asked time.Time) posthouse.Handout {
+	d, m := &item.Delivery, item.Message
+	to, lease := d.Recipient, defaultHold
+	if r := e.route(d.Tenant, d.Channel); r != nil {
+		to, lease = r.addressed(to), r.settings.timeout
+	}
+	h := posthouse.Handout{
+		Delivery: d.ID, Token: d.Token, IdemKey: d.IdemKey, Message: d.Message, Channel: d.Channel, Kind: m.Kind, Ref: m.Ref,
+		Priority: d.Priority, Recipient: to, Content: m.Content, Template: m.Template, Payload: m.Payload, Sensitive: m.Sensitive,
+		Attempt: d.Attempts, Started: !d.StartedAt.IsZero(), Deadline: d.Deadline, LeaseUntil: d.LeaseUntil,
+	}
+	if !h.Started {
+		h.Attempt++
+	}
+	left := min(lease-time.Since(asked), d.LeaseUntil.Sub(e.clock.now()))
+	h.LeaseMillis = max(0, left.Milliseconds())
+	return h
+}
+
+// putBack returns what no agent has seen: it waits for another claim, or for a person.
+func (e *Engine) putBack(list []returned) {
+	if len(list) == 0 {
+		return
+	}
+	_, err := e.o.Store.Record(e.bg, time.Now(), func(now time.Time) []work.Change {
+		changes := make([]work.Change, len(list))
+		for i, b := range list {
+			if b.why != "" {
+				changes[i] = afterQuarantine(b.item.Delivery, b.reason, b.why)
+			} else {
+				changes[i] = afterGivenBack(b.item.Delivery, b.reason, "", now.Add(b.after))
+			}
+		}
+		return changes
+	})
+	if err != nil {
+		e.log.Warn("what was not handed out waits for its lease to end", "deliveries", len(list), "error", err)
+		return
+	}
+	for i := range list {
+		e.desk.wake(keyOf(&list[i].item.Delivery))
+	}
+}
+
+func keyOf(d *posthouse.Delivery) routeKey { return routeKey{d.Tenant, d.Channel} }
