@@ -36,6 +36,9 @@ type SMS struct {
 	RetryDelay time.Duration
 	// Timeout is how long a phone may hold a task without a report. Defaults to 30m, as MaxRetries does.
 	Timeout time.Duration
+	// LogKeep is how long the logs of requests, hand-outs and reports are kept. Defaults to 90 days; negative
+	// keeps all.
+	LogKeep time.Duration
 	// Sensitive keeps every text sealed and hides it from all but the phone that sends it. Defaults to those
 	// texts whose request says so.
 	Sensitive bool

@@ -92,7 +92,7 @@ func (p *program) runServer(ctx context.Context, c config.Config) (err error) {
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if err := p.announce(s.URL(), database(c.Server.DSN), firstKey); err != nil {
+	if err := p.announce(s.URL(), database(c.Server.DSN), firstKey, frontDoor(c, s)); err != nil {
 		return err
 	}
 	select {
@@ -104,11 +104,26 @@ func (p *program) runServer(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
+// frontDoor is where SMS senders and phones go, empty where they can not.
+func frontDoor(c config.Config, s *server.Server) string {
+	if c.Server.SMS.Username == "" {
+		return ""
+	}
+	return cmp.Or(s.SMSURL(), s.URL()) + "/api/v1/sms"
+}
+
 // announce says where the server is, and the key that nobody will see again.
-func (p *program) announce(url, database, key string) error {
-	return p.show(map[string]string{"url": url, "database": database, "first_key": key, "version": version}, func() {
+func (p *program) announce(url, database, key, sms string) error {
+	said := map[string]string{"url": url, "database": database, "first_key": key, "version": version}
+	if sms != "" {
+		said["sms_url"] = sms
+	}
+	return p.show(said, func() {
 		p.printf("posthouse %s serves %s (database: %s)\n", version, url, database)
 		p.printf("  docs     %s/docs\n  metrics  %s/metrics\n", url, url)
+		if sms != "" {
+			p.printf("  SMS      %s\n", sms)
+		}
 		if key != "" {
 			p.printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", key)
 		}
@@ -127,12 +142,21 @@ func database(dsn string) string {
 	return "PostgreSQL"
 }
 
+// public reports whether others than this machine can reach an address.
+func public(addr string) bool {
+	host, _, _ := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
 // risks are settings that are allowed and unsafe.
 func risks(c config.Config) []string {
 	var out []string
-	host, _, _ := net.SplitHostPort(c.Server.Addr)
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if public(c.Server.Addr) {
 		out = append(out, "addr "+c.Server.Addr+" can be reached from other machines, in plain HTTP: put a proxy with TLS in front")
+	}
+	if sms := c.Server.SMS; sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
+		out = append(out, "the SMS front door at "+sms.Addr+" can be reached from other machines, with passwords in plain HTTP: put a proxy with TLS in front")
 	}
 	if c.Server.AllowPrivate {
 		out = append(out, "allow_private lets channels reach every address inside: allow_networks can name just those they need")

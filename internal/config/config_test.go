@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -115,6 +116,9 @@ var samples = map[string]string{
 	"dsn": "postgres://db/posthouse", "addr": ":9000", "api_key": "ph_a_b", "keyring": "k1:AAAA", "keyring_file": "keys",
 	"redis": "redis://cache:6379/0", "allow_networks": "10.0.0.0/8,192.168.7.1", "allow_private": "true", "time_zone": "UTC", "platform_url": "https://platform.example/",
 	"workflow_resolver_url": "https://bpm.example/who", "workflow_resolver_secret": "hidden",
+	"basic_auth_username": "管理员", "basic_auth_password": "hidden", "app_host": "::1", "app_port": "8001",
+	"sms_channel": "texts", "sms_pending_format": "page", "sms_retry_delay": "1m", "sms_max_retries": "0", "sms_timeout": "10m",
+	"sms_log_keep": "30d", "sms_sensitive": "true", "debug": "True",
 	"poll": "1s", "rescue_every": "5s", "lease_margin": "3s", "drain": "1m", "keep": "forever", "max_body": "8MiB", "accept_only": "true", "no_migrate": "1",
 	"log_level": "debug", "log_format": "json", "otlp_endpoint": "http://collector:4318",
 }
@@ -258,6 +262,40 @@ func TestEmptyFilesAreFine(t *testing.T) {
 		if _, err := Load(from(t, nil, nil, map[string]string{"posthouse.yaml": content})); err != nil {
 			t.Errorf("%q: %v", content, err)
 		}
+	}
+}
+
+// PULL-11: the variables of a deployment that this server takes over, in the environment or in .env.
+func TestVariablesOfTheServerBeforeUsWork(t *testing.T) {
+	t.Parallel()
+	taken := map[string]string{
+		"DATABASE_URL": "postgresql+asyncpg://user:pw@localhost:5432/lksms_db", "BASIC_AUTH_USERNAME": "admin", "BASIC_AUTH_PASSWORD": "s3cret-enough",
+		"APP_HOST": "0.0.0.0", "APP_PORT": "8000", "DEBUG": "true",
+	}
+	var lines []string
+	for name, value := range taken {
+		lines = append(lines, name+"="+value)
+	}
+	for name, sources := range map[string]Sources{
+		"environment": from(t, nil, lines, nil),
+		".env":        from(t, nil, nil, map[string]string{".env": strings.Join(lines, "\n")}),
+	} {
+		got, err := Load(sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sms := got.Server.SMS
+		if got.Server.DSN != "postgresql://user:pw@localhost:5432/lksms_db" || got.LogLevel != slog.LevelDebug ||
+			sms.Username != "admin" || sms.Password != "s3cret-enough" || sms.Addr != "0.0.0.0:8000" {
+			t.Errorf("%s: got %+v", name, got)
+		}
+		if len(got.Warnings) != 0 {
+			t.Errorf("%s: got warnings %q", name, got.Warnings)
+		}
+	}
+	ours, err := Load(from(t, nil, []string{"DATABASE_URL=mysql://a/b", "POSTHOUSE_DSN=sqlite:ours.db", "APP_PORT=9000", "DEBUG=app:*"}, nil))
+	if err != nil || ours.Server.DSN != "sqlite:ours.db" || ours.Server.SMS.Addr != "0.0.0.0:9000" || ours.LogLevel != slog.LevelInfo {
+		t.Errorf("got %+v and error %v, want our own variable before the other, and no debug", ours, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -32,7 +33,7 @@ func addFlags[T any](flags *pflag.FlagSet, table []setting[T], only []string) {
 		if s.toggle {
 			value.kind = "bool" // shown without a placeholder
 		}
-		flag := flags.VarPF(value, s.flag(), "", fmt.Sprintf("%s [$%s]", s.help, s.variable()))
+		flag := flags.VarPF(value, s.flag(), "", fmt.Sprintf("%s [$%s]", s.help, strings.Join(s.variables(), ", $")))
 		flag.DefValue = s.def
 		if s.toggle {
 			flag.NoOptDefVal = "true"
@@ -45,7 +46,7 @@ func Variables() string {
 	var out string
 	for _, s := range serverSettings {
 		if s.noFlag {
-			out += fmt.Sprintf("  %s  %s\n", s.variable(), pflagText(s.help))
+			out += fmt.Sprintf("  %s  %s\n", strings.Join(s.variables(), ", "), pflagText(s.help))
 		}
 	}
 	return out

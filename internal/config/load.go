@@ -88,8 +88,11 @@ func flagLayer[T any](table []setting[T], flags *pflag.FlagSet) layer {
 func variableLayer[T any](table []setting[T], variables map[string]string, at string) layer {
 	out := layer{}
 	for _, s := range table {
-		if v := variables[s.variable()]; v != "" {
-			out[s.name] = given{v, at + s.variable()}
+		for _, name := range s.variables() {
+			if v := variables[name]; v != "" {
+				out[s.name] = given{v, at + name}
+				break
+			}
 		}
 	}
 	return out
@@ -138,13 +141,15 @@ func configFile(flags *pflag.FlagSet, environ, dotenv map[string]string) string 
 func unknown(variables map[string]string, at string) []string {
 	known := []string{prefix + "CONFIG"}
 	for _, s := range serverSettings {
-		known = append(known, s.variable())
+		known = append(known, s.variables()...)
 	}
 	for _, s := range clientSettings {
-		known = append(known, s.variable())
+		known = append(known, s.variables()...)
 	}
 	slices.Sort(known)
-	known = slices.Compact(known) // client and server share the key's
+	known = slices.DeleteFunc(slices.Compact(known), func(name string) bool { // client and server share the key's
+		return !strings.HasPrefix(name, prefix)
+	})
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		ours := strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, prefix+"TEST_")

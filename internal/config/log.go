@@ -27,7 +27,7 @@ func (c Config) Logger(w io.Writer, terminal bool) *slog.Logger {
 
 // secrets are the texts that no log line may hold.
 func (c Config) secrets() []string {
-	out := []string{c.Server.AdminKey, c.Server.Keyring}
+	out := []string{c.Server.AdminKey, c.Server.Keyring, c.Server.SMS.Password}
 	for _, address := range []string{c.Server.DSN, c.Server.Redis, c.OTLPEndpoint} {
 		if u, err := url.Parse(address); err == nil && u.User != nil {
 			password, _ := u.User.Password()

@@ -22,8 +22,13 @@ func text(to *string, v string) error {
 	return nil
 }
 
-// dsn looks at the scheme alone; the store reads the rest.
+// dsn looks at the scheme alone; the store reads the rest. A driver in the scheme, such as
+// postgresql+asyncpg, is that of a Python program, and left out.
 func dsn(to *string, v string) error {
+	if scheme, rest, ok := strings.Cut(v, "://"); ok {
+		scheme, _, _ = strings.Cut(scheme, "+")
+		v = scheme + "://" + rest
+	}
 	for _, scheme := range []string{"sqlite:", "postgres://", "postgresql://", "mysql://"} {
 		if rest, ok := strings.CutPrefix(v, scheme); ok && rest != "" {
 			return text(to, v)
@@ -50,6 +55,40 @@ func address(to *string, v string, schemes ...string) error {
 		return fmt.Errorf("this is not a URL that begins with %s://", strings.Join(schemes, ":// or "))
 	}
 	return text(to, v)
+}
+
+func host(to *string, v string) error {
+	if strings.ContainsAny(v, " /") || strings.HasPrefix(v, "[") {
+		return fmt.Errorf("%q is not a host such as 127.0.0.1, 0.0.0.0 or ::1", v)
+	}
+	return text(to, v)
+}
+
+func port(to *string, v string) error {
+	if n, err := strconv.Atoi(v); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q is not a port from 0 to 65535", v)
+	}
+	return text(to, v)
+}
+
+// retries reads a number; none is what server.SMS calls a negative one.
+func retries(to *int, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > 99 {
+		return fmt.Errorf("%q is not a whole number from 0 to 99", v)
+	}
+	if *to = n; n == 0 {
+		*to = -1
+	}
+	return nil
+}
+
+// debug takes what is no truth for none: other programs give a variable DEBUG other meanings.
+func debug(to *slog.Level, v string) error {
+	if slices.Contains([]string{"true", "1", "yes", "on"}, strings.ToLower(v)) {
+		*to = slog.LevelDebug
+	}
+	return nil
 }
 
 func networks(to *[]netip.Prefix, v string) error {

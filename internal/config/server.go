@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"log/slog"
+	"net"
 
 	"github.com/posthouse/posthouse/server"
 )
@@ -16,13 +18,15 @@ type Config struct {
 	LogFormat string
 	// OTLPEndpoint is the URL traces are sent to, empty for none.
 	OTLPEndpoint string
+	// AppHost and AppPort are the SMS front door's own address, as Server has it.
+	AppHost, AppPort string
 	// Warnings are settings that were given and mean nothing.
 	Warnings []string
 }
 
 // serverSettings is the table of what the server can be told, in the order the help shows it.
 var serverSettings = []setting[Config]{{
-	name: "dsn", def: "sqlite:posthouse.db", secret: true,
+	name: "dsn", def: "sqlite:posthouse.db", secret: true, also: []string{"DATABASE_URL"},
 	help:  "the `DATABASE`: sqlite:PATH, postgres://… or mysql://… (MariaDB too)",
 	parse: func(c *Config, v string) error { return dsn(&c.Server.DSN, v) },
 }, {
@@ -70,6 +74,50 @@ var serverSettings = []setting[Config]{{
 	help:  "the `SECRET` that the resolver is sent in the header X-Posthouse-Secret",
 	parse: func(c *Config, v string) error { return text(&c.Server.WorkflowResolverSecret, v) },
 }, {
+	name: "basic_auth_username", also: []string{"BASIC_AUTH_USERNAME"},
+	help:  "the user `NAME` that SMS senders and phones share; with the password it opens the SMS front door, /api/v1/sms/…",
+	parse: func(c *Config, v string) error { return text(&c.Server.SMS.Username, v) },
+}, {
+	name: "basic_auth_password", also: []string{"BASIC_AUTH_PASSWORD"}, secret: true, noFlag: true,
+	help:  "the `PASSWORD` that goes with it",
+	parse: func(c *Config, v string) error { return text(&c.Server.SMS.Password, v) },
+}, {
+	name: "app_host", also: []string{"APP_HOST"},
+	help:  "where the SMS front door is served besides, a `HOST`; every address where only the port is given (default none)",
+	parse: func(c *Config, v string) error { return host(&c.AppHost, v) },
+}, {
+	name: "app_port", also: []string{"APP_PORT"},
+	help:  "its `PORT`; 8000 where only the host is given (default none)",
+	parse: func(c *Config, v string) error { return port(&c.AppPort, v) },
+}, {
+	name: "sms_channel", def: "sms",
+	help:  "the `CHANNEL` whose deliveries are SMS tasks; made where there is none",
+	parse: func(c *Config, v string) error { return text(&c.Server.SMS.Channel, v) },
+}, {
+	name: "sms_pending_format", def: "list",
+	help:  "the `FORMAT` of tasks that phones fetch: list, or page for those that want {total_count, app_id, tasks}",
+	parse: func(c *Config, v string) error { return choice(&c.Server.SMS.Format, v, "list", "page") },
+}, {
+	name:  "sms_retry_delay",
+	help:  "the wait before a failed SMS task is tried again, a `DURATION` (default the channel's, 5m)",
+	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.RetryDelay, v) },
+}, {
+	name:  "sms_max_retries",
+	help:  "how often it is tried again, a `NUMBER` (default the channel's, 3)",
+	parse: func(c *Config, v string) error { return retries(&c.Server.SMS.MaxRetries, v) },
+}, {
+	name:  "sms_timeout",
+	help:  "how long a phone may hold an SMS task without a report, a `DURATION` (default the channel's, 30m)",
+	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.Timeout, v) },
+}, {
+	name: "sms_log_keep", def: "90d",
+	help:  "how long the logs of requests, hand-outs and reports are kept, a `DURATION` or forever",
+	parse: func(c *Config, v string) error { return keep(&c.Server.SMS.LogKeep, v) },
+}, {
+	name: "sms_sensitive", toggle: true,
+	help:  "keep the text of every SMS task sealed, and hide it from all but the phone that sends it",
+	parse: func(c *Config, v string) error { return boolean(&c.Server.SMS.Sensitive, v) },
+}, {
 	name: "poll", def: "250ms",
 	help:  "how often the database is asked for work, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.Poll, v) },
@@ -102,6 +150,10 @@ var serverSettings = []setting[Config]{{
 	help:  "refuse to start on an older schema instead of bringing it up",
 	parse: func(c *Config, v string) error { return boolean(&c.Server.NoMigrate, v) },
 }, {
+	name: "debug", toggle: true, also: []string{"DEBUG"},
+	help:  "log everything, as log_level debug does, which counts before it",
+	parse: func(c *Config, v string) error { return debug(&c.LogLevel, v) },
+}, {
 	name: "log_level", def: "info",
 	help:  "the least `LEVEL` that is logged: debug, info, warn or error",
 	parse: func(c *Config, v string) error { return level(&c.LogLevel, v) },
@@ -121,5 +173,8 @@ func Load(from Sources) (Config, error) {
 	c := Config{Server: server.Options{DSN: "sqlite:posthouse.db", Addr: "127.0.0.1:8080"}}
 	warnings, err := load(serverSettings, &c, from)
 	c.Warnings = warnings
+	if c.AppHost != "" || c.AppPort != "" {
+		c.Server.SMS.Addr = net.JoinHostPort(cmp.Or(c.AppHost, "0.0.0.0"), cmp.Or(c.AppPort, "8000"))
+	}
 	return c, err
 }

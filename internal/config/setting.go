@@ -12,6 +12,8 @@ type setting[T any] struct {
 	name string
 	// env is the variable where it is not the one that the name makes.
 	env string
+	// also are variables of other programs that say the same, looked at after our own.
+	also []string
 	// def is the default as the help shows it; the zero value of T stands for it.
 	def string
 	// help says what the setting does. `BACKQUOTES` hold the placeholder of its value.
@@ -36,3 +38,6 @@ func (s setting[T]) variable() string {
 	}
 	return prefix + strings.ToUpper(s.name)
 }
+
+// variables are all that name the setting, the first of them counts.
+func (s setting[T]) variables() []string { return append([]string{s.variable()}, s.also...) }
