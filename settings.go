@@ -201,8 +201,8 @@ const ScopeAgent Scope = "agent"
 
 // Allows reports whether a key of scope s may do what needs scope need.
 func (s Scope) Allows(need Scope) bool {
-	if s == ScopeAgent {
-		return need == ScopeAgent
+	if s == ScopeAgent || need == ScopeAgent {
+		return s == need
 	}
 	rank := map[Scope]int{ScopeRead: 1, ScopeSend: 2, ScopeAdmin: 3}
 	return rank[s] != 0 && rank[s] >= rank[need]

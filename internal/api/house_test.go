@@ -28,7 +28,7 @@ type house struct {
 	http     *http.Client
 	provider *provider
 	// keys are the API keys by their names: read, send and admin of the tenant default, and other,
-	// of scope admin for another tenant; agent is the key of an agent "x" that is not registered.
+	// of scope admin for another tenant; agent is the key of an agent "y" that is not registered.
 	keys map[string]string
 }
 
@@ -122,7 +122,7 @@ func (h *house) prepareKeys(dsn string) {
 		"send":  {Tenant: posthouse.DefaultTenant, Scope: posthouse.ScopeSend},
 		"admin": {Tenant: posthouse.DefaultTenant, Scope: posthouse.ScopeAdmin},
 		"other": {Tenant: "other", Scope: posthouse.ScopeAdmin},
-		"agent": {Tenant: posthouse.DefaultTenant, Scope: posthouse.ScopeAgent, Agent: "x"},
+		"agent": {Tenant: posthouse.DefaultTenant, Scope: posthouse.ScopeAgent, Agent: "y"},
 	} {
 		id, text := secret.NewKey()
 		key.ID, key.Name = id, name
