@@ -133,7 +133,7 @@ func (s *Store) ChannelsVersion(ctx context.Context) (int64, error) {
 	return v, s.toError(err, "look at the channels")
 }
 
-// DeleteChannel deletes a channel without open deliveries, and its gates.
+// DeleteChannel deletes a channel without open deliveries, its gates and its counts.
 func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
 	return s.change(ctx, now, "delete a channel", func(t *tx) error {
 		open, _, err := first(t.query, number, "SELECT COUNT(*) FROM queue WHERE tenant = ? AND channel = ?", tenant, name)
@@ -147,8 +147,10 @@ func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name s
 		if err == nil && n == 0 {
 			return noChannel(name)
 		}
-		if err == nil {
-			_, err = t.exec("DELETE FROM gates WHERE tenant = ? AND channel = ?", tenant, name)
+		for _, table := range []string{"gates", "tallies"} {
+			if err == nil {
+				_, err = t.exec("DELETE FROM "+table+" WHERE tenant = ? AND channel = ?", tenant, name)
+			}
 		}
 		return err
 	})

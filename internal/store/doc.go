@@ -8,9 +8,11 @@
 // the same transaction (transit.go). What differs between databases is a dialect
 // value (dialect.go); all other text is shared.
 //
-// One resource, one file: channels, gates, templates, rosters, users, keys, limits. Messages
+// One resource, one file: channels, gates, templates, rosters, users, keys, limits, agents. Messages
 // and deliveries are accepted (accept.go, once.go), claimed (claim.go), changed (transit.go),
 // read (read.go, lists.go, history.go), replayed, pruned, and held after a restore (epoch.go).
+// What agents fetch waits in lanes of its own (lanes.go): it is handed out (handout.go), renewed,
+// reported on (reports.go) and counted (tally.go). The three logs of that are in logs.go.
 // Every method takes the tenant and sees nothing of others; the few that serve the engine for
 // all tenants say so.
 //

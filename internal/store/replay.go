@@ -62,7 +62,15 @@ func (s *Store) ReplayAll(ctx context.Context, now time.Time, f work.Filter, for
 }
 
 func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+	forget, err := t.lockMessages(tenant, ids)
+	if err != nil {
+		return nil, err
+	}
 	olds, err := t.lockReplayed(tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	pulled, err := t.pulledNow(olds)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +82,7 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
+	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -99,18 +107,60 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	return done, t.count(r.tally)
 }
 
-// lockReplayed reads deliveries by id. It locks their messages first: who numbers a message's
-// deliveries holds its row.
-func (t *tx) lockReplayed(tenant string, ids []string) (map[string]posthouse.Delivery, error) {
+// lockMessages locks the messages of deliveries: who numbers a message's deliveries holds its row. It returns when the
+// contents of the sensitive ones are forgotten, the zero time for those that are.
+func (t *tx) lockMessages(tenant string, ids []string) (map[string]time.Time, error) {
 	messages := make([]string, len(ids))
 	for i, id := range ids {
 		messages[i] = idOnly(posthouse.MessageID(id))
 	}
 	slices.Sort(messages)
 	clause, args := t.in("id", slices.Compact(messages))
-	if _, err := all(t.query, word, "SELECT id FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant)...); err != nil {
-		return nil, err
+	forget := map[string]time.Time{}
+	var sensitive []string
+	err := t.query("SELECT id, options FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant), func(scan scanner) error {
+		var m posthouse.Message
+		var options string
+		err := scan(&m.ID, &options)
+		if readOptions(options, &m); m.Sensitive {
+			forget[m.ID], sensitive = time.Time{}, append(sensitive, m.ID)
+		}
+		return err
+	})
+	if err != nil || len(sensitive) == 0 {
+		return forget, err
 	}
+	clause, args = t.in("message", sensitive)
+	return forget, t.query("SELECT message, forget_at FROM sealed WHERE "+clause, args, func(scan scanner) error {
+		var id string
+		var at int64
+		err := scan(&id, &at)
+		forget[id] = timeOf(at)
+		return err
+	})
+}
+
+// pulledNow says of the channels of deliveries whether agents fetch from them now, which may have changed since. One
+// that is gone is not in the answer.
+func (t *tx) pulledNow(olds map[string]posthouse.Delivery) (map[string]bool, error) {
+	pulled := map[string]bool{}
+	for _, d := range olds {
+		if _, known := pulled[d.Channel]; known {
+			continue
+		}
+		row, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", d.Tenant, d.Channel)
+		if err != nil {
+			return nil, err
+		}
+		if found && row.Err == nil {
+			pulled[d.Channel] = row.Channel.Pull || row.Channel.Driver == "pull"
+		}
+	}
+	return pulled, nil
+}
+
+// lockReplayed reads deliveries by id. Their messages are locked.
+func (t *tx) lockReplayed(tenant string, ids []string) (map[string]posthouse.Delivery, error) {
 	found, err := t.lockRows(work.Selection{Tenant: tenant, IDs: ids})
 	olds := map[string]posthouse.Delivery{}
 	for _, d := range found {
@@ -125,8 +175,10 @@ type replayer struct {
 	at       time.Time
 	epoch    int64
 	forceNew bool
-	last     map[string]int    // message → the highest number given
-	made     map[string]string // old → new
+	forget   map[string]time.Time // sensitive message → when its content is forgotten
+	pulled   map[string]bool      // channel → whether agents fetch from it
+	last     map[string]int       // message → the highest number given
+	made     map[string]string    // old → new
 	queued   [][]any
 	events   [][]any
 	tally    counting
@@ -140,11 +192,21 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	if err := r.refuseOpen(old); err != nil {
 		return "", err
 	}
+	until, sensitive := r.forget[old.Message]
+	if sensitive && !until.After(r.at) {
+		return "", posthouse.Errorf(posthouse.CodeConflict, "the content of delivery %s was sensitive and is forgotten: send a new message", old.ID)
+	}
 	n, err := r.nextNumber(old.Message)
 	if err != nil {
 		return "", err
 	}
 	d := again(old, n, r.at, r.epoch, r.forceNew)
+	if pulled, known := r.pulled[d.Channel]; known {
+		d.Pulled = pulled
+	}
+	if sensitive && (d.Deadline.IsZero() || d.Deadline.After(until)) {
+		d.Deadline = until // nothing open outlives its content
+	}
 	event := acceptEvent(&d)
 	event.Reason = "replay"
 	r.queued, r.events = append(r.queued, deliveryValues(&d)), append(r.events, eventValues(&event))

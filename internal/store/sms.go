@@ -2,51 +2,111 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// errUnbuilt marks what is being built.
-var errUnbuilt = errors.New("not built yet")
+const textColumns = "tenant, id, name, body, active, created_at, updated_at"
 
-// AddReceived writes lines of the log of requests.
-func (s *Store) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {
-	return errUnbuilt
+func readText(scan scanner) (work.SMSTemplate, error) {
+	var t work.SMSTemplate
+	var active, created, updated int64
+	err := scan(&t.Tenant, &t.ID, &t.Name, &t.Text, &active, &created, &updated)
+	t.Active, t.CreatedAt, t.UpdatedAt = active != 0, timeOf(created), timeOf(updated)
+	return t, err
 }
 
-// Log lists the lines of a log, newest first.
-func (s *Store) Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error) {
-	return nil, "", errUnbuilt
-}
-
-// PruneLogs deletes up to max lines of each log that are older than keep.
-func (s *Store) PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
-	return 0, errUnbuilt
-}
-
-// AddSMSTemplate stores a template under the next number, in the table sms_texts: sms_templates is a view.
+// AddSMSTemplate stores a template under the next number.
 func (s *Store) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemplate) (work.SMSTemplate, error) {
-	return t, errUnbuilt
+	err := s.change(ctx, now, "store an SMS template", func(x *tx) error {
+		if err := x.serialize(); err != nil {
+			return err
+		}
+		at, err := x.now()
+		if err != nil {
+			return err
+		}
+		last, _, err := first(x.query, number, "SELECT COALESCE(MAX(id), 0) FROM sms_texts WHERE tenant = ?", t.Tenant)
+		if err != nil {
+			return err
+		}
+		t.ID, t.CreatedAt, t.UpdatedAt = last+1, timeOf(at), timeOf(at)
+		_, err = x.exec("INSERT INTO sms_texts ("+textColumns+") VALUES ("+marks(7)+")", t.Tenant, t.ID, t.Name, t.Text, flag(t.Active), at, at)
+		return err
+	})
+	return t, err
 }
 
 // SetSMSTemplate makes a template active, or not.
 func (s *Store) SetSMSTemplate(ctx context.Context, now time.Time, tenant string, id int64, active bool) error {
-	return errUnbuilt
+	return s.change(ctx, now, "change an SMS template", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("UPDATE sms_texts SET active = ?, updated_at = ? WHERE tenant = ? AND id = ?", flag(active), at, tenant, id)
+		if err == nil && n == 0 {
+			return posthouse.Errorf(posthouse.CodeNotFound, "there is no SMS template %d", id)
+		}
+		return err
+	})
 }
 
 // SMSTemplates lists the templates of a tenant by number.
 func (s *Store) SMSTemplates(ctx context.Context, tenant string) ([]work.SMSTemplate, error) {
-	return nil, errUnbuilt
+	list, err := all(s.reads(ctx), readText, "SELECT "+textColumns+" FROM sms_texts WHERE tenant = ? ORDER BY id", tenant)
+	return list, s.toError(err, "list the SMS templates")
 }
 
-// PutDefaultSMS sets what a phone is sent without a content, as a new generation.
+const defaultColumns = "tenant, phone, body, templated, generation, sent, created_at, updated_at"
+
+func readDefault(scan scanner) (work.DefaultSMS, error) {
+	var d work.DefaultSMS
+	var templated, sent, created, updated int64
+	err := scan(&d.Tenant, &d.Phone, &d.Text, &templated, &d.Generation, &sent, &created, &updated)
+	d.Templated, d.Sent, d.CreatedAt, d.UpdatedAt = templated != 0, sent != 0, timeOf(created), timeOf(updated)
+	return d, err
+}
+
+// PutDefaultSMS sets what a phone is sent without a content, as a new generation: it may be taken once more, but
+// where d is Sent. It returns what is stored.
 func (s *Store) PutDefaultSMS(ctx context.Context, now time.Time, d work.DefaultSMS) (work.DefaultSMS, error) {
-	return d, errUnbuilt
+	put := d
+	err := s.change(ctx, now, "store a default SMS", func(t *tx) error {
+		if err := t.serialize(); err != nil {
+			return err
+		}
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		old, found, err := first(t.query, readDefault, "SELECT "+defaultColumns+" FROM default_sms WHERE tenant = ? AND phone = ?", d.Tenant, d.Phone)
+		if err != nil {
+			return err
+		}
+		put = d
+		put.Generation, put.CreatedAt, put.UpdatedAt = old.Generation+1, timeOf(at), timeOf(at)
+		if found {
+			put.CreatedAt = old.CreatedAt
+			_, err = t.exec("UPDATE default_sms SET body = ?, templated = ?, generation = ?, sent = ?, updated_at = ? WHERE tenant = ? AND phone = ?",
+				d.Text, flag(d.Templated), put.Generation, flag(d.Sent), at, d.Tenant, d.Phone)
+			return err
+		}
+		_, err = t.exec("INSERT INTO default_sms ("+defaultColumns+") VALUES ("+marks(8)+")",
+			d.Tenant, d.Phone, d.Text, flag(d.Templated), put.Generation, flag(d.Sent), at, at)
+		return err
+	})
+	return put, err
 }
 
 // DefaultSMS reads a phone's default content, and whether a message on the channel has taken it.
 func (s *Store) DefaultSMS(ctx context.Context, tenant, channel, phone string) (d work.DefaultSMS, found bool, err error) {
-	return d, false, errUnbuilt
+	d, found, err = first(s.reads(ctx), readDefault, "SELECT "+defaultColumns+" FROM default_sms WHERE tenant = ? AND phone = ?", tenant, phone)
+	if err != nil || !found || d.Sent {
+		return d, found, s.toError(err, "read a default SMS")
+	}
+	_, d.Sent, err = first(s.reads(ctx), word, "SELECT message_id FROM dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, channel, d.DedupKey())
+	return d, found, s.toError(err, "read a default SMS")
 }

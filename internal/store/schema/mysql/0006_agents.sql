@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS receive_log (
   response mediumtext NOT NULL DEFAULT (''),
   status int NOT NULL DEFAULT 0,
   PRIMARY KEY (id),
-  KEY receive_log_tenant (tenant, id),
+  KEY receive_log_tenant (tenant, at, id),
   KEY receive_log_delivery (delivery),
   KEY receive_log_age (at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -61,7 +61,7 @@ CREATE TABLE IF NOT EXISTS send_log (
   claim_id varbinary(1020) NOT NULL DEFAULT '',
   request mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (delivery, token),
-  KEY send_log_tenant (tenant, at),
+  KEY send_log_tenant (tenant, at, delivery, token),
   KEY send_log_age (at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS report_log (
   answer varchar(128) NOT NULL,
   state varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (tenant, agent, report_id),
-  KEY report_log_tenant (tenant, id),
+  KEY report_log_tenant (tenant, at, id),
   KEY report_log_delivery (delivery, id),
   KEY report_log_age (at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -47,7 +47,7 @@ CREATE TABLE receive_log (
   status integer NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
-CREATE INDEX receive_log_tenant ON receive_log (tenant, id);
+CREATE INDEX receive_log_tenant ON receive_log (tenant, at, id);
 CREATE INDEX receive_log_delivery ON receive_log (delivery);
 CREATE INDEX receive_log_age ON receive_log (at);
 
@@ -62,7 +62,7 @@ CREATE TABLE send_log (
   request text NOT NULL DEFAULT '',
   PRIMARY KEY (delivery, token)
 );
-CREATE INDEX send_log_tenant ON send_log (tenant, at);
+CREATE INDEX send_log_tenant ON send_log (tenant, at, delivery, token);
 CREATE INDEX send_log_age ON send_log (at);
 
 -- The log of reports. A report id is one agent's.
@@ -84,7 +84,7 @@ CREATE TABLE report_log (
   state text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (tenant, agent, report_id)
 );
-CREATE INDEX report_log_tenant ON report_log (tenant, id);
+CREATE INDEX report_log_tenant ON report_log (tenant, at, id);
 CREATE INDEX report_log_delivery ON report_log (delivery, id);
 CREATE INDEX report_log_age ON report_log (at);
 

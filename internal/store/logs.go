@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+var receiveLogTable = newTable("receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
+	"templated#?", "source_ip?", "user_agent?", "request?", "response?", "status#?")
+
+// AddReceived writes lines of the log of requests. A line without an ID or a time gets one.
+func (s *Store) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {
+	return s.change(ctx, now, "write the log of requests", func(t *tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		rows := make([][]any, len(lines))
+		for i, l := range lines {
+			if l.ID == "" {
+				l.ID = posthouse.NewID()
+			}
+			if l.At.IsZero() {
+				l.At = timeOf(at)
+			}
+			rows[i] = receiveValues(&l)
+		}
+		return t.insert(receiveLogTable, rows)
+	})
+}
+
+func receiveValues(l *work.Line) []any {
+	return []any{
+		l.ID, l.Tenant, micros(l.At), idOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
+		flag(l.Templated), l.SourceIP, l.UserAgent, l.Request, l.Response, int64(l.Status),
+	}
+}
+
+// journal is how one of the logs is read: what makes its lines unique beside the time, and how a row becomes a line.
+type journal struct {
+	columns string
+	table   string
+	key     string // the columns that tell lines of one time apart
+	agents  bool   // whether a line names an agent
+	read    func(scan scanner) (work.Line, error)
+}
+
+// journals are the logs there are.
+var journals = map[work.Log]journal{
+	work.ReceiveLog: {receiveLogTable.list, "receive_log", "id", false, readReceived},
+	work.SendLog:    {sendLogTable.list, "send_log", "delivery, token", true, readHanded},
+	work.ReportLog:  {reportLogTable.list, "report_log", "id", true, readReported},
+}
+
+func readReceived(scan scanner) (work.Line, error) {
+	l := work.Line{Log: work.ReceiveLog}
+	var at, templated int64
+	err := scan(&l.ID, &l.Tenant, &at, &l.Delivery, &l.RequestID, &l.Phone, &l.Content,
+		&templated, &l.SourceIP, &l.UserAgent, &l.Request, &l.Response, &l.Status)
+	l.At, l.Templated = timeOf(at), templated != 0
+	return l, err
+}
+
+func readHanded(scan scanner) (work.Line, error) {
+	l := work.Line{Log: work.SendLog}
+	var at int64
+	err := scan(&l.Delivery, &l.Token, &l.Tenant, &at, &l.Agent, &l.ClaimID, &l.Request)
+	l.ID, l.At = fmt.Sprintf("%s:%d", l.Delivery, l.Token), timeOf(at)
+	return l, err
+}
+
+func readReported(scan scanner) (work.Line, error) {
+	r, err := readReport(scan)
+	return work.Line{
+		ID: r.ID, Log: work.ReportLog, Tenant: r.Tenant, At: r.At, Delivery: r.Delivery, Agent: r.Agent, Token: r.Token,
+		ReportID: r.ReportID, Outcome: string(r.Outcome), Answer: string(r.Answer), Error: r.Error, Request: r.Request,
+	}, err
+}
+
+// Log lists the lines of a log, newest first, and returns the next page's cursor.
+func (s *Store) Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error) {
+	j, known := journals[f.Log]
+	if !known {
+		return nil, "", fmt.Errorf("there is no log %q", f.Log)
+	}
+	where, err := j.condition(&f)
+	if err != nil {
+		return nil, "", err
+	}
+	size := pageSize(f.Limit)
+	list, err = all(s.reads(ctx), j.read, "SELECT "+j.columns+" FROM "+j.table+" WHERE "+where.text+
+		" ORDER BY at DESC, "+strings.ReplaceAll(j.key, ",", " DESC,")+" DESC LIMIT ?", append(where.args, size+1)...)
+	if err != nil {
+		return nil, "", s.toError(err, "read a log")
+	}
+	list, next = page(list, size, string(f.Log), func(l work.Line) string { return fmt.Sprintf("%d %s", micros(l.At), l.ID) })
+	return list, next, nil
+}
+
+// condition is what a filter and its cursor select.
+func (j *journal) condition(f *work.LogFilter) (condition, error) {
+	where := condition{"tenant = ?", []any{f.Tenant}}
+	if f.Delivery != "" {
+		where.and("delivery = ?", idOnly(f.Delivery))
+	}
+	if f.Agent != "" && j.agents {
+		where.and("agent = ?", f.Agent)
+	}
+	if !f.Since.IsZero() {
+		where.and("at >= ?", micros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		where.and("at < ?", micros(f.Until))
+	}
+	cursor, err := keyOf(string(f.Log), f.Cursor)
+	if err != nil || cursor == "" {
+		return where, err
+	}
+	at, id, _ := strings.Cut(cursor, " ") // ours: keyOf has looked at its sum
+	moment, err := strconv.ParseInt(at, 10, 64)
+	last := []any{id}
+	if delivery, token, pair := strings.Cut(id, ":"); pair && err == nil {
+		n, err := strconv.ParseInt(token, 10, 64)
+		if err != nil {
+			return where, err
+		}
+		last = []any{delivery, n}
+	}
+	where.and("at <= ? AND (at, "+j.key+") < ("+marks(1+len(last))+")", append([]any{moment, moment}, last...)...)
+	return where, err
+}
+
+// PruneLogs deletes up to max lines of each log that are older than keep, and returns how many.
+func (s *Store) PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
+	total := 0
+	for _, log := range []work.Log{work.ReceiveLog, work.SendLog, work.ReportLog} {
+		n, err := s.repeat(ctx, now, "prune a log", max, func(t *tx, step int) (int, error) {
+			return t.pruneExpired(journals[log].table, "at", keep, step)
+		})
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}

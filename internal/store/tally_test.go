@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// PULL-10: each state has its place.
+func TestBucketsAreThoseOfTheStatistics(t *testing.T) {
+	t.Parallel()
+	want := map[posthouse.State]string{
+		posthouse.Pending: bucketNew, posthouse.Sending: bucketProcessing, posthouse.Unknown: bucketUnknown, posthouse.Quarantined: bucketFailed,
+		posthouse.Sent: bucketSuccess, posthouse.Delivered: bucketSuccess, posthouse.Undelivered: bucketFailed, posthouse.Failed: bucketFailed,
+		posthouse.Cancelled: bucketFailed, posthouse.Expired: bucketFailed, posthouse.Suppressed: "",
+	}
+	got := map[posthouse.State]string{}
+	for _, s := range posthouse.States() {
+		got[s] = bucketOf(&posthouse.Delivery{State: s})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := bucketOf(&posthouse.Delivery{State: posthouse.Pending, Tries: 1}); got != bucketRetry {
+		t.Errorf("a retry counts as %s", got)
+	}
+}
+
+// counted looks at every delivery of channel c1.
+func counted(t testing.TB, s *Store) (w work.Tally) {
+	t.Helper()
+	list, _, err := s.Deliveries(t.Context(), work.Filter{Tenant: "t1", Channel: "c1", Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := map[string]*int{bucketNew: &w.New, bucketRetry: &w.Retry, bucketProcessing: &w.Processing, bucketUnknown: &w.Unknown, bucketSuccess: &w.Success, bucketFailed: &w.Failed, "": new(int)}
+	for _, d := range list {
+		if d.Pulled {
+			*place[bucketOf(&d)]++
+		}
+	}
+	return w
+}
+
+// PULL-10, S16: whatever happens side by side, the kept counts are what counting would find, and every row stands in
+// the lane that follows from it.
+func TestCountsAreWhatCountingFinds(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(10), entry(2, pulled, each(func(d *posthouse.Delivery) { d.State, d.Reason = posthouse.Suppressed, "rule" })))
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				random := rand.New(rand.NewPCG(7, uint64(w)))
+				for range 12 {
+					if err := oneOfMany(t.Context(), s, random, fmt.Sprint("p", w)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		want := counted(t, s)
+		wantTally(t, s, want)
+		if want.New+want.Retry+want.Processing == 0 || want.Unknown == 0 || want.Success == 0 || want.Failed == 0 {
+			t.Errorf("too little happened: %+v", want)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM deliveries WHERE address = 'phone' AND priority <> CASE WHEN tries > 0 THEN 21 ELSE 11 END"); n != 0 {
+			t.Errorf("%d rows stand in a wrong lane", n)
+		}
+
+		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+			t.Fatal(err)
+		}
+		wantTally(t, s, counted(t, s))
+		before, err := s.Tally(t.Context(), "t1", "c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Prune(t.Context(), at(), -time.Hour, 1000); n < want.Success || err != nil {
+			t.Fatalf("Prune = %d, %v; want at least the %d that were sent", n, err, want.Success)
+		}
+		wantTally(t, s, before)
+	})
+}
+
+var onPhone = each(func(d *posthouse.Delivery) { d.Pulled, d.Address = true, "phone" })
+
+// oneOfMany does one of all the things that move deliveries.
+func oneOfMany(ctx context.Context, s *Store, random *rand.Rand, agent string) error {
+	if _, err := s.Accept(ctx, at(), []*work.Submission{submit(entry(4, onPhone))}); err != nil {
+		return err
+	}
+	h := wish(6, byAgent(agent))
+	h.Start = random.IntN(2) == 0
+	out, err := s.HandOut(ctx, at(), h)
+	if err != nil || len(out.Items) == 0 {
+		return err
+	}
+	ends := []struct {
+		event posthouse.EventType
+		to    posthouse.State
+		tries int
+	}{
+		{posthouse.EventSent, posthouse.Sent, 0}, {posthouse.EventRetry, posthouse.Pending, 1}, {posthouse.EventFail, posthouse.Failed, 1},
+		{posthouse.EventAmbiguous, posthouse.Unknown, 1}, {posthouse.EventRelease, posthouse.Pending, 0}, {posthouse.EventCancelRequest, posthouse.Sending, 0},
+	}
+	var list []work.Report
+	for i, item := range out.Items {
+		list = append(list, work.Report{Tenant: "t1", Agent: agent, AgentReport: posthouse.AgentReport{
+			ReportID: fmt.Sprint(item.Delivery.ID, item.Delivery.Token, i), Delivery: item.Delivery.ID, Token: item.Delivery.Token, Outcome: posthouse.OutcomeUnknown,
+		}})
+	}
+	_, err = s.Report(ctx, at(), list, func(_ time.Time, r *work.Report, known work.Known) *work.Change {
+		end := ends[random.IntN(len(ends))]
+		c := step(*known.Delivery, end.event, end.to)
+		c.After.Tries += end.tries
+		r.Answer = posthouse.ReportDone
+		return &c
+	})
+	if err != nil {
+		return err
+	}
+	ids := []string{out.Items[0].Delivery.ID}
+	replays, err := s.AddReplay(ctx, at(), "t1", ids, false)
+	if err == nil && replays[0].Err != nil && posthouse.CodeOf(replays[0].Err) != posthouse.CodeConflict {
+		err = errors.New("replay: " + replays[0].Err.Error())
+	}
+	return err
+}
