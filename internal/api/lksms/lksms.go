@@ -77,8 +77,8 @@ func New(o Options) (http.Handler, error) {
 	}
 	d := &door{Options: o, user: sha256.Sum256([]byte(o.Username)), password: sha256.Sum256([]byte(o.Password))}
 	mux := http.NewServeMux()
-	for _, r := range table() {
-		mux.Handle(r.path, d.handler(byMethod(r.path)))
+	for path, methods := range paths() {
+		mux.Handle(path, d.handler(methods))
 	}
 	mux.Handle("/", d.handler(map[string]route{}))
 	origin := http.NewCrossOriginProtection() // browsers send Basic by themselves, for pages of others too
@@ -121,15 +121,17 @@ func table() []route {
 	}
 }
 
-// byMethod are the routes of one path. A HEAD is no GET here: a claim must not be made by who looks.
-func byMethod(path string) map[string]route {
-	out := map[string]route{}
+// paths are the routes by path and method. A HEAD is no GET, but where nobody is asked for a password: who
+// only looks must not be handed anything.
+func paths() map[string]map[string]route {
+	out := map[string]map[string]route{}
 	for _, r := range table() {
-		if r.path == path {
-			out[r.method] = r
+		if out[r.path] == nil {
+			out[r.path] = map[string]route{}
 		}
-		if r.path == path && r.scope == "" {
-			out[http.MethodHead] = r
+		out[r.path][r.method] = r
+		if r.scope == "" {
+			out[r.path][http.MethodHead] = r
 		}
 	}
 	return out
