@@ -37,6 +37,8 @@ var channelFlags = []channelFlag{
 	{"expire-end-of-day", "true gives messages without a deadline the end of their day, a `BOOL`", truth},
 	{"time-zone", "the IANA `ZONE` of its days", nil},
 	{"dedup-window", "the `DURATION` a dedup key holds", duration},
+	{"pull", "true has agents fetch what is to be sent, a `BOOL`: the driver sends nothing then", truth},
+	{"needs", "the capabilities an agent must have, a `LIST` such as operator=cmcc,sim=2", needs},
 }
 
 func (p *program) channelSet() *cobra.Command {
@@ -165,6 +167,9 @@ func (p *program) channelFromFlags(cmd *cobra.Command, c *client.Client, args []
 			return ch, err
 		}
 	}
+	if cmd.Flags().Changed("needs") {
+		ch.Needs = nil // it replaces what was needed
+	}
 	if err := json.Unmarshal(changed, &ch.ChannelSettings); err != nil {
 		return ch, usagef("the settings can not be read: %w", err)
 	}
@@ -230,6 +235,19 @@ func durations(s string) (any, error) {
 			return nil, err
 		}
 		out = append(out, d)
+	}
+	return out, nil
+}
+
+// needs are pairs with commas between; none are an empty object.
+func needs(s string) (any, error) {
+	out := map[string]string{}
+	for _, part := range list(s) {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok || name == "" {
+			return nil, errors.New(strconv.Quote(part) + " is not of the form NAME=VALUE")
+		}
+		out[name] = value
 	}
 	return out, nil
 }

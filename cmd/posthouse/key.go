@@ -25,7 +25,7 @@ func (p *program) keyList() *cobra.Command {
 			return p.show(all, func() {
 				var rows [][]string
 				for _, k := range all {
-					rows = append(rows, []string{k.ID, k.Name, string(k.Scope), at(k.CreatedAt), at(k.RevokedAt)})
+					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), at(k.CreatedAt), at(k.RevokedAt)})
 				}
 				p.printTable([]string{"Key", "Name", "Scope", "Made", "Revoked"}, rows)
 			})
@@ -33,20 +33,42 @@ func (p *program) keyList() *cobra.Command {
 	}
 }
 
+// scopeOf is a key's scope, and whose key an agent's is.
+func scopeOf(k posthouse.Key) string {
+	if k.Agent == "" {
+		return string(k.Scope)
+	}
+	return string(k.Scope) + " " + k.Agent
+}
+
 func (p *program) keyAdd() *cobra.Command {
-	var scope string
+	var scope, agent string
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			k, err := c.CreateKey(ctx, args[0], posthouse.Scope(scope))
+			k, err := createKey(ctx, c, args[0], posthouse.Scope(scope), agent)
 			if err != nil {
 				return err
 			}
 			return p.show(k, func() { p.printf("%s\n  → shown this once: keep it\n", k.Secret) })
 		}),
 	}
-	cmd.Flags().StringVar(&scope, "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything)")
+	cmd.Flags().StringVar(&scope, "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
+	cmd.Flags().StringVar(&agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
 	return cmd
+}
+
+// createKey makes a key, or says that an agent's names whose it is.
+func createKey(ctx context.Context, c *client.Client, name string, scope posthouse.Scope, agent string) (client.NewKey, error) {
+	switch {
+	case scope == posthouse.ScopeAgent && agent != "":
+		return c.CreateAgentKey(ctx, name, agent)
+	case scope == posthouse.ScopeAgent:
+		return client.NewKey{}, usagef("--agent is missing: whose key it is; posthouse agents list names them")
+	case agent != "":
+		return client.NewKey{}, usagef("--agent goes with --scope agent")
+	}
+	return c.CreateKey(ctx, name, scope)
 }
 
 func (p *program) keyRevoke() *cobra.Command {

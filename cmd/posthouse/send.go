@@ -19,6 +19,7 @@ type sendFlags struct {
 	recipientType, title, text    string
 	payload, notBefore, deadline  string
 	priority, onUnknown, key, all string
+	forgetAfter                   string
 	wait                          bool
 	timeout                       time.Duration
 }
@@ -38,6 +39,8 @@ func (p *program) send() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.notBefore, "not-before", "", "a `TIME` before which nothing is sent: 10m, \"2026-10-01 08:30\"")
 	flags.StringVar(&f.deadline, "deadline", "", "a `TIME` after which nothing is sent")
+	flags.BoolVar(&f.draft.Sensitive, "sensitive", false, "keep the content sealed, show it nowhere and forget it: for one-time passwords")
+	flags.StringVar(&f.forgetAfter, "forget-after", "", "how `LONG` a sensitive content is kept: 10m (default 24h)")
 	flags.StringVar(&f.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
 	flags.BoolVar(&f.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long --wait waits")
@@ -117,6 +120,11 @@ func (p *program) draft(f sendFlags) (d posthouse.Draft, err error) {
 	}
 	if d.Payload, err = p.object("--payload", f.payload); err != nil {
 		return d, err
+	}
+	if f.forgetAfter != "" {
+		if err := d.ForgetAfter.UnmarshalText([]byte(f.forgetAfter)); err != nil {
+			return d, usagef("--forget-after: %w", err)
+		}
 	}
 	if d.NotBefore, err = moment("--not-before", f.notBefore); err != nil {
 		return d, err

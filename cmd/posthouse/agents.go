@@ -1,0 +1,316 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+func (p *program) agents() *cobra.Command {
+	return calling(group("agents", "The phones and programs that fetch messages and send them themselves",
+		p.agentsList(), p.agentsShow(), p.agentsAdd(), p.agentsSet(), p.agentsLimits(),
+		p.agentsPause(), p.agentsDrain(), p.agentsResume(), p.agentsReassign(), p.agentsKey(), p.agentsRemove()))
+}
+
+func (p *program) agentsList() *cobra.Command {
+	var f client.Filter
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the agents", Args: takes(),
+		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
+			page, err := c.Agents(ctx, f)
+			if err != nil {
+				return err
+			}
+			return p.show(page, func() {
+				var rows [][]string
+				for _, a := range page.Items {
+					rows = append(rows, []string{a.ID, a.Name, words(a.Channels), standing(a), windowsText(a.Limits), cmp.Or(at(a.LastSeenAt), "never"), a.App})
+				}
+				p.printTable([]string{"Agent", "Name", "Channels", "State", "Limits", "Last seen", "App"}, rows)
+				if page.Next != "" {
+					p.printf("  … and more: --cursor %s\n", page.Next)
+				}
+			})
+		}),
+	}
+	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
+	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	return cmd
+}
+
+// standing is an agent's state with its reason.
+func standing(a posthouse.Agent) string {
+	if a.Reason == "" {
+		return string(a.State)
+	}
+	return string(a.State) + ": " + a.Reason
+}
+
+// windowsText is a list of limits as --limits takes it.
+func windowsText(limits []posthouse.Limit) string {
+	var out []string
+	for _, l := range limits {
+		out = append(out, strconv.Itoa(l.Max)+"/"+l.Per.String())
+	}
+	return cmp.Or(strings.Join(out, ","), "none")
+}
+
+func (p *program) agentsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show AGENT", Short: "Show an agent and what it holds", Args: takes("AGENT"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			a, err := c.Agent(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			held, err := c.Handouts(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return p.show(map[string]any{"agent": a, "handouts": held}, func() {
+				p.printAgent(a.Agent)
+				p.printf("\n")
+				p.printHeld(held)
+			})
+		}),
+	}
+}
+
+func (p *program) printAgent(a posthouse.Agent) {
+	var able []string
+	for _, name := range slices.Sorted(maps.Keys(a.Capabilities)) {
+		able = append(able, name+"="+a.Capabilities[name])
+	}
+	p.printFields([][2]string{
+		{"agent", a.ID}, {"name", a.Name}, {"channels", words(a.Channels)}, {"state", standing(a)}, {"capabilities", words(able)},
+		{"limits", windowsText(a.Limits)}, {"key", a.Key}, {"app", a.App}, {"last seen", cmp.Or(at(a.LastSeenAt), "never")}, {"registered", at(a.CreatedAt)},
+	}...)
+}
+
+func (p *program) printHeld(held []client.Held) {
+	if len(held) == 0 {
+		p.printf("it holds nothing\n")
+		return
+	}
+	var rows [][]string
+	for _, d := range held {
+		rows = append(rows, []string{
+			d.ID, d.Channel, recipient(d.Recipient), strconv.FormatInt(d.Token, 10), cmp.Or(at(d.StartedAt), "not yet"),
+			away(time.Duration(d.LeaseMillis) * time.Millisecond),
+		})
+	}
+	p.printTable([]string{"Holds", "Channel", "Recipient", "Token", "Started", "Lease ends"}, rows)
+}
+
+// agentsFlags describe what people decide about an agent.
+type agentsFlags struct {
+	name, limits        string
+	channels, abilities []string
+}
+
+func (f *agentsFlags) describe(flags *pflag.FlagSet) {
+	flags.StringVar(&f.name, "name", "", "a `NAME` for people")
+	flags.StringSliceVar(&f.channels, "channel", nil, "the pulled `CHANNELS` it fetches from, with commas between")
+	flags.StringSliceVar(&f.abilities, "capability", nil, "what it can do, `NAME=VALUE` such as operator=cmcc, compared with a channel's needs")
+	flags.StringVar(&f.limits, "limits", "", "the windows of what it is handed, a `LIST` such as 1/4s,30/1h, or none (default "+windowsText(posthouse.AgentLimits())+")")
+}
+
+// apply changes of an agent what the flags name.
+func (f *agentsFlags) apply(flags *pflag.FlagSet, a *posthouse.Agent) (err error) {
+	if flags.Changed("name") {
+		a.Name = f.name
+	}
+	if flags.Changed("channel") {
+		a.Channels = f.channels
+	}
+	if flags.Changed("capability") {
+		if a.Capabilities, err = pairs("--capability", f.abilities); err != nil {
+			return err
+		}
+	}
+	if flags.Changed("limits") {
+		a.Limits, err = agentLimits("--limits", f.limits)
+	}
+	return err
+}
+
+// agentLimits reads windows; none are an empty list.
+func agentLimits(what, text string) ([]posthouse.Limit, error) {
+	if text == "none" {
+		return []posthouse.Limit{}, nil
+	}
+	read, err := windows(text)
+	if err != nil {
+		return nil, usagef("%s: %w", what, err)
+	}
+	limits, _ := read.([]posthouse.Limit)
+	if len(limits) == 0 {
+		return nil, usagef("%s: no window is named; none takes them away", what)
+	}
+	return limits, nil
+}
+
+func (p *program) agentsAdd() *cobra.Command {
+	var f agentsFlags
+	cmd := &cobra.Command{
+		Use: "add AGENT --channel CHANNELS", Short: "Register an agent and make its key; it is shown this once", Args: takes("AGENT"),
+		Example: `  posthouse agents add phone-1 --channel sms --name "柜台手机"
+  posthouse agents add phone-2 --channel sms,alerts --capability operator=cmcc --limits 1/4s,30/1h`,
+	}
+	f.describe(cmd.Flags())
+	cmd.RunE = p.over(func(ctx context.Context, c *client.Client, args []string) error {
+		a := posthouse.Agent{ID: args[0]}
+		if err := f.apply(cmd.Flags(), &a); err != nil {
+			return err
+		}
+		made, err := c.AddAgent(ctx, a)
+		if err != nil {
+			return err
+		}
+		return p.show(made, func() { p.printf("%s\n  → the key of %s, shown this once: keep it\n", made.Secret, made.ID) })
+	})
+	return cmd
+}
+
+func (p *program) agentsSet() *cobra.Command {
+	var f agentsFlags
+	cmd := &cobra.Command{Use: "set AGENT", Short: "Change what the flags name of an agent", Args: takes("AGENT")}
+	f.describe(cmd.Flags())
+	cmd.RunE = p.over(func(ctx context.Context, c *client.Client, args []string) error {
+		return p.changeAgent(ctx, c, args[0], func(a *posthouse.Agent) error { return f.apply(cmd.Flags(), a) })
+	})
+	return cmd
+}
+
+// changeAgent reads an agent, changes it and stores it.
+func (p *program) changeAgent(ctx context.Context, c *client.Client, id string, change func(*posthouse.Agent) error) error {
+	a, err := c.Agent(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := change(&a.Agent); err != nil {
+		return err
+	}
+	stored, err := c.PutAgent(ctx, a.Agent)
+	if err != nil {
+		return err
+	}
+	return p.show(stored, func() { p.printAgent(stored) })
+}
+
+func (p *program) agentsLimits() *cobra.Command {
+	return &cobra.Command{
+		Use: "limits AGENT LIMITS", Short: "Set how much an agent is handed: 1/4s,30/1h, or none", Args: takes("AGENT", "LIMITS"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			limits, err := agentLimits("LIMITS", args[1])
+			if err != nil {
+				return err
+			}
+			return p.changeAgent(ctx, c, args[0], func(a *posthouse.Agent) error {
+				a.Limits = limits
+				return nil
+			})
+		}),
+	}
+}
+
+func (p *program) agentsPause() *cobra.Command {
+	return p.halted("pause AGENT", "Hand an agent nothing for now; it may finish what it holds", (*client.Client).PauseAgent)
+}
+
+func (p *program) agentsDrain() *cobra.Command {
+	return p.halted("drain AGENT", "Hand an agent nothing more, to take it away when it holds nothing", (*client.Client).DrainAgent)
+}
+
+// halted is a command that has an agent handed nothing, for a reason.
+func (p *program) halted(use, short string, do func(c *client.Client, ctx context.Context, id, reason string) (client.Agent, error)) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: takes("AGENT"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			a, err := do(c, ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return p.show(a, func() { p.printf("%s: %s, holds %d\n", a.ID, a.State, a.Holds) })
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "the `REASON`, shown with the agent")
+	return cmd
+}
+
+func (p *program) agentsResume() *cobra.Command {
+	return &cobra.Command{
+		Use: "resume AGENT", Short: "Hand an agent messages again", Args: takes("AGENT"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			a, err := c.ResumeAgent(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return p.show(a, func() { p.printf("%s: %s\n", a.ID, a.State) })
+		}),
+	}
+}
+
+func (p *program) agentsReassign() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "reassign AGENT", Short: "Take everything from an agent that does not come back", Args: takes("AGENT"),
+		Long: `Take everything from an agent that does not come back. What it had not started goes to others at once. What it had
+started may have left: it becomes unknown, and the channel's on_unknown says what follows.`,
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			out, err := c.ReassignAgent(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return p.show(out, func() {
+				p.printf("%s: %d not started, for others now; %d started, unknown now\n", args[0], out.Released, out.Unknown)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "the `REASON`, kept in the event log")
+	return cmd
+}
+
+func (p *program) agentsKey() *cobra.Command {
+	var revoke bool
+	cmd := &cobra.Command{
+		Use: "key AGENT", Short: "Make an agent another key; it is shown this once", Args: takes("AGENT"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			k, err := c.NewAgentKey(ctx, args[0], revoke)
+			if err != nil {
+				return err
+			}
+			return p.show(k, func() { p.printf("%s\n  → the key of %s, shown this once: keep it\n", k.Secret, args[0]) })
+		}),
+	}
+	cmd.Flags().BoolVar(&revoke, "revoke-old", false, "end its other keys at once")
+	return cmd
+}
+
+func (p *program) agentsRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm AGENT", Short: "Take an agent away that holds nothing; its keys end", Args: takes("AGENT"),
+		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
+			err := c.DeleteAgent(ctx, args[0])
+			if posthouse.CodeOf(err) == posthouse.CodeConflict {
+				err = hinted{err, fmt.Sprintf("posthouse agents drain %s lets it finish; posthouse agents reassign %s takes what it holds", args[0], args[0])}
+			}
+			if err != nil {
+				return err
+			}
+			return p.done(args[0], "taken away")
+		}),
+	}
+}
