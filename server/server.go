@@ -89,7 +89,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	s.engine, err = engine.New(engine.Options{
 		Store: s.store, Rosters: s.store, Limiter: limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: zone,
-		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
+		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent,
 		Refresh: func(ctx context.Context) error { return s.channels.refresh(ctx) },
 		Broken:  func(tenant, name string) bool { return s.channels.isBroken(tenant, name) },
