@@ -243,6 +243,9 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 	if err != nil {
 		return idle, err
 	}
+	if !handed.Repeated {
+		e.permits.keep(&c.Agent, grant, handed.Items)
+	}
 	if ctx.Err() != nil && c.ClaimID == "" {
 		var back []returned // its agent has seen none of it
 		for _, item := range handed.Items {

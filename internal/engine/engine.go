@@ -200,6 +200,7 @@ type Engine struct {
 	reporter  *reporter
 	desk      *desk
 	seen      roll
+	permits   permits
 	turn      atomic.Int64  // which of its channels an agent is asked about first
 	planning  chan struct{} // capacity 1: a plan is due
 

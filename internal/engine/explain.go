@@ -28,6 +28,14 @@ type Wait struct {
 func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation {
 	x := Explanation{Delivery: d.ID, State: d.State, Waits: []Wait{}}
 	switch {
+	case d.State == posthouse.Pending && d.Pulled:
+		x.Waits = e.waits(ctx, d)
+		x.Summary = "It waits."
+		if len(x.Waits) == 0 {
+			x.Summary = "It is due: the next agent that asks and may have it is handed it."
+		}
+	case d.State == posthouse.Sending && d.Pulled:
+		x.Summary, x.Waits = heldBy(d), append(x.Waits, Wait{"lease", "without a report by then another agent is handed it, or its outcome is unknown", d.LeaseUntil})
 	case d.State == posthouse.Pending:
 		x.Waits = e.waits(ctx, d)
 		x.Summary = "It waits."
@@ -57,6 +65,14 @@ func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation 
 		x.Summary += "."
 	}
 	return x
+}
+
+// heldBy says what an agent does with a delivery.
+func heldBy(d posthouse.Delivery) string {
+	if d.StartedAt.IsZero() {
+		return fmt.Sprintf("The agent %s was handed it and has not started.", agentOf(d.LeaseOwner))
+	}
+	return fmt.Sprintf("Attempt %d is under way at the agent %s.", d.Attempts, agentOf(d.LeaseOwner))
 }
 
 func unknownWait(d posthouse.Delivery) Wait {
@@ -100,6 +116,9 @@ func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.
 func (e *Engine) turns(ctx context.Context, r *route, now time.Time) []Wait {
 	var out []Wait
+	if r.settings.pulled {
+		return out // agents have limits of their own
+	}
 	r.mu.Lock()
 	nextRun, inflight := r.nextRun, r.inflight
 	r.mu.Unlock()

@@ -102,9 +102,13 @@ func (e *Engine) putBack(list []returned) {
 		e.log.Warn("what was not handed out waits for its lease to end", "deliveries", len(list), "error", err)
 		return
 	}
+	unsent := make([]work.Hold, len(list))
 	for i := range list {
-		e.desk.wake(keyOf(&list[i].item.Delivery))
+		d := &list[i].item.Delivery
+		unsent[i] = work.Hold{Delivery: d.ID, Token: d.Token}
+		e.desk.wake(keyOf(d))
 	}
+	e.refundHolds(unsent)
 }
 
 func keyOf(d *posthouse.Delivery) routeKey { return routeKey{d.Tenant, d.Channel} }

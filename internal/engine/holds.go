@@ -24,6 +24,7 @@ func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, list [
 	return e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
 		return afterStart(d, now), d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
 	}, func(d *posthouse.Delivery, now time.Time) bool {
+		e.permits.spend([]work.Hold{{Delivery: d.ID, Token: d.Token}})
 		return d.State == posthouse.Sending && !d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
 	})
 }
@@ -31,12 +32,15 @@ func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, list [
 // GiveBack returns hand-outs that have not left (T5): others get them at once.
 func (e *Engine) GiveBack(ctx context.Context, tenant, agent string, list []work.Hold, reason string) ([]HoldAnswer, error) {
 	var back []routeKey
+	var unsent []work.Hold
 	answers, err := e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
 		return afterGivenBack(d, ReasonGivenBack, plainRunes(reason, maxOutcomeError), now), true
 	}, func(d *posthouse.Delivery, _ time.Time) bool {
 		back = append(back, keyOf(d))
+		unsent = append(unsent, work.Hold{Delivery: d.ID, Token: d.Token})
 		return true
 	})
+	e.refundHolds(unsent)
 	e.desk.wake(back...)
 	return answers, err
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // metrics are what Prometheus sees of the engine.
@@ -77,14 +79,17 @@ func (e *Engine) measure(ctx context.Context) {
 		e.metrics.depth.Reset()
 		e.metrics.oldest.Reset()
 		unreadable := 0
+		longest := map[work.Lane]time.Duration{}
 		for _, d := range depths {
 			if d.Unreadable {
 				unreadable += d.Count
 				e.log.Error("deliveries in the queue have a state or priority that is not known: nothing will move them",
 					"tenant", d.Tenant, "channel", d.Channel, "state", d.State, "deliveries", d.Count)
 			}
-			e.metrics.depth.WithLabelValues(d.Tenant, d.Channel, string(d.Priority), string(d.State)).Set(float64(d.Count))
-			if wait := time.Since(d.Oldest); d.State == "pending" && !d.Oldest.IsZero() && wait > 0 {
+			e.metrics.depth.WithLabelValues(d.Tenant, d.Channel, string(d.Priority), string(d.State)).Add(float64(d.Count)) // lanes of one priority are one here
+			lane := work.Lane{Tenant: d.Tenant, Channel: d.Channel, Priority: d.Priority}
+			if wait := time.Since(d.Oldest); d.State == "pending" && !d.Oldest.IsZero() && wait > longest[lane] {
+				longest[lane] = wait
 				e.metrics.oldest.WithLabelValues(d.Tenant, d.Channel, string(d.Priority)).Set(wait.Seconds())
 			}
 		}

@@ -197,6 +197,7 @@ func (rep *reporter) write(ctx context.Context, group []*reported) {
 		return
 	}
 	rep.expect(list, -1)
+	e.permits.spend(holdsIn(list))
 	for _, r := range group {
 		a := answered{err: err}
 		if err == nil {
@@ -205,6 +206,15 @@ func (rep *reporter) write(ctx context.Context, group []*reported) {
 		}
 		r.result <- a
 	}
+}
+
+// holdsIn are the hand-outs that reports are about.
+func holdsIn(list []work.Report) []work.Hold {
+	out := make([]work.Hold, len(list))
+	for i := range list {
+		out[i] = work.Hold{Delivery: list[i].Delivery, Token: list[i].Token}
+	}
+	return out
 }
 
 // decideReport is what follows from one report.

@@ -74,10 +74,16 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func
 			return total, false
 		}
 		total += moved
+		var unsent []work.Hold
 		for i := range after {
 			d := &after[i]
+			if d.Pulled && d.State == posthouse.Pending {
+				unsent = append(unsent, work.Hold{Delivery: d.ID, Token: d.Token})
+				e.desk.wake(keyOf(d))
+			}
 			e.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 		}
+		e.refundHolds(unsent)
 		if moved < rescueBatch {
 			return total, true
 		}

@@ -48,6 +48,7 @@ func (s *roll) take() []work.Seen {
 func (e *Engine) noteSeen(ctx context.Context) {
 	for more := true; more; {
 		more = e.pause(spread(seenEvery)) // and once more at the end
+		e.permits.sweep()
 		list := e.seen.take()
 		if len(list) == 0 {
 			continue

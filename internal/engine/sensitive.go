@@ -139,6 +139,25 @@ func hush(group []work.Item, results []channel.Result) {
 	}
 }
 
+// hushReceipts drops what a provider wrote besides its answer about sensitive messages, and about those that nobody can
+// say of whether they are.
+func (e *Engine) hushReceipts(group []work.Awaited, list []channel.Receipt) {
+	said := map[string]bool{} // by message: it may be kept
+	for i := range list {
+		if list[i].Response == "" {
+			continue
+		}
+		id := posthouse.MessageID(group[i].Delivery)
+		if _, known := said[id]; !known {
+			m, _, err := e.o.Store.Message(e.bg, group[i].Tenant, id)
+			said[id] = err == nil && !m.Sensitive
+		}
+		if !said[id] {
+			list[i].Response = ""
+		}
+	}
+}
+
 // forgetEvery is the time between two looks for contents whose time has come; forgetBatch bounds one transaction.
 const (
 	forgetEvery = 10 * time.Second

@@ -170,6 +170,7 @@ func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	for i := range copy(list, said) {
 		list[i].Code, list[i].Error, list[i].Response = plain(list[i].Code, maxCode), plain(list[i].Error, maxError), plain(list[i].Response, maxExcerpt)
 	}
+	e.hushReceipts(group, list)
 	return list, nil
 }
 

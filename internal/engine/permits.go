@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// permits remember by which grant a hand-out was made, until it starts: what comes back before gives its permit
+// back. A hand-out that another process made, or that comes back to another, costs its permit.
+type permits struct {
+	mu   sync.Mutex
+	list map[work.Hold]*permit
+}
+
+// permit is one grant of an agent's limiter.
+type permit struct {
+	key   string
+	grant limit.Grant
+	until time.Time // when it counts no more
+}
+
+// keep notes the grant of hand-outs that have not started.
+func (p *permits) keep(a *posthouse.Agent, grant limit.Grant, items []work.Item) {
+	windows := limitsOf(a)
+	if len(windows) == 0 {
+		return
+	}
+	longest := time.Duration(0)
+	for _, w := range windows {
+		longest = max(longest, w.Per.Std())
+	}
+	one := &permit{agentLimitKey(a), grant, time.Now().Add(longest)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list == nil {
+		p.list = map[work.Hold]*permit{}
+	}
+	for i := range items {
+		if d := &items[i].Delivery; d.StartedAt.IsZero() {
+			p.list[work.Hold{Delivery: d.ID, Token: d.Token}] = one
+		}
+	}
+}
+
+// spend forgets the permits of hand-outs, and returns how many of each grant there were.
+func (p *permits) spend(list []work.Hold) map[*permit]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	counts := map[*permit]int{}
+	for _, h := range list {
+		if one := p.list[h]; one != nil {
+			counts[one]++
+			delete(p.list, h)
+		}
+	}
+	return counts
+}
+
+// sweep forgets the permits that count no more.
+func (p *permits) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	for h, one := range p.list {
+		if now.After(one.until) {
+			delete(p.list, h)
+		}
+	}
+}
+
+// refundHolds gives the permits of hand-outs back that came back before they started.
+func (e *Engine) refundHolds(list []work.Hold) {
+	for one, n := range e.permits.spend(list) {
+		if err := e.o.Limiter.Refund(e.bg, one.key, one.grant, n); err != nil {
+			e.log.Warn("permits of what came back could not be given back", "limit", one.key, "permits", n, "error", err)
+		}
+	}
+}
