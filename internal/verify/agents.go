@@ -95,7 +95,7 @@ func agentAnswers(op string) []string {
 	case OpReport:
 		return []string{
 			string(posthouse.ReportDone), string(posthouse.ReportEvidence), string(posthouse.ReportStale), string(posthouse.ReportMissing),
-			AnswerRefused, AnswerUnknown,
+			AnswerOK, AnswerRefused, AnswerUnknown,
 		}
 	}
 	return []string{AnswerOK, AnswerRefused, AnswerUnknown}

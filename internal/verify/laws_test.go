@@ -344,6 +344,9 @@ var lawCases = []struct {
 		h.words[0].Delivery = posthouse.DeliveryID(posthouse.MessageID(h.id), 9)
 		return h
 	}},
+	{law: "I30", holds: func() *hand { return fetched().word(verify.OpReport, "", posthouse.OutcomeSent, verify.AnswerOK) }, breaks: func() *hand {
+		return fetched().word(verify.OpReport, "", posthouse.OutcomeNotSent, verify.AnswerOK)
+	}},
 	{law: "I31", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Undelivered) }, breaks: func() *hand {
 		return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent).do(posthouse.EventReceipt, posthouse.Delivered)
 	}},

@@ -99,7 +99,7 @@ type AgentLine struct {
 	Report  string            `json:"report,omitempty"` // the report's id, empty where the protocol has none
 	Outcome posthouse.Outcome `json:"outcome,omitempty"`
 	// Answer is handed of a claim; ok or refused of a start and of what is given back; of a report its
-	// posthouse.ReportResult, or refused; unknown of each.
+	// posthouse.ReportResult, or ok or refused where the protocol says no more; unknown of each.
 	Answer string `json:"answer"`
 }
 

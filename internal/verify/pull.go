@@ -75,6 +75,10 @@ func (c *checker) untrue(h history, w *word) string {
 		return "was told that its report counts, and the log has none such"
 	case a.is(w, OpReport, string(posthouse.ReportEvidence)) && !slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return own(&e) && e.Type == posthouse.EventEvidence }):
 		return "was told that its report is evidence, and the log has none such"
+	case a.is(w, OpReport, AnswerOK) && !slices.ContainsFunc(h.events, func(e posthouse.Event) bool {
+		return own(&e) && (e.Type == posthouse.EventEvidence || reported(&e) && says(&e, a.names.word(w.outcome)))
+	}):
+		return "was told that its report is taken, and the log has none such"
 	case a.is(w, OpReport, string(posthouse.ReportMissing)) && slices.ContainsFunc(h.events, func(e posthouse.Event) bool {
 		return own(&e) && claims(&e) && e.At.UnixNano() < w.asked-int64(c.slack)
 	}):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -13,31 +12,23 @@ import (
 	"github.com/posthouse/posthouse/torture/house"
 )
 
-// phone is an agent of the native protocol. It lives many lives; between them it keeps what a phone has on its
-// disk: which messages it has sent.
+// phone is an agent of the native protocol.
 type phone struct {
-	*swarm
-	id, key string
-	rng     *rand.Rand
-	sent    map[string]bool // by idempotency key
+	*handset
+	key string
 }
 
 // live fetches, sends and reports until it dies, and then forgets what it had in hand.
 func (p *phone) live(ctx context.Context) {
-	for ctx.Err() == nil {
+	for p.on(ctx) {
 		list := p.claim(ctx)
 		list = p.giveSomeBack(ctx, list)
 		if list = p.start(ctx, list); len(list) == 0 {
 			continue
 		}
-		var reports []posthouse.AgentReport
-		for i := range list {
-			if ctx.Err() != nil {
-				return
-			}
-			reports = append(reports, p.send(ctx, &list[i]))
+		if reports := p.sendAll(ctx, list); len(reports) > 0 {
+			p.report(ctx, reports)
 		}
-		p.report(ctx, reports)
 	}
 }
 
@@ -47,9 +38,6 @@ func (p *phone) ask(ctx context.Context, what string, in, out any) error {
 		r.Header.Set("Authorization", "Bearer "+p.key)
 	})
 }
-
-// chance is true in so many cases of a thousand.
-func (p *phone) chance(permille int) bool { return p.rng.IntN(1000) < permille }
 
 // claim asks for work and mostly asks again where the answer was lost; else the leases run out.
 func (p *phone) claim(ctx context.Context) []posthouse.Handout {
@@ -76,13 +64,6 @@ func (p *phone) claim(ctx context.Context) []posthouse.Handout {
 		}
 	}
 	return nil
-}
-
-// complain fails the test where a server refuses what it must take.
-func (p *phone) complain(err error) {
-	if status := (*statusError)(nil); errors.As(err, &status) && status.status < 500 && status.status != http.StatusConflict && status.status != http.StatusNotFound {
-		p.t.Errorf("%s: %v", p.id, err)
-	}
 }
 
 // holds names hand-outs as start and give-back take them.
@@ -146,41 +127,25 @@ func (p *phone) start(ctx context.Context, list []posthouse.Handout) []posthouse
 	return p.wish(ctx, "start", verify.OpStart, list)
 }
 
-// send is what a phone does with one message, and what it says of it. Some take longer than their lease.
-func (p *phone) send(ctx context.Context, h *posthouse.Handout) posthouse.AgentReport {
-	r := posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: posthouse.OutcomeSent, Ref: "sim-" + h.Delivery}
-	if p.sent[h.IdemKey] {
-		return r
-	}
-	slow := p.chance(p.slowness)
-	if slow && p.chance(500) {
-		house.Pause(ctx, lease+time.Second)
-	}
-	switch n := p.rng.IntN(1000); {
-	case n < 60:
-		p.arrived(h.IdemKey, h.Recipient.Address, verify.ArrivalRefused)
-		r.Outcome, r.Code, r.Error, r.Ref = posthouse.OutcomeNotSent, "RADIO", "no signal", ""
-	case n < 80:
-		r.Outcome, r.Error, r.Ref = posthouse.OutcomeUnknown, "the modem did not answer", ""
-		if p.chance(500) {
-			p.take(h, verify.ArrivalLost)
+// sendAll sends hand-outs one after the other, and makes a report of each.
+func (p *phone) sendAll(ctx context.Context, list []posthouse.Handout) (reports []posthouse.AgentReport) {
+	for i := range list {
+		h := &list[i]
+		if ctx.Err() != nil {
+			return nil
 		}
-	case n < 200:
-		p.take(h, verify.ArrivalAccepted)
-		r.Outcome = posthouse.OutcomeDelivered
-	default:
-		p.take(h, verify.ArrivalAccepted)
+		r := posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: p.send(ctx, h.IdemKey, h.Recipient.Address)}
+		switch r.Outcome {
+		case posthouse.OutcomeNotSent:
+			r.Code, r.Error = "RADIO", "no signal"
+		case posthouse.OutcomeUnknown:
+			r.Error = "the modem did not answer"
+		default:
+			r.Ref = "sim-" + h.Delivery
+		}
+		reports = append(reports, r)
 	}
-	if slow {
-		house.Pause(ctx, lease+time.Second)
-	}
-	return r
-}
-
-// take sends a message and keeps in mind that it has.
-func (p *phone) take(h *posthouse.Handout, answer string) {
-	p.sent[h.IdemKey] = true
-	p.arrived(h.IdemKey, h.Recipient.Address, answer)
+	return reports
 }
 
 // report says what became of hand-outs until it is answered, sometimes twice, and sometimes contradicts itself.

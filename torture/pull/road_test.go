@@ -74,9 +74,12 @@ const callLimit = 10 * time.Second
 func (n *network) call(ctx context.Context, link int, method, path string, in, out any, authorize func(*http.Request)) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.links[link%len(n.links)].Addr()+path, bytes.NewReader(body))
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/torture/house"
 )
@@ -35,9 +34,11 @@ type swarm struct {
 	slowness  int          // how many of a thousand sends are slow
 	seq       atomic.Int64 // of arrivals
 	recovered atomic.Int64 // claims whose repeat found what their lost answer had handed out
+	stale     atomic.Int64 // reports that came too late to change anything
 	deaths    atomic.Int64
 
 	calm    chan struct{} // closed when nobody dies any more
+	closing chan struct{} // closed when nobody fetches any more
 	over    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -45,7 +46,8 @@ type swarm struct {
 func newSwarm(t *testing.T, h *house.House, arrivals *journal[verify.ArrivalLine]) *swarm {
 	t.Helper()
 	return &swarm{
-		t: t, network: newNetwork(t, h), words: newJournal[verify.AgentLine](t, "agents.jsonl"), arrivals: arrivals, slowness: 15, calm: make(chan struct{}),
+		t: t, network: newNetwork(t, h), words: newJournal[verify.AgentLine](t, "agents.jsonl"), arrivals: arrivals, slowness: house.Size(40, 15),
+		calm: make(chan struct{}), closing: make(chan struct{}),
 	}
 }
 
@@ -56,7 +58,7 @@ func (s *swarm) release(list []liver) {
 	for i, p := range list {
 		random := rand.New(rand.NewPCG(uint64(i), 9))
 		s.running.Go(func() {
-			for ctx.Err() == nil {
+			for s.on(ctx) {
 				s.oneLife(ctx, p, 500*time.Millisecond+time.Duration(random.Int64N(int64(4*time.Second))))
 				house.Pause(ctx, time.Duration(random.Int64N(int64(200*time.Millisecond))))
 			}
@@ -86,18 +88,22 @@ func (s *swarm) oneLife(ctx context.Context, p liver, length time.Duration) {
 	p.live(life)
 }
 
-// end lets the phones finish nothing more.
-func (s *swarm) end() {
-	s.over()
-	s.running.Wait()
-	s.network.transport.CloseIdleConnections()
+// on reports whether a phone goes on fetching.
+func (s *swarm) on(ctx context.Context) bool {
+	select {
+	case <-s.closing:
+		return false
+	default:
+		return ctx.Err() == nil
+	}
 }
 
-// word writes what a phone asked and was told.
-func (p *phone) word(asked time.Time, op, delivery string, token int64, report string, outcome posthouse.Outcome, answer string) {
-	p.words.write(p.t, verify.AgentLine{
-		At: time.Now().UTC(), Asked: asked.UTC(), Agent: p.id, Op: op, Delivery: delivery, Token: token, Report: report, Outcome: outcome, Answer: answer,
-	})
+// end lets the phones finish what they have in hand, and ends them.
+func (s *swarm) end() {
+	close(s.closing)
+	s.running.Wait()
+	s.over()
+	s.network.transport.CloseIdleConnections()
 }
 
 // arrived writes what the network took, or refused.
