@@ -37,9 +37,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 
 func (p *program) root() *cobra.Command {
 	root := group("posthouse", "A message centre: accepts messages, sends each over its channel, and knows what became of it",
-		p.serve(), p.demo(), p.simulate(),
-		p.send(), p.remind(), p.status(), p.explain(), p.cancel(), p.replay(), p.resolve(),
-		p.channel(), p.template(), p.roster(), p.user(), p.task(), p.job(), p.workflow(), p.key(), p.outbox(),
+		p.serve(), p.demo(), p.simulate(), p.agent(),
+		p.send(), p.remind(), p.status(), p.story(), p.explain(), p.cancel(), p.replay(), p.resolve(),
+		p.channel(), p.agents(), p.template(), p.roster(), p.user(), p.task(), p.job(), p.workflow(), p.key(), p.outbox(),
 		p.events(), p.verify(), p.migrate(), p.doctor(), p.version(),
 	)
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
