@@ -19,7 +19,7 @@ const agentHelp = `Run a sender app: it fetches what is to be sent from a server
 came of it. The phone is a file that each message is written to, standard output where none is named, or one of the
 simulator's, whose page shows what was sent. The source of this command is a reference for who writes a real app.
 
-The protocol native (/v1/agents) needs the agent's own key: posthouse agents add PHONE-1 prints one. The protocol sms is
+The protocol native (/v1/agents) needs the agent's own key: posthouse agents add phone-1 --channel sms prints one. The protocol sms is
 the SMS front door's (/api/v1/sms), with its user and password or with an API key.
 
 The journal makes sure that nothing is sent twice, however the app ends: what was under way when it died is reported as

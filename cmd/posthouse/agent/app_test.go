@@ -42,32 +42,40 @@ func TestANativeAgentSendsAndReports(t *testing.T) {
 // PULL-1, PULL-5, PULL-6
 func TestAnAgentOfTheSMSProtocolSendsAndReports(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, withSMS)
-	door := newFrontDoor(Options{URL: h.url, User: user, Password: password, HTTP: http.DefaultClient, ID: "phone-1"})
-	tasks := map[string]int{"13800138000": 2, "13900000002": 3, "13900000009": 3}
-	ids := map[string]string{}
-	for number := range tasks {
-		var out struct {
-			Data struct {
-				ID string `json:"task_id"`
+	for name, login := range map[string]func(*house, *Options){
+		"shared password": func(_ *house, o *Options) { o.ID, o.Key, o.User, o.Password = "phone-2", "", user, password },
+		"its own key":     func(h *house, o *Options) { o.ID, o.Key = "phone-3", h.agent("phone-3", "sms") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, withSMS)
+			door := newFrontDoor(Options{URL: h.url, User: user, Password: password, HTTP: http.DefaultClient})
+			tasks := map[string]int{"13800138000": taskSent, "13900000002": taskFailed, "13900000009": taskFailed}
+			ids := map[string]string{}
+			for number := range tasks {
+				var out struct {
+					Data struct {
+						ID string `json:"task_id"`
+					}
+				}
+				must(t, door.call(t.Context(), "POST", "/send", map[string]string{"phone_number": number, "content": "您的验证码是123456"}, &out))
+				ids[number] = out.Data.ID
 			}
-		}
-		must(t, door.call(t.Context(), "POST", "/send", map[string]string{"phone_number": number, "content": "您的验证码是123456"}, &out))
-		ids[number] = out.Data.ID
-	}
-	got, err := h.run(t.Context(), h.options(func(o *Options) {
-		o.Protocol, o.Key, o.User, o.Password, o.Poll = SMS, "", user, password, time.Millisecond
-	}))
-	must(t, err)
-	if want := (Totals{Sent: 1, NotSent: 1, Unknown: 1}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	for number, want := range tasks {
-		var out struct{ Data struct{ Status int } }
-		must(t, door.call(t.Context(), "GET", "/task/"+ids[number], nil, &out))
-		if out.Data.Status != want {
-			t.Errorf("%s: got status %d, want %d", number, out.Data.Status, want)
-		}
+			o := h.options(func(o *Options) { o.Protocol, o.Poll = SMS, time.Millisecond })
+			login(h, &o)
+			got, err := h.run(t.Context(), o)
+			must(t, err)
+			if want := (Totals{Sent: 1, NotSent: 1, Unknown: 1}); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			for number, want := range tasks {
+				var out struct{ Data struct{ Status int } }
+				must(t, door.call(t.Context(), "GET", "/task/"+ids[number], nil, &out))
+				if out.Data.Status != want {
+					t.Errorf("%s: got status %d, want %d", number, out.Data.Status, want)
+				}
+			}
+		})
 	}
 }
 

@@ -59,10 +59,16 @@ func newHouse(t *testing.T, change ...func(*server.Options)) *house {
 	h.client, err = client.New(client.Options{URL: h.url, Key: key})
 	must(t, err)
 	h.channel("phones", posthouse.ChannelSettings{Tries: 4, Backoff: []posthouse.Duration{posthouse.Duration(50 * time.Millisecond)}})
-	made, err := h.client.AddAgent(t.Context(), posthouse.Agent{ID: "phone-1", Channels: []string{"phones"}, Limits: []posthouse.Limit{}})
-	must(t, err)
-	h.key = made.Secret
+	h.key = h.agent("phone-1", "phones")
 	return h
+}
+
+// agent registers an agent and answers its key.
+func (h *house) agent(id, channel string) string {
+	h.t.Helper()
+	made, err := h.client.AddAgent(h.t.Context(), posthouse.Agent{ID: id, Channels: []string{channel}, Limits: []posthouse.Limit{}})
+	must(h.t, err)
+	return made.Secret
 }
 
 // withSMS opens the SMS front door.
