@@ -158,10 +158,10 @@ func (d *door) row(id string, t posthouse.Delivery, m posthouse.Message, events 
 	return r
 }
 
-// retries is how often a task was put back: the last failure of one that failed did not.
+// retries is how often a task was put back: the failure of its last hand-out did not.
 func retries(t posthouse.Delivery) int {
-	if t.State == posthouse.Failed {
-		return max(0, t.Tries-1)
+	if t.State != posthouse.Pending && t.Attempts > 0 {
+		return min(t.Tries, t.Attempts-1)
 	}
 	return t.Tries
 }
