@@ -53,16 +53,16 @@ func (e *Engine) reviseHolds(ctx context.Context, tenant, agent string, list []w
 	if err := e.mayHold(tenant, agent, list); err != nil || len(list) == 0 {
 		return nil, err
 	}
-	tokens, ids := map[string]int64{}, make([]string, len(list))
+	wished, ids := map[work.Hold]bool{}, make([]string, len(list)) // one may be named twice
 	for i, h := range list {
-		tokens[h.Delivery], ids[i] = h.Token, h.Delivery
+		wished[h], ids[i] = true, h.Delivery
 	}
 	held, at := map[string]bool{}, time.Time{}
 	after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		held, at = map[string]bool{}, now
 		var changes []work.Change
 		for _, d := range found {
-			if held[d.ID] = holds(&d, agent, tokens[d.ID]); !held[d.ID] {
+			if held[d.ID] = holds(&d, agent, d.Token) && wished[work.Hold{Delivery: d.ID, Token: d.Token}]; !held[d.ID] {
 				continue
 			}
 			if c, ok := change(d, now); ok {
@@ -83,7 +83,7 @@ func (e *Engine) reviseHolds(ctx context.Context, tenant, agent string, list []w
 		answers[i] = HoldAnswer{Delivery: h.Delivery, Reason: HoldMissing}
 		if d := now[h.Delivery]; d != nil {
 			answers[i].Reason = whyNot(d, h)
-			if held[h.Delivery] && met(d, at) {
+			if held[h.Delivery] && h.Token == d.Token && met(d, at) {
 				answers[i] = HoldAnswer{Delivery: h.Delivery, OK: true, LeaseUntil: d.LeaseUntil}
 			}
 		}
@@ -124,37 +124,43 @@ func (e *Engine) RenewHandouts(ctx context.Context, tenant, agent string, list [
 	if err != nil {
 		return nil, err
 	}
-	channels := map[string]string{}
+	channels := map[work.Hold]string{}
 	for i := range held {
-		channels[held[i].ID] = held[i].Channel
+		channels[work.Hold{Delivery: held[i].ID, Token: held[i].Token}] = held[i].Channel
 	}
 	byLease := map[time.Duration][]work.Hold{}
 	for _, h := range list {
-		if name, ok := channels[h.Delivery]; ok {
+		if name, ok := channels[h]; ok {
 			lease := e.settingsOf(posthouse.Delivery{Tenant: tenant, Channel: name}).timeout
 			byLease[lease] = append(byLease[lease], h)
 		}
 	}
-	until := map[string]time.Time{}
+	until := map[work.Hold]time.Time{}
 	for lease, part := range byLease {
 		renewed, err := e.o.Store.Renew(ctx, time.Now(), tenant, work.Owner(agent), part, lease)
 		if err != nil {
 			return nil, err
 		}
+		ends := map[string]time.Time{}
 		for _, r := range renewed {
-			until[r.Delivery] = r.LeaseUntil
+			ends[r.Delivery] = r.LeaseUntil
+		}
+		for _, h := range part {
+			if end, ok := ends[h.Delivery]; ok {
+				until[h] = end
+			}
 		}
 	}
 	return e.renewals(ctx, tenant, agent, list, until)
 }
 
 // renewals answers each wish to renew, and looks for why the others failed.
-func (e *Engine) renewals(ctx context.Context, tenant, agent string, list []work.Hold, until map[string]time.Time) ([]HoldAnswer, error) {
+func (e *Engine) renewals(ctx context.Context, tenant, agent string, list []work.Hold, until map[work.Hold]time.Time) ([]HoldAnswer, error) {
 	answers := make([]HoldAnswer, len(list))
 	var lost []work.Hold
 	var at []int
 	for i, h := range list {
-		if end, ok := until[h.Delivery]; ok {
+		if end, ok := until[h]; ok {
 			answers[i] = HoldAnswer{Delivery: h.Delivery, OK: true, LeaseUntil: end}
 			continue
 		}

@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// late is what a waiting agent was handed, and when.
+type late struct {
+	Claimed
+	err  error
+	took time.Duration
+}
+
+// await has an agent wait for something, and returns where it says what it got.
+func (r *rig) await(ctx context.Context, c Claim) <-chan late {
+	out := make(chan late, 1)
+	start := time.Now()
+	go func() {
+		got, err := r.engine.HandOut(ctx, c)
+		out <- late{got, err, time.Since(start)}
+	}()
+	synctest.Wait()
+	return out
+}
+
+// PULL-14: an idle phone hears of work within a second.
+func TestAWaitingAgentIsWokenByAnAccept(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a, b := r.phone("a", nil, "sms"), r.phone("b", nil, "sms")
+		first := r.await(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute})
+		second := r.await(context.Background(), Claim{Agent: b, Max: 1, Wait: time.Minute})
+		time.Sleep(10*time.Second + time.Millisecond)
+		r.send(text("sms", "u1", "u2")) // one wake-up: who got something wakes the next
+		synctest.Wait()
+		for _, who := range []<-chan late{first, second} {
+			select {
+			case got := <-who:
+				if len(got.Handouts) != 1 || got.err != nil {
+					t.Errorf("got %d hand-outs, %v; want one", len(got.Handouts), got.err)
+				}
+			default:
+				t.Error("it still waits, want it to be woken at once")
+			}
+		}
+	})
+}
+
+func TestAWaitingAgentHearsOfWhatComesDueAndOfWhatOthersAccept(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		draft := text("sms", "u1")
+		draft.NotBefore = time.Now().Add(20 * time.Second)
+		r.send(draft)
+		got := <-r.await(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute})
+		if len(got.Handouts) != 1 || got.took < 20*time.Second || got.took > 23*time.Second {
+			t.Errorf("got %d hand-outs after %s, want one at 20s and a poll", len(got.Handouts), got.took)
+		}
+	})
+}
+
+func TestAWaitEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(r *rig, cancel context.CancelFunc)
+		err  error
+		took time.Duration
+	}{
+		"at its time":                 {func(*rig, context.CancelFunc) {}, nil, 30 * time.Second},
+		"when the agent leaves":       {func(_ *rig, cancel context.CancelFunc) { cancel() }, context.Canceled, 5 * time.Second},
+		"when the server stops":       {func(r *rig, _ context.CancelFunc) { r.stop() }, errStopping, 5 * time.Second},
+		"when the channel is resumed": {func(r *rig, _ context.CancelFunc) { r.pause("sms"); r.resume("sms") }, nil, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				r.pull("sms", posthouse.ChannelSettings{})
+				a := r.phone("a", nil, "sms")
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				out := r.await(ctx, Claim{Agent: a, Max: 1, Wait: 30 * time.Second})
+				time.Sleep(5 * time.Second)
+				c.end(r, cancel)
+				got := <-out
+				if len(got.Handouts) > 0 || !errors.Is(got.err, c.err) || got.took != c.took {
+					t.Errorf("got %d hand-outs, %v after %s; want none, %v after %s", len(got.Handouts), got.err, got.took, c.err, c.took)
+				}
+				if n := r.engine.desk.waiting(); n != 0 {
+					t.Errorf("%d agents are still at the desk, want none", n)
+				}
+			})
+		})
+	}
+}
+
+// Who pauses a phone is obeyed at once, also by one that waits.
+func TestAnAgentThatIsPausedWhileItWaitsIsHandedNothing(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		out := r.await(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute})
+		if err := r.store.SetAgentState(context.Background(), time.Now(), r.tenant, "a", posthouse.AgentPaused, "holiday"); err != nil {
+			t.Fatal(err)
+		}
+		r.send(text("sms", "u1"))
+		if got := <-out; len(got.Handouts) > 0 || got.Reason != IdlePaused {
+			t.Errorf("got %d hand-outs, reason %q; want none: it is paused", len(got.Handouts), got.Reason)
+		}
+	})
+}
+
+func TestWhyAnAgentIsHandedNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		needs  map[string]string
+		paused bool
+		state  posthouse.AgentState
+		can    map[string]string
+		want   string
+	}{
+		"nothing is due is no cause": {},
+		"agent paused":               {state: posthouse.AgentPaused, want: IdlePaused},
+		"agent draining":             {state: posthouse.AgentDraining, want: IdleDraining},
+		"channel paused":             {paused: true, want: IdleChannel},
+		"it lacks a capability":      {needs: map[string]string{"operator": "cmcc"}, can: map[string]string{"operator": "cucc"}, want: IdleLacks},
+		"it has the capability":      {needs: map[string]string{"operator": "cmcc"}, can: map[string]string{"operator": "cmcc"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				r.pull("sms", posthouse.ChannelSettings{Needs: c.needs})
+				if c.want != "" {
+					r.send(text("sms", "u1"))
+				}
+				if c.paused {
+					r.pause("sms")
+				}
+				a := r.phone("a", nil, "sms")
+				a.State, a.Capabilities = or(c.state, a.State), c.can
+				got := r.fetch(Claim{Agent: a, Max: 1, Wait: time.Second})
+				if len(got.Handouts) > 0 || got.Reason != c.want || (got.After > 0) != (c.want != "") {
+					t.Errorf("got %d hand-outs, reason %q, again after %s; want the reason %q", len(got.Handouts), got.Reason, got.After, c.want)
+				}
+			})
+		})
+	}
+}
+
+// PULL-14: a phone that sends faster is blocked by its operator.
+func TestAnAgentIsHandedNoMoreThanItsLimits(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", posthouse.AgentLimits(), "sms")
+		var users []string
+		for i := range 40 {
+			users = append(users, fmt.Sprint("u", i))
+		}
+		r.send(text("sms", users...))
+		handed, start := 0, time.Now()
+		for time.Since(start) < time.Hour {
+			got := r.fetch(Claim{Agent: a, Max: 10, Wait: time.Minute})
+			if handed += len(got.Handouts); len(got.Handouts) > 1 {
+				t.Fatalf("got %d at once, want one in four seconds", len(got.Handouts))
+			}
+			if len(got.Handouts) == 0 {
+				if got.Reason != IdleLimited || got.After <= time.Minute {
+					t.Fatalf("got reason %q, again after %s; want that it is limited for longer than it waits", got.Reason, got.After)
+				}
+				time.Sleep(got.After)
+			}
+		}
+		if handed != 30 {
+			t.Errorf("%d were handed out in an hour, want 30", handed)
+		}
+	})
+}
+
+func TestAPermitComesBackWithWhatWasNotSent(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
+		r.send(text("sms", "u1"))
+		back := r.one(a) // asked for ten: what was not used is free again
+		if _, err := r.engine.GiveBack(context.Background(), r.tenant, a.ID, holdsOf(back), ""); err != nil {
+			t.Fatal(err)
+		}
+		r.send(text("sms", "u2", "u3"))
+		if got := r.fetch(Claim{Agent: a, Max: 10}); len(got.Handouts) != 2 {
+			t.Errorf("got %d hand-outs, want both that the limit allows", len(got.Handouts))
+		}
+		if got := r.fetch(Claim{Agent: a, Max: 10}); got.Reason != IdleLimited {
+			t.Errorf("got reason %q, want limited", got.Reason)
+		}
+	})
+}
+
+// L10: a lost answer is asked for again by the claim's id, also where the limits are used up.
+func TestARepeatedClaimFindsWhatIsStillHeld(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
+		r.send(text("sms", "u1", "u2", "u3"))
+		claim := Claim{Agent: a, ClaimID: "c1", Max: 10}
+		first := r.fetch(claim)
+		time.Sleep(time.Second)
+		again := r.fetch(claim)
+		if len(first.Handouts) != 2 || first.Repeated || len(again.Handouts) != 2 || !again.Repeated {
+			t.Fatalf("got %d and then %d hand-outs, repeated %v; want the same two", len(first.Handouts), len(again.Handouts), again.Repeated)
+		}
+		for i, h := range again.Handouts {
+			if old := first.Handouts[i]; h.Delivery != old.Delivery || h.Token != old.Token || h.LeaseMillis != old.LeaseMillis-1000 {
+				t.Errorf("got %s by %d for %d ms, want %s by %d and a second less than %d", h.Delivery, h.Token, h.LeaseMillis, old.Delivery, old.Token, old.LeaseMillis)
+			}
+		}
+		r.say(a, again.Handouts[0], posthouse.OutcomeSent)
+		if left := r.fetch(claim); len(left.Handouts) != 1 {
+			t.Errorf("got %d hand-outs after a report, want the other one", len(left.Handouts))
+		}
+	})
+}
+
+// A weighted turn keeps low priorities alive.
+func TestNoPriorityStarvesAmongAgents(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		for _, p := range posthouse.Priorities() {
+			for range 20 {
+				draft := text("sms", "u1")
+				draft.Priority = p
+				r.send(draft)
+			}
+		}
+		got := map[posthouse.Priority]int{}
+		for range 20 {
+			got[r.fetch(Claim{Agent: a, Max: 1}).Handouts[0].Priority]++
+		}
+		if got[posthouse.High] != 12 || got[posthouse.Normal] != 6 || got[posthouse.Low] != 2 {
+			t.Errorf("got %v of twenty, want 12, 6 and 2", got)
+		}
+	})
+}
+
+// A caller that left saw nothing: what it would have been handed is nobody's.
+func TestWhatAnAgentThatLeftWasHandedComesBack(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		id := r.send(text("sms", "u1"))[0]
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := r.engine.HandOut(ctx, Claim{Agent: a, Max: 1, Started: true}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want that its context has ended", err)
+		}
+		if d := r.want(id, posthouse.Pending, ReasonCallerLeft, 0); d.Attempts != 0 {
+			t.Errorf("got %d attempts, want none", d.Attempts)
+		}
+	})
+}
+
+func TestWhenAnAgentWasLastHeardOfIsWrittenNowAndThen(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		r.fetch(Claim{Agent: a, Max: 1})
+		r.engine.Saw(r.tenant, "a", "sms-app/2.1")
+		seen := time.Now()
+		r.pass(10 * time.Second)
+		got, err := r.store.Agent(context.Background(), r.tenant, "a")
+		if err != nil || !got.LastSeenAt.Equal(seen.UTC().Truncate(time.Microsecond)) || got.App != "sms-app/2.1" {
+			t.Errorf("got seen at %s as %q, %v; want %s", got.LastSeenAt, got.App, err, seen)
+		}
+	})
+}
