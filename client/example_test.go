@@ -95,6 +95,12 @@ func ExampleAll() {
 
 // start runs a server in this process for the examples, and returns its client.
 func start() (c *client.Client, stop func()) {
+	c, _, stop = startAt()
+	return c, stop
+}
+
+// startAt is start with the server's address.
+func startAt() (c *client.Client, url string, stop func()) {
 	folder, err := os.MkdirTemp("", "posthouse-example-")
 	if err != nil {
 		panic(err)
@@ -106,7 +112,7 @@ func start() (c *client.Client, stop func()) {
 	if c, err = client.New(client.Options{URL: url, Key: key}); err != nil {
 		panic(err)
 	}
-	return c, func() {
+	return c, url, func() {
 		if err := errors.Join(end(), os.RemoveAll(folder)); err != nil {
 			panic(err)
 		}

@@ -27,6 +27,7 @@ type house struct {
 	testing.TB
 	*client.Client
 	tape *tape
+	url  string
 }
 
 // tape is a transport that keeps the body of the last answer.
@@ -103,7 +104,7 @@ func served(t *testing.T) (url, key string) {
 func open(t *testing.T) *house {
 	t.Helper()
 	url, key := served(t)
-	h := &house{TB: t, tape: &tape{}}
+	h := &house{TB: t, tape: &tape{}, url: url}
 	var err error
 	if h.Client, err = client.New(client.Options{URL: url, Key: key, HTTP: &http.Client{Transport: h.tape}}); err != nil {
 		t.Fatal(err)
@@ -136,15 +137,17 @@ func whole[T any](h *house, got T, err error) T {
 	return got
 }
 
-// fields decodes an answer, a page as its items.
+// fields decodes an answer, a page as its items and a list of results as these.
 func fields(h *house, text []byte) any {
 	h.Helper()
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
 		h.Fatalf("the answer %.200q: %v", text, err)
 	}
-	if page, ok := v.(map[string]any); ok && page["items"] != nil {
-		return page["items"]
+	for _, name := range []string{"items", "results"} {
+		if list, ok := v.(map[string]any); ok && list[name] != nil {
+			return list[name]
+		}
 	}
 	return v
 }
