@@ -34,6 +34,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		{"held snapshot", h.heldSnapshot},
 		{"finished rows", h.finishedRows},
 		{"idle program", h.idleProgram},
+		{"pull claims", h.pullClaims},
 	} {
 		if !hasWord(m.name, h.o.only) {
 			continue
