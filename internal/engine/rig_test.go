@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
 )
 
@@ -29,6 +30,7 @@ type rig struct {
 	provider *provider
 	tenant   string
 	tracer   trace.TracerProvider // nil without
+	sealer   Sealer
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -86,7 +88,11 @@ func virtual(t *testing.T, test func(r *rig)) {
 		if _, err := st.Migrate(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{T: t, store: st, provider: &provider{}, tenant: posthouse.DefaultTenant}
+		ring, err := secret.New(secret.GenerateKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{T: t, store: st, provider: &provider{}, tenant: posthouse.DefaultTenant, sealer: ring}
 		r.restart()
 		defer func() { r.stop() }()
 		test(r)
@@ -103,7 +109,7 @@ func (r *rig) between(s Store) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Store: cmp.Or(r.front, Store(r.store)), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer})
+	e, err := New(Options{Store: cmp.Or(r.front, Store(r.store)), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer})
 	if err != nil {
 		r.Fatal(err)
 	}
