@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -47,7 +48,18 @@ func NewID() string {
 	}
 	ms, rnd := idClock.last, idClock.rnd
 	idClock.Unlock()
+	return messageID(ms, rnd)
+}
 
+// IDAt is the id of what key names and what was made at a time: the same whenever it is asked for, so that who
+// writes it down twice finds it the second time. Who knows both can tell it.
+func IDAt(at time.Time, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return messageID(max(0, at.UnixMilli()), binary.BigEndian.Uint64(sum[:]))
+}
+
+// messageID writes an id that numbers nothing.
+func messageID(ms int64, rnd uint64) string {
 	var out [idLength]byte
 	for i := 9; i >= 0; i-- {
 		out[i] = idAlphabet[ms&31]

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -39,6 +40,15 @@ type HandedOut struct {
 
 // Owner is the lease_owner of what an agent holds: no process has such a name.
 func Owner(agent string) string { return "agent/" + agent }
+
+// AgentOf is the agent whose Owner an owner is, empty for a process.
+func AgentOf(owner string) string {
+	agent, ok := strings.CutPrefix(owner, Owner(""))
+	if !ok {
+		return ""
+	}
+	return agent
+}
 
 // Seen is when an agent was last heard of.
 type Seen struct {

@@ -1,0 +1,93 @@
+package lksms
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func (r *run) received(ctx context.Context, t *Table) error {
+	return r.lines(ctx, t, work.ReceiveLog, r.From.Received, func(l *work.LksmsLine) {
+		l.Delivery = answeredTask(l.Response)
+		l.Phone = r.phone(t, l.Phone)
+	})
+}
+
+func (r *run) handed(ctx context.Context, t *Table) error {
+	return r.lines(ctx, t, work.SendLog, r.From.Handed, func(l *work.LksmsLine) {
+		l.Token = -l.Row // ours are positive, so that none of them meets it
+	})
+}
+
+func (r *run) reported(ctx context.Context, t *Table) error {
+	return r.lines(ctx, t, work.ReportLog, r.From.Reported, func(l *work.LksmsLine) {
+		l.Outcome, l.Answer = string(posthouse.OutcomeNotSent), string(posthouse.ReportDone)
+		if l.Status == success {
+			l.Outcome = string(posthouse.OutcomeSent)
+		}
+		l.Status, l.ReportID = 0, l.ID
+	})
+}
+
+// lines copies a log. A line of a task that is not there is left out, but of the log of requests: of those that
+// were refused there is no task.
+func (r *run) lines(ctx context.Context, t *Table, log work.Log,
+	read func(ctx context.Context, after int64, limit int) ([]work.LksmsLine, error), tell func(*work.LksmsLine)) error {
+	return copyRows(ctx, r, t, read, func(l work.LksmsLine) int64 { return l.Row },
+		func(ctx context.Context, rows []work.LksmsLine) ([]work.Line, error) {
+			for i := range rows {
+				l := &rows[i]
+				l.Tenant = r.Tenant
+				l.At, _ = r.times(l.At, l.At)
+				l.ID = posthouse.IDAt(l.At, fmt.Sprintf("%s\n%s\n%s\n%d", r.Tenant, r.Channel, t.Name, l.Row))
+				tell(l)
+			}
+			return r.ofTasks(ctx, t, log, rows)
+		},
+		func(ctx context.Context, list []work.Line) (int, error) {
+			return r.To.ImportLines(ctx, r.now, r.Tenant, log, list)
+		})
+}
+
+// ofTasks puts into lines the deliveries that their tasks have become.
+func (r *run) ofTasks(ctx context.Context, t *Table, log work.Log, rows []work.LksmsLine) ([]work.Line, error) {
+	var former []string
+	for _, l := range rows {
+		if l.Delivery != "" {
+			former = append(former, l.Delivery)
+		}
+	}
+	slices.Sort(former)
+	found, err := r.To.FormerTasks(ctx, r.Tenant, Kind, slices.Compact(former))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]work.Line, 0, len(rows))
+	for _, l := range rows {
+		delivery, known := found[l.Delivery]
+		if !known && !r.DryRun && log != work.ReceiveLog {
+			t.Left["whose task is not there"]++
+			continue
+		}
+		l.Delivery = delivery
+		list = append(list, l.Line)
+	}
+	return list, nil
+}
+
+// answeredTask is the task that a request was answered with, empty for none.
+func answeredTask(response string) string {
+	var answer struct {
+		Content struct {
+			TaskID string `json:"task_id"`
+		} `json:"data"`
+	}
+	if json.Unmarshal([]byte(response), &answer) != nil {
+		return ""
+	}
+	return answer.Content.TaskID
+}

@@ -1,0 +1,188 @@
+package lksms
+
+import (
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/phone"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The statuses of a task in the document.
+const (
+	pending = iota
+	processing
+	success
+	failed
+)
+
+// What the old server wrote into a result by itself.
+const (
+	lostAndRetried = "处理超时，自动重试"
+	lostForGood    = "处理超时，超过最大重试次数"
+	triesUsedUp    = "超过最大重试次数: "
+)
+
+// The old server's times, where it had no settings for them.
+const (
+	lease      = 30 * time.Minute
+	retryDelay = 5 * time.Minute
+)
+
+// owner is who made the attempts of which nobody knows who made them.
+const owner = "import"
+
+// phone is a number in E.164, or as it was written where it is none.
+func (r *run) phone(t *Table, text string) string {
+	number, err := phone.Parse(text, r.Region)
+	if err != nil {
+		t.Odd["whose phone number does not exist, kept as written"]++
+		return text
+	}
+	return number.E164
+}
+
+// task tells a row in our words. Its events are those that must have been: the row knows how often it was
+// retried, when it began and when it ended, and the time between is shared out evenly.
+func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
+	created, updated := r.times(row.CreatedAt, row.UpdatedAt)
+	end := updated
+	for _, at := range []time.Time{row.ReportedAt, row.SentAt} {
+		if row.Status >= success && !at.Before(created) {
+			end = at
+		}
+	}
+	id := posthouse.IDAt(created, strings.Join([]string{r.Tenant, r.Channel, row.ID}, "\n"))
+	h := &history{
+		step: end.Sub(created) / time.Duration(2*max(row.Retries, 0)+2),
+		Imported: work.Imported{
+			Message: posthouse.Message{
+				ID: id, Tenant: r.Tenant, Channel: r.Channel, Kind: Kind, Ref: row.ID, Source: row.Source, Priority: posthouse.Normal,
+				Content: posthouse.Content{Text: row.Content}, DedupKey: "lksms:" + row.ID, CreatedAt: created,
+			},
+			Delivery: posthouse.Delivery{
+				ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: r.Tenant, Channel: r.Channel, Pulled: true, Priority: posthouse.Normal,
+				OnUnknown: posthouse.Retry, CreatedAt: created, UpdatedAt: created,
+			},
+		},
+	}
+	d := &h.Delivery
+	d.IdemKey, d.Address = d.ID, r.phone(t, row.Phone)
+	h.to(posthouse.EventAccept, posthouse.Pending, "imported", created)
+	for n := range row.Retries {
+		last := row.Status == pending && n == row.Retries-1
+		h.retry(last && row.Result == lostAndRetried, last, row.Result, end)
+	}
+	h.finish(row, end)
+	return h.Imported
+}
+
+// history writes a delivery's events.
+type history struct {
+	work.Imported
+	step time.Duration
+}
+
+// to adds an event that happens at a time, and to the delivery what comes with it.
+func (h *history) to(kind posthouse.EventType, state posthouse.State, reason string, at time.Time) *posthouse.Event {
+	d := &h.Delivery
+	from := d.State
+	d.State, d.Reason, d.UpdatedAt = state, reason, at
+	d.Version++
+	h.Events = append(h.Events, posthouse.Event{
+		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: at, Type: kind, From: from, To: state,
+		Token: d.Token, Reason: reason, Tries: d.Tries,
+	})
+	return &h.Events[len(h.Events)-1]
+}
+
+// start is a hand-out, held until a time at most.
+func (h *history) start(by string, at, until time.Time) {
+	d := &h.Delivery
+	d.Token++
+	d.Attempts++
+	d.LeaseOwner, d.StartedAt, d.LeaseUntil = by, at, until
+	if d.FirstStartAt.IsZero() {
+		d.FirstStartAt = at
+	}
+	e := h.to(posthouse.EventStart, posthouse.Sending, d.Reason, at)
+	e.Attempt, e.Owner, e.LeaseUntil = d.Attempts, by, d.LeaseUntil
+}
+
+// end closes an attempt.
+func (h *history) end(kind posthouse.EventType, state posthouse.State, reason string, class posthouse.Class, text string, at time.Time) {
+	d := &h.Delivery
+	e := h.to(kind, state, reason, at)
+	e.Attempt, e.Owner, e.Class, e.Error = d.Attempts, d.LeaseOwner, class, text
+	d.LeaseOwner, d.StartedAt, d.LeaseUntil = "", time.Time{}, time.Time{}
+	if text != "" {
+		d.Error = text
+	}
+}
+
+// retry is a hand-out that failed, or was lost, and was put back. Of the last one the text is known.
+func (h *history) retry(lost, last bool, text string, end time.Time) {
+	d := &h.Delivery
+	begun := d.UpdatedAt.Add(h.step)
+	at := begun.Add(h.step)
+	due := at
+	if !last {
+		text = ""
+	} else {
+		at, due = end, end.Add(retryDelay)
+	}
+	h.start(owner, begun, until(lost, begun, at))
+	d.Tries++
+	if lost {
+		h.end(posthouse.EventLeaseLost, posthouse.Unknown, engine.ReasonLeaseLost, posthouse.ClassUnknown, "", at)
+		h.to(posthouse.EventResend, posthouse.Pending, string(posthouse.ClassUnknown), at)
+	} else {
+		h.end(posthouse.EventRetry, posthouse.Pending, string(posthouse.ClassTransient), posthouse.ClassTransient, text, at)
+	}
+	d.DueAt = due
+	h.Events[len(h.Events)-1].Due = due
+}
+
+// until is when the lease of an attempt ended: that of a lost one as it was found lost.
+func until(lost bool, begun, found time.Time) time.Time {
+	if lost {
+		return found
+	}
+	return begun.Add(lease)
+}
+
+// finish leads to where the task stands.
+func (h *history) finish(row work.LksmsTask, end time.Time) {
+	d := &h.Delivery
+	switch row.Status {
+	case pending:
+		if d.DueAt.IsZero() {
+			d.DueAt = d.CreatedAt
+			h.Events[0].Due = d.DueAt
+		}
+		return
+	case processing:
+		h.start(work.Owner(row.App), end, end.Add(lease)) // its app may still report
+		return
+	}
+	begun := d.UpdatedAt.Add(h.step)
+	h.start(owner, begun, until(row.Status == failed && row.Result == lostForGood, begun, end))
+	d.DueAt = time.Time{}
+	if row.Status == success {
+		h.end(posthouse.EventSent, posthouse.Sent, "", posthouse.ClassOK, "", end)
+		return
+	}
+	d.Tries++
+	text, usedUp := strings.CutPrefix(row.Result, triesUsedUp)
+	switch {
+	case row.Result == lostForGood:
+		h.end(posthouse.EventLeaseLost, posthouse.Unknown, engine.ReasonLeaseLost, posthouse.ClassUnknown, "", end)
+		h.to(posthouse.EventHoldTimeout, posthouse.Failed, engine.ReasonTriesUsedUp, end)
+	case usedUp:
+		h.end(posthouse.EventFail, posthouse.Failed, engine.ReasonTriesUsedUp, posthouse.ClassTransient, text, end)
+	default:
+		h.end(posthouse.EventFail, posthouse.Failed, engine.ReasonNoRetry, posthouse.ClassTransient, row.Result, end)
+	}
+}

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Import stores what another system has done, each message with its own times. A message that is there
+// already, by its id, is passed over, so that an import can be repeated. All are of one tenant. It returns how
+// many are new.
+func (s *Store) Import(ctx context.Context, now time.Time, tenant string, list []work.Imported) (stored int, err error) {
+	err = s.change(ctx, now, "import messages", func(t *tx) error {
+		fresh, err := unstored(t, importedMessages, tenant, list)
+		if err != nil {
+			return err
+		}
+		b, err := importBundle(fresh)
+		if err != nil {
+			return err
+		}
+		stored = len(fresh)
+		return t.run(b)
+	})
+	return stored, err
+}
+
+// importBundle is what is written of imported messages. What an agent holds stands in the log of hand-outs
+// too, so that its report counts.
+func importBundle(list []work.Imported) (bundle, error) {
+	var messages, queued, settled, events, handed [][]any
+	tally := counting{}
+	for i := range list {
+		m, d := &list[i].Message, &list[i].Delivery
+		messages = append(messages, messageValues(&work.Entry{Message: *m, Deliveries: []posthouse.Delivery{*d}}))
+		for k := range list[i].Events {
+			e := &list[i].Events[k]
+			if !posthouse.Legal(e.From, e.Type, e.To) {
+				return nil, fmt.Errorf("the imported delivery %s: no %s leads from %q to %q", d.ID, e.Type, e.From, e.To)
+			}
+			events = append(events, eventValues(e))
+		}
+		tally.add(d, 1)
+		if d.State.Open() {
+			queued = append(queued, deliveryValues(d))
+		} else {
+			settled = append(settled, deliveryValues(d))
+		}
+		if agent := work.AgentOf(d.LeaseOwner); agent != "" {
+			handed = append(handed, []any{d.ID, d.Token, d.Tenant, micros(d.StartedAt), agent, "", ""})
+		}
+	}
+	var b bundle
+	b.insert(messagesTable, messages)
+	b.insert(queueTable, queued)
+	b.insert(settledTable, settled)
+	b.insert(eventsTable, events)
+	b.insert(sendLogTable, handed)
+	b.count(tally)
+	return b, nil
+}
+
+// ImportLines stores lines of a log with the ids, tokens and times they have, and passes over those that are
+// there. All are of one tenant. It returns how many are new.
+func (s *Store) ImportLines(ctx context.Context, now time.Time, tenant string, log work.Log, lines []work.Line) (stored int, err error) {
+	form, ok := importedLogs[log]
+	if !ok {
+		return 0, fmt.Errorf("there is no log %q", log)
+	}
+	err = s.change(ctx, now, "import a log", func(t *tx) error {
+		fresh, err := unstored(t, form.identity, tenant, lines)
+		if err != nil {
+			return err
+		}
+		rows := make([][]any, len(fresh))
+		for i := range fresh {
+			rows[i] = form.values(&fresh[i])
+		}
+		stored = len(rows)
+		return t.insert(form.table, rows)
+	})
+	return stored, err
+}
+
+// ImportTemplates stores templates under the numbers they have, but those whose numbers are taken.
+func (s *Store) ImportTemplates(ctx context.Context, now time.Time, tenant string, list []work.SMSTemplate) (stored int, err error) {
+	err = s.change(ctx, now, "import SMS templates", func(t *tx) error {
+		taken, err := all(t.query, number, "SELECT id FROM sms_texts WHERE tenant = ?", tenant)
+		if err != nil {
+			return err
+		}
+		fresh := without(list, taken, func(x work.SMSTemplate) int64 { return x.ID })
+		rows := make([][]any, len(fresh))
+		for i, x := range fresh {
+			rows[i] = []any{tenant, x.ID, x.Name, x.Text, flag(x.Active), micros(x.CreatedAt), micros(x.UpdatedAt)}
+		}
+		stored = len(rows)
+		return t.insert(importedTexts, rows)
+	})
+	return stored, err
+}
+
+// ImportDefaults stores default contents as their first generation, but those of phones that have one. All are
+// of one tenant.
+func (s *Store) ImportDefaults(ctx context.Context, now time.Time, tenant string, list []work.DefaultSMS) (stored int, err error) {
+	err = s.change(ctx, now, "import default contents", func(t *tx) error {
+		fresh, err := unstored(t, importedDefaults, tenant, list)
+		if err != nil {
+			return err
+		}
+		rows := make([][]any, len(fresh))
+		for i, d := range fresh {
+			rows[i] = []any{tenant, d.Phone, d.Text, flag(d.Templated), int64(1), flag(d.Sent), micros(d.CreatedAt), micros(d.UpdatedAt)}
+		}
+		stored = len(rows)
+		return t.insert(importedDefaultsTable, rows)
+	})
+	return stored, err
+}
+
+// FormerTasks finds the deliveries of imported tasks by the ids that these had before. What is not found is
+// left out.
+func (s *Store) FormerTasks(ctx context.Context, tenant, kind string, former []string) (map[string]string, error) {
+	found := map[string]string{}
+	if len(former) == 0 {
+		return found, nil
+	}
+	clause, args := s.in("ref", former)
+	err := s.look(ctx, "SELECT ref, id FROM messages WHERE tenant = ? AND kind = ? AND "+clause, append([]any{tenant, kind}, args...), func(scan scanner) error {
+		var ref, id string
+		err := scan(&ref, &id)
+		found[ref] = posthouse.DeliveryID(id, 1)
+		return err
+	})
+	return found, s.toError(err, "look for imported tasks")
+}
+
+// identity is how rows that an import brings are known again.
+type identity[T any] struct {
+	columns, table string
+	by             string // the column they are looked up by
+	value          func(T) string
+	key            func(T) string
+	stored         func(scan scanner) (string, error) // the key of a row of columns
+}
+
+var (
+	importedTexts         = newTable("sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
+	importedDefaultsTable = newTable("default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
+
+	importedMessages = identity[work.Imported]{"id", "messages", "id", importedID, importedID, word}
+	importedDefaults = identity[work.DefaultSMS]{"phone", "default_sms", "phone", phoneOf, phoneOf, word}
+)
+
+func importedID(i work.Imported) string  { return i.Message.ID }
+func phoneOf(d work.DefaultSMS) string   { return d.Phone }
+func lineID(l work.Line) string          { return l.ID }
+func lineDelivery(l work.Line) string    { return l.Delivery }
+func handedKey(d string, t int64) string { return d + ":" + strconv.FormatInt(t, 10) }
+
+// importedLogs is how lines of each log are stored and known again. A hand-out has no id of its own.
+var importedLogs = map[work.Log]struct {
+	identity[work.Line]
+	table  *table
+	values func(*work.Line) []any
+}{
+	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", lineID, lineID, word}, receiveLogTable, receivedValues},
+	work.ReportLog:  {identity[work.Line]{"id", "report_log", "id", lineID, lineID, word}, reportLogTable, reportedValues},
+	work.SendLog: {identity[work.Line]{
+		"delivery, token", "send_log", "delivery", lineDelivery,
+		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
+		func(scan scanner) (string, error) {
+			var delivery string
+			var token int64
+			err := scan(&delivery, &token)
+			return handedKey(delivery, token), err
+		},
+	}, sendLogTable, handedValues},
+}
+
+func receivedValues(l *work.Line) []any {
+	return []any{
+		l.ID, l.Tenant, micros(l.At), l.Delivery, l.RequestID, l.Phone, l.Content,
+		flag(l.Templated), l.SourceIP, l.UserAgent, l.Request, l.Response, int64(l.Status),
+	}
+}
+
+func handedValues(l *work.Line) []any {
+	return []any{l.Delivery, l.Token, l.Tenant, micros(l.At), l.Agent, l.ClaimID, l.Request}
+}
+
+func reportedValues(l *work.Line) []any {
+	return []any{
+		l.Tenant, l.Agent, l.ReportID, l.ID, micros(l.At), l.Delivery, l.Token,
+		l.Outcome, "", l.Error, retryUnsaid, "", l.Request, l.Answer, "",
+	}
+}
+
+// unstored are those of list whose keys no row has, each key once.
+func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	values := make([]string, len(list))
+	for k, v := range list {
+		values[k] = i.value(v)
+	}
+	clause, args := t.in(i.by, values)
+	stored, err := all(t.query, i.stored, "SELECT "+i.columns+" FROM "+i.table+" WHERE tenant = ? AND "+clause, append([]any{tenant}, args...)...)
+	return without(list, stored, i.key), err
+}
+
+// without leaves out of list whose keys are taken, and all but the first of a key.
+func without[T any, K comparable](list []T, taken []K, key func(T) K) []T {
+	seen := make(map[K]bool, len(taken)+len(list))
+	for _, k := range taken {
+		seen[k] = true
+	}
+	var rest []T
+	for _, v := range list {
+		if k := key(v); !seen[k] {
+			seen[k] = true
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
