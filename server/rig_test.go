@@ -31,6 +31,7 @@ import (
 type house struct {
 	*testing.T
 	url, key string
+	smsURL   string // of the SMS front door's own address, empty without
 	api      *client.Client
 	sim      *simulator.Simulator
 	log      *logbook
@@ -75,7 +76,7 @@ func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 	h.must(s.Start(t.Context()))
 	h.must(h.sim.Start(t.Context(), ""))
 	h.end(h.sim.Stop)
-	h.url = s.URL()
+	h.url, h.smsURL = s.URL(), s.SMSURL()
 	h.api, err = client.New(client.Options{URL: h.url, Key: h.key})
 	h.must(err)
 	h.db = dbtest.SQL(t, dsn)

@@ -1,0 +1,190 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server"
+)
+
+// keyOf makes an API key.
+func (h *house) keyOf(scope posthouse.Scope) string {
+	h.Helper()
+	k, err := h.api.CreateKey(h.Context(), "test", scope)
+	h.must(err)
+	return k.Secret
+}
+
+// agentKey registers an agent for the front door's channel and returns its key.
+func (h *house) agentKey(id string, channels ...string) string {
+	h.Helper()
+	a, err := h.api.AddAgent(h.Context(), posthouse.Agent{ID: id, Channels: channels, Limits: []posthouse.Limit{}})
+	h.must(err)
+	return a.Secret
+}
+
+// PULL-1, PULL-14: a key in place of the shared password reaches what its scope is for: third parties send,
+// apps fetch and report under their own name, operators administer.
+func TestPULL_KeysReachWhatTheirScopeIsFor(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		id := h.sms("13800138000", "x")
+		keys := map[string]string{
+			"read": h.keyOf(posthouse.ScopeRead), "send": h.keyOf(posthouse.ScopeSend), "admin": h.keyOf(posthouse.ScopeAdmin), "agent": h.agentKey("phone-1", "sms"),
+		}
+		for _, c := range []struct {
+			method, path, body string
+			allowed            []string
+		}{
+			{"POST", "/api/v1/sms/send", `{"phone_number":"13800138000","content":"x"}`, []string{"send", "admin"}},
+			{"GET", "/api/v1/sms/task/" + id, "", []string{"read", "send", "admin"}},
+			{"GET", "/api/v1/sms/tasks/pending?app_id=phone-1&limit=1", "", []string{"agent"}},
+			{"GET", "/api/v1/admin/task-statistics", "", []string{"admin"}},
+			{"GET", "/api/v1/admin/logs/receive", "", []string{"admin"}},
+			{"POST", "/api/v1/admin/template", `{"template_name":"t","template_content":"x"}`, []string{"admin"}},
+		} {
+			for name, key := range keys {
+				want := 403
+				if strings.Contains(strings.Join(c.allowed, " "), name) {
+					want = 200
+				}
+				if got := h.ask(asked{method: c.method, path: c.path, body: c.body, user: "anything", password: key}); got.status != want {
+					h.Errorf("%s %s with a key of scope %s: got %d %s, want %d", c.method, c.path, name, got.status, got.text, want)
+				}
+			}
+		}
+		bearer := h.ask(asked{method: "GET", path: "/api/v1/admin/task-statistics", user: "-", header: http.Header{"Authorization": {"Bearer " + keys["admin"]}}})
+		if bearer.status != 200 {
+			h.Errorf("a key as Bearer: got %d %s", bearer.status, bearer.text)
+		}
+	})
+}
+
+// PULL-5, PULL-7: an app with a key of its own is nobody else, and nobody else is it.
+func TestPULL_AnAppIsKnownByItsKey(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		id := h.sms("13800138000", "x")
+		h.put(posthouse.Channel{Name: "other", Driver: "pull"})
+		one, far := h.agentKey("phone-1", "sms"), h.agentKey("far", "other")
+		for _, c := range []struct {
+			key, app string
+			want     int
+		}{{one, "phone-2", 403}, {far, "far", 403}, {smsPassword, "phone-1", 403}, {one, "phone-1", 200}} {
+			user := map[bool]string{true: smsUser, false: "x"}[c.key == smsPassword]
+			got := h.ask(asked{method: "GET", path: "/api/v1/sms/tasks/pending?app_id=" + c.app, user: user, password: c.key})
+			if got.status != c.want {
+				h.Errorf("pending as %s: got %d %s, want %d", c.app, got.status, got.text, c.want)
+			}
+		}
+		report := asked{method: "POST", path: "/api/v1/sms/report", body: fmt.Sprintf(`{"task_id":%q,"app_id":"phone-1",%s}`, id, wentOut)}
+		if got := h.ask(report); got.status != 403 {
+			h.Errorf("a report in the name of phone-1: got %d %s, want 403", got.status, got.text)
+		}
+		report.user, report.password = "x", one
+		if got := h.ask(report); got.status != 200 {
+			h.Errorf("its own report: got %d %s", got.status, got.text)
+		}
+	})
+}
+
+// PULL-5: an app that is paused is handed nothing, and reports on what it holds.
+func TestPULL_APausedAppFinishesWhatItHolds(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		ids := h.texts(2)
+		h.fetched("a", 1)
+		if _, err := h.api.PauseAgent(h.Context(), "a", "its SIM is blocked"); err != nil {
+			h.Fatal(err)
+		}
+		if got := h.fetched("a", 10); len(got) != 0 {
+			h.Errorf("a paused app is handed %v", got)
+		}
+		h.says(200, "a", ids[0], wentOut)
+		if got := h.fetched("b", 10); !cmp.Equal(got, ids[1:]) {
+			h.Errorf("another one is handed %v, want %v", got, ids[1:])
+		}
+	})
+}
+
+// PULL-1: who guesses is slowed down; a phone with one wrong password is not taken for that.
+func TestPULL_GuessingIsSlowedDown(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		with := func(user, password string) int {
+			return h.ask(asked{method: "GET", path: "/api/v1/admin/task-statistics", user: user, password: password}).status
+		}
+		for range 30 {
+			if got := with(smsUser, "the one of last year"); got != 401 {
+				h.Fatalf("the same wrong password: got %d, want 401", got)
+			}
+		}
+		if got := with(smsUser, smsPassword); got != 200 {
+			h.Fatalf("the right one after it: got %d, want 200", got)
+		}
+		for i := range 10 {
+			with("guessed", fmt.Sprint("guess ", i))
+		}
+		braked := h.ask(asked{method: "GET", path: "/api/v1/admin/task-statistics", user: "guessed", password: "guess 11"})
+		if braked.status != 429 || braked.header.Get("Retry-After") == "" {
+			h.Errorf("the eleventh guess: got %d %s, want 429 with Retry-After", braked.status, braked.text)
+		}
+		if got := with(smsUser, smsPassword); got != 200 {
+			h.Errorf("another user: got %d, want 200", got)
+		}
+	})
+}
+
+// PULL-9, PULL-13: a sensitive text is seen by the phone that sends it, and by nobody else.
+func TestPULL_ASensitiveTextIsSeenByItsPhoneAlone(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		body := `{"phone_number":"13800138000","content":"code 918273","source":"bank"}`
+		sent := h.want(200, "POST", "/api/v1/sms/send", body)
+		id := dataOf[taskOf](h, sent).ID
+		if sent.header.Get("X-Sms-Parts") != "1" {
+			h.Errorf("the parts are %q", sent.header.Get("X-Sms-Parts"))
+		}
+		tasks := h.fetch("a", 1)
+		if len(tasks) != 1 || tasks[0].Content != "code 918273" {
+			h.Errorf("the phone is handed %+v", tasks)
+		}
+		h.says(200, "a", id, wentOut)
+		for _, seen := range []told{
+			sent, h.want(200, "GET", "/api/v1/sms/task/"+id, ""), h.want(200, "GET", "/api/v1/admin/task/"+id, ""),
+			h.want(200, "GET", "/api/v1/admin/logs/receive", ""), h.want(200, "GET", "/api/v1/admin/logs/send", ""),
+		} {
+			if strings.Contains(seen.text, "918273") {
+				h.Errorf("the text is seen in %s", seen.text)
+			}
+		}
+		for _, table := range []string{"messages", "receive_log", "send_log", "report_log", "sealed"} {
+			if rows := h.rowsOf(table); strings.Contains(rows, "918273") || rows == "" {
+				h.Errorf("table %s holds %s", table, rows)
+			}
+		}
+	}, func(s *server.SMS) { s.Sensitive = true })
+}
+
+// rowsOf is everything that a table holds, as text.
+func (h *house) rowsOf(table string) string {
+	h.Helper()
+	rows, err := h.db.QueryContext(h.Context(), "SELECT * FROM "+table)
+	h.must(err)
+	defer rows.Close()
+	names, err := rows.Columns()
+	h.must(err)
+	var text strings.Builder
+	for rows.Next() {
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = new([]byte)
+		}
+		h.must(rows.Scan(values...))
+		for _, v := range values {
+			fmt.Fprintf(&text, "%s|", *v.(*[]byte))
+		}
+	}
+	h.must(rows.Err())
+	return text.String()
+}
