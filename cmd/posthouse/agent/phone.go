@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,10 +97,13 @@ func (p simulated) Send(ctx context.Context, t Text) Result {
 	case errors.As(err, &refused) && refused.status == http.StatusInternalServerError:
 		return Result{Outcome: posthouse.OutcomeUnknown, Code: "http_500", Error: refused.message}
 	case errors.As(err, &refused):
-		code := fmt.Sprintf("http_%d", refused.status)
+		code := cmp.Or(refused.code, fmt.Sprintf("http_%d", refused.status))
 		return Result{Outcome: posthouse.OutcomeNotSent, Code: code, Error: refused.message, Final: unreadable(err)}
 	case errors.As(err, &network) && network.Op == "dial":
 		return Result{Outcome: posthouse.OutcomeNotSent, Code: "no_phone", Error: "the phone can not be reached"}
+	}
+	if asked, ok := errors.AsType[*url.Error](err); ok {
+		err = asked.Err // without the phone's address
 	}
 	return Result{Outcome: posthouse.OutcomeUnknown, Code: "no_answer", Error: "the phone gave no answer: " + err.Error()}
 }

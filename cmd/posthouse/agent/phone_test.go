@@ -34,10 +34,11 @@ func TestASimulatedPhoneTellsWhatCameOfIt(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for number, want := range map[string]Result{
 		"13800138000": {Outcome: posthouse.OutcomeSent},
-		"13900000001": {Outcome: posthouse.OutcomeNotSent, Code: "http_404", Final: true},
-		"13900000002": {Outcome: posthouse.OutcomeNotSent, Code: "http_422", Final: true},
-		"13900000004": {Outcome: posthouse.OutcomeNotSent, Code: "http_503"},
-		"13900000005": {Outcome: posthouse.OutcomeNotSent, Code: "http_429"},
+		"13900000001": {Outcome: posthouse.OutcomeNotSent, Code: "unknown_user", Final: true},
+		"13900000002": {Outcome: posthouse.OutcomeNotSent, Code: "refused_content", Final: true},
+		"13900000004": {Outcome: posthouse.OutcomeNotSent, Code: "busy"},
+		"13900000005": {Outcome: posthouse.OutcomeNotSent, Code: "too_fast"},
+		"13900000006": {Outcome: posthouse.OutcomeNotSent, Code: "http_429"},
 		"13900000009": {Outcome: posthouse.OutcomeUnknown, Code: "no_answer"},
 		"13900000010": {Outcome: posthouse.OutcomeUnknown, Code: "no_answer"},
 	} {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ type wire struct {
 type httpError struct {
 	call    string
 	status  int
+	code    string // the phone's, empty where it has none
 	message string
 	after   time.Duration // the wait that the server asked for
 }
@@ -126,14 +128,17 @@ func (w wire) call(ctx context.Context, method, path string, in, out any) error 
 	return nil
 }
 
-// errorOf reads an error of either protocol, or of what is on the way.
+// errorOf reads an error of the front door, a phone, or something on the way.
 func errorOf(call string, res *http.Response, text []byte) error {
 	var said struct {
-		Detail  string `json:"detail"`  // of the simulator
 		Message string `json:"message"` // of the SMS front door
+		Error   struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"` // of a phone
 	}
 	_ = json.Unmarshal(text, &said) // a proxy's page is no JSON: the status says enough then
-	e := &httpError{call: call, status: res.StatusCode, message: said.Detail + said.Message}
+	e := &httpError{call: call, status: res.StatusCode, code: said.Error.Code, message: cmp.Or(said.Message, said.Error.Message)}
 	if e.message == "" {
 		e.message = http.StatusText(res.StatusCode)
 	}

@@ -75,6 +75,9 @@ func channels(simulator, secret string) []posthouse.Channel {
 			"url": simulator + "/dingtalk_robot/robot/send", "access_token": "demo",
 		},
 	}, {
+		// Phones fetch what goes over this one. What may have left is held for a person.
+		Name: phoneChannel, Driver: "pull", ChannelSettings: quick(3),
+	}, {
 		Name: "console", Driver: "console", ChannelSettings: quick(3),
 	}, {
 		Name: "closed", Driver: "console", ChannelSettings: quick(3),

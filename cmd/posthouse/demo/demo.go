@@ -47,12 +47,14 @@ type Report struct {
 	// Repeats are the sends that made no second message.
 	Repeats []Repeat `json:"repeats"`
 	// Arrivals, Refused and Duplicates are what the simulator counted.
-	Arrivals   int64   `json:"arrivals"`
-	Refused    int64   `json:"refused"`
-	Duplicates int64   `json:"duplicates"`
-	Seconds    float64 `json:"seconds"`
-	Settled    bool    `json:"settled"`
-	Places     Places  `json:"places,omitzero"`
+	Arrivals   int64 `json:"arrivals"`
+	Refused    int64 `json:"refused"`
+	Duplicates int64 `json:"duplicates"`
+	// SMS are those that the simulator's phones were told to send.
+	SMS     []SMS   `json:"sms"`
+	Seconds float64 `json:"seconds"`
+	Settled bool    `json:"settled"`
+	Places  Places  `json:"places,omitzero"`
 }
 
 // Places are the addresses to go on from.
@@ -61,8 +63,12 @@ type Places struct {
 	Docs      string `json:"docs"`
 	Metrics   string `json:"metrics"`
 	Simulator string `json:"simulator"`
+	Phones    string `json:"phones"`
 	Key       string `json:"api_key"`
 	Log       string `json:"log,omitempty"`
+	// SMSUser and SMSPassword are the SMS front door's.
+	SMSUser     string `json:"sms_user"`
+	SMSPassword string `json:"sms_password"`
 }
 
 // Run plays the demo. Its error names the deliveries that are not settled in time.
@@ -86,12 +92,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	say.line(say.words.furnished, len(channels(h.simulator.URL(), h.secret)))
-	report, settleErr := play(ctx, c, say)
+	if err := h.startPhones(ctx, c); err != nil {
+		return err
+	}
+	report, settleErr := play(ctx, &stage{client: c, api: h.places.API, door: h.door}, say)
 	if settleErr != nil && len(report.Rows) == 0 {
 		return settleErr
 	}
 	totals := h.simulator.Totals()
 	report.Arrivals, report.Refused, report.Duplicates = totals.Arrivals, totals.Refused, totals.Duplicates
+	report.SMS = onPhones(h.simulator.Phones())
 	if !o.Once { // else they are gone when somebody reads of them
 		report.Places = h.places
 	}
@@ -108,9 +118,8 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 // play sends everything and waits until all of it is settled.
-func play(ctx context.Context, c *client.Client, say *voice) (Report, error) {
+func play(ctx context.Context, s *stage, say *voice) (Report, error) {
 	started := time.Now()
-	s := &stage{client: c}
 	for _, sc := range scenes {
 		if err := sc.play(ctx, s); err != nil {
 			return Report{}, fmt.Errorf("send %q: %w", sc.en, err)

@@ -35,46 +35,67 @@ func TestOnceShowsEveryOutcome(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"one message / li.na":                     "sent",
-		"list: high, normal, low / wang.fang":     "sent",
-		"list: high, normal, low / zhang.wei":     "sent",
-		"list: high, normal, low / liu.yang":      "sent",
-		"three people, one call / zhao.min":       "sent",
-		"three people, one call / sun.li":         "sent",
-		"three people, one call / fail-recipient": "failed",
-		"template and payload / wu.gang":          "sent",
-		"scheduled in 1 s / xu.hui":               "sent",
-		"signed webhook / order-system":           "sent",
-		"printed / ops":                           "sent",
-		"provider busy twice / busy-twice":        "retried",
-		"too fast for provider / too-fast":        "retried",
-		"cut before it was sent / cut-before":     "retried",
-		"answer lost, key known / lost-answer":    "retried",
-		"answer lost, no key / lost-answer":       "unknown",
-		"provider always busy / always-busy":      "failed",
-		"content refused / refuse-content":        "failed",
-		"deadline while retrying / always-busy":   "expired",
-		"deadline while paused / he.tao":          "expired",
-		"cancelled in time / gao.yu":              "cancelled",
-		"notice to a branch / branch.001":         "sent",
-		"notice, on duty / " + onDuty:             "sent",
-		"notice, not on duty / yang.bo":           "suppressed",
-		"task created / qian.duo":                 "sent",
-		"task created / sun.yue":                  "sent",
-		"step done: the next two / qian.duo":      "sent",
-		"step done: the next two / sun.yue":       "sent",
-		"task finished: everyone / zhang.san":     "sent",
-		"task finished: everyone / qian.duo":      "sent",
-		"task finished: everyone / sun.yue":       "sent",
-		"group robot / ops-group":                 "sent",
-		"same dedup_key / ma.chao":                "sent",
-		"same Idempotency-Key / lin.feng":         "sent",
+		"one message / li.na":                         "sent",
+		"list: high, normal, low / wang.fang":         "sent",
+		"list: high, normal, low / zhang.wei":         "sent",
+		"list: high, normal, low / liu.yang":          "sent",
+		"three people, one call / zhao.min":           "sent",
+		"three people, one call / sun.li":             "sent",
+		"three people, one call / fail-recipient":     "failed",
+		"template and payload / wu.gang":              "sent",
+		"scheduled in 1 s / xu.hui":                   "sent",
+		"signed webhook / order-system":               "sent",
+		"printed / ops":                               "sent",
+		"provider busy twice / busy-twice":            "retried",
+		"too fast for provider / too-fast":            "retried",
+		"cut before it was sent / cut-before":         "retried",
+		"answer lost, key known / lost-answer":        "retried",
+		"answer lost, no key / lost-answer":           "unknown",
+		"provider always busy / always-busy":          "failed",
+		"content refused / refuse-content":            "failed",
+		"deadline while retrying / always-busy":       "expired",
+		"deadline while paused / he.tao":              "expired",
+		"cancelled in time / gao.yu":                  "cancelled",
+		"notice to a branch / branch.001":             "sent",
+		"notice, on duty / " + onDuty:                 "sent",
+		"notice, not on duty / yang.bo":               "suppressed",
+		"task created / qian.duo":                     "sent",
+		"task created / sun.yue":                      "sent",
+		"step done: the next two / qian.duo":          "sent",
+		"step done: the next two / sun.yue":           "sent",
+		"task finished: everyone / zhang.san":         "sent",
+		"task finished: everyone / qian.duo":          "sent",
+		"task finished: everyone / sun.yue":           "sent",
+		"group robot / ops-group":                     "sent",
+		"SMS, fetched by a phone / +8613800138000":    "sent",
+		"SMS, fetched by a phone / +8613800138001":    "sent",
+		"SMS, network busy twice / +8613900000003":    "retried",
+		"SMS, no such number / +8613900000001":        "failed",
+		"SMS, phone gives no answer / +8613900000009": "unknown",
+		"one-time password, sealed / +8613800138003":  "sent",
+		"SMS by the front door / +8613800138002":      "sent",
+		"same dedup_key / ma.chao":                    "sent",
+		"same Idempotency-Key / lin.feng":             "sent",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	if len(report.Repeats) != 2 {
 		t.Errorf("got repeats %+v, want one by dedup_key and one by Idempotency-Key", report.Repeats)
+	}
+	arrived := map[string]string{}
+	for _, m := range report.SMS {
+		arrived[m.Phone+" → "+m.To] = m.Text + " " + m.Answer
+	}
+	for to, want := range map[string]string{
+		nativePhone + " → +8613800138000": "【邮驿】今晚 18:00 起请值班。 accepted",
+		nativePhone + " → +8613800138003": "【邮驿】验证码 830514，5 分钟内有效。 accepted",
+		nativePhone + " → +8613900000009": "【邮驿】今晚 18:00 起请值班。 lost",
+		doorPhone + " → 13800138002":      "【邮驿】您的验证码是123456，用户张三 accepted",
+	} {
+		if arrived[to] != want {
+			t.Errorf("%s: got the SMS %q, want %q", to, arrived[to], want)
+		}
 	}
 	if report.Duplicates != 0 {
 		t.Errorf("%d messages arrived twice", report.Duplicates)

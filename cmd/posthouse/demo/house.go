@@ -25,8 +25,10 @@ type house struct {
 	server    *server.Server
 	simulator *simulator.Simulator
 	places    Places
-	secret    string  // of the webhook's signatures
-	printed   *screen // what the console channel prints
+	phones    *phones
+	door      server.SMS // the SMS front door
+	secret    string     // of the webhook's signatures
+	printed   *screen    // what the console channel prints
 	log       *os.File
 	dir       string
 	temporary bool
@@ -34,7 +36,7 @@ type house struct {
 
 // open starts simulator and server. What was started is stopped again where it fails.
 func open(ctx context.Context, o Options) (_ *house, err error) {
-	h := &house{dir: o.Dir, printed: &screen{}}
+	h := &house{dir: o.Dir, printed: &screen{}, door: door()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.close(ctx))
@@ -55,6 +57,7 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 		AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the simulator's
 		RescueEvery:   300 * time.Millisecond,                               // short deadlines pass in sight
 		Poll:          100 * time.Millisecond,
+		SMS:           h.door,
 		Log:           logger,
 		Output:        h.printed,
 		Version:       o.Version,
@@ -67,6 +70,7 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 		return nil, err
 	}
 	h.places.API, h.places.Key = s.URL(), key
+	h.places.Phones, h.places.SMSUser, h.places.SMSPassword = h.simulator.URL()+"/phones", h.door.Username, h.door.Password
 	h.places.Docs, h.places.Metrics = s.URL()+"/docs", s.URL()+"/metrics"
 	return h, nil
 }
@@ -105,11 +109,12 @@ func (h *house) makeDir() (err error) {
 	return nil
 }
 
-// close stops what runs, the server first, and removes a temporary folder. It goes on where its
+// close stops what runs, the phones first and then the server, and removes a temporary folder. It goes on where its
 // context has ended already: that is how a demo is left.
 func (h *house) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
+	h.phones.end()
 	var errs []error
 	if h.server != nil {
 		errs = append(errs, h.server.Stop(ctx))

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -83,7 +84,7 @@ func look(ctx context.Context, s *stage) (rows []Row, open int, err error) {
 
 func rowOf(ctx context.Context, c *client.Client, sc *scene, d posthouse.Delivery) (Row, error) {
 	r := Row{
-		Scene: sc.en, zh: sc.zh, Channel: d.Channel, Recipient: d.User, State: d.State, Outcome: string(d.State), Attempts: d.Attempts,
+		Scene: sc.en, zh: sc.zh, Channel: d.Channel, Recipient: cmp.Or(d.User, d.Address), State: d.State, Outcome: string(d.State), Attempts: d.Attempts,
 		ProviderRef: d.ProviderRef, Delivery: d.ID, policy: d.OnUnknown, Why: because(d),
 	}
 	if d.State != posthouse.Sent || d.Attempts < 2 {

@@ -7,11 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/server"
 )
 
 // stage is what scenes act on.
 type stage struct {
 	client  *client.Client
+	api     string     // the server's URL
+	door    server.SMS // the login of its SMS front door
 	sent    []sent
 	claimed int // how many of sent have their scene
 	repeats []Repeat
@@ -64,6 +67,12 @@ var scenes = []*scene{
 	{"step done: the next two", "工作流：节点完成，并行后继", playTask(posthouse.TaskEvent{Type: posthouse.NodeDone, Node: "confirm"})},
 	{"task finished: everyone", "工作流：任务完成，通知全体", playTask(posthouse.TaskEvent{Type: posthouse.TaskFinished})},
 	{"group robot", "钉钉群机器人", post(draft("robot", "ops-group"))},
+	{"SMS, fetched by a phone", "短信：手机拉取发送", sms(nil, "13800138000", "+86 138-0013-8001")},
+	{"SMS, network busy twice", "短信：网络先忙两次", sms(nil, "13900000003")},
+	{"SMS, no such number", "短信：空号", sms(nil, "13900000001")},
+	{"SMS, phone gives no answer", "短信：手机没有回应", sms(nil, "13900000009")},
+	{"one-time password, sealed", "验证码：加密保存", sms(password, "13800138003")},
+	{"SMS by the front door", "短信接口：模板", playDoor},
 	{"same dedup_key", "去重键重复", playDedup},
 	{"same Idempotency-Key", "幂等键重复", playRepeat},
 }

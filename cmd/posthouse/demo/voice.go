@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/simulator"
 )
 
 // words are the demo's texts in one language.
@@ -17,6 +18,7 @@ type words struct {
 	opened, furnished, sent, progress  string
 	head                               []string
 	totals, arrivals, printed, repeats string
+	phones, notSent, lost              string
 	try, places, stay                  string
 }
 
@@ -30,7 +32,10 @@ var english = words{
 	arrivals:  "the providers saw %d arrivals, refused %d, and got %d twice\n",
 	printed:   "the console channel printed:\n",
 	repeats:   "not sent twice:\n",
-	places:    "API        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nLog        %s\nAPI key    %s\n",
+	phones:    "the fake phones sent:\n",
+	notSent:   "not sent",
+	lost:      "sent, and the phone did not say so",
+	places:    "API        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nPhones     %s\nLog        %s\nAPI key    %s\n",
 	try:       "Try it:\n",
 	stay:      "\nCtrl-C ends the demo.\n",
 }
@@ -45,7 +50,10 @@ var chinese = words{
 	arrivals:  "平台共收到 %d 次，拒绝 %d 次，重复 %d 次\n",
 	printed:   "控制台渠道打印了：\n",
 	repeats:   "没有重复发送：\n",
-	places:    "接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n日志       %s\n密钥       %s\n",
+	phones:    "模拟手机发出的短信：\n",
+	notSent:   "未发出",
+	lost:      "已发出，手机没有回应",
+	places:    "接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n模拟手机   %s\n日志       %s\n密钥       %s\n",
 	try:       "试一试：\n",
 	stay:      "\n按 Ctrl-C 结束演示。\n",
 }
@@ -109,10 +117,28 @@ func (v *voice) show(r Report, printed string) error {
 		}
 		v.line("  %s %s\n", what, repeat.Message)
 	}
+	v.showSMS(r.SMS)
 	if printed != "" {
 		v.line("%s  %s\n", v.words.printed, strings.ReplaceAll(strings.TrimSpace(printed), "\n", "\n  "))
 	}
 	return nil
+}
+
+// showSMS prints what the phones sent, a line each.
+func (v *voice) showSMS(list []SMS) {
+	if len(list) > 0 {
+		v.line("%s", v.words.phones)
+	}
+	for _, m := range list {
+		mark := ""
+		switch m.Answer {
+		case string(simulator.Refused):
+			mark = "  (" + v.words.notSent + ": " + m.Code + ")"
+		case string(simulator.Lost):
+			mark = "  (" + v.words.lost + ")"
+		}
+		v.line("  %s → %s  %s%s\n", m.Phone, m.To, config.Printable(m.Text), mark)
+	}
 }
 
 // The widest texts of the two columns that others write.
@@ -188,11 +214,13 @@ func (v *voice) stay(p Places) {
 		return
 	}
 	v.line("\n")
-	v.line(v.words.places, p.API, p.Docs, p.Metrics, p.Simulator, p.Log, p.Key)
+	v.line(v.words.places, p.API, p.Docs, p.Metrics, p.Simulator, p.Phones, p.Log, p.Key)
 	v.line("\n%s", v.words.try)
 	v.line("  export POSTHOUSE_URL=%s POSTHOUSE_API_KEY=%s\n", p.API, p.Key)
 	v.line(`  curl -sS $POSTHOUSE_URL/v1/messages -H "Authorization: Bearer $POSTHOUSE_API_KEY" -H 'Content-Type: application/json' \` + "\n")
 	v.line(`    -d '{"channel": "tianyuan", "to": [{"user": "li.na"}], "content": {"text": "你好"}}'` + "\n")
+	v.line("  curl -sS -u %s:%s $POSTHOUSE_URL/api/v1/sms/send -H 'Content-Type: application/json' \\\n", p.SMSUser, p.SMSPassword)
+	v.line(`    -d '{"phone_number": "13800138000", "content": "你好"}'` + "\n")
 	v.line("  %[1]s status\n  %[1]s send --channel oa --to busy-twice --text hello --wait\n", v.o.Command)
 	v.line("%s", v.words.stay)
 }
