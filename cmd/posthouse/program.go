@@ -40,7 +40,7 @@ func (p *program) root() *cobra.Command {
 		p.serve(), p.demo(), p.simulate(), p.agent(),
 		p.send(), p.remind(), p.status(), p.story(), p.explain(), p.cancel(), p.replay(), p.resolve(),
 		p.channel(), p.agents(), p.template(), p.roster(), p.user(), p.task(), p.job(), p.workflow(), p.key(), p.outbox(),
-		p.events(), p.verify(), p.migrate(), p.doctor(), p.version(),
+		p.events(), p.verify(), p.migrate(), p.imports(), p.doctor(), p.version(),
 	)
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print JSON")
 	root.SetFlagErrorFunc(flagFault)
