@@ -13,9 +13,11 @@
 //	rescuer     finds lost leases, passed deadlines and unknowns whose time has come
 //	inquirer    asks providers about unknowns, where the policy says so
 //	tracker     asks providers what became of what they had accepted
+//	reporter    writes what agents report, as the accepter commits
+//	desk        is where agents wait for something to be handed out
 //	pruner      deletes what is settled and old
 //
-// What follows which result is decided by pure functions in machine.go. The engine
+// What follows which result is decided by pure functions in machine.go and pulled.go. The engine
 // holds no SQL and no provider's protocol: the store and the drivers do. It keeps no
 // truth in memory: whatever it knows beyond the database may be lost at any line.
 package engine
