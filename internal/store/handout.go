@@ -43,7 +43,9 @@ func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (wor
 	}
 	items, err := s.handOut(ctx, now, &h, lanes)
 	if s.taken(err) { // the same claim came in twice at once: this one is undone
-		return s.repeated(ctx, now, &h)
+		if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
+			return out, e
+		}
 	}
 	if err != nil {
 		return work.HandedOut{}, err // what was read before a failed commit is nobody's
