@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -81,47 +79,6 @@ func limitOf(query url.Values) (int, error) {
 	return n, nil
 }
 
-// appID is what an app may call itself, as an agent may.
-var appID = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,50}$`)
-
-// app is the agent that a caller acts as. One that the shared pair brings along for the first time is kept.
-func (d *door) app(c *call, id string) (posthouse.Agent, error) {
-	switch {
-	case id == "":
-		return posthouse.Agent{}, malformed("app_id is required: the name of the app")
-	case !appID.MatchString(id):
-		return posthouse.Agent{}, malformed("app_id is %.60q: want 1 to 50 of a-z, A-Z, 0-9, '-', '_' and '.'", id)
-	case !c.who.mayBe(id):
-		return posthouse.Agent{}, refuse(http.StatusForbidden, "the key belongs to the app %q: it can not act as %q", c.who.key.Agent, id)
-	}
-	a, err := d.Store.Agent(c.Context(), c.who.tenant, id)
-	if posthouse.CodeOf(err) == posthouse.CodeNotFound && c.who.shared {
-		a, err = d.meet(c, id)
-	}
-	switch {
-	case err != nil:
-		return a, err
-	case c.who.shared && a.Key != "":
-		return a, refuse(http.StatusForbidden, "the app %q has a key of its own: show it as the password", id)
-	case !slices.Contains(a.Channels, d.Channel):
-		return a, refuse(http.StatusForbidden, "the app %q is not registered for the channel %s", id, d.Channel)
-	}
-	a.Channels = []string{d.Channel}
-	return a, nil
-}
-
-// meet keeps an app that nobody has registered: without limits, as the document has none.
-func (d *door) meet(c *call, id string) (posthouse.Agent, error) {
-	a, err := d.Store.AddAgent(c.Context(), time.Now(), posthouse.Agent{
-		Tenant: c.who.tenant, ID: id, Channels: []string{d.Channel}, Limits: []posthouse.Limit{}, State: posthouse.AgentActive,
-		App: clipped(c.UserAgent(), 100),
-	})
-	if posthouse.CodeOf(err) == posthouse.CodeConflict { // another request of its was faster
-		return d.Store.Agent(c.Context(), c.who.tenant, id)
-	}
-	return a, err
-}
-
 // reportBody is what an app says became of a task.
 type reportBody struct {
 	task, app, problem text
@@ -147,20 +104,30 @@ func (d *door) report(c *call) (answer, error) {
 	case !known:
 		return answer{}, malformed("status is %d: want 2 (sent) or 3 (failed)", in.status)
 	}
-	app, err := d.app(c, string(in.app))
+	app, err := d.reporter(c, string(in.app))
 	if err != nil {
 		return answer{}, err
 	}
-	task, _, err := d.find(c.Context(), c.who.tenant, string(in.task))
+	task, err := d.named(c, string(in.task))
 	if err != nil {
 		return answer{}, err
 	}
 	id, retry := posthouse.NewID(), bool(in.retry)
-	made := posthouse.AgentReport{ReportID: id, Delivery: task.ID, Outcome: outcome, Error: string(in.problem), Retry: &retry}
-	if outcome == posthouse.OutcomeSent {
-		made.Error = ""
+	made := posthouse.AgentReport{ReportID: id, Delivery: task, Outcome: outcome, Retry: &retry}
+	if outcome == posthouse.OutcomeNotSent {
+		made.Error = string(in.problem)
 	}
-	return d.hand(c, work.Report{ID: id, Tenant: c.who.tenant, Agent: app.ID, AgentReport: made, Request: clipped(string(body), maxLogged)})
+	return d.hand(c, work.Report{ID: id, Tenant: c.who.tenant, Agent: app, AgentReport: made, Request: clipped(string(body), maxLogged)})
+}
+
+// named is the id of the delivery that a report names. Whether there is one is the engine's to find, because
+// there are many reports.
+func (d *door) named(c *call, task string) (string, error) {
+	if posthouse.ValidID(task) {
+		return task, nil
+	}
+	t, err := d.brought(c.Context(), c.who.tenant, task)
+	return t.ID, err
 }
 
 // hand gives a report to the engine and says what it made of it.
@@ -173,6 +140,9 @@ func (d *door) hand(c *call, r work.Report) (answer, error) {
 	case posthouse.ReportDone, posthouse.ReportEvidence:
 		return answer{}, nil
 	case posthouse.ReportMissing:
+		if _, _, err := d.find(c.Context(), c.who.tenant, r.Delivery); err != nil {
+			return answer{}, err
+		}
 		return answer{}, refuse(http.StatusConflict, "the task was never handed to the app %q: nothing has changed", r.Agent)
 	}
 	return answer{}, refuse(http.StatusConflict, "the app %q no longer holds the task, whose status is %d: nothing has changed", r.Agent, status(done[0].State))

@@ -59,6 +59,7 @@ type Rules struct {
 type door struct {
 	Options
 	user, password [sha256.Size]byte
+	keyed          roll
 }
 
 // New makes the front door's handler. It serves at once; it starts and stops nothing.
