@@ -125,6 +125,9 @@ func (c *Client) send(ctx context.Context, req Request) (response *http.Response
 	return nil, false, err
 }
 
+// longBody is what hardly any answer is longer than, in bytes.
+const longBody = 32 << 10
+
 func (c *Client) read(reply *Reply, response *http.Response) {
 	defer response.Body.Close()
 	reply.Status, reply.Header = response.StatusCode, response.Header
@@ -132,7 +135,13 @@ func (c *Client) read(reply *Reply, response *http.Response) {
 	if n := response.ContentLength; n > 0 && n <= c.options.MaxBody {
 		b.Grow(int(n) + bytes.MinRead)
 	}
-	_, err := b.ReadFrom(io.LimitReader(response.Body, c.options.MaxBody+1))
+	body := io.LimitReader(response.Body, c.options.MaxBody+1)
+	_, err := b.ReadFrom(io.LimitReader(body, longBody))
+	if err == nil && b.Len() == longBody {
+		// All of it at once: a buffer that doubles takes three times what it holds.
+		b.Grow(int(c.options.MaxBody) + 1 - longBody + bytes.MinRead)
+		_, err = b.ReadFrom(body)
+	}
 	reply.Body = b.Bytes()
 	if int64(len(reply.Body)) > c.options.MaxBody {
 		reply.Body, reply.Cut = reply.Body[:c.options.MaxBody], true
