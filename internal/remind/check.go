@@ -50,6 +50,9 @@ func checkDraft(r *posthouse.Reminder, now time.Time, p *draft.Problems) {
 	if !r.Draft.Deadline.IsZero() {
 		p.Add("deadline", "is the reminder's to set: each slot has its own")
 	}
+	if r.Draft.Sensitive {
+		p.Add("sensitive", "is not for reminders, which keep their draft as it is: send the message itself")
+	}
 	d := r.Draft
 	d.NotBefore, d.Deadline = time.Time{}, time.Time{}
 	if d.Clock = clockOf(r); d.Clock != nil && *d.Clock == (posthouse.Clock{}) {

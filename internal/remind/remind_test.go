@@ -184,6 +184,7 @@ func TestWhatIsWrongWithAReminder(t *testing.T) {
 		}, "repeat.until"},
 		"a negative max":      {func(r *posthouse.Reminder) { r.Repeat = &posthouse.Repeat{Every: minute, Max: -1} }, "repeat.max"},
 		"another way":         {func(r *posthouse.Reminder) { good(r); r.Missed = "all" }, "missed"},
+		"a sensitive draft":   {func(r *posthouse.Reminder) { good(r); r.Draft.Sensitive = true }, "draft.sensitive"},
 		"a not_before":        {func(r *posthouse.Reminder) { good(r); r.Draft.NotBefore = noon }, "draft.not_before"},
 		"a deadline":          {func(r *posthouse.Reminder) { good(r); r.Draft.Deadline = noon }, "draft.deadline"},
 		"nobody":              {func(r *posthouse.Reminder) { good(r); r.Draft.To = nil }, "draft.to"},
