@@ -55,7 +55,8 @@ type Report struct {
 // run is an import under way.
 type run struct {
 	Options
-	now time.Time
+	now   time.Time
+	epoch int64
 }
 
 // Run imports all tables: logs last, because their lines belong to tasks. The report has what was done until
@@ -63,8 +64,12 @@ type run struct {
 func Run(ctx context.Context, o Options) (Report, error) {
 	o.Tenant, o.Channel, o.Region = cmp.Or(o.Tenant, "default"), cmp.Or(o.Channel, "sms"), cmp.Or(o.Region, "CN")
 	o.Batch = cmp.Or(o.Batch, 500)
-	r := &run{Options: o, now: time.Now()}
 	report := Report{DryRun: o.DryRun}
+	epoch, err := o.To.Epoch(ctx)
+	if err != nil {
+		return report, err
+	}
+	r := &run{Options: o, now: time.Now(), epoch: epoch}
 	for _, part := range []struct {
 		name string
 		work func(context.Context, *Table) error

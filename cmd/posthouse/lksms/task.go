@@ -64,7 +64,7 @@ func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
 			},
 			Delivery: posthouse.Delivery{
 				ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: r.Tenant, Channel: r.Channel, Pulled: true, Priority: posthouse.Normal,
-				OnUnknown: posthouse.Retry, CreatedAt: created, UpdatedAt: created,
+				OnUnknown: posthouse.Retry, Epoch: r.epoch, CreatedAt: created, UpdatedAt: created,
 			},
 		},
 	}
@@ -93,7 +93,7 @@ func (h *history) to(kind posthouse.EventType, state posthouse.State, reason str
 	d.Version++
 	h.Events = append(h.Events, posthouse.Event{
 		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: at, Type: kind, From: from, To: state,
-		Token: d.Token, Reason: reason, Tries: d.Tries,
+		Token: d.Token, Reason: reason, Epoch: d.Epoch, Tries: d.Tries,
 	})
 	return &h.Events[len(h.Events)-1]
 }
