@@ -116,7 +116,7 @@ func (c *Client) holds(ctx context.Context, agent, what, reason string, holds []
 // errNoReportID is what a report without an id gets: a lost answer could not be asked for again.
 var errNoReportID = errors.New("a report has no ReportID: posthouse.NewID() makes one")
 
-// Report says what became of hand-outs, up to 1000, and is answered report by report.
+// Report says what became of hand-outs, up to 500, and is answered report by report.
 func (c *Client) Report(ctx context.Context, agent string, reports ...posthouse.AgentReport) ([]ReportAnswer, error) {
 	for _, r := range reports {
 		if r.ReportID == "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -14,7 +13,7 @@ import (
 
 // claimBody is what an agent asks for.
 type claimBody struct {
-	ClaimID      string             `json:"claim_id,omitempty" doc:"A new one for each claim, up to 64 characters: a repeat with it answers what is still held of what it handed out."`
+	ClaimID      string             `json:"claim_id,omitempty" doc:"A new one for each claim, up to 64 bytes: a repeat with it answers what is still held of what it handed out."`
 	Max          int                `json:"max,omitempty" doc:"At most that many, 1 to 100. Defaults to 10."`
 	Wait         posthouse.Duration `json:"wait,omitempty" doc:"How long to wait where nothing is due, at most 60s. Defaults to 0."`
 	Capabilities map[string]string  `json:"capabilities,omitempty" doc:"What it can do now, over what is registered: a channel's needs are compared with it."`
@@ -35,8 +34,8 @@ const (
 	maxClaim     = 100
 	defaultClaim = 10
 	maxWait      = time.Minute
-	maxMark      = 64   // characters of a claim_id or report_id
-	maxHolds     = 1000 // hand-outs of one request
+	maxMark      = 64   // bytes of a claim_id or report_id
+	maxHolds     = 500  // hand-outs of one request
 	maxRequest   = 1000 // characters of a request that a log keeps
 )
 
@@ -82,18 +81,10 @@ func (c *call) checkClaim(in *claimBody) error {
 	if wait := in.Wait.Std(); wait < 0 || wait > maxWait {
 		c.refuse("wait", "is %s: want 0s to %s", in.Wait, posthouse.Duration(maxWait))
 	}
-	checkMark(c, "claim_id", in.ClaimID)
+	checkWord(c, "claim_id", in.ClaimID, maxMark)
 	checkWord(c, "app", in.App, 255)
 	checkCapabilities(c, in.Capabilities)
 	return c.wrong()
-}
-
-// checkMark checks a text by which a repeat is known again.
-func checkMark(c *call, path, mark string) {
-	if n := utf8.RuneCountInString(mark); n > maxMark {
-		c.refuse(path, "has %d characters: at most %d are allowed", n, maxMark)
-	}
-	checkWord(c, path, mark, 4*maxMark)
 }
 
 // mayWait keeps the connection open for as long as an agent waits: the server's own bounds are for

@@ -30,7 +30,7 @@ type reportsView struct {
 }
 
 // maxReports bounds the reports of one request.
-const maxReports = 1000
+const maxReports = 500
 
 var reportReader = bodyOf[reportBody]()
 
@@ -91,9 +91,9 @@ func (c *call) checkReports(in *reportBody) {
 
 func (c *call) checkReport(path string, r *posthouse.AgentReport) {
 	if r.ReportID == "" && !c.concerns(path+"report_id") {
-		c.refuse(path+"report_id", "is required: a new one for each report, 1 to %d characters", maxMark)
+		c.refuse(path+"report_id", "is required: a new one for each report, 1 to %d bytes", maxMark)
 	}
-	checkMark(c, path+"report_id", r.ReportID)
+	checkWord(c, path+"report_id", r.ReportID, maxMark)
 	checkHold(c, path, r.Delivery, r.Token)
 	if !r.Outcome.Valid() && !c.concerns(path+"outcome") {
 		c.refuse(path+"outcome", "is %.60q: want one of %s", r.Outcome, words(posthouse.Outcomes()))

@@ -98,7 +98,7 @@ func table() []route {
 		{method: post, path: "/v1/agents/{id}/start", scope: agent, tag: "agents", doc: "Say that hand-outs are being sent now. What is not ok must not be sent.", in: holdsBody{}, out: holdsView{}, serve: (*api).startHandouts},
 		{method: post, path: "/v1/agents/{id}/renew", scope: agent, tag: "agents", doc: "Make leases last a whole time-out from now.", in: holdsBody{}, out: holdsView{}, serve: (*api).renewHandouts},
 		{method: post, path: "/v1/agents/{id}/give-back", scope: agent, tag: "agents", doc: "Return hand-outs that were not started: others get them at once.", in: holdsBody{}, out: holdsView{}, serve: (*api).giveBack},
-		{method: post, path: "/v1/agents/{id}/report", scope: agent, tag: "agents", doc: "Say what became of a hand-out, or of up to 1000. A repeat is answered as before; of one alone that comes too late the answer is 409.", in: reportBody{}, out: reportsView{}, serve: (*api).report},
+		{method: post, path: "/v1/agents/{id}/report", scope: agent, tag: "agents", doc: "Say what became of a hand-out, or of up to 500. A repeat is answered as before; of one alone that comes too late the answer is 409.", in: reportBody{}, out: reportsView{}, serve: (*api).report},
 		{method: get, path: "/v1/logs", scope: read, tag: "agents", doc: "Lines of the log of requests (receive), of hand-outs (send) or of reports (report), newest first.", query: []string{"log", "delivery", "agent", "since", "until", "cursor", "limit"}, out: page[work.Line]{}, serve: (*api).logs},
 
 		{method: get, path: "/v1/templates", scope: read, tag: "templates", doc: "List templates, the latest version of each.", out: page[posthouse.Template]{}, serve: (*api).templates},
