@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -202,5 +206,36 @@ func TestPULL_TheChannelIsMadeOnceAndKept(t *testing.T) {
 	h.end(s.Stop)
 	if err := s.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is pushed by the driver console") {
 		t.Errorf("got %v, want the pushed channel refused", err)
+	}
+}
+
+// A server that stops lets waiting agents go at once: it does not wait for their minute to end.
+func TestPULL_WaitingAgentsDoNotHoldUpAStop(t *testing.T) {
+	t.Parallel()
+	admin := secret.FormatKey(secret.NewKey())
+	s, err := server.New(t.Context(), server.Options{DSN: databases[0].dsn(t), Addr: "127.0.0.1:0", Keyring: keyring, AdminKey: admin, Drain: 3 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{T: t, key: admin}
+	h.end(s.Stop)
+	h.must(s.Start(t.Context()))
+	h.url = s.URL()
+	h.api, err = client.New(client.Options{URL: h.url, Key: admin})
+	h.must(err)
+	h.put(posthouse.Channel{Name: "sms", Driver: "pull"})
+	key := h.agentKey("phone", "sms")
+	answered := make(chan told, 1)
+	go func() {
+		out, err := h.try(asked{method: "POST", path: "/v1/agents/phone/claims", body: `{"wait":"60s"}`, user: "-", header: http.Header{"Authorization": {"Bearer " + key}}})
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- out
+	}()
+	h.eventually("the agent waits", func() bool { return h.metric("posthouse_agents_waiting") == 1 })
+	h.must(s.Stop(context.WithoutCancel(t.Context())))
+	if out := <-answered; out.status != 200 {
+		t.Errorf("the agent was answered %d %s, want 200 before its connection is cut", out.status, out.text)
 	}
 }

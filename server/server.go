@@ -328,6 +328,9 @@ func (s *Server) Start(ctx context.Context) error {
 		s.done.Go(func() { s.serve(s.sms, s.smsAt) })
 	}
 	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.Database(), "version", s.o.Version)
+	if s.o.SMS.on() {
+		s.o.Log.Info("the SMS front door is open", "channel", s.o.SMS.channel(), "also_at", s.SMSURL())
+	}
 	return nil
 }
 
@@ -408,6 +411,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		if s.follow != nil {
 			s.follow()
 		}
+		s.engine.Dismiss()
 		var errs []error
 		for _, h := range []*http.Server{s.http, s.sms} {
 			if h != nil && h.Shutdown(ctx) != nil {

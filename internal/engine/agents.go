@@ -132,6 +132,8 @@ func (e *Engine) waitAtDesk(ctx context.Context, w *waiter, held, left time.Dura
 		return true, nil
 	case <-timer.C:
 		return held > 0, nil
+	case <-e.desk.closed:
+		return false, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case <-e.stopping:

@@ -16,7 +16,14 @@ type desk struct {
 	mu    sync.Mutex
 	lines map[routeKey][]*waiter // who may be handed something of a channel, longest waiting first
 	all   map[*waiter]bool
+
+	closed chan struct{} // nobody waits any more
+	close  sync.Once
 }
+
+// Dismiss lets agents that wait go with nothing, now and from now on. Who serves them calls it before it waits for
+// requests to finish: they would wait for a minute.
+func (e *Engine) Dismiss() { e.desk.close.Do(func() { close(e.desk.closed) }) }
 
 // waiter is an agent that waits.
 type waiter struct {
@@ -25,7 +32,7 @@ type waiter struct {
 }
 
 func newDesk() *desk {
-	return &desk{lines: map[routeKey][]*waiter{}, all: map[*waiter]bool{}}
+	return &desk{lines: map[routeKey][]*waiter{}, all: map[*waiter]bool{}, closed: make(chan struct{})}
 }
 
 // wait puts an agent in the lines of channels.
