@@ -15,7 +15,7 @@ import (
 )
 
 // The tests of the requirement table PULL over HTTP, on a whole server with the SMS front door: pull_*_test.go.
-// PULL-11's import is proved with the command, PULL-14 with the native protocol.
+// PULL-11's import is proved with the command and in pull_import_test.go, PULL-14 with the native protocol.
 
 // The shared pair of all front doors. It is not ASCII, as people write it.
 const (

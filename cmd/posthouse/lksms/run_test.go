@@ -2,18 +2,13 @@ package lksms_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
-	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/cmd/posthouse/lksms"
@@ -61,17 +56,13 @@ INSERT INTO report_logs VALUES (1, 'task_20231201_001', 'sms_app_001', 2, '', '{
 
 // dialects say the same to each database.
 var dialects = map[string]struct {
-	driver string
-	dsn    func(testing.TB) string
-	open   func(dsn string) string // as the driver wants it
-	words  *strings.Replacer
+	dsn   func(testing.TB) string
+	zone  string // makes the times of the rows those of Shanghai
+	words *strings.Replacer
 }{
-	"postgres": {"pgx", dbtest.Postgres, func(dsn string) string { return dsn }, strings.NewReplacer()},
-	"sqlite":   {"sqlite", dbtest.SQLite, func(dsn string) string { return strings.TrimPrefix(dsn, "sqlite:") }, strings.NewReplacer("SERIAL", "INTEGER", "JSONB", "TEXT")},
-	"mysql": {"mysql", dbtest.MariaDB, func(dsn string) string {
-		u, _ := url.Parse(dsn)
-		return u.User.String() + "@tcp(" + u.Host + ")" + u.Path + "?charset=utf8mb4&time_zone='%2B08:00'"
-	}, strings.NewReplacer("SERIAL PRIMARY KEY", "INT PRIMARY KEY", "JSONB", "JSON")},
+	"postgres": {dbtest.Postgres, "", strings.NewReplacer()},
+	"sqlite":   {dbtest.SQLite, "", strings.NewReplacer("SERIAL", "INTEGER", "JSONB", "TEXT")},
+	"mysql":    {dbtest.MariaDB, "SET time_zone = '+08:00';\n", strings.NewReplacer("SERIAL PRIMARY KEY", "INT PRIMARY KEY", "JSONB", "JSON")},
 }
 
 // old makes a database as the document's server leaves it.
@@ -79,18 +70,15 @@ func old(t *testing.T, kind string) (dsn string, exec func(statement string)) {
 	t.Helper()
 	d := dialects[kind]
 	dsn = d.dsn(t)
-	db, err := sql.Open(d.driver, d.open(dsn))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := dbtest.SQL(t, dsn)
+	db.SetMaxOpenConns(1)
 	exec = func(statement string) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for statement := range strings.SplitSeq(d.words.Replace(tables), ";\n") {
+	for statement := range strings.SplitSeq(d.zone+d.words.Replace(tables), ";\n") {
 		if strings.TrimSpace(statement) != "" {
 			exec(statement)
 		}

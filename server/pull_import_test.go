@@ -1,0 +1,87 @@
+package server_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse/cmd/posthouse/lksms"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+// formerTasks are what the old server leaves: one that was sent, one that waits, one that app1 holds.
+const formerTasks = `
+CREATE TABLE sms_tasks (id INTEGER PRIMARY KEY, task_id VARCHAR(50) UNIQUE NOT NULL, phone_number VARCHAR(20) NOT NULL, content VARCHAR(200) NOT NULL,
+  status INTEGER DEFAULT 0, source VARCHAR(50), retry_count INTEGER DEFAULT 0, processing_app_id VARCHAR(50), result VARCHAR(500),
+  created_at TIMESTAMP NULL, updated_at TIMESTAMP NULL, sent_at TIMESTAMP NULL, reported_at TIMESTAMP NULL);
+INSERT INTO sms_tasks VALUES (1, 'task_1', '13800138000', '您的验证码是123456', 2, 'system_a', 1, NULL, '', 'HOUR', 'NOW', 'NOW', 'NOW'),
+  (2, 'task_2', '13800138001', '等待', 0, 'system_b', 0, NULL, NULL, 'HOUR', 'HOUR', NULL, NULL),
+  (3, 'task_3', '13800138002', '手中', 1, NULL, 1, 'app1', '空号', 'HOUR', 'NOW', NULL, NULL)`
+
+// swapped is the DSN of a database of the old server, after an import into that same database.
+func swapped(t *testing.T, dsn string) string {
+	t.Helper()
+	db, now := dbtest.SQL(t, dsn), time.Now().UTC()
+	for statement := range strings.SplitSeq(strings.NewReplacer("HOUR", now.Add(-time.Hour).Format(time.DateTime), "NOW", now.Format(time.DateTime)).Replace(formerTasks), ";\n") {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	to, err := store.Open(t.Context(), store.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	if _, err := to.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	from, err := store.OpenLksms(t.Context(), dsn, time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	if report, err := lksms.Run(t.Context(), lksms.Options{From: from, To: to}); err != nil || report.Tables[2].New != 3 {
+		t.Fatalf("import: %+v, %v", report, err)
+	}
+	return dsn
+}
+
+// PULL-11: an existing deployment swaps the server and keeps its database. Tasks are found by the numbers they
+// had, what waits is sent, and the app that held a task when the old server stopped may still report on it.
+func TestPULL_AnExistingDeploymentSwapsTheServer(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, swapped(t, d.dsn(t)), withSMS())
+			sent := h.story("task_1").Task
+			if sent.Status != 2 || sent.Phone != "13800138000" || sent.Content != "您的验证码是123456" || sent.Source != "system_a" || sent.RetryCount != 1 || sent.SentAt == nil {
+				h.Errorf("the task that was sent is %+v", sent)
+			}
+			held := h.story("task_3").Task
+			if held.Status != 1 || held.App != "app1" || held.RetryCount != 1 {
+				h.Errorf("the task that app1 holds is %+v", held)
+			}
+			got := h.fetch("app2", 10)
+			if len(got) != 1 || got[0].Content != "等待" {
+				h.Fatalf("app2 is handed %+v, want the task that waits", got)
+			}
+			h.says(200, "app2", got[0].ID, wentOut)
+			h.says(200, "app2", "task_2", wentOut) // by the number it had
+			h.says(409, "app2", "task_3", wentOut)
+			h.says(200, "app1", "task_3", wentOut)
+			for _, task := range []string{"task_2", "task_3"} {
+				h.becomes(task, 2, h.story(task).Task.RetryCount)
+			}
+			counts := dataOf[map[string]int](h, h.want(200, "GET", "/api/v1/admin/task-statistics", ""))
+			want := map[string]int{"pending_new_tasks": 0, "pending_retry_tasks": 0, "processing_tasks": 0, "success_tasks": 3, "failed_tasks": 0}
+			if diff := cmp.Diff(want, counts); diff != "" {
+				h.Errorf("statistics (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
