@@ -27,18 +27,8 @@ import (
 func TestDeliveriesAreLinearizable(t *testing.T) {
 	beside(t)
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		const clients = 16
 		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(3_000, 200_000))
-		var wg sync.WaitGroup
-		for n := range clients {
-			p := &player{arena: a, number: n, random: rand.New(rand.NewPCG(uint64(n), 1))}
-			wg.Go(func() {
-				for a.left.Load() > 0 && t.Context().Err() == nil {
-					p.play()
-				}
-			})
-		}
-		wg.Wait()
+		a.playAll()
 		result, took, parts := check(a.history)
 		house.Report(t, house.Row{
 			Test: "C1", Database: string(db), What: fmt.Sprintf("claim, start, result, cancel, rescue by %d clients", clients), N: len(a.history), Unit: "operations",
@@ -52,6 +42,23 @@ func TestDeliveriesAreLinearizable(t *testing.T) {
 			}
 		}
 	})
+}
+
+// clients is how many play at once.
+const clients = 16
+
+// playAll lets the clients play until all operations are done.
+func (a *arena) playAll() {
+	var wg sync.WaitGroup
+	for n := range clients {
+		p := &player{arena: a, number: n, random: rand.New(rand.NewPCG(uint64(n), 1))}
+		wg.Go(func() {
+			for a.left.Load() > 0 && a.t.Context().Err() == nil {
+				p.play()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // check asks porcupine, and says how long it thought and how many deliveries there were.
@@ -84,6 +91,7 @@ type arena struct {
 	store  *store.Store
 	engine *engine.Engine
 	begin  time.Time
+	pulled bool         // agents fetch the deliveries
 	left   atomic.Int64 // operations to go
 	open   atomic.Int64 // deliveries that have not ended
 
@@ -165,6 +173,9 @@ func (p *player) play() {
 func (p *player) accept(ctx context.Context) error {
 	const each = 6
 	e := entry(each)
+	for i := range e.Deliveries {
+		e.Deliveries[i].Pulled = p.pulled
+	}
 	call := time.Now()
 	if _, err := p.store.Accept(ctx, call, []*work.Submission{{Tenant: tenant, Entries: []work.Entry{e}}}); err != nil {
 		return err
@@ -186,6 +197,9 @@ func (p *player) accept(ctx context.Context) error {
 
 // claim claims with a lease that ends at once, or soon.
 func (p *player) claim(ctx context.Context) error {
+	if p.pulled {
+		return p.handOut(ctx)
+	}
 	kind, lease := pushes, 50*time.Millisecond
 	if p.random.IntN(2) == 0 {
 		kind = claims
@@ -291,6 +305,9 @@ func change(d posthouse.Delivery, k kind, now time.Time) work.Change {
 		event.Type, event.To = posthouse.EventSent, posthouse.Sent
 	default:
 		c.After.DueAt, c.After.StartedAt, c.After.LeaseOwner, c.After.LeaseUntil = now, time.Time{}, "", time.Time{}
+		if d.Pulled {
+			c.After.Tries++ // it waits in another lane now
+		}
 		event.Type, event.To = posthouse.EventRetry, posthouse.Pending
 	}
 	c.After.State, c.Events = event.To, []posthouse.Event{event}
@@ -368,6 +385,9 @@ func (p *player) close(ctx context.Context) error {
 	hands := p.draw(1)
 	if len(hands) == 0 {
 		return nil
+	}
+	if p.pulled {
+		return p.report(ctx, hands[0])
 	}
 	held := hands[0]
 	var done deed
