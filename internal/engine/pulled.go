@@ -42,7 +42,7 @@ func (s *step) start(now time.Time) {
 		d.FirstStartAt = now
 	}
 	e := s.to(posthouse.EventStart, posthouse.Sending, d.Reason)
-	e.Attempt, e.Owner, e.LeaseUntil = d.Attempts, d.LeaseOwner, d.LeaseUntil
+	e.Attempt, e.Owner, e.LeaseUntil, e.Reason = d.Attempts, d.LeaseOwner, d.LeaseUntil, "" // the row keeps its reason
 }
 
 // afterReport decides on a report about a delivery that its agent holds, or held. It sets the report's Answer

@@ -42,6 +42,9 @@ func (w *world) judge() {
 	for _, c := range w.callers {
 		c.judge(w, trials)
 	}
+	for _, ph := range w.phones {
+		ph.judge(trials)
+	}
 	w.judgeLimits()
 	w.verify()
 }
@@ -97,9 +100,9 @@ func (tr *trial) chain() {
 			tr.fail("event %d does not follow", i+1)
 		case e.At.Before(last.At):
 			tr.fail("event %d is older than the one before", i+1)
-		case e.Type == posthouse.EventStart && e.Token != last.Token+1, e.Type != posthouse.EventStart && e.Token != last.Token:
+		case claims(e) && e.Token != last.Token+1, !claims(e) && e.Token != last.Token:
 			tr.fail("event %d has token %d after %d", i+1, e.Token, last.Token)
-		case e.Type == posthouse.EventLeaseLost && !e.At.After(tr.lease(i)):
+		case e.Type == posthouse.EventLeaseLost && e.Reason != ReasonReassigned && !e.At.After(tr.lease(i)):
 			tr.fail("event %d takes a lease that has not ended", i+1)
 		}
 		tr.w.saw("event "+string(e.Type), 1)
@@ -116,12 +119,17 @@ func (tr *trial) chain() {
 	}
 }
 
+// claims reports whether an event gives a delivery to somebody.
+func claims(e posthouse.Event) bool {
+	return e.Type == posthouse.EventClaim || e.Type == posthouse.EventStart && e.From == posthouse.Pending
+}
+
 func good(s posthouse.State) bool { return s == posthouse.Sent || s == posthouse.Delivered }
 
 // lease is the end of the lease that event i found.
 func (tr *trial) lease(i int) time.Time {
 	for i--; i >= 0; i-- {
-		if tr.events[i].Type == posthouse.EventStart {
+		if claims(tr.events[i]) {
 			return tr.events[i].LeaseUntil
 		}
 	}
@@ -135,16 +143,22 @@ func (tr *trial) attempts() {
 	n := 0
 	starts := map[int]posthouse.Event{} // by attempt: the last, those before it were given back
 	ended := map[int]bool{}
+	started := false
 	for _, e := range tr.events {
 		switch {
+		case e.Type == posthouse.EventClaim:
+			started = false
 		case e.Type == posthouse.EventStart:
+			started = true
 			n++
 			if e.Attempt != n {
 				tr.fail("attempt %d is numbered %d", n, e.Attempt)
 			}
 			starts[n] = e
 		case e.Type == posthouse.EventRelease:
-			n--
+			if started { // else there is nothing to take back
+				n--
+			}
 		case e.Attempt > 0 && e.From == posthouse.Sending:
 			if ended[e.Attempt] {
 				tr.fail("attempt %d ends twice", e.Attempt)

@@ -83,7 +83,7 @@ func (w *world) spawn(name string, d doom) *process {
 func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 	defer p.tock("epoch")
 	if !p.engine.started { // all loops begin when it is known
-		for _, loop := range []string{"poll", "relay", "rescue", "inquire"} {
+		for _, loop := range []string{"poll", "relay", "rescue", "inquire", "attend"} {
 			defer p.tock(loop)
 		}
 	} else if p.alive() && p.engine.isStopping() {
@@ -329,8 +329,12 @@ func (p *process) Depths(context.Context) ([]work.Depth, error) { return nil, ni
 func (p *process) Prune(context.Context, time.Time, time.Duration, int) (int, error) { return 0, nil }
 
 func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (ready []bool, err error) {
-	defer p.tock("poll")
-	if err := p.tick("poll", simPoll); err != nil {
+	loop := "poll"
+	if len(lanes) > 0 && lanes[0].Pulled {
+		loop = "attend"
+	}
+	defer p.tock(loop)
+	if err := p.tick(loop, simPoll); err != nil {
 		return nil, err
 	}
 	err = p.look("ready", func() (err error) {

@@ -19,7 +19,7 @@ func (w *world) verify() {
 	events := w.events()
 	w.check(verify.Inputs{
 		Events: all(events, func(posthouse.Event) bool { return true }),
-		Client: journal(w.client), Sink: journal(w.arrivalLines()), Limiter: journal(w.permit),
+		Client: journal(w.client), Sink: journal(w.arrivalLines()), Limiter: journal(w.permit), Agents: journal(w.agentLines),
 		Channels: w.channelList(), Stored: w.stored(), AtRest: true,
 	})
 	for _, c := range w.channels { // each channel's provider has another memory

@@ -31,19 +31,23 @@ type world struct {
 	channels []*simChannel
 	seats    []*seat
 	callers  []*caller
+	phones   []*phone
 	acts     sync.WaitGroup // all that the script started
 	over     chan struct{}  // closed when dead processes may go
 	ending   chan struct{}  // closed when the faults end
 	bumped   chan struct{}  // closed when the epoch was raised
+	hung     chan struct{}  // closed when phones may go
+	calling  sync.WaitGroup // the phones
 
-	mu     sync.Mutex
-	calm   bool
-	ghosts []*process // every process there was
-	grants map[string]map[time.Time]int
-	client []verify.ClientLine
-	permit []verify.GrantLine
-	seen   map[string]int
-	book   []string // the fault journal, for people
+	mu         sync.Mutex
+	calm       bool
+	ghosts     []*process // every process there was
+	grants     map[string]map[time.Time]int
+	client     []verify.ClientLine
+	agentLines []verify.AgentLine
+	permit     []verify.GrantLine
+	seen       map[string]int
+	book       []string // the fault journal, for people
 }
 
 // simChannel is a channel as the script pauses it.
@@ -65,12 +69,13 @@ type seat struct {
 func newWorld(t *testing.T, seed uint64, st *store.Store) *world {
 	w := &world{
 		t: t, seed: seed, store: st, start: time.Now(),
-		over: make(chan struct{}), ending: make(chan struct{}), bumped: make(chan struct{}),
+		over: make(chan struct{}), ending: make(chan struct{}), bumped: make(chan struct{}), hung: make(chan struct{}),
 		grants: map[string]map[time.Time]int{}, seen: map[string]int{},
 	}
 	w.provider = &carrier{w: w, calls: map[string]int{}, taken: map[string]time.Time{}}
 	r := w.draw("world")
 	w.channels = w.drawChannels(r)
+	w.drawPhones()
 	for n := range 2 + r.IntN(3) {
 		w.seats = append(w.seats, &seat{name: fmt.Sprintf("w%d", n)})
 	}
@@ -118,6 +123,11 @@ func (w *world) drawChannels(r *rand.Rand) []*simChannel {
 		{name: "bulk", settings: basics(posthouse.AssumeSent), batch: 2 + r.IntN(9)},
 		{name: "paid", settings: basics(posthouse.Query), asks: true},
 		{name: "rounds", settings: basics(posthouse.Retry), window: channel.Forever},
+		{name: "phones", settings: basics(posthouse.Hold)},
+		{name: "lk", settings: basics(posthouse.Retry)},
+	}
+	for _, c := range list[6:] {
+		c.settings.Pull, c.settings.Timeout = true, s(8 + r.IntN(10))[0]
 	}
 	list[2].settings.Limits = []posthouse.Limit{{Max: 1 + r.IntN(3), Per: s(2)[0]}, {Max: 4 + r.IntN(6), Per: s(15)[0]}}
 	list[2].settings.HoldTimeout = pick(r, 0, s(60)[0])
@@ -177,6 +187,9 @@ func (w *world) storm() {
 	for _, c := range w.callers {
 		w.act(func() { c.run(w) })
 	}
+	for _, ph := range w.phones {
+		w.calling.Go(ph.live)
+	}
 	r := w.draw("script")
 	for n := range r.IntN(4) {
 		w.act(func() { w.pauseOne(n) })
@@ -186,6 +199,9 @@ func (w *world) storm() {
 	}
 	for n := range r.IntN(6) {
 		w.act(func() { w.resolveOne(n) })
+	}
+	for n := range r.IntN(3) {
+		w.act(func() { w.reassignOne(n) })
 	}
 	if r.Float64() < 0.15 {
 		w.act(w.raiseEpoch)
@@ -234,7 +250,7 @@ func (w *world) live(s *seat) {
 		end, span, down := r.IntN(4), between(r, 5*time.Second, 60*time.Second), between(r, 10*time.Millisecond, 15*time.Second)
 		var d doom
 		if end == 0 {
-			d = doom{pick(r, "accept", "claim", "record", "record", "revise", "limit", "set gate"), 1 + r.IntN(6), r.IntN(2) == 0}
+			d = doom{pick(r, "accept", "claim", "record", "record", "revise", "limit", "set gate", "hand out", "report"), 1 + r.IntN(6), r.IntN(2) == 0}
 		}
 		p := w.spawn(name, d)
 		if p == nil {
@@ -439,6 +455,8 @@ func (w *world) settle() {
 		return len(w.deliveries(posthouse.Pending, posthouse.Sending, posthouse.Unknown, posthouse.Quarantined)) == 0
 	})
 	w.note("all is settled")
+	close(w.hung)
+	w.calling.Wait()
 }
 
 // await waits for something that must come true before the horizon.

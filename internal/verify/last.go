@@ -105,7 +105,7 @@ func (c *checker) judgeEpoch(h history) {
 				p.starts[e.Epoch] = lastStart{at: e.At, subject: h.id}
 			}
 			before := h.before(i)
-			if before >= 0 && h.events[before].Epoch < e.Epoch {
+			if claims(e) && before >= 0 && h.events[before].Epoch < e.Epoch { // a start that follows its claim is judged with it
 				if tried >= 0 {
 					c.fail(epoch, h.id, h.show(tried, i), "it was tried in epoch %d, and started by itself in epoch %d", h.events[tried].Epoch, e.Epoch)
 					return
