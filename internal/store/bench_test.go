@@ -141,3 +141,39 @@ func BenchmarkCycle(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkHandOut hands out batches to an agent.
+func BenchmarkHandOut(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		for b.Loop() {
+			b.StopTimer()
+			if _, err := s.Accept(b.Context(), at(), benchSubs(batch, pulled)); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			if out := handOut(b, s, wish(batch, claimID(posthouse.NewID()))); len(out.Items) != batch {
+				b.Fatalf("handed out %d of %d", len(out.Items), batch)
+			}
+		}
+	})
+}
+
+// BenchmarkReport reports on batches that an agent holds.
+func BenchmarkReport(b *testing.B) {
+	benchEach(b, func(b *testing.B, s *Store, batch int) {
+		for b.Loop() {
+			b.StopTimer()
+			if _, err := s.Accept(b.Context(), at(), benchSubs(batch, pulled)); err != nil {
+				b.Fatal(err)
+			}
+			var list []work.Report
+			for _, item := range handOut(b, s, wish(batch, started)).Items {
+				list = append(list, said(item.Delivery.ID, item.Delivery, posthouse.OutcomeSent))
+			}
+			b.StartTimer()
+			if after, _ := report(b, s, list...); after[0].Answer != posthouse.ReportDone {
+				b.Fatal(answers(after))
+			}
+		}
+	})
+}

@@ -60,11 +60,6 @@ func (tab *table) narrow(rows [][]any) (*table, [][]any) {
 	return less, narrow
 }
 
-// columnsOf lists the columns of a table under another name.
-func columnsOf(name string, tab *table) string {
-	return name + "." + strings.Join(tab.columns, ", "+name+".")
-}
-
 // chunk is how many rows one VALUES statement holds at most. The rest goes in halves of it, its
 // quarters and so on: few texts, so that they stay prepared.
 const chunk = 64

@@ -53,12 +53,13 @@ func (t *tx) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
 	return holders, err
 }
 
-// byKeys reads the rows of tab whose first three columns, texts, are those of rows.
+// byKeys reads the rows of tab whose first three columns, its key, are the texts of rows. PostgreSQL looks each up by
+// the key, whatever it thinks of the table's size: a LIMIT keeps it from joining.
 func (t *tx) byKeys(tab *table, columns string, rows [][]any, each func(scan scanner) error) error {
 	k := tab.columns[:3]
 	if t.store.dialect.arrays {
-		return t.query("SELECT "+columns+" FROM "+tab.name+" JOIN "+unnest(tab.numbers[:3])+" AS g(a, b, c)"+
-			" ON "+k[0]+" = g.a AND "+k[1]+" = g.b AND "+k[2]+" = g.c", arrays(tab.numbers[:3], rows), each)
+		return t.query("SELECT "+columns+" FROM "+unnest(tab.numbers[:3])+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT * FROM "+tab.name+
+			" WHERE "+k[0]+" = g.a AND "+k[1]+" = g.b AND "+k[2]+" = g.c LIMIT 1) r", arrays(tab.numbers[:3], rows), each)
 	}
 	for part := range sized(rows) {
 		var args []any

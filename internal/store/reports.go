@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -141,7 +143,7 @@ func (p *reporting) read(t *tx, list []work.Report) error {
 	if err := p.readTokens(t, ids); err != nil {
 		return err
 	}
-	if err := p.readLast(t, ids); err != nil {
+	if err := p.readLast(t, list); err != nil {
 		return err
 	}
 	now, err := t.now()
@@ -163,18 +165,34 @@ func (p *reporting) readTokens(t *tx, ids []string) error {
 	})
 }
 
-func (p *reporting) readLast(t *tx, ids []string) error {
-	if len(ids) == 0 {
-		return nil
+// readLast reads what each agent said last of each delivery.
+func (p *reporting) readLast(t *tx, list []work.Report) error {
+	var rows [][]any
+	asked := map[holding]bool{}
+	for i := range list {
+		if h := holdingOf(&list[i]); idOnly(h.delivery) != "" && !asked[h] {
+			asked[h] = true
+			rows = append(rows, []any{h.tenant, h.agent, h.delivery})
+		}
 	}
-	clause, args := t.in("delivery", ids)
-	query := "SELECT " + columnsOf("r", reportLogTable) + " FROM (SELECT delivery, MAX(id) AS last FROM report_log WHERE " + clause +
-		" GROUP BY delivery, tenant, agent) l JOIN report_log r ON r.delivery = l.delivery AND r.id = l.last"
-	return t.query(query, args, func(scan scanner) error {
+	each := func(scan scanner) error {
 		r, err := readReport(scan)
 		p.last[holdingOf(r)] = r
 		return err
-	})
+	}
+	const newest = " FROM report_log WHERE tenant = %s AND agent = %s AND delivery = %s ORDER BY id DESC LIMIT 1"
+	if t.store.dialect.arrays && len(rows) > 0 {
+		texts := reportLogTable.numbers[:3]
+		return t.query("SELECT "+reportLogTable.list+" FROM "+unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
+			fmt.Sprintf(newest, "g.a", "g.b", "g.c")+") r", arrays(texts, rows), each)
+	}
+	one := "SELECT * FROM (SELECT " + reportLogTable.list + fmt.Sprintf(newest, "?", "?", "?") + ") l"
+	for part := range sized(rows) {
+		if err := t.query(strings.Repeat(one+" UNION ALL ", len(part)-1)+one, slices.Concat(part...), each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take answers one report.

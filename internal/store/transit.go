@@ -201,7 +201,7 @@ func (t *tx) applyCurrent(decide func(now time.Time) []work.Change) ([]string, e
 }
 
 // lockRows reads the selected rows and keeps others from changing them until the transaction
-// ends. An empty tenant is the store's own work.
+// ends. What stands locked in one table can not be in the other. An empty tenant is the store's own work.
 func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	if sel.Due != "" {
 		return t.lockDue(sel)
@@ -209,7 +209,8 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	var found []posthouse.Delivery
 	seen := map[string]bool{}
 	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
-		for part := range parts(slices.DeleteFunc(slices.Clone(sel.IDs), notID), bulkStep) {
+		missing := slices.DeleteFunc(slices.Clone(sel.IDs), func(id string) bool { return notID(id) || seen[id] })
+		for part := range parts(missing, bulkStep) {
 			clause, args := t.in("id", part)
 			if sel.Tenant != "" {
 				clause += " AND tenant = ?"

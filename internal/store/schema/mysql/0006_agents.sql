@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS report_log (
   state varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (tenant, agent, report_id),
   KEY report_log_tenant (tenant, at, id),
-  KEY report_log_delivery (delivery, id),
+  KEY report_log_delivery (delivery, agent, id),
   KEY report_log_age (at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

@@ -84,8 +84,8 @@ CREATE TABLE report_log (
   state TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (tenant, agent, report_id)
 );
-CREATE INDEX report_log_tenant ON report_log (tenant, at, id);
-CREATE INDEX report_log_delivery ON report_log (delivery, id);
+CREATE INDEX report_log_tenant ON report_log (tenant, at, id) WHERE at > 0;
+CREATE INDEX report_log_delivery ON report_log (delivery, agent, id);
 CREATE INDEX report_log_age ON report_log (at);
 
 -- How many deliveries of a pulled channel there are of a kind: the sum over its slots, so that writers do not wait for each other.
