@@ -127,7 +127,7 @@ func TestPhonesPageShowsBubbles(t *testing.T) {
 	tell(t, url, "phone-1", "13800138000", "d1")
 	tell(t, url, "phone-1", "13900000002", "d2")
 	body := call(t, "GET", url+"/phones?lang=zh&still=1", "").body
-	for _, part := range []string{"<h2>phone-1</h2>", "13800138000", "您的验证码是123456", "已接受 1", "已拒绝 1", "未发出", "refused_content", "1 条计费短信", "13900000013"} {
+	for _, part := range []string{"<h2>phone-1</h2>", "13800138000", "您的验证码是123456", "已接受 1", "已拒绝 1", "未发出", "refused_content", "计费条数 1", "13900000013"} {
 		if !strings.Contains(body, part) {
 			t.Errorf("the page lacks %q", part)
 		}

@@ -55,7 +55,7 @@ var pageWords = []struct{ name, en, zh string }{
 	{"phones_lead", "What sender apps told their phones to send. Nothing here leaves this machine.", "各发送端 APP 交给手机发出的短信，不会真正离开本机。"},
 	{"phones_none", "No phone has sent anything yet.", "还没有手机发过短信。"},
 	{"phones_try", "Start a sender app, or hand a phone an SMS yourself:", "启动一个发送端，或者直接让手机发一条："},
-	{"parts", "part(s)", "条计费短信"},
+	{"parts", "parts:", "计费条数"},
 	{"not_sent", "not sent", "未发出"},
 	{"numbers", "Numbers that act by themselves", "自带故障的号码"},
 	{"phone_number", "Number", "号码"},

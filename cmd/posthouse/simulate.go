@@ -25,8 +25,10 @@ func (p *program) simulate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "Play the providers that messages are sent to",
 		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic, webhook and three kinds of DingTalk
-(钉钉): dingtalk (a gateway), dingtalk_robot and dingtalk_work. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way a provider can; recipients
-with names such as busy-twice, lost-answer or fail-recipient fail by themselves.`,
+(钉钉): dingtalk (a gateway), dingtalk_robot and dingtalk_work; and the phones of sender apps, which posthouse agent
+--phone tells what to send. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way
+a provider can; recipients with names such as busy-twice, lost-answer or fail-recipient fail by themselves, on phones also
+the numbers 13900000001 to 13900000013.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSimulator(cmd.Context(), f) },
 	}
@@ -74,7 +76,7 @@ func (p *program) runSimulator(ctx context.Context, f simulateFlags) error {
 	ctx, release := untilSignal(ctx)
 	defer release()
 	err = p.show(map[string]any{"url": sim.URL(), "providers": sim.Providers()}, func() {
-		p.printf("the simulator plays %s\n  page      %s/\n  arrivals  %s/messages\n", words(sim.Providers()), sim.URL(), sim.URL())
+		p.printf("the simulator plays %s\n  page      %s/\n  phones    %s/phones\n  arrivals  %s/messages\n", words(sim.Providers()), sim.URL(), sim.URL(), sim.URL())
 	})
 	if err != nil {
 		return err
