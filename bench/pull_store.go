@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,7 @@ func (h *house) pullClaimsOn(ctx context.Context, backend string, rows int) (out
 		return nil, err
 	}
 	filled := time.Since(start).Round(time.Second)
+	fmt.Fprintf(os.Stderr, "-  %s tasks wait in %s, filled in %s\n", thousands(rows), backend, filled)
 	for _, c := range []struct {
 		what   string
 		before string // by SQL
@@ -68,22 +70,27 @@ func (h *house) pullClaimsOn(ctx context.Context, backend string, rows int) (out
 				return out, err
 			}
 		}
+		before := h.load()
 		took, err := l.phones(ctx, c.phones)
 		if err != nil {
 			return out, err
 		}
-		out = append(out, claimsFinding(backend, rows, c.what, c.phones, took, filled))
+		f := claimsFinding(backend, rows, c.what, c.phones, took)
+		if foreign := h.load().foreign(before); foreign > 0.1 {
+			f.Note += fmt.Sprintf("; foreign load %.0f %%", 100*foreign)
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }
 
 // claimsFinding judges the slowest of a hundred. The bound is PostgreSQL's and a single phone's: 8 at once share two cores.
-func claimsFinding(backend string, rows int, what string, phones int, took []time.Duration, filled time.Duration) finding {
+func claimsFinding(backend string, rows int, what string, phones int, took []time.Duration) finding {
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
 	f := finding{
 		What: "phones' claims of " + fmt.Sprint(phoneTasks) + ", " + thousands(rows) + " tasks wait: " + what, Database: backend, Value: p99.Seconds(),
-		Text: "p99 " + short(p99).String(), Note: fmt.Sprintf("p50 %s, slowest %s; filled in %s", short(median(took)), short(took[len(took)-1]), filled),
+		Text: "p99 " + short(p99).String(), Note: fmt.Sprintf("p50 %s, slowest %s", short(median(took)), short(took[len(took)-1])),
 	}
 	if backend != "postgres" || phones > 1 {
 		return f
