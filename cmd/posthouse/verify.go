@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 type verifyFlags struct {
@@ -146,14 +147,15 @@ func (p *program) fromStore(ctx context.Context, s *store.Store, f verifyFlags, 
 	}
 	in.Events = p.counted(eventsOf(ctx, s, ""))
 	if f.atRest { // else the counts are of another moment
-		in.Stored = map[string]map[posthouse.State]int{}
-		in.Events = withCounts(ctx, s, in.Events, in.Stored)
+		in.Stored, in.Kept = map[string]map[posthouse.State]int{}, map[string]verify.Count{}
+		in.Events = withCounts(ctx, s, in)
 	}
 	return nil
 }
 
-// withCounts fills in the stored counts when the log has been read, which knows the tenants.
-func withCounts(ctx context.Context, s *store.Store, events iter.Seq2[posthouse.Event, error], counts map[string]map[posthouse.State]int) iter.Seq2[posthouse.Event, error] {
+// withCounts fills in the stored and the kept counts when the log has been read, which knows the tenants.
+func withCounts(ctx context.Context, s *store.Store, in *verify.Inputs) iter.Seq2[posthouse.Event, error] {
+	events, counts := in.Events, in.Stored
 	return func(yield func(posthouse.Event, error) bool) {
 		for e, err := range events {
 			if err == nil && counts[e.Tenant] == nil {
@@ -163,17 +165,20 @@ func withCounts(ctx context.Context, s *store.Store, events iter.Seq2[posthouse.
 				return
 			}
 		}
-		if err := count(ctx, s, counts); err != nil {
+		depths, err := s.Depths(ctx)
+		if err == nil {
+			err = count(ctx, s, depths, counts)
+		}
+		if err == nil {
+			err = countPulled(ctx, s, depths, in)
+		}
+		if err != nil {
 			yield(posthouse.Event{}, err)
 		}
 	}
 }
 
-func count(ctx context.Context, s *store.Store, counts map[string]map[posthouse.State]int) error {
-	depths, err := s.Depths(ctx)
-	if err != nil {
-		return err
-	}
+func count(ctx context.Context, s *store.Store, depths []work.Depth, counts map[string]map[posthouse.State]int) error {
 	for _, d := range depths {
 		if counts[d.Tenant] == nil {
 			counts[d.Tenant] = map[posthouse.State]int{}
@@ -190,6 +195,42 @@ func count(ctx context.Context, s *store.Store, counts map[string]map[posthouse.
 		}
 	}
 	return nil
+}
+
+// countPulled sets the counts that are kept of each channel, which are 0 where agents do not fetch, beside the
+// deliveries that are open there. Those of what has settled go on when it is deleted: nothing to compare with.
+func countPulled(ctx context.Context, s *store.Store, depths []work.Depth, in *verify.Inputs) error {
+	for _, ch := range in.Channels {
+		kept, err := s.Tally(ctx, ch.Tenant, ch.Name)
+		if err != nil {
+			return err
+		}
+		there := map[string]int{}
+		for _, d := range depths {
+			if d.Pulled && d.Tenant == ch.Tenant && d.Channel == ch.Name {
+				there[bucket(&d)] += d.Count
+			}
+		}
+		for name, n := range map[string]int{"new": kept.New, "again": kept.Retry, "processing": kept.Processing, "unknown": kept.Unknown} {
+			in.Kept[fmt.Sprintf("channel %s of tenant %s, %s", ch.Name, ch.Tenant, name)] = verify.Count{Kept: n, There: there[name]}
+		}
+	}
+	return nil
+}
+
+// bucket is where open deliveries of a lane count.
+func bucket(d *work.Depth) string {
+	switch {
+	case d.State == posthouse.Sending:
+		return "processing"
+	case d.State == posthouse.Unknown:
+		return "unknown"
+	case d.State == posthouse.Quarantined:
+		return "quarantined" // counts as failed
+	case d.Again:
+		return "again"
+	}
+	return "new"
 }
 
 func (p *program) showReport(r *verify.Report) error {

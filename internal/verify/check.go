@@ -25,6 +25,9 @@ type Inputs struct {
 	Channels []posthouse.Channel
 	// Stored counts the deliveries in the database by tenant and state. Defaults to none.
 	Stored map[string]map[posthouse.State]int
+	// Kept are counts that are kept beside the deliveries, by what they count, such as
+	// "channel sms of tenant default, processing". Defaults to none.
+	Kept map[string]Count
 	// AtRest says that the run had ended and come to rest: nothing that is due may wait.
 	AtRest bool
 	// Now is when the log was read, for AtRest. Defaults to the last time in the log.
@@ -40,6 +43,9 @@ type Inputs struct {
 	// Keep is how many violations of each invariant are shown. Defaults to 3.
 	Keep int
 }
+
+// Count is a number that is kept, and what counting anew gives.
+type Count struct{ Kept, There int }
 
 // checker is one run of Check.
 type checker struct {

@@ -28,8 +28,16 @@ func (c *checker) finishRest() {
 	}
 }
 
-// finishStored holds that the stored counts are those of the log (I3).
+// finishStored holds that the stored counts are those of the log, and kept ones those of what is there (I3).
 func (c *checker) finishStored() {
+	for _, of := range slices.Sorted(maps.Keys(c.in.Kept)) {
+		c.checked(conservation, 1)
+		if n := c.in.Kept[of]; n.Kept != n.There {
+			c.fail(conservation, of, func() []string {
+				return []string{fmt.Sprintf("the count that is kept says %d, and there are %d", n.Kept, n.There)}
+			}, "its count is off by %d", n.Kept-n.There)
+		}
+	}
 	if c.in.Stored == nil {
 		return
 	}

@@ -75,7 +75,7 @@ func Laws() []Law {
 	return []Law{
 		{"I1", "no loss", "each message told as accepted is in the log, with one delivery for each of its recipients", []string{needClient}, ""},
 		{"I2", "no phantom", "each arrival belongs to a delivery in the log", []string{needSink}, ""},
-		{"I3", "conservation", "the stored counts of deliveries by tenant and state are those of the log", []string{needStored}, ""},
+		{"I3", "conservation", "the stored counts of deliveries by tenant and state are those of the log, and the counts kept of channels are right", []string{needStored}, ""},
 		{"I4", "liveness", "at rest no delivery is sending, or pending although it is due", []string{needRest}, ""},
 		{"I5", "legal", "each event is a transition of the state machine, and agrees with whether an attempt was under way", nil, ""},
 		{"I6", "chain", "a delivery's events are numbered 1, 2, 3 without a gap, each begins where the last ended, and time never goes back", nil, ""},

@@ -181,6 +181,7 @@ var lawCases = []struct {
 		return h
 	}},
 	{law: "I3", holds: func() *hand { return plain().counted(1) }, breaks: func() *hand { return plain().counted(2) }},
+	{law: "I3", holds: func() *hand { return plain().counted(1).kept(3) }, breaks: func() *hand { return plain().counted(1).kept(4) }},
 	{law: "I4", holds: func() *hand { return newHand(posthouse.Retry).accept().start().retry() }, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().start()
 	}},
@@ -386,6 +387,12 @@ func (h *hand) counted(sent int) *hand {
 	return h
 }
 
+// kept is a count of something of which there are three.
+func (h *hand) kept(n int) *hand {
+	h.counts = map[string]verify.Count{"channel sms of tenant bank, processing": {Kept: n, There: 3}}
+	return h
+}
+
 // killed says that a process was killed, and how much each may have under way.
 func (h *hand) killed(inflight int) *hand {
 	h.faults = []verify.FaultLine{{At: h.at, Kind: "kill"}}
@@ -404,6 +411,7 @@ func (h *hand) again(body string) *hand {
 // journals are the inputs of a run by hand; what it does not have is not given.
 func (h *hand) journals() verify.Inputs {
 	in := h.inputs()
+	in.Kept = h.counts
 	in.Now = h.at.Add(-time.Second) // of what waits, nothing is due
 	if len(h.stored) == 0 {
 		in.Stored = nil

@@ -29,6 +29,7 @@ type run struct {
 	words    []verify.AgentLine
 	faults   []verify.FaultLine
 	stored   map[string]map[posthouse.State]int
+	counts   map[string]verify.Count
 	messages int
 	inflight int // of each channel, 0 for none
 }
