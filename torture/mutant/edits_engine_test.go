@@ -81,23 +81,6 @@ func (e *Engine) markStarted(group []work.Item) {
 }
 
 // isStopping reports`,
-}, {
-	File: "internal/engine/machine.go",
-	Old:  "// afterDeadline expires",
-	New: `// afterStart marks the start of what was claimed (T8).
-func afterStart(d posthouse.Delivery, now time.Time) work.Change {
-	step := begin(d)
-	a := &step.change.After
-	a.StartedAt, a.Attempts = now, d.Attempts+1
-	if a.FirstStartAt.IsZero() {
-		a.FirstStartAt = now
-	}
-	e := step.to(posthouse.EventStart, posthouse.Sending, "")
-	e.Attempt, e.Owner, e.LeaseUntil = a.Attempts, d.LeaseOwner, d.LeaseUntil
-	return step.change
-}
-
-// afterDeadline expires`,
 }}
 
 // resultsByTheThousand gives slots back as soon as an attempt has ended and waits for more results, so

@@ -56,6 +56,9 @@ var mutants = []mutant{{
 	bug: 3, name: "the rescuer acts on what it read a tick ago", breaks: "takes leases from holders that are alive: two send at once",
 	law: "I8", edits: rescueWithoutGuard, run: frozenHolder,
 }, {
+	bug: 4, name: "a hand-out that counts as done", breaks: "what a phone was handed when it died is never sent",
+	law: "I4", edits: fetchedIsGone, run: deadPhone,
+}, {
 	bug: 5, name: "claims that select, then update", breaks: "two processes claim and send the same deliveries",
 	law: "I8", edits: claimWithoutLock, run: twoDispatchers,
 }, {
@@ -74,6 +77,9 @@ var mutants = []mutant{{
 	bug: 13, name: "off by one over the recipients of a message", breaks: "the last recipient of several is never told",
 	law: "I1", edits: lastRecipientLost, run: manyRecipients, quick: true,
 }, {
+	bug: 15, name: "counts written apart from what they count", breaks: "a crash leaves counts that are never right again",
+	law: "I3", edits: countedLater, run: killsAndPhones,
+}, {
 	bug: 16, name: "leases by the clock of the process", breaks: "a process whose clock is behind sends on leases that have ended already",
 	law: "I10", edits: leaseByOwnClock, run: clockBehind,
 }, {
@@ -82,6 +88,9 @@ var mutants = []mutant{{
 }, {
 	bug: 19, name: "redirects followed", breaks: "the 200 of a page counts as the provider's yes",
 	law: "I12", edits: redirectsFollowed, run: redirectingProvider,
+}, {
+	bug: 20, name: "a report taken from an app that has lost the task", breaks: "what one phone sends, another one's late word has sent again",
+	law: "I30", edits: reportOfAnybody, run: slowApp,
 }, {
 	bug: 22, name: "results written by the thousand, behind a long queue", breaks: "a crash doubles hundreds instead of what was under way",
 	law: "I15", edits: resultsByTheThousand, run: kills,

@@ -15,6 +15,7 @@ type rig struct {
 	*testing.T
 	binary string
 	db     house.Database
+	flags  []string // more of the judge's
 }
 
 // open starts a house of the rig's binary, with a channel to the provider as the scenario wants it. Its

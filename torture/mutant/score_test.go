@@ -97,8 +97,9 @@ func (s *scenario) try(t *testing.T, bug ...overlay.Edit) (verify.Report, time.D
 		binary = overlay.Build(t, edits...)
 	}
 	start := time.Now()
-	h := s.play(&rig{T: t, binary: binary, db: s.db})
-	report := h.Verdict(t, "--sometimes", cmp.Or(s.seen, "none"), "--key-window", s.keyWindow.String())
+	r := &rig{T: t, binary: binary, db: s.db}
+	h := s.play(r)
+	report := h.Verdict(t, append(r.flags, "--sometimes", cmp.Or(s.seen, "none"), "--key-window", s.keyWindow.String())...)
 	return report, time.Since(start)
 }
 

@@ -1,0 +1,64 @@
+package mutant
+
+import "github.com/posthouse/posthouse/torture/overlay"
+
+// fetchedIsGone moves on as it hands out: what a phone was handed is the phone's, and the rescuer looks after
+// processes alone.
+var fetchedIsGone = []overlay.Edit{{
+	File: "internal/engine/rescuer.go",
+	Old:  "	if e.recorder.has(d) || e.reporter.has(d.ID) {\n",
+	New:  "	if e.recorder.has(d) || agentOf(d.LeaseOwner) != \"\" {\n",
+}}
+
+// countedLater gathers what changes of the counts and writes it once a second, which costs a transaction a second
+// instead of a statement in each.
+var countedLater = []overlay.Edit{{
+	File: "internal/store/tally.go",
+	Old: `	if rows := c.rows(); len(rows) > 0 {
+		*b = append(*b, member{table: talliesTable, rows: rows, sum: true})
+	}
+}
+`,
+	New: `	uncounted.Lock()
+	defer uncounted.Unlock()
+	for kind, n := range c {
+		uncounted.counting[kind] += n
+	}
+}
+
+// uncounted is what is not in the table yet.
+var uncounted = struct {
+	sync.Mutex
+	counting
+}{counting: counting{}}
+
+// countLater writes what was gathered, again and again.
+func (s *Store) countLater() {
+	for range time.Tick(time.Second) {
+		uncounted.Lock()
+		c := uncounted.counting
+		uncounted.counting = counting{}
+		uncounted.Unlock()
+		if err := s.change(context.Background(), time.Now(), "count", func(t *tx) error { return t.count(c) }); err != nil {
+			s.log.Warn("counts can not be written", "error", err)
+		}
+	}
+}
+`,
+}, {
+	File: "internal/store/tally.go",
+	Old:  "	\"slices\"\n",
+	New:  "	\"slices\"\n	\"sync\"\n	\"time\"\n",
+}, {
+	File: "internal/store/store.go",
+	Old:  "	return s, nil\n}\n\n// Close ends",
+	New:  "	go s.countLater()\n	return s, nil\n}\n\n// Close ends",
+}}
+
+// reportOfAnybody asks whether the task is out, and not with whom: its protocol has no tokens, and apps know only
+// their own tasks.
+var reportOfAnybody = []overlay.Edit{{
+	File: "internal/engine/pulled.go",
+	Old:  "	return d.State == posthouse.Sending && d.LeaseOwner == work.Owner(agent) && (token == 0 || token == d.Token)\n",
+	New:  "	return d.State == posthouse.Sending && (token == 0 || token == d.Token)\n",
+}}
