@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -32,13 +33,15 @@ type house struct {
 	url    string
 	key    string // the agent's
 	sim    *simulator.Simulator
-	phone  string // the simulator's URL
+	sink   *bytes.Buffer // the simulator's journal
+	phone  string        // the simulator's URL
 	client *client.Client
 }
 
 func newHouse(t *testing.T, change ...func(*server.Options)) *house {
 	t.Helper()
-	h := &house{t: t, sim: simulator.New(simulator.Options{Log: quiet()})}
+	h := &house{t: t, sink: &bytes.Buffer{}}
+	h.sim = simulator.New(simulator.Options{Log: quiet(), Journal: h.sink})
 	phones := httptest.NewServer(h.sim)
 	t.Cleanup(phones.Close)
 	h.phone = phones.URL
