@@ -136,3 +136,22 @@ func oneOfMany(ctx context.Context, s *Store, random *rand.Rand, agent string) e
 	}
 	return err
 }
+
+func TestCountsGoWithTheirChannel(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ch := posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "pull"}
+		if _, _, err := s.PutChannel(t.Context(), at(), ch); err != nil {
+			t.Fatal(err)
+		}
+		accept(t, s, entry(1, pulled), entry(1, pulled, in("t1", "c2")))
+		report(t, s, said("r", handOut(t, s, wish(1)).Items[0].Delivery, posthouse.OutcomeSent))
+		wantTally(t, s, work.Tally{Success: 1})
+		if err := s.DeleteChannel(t.Context(), at(), "t1", "c1"); err != nil {
+			t.Fatal(err)
+		}
+		wantTally(t, s, work.Tally{})
+		if other, err := s.Tally(t.Context(), "t1", "c2"); other != (work.Tally{New: 1}) || err != nil {
+			t.Errorf("the counts of another channel are %+v, %v", other, err)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func TestLaneNumbersAreReadBack(t *testing.T) {
+	t.Parallel()
+	want := map[int64]work.Lane{
+		0: {Priority: posthouse.High}, 1: {Priority: posthouse.Normal}, 2: {Priority: posthouse.Low},
+		10: {Priority: posthouse.High, Pulled: true}, 11: {Priority: posthouse.Normal, Pulled: true}, 12: {Priority: posthouse.Low, Pulled: true},
+		20: {Priority: posthouse.High, Pulled: true, Again: true}, 21: {Priority: posthouse.Normal, Pulled: true, Again: true},
+		22: {Priority: posthouse.Low, Pulled: true, Again: true},
+	}
+	got := map[int64]work.Lane{}
+	for n := int64(-3); n < 40; n++ {
+		var l work.Lane
+		if l.Priority, l.Pulled, l.Again = readLane(n); numberOf(l) == n {
+			got[n] = l
+		} else if l != (work.Lane{Priority: posthouse.Normal}) {
+			t.Errorf("number %d is read as %+v", n, l)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lanes (-want +got):\n%s", diff)
+	}
+}
+
+// What is pulled and what is pushed never meet, and what failed waits apart.
+func TestLanesAreLookedAtAndCountedApart(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(2, pulled), entry(1, pulled, each(func(d *posthouse.Delivery) { d.Tries = 1 })))
+		lanes := []work.Lane{lane, lane, lane}
+		lanes[1].Pulled, lanes[2].Pulled, lanes[2].Again = true, true, true
+		ready, err := s.Ready(t.Context(), at(), lanes)
+		if diff := cmp.Diff([]bool{false, true, true}, ready); err != nil || diff != "" {
+			t.Errorf("ready: %v (-want +got):\n%s", err, diff)
+		}
+		if items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1}); err != nil || len(items) != 0 {
+			t.Errorf("a worker claims %d of what agents fetch, %v", len(items), err)
+		}
+		depths, err := s.Depths(t.Context())
+		got := map[work.Lane]int{}
+		for _, d := range depths {
+			if got[d.Lane] = d.Count; d.Unreadable {
+				t.Errorf("%+v can not be read", d.Lane)
+			}
+		}
+		if diff := cmp.Diff(map[work.Lane]int{lanes[1]: 2, lanes[2]: 1}, got); err != nil || diff != "" {
+			t.Errorf("depths: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
