@@ -130,7 +130,7 @@ func (s *Store) FormerTasks(ctx context.Context, tenant, kind string, former []s
 		return found, nil
 	}
 	clause, args := s.in("ref", former)
-	err := s.look(ctx, "SELECT ref, id FROM messages WHERE tenant = ? AND kind = ? AND "+clause, append([]any{tenant, kind}, args...), func(scan scanner) error {
+	err := s.look(ctx, "SELECT ref, id FROM messages WHERE tenant = ? AND kind = ? AND ref <> '' AND "+clause, append([]any{tenant, kind}, args...), func(scan scanner) error {
 		var ref, id string
 		err := scan(&ref, &id)
 		found[ref] = posthouse.DeliveryID(id, 1)
@@ -143,6 +143,7 @@ func (s *Store) FormerTasks(ctx context.Context, tenant, kind string, former []s
 type identity[T any] struct {
 	columns, table string
 	by             string // the column they are looked up by
+	ofTenant       bool   // only a tenant's index begins with it
 	value          func(T) string
 	key            func(T) string
 	stored         func(scan scanner) (string, error) // the key of a row of columns
@@ -152,8 +153,8 @@ var (
 	importedTexts         = newTable("sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
 	importedDefaultsTable = newTable("default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
 
-	importedMessages = identity[work.Imported]{"id", "messages", "id", importedID, importedID, word}
-	importedDefaults = identity[work.DefaultSMS]{"phone", "default_sms", "phone", phoneOf, phoneOf, word}
+	importedMessages = identity[work.Imported]{"id", "messages", "id", false, importedID, importedID, word}
+	importedDefaults = identity[work.DefaultSMS]{"phone", "default_sms", "phone", true, phoneOf, phoneOf, word}
 )
 
 func importedID(i work.Imported) string  { return i.Message.ID }
@@ -168,10 +169,10 @@ var importedLogs = map[work.Log]struct {
 	table  *table
 	values func(*work.Line) []any
 }{
-	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", lineID, lineID, word}, receiveLogTable, receivedValues},
-	work.ReportLog:  {identity[work.Line]{"id", "report_log", "id", lineID, lineID, word}, reportLogTable, reportedValues},
+	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receivedValues},
+	work.ReportLog:  {identity[work.Line]{"id", "report_log", "id", true, lineID, lineID, word}, reportLogTable, reportedValues},
 	work.SendLog: {identity[work.Line]{
-		"delivery, token", "send_log", "delivery", lineDelivery,
+		"delivery, token", "send_log", "delivery", false, lineDelivery,
 		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
 		func(scan scanner) (string, error) {
 			var delivery string
@@ -210,7 +211,10 @@ func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error)
 		values[k] = i.value(v)
 	}
 	clause, args := t.in(i.by, values)
-	stored, err := all(t.query, i.stored, "SELECT "+i.columns+" FROM "+i.table+" WHERE tenant = ? AND "+clause, append([]any{tenant}, args...)...)
+	if i.ofTenant {
+		clause, args = "tenant = ? AND "+clause, append([]any{tenant}, args...)
+	}
+	stored, err := all(t.query, i.stored, "SELECT "+i.columns+" FROM "+i.table+" WHERE "+clause, args...)
 	return without(list, stored, i.key), err
 }
 
