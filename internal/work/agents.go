@@ -10,7 +10,8 @@ import (
 // HandOut asks for due deliveries of pulled channels on behalf of an agent.
 type HandOut struct {
 	Tenant, Agent string
-	// ClaimID makes a repeat find what was handed out, while it is held. Empty for none.
+	// ClaimID makes a repeat find what was handed out, while it is held. It is forgotten an hour after the longest
+	// lease; a claim that found nothing leaves none. Empty for none.
 	ClaimID  string
 	Channels []HandOutChannel // in the order they are asked
 	Max      int
