@@ -159,7 +159,7 @@ func TestPULL_ABatchIsReportedInParts(t *testing.T) {
 	})
 }
 
-// PULL-14, 4.11: a lease that ends before a start burns nothing, one that ends after it leaves the outcome unknown; and
+// PULL-14 and section 2, L10: a lease that ends before a start burns nothing, one that ends after it leaves the outcome unknown; and
 // late proof closes what is open.
 func TestPULL_ALeaseThatEnds(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
@@ -234,7 +234,7 @@ func TestPULL_AnAgentIsHandedWhatItCanSend(t *testing.T) {
 	})
 }
 
-// PULL-14, L24: a phone is handed one message in four seconds where nothing else is said, and what it gives back does
+// PULL-14 and section 2, K2: a phone is handed one message in four seconds where nothing else is said, and what it gives back does
 // not count.
 func TestPULL_AnAgentIsHeldToItsLimits(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
@@ -274,7 +274,7 @@ func (h *house) column(query string) (list []string) {
 	return list
 }
 
-// S13, K6: the content of a sensitive message stands in no table and no log as it is, and its agent reads it.
+// Section 2, K3: the content of a sensitive message stands in no table and no log as it is, and its agent reads it.
 func TestPULL_ASensitiveContentIsSealed(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		p := h.register("phone-1")

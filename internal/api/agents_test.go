@@ -185,7 +185,7 @@ func TestWhatIsWrongWithAnAgentIsNamed(t *testing.T) {
 	h.as("a", 200, "claims", `{}`) // its key was not revoked by that
 }
 
-// K3: an agent's key reaches that agent and nothing else.
+// Section 2, K1 and K2: an agent's key reaches that agent and nothing else.
 func TestAnAgentsKeyIsItsOwn(t *testing.T) {
 	t.Parallel()
 	h := withPhones(t)
@@ -324,7 +324,7 @@ func TestAnAgentClaimsStartsAndReports(t *testing.T) {
 	}
 }
 
-// PULL-7, W1: a report that comes too late is a conflict, and changes nothing.
+// PULL-7 and section 2, D8: a report that comes too late is a conflict, and changes nothing.
 func TestALateReportIsAConflictAndALateSuccessIsEvidence(t *testing.T) {
 	t.Parallel()
 	h := withPhones(t)
@@ -377,7 +377,7 @@ func TestWhatIsWrongWithAClaimOrAReportIsNamed(t *testing.T) {
 	}
 }
 
-// E15, S14: a text of an error is cut, whatever it is, and is never an error itself.
+// Section 2, L12: a text of an error is cut, whatever it is, and is never an error itself.
 func TestAnOverlongErrorIsCut(t *testing.T) {
 	t.Parallel()
 	h := withPhones(t)
@@ -423,7 +423,7 @@ func TestAPausedAgentIsToldWhy(t *testing.T) {
 	h.must(204, "DELETE", "/v1/agents/a", "")
 }
 
-// E6, PULL-8: what a dead phone held goes to others, and what it may have sent is said to be unknown.
+// PULL-14: what a dead phone held goes to others, and what it may have sent is said to be unknown.
 func TestADeadAgentsHandoutsAreReassigned(t *testing.T) {
 	t.Parallel()
 	h := withPhones(t)
@@ -495,7 +495,7 @@ func TestTheWholeStoryOfADelivery(t *testing.T) {
 	h.must(422, "GET", "/v1/logs?agent=a", "")
 }
 
-// S13, K6: who sends a sensitive message reads it; no answer, page or log does.
+// Section 2, K3: who sends a sensitive message reads it; no answer, page or log does.
 func TestASensitiveContentIsSeenByItsAgentAlone(t *testing.T) {
 	t.Parallel()
 	h := withPhones(t)
@@ -523,5 +523,43 @@ func TestASensitiveContentIsSeenByItsAgentAlone(t *testing.T) {
 	}
 	if shown := h.must(200, "GET", "/v1/messages/"+sent.ID, ""); !strings.Contains(shown.body, `"sensitive":true`) {
 		t.Errorf("the message does not say that it is sensitive: %s", shown.body)
+	}
+}
+
+func TestAgentsAndLogsAreListedPageByPage(t *testing.T) {
+	t.Parallel()
+	h := withPhones(t)
+	h.register("c")
+	h.send("phones", "u1", "u2", "u3")
+	handed := read[claimed](t, h.as("a", 200, "claims", `{}`)).Handouts
+	var reports []string
+	for i, got := range handed {
+		reports = append(reports, said(fmt.Sprintf("r%d", i), got, posthouse.OutcomeSent))
+	}
+	h.as("a", 200, "report", `{"reports":[`+strings.Join(reports, ",")+`]}`)
+	for _, path := range []string{"/v1/agents?", "/v1/logs?log=send&", "/v1/logs?log=report&"} {
+		whole, _ := h.listed(path + "limit=1000")
+		got, pages := h.listed(path + "limit=1")
+		if len(whole) != 3 || pages != 3 || !slices.Equal(got, whole) {
+			t.Errorf("%s: got %v in %d pages, want %v in 3", path, got, pages, whole)
+		}
+	}
+	h.must(422, "GET", "/v1/logs?log=send&cursor=%ff", "")
+}
+
+// Section 2, D8: a report that stands twice in one call counts once, and both are answered.
+func TestAReportThatStandsTwiceInACallCountsOnce(t *testing.T) {
+	t.Parallel()
+	h := withPhones(t)
+	h.send("phones", "u1")
+	got := h.handed("a")
+	one := said("r1", got, posthouse.OutcomeNotSent)
+	answers := read[reportAnswers](t, h.as("a", 200, "report", `{"reports":[`+one+`,`+one+`]}`)).Results
+	want := []reportAnswer{{"r1", posthouse.ReportDone, posthouse.Pending, false}, {"r1", posthouse.ReportDone, posthouse.Pending, true}}
+	if diff := cmp.Diff(want, answers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if d := read[posthouse.Delivery](t, h.must(200, "GET", "/v1/deliveries/"+got.Delivery, "")); d.Tries != 1 {
+		t.Errorf("the delivery failed %d times, want once", d.Tries)
 	}
 }
