@@ -122,9 +122,14 @@ func TestPULL_ErrorsKeepTheEnvelopeAndAreUnderstood(t *testing.T) {
 		if want := `"final_content":"<b>&` + `\u2028"`; !strings.Contains(loose.text, want) {
 			h.Errorf("got %s, want it to contain %s", loose.text, want)
 		}
-		page := h.ask(asked{method: "POST", path: send, body: `{"phone_number":"13800138000","content":"x"}`, header: http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}}})
-		if page.status != 403 {
-			h.Errorf("a page of another site: got %d %s, want 403", page.status, page.text)
+		for _, page := range []asked{
+			{method: "POST", path: send, body: `{"phone_number":"13800138000","content":"x"}`, header: http.Header{"Sec-Fetch-Site": {"cross-site"}}},
+			{method: "POST", path: send, body: `{"phone_number":"13800138000","content":"x"}`, header: http.Header{"Origin": {"https://evil.example"}}},
+			{method: "GET", path: "/api/v1/sms/tasks/pending?app_id=a", header: http.Header{"Sec-Fetch-Site": {"cross-site"}}}, // an image of a page
+		} {
+			if got := h.ask(page); got.status != 403 || string(got.Data) != "null" {
+				h.Errorf("%s by a page of another site: got %d %s, want 403", page.method, got.status, got.text)
+			}
 		}
 	})
 }

@@ -86,8 +86,8 @@ func (d *door) run(methods map[string]route, c *call) (out answer, err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if methods == nil {
-		return answer{}, refuse(http.StatusForbidden, "a page of another site asked for this: pages may not")
+	if site := c.Header.Get("Sec-Fetch-Site"); methods == nil || site == "cross-site" || site == "same-site" {
+		return answer{}, refuse(http.StatusForbidden, "a page of another site asked for this: pages may not") // a GET hands out tasks
 	}
 	r, found := methods[c.Method]
 	if !found || r.scope != "" { // who has no password does not learn what there is
