@@ -149,8 +149,10 @@ func New(o Options) (*App, error) {
 		a.server = newFrontDoor(o)
 		return a, nil
 	}
-	a.server, err = newNative(o)
-	return a, err
+	if a.server, err = newNative(o); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return a, nil
 }
 
 // Close closes the journal. It may be called often.
@@ -166,24 +168,20 @@ const callTime = 10 * time.Second
 // is no error; a login that the server refuses is one.
 func (a *App) Run(ctx context.Context) error {
 	defer a.Close()
-	a.o.Log.Info("the agent fetches", "agent", a.o.ID, "server", a.o.URL, "protocol", a.o.Protocol, "told", len(a.journal.untold()))
+	a.o.Log.Info("the agent fetches", "agent", a.o.ID, "server", a.o.URL, "protocol", a.o.Protocol, "untold", len(a.journal.untold()))
 	for bad := 0; ctx.Err() == nil; {
 		got, err := a.round(ctx)
-		if err == nil {
+		switch {
+		case err == nil && a.o.Once && got.nothing():
+			return a.end(ctx)
+		case err == nil:
 			bad = 0
-			if a.o.Once && len(got.tasks) == 0 && got.after == 0 && len(a.journal.untold()) == 0 {
-				break
-			}
 			a.rest(ctx, got)
-			continue
-		}
-		if errors.Is(err, errJournal) {
+		case errors.Is(err, errJournal):
 			return errors.Join(err, a.end(ctx))
-		}
-		if refused(err) {
+		case refused(err):
 			return fmt.Errorf("the server refuses the agent %q: %w", a.o.ID, err)
-		}
-		if ctx.Err() == nil {
+		case ctx.Err() == nil:
 			bad++
 			wait := max(backoff(bad), waitOf(err))
 			a.o.Log.Warn("the server can not be used; trying again", "error", err, "in", wait.Round(time.Millisecond))

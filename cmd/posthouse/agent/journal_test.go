@@ -192,6 +192,19 @@ func TestWhatWasSentIsReportedAndNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestAnErrorOfAnyLengthIsReported(t *testing.T) {
+	t.Parallel()
+	s := &script{claims: []claimed{handed(1, time.Minute, time.Minute)}}
+	a, _ := scripted(t, s)
+	a.o.Phone = phoneFunc(func(context.Context, Text) Result {
+		return Result{Outcome: posthouse.OutcomeNotSent, Error: strings.Repeat("错", 1<<20)}
+	})
+	must(t, a.Run(t.Context()))
+	if len(s.reports) != 1 || s.reports[0].Error != strings.Repeat("错", maxError) {
+		t.Errorf("got %d reports, want one with the first %d characters of its error", len(s.reports), maxError)
+	}
+}
+
 func TestWhatIsNotOursIsNotSent(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*script{

@@ -28,6 +28,9 @@ type claimed struct {
 	after  time.Duration // when to ask again, 0 for at once
 }
 
+// nothing reports whether there was nothing, and is no reason to ask again.
+func (c claimed) nothing() bool { return len(c.tasks) == 0 && c.after == 0 }
+
 // task is a delivery as the app holds it.
 type task struct {
 	delivery string

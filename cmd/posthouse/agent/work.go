@@ -131,12 +131,22 @@ func (a *App) count(t *task, r Result) {
 func (a *App) finish(t *task, r Result) error {
 	report := posthouse.AgentReport{
 		ReportID: posthouse.NewID(), Delivery: t.delivery, Token: t.token,
-		Outcome: r.Outcome, Code: r.Code, Error: r.Error, Ref: r.Ref,
+		Outcome: r.Outcome, Code: r.Code, Error: cut(r.Error), Ref: r.Ref,
 	}
 	if r.Final {
 		report.Retry = new(false)
 	}
 	return a.journal.ends(t.key, report)
+}
+
+// maxError is how much of an error's text is kept and reported, in characters: the server keeps no more.
+const maxError = 500
+
+func cut(text string) string {
+	if list := []rune(text); len(list) > maxError {
+		return string(list[:maxError])
+	}
+	return text
 }
 
 // tellAtOnce is how many reports one call holds.
