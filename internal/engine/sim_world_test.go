@@ -200,7 +200,7 @@ func (w *world) storm() {
 	for n := range r.IntN(6) {
 		w.act(func() { w.resolveOne(n) })
 	}
-	for n := range r.IntN(3) {
+	for n := range 2 + r.IntN(4) {
 		w.act(func() { w.reassignOne(n) })
 	}
 	if r.Float64() < 0.15 {
