@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -262,55 +261,4 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 	}
 	idle.Handouts, idle.Repeated = list, handed.Repeated
 	return idle, nil
-}
-
-// allow asks the limiter how much an agent may be handed. Nothing is asked for where nothing is due.
-func (e *Engine) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, error) {
-	windows := limitsOf(&c.Agent)
-	if len(o.keys) == 0 {
-		return limit.Grant{}, nil
-	}
-	if len(windows) == 0 {
-		return limit.Grant{N: c.Max}, nil
-	}
-	ready, err := e.o.Store.Ready(ctx, time.Now(), pulledLanes(o.keys))
-	if err != nil || !anyOf(ready) {
-		return limit.Grant{}, err
-	}
-	grant, err := e.o.Limiter.Take(e.bg, agentLimitKey(&c.Agent), windows, c.Max)
-	if err == nil && grant.N == 0 {
-		e.metrics.limited.WithLabelValues(o.keys[0].channel).Inc()
-		grant.Wait = max(grant.Wait, time.Millisecond)
-	}
-	return grant, err
-}
-
-// disallow gives permits back that were not used.
-func (e *Engine) disallow(a *posthouse.Agent, grant limit.Grant, n int) {
-	if n <= 0 || len(limitsOf(a)) == 0 {
-		return
-	}
-	if err := e.o.Limiter.Refund(e.bg, agentLimitKey(a), grant, n); err != nil {
-		e.log.Warn("unused permits could not be given back", "tenant", a.Tenant, "agent", a.ID, "permits", n, "error", err)
-	}
-}
-
-// limitsOf are the windows of what an agent is handed: the usual ones where nothing is said.
-func limitsOf(a *posthouse.Agent) []posthouse.Limit {
-	if a.Limits == nil {
-		return posthouse.AgentLimits()
-	}
-	return a.Limits
-}
-
-// agentLimitKey names an agent's limits; no channel has such a name.
-func agentLimitKey(a *posthouse.Agent) string { return a.Tenant + "/" + work.Owner(a.ID) }
-
-func anyOf(list []bool) bool {
-	for _, b := range list {
-		if b {
-			return true
-		}
-	}
-	return false
 }

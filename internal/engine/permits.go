@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -8,6 +10,48 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/work"
 )
+
+// allow asks the limiter how much an agent may be handed. Nothing is asked for where nothing is due.
+func (e *Engine) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, error) {
+	windows := limitsOf(&c.Agent)
+	if len(o.keys) == 0 {
+		return limit.Grant{}, nil
+	}
+	if len(windows) == 0 {
+		return limit.Grant{N: c.Max}, nil
+	}
+	ready, err := e.o.Store.Ready(ctx, time.Now(), pulledLanes(o.keys))
+	if err != nil || !slices.Contains(ready, true) {
+		return limit.Grant{}, err
+	}
+	grant, err := e.o.Limiter.Take(e.bg, agentLimitKey(&c.Agent), windows, c.Max)
+	if err == nil && grant.N == 0 {
+		e.metrics.limited.WithLabelValues(o.keys[0].channel).Inc()
+		grant.Wait = max(grant.Wait, time.Millisecond)
+	}
+	return grant, err
+}
+
+// disallow gives permits back that were not used.
+func (e *Engine) disallow(a *posthouse.Agent, grant limit.Grant, n int) {
+	if n <= 0 || len(limitsOf(a)) == 0 {
+		return
+	}
+	if err := e.o.Limiter.Refund(e.bg, agentLimitKey(a), grant, n); err != nil {
+		e.log.Warn("unused permits could not be given back", "tenant", a.Tenant, "agent", a.ID, "permits", n, "error", err)
+	}
+}
+
+// limitsOf are the windows of what an agent is handed: the usual ones where nothing is said.
+func limitsOf(a *posthouse.Agent) []posthouse.Limit {
+	if a.Limits == nil {
+		return posthouse.AgentLimits()
+	}
+	return a.Limits
+}
+
+// agentLimitKey names an agent's limits; no channel has such a name.
+func agentLimitKey(a *posthouse.Agent) string { return a.Tenant + "/" + work.Owner(a.ID) }
 
 // permits remember by which grant a hand-out was made, until it starts: what comes back before gives its permit
 // back. A hand-out that another process made, or that comes back to another, costs its permit.
