@@ -124,7 +124,11 @@ func (a *App) count(t *task, r Result) {
 	default:
 		a.sent.Sent++
 	}
-	a.o.Log.Info("message "+string(r.Outcome), "delivery", t.delivery, "error", r.Error)
+	about := []any{"delivery", t.delivery}
+	if r.Error != "" {
+		about = append(about, "code", r.Code, "error", r.Error)
+	}
+	a.o.Log.Info("message "+string(r.Outcome), about...)
 }
 
 // finish writes down what came of a message, to be told.
