@@ -124,19 +124,27 @@ func (s *Store) ImportDefaults(ctx context.Context, now time.Time, tenant string
 
 // FormerTasks finds the deliveries of imported tasks by the ids that these had before. What is not found is
 // left out.
-func (s *Store) FormerTasks(ctx context.Context, tenant, kind string, former []string) (map[string]string, error) {
+func (s *Store) FormerTasks(ctx context.Context, now time.Time, tenant, kind string, former []string) (map[string]string, error) {
 	found := map[string]string{}
 	if len(former) == 0 {
 		return found, nil
 	}
-	clause, args := s.in("ref", former)
-	err := s.look(ctx, "SELECT ref, id FROM messages WHERE tenant = ? AND kind = ? AND ref <> '' AND "+clause, append([]any{tenant, kind}, args...), func(scan scanner) error {
-		var ref, id string
-		err := scan(&ref, &id)
-		found[ref] = posthouse.DeliveryID(id, 1)
-		return err
+	err := s.change(ctx, now, "look for imported tasks", func(t *tx) error {
+		const of = "tenant = ? AND kind = ? AND ref <> '' AND "
+		clause, args := t.in("ref", former)
+		query, args := "SELECT ref, id FROM messages WHERE "+of+clause, append([]any{tenant, kind}, args...)
+		if s.dialect.arrays { // else it reads all of the tenant's and compares each with all
+			query = "SELECT m.ref, m.id FROM unnest(?::text[]) AS g(former) CROSS JOIN LATERAL (SELECT ref, id FROM messages WHERE " + of + "ref = g.former LIMIT 1) m"
+			args = []any{former, tenant, kind}
+		}
+		return t.query(query, args, func(scan scanner) error {
+			var ref, id string
+			err := scan(&ref, &id)
+			found[ref] = posthouse.DeliveryID(id, 1)
+			return err
+		})
 	})
-	return found, s.toError(err, "look for imported tasks")
+	return found, err
 }
 
 // identity is how rows that an import brings are known again.

@@ -62,7 +62,7 @@ func (r *run) ofTasks(ctx context.Context, t *Table, log work.Log, rows []work.L
 		}
 	}
 	slices.Sort(former)
-	found, err := r.To.FormerTasks(ctx, r.Tenant, Kind, slices.Compact(former))
+	found, err := r.To.FormerTasks(ctx, r.now, r.Tenant, Kind, slices.Compact(former))
 	if err != nil {
 		return nil, err
 	}

@@ -312,7 +312,7 @@ func TestHistoryLeavesOutWhatMayStillBeSent(t *testing.T) {
 	exec("UPDATE sms_tasks SET status = 2, sent_at = '2023-12-01 12:00:00' WHERE id = 2")
 	o.History = false
 	imported(t, o)
-	found, err := o.To.FormerTasks(t.Context(), "default", "sms", []string{"task_20231201_002"})
+	found, err := o.To.FormerTasks(t.Context(), time.Now(), "default", "sms", []string{"task_20231201_002"})
 	if err != nil {
 		t.Fatal(err)
 	}
