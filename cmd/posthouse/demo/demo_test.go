@@ -88,10 +88,10 @@ func TestOnceShowsEveryOutcome(t *testing.T) {
 		arrived[m.Phone+" → "+m.To] = m.Text + " " + m.Answer
 	}
 	for to, want := range map[string]string{
-		nativePhone + " → +8613800138000": "【邮驿】今晚 18:00 起请值班。 accepted",
-		nativePhone + " → +8613800138003": "【邮驿】验证码 830514，5 分钟内有效。 accepted",
-		nativePhone + " → +8613900000009": "【邮驿】今晚 18:00 起请值班。 lost",
-		doorPhone + " → 13800138002":      "【邮驿】您的验证码是123456，用户张三 accepted",
+		nativePhone + " → +8613800138000": "【驿站】今晚 18:00 起请值班。 accepted",
+		nativePhone + " → +8613800138003": "【驿站】验证码 830514，5 分钟内有效。 accepted",
+		nativePhone + " → +8613900000009": "【驿站】今晚 18:00 起请值班。 lost",
+		doorPhone + " → 13800138002":      "【驿站】您的验证码是123456，用户张三 accepted",
 	} {
 		if arrived[to] != want {
 			t.Errorf("%s: got the SMS %q, want %q", to, arrived[to], want)

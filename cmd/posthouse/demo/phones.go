@@ -109,7 +109,7 @@ func onPhones(list []simulator.Phone) []SMS {
 func sms(change func(*posthouse.Draft), numbers ...string) func(context.Context, *stage) error {
 	d := posthouse.Draft{
 		Channel: phoneChannel, Kind: "demo", Source: "posthouse demo",
-		Content: &posthouse.Content{Text: "【邮驿】今晚 18:00 起请值班。"},
+		Content: &posthouse.Content{Text: "【驿站】今晚 18:00 起请值班。"},
 	}
 	for _, n := range numbers {
 		d.To = append(d.To, posthouse.Recipient{Address: n})
@@ -122,13 +122,13 @@ func sms(change func(*posthouse.Draft), numbers ...string) func(context.Context,
 
 // password makes a message a one-time password: it is sealed, shown nowhere and soon forgotten.
 func password(d *posthouse.Draft) {
-	d.Content = &posthouse.Content{Text: "【邮驿】验证码 830514，5 分钟内有效。"}
+	d.Content = &posthouse.Content{Text: "【驿站】验证码 830514，5 分钟内有效。"}
 	d.Sensitive, d.ForgetAfter = true, posthouse.Duration(time.Hour)
 }
 
 // playDoor sends by a template of the SMS front door, as the documented interface has it.
 func playDoor(ctx context.Context, s *stage) error {
-	err := s.knock(ctx, "/api/v1/admin/template", map[string]any{"template_name": "验证码", "template_content": "【邮驿】您的验证码是{code}，用户{name}"}, nil)
+	err := s.knock(ctx, "/api/v1/admin/template", map[string]any{"template_name": "验证码", "template_content": "【驿站】您的验证码是{code}，用户{name}"}, nil)
 	if err != nil {
 		return err
 	}
