@@ -73,7 +73,7 @@ func (p *program) runImportLksms(cmd *cobra.Command, f importFlags) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, from.Close()) }()
-		if err := p.warnOfTheLiving(ctx, from, f); err != nil {
+		if err := p.warnOfTheLiving(ctx, from, f, zone); err != nil {
 			return err
 		}
 		report, err := lksms.Run(ctx, lksms.Options{
@@ -95,7 +95,7 @@ func currentSchema(ctx context.Context, s *store.Store) error {
 
 // warnOfTheLiving says when the other system was last heard of: where it still works, its phones and ours would send
 // the same, and where that is hours away, the zone is wrong.
-func (p *program) warnOfTheLiving(ctx context.Context, from *store.Lksms, f importFlags) error {
+func (p *program) warnOfTheLiving(ctx context.Context, from *store.Lksms, f importFlags, zone *time.Location) error {
 	newest, err := from.Newest(ctx)
 	if err != nil || newest.IsZero() {
 		return err
@@ -107,7 +107,7 @@ func (p *program) warnOfTheLiving(ctx context.Context, from *store.Lksms, f impo
 	case ago < time.Minute && !f.history && !f.rehearse:
 		fmt.Fprintf(p.err, "the last change there is %s old: is the old server stopped?\n", max(0, ago))
 	default:
-		fmt.Fprintf(p.err, "the last change there is of %s, %s ago\n", newest.Local().Format(time.DateTime), ago)
+		fmt.Fprintf(p.err, "the last change there was at %s\n", newest.In(zone).Format("2006-01-02 15:04:05 -07:00"))
 	}
 	return nil
 }

@@ -40,15 +40,11 @@ func TestImportLksmsSaysWhatItDid(t *testing.T) {
 	expect := func(want string, wantCode int, args ...string) {
 		t.Helper()
 		got, code := ran(t, environ, append([]string{"import", "lksms"}, args...)...)
-		said, got, found := strings.Cut(got, "ago\n")
-		if !found {
-			said, got = "", said
+		if strings.HasPrefix(want, "Table") {
+			want = "the last change there was at 2023-12-01 10:01:00 +00:00\n" + want
 		}
 		if diff := cmp.Diff(want, got); diff != "" || code != wantCode {
 			t.Errorf("%v: exit code %d, want %d; output (-want +got):\n%s", args, code, wantCode, diff)
-		}
-		if found && !strings.HasPrefix(said, "the last change there is of 2023-12-01 ") {
-			t.Errorf("%v: says %q of the last change", args, said)
 		}
 	}
 	expect("posthouse: the schema has version 0, this binary wants "+newest(t)+"\n  → posthouse migrate brings it up\n", 1, "--from", from)
