@@ -84,6 +84,11 @@ func startProgram(ctx context.Context, binary, dir string) (*program, error) {
 	}
 	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--dsn", "sqlite:"+filepath.Join(dir, "posthouse.db"), "--log-level", "error") //nolint:gosec // our own binary
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	return await(cmd, addr)
+}
+
+// await starts a server and waits until it is ready.
+func await(cmd *exec.Cmd, addr string) (*program, error) {
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
