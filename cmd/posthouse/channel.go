@@ -49,6 +49,9 @@ func (p *program) channelList() *cobra.Command {
 }
 
 func pace(ch posthouse.Channel) string {
+	if ch.Pull || ch.Driver == "pull" {
+		return "by agents"
+	}
 	if ch.Every == nil || *ch.Every == 0 {
 		return "at once"
 	}

@@ -214,6 +214,7 @@ func (p *program) deliveryStatus(ctx context.Context, c *client.Client, id strin
 			{"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error},
 			{"failures", fmt.Sprintf("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
 			{"provider ref", d.ProviderRef}, {"replay of", d.ReplayOf},
+			{"held by", holder(d)},
 			{"handed in", at(d.CreatedAt)}, {"updated", at(d.UpdatedAt)}, {"due", at(due(d))}, {"deadline", at(d.Deadline)},
 		}...)
 		if len(attempts) > 0 {
@@ -221,6 +222,15 @@ func (p *program) deliveryStatus(ctx context.Context, c *client.Client, id strin
 			p.printAttempts(attempts)
 		}
 	})
+}
+
+// holder is the agent that a delivery was handed to, and until when.
+func holder(d posthouse.Delivery) string {
+	agent := agentOf(d.LeaseOwner)
+	if d.State != posthouse.Sending || agent == "" {
+		return ""
+	}
+	return agent + " until " + at(d.LeaseUntil)
 }
 
 // due is when an open delivery's turn comes; a settled one has none any more.
