@@ -31,6 +31,7 @@ func TestPULL_ThreeLogsTellATasksWholeStory(t *testing.T) {
 		send(`{"phone_number":`)
 		h.ask(asked{method: "POST", path: "/api/v1/sms/send", body: body, user: "-"})
 		h.fetched("slow", 1)
+		h.patient()
 		h.waits("quick")
 		h.says(409, "slow", id, wentAgain)
 		h.says(200, "quick", id, wentWrong)

@@ -67,7 +67,7 @@ type alive struct {
 }
 
 func (d *door) health(c *call) (answer, error) {
-	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 	defer cancel()
 	if d.Store.Ping(ctx) != nil {
 		return answer{}, refuse(http.StatusServiceUnavailable, "the database does not answer")
