@@ -80,6 +80,9 @@ func (p *program) runImportLksms(cmd *cobra.Command, f importFlags) error {
 			From: from, To: to, Tenant: f.tenant, Channel: c.Server.SMS.Channel, Region: f.region,
 			History: f.history, DryRun: f.rehearse, Progress: p.progress(),
 		})
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintln(p.err, "stopped: run it again, and it goes on from here")
+		}
 		return errors.Join(p.show(report, func() { p.printImport(report) }), err)
 	})
 }
@@ -112,15 +115,23 @@ func (p *program) warnOfTheLiving(ctx context.Context, from *store.Lksms, f impo
 	return nil
 }
 
-// progress tells on a terminal how far a table is, on one line that is written over.
+// progressEvery is how many rows of a table lie between two lines of progress where there is no terminal.
+const progressEvery = 100_000
+
+// progress tells how far a table is: on a terminal on one line that is written over, else now and then.
 func (p *program) progress() func(table string, read, of int) {
-	if !p.errTerminal {
-		return nil
-	}
+	told := 0
 	return func(table string, read, of int) {
-		fmt.Fprintf(p.err, "\r\x1b[K%s: %d of %d", table, read, of)
-		if read >= of {
+		switch line := fmt.Sprintf("%s: %d of %d rows", table, read, of); {
+		case p.errTerminal && read < of:
+			fmt.Fprintf(p.err, "\r\x1b[K%s", line)
+		case p.errTerminal:
 			fmt.Fprint(p.err, "\r\x1b[K")
+		case read < told:
+			told = 0 // another table
+		case read-told >= progressEvery:
+			told = read
+			fmt.Fprintln(p.err, line)
 		}
 	}
 }

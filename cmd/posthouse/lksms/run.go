@@ -83,11 +83,12 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	} {
 		t := Table{Name: part.name, Missing: !o.From.Has(part.name), Left: map[string]int{}, Odd: map[string]int{}}
 		if !t.Missing {
-			if err := part.work(ctx, &t); err != nil {
-				return report, fmt.Errorf("import %s: %w", part.name, err)
-			}
+			err = part.work(ctx, &t)
 		}
 		report.Tables = append(report.Tables, t)
+		if err != nil {
+			return report, fmt.Errorf("import %s: %w", part.name, err)
+		}
 	}
 	return report, nil
 }

@@ -352,11 +352,12 @@ func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
 			stop()
 		}
 	}}
-	if _, err := lksms.Run(ctx, o); err == nil {
-		t.Fatal("the import ended although it was stopped")
+	report, err := lksms.Run(ctx, o)
+	if err == nil || len(report.Tables) != 3 || report.Tables[2].New != 4 {
+		t.Fatalf("a stopped import says %v, %+v; want 4 new tasks, and an error", err, report)
 	}
 	o.Progress = nil
-	report := imported(t, o)
+	report = imported(t, o)
 	if tasks := report.Tables[2]; tasks.There != 4 || tasks.New != 3 {
 		t.Errorf("tasks = %+v, want 4 there and 3 new", tasks)
 	}
