@@ -3,7 +3,6 @@ package pull
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -212,18 +211,4 @@ func (p *phone) deliver(ctx context.Context, list []posthouse.AgentReport) (resu
 		results = append(results, r.Result)
 	}
 	return results, asked, err
-}
-
-// register makes the phone's agent, with no limits, and keeps its key.
-func (p *phone) register(ctx context.Context, h *house.House) error {
-	var made struct {
-		Secret string `json:"secret"`
-	}
-	err := p.network.call(ctx, 0, http.MethodPost, "/v1/agents", map[string]any{
-		"id": p.id, "channels": []string{channelName}, "limits": []any{},
-	}, &made, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+h.Key) })
-	if p.key = made.Secret; err == nil && p.key == "" {
-		err = fmt.Errorf("the agent %s has no key", p.id)
-	}
-	return err
 }

@@ -77,11 +77,12 @@ func (s *swarm) native(h *house.House) []liver {
 	s.t.Helper()
 	var list []liver
 	for i := range phones {
-		p := &phone{handset: s.handset(fmt.Sprintf("phone-%02d", i+1), i)}
-		if err := p.register(s.t.Context(), h); err != nil {
+		id := fmt.Sprintf("phone-%02d", i+1)
+		key, err := s.network.register(s.t.Context(), h, id)
+		if err != nil {
 			s.t.Fatal(err)
 		}
-		list = append(list, p)
+		list = append(list, &phone{handset: s.handset(id, i), key: key})
 	}
 	return list
 }
