@@ -177,7 +177,7 @@ var importedLogs = map[work.Log]struct {
 	table  *table
 	values func(*work.Line) []any
 }{
-	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receivedValues},
+	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receiveValues},
 	work.ReportLog:  {identity[work.Line]{"id", "report_log", "id", true, lineID, lineID, word}, reportLogTable, reportedValues},
 	work.SendLog: {identity[work.Line]{
 		"delivery, token", "send_log", "delivery", false, lineDelivery,
@@ -189,13 +189,6 @@ var importedLogs = map[work.Log]struct {
 			return handedKey(delivery, token), err
 		},
 	}, sendLogTable, handedValues},
-}
-
-func receivedValues(l *work.Line) []any {
-	return []any{
-		l.ID, l.Tenant, micros(l.At), l.Delivery, l.RequestID, l.Phone, l.Content,
-		flag(l.Templated), l.SourceIP, l.UserAgent, l.Request, l.Response, int64(l.Status),
-	}
 }
 
 func handedValues(l *work.Line) []any {
