@@ -233,7 +233,8 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	return &m, recipients, nil
 }
 
-// Ready tells for each lane whether something is due: the look that precedes a claim.
+// Ready tells for each lane whether something is due: the look that precedes a claim. It asks for the first in the order of
+// the index: for any one, PostgreSQL would read all the table where many wait in another lane.
 func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
 	ready := make([]bool, len(lanes))
 	if len(lanes) == 0 {
@@ -247,7 +248,7 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 	var args []any
 	for i, l := range lanes {
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND due_at <= %s LIMIT 1) l%d`, i, due, i)
+			AND state = 'pending' AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, due, i)
 		args = append(args, l.Tenant, l.Channel, numberOf(l))
 		if !s.SharedClock() {
 			args = append(args, micros(now))

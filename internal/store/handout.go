@@ -18,8 +18,9 @@ var (
 )
 
 const (
-	// mostLanes bounds how many lanes one hand-out goes through: an agent that is handed less than it wants asks again.
-	mostLanes = 6
+	// mostLanes bounds how many priorities of channels one hand-out goes through: an agent that is handed less than it
+	// wants asks again.
+	mostLanes = 4
 	// longestDue is how many of the retries of a lane, the longest due, are put in order of their tries.
 	longestDue = 1000
 	// claimKept is how long a claim's id is known after its longest lease.
@@ -65,13 +66,23 @@ func (s *Store) handOut(ctx context.Context, now time.Time, h *work.HandOut, lan
 	return items, err
 }
 
-// handLane is one priority of one channel, new and again, and from which due times on there is anything.
+// handLane is one priority of one channel, what is new and what failed before.
 type handLane struct {
 	tenant       string
 	channel      *work.HandOutChannel
 	priority     posthouse.Priority
-	fresh, again int64 // microseconds
+	parts        []handPart // that have anything, in the order of their turns
+	fresh, again int64      // from which due times on there is anything, in microseconds
 }
+
+// handPart is one part of a lane.
+type handPart int
+
+const (
+	partLate handPart = iota // retries that have waited long enough
+	partNew
+	partRest // other retries
+)
 
 func (l *handLane) lane(again bool) work.Lane {
 	return work.Lane{Tenant: l.tenant, Channel: l.channel.Name, Priority: l.priority, Pulled: true, Again: again}
@@ -79,7 +90,8 @@ func (l *handLane) lane(again bool) work.Lane {
 
 func (l *handLane) number(again bool) int64 { return laneNumber(l.priority, true, again) }
 
-// dueLanes are the lanes to go through, in order. Where they are many, only those in which something is due.
+// dueLanes are the lanes in which something is due, in order. The look costs little beside a claim that goes through
+// all, and most claims of idle agents end with it.
 func (s *Store) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([]handLane, error) {
 	var lanes []handLane
 	var looks []work.Lane
@@ -90,18 +102,23 @@ func (s *Store) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([
 			lanes, looks = append(lanes, l), append(looks, l.lane(false), l.lane(true))
 		}
 	}
-	if len(lanes) <= len(posthouse.Priorities()) {
-		return lanes, nil
-	}
 	ready, err := s.Ready(ctx, now, looks)
 	if err != nil {
 		return nil, err
 	}
 	due := lanes[:0]
 	for i, l := range lanes {
-		if ready[2*i] || ready[2*i+1] {
-			due = append(due, l)
+		switch fresh, again := ready[2*i], ready[2*i+1]; {
+		case fresh && again:
+			l.parts = []handPart{partLate, partNew, partRest}
+		case fresh:
+			l.parts = []handPart{partNew}
+		case again:
+			l.parts = []handPart{partLate, partRest}
+		default:
+			continue
 		}
+		due = append(due, l)
 	}
 	return due[:min(len(due), mostLanes)], nil
 }
@@ -135,7 +152,10 @@ func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 	leases := map[string]int64{} // by channel
 	for i := range lanes {
 		leases[lanes[i].channel.Name] = lanes[i].channel.Lease.Microseconds()
-		for part := partLate; part <= partRest && len(items) < h.Max; part++ {
+		for _, part := range lanes[i].parts {
+			if len(items) == h.Max {
+				break
+			}
 			found, err := t.handPart(&lanes[i], part, h, now, h.Max-len(items))
 			if err != nil {
 				return nil, err
@@ -151,15 +171,6 @@ func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 	}
 	return items, t.attachMessages(items)
 }
-
-// handPart is one part of a lane, in the order of their turns.
-type handPart int
-
-const (
-	partLate handPart = iota // retries that have waited long enough
-	partNew
-	partRest // other retries
-)
 
 // pendingQuery finds what may be handed out of a lane from and to a due time; see dueQuery.
 const pendingQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ? AND due_at <= ?

@@ -50,19 +50,21 @@ SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDE
 ORDER BY c.part, c.rank, c.id`
 )
 
-// handText is the statement for some lanes.
-func handText(lanes int, start bool) string {
+// handText is the statement for the parts of some lanes.
+func handText(lanes []handLane, start bool) string {
 	var b strings.Builder
 	b.WriteString("WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),\n")
 	left, found := "?::bigint", []string{}
-	for i := range 3 * lanes {
-		text := handFound
-		if handPart(i%3) == partRest {
-			text = handRest
+	for i := range lanes {
+		for _, part := range lanes[i].parts {
+			text, n := handFound, len(found)
+			if part == partRest {
+				text = handRest
+			}
+			fmt.Fprintf(&b, "p%d"+text, n, left)
+			left += fmt.Sprintf(" - (SELECT count(*) FROM p%d)", n)
+			found = append(found, fmt.Sprintf("SELECT id, rank, lease, %d AS part FROM p%d", n, n))
 		}
-		fmt.Fprintf(&b, "p%d"+text, i, left)
-		left += fmt.Sprintf(" - (SELECT count(*) FROM p%d)", i)
-		found = append(found, fmt.Sprintf("SELECT id, rank, lease, %d AS part FROM p%d", i, i))
 	}
 	b.WriteString("found AS MATERIALIZED (" + strings.Join(found, " UNION ALL ") + "),\n")
 	set, event, attempt := claimAgent, "'claim'", "0"
@@ -79,12 +81,13 @@ func (s *Store) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []hand
 	for i := range lanes {
 		l := &lanes[i]
 		lease, fair, epoch := l.channel.Lease.Microseconds(), l.channel.FairAfter.Microseconds(), fmt.Sprint(h.Epoch)
-		part := func(again bool, from, wait int64) {
-			args = append(args, lease, h.Tenant, l.channel.Name, l.number(again), from, wait, epoch, h.Max)
+		for _, part := range l.parts {
+			from, wait := l.again, fair
+			if part == partNew {
+				from, wait = l.fresh, 0
+			}
+			args = append(args, lease, h.Tenant, l.channel.Name, l.number(part != partNew), from, wait, epoch, h.Max)
 		}
-		part(true, l.again, fair)
-		part(false, l.fresh, 0)
-		part(true, l.again, fair)
 	}
 	args = append(args, work.Owner(h.Agent), h.Epoch, h.Agent, h.ClaimID, h.Request,
 		h.Tenant, h.Agent, h.ClaimID, claimExpiry(h), h.ClaimID, rand.Int64N(slots))
@@ -95,7 +98,7 @@ func (s *Store) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []hand
 		}
 		defer conn.Close()
 		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(handText(len(lanes), h.Start)), args...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(handText(lanes, h.Start)), args...)
 			if err != nil {
 				return err
 			}
