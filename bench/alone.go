@@ -35,7 +35,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		{"finished rows", h.finishedRows},
 		{"idle program", h.idleProgram},
 		{"pull claims", h.pullClaims},
-		{"pull over HTTP", h.pullHTTP},
+		{"pull-http", h.pullHTTP},
 	} {
 		if !hasWord(m.name, h.o.only) {
 			continue
