@@ -178,7 +178,7 @@ func (p *program) agentsAdd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(made, func() { p.printf("%s\n  → the key of %s, shown this once: keep it\n", made.Secret, made.ID) })
+		return p.show(made, func() { p.showSecret(made.Secret) })
 	})
 	return cmd
 }
@@ -292,7 +292,7 @@ func (p *program) agentsKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(k, func() { p.printf("%s\n  → the key of %s, shown this once: keep it\n", k.Secret, args[0]) })
+			return p.show(k, func() { p.showSecret(k.Secret) })
 		}),
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke-old", false, "end its other keys at once")

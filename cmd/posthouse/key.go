@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ func (p *program) keyAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.show(k, func() { p.printf("%s\n  → shown this once: keep it\n", k.Secret) })
+			return p.show(k, func() { p.showSecret(k.Secret) })
 		}),
 	}
 	cmd.Flags().StringVar(&scope, "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
@@ -92,4 +93,10 @@ func (p *program) keyNew() *cobra.Command {
 			return p.show(map[string]string{"key": key}, func() { p.printf("%s\n", key) })
 		},
 	}
+}
+
+// showSecret prints a key alone, so that a shell can keep it in a variable, and what to do with it beside it.
+func (p *program) showSecret(key string) {
+	p.printf("%s\n", key)
+	fmt.Fprintln(p.err, "  → shown this once: keep it")
 }
