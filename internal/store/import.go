@@ -130,14 +130,7 @@ func (s *Store) FormerTasks(ctx context.Context, now time.Time, tenant, kind str
 		return found, nil
 	}
 	err := s.change(ctx, now, "look for imported tasks", func(t *tx) error {
-		const of = "tenant = ? AND kind = ? AND ref <> '' AND "
-		clause, args := t.in("ref", former)
-		query, args := "SELECT ref, id FROM messages WHERE "+of+clause, append([]any{tenant, kind}, args...)
-		if s.dialect.arrays { // else it reads all of the tenant's and compares each with all
-			query = "SELECT m.ref, m.id FROM unnest(?::text[]) AS g(former) CROSS JOIN LATERAL (SELECT ref, id FROM messages WHERE " + of + "ref = g.former LIMIT 1) m"
-			args = []any{former, tenant, kind}
-		}
-		return t.query(query, args, func(scan scanner) error {
+		return t.eachOf("ref, id", "messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan scanner) error {
 			var ref, id string
 			err := scan(&ref, &id)
 			found[ref] = posthouse.DeliveryID(id, 1)
@@ -145,6 +138,19 @@ func (s *Store) FormerTasks(ctx context.Context, now time.Time, tenant, kind str
 		})
 	})
 	return found, err
+}
+
+// eachOf reads the rows of a table that a condition, which ends with a column, finds for any of values. PostgreSQL
+// looks each value up by itself: of a table that it knows little of, it would read all and compare each row
+// with all values.
+func (t *tx) eachOf(columns, table, condition string, args []any, values []string, each func(scan scanner) error) error {
+	if t.store.dialect.arrays {
+		query := "SELECT found.* FROM unnest(?::text[]) AS given(value) CROSS JOIN LATERAL (SELECT " + columns +
+			" FROM " + table + " WHERE " + condition + " = given.value OFFSET 0) found"
+		return t.query(query, append([]any{values}, args...), each)
+	}
+	clause, more := t.in(condition, values)
+	return t.query("SELECT "+columns+" FROM "+table+" WHERE "+clause, append(args, more...), each)
 }
 
 // identity is how rows that an import brings are known again.
@@ -178,7 +184,7 @@ var importedLogs = map[work.Log]struct {
 	values func(*work.Line) []any
 }{
 	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receiveValues},
-	work.ReportLog:  {identity[work.Line]{"id", "report_log", "id", true, lineID, lineID, word}, reportLogTable, reportedValues},
+	work.ReportLog:  {identity[work.Line]{"id", "report_log", "delivery", false, lineDelivery, lineID, word}, reportLogTable, reportedValues},
 	work.SendLog: {identity[work.Line]{
 		"delivery, token", "send_log", "delivery", false, lineDelivery,
 		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
@@ -211,11 +217,16 @@ func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error)
 	for k, v := range list {
 		values[k] = i.value(v)
 	}
-	clause, args := t.in(i.by, values)
+	condition, args := i.by, []any(nil)
 	if i.ofTenant {
-		clause, args = "tenant = ? AND "+clause, append([]any{tenant}, args...)
+		condition, args = "tenant = ? AND "+i.by, []any{tenant}
 	}
-	stored, err := all(t.query, i.stored, "SELECT "+i.columns+" FROM "+i.table+" WHERE "+clause, args...)
+	var stored []string
+	err := t.eachOf(i.columns, i.table, condition, args, values, func(scan scanner) error {
+		key, err := i.stored(scan)
+		stored = append(stored, key)
+		return err
+	})
 	return without(list, stored, i.key), err
 }
 
