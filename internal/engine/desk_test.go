@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse"
 )
 
@@ -154,27 +156,30 @@ func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 func TestAnAgentIsHandedNoMoreThanItsLimits(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})
-		a := r.phone("a", posthouse.AgentLimits(), "sms")
+		a := r.phone("a", []posthouse.Limit{{Max: 1, Per: posthouse.Duration(4 * time.Second)}, {Max: 5, Per: posthouse.Duration(time.Minute)}}, "sms")
 		var users []string
-		for i := range 40 {
+		for i := range 20 {
 			users = append(users, fmt.Sprint("u", i))
 		}
 		r.send(text("sms", users...))
 		handed, start := 0, time.Now()
-		for time.Since(start) < time.Hour {
-			got := r.fetch(Claim{Agent: a, Max: 10, Wait: time.Minute})
+		for time.Since(start) < 2*time.Minute {
+			got := r.fetch(Claim{Agent: a, Max: 10, Wait: 10 * time.Second})
 			if handed += len(got.Handouts); len(got.Handouts) > 1 {
 				t.Fatalf("got %d at once, want one in four seconds", len(got.Handouts))
 			}
 			if len(got.Handouts) == 0 {
-				if got.Reason != IdleLimited || got.After <= time.Minute {
+				if got.Reason != IdleLimited || got.After <= 10*time.Second {
 					t.Fatalf("got reason %q, again after %s; want that it is limited for longer than it waits", got.Reason, got.After)
 				}
 				time.Sleep(got.After)
 			}
 		}
-		if handed != 30 {
-			t.Errorf("%d were handed out in an hour, want 30", handed)
+		if handed != 10 {
+			t.Errorf("%d were handed out in two minutes, want 10", handed)
+		}
+		if diff := cmp.Diff(posthouse.AgentLimits(), limitsOf(&posthouse.Agent{})); diff != "" {
+			t.Errorf("limits where nothing is said (-want +got):\n%s", diff)
 		}
 	})
 }

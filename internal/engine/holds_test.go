@@ -69,16 +69,16 @@ func TestNothingStartsThatIsNotToBeSentAnyMore(t *testing.T) {
 // set aside at last.
 func TestALeaseLostWithoutAStartBurnsNothing(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.pull("sms", posthouse.ChannelSettings{Tries: 1})
+		r.pull("sms", posthouse.ChannelSettings{Tries: 1, Timeout: posthouse.Duration(10 * time.Second)})
 		a := r.phone("a", nil, "sms")
 		id := r.send(text("sms", "u1"))[0]
 		for range maxPulledLosses {
 			r.one(a)
-			r.pass(6 * time.Minute)
+			r.pass(20 * time.Second)
 			r.want(id, posthouse.Pending, ReasonLeaseLost, 0)
 		}
 		h := r.one(a)
-		r.pass(6 * time.Minute)
+		r.pass(20 * time.Second)
 		if d := r.want(id, posthouse.Quarantined, ReasonPoison, 0); d.Attempts != 0 {
 			t.Errorf("got %d attempts, want none", d.Attempts)
 		}
