@@ -38,7 +38,7 @@ type AgentState string
 const (
 	AgentActive   AgentState = "active"
 	AgentPaused   AgentState = "paused"   // a person said so: nothing for now
-	AgentDraining AgentState = "draining" // it finishes what it holds, and is then taken away
+	AgentDraining AgentState = "draining" // it finishes what it holds: a person is about to take it away
 )
 
 // Valid reports whether s is one of the states.
