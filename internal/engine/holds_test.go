@@ -57,7 +57,7 @@ func TestNothingStartsThatIsNotToBeSentAnyMore(t *testing.T) {
 		draft.Deadline = time.Now().Add(time.Second)
 		late := r.send(draft)[0]
 		h = r.one(a)
-		time.Sleep(time.Second)
+		r.pass(time.Second)
 		if got := r.begin(a, h); got != HoldExpired {
 			t.Errorf("the start after the deadline: got %q, want %q", got, HoldExpired)
 		}
@@ -129,7 +129,7 @@ func TestRescueNowCountsWhatItFinds(t *testing.T) {
 		a := r.phone("a", nil, "sms")
 		r.send(text("sms", "u1", "u2", "u3"))
 		r.fetch(Claim{Agent: a, Max: 2, Started: true})
-		time.Sleep(1001 * time.Millisecond)
+		r.pass(1001 * time.Millisecond)
 		for _, want := range []int{2, 0} {
 			if n, err := r.engine.RescueNow(context.Background()); n != want || err != nil {
 				t.Errorf("got %d found, %v; want %d", n, err, want)
@@ -149,7 +149,7 @@ func TestARenewedLeaseLasts(t *testing.T) {
 		if len(list) != 2 {
 			t.Fatalf("got %d hand-outs, want one of each channel", len(list))
 		}
-		time.Sleep(4 * time.Minute)
+		r.pass(4 * time.Minute)
 		list = append(list, work.Hold{Delivery: list[0].Delivery, Token: 9}, work.Hold{Delivery: "nothing", Token: 1})
 		answers, err := r.engine.RenewHandouts(context.Background(), r.tenant, a.ID, list)
 		if err != nil {
