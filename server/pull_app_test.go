@@ -187,6 +187,18 @@ func TestPULL_ALongErrorIsCut(t *testing.T) {
 	})
 }
 
+// PULL-6: what can not be stored of an error text is replaced, and never an error: the task would go out again.
+func TestPULL_AnErrorThatCanNotBeStoredIsTaken(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		id := h.sms("13800138000", "x")
+		h.fetched("a", 1)
+		h.says(200, "a", id, `"status":3,"error_message":"a\u0000b\ud800c"`)
+		if s := h.story(id); s.Task.Result != "a\uFFFDb\uFFFDc" || s.Reported[0].Error != s.Task.Result {
+			h.Errorf("the result is %q, the log %q", s.Task.Result, s.Reported[0].Error)
+		}
+	})
+}
+
 // brief lets a task time out after a second.
 func brief(s *server.SMS) { s.Timeout = time.Second }
 

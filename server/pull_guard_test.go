@@ -166,6 +166,24 @@ func TestPULL_ASensitiveTextIsSeenByItsPhoneAlone(t *testing.T) {
 	}, func(s *server.SMS) { s.Sensitive = true })
 }
 
+// PULL-9: a request that says that its text is sensitive, but so that nobody can read it, is logged without it too.
+func TestPULL_AMalformedRequestKeepsItsSecret(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		for _, body := range []string{
+			`{"phone_number":"13800138000","content":"code 918273","sensitive":"yes"}`,
+			`{"phone_number":"13800138000","content":["code 918273"],"sensitive":true}`,
+			`[{"phone_number":"13800138000","content":"code 918273","sensitive":true}]`,
+			"{\"phone_number\":\"13800138000\",\"content\":\"code 918273\xff\",\"sensitive\":true}",
+			`{"phone_number":"13800138000","content":"code 918273","sensitive":true`,
+		} {
+			h.want(422, "POST", "/api/v1/sms/send", body)
+		}
+		if rows := h.rowsOf("receive_log"); strings.Contains(rows, "918273") || strings.Count(rows, "422") < 5 {
+			h.Errorf("the log of requests holds %s", rows)
+		}
+	})
+}
+
 // rowsOf is everything that a table holds, as text.
 func (h *house) rowsOf(table string) string {
 	h.Helper()

@@ -58,10 +58,11 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 		unheard := posthouse.Event{Type: posthouse.EventHoldTimeout, To: posthouse.Failed, Tries: 4, Reason: "tries_used_up"}
 		final := posthouse.Event{Type: posthouse.EventFail, To: posthouse.Failed, Tries: 1, Error: "空号", Reason: "no_retry"}
 		sent := posthouse.Event{Type: posthouse.EventSent, To: posthouse.Sent, Tries: 1}
+		proved := posthouse.Event{Type: posthouse.EventEvidence, To: posthouse.Sent, Tries: 4}
 		importSMS(t, s,
 			imported(1, ""), imported(2, "task_2", start), imported(3, "task_3", start, refused), imported(4, "task_4", start, lost, resent),
 			imported(5, "task_5", start, given), imported(6, "task_6", start, lost, unheard), imported(7, "task_7", start, final),
-			imported(8, "task_8", start, refused, start, sent))
+			imported(8, "task_8", start, refused, start, sent), imported(9, "task_9", start, given, proved))
 		accept(t, s, entry(1)) // of another kind
 		own := posthouse.DeliveryID(posthouse.IDAt(smsAt.Add(time.Second), ""), 1)
 		want := []string{
@@ -73,6 +74,7 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 			"task_6 13800138006 您好 3 a 3 - 处理超时，超过最大重试次数  reported",
 			"task_7 13800138007 您好 3 a 0 - 空号  reported",
 			"task_8 13800138008 您好 2 a 1 - - sent reported",
+			"task_9 13800138009 您好 2 a 3 - - sent reported",
 		}
 		got := wordsOf(t, s, `SELECT task_id, phone_number, content, status, source, retry_count, COALESCE(processing_app_id, '-'), COALESCE(result, '-'),
 			CASE WHEN sent_at IS NULL THEN '' ELSE 'sent' END, CASE WHEN reported_at IS NULL THEN '' ELSE 'reported' END FROM sms_tasks WHERE tenant = ? ORDER BY id`, 10)

@@ -81,9 +81,10 @@ func limitOf(query url.Values) (int, error) {
 
 // reportBody is what an app says became of a task.
 type reportBody struct {
-	task, app, problem text
-	status             whole
-	retry              flag
+	task, app text
+	problem   note
+	status    whole
+	retry     flag
 }
 
 func (d *door) report(c *call) (answer, error) {
@@ -101,6 +102,8 @@ func (d *door) report(c *call) (answer, error) {
 	switch {
 	case in.task == "":
 		return answer{}, malformed("task_id is required")
+	case in.status == 0:
+		return answer{}, malformed("status is required: 2 (sent) or 3 (failed)")
 	case !known:
 		return answer{}, malformed("status is %d: want 2 (sent) or 3 (failed)", in.status)
 	}

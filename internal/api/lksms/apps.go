@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ func checkApp(who caller, id string) error {
 		return malformed("app_id is required: the name of the app")
 	case !appID.MatchString(id):
 		return malformed("app_id is %.60q: want 1 to 50 of a-z, A-Z, 0-9, '-', '_' and '.'", id)
+	case strings.Trim(id, ".") == "":
+		return malformed("app_id is %q: dots alone do not stand in an address", id)
 	case !who.mayBe(id):
 		return refuse(http.StatusForbidden, "the key belongs to the app %q: it can not act as %q", who.key.Agent, id)
 	}

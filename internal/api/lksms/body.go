@@ -32,6 +32,15 @@ func (f *flag) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// veil is a flag that hides something. One that can not be read counts as set: rather hidden than shown.
+type veil bool
+
+// UnmarshalJSON reads a flag.
+func (v *veil) UnmarshalJSON(text []byte) error {
+	*v = true
+	return (*flag)(v).UnmarshalJSON(text)
+}
+
 // whole is a whole number, in quotes or not.
 type whole int
 
@@ -55,13 +64,41 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	}
 	var s string
 	if json.Unmarshal(b, &s) != nil {
-		return fmt.Errorf("is %.60s: want a text in double quotes", b)
+		return errNoText(b)
 	}
 	if strings.ContainsRune(s, 0) {
 		return errors.New("holds the character U+0000, which can not be stored")
 	}
 	*t = text(s)
 	return nil
+}
+
+// note is a text that people read. What of it can not be stored is replaced: an app must not be refused for
+// it, or what it has sent is sent again.
+type note string
+
+// UnmarshalJSON reads a text.
+func (n *note) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) != nil {
+		return errNoText(b)
+	}
+	*n = note(strings.ReplaceAll(s, "\x00", "\uFFFD"))
+	return nil
+}
+
+// errNoText says what a value is in place of a text, without the value: it may be sensitive.
+func errNoText(value []byte) error {
+	kind := "a number"
+	switch value[0] {
+	case '[':
+		kind = "a list"
+	case '{':
+		kind = "an object"
+	case 't', 'f':
+		kind = string(value)
+	}
+	return fmt.Errorf("is %s: want a text in double quotes", kind)
 }
 
 // body reads the whole body, up to the server's bound.
@@ -84,12 +121,9 @@ func malformed(format string, args ...any) error {
 
 // decode reads an object into fields by their names. Every field that is wrong is named.
 func decode(body []byte, into map[string]json.Unmarshaler) error {
-	if !utf8.Valid(body) {
-		return malformed("the body is not valid UTF-8")
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(body, &object); err != nil || object == nil {
-		return malformed("the body is not a JSON object such as {\"phone_number\": \"13800138000\"}")
+	object, err := objectOf(body)
+	if err != nil {
+		return err
 	}
 	var wrong []string
 	for name, field := range into {
@@ -106,4 +140,15 @@ func decode(body []byte, into map[string]json.Unmarshaler) error {
 		return malformed("%s", strings.Join(wrong, "; "))
 	}
 	return nil
+}
+
+// objectOf reads a body as an object.
+func objectOf(body []byte) (object map[string]json.RawMessage, err error) {
+	if !utf8.Valid(body) {
+		return nil, malformed("the body is not valid UTF-8")
+	}
+	if err := json.Unmarshal(body, &object); err != nil || object == nil {
+		return nil, malformed("the body is not a JSON object such as {\"name\": \"text\"}")
+	}
+	return object, nil
 }

@@ -32,13 +32,13 @@ func received(c *call) *work.Line {
 }
 
 // describe puts into a line what was asked for, as far as it could be read. Of a sensitive text, and of a
-// body that is no JSON, nothing is kept.
+// body that is no object and so does not say whether it has one, nothing is kept.
 func (d *door) describe(line *work.Line, in *sendBody, body []byte) {
 	line.Phone, line.Templated = clipped(string(in.phone), 20), bool(in.useTemplate)
 	if !d.Sensitive && !bool(in.sensitive) {
 		line.Content, line.Request = clipped(string(in.content), 200), clipped(string(body), maxLogged)
-		if !json.Valid(body) { // nobody knows what it says
-			line.Request = fmt.Sprintf("%d bytes that are no JSON", len(body))
+		if _, err := objectOf(body); err != nil {
+			line.Request = fmt.Sprintf("%d bytes that are no JSON object", len(body))
 		}
 		return
 	}
@@ -145,7 +145,7 @@ func (d *door) story(c *call) (answer, error) {
 
 func (d *door) row(id string, t posthouse.Delivery, m posthouse.Message, events []posthouse.Event) row {
 	r := row{
-		taskView: d.view(id, t, m), Source: m.Source, RetryCount: retries(t), Result: result(t, events),
+		taskView: d.view(id, t, m), Source: m.Source, RetryCount: retries(t, events), Result: result(t, events),
 		App: strings.TrimPrefix(t.LeaseOwner, work.Owner("")), UpdatedAt: d.at(t.UpdatedAt), Delivery: t.ID,
 	}
 	if !m.Sensitive {
@@ -158,10 +158,15 @@ func (d *door) row(id string, t posthouse.Delivery, m posthouse.Message, events 
 	return r
 }
 
-// retries is how often a task was put back: the failure of its last hand-out did not.
-func retries(t posthouse.Delivery) int {
-	if t.State != posthouse.Pending && t.Attempts > 0 {
-		return min(t.Tries, t.Attempts-1)
+// retries is how often a task was put back. The failure that ended it did not, and counts no more once the
+// text turns out to have left.
+func retries(t posthouse.Delivery, events []posthouse.Event) int {
+	ended := t.State == posthouse.Failed || t.State == posthouse.Unknown
+	if n := len(events); n > 0 && events[n-1].Type == posthouse.EventEvidence {
+		ended = events[n-1].From == posthouse.Failed
+	}
+	if ended {
+		return max(0, t.Tries-1)
 	}
 	return t.Tries
 }

@@ -31,7 +31,8 @@ const hidden = "******"
 // sendBody is a text for a phone.
 type sendBody struct {
 	phone, content, source text
-	useTemplate, sensitive flag
+	useTemplate            flag
+	sensitive              veil
 }
 
 func (b *sendBody) fields() map[string]json.Unmarshaler {

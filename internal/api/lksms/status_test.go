@@ -31,21 +31,23 @@ func TestTheResultSaysHowTheLastHandOutEnded(t *testing.T) {
 		result  string
 		retries int
 	}{
-		"new":                  {posthouse.Delivery{State: posthouse.Pending}, nil, "", 0},
-		"refused":              {posthouse.Delivery{State: posthouse.Pending, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
-		"timed out":            {posthouse.Delivery{State: posthouse.Pending, Tries: 2, Attempts: 2, Error: "lost"}, []posthouse.Event{refused, lost}, "处理超时，自动重试", 2},
-		"refused after that":   {posthouse.Delivery{State: posthouse.Pending, Tries: 2, Attempts: 2, Error: "busy"}, []posthouse.Event{lost, refused}, "busy", 2},
-		"handed out again":     {posthouse.Delivery{State: posthouse.Sending, Tries: 1, Attempts: 2, Error: "lost"}, []posthouse.Event{lost}, "处理超时，自动重试", 1},
-		"refused for good":     {posthouse.Delivery{State: posthouse.Failed, Reason: "recipient", Tries: 1, Attempts: 1, Error: "no such number"}, nil, "no such number", 0},
-		"refused too often":    {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "busy"}, []posthouse.Event{refused}, "超过最大重试次数: busy", 3},
-		"timed out too often":  {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 3},
-		"proved after that":    {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence}}, "", 3},
-		"brought over, failed": {posthouse.Delivery{State: posthouse.Failed, Tries: 2, Error: "busy"}, nil, "busy", 2},
+		"new":                       {posthouse.Delivery{State: posthouse.Pending}, nil, "", 0},
+		"refused":                   {posthouse.Delivery{State: posthouse.Pending, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
+		"timed out":                 {posthouse.Delivery{State: posthouse.Pending, Tries: 2, Attempts: 2, Error: "lost"}, []posthouse.Event{refused, lost}, "处理超时，自动重试", 2},
+		"refused after that":        {posthouse.Delivery{State: posthouse.Pending, Tries: 2, Attempts: 2, Error: "busy"}, []posthouse.Event{lost, refused}, "busy", 2},
+		"handed out again":          {posthouse.Delivery{State: posthouse.Sending, Tries: 1, Attempts: 2, Error: "lost"}, []posthouse.Event{lost}, "处理超时，自动重试", 1},
+		"refused for good":          {posthouse.Delivery{State: posthouse.Failed, Reason: "recipient", Tries: 1, Attempts: 1, Error: "no such number"}, nil, "no such number", 0},
+		"refused too often":         {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "busy"}, []posthouse.Event{refused}, "超过最大重试次数: busy", 3},
+		"timed out too often":       {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 3},
+		"proved after that":         {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Failed}}, "", 3},
+		"proved while it waited":    {posthouse.Delivery{State: posthouse.Sent, Tries: 1, Attempts: 1}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Pending}}, "", 1},
+		"cancelled while it waited": {posthouse.Delivery{State: posthouse.Cancelled, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
+		"brought over, failed":      {posthouse.Delivery{State: posthouse.Failed, Tries: 3, Attempts: 3, Error: "busy"}, nil, "busy", 2},
 	} {
 		if got := result(test.task, test.events); got != test.result {
 			t.Errorf("%s: got the result %q, want %q", name, got, test.result)
 		}
-		if got := retries(test.task); got != test.retries {
+		if got := retries(test.task, test.events); got != test.retries {
 			t.Errorf("%s: got %d retries, want %d", name, got, test.retries)
 		}
 	}
