@@ -153,7 +153,7 @@ func (c *channels) kept(ctx context.Context, t channel.Type, ch posthouse.Channe
 func (c *channels) mayTurn(ctx context.Context, ch posthouse.Channel, t channel.Type) error {
 	old, err := c.store.Channel(ctx, ch.Tenant, ch.Name)
 	if err != nil || pulled(old, c.types[old.Driver]) == pulled(ch, t) {
-		return nil // new, or one that can not be read: it has to be replaced
+		return nil //nolint:nilerr // new, or one that can not be read: it has to be replaced
 	}
 	open := slices.DeleteFunc(posthouse.States(), func(s posthouse.State) bool { return !s.Open() })
 	list, _, err := c.store.Deliveries(ctx, work.Filter{Tenant: ch.Tenant, Channel: ch.Name, States: open, Limit: 1})

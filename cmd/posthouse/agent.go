@@ -69,12 +69,16 @@ func (f *agentFlags) describe(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.o.Once, "once", false, "end when there is nothing to fetch")
 }
 
-func (p *program) runAgent(cmd *cobra.Command, f agentFlags) error {
+func (p *program) runAgent(cmd *cobra.Command, f agentFlags) (err error) {
 	closing, err := p.equip(cmd, &f)
 	if err != nil {
 		return err
 	}
-	defer closing()
+	defer func() {
+		if e := closing(); err == nil {
+			err = e
+		}
+	}()
 	app, err := agent.New(f.o)
 	if posthouse.CodeOf(err) == posthouse.CodeInvalid {
 		return usagef("%w", err)

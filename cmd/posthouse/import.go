@@ -36,8 +36,8 @@ them, those that wait are sent, and those that a phone holds wait for its report
 Stop the old server before, or its phones send what ours send too. To be down for a short time only, run it
 first with --history while the old server works, and again without once it is stopped: what is there is
 passed over. So it can also be run again when it was interrupted.`,
-		Example: `  posthouse import lksms --from postgresql://user:password@localhost:5432/lksms_db --dry-run
-  posthouse import lksms --from postgresql://user:password@localhost:5432/lksms_db --time-zone Asia/Shanghai`,
+		Example: `  posthouse import lksms --from "$DATABASE_URL" --dry-run
+  posthouse import lksms --from "$DATABASE_URL" --time-zone Asia/Shanghai`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runImportLksms(cmd, f) },
 	}

@@ -55,7 +55,8 @@ func afterReport(s *settings, codes map[string]posthouse.Class, r *work.Report, 
 	}
 	r.Answer, r.State = posthouse.ReportStale, d.State
 	var change work.Change
-	switch ok := false; {
+	var ok bool
+	switch {
 	case holds(d, r.Agent, r.Token):
 		r.Answer, change = posthouse.ReportDone, afterOutcome(s, codes, r, *d, now)
 	case r.Token == 0 && sameReport(known.Last, r):

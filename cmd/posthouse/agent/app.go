@@ -166,8 +166,12 @@ const callTime = 10 * time.Second
 
 // Run fetches, sends and reports until the context ends, or with Once until there is nothing to fetch. A stop
 // is no error; a login that the server refuses is one.
-func (a *App) Run(ctx context.Context) error {
-	defer a.Close()
+func (a *App) Run(ctx context.Context) (err error) {
+	defer func() {
+		if e := a.Close(); err == nil {
+			err = e
+		}
+	}()
 	a.o.Log.Info("the agent fetches", "agent", a.o.ID, "server", a.o.URL, "protocol", a.o.Protocol, "untold", len(a.journal.untold()))
 	for bad := 0; ctx.Err() == nil; {
 		got, err := a.round(ctx)

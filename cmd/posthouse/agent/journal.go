@@ -171,7 +171,7 @@ func (j *journal) rewrite(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	j.close()
+	_ = j.close() // what it held is in the new one
 	j.file = file
 	return nil
 }

@@ -104,8 +104,8 @@ func (d *door) before(c *call, req engine.Request) (_ answer, found bool, _ erro
 		return answer{}, false, err
 	}
 	var accepted []posthouse.Accepted
-	if err := json.Unmarshal(kept, &accepted); err != nil || len(accepted) != 1 {
-		return answer{}, false, nil // accepting it says what is wrong
+	if json.Unmarshal(kept, &accepted) != nil || len(accepted) != 1 {
+		return answer{}, false, nil //nolint:nilerr // accepting it says what is wrong
 	}
 	a, err := d.again(c, accepted[0])
 	return a, true, err

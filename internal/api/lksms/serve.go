@@ -132,7 +132,8 @@ var fields = strings.NewReplacer("to[0].address", "phone_number", "to[0]", "phon
 
 // refused is the answer to an error, with null for its data.
 func (d *door) refused(c *call, err error) (int, []byte) {
-	status, message := 0, ""
+	var status int
+	var message string
 	var own *refusal
 	if errors.As(err, &own) {
 		status, message = own.status, own.message
