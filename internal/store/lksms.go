@@ -263,8 +263,8 @@ func (l *Lksms) flag(column string) string { return "CASE WHEN " + column + " TH
 // at is a time as moment reads it: microseconds, or text where the database has no type for times.
 func (l *Lksms) at(column string) string {
 	switch l.dialect {
-	case postgresDialect: // a time without a zone becomes one of the session's
-		return "(EXTRACT(EPOCH FROM CAST(" + column + " AS timestamptz)) * 1000000)::bigint"
+	case postgresDialect: // a time without a zone becomes one of the session's; one without an end is none
+		return "CASE WHEN isfinite(" + column + ") THEN (EXTRACT(EPOCH FROM CAST(" + column + " AS timestamptz)) * 1000000)::bigint END"
 	case mysqlDialect:
 		return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000000 AS SIGNED)"
 	}

@@ -3,8 +3,8 @@ package lksms
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
@@ -13,7 +13,9 @@ import (
 func (r *run) received(ctx context.Context, t *Table) error {
 	return r.lines(ctx, t, work.ReceiveLog, r.From.Received, func(l *work.LksmsLine) {
 		l.Delivery = answeredTask(l.Response)
-		l.Phone = r.phone(t, l.Phone)
+		if l.Phone != "" {
+			l.Phone = r.phone(t, l.Phone)
+		}
 	})
 }
 
@@ -42,8 +44,8 @@ func (r *run) lines(ctx context.Context, t *Table, log work.Log,
 			for i := range rows {
 				l := &rows[i]
 				l.Tenant = r.Tenant
+				l.ID = idOf(l.At, l.At, r.Tenant, r.Channel, t.Name, strconv.FormatInt(l.Row, 10))
 				l.At, _ = r.times(l.At, l.At)
-				l.ID = posthouse.IDAt(l.At, fmt.Sprintf("%s\n%s\n%s\n%d", r.Tenant, r.Channel, t.Name, l.Row))
 				tell(l)
 			}
 			return r.ofTasks(ctx, t, log, rows)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -141,17 +143,24 @@ func (r *run) templates(ctx context.Context, t *Table) error {
 }
 
 func (r *run) defaults(ctx context.Context, t *Table) error {
+	seen := map[string]bool{}
 	return copyRows(ctx, r, t, r.From.Defaults, func(d work.LksmsDefault) int64 { return d.Row },
 		func(_ context.Context, rows []work.LksmsDefault) ([]work.DefaultSMS, error) {
 			if r.History {
 				t.Left["may still be sent"] += len(rows)
 				return nil, nil
 			}
-			list := make([]work.DefaultSMS, len(rows))
-			for i, row := range rows {
-				list[i] = row.DefaultSMS
-				list[i].Tenant, list[i].Phone = r.Tenant, r.phone(t, row.Phone)
-				list[i].CreatedAt, list[i].UpdatedAt = r.times(row.CreatedAt, row.UpdatedAt)
+			var list []work.DefaultSMS
+			for _, row := range rows {
+				d := row.DefaultSMS
+				d.Tenant, d.Phone = r.Tenant, r.phone(t, row.Phone)
+				if seen[d.Phone] {
+					t.Left["whose phone has another one, written differently"]++
+					continue
+				}
+				seen[d.Phone] = true
+				d.CreatedAt, d.UpdatedAt = r.times(row.CreatedAt, row.UpdatedAt)
+				list = append(list, d)
 			}
 			return list, nil
 		},
@@ -191,7 +200,13 @@ func (r *run) leaves(row work.LksmsTask) string {
 	return ""
 }
 
-// times are those of a row, where it has them.
+// idOf is the id of what becomes of a row: the same in each run, also where the row has no time.
+func idOf(created, updated time.Time, names ...string) string {
+	at := cmp.Or(created, updated, time.Unix(0, 0))
+	return posthouse.IDAt(at, strings.Join(names, "\n"))
+}
+
+// times are those of a row, and now where it has none.
 func (r *run) times(created, updated time.Time) (time.Time, time.Time) {
 	if created.IsZero() {
 		created = updated

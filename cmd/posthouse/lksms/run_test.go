@@ -391,3 +391,38 @@ func TestATableThatIsMissingIsPassedOver(t *testing.T) {
 		t.Errorf("send_logs = %+v", logs)
 	}
 }
+
+// PULL-11: rows as nobody would expect them stop no import, and are taken once however often it runs.
+func TestOddRowsAreTakenOnce(t *testing.T) {
+	t.Parallel()
+	for kind := range dialects {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			dsn, exec := old(t, kind)
+			for _, statement := range []string{
+				"DELETE FROM sms_tasks", "DELETE FROM default_sms_data",
+				"INSERT INTO sms_tasks (id, task_id, phone_number, content) VALUES (1, 'timeless', '13800138000', 'x')",
+				"UPDATE sms_tasks SET status = NULL, retry_count = NULL, created_at = NULL, updated_at = NULL",
+				"INSERT INTO sms_tasks (id, task_id, phone_number, content, retry_count) VALUES (2, 'stubborn', '13800138000', 'x', 2000000000)",
+				"INSERT INTO default_sms_data (id, phone_number, content) VALUES (1, '13800138000', 'a'), (2, '+8613800138000', 'b')",
+				"UPDATE receive_logs SET created_at = NULL",
+			} {
+				exec(statement)
+			}
+			if kind == "postgres" {
+				exec("UPDATE sms_tasks SET created_at = '-infinity', updated_at = 'infinity' WHERE id = 2")
+			}
+			ours := open(t, dialects[kind].dsn(t))
+			o := lksms.Options{From: source(t, dsn), To: ours}
+			const want = "default_sms_data 2: %d %d 1 0\nsms_tasks 2: %d %d 0 1\nreceive_logs 2: %d %d 0 1\n"
+			for run, want := range []string{fmt.Sprintf(want, 1, 0, 2, 0, 2, 0), fmt.Sprintf(want, 0, 1, 0, 2, 0, 2)} {
+				got := brief(imported(t, o))
+				for line := range strings.Lines(want) {
+					if !strings.Contains(got, line) {
+						t.Errorf("run %d did\n%s, want %s in it", run+1, got, line)
+					}
+				}
+			}
+		})
+	}
+}

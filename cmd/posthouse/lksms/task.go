@@ -1,6 +1,7 @@
 package lksms
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ const (
 	retryDelay = 5 * time.Minute
 )
 
+// maxRetries bounds the retries that are told: each is three events, and nobody reads more.
+const maxRetries = 100
+
 // owner is who made the attempts of which nobody knows who made them.
 const owner = "import"
 
@@ -47,6 +51,10 @@ func (r *run) phone(t *Table, text string) string {
 // task tells a row in our words. Its events are those that must have been: the row knows how often it was
 // retried, when it began and when it ended, and the time between is shared out evenly.
 func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
+	if row.Retries > maxRetries {
+		t.Odd[fmt.Sprintf("with more than %d retries, of which so many are kept", maxRetries)]++
+		row.Retries = maxRetries
+	}
 	created, updated := r.times(row.CreatedAt, row.UpdatedAt)
 	end := updated
 	for _, at := range []time.Time{row.ReportedAt, row.SentAt} {
@@ -54,7 +62,7 @@ func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
 			end = at
 		}
 	}
-	id := posthouse.IDAt(created, strings.Join([]string{r.Tenant, r.Channel, row.ID}, "\n"))
+	id := idOf(row.CreatedAt, row.UpdatedAt, r.Tenant, r.Channel, row.ID)
 	h := &history{
 		step: end.Sub(created) / time.Duration(2*max(row.Retries, 0)+2),
 		Imported: work.Imported{
