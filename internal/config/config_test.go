@@ -299,6 +299,20 @@ func TestVariablesOfTheServerBeforeUsWork(t *testing.T) {
 	}
 }
 
+// PULL-11: a path is what SQLAlchemy takes it for, where only that writes it so.
+func TestTheFileOfAPythonProgramIsFound(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"sqlite+aiosqlite:///app.db": "sqlite:app.db", "sqlite+aiosqlite:////var/app.db": "sqlite:/var/app.db",
+		"sqlite:////var/app.db": "sqlite:/var/app.db", "sqlite:///./app.db": "sqlite:./app.db", "sqlite:///var/app.db": "sqlite:///var/app.db",
+	} {
+		got, err := Load(from(t, nil, []string{"DATABASE_URL=" + given}, nil))
+		if err != nil || got.Server.DSN != want {
+			t.Errorf("%s: got %q and error %v, want %q", given, got.Server.DSN, err, want)
+		}
+	}
+}
+
 func TestUnknownVariablesAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	got, err := Load(from(t, nil, []string{"POSTHOUSE_DNS=x", "POSTHOUSE_URL=http://a", "POSTHOUSE_TEST_X=1", "HOME=/"},

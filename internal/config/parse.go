@@ -26,8 +26,11 @@ func text(to *string, v string) error {
 // postgresql+asyncpg, is that of a Python program, and left out.
 func dsn(to *string, v string) error {
 	if scheme, rest, ok := strings.Cut(v, "://"); ok {
-		scheme, _, _ = strings.Cut(scheme, "+")
+		scheme, driver, _ := strings.Cut(scheme, "+")
 		v = scheme + "://" + rest
+		if scheme == "sqlite" && (driver != "" || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/./")) {
+			v = "sqlite:" + strings.TrimPrefix(rest, "/") // to such a program, what follows the third / is the path
+		}
 	}
 	for _, scheme := range []string{"sqlite:", "postgres://", "postgresql://", "mysql://"} {
 		if rest, ok := strings.CutPrefix(v, scheme); ok && rest != "" {
