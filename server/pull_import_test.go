@@ -13,14 +13,15 @@ import (
 	"github.com/posthouse/posthouse/internal/store"
 )
 
-// formerTasks are what the old server leaves: one that was sent, one that waits, one that app1 holds.
+// formerTasks are what the old server leaves: one that was sent, one that waits, two that app1 holds, one of a number that looks like ours.
 const formerTasks = `
 CREATE TABLE sms_tasks (id INTEGER PRIMARY KEY, task_id VARCHAR(50) UNIQUE NOT NULL, phone_number VARCHAR(20) NOT NULL, content VARCHAR(200) NOT NULL,
   status INTEGER DEFAULT 0, source VARCHAR(50), retry_count INTEGER DEFAULT 0, processing_app_id VARCHAR(50), result VARCHAR(500),
   created_at TIMESTAMP NULL, updated_at TIMESTAMP NULL, sent_at TIMESTAMP NULL, reported_at TIMESTAMP NULL);
 INSERT INTO sms_tasks VALUES (1, 'task_1', '13800138000', '您的验证码是123456', 2, 'system_a', 1, NULL, '', 'HOUR', 'NOW', 'NOW', 'NOW'),
   (2, 'task_2', '13800138001', '等待', 0, 'system_b', 0, NULL, NULL, 'HOUR', 'HOUR', NULL, NULL),
-  (3, 'task_3', '13800138002', '手中', 1, NULL, 1, 'app1', '空号', 'HOUR', 'NOW', NULL, NULL)`
+  (3, 'task_3', '13800138002', '手中', 1, NULL, 1, 'app1', '空号', 'HOUR', 'NOW', NULL, NULL),
+  (4, '01HGZ3NDEKTSV4RRFFQ69G5FAV', '13800138003', '也在手中', 1, NULL, 0, 'app1', NULL, 'HOUR', 'NOW', NULL, NULL)`
 
 // swapped is the DSN of a database of the old server, after an import into that same database.
 func swapped(t *testing.T, dsn string) string {
@@ -44,7 +45,7 @@ func swapped(t *testing.T, dsn string) string {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	if report, err := lksms.Run(t.Context(), lksms.Options{From: from, To: to}); err != nil || report.Tables[2].New != 3 {
+	if report, err := lksms.Run(t.Context(), lksms.Options{From: from, To: to}); err != nil || report.Tables[2].New != 4 {
 		t.Fatalf("import: %+v, %v", report, err)
 	}
 	return dsn
@@ -74,11 +75,14 @@ func TestPULL_AnExistingDeploymentSwapsTheServer(t *testing.T) {
 			h.says(200, "app2", "task_2", wentOut) // by the number it had
 			h.says(409, "app2", "task_3", wentOut)
 			h.says(200, "app1", "task_3", wentOut)
-			for _, task := range []string{"task_2", "task_3"} {
+			ulid := "01HGZ3NDEKTSV4RRFFQ69G5FAV"
+			h.says(409, "app2", ulid, wentOut)
+			h.says(200, "app1", ulid, wentOut)
+			for _, task := range []string{"task_2", "task_3", ulid} {
 				h.becomes(task, 2, h.story(task).Task.RetryCount)
 			}
 			counts := dataOf[map[string]int](h, h.want(200, "GET", "/api/v1/admin/task-statistics", ""))
-			want := map[string]int{"pending_new_tasks": 0, "pending_retry_tasks": 0, "processing_tasks": 0, "success_tasks": 3, "failed_tasks": 0}
+			want := map[string]int{"pending_new_tasks": 0, "pending_retry_tasks": 0, "processing_tasks": 0, "success_tasks": 4, "failed_tasks": 0}
 			if diff := cmp.Diff(want, counts); diff != "" {
 				h.Errorf("statistics (-want +got):\n%s", diff)
 			}

@@ -123,8 +123,8 @@ func (d *door) report(c *call) (answer, error) {
 	return d.hand(c, work.Report{ID: id, Tenant: c.who.tenant, Agent: app, AgentReport: made, Request: clipped(string(body), maxLogged)})
 }
 
-// named is the id of the delivery that a report names. Whether there is one is the engine's to find, because
-// there are many reports.
+// named is the id of the delivery that a report names. Whether there is one of ours is the engine's to find,
+// because there are many reports.
 func (d *door) named(c *call, task string) (string, error) {
 	if posthouse.ValidID(task) {
 		return task, nil
@@ -143,8 +143,14 @@ func (d *door) hand(c *call, r work.Report) (answer, error) {
 	case posthouse.ReportDone, posthouse.ReportEvidence:
 		return answer{}, nil
 	case posthouse.ReportMissing:
-		if _, _, err := d.find(c.Context(), c.who.tenant, r.Delivery); err != nil {
+		t, _, err := d.find(c.Context(), c.who.tenant, r.Delivery)
+		switch {
+		case err != nil:
 			return answer{}, err
+		case t.ID != r.Delivery: // it was a former number
+			r.ID, r.Delivery = posthouse.NewID(), t.ID
+			r.ReportID = r.ID
+			return d.hand(c, r)
 		}
 		return answer{}, refuse(http.StatusConflict, "the task was never handed to the app %q: nothing has changed", r.Agent)
 	}

@@ -64,12 +64,11 @@ var errNoTask = &refusal{http.StatusNotFound, "there is no task of this task_id"
 
 // find reads a task by its number, or by the one it had on the server that it was brought over from.
 func (d *door) find(ctx context.Context, tenant, id string) (t posthouse.Delivery, m posthouse.Message, err error) {
-	if posthouse.ValidID(id) {
+	ours := posthouse.ValidID(id)
+	if ours {
 		t, err = d.Store.Delivery(ctx, tenant, id)
-		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-			return t, m, errNoTask
-		}
-	} else {
+	}
+	if !ours || posthouse.CodeOf(err) == posthouse.CodeNotFound { // a former number may look like one of ours
 		t, err = d.brought(ctx, tenant, id)
 	}
 	if err != nil {
