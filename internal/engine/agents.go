@@ -214,7 +214,7 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 		return Claimed{}, errStopping
 	}
 	idle := Claimed{Reason: o.reason}
-	if o.reason != "" {
+	if len(o.keys) == 0 { // also where no channel of its is open here: it must not ask without a pause
 		idle.After = idleFor
 	}
 	grant, err := e.allow(ctx, &c, o)
@@ -255,7 +255,7 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 		e.putBack(back)
 		return idle, ctx.Err()
 	}
-	list := e.handouts(e.bg, handed.Items, asked)
+	list := e.handouts(e.bg, handed, asked)
 	if len(list) > 0 || handed.Repeated {
 		idle = Claimed{}
 	}

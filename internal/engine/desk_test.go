@@ -152,6 +152,14 @@ func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 	}
 }
 
+func TestAnAgentWithoutAnOpenChannelIsToldToAskLater(t *testing.T) {
+	virtual(t, func(r *rig) {
+		if got := r.fetch(Claim{Agent: r.phone("a", nil, "gone"), Max: 1, Wait: time.Minute}); got.After <= 0 {
+			t.Errorf("got %+v, want a time to ask again: it would ask without a pause", got)
+		}
+	})
+}
+
 // PULL-14: a phone that sends faster is blocked by its operator.
 func TestAnAgentIsHandedNoMoreThanItsLimits(t *testing.T) {
 	virtual(t, func(r *rig) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,8 +18,10 @@ type returned struct {
 }
 
 // handouts are claimed deliveries as an agent sees them, with the contents that are sealed or change with the time.
-// asked is when the claim was sent. What can not be shown is set aside or given back.
-func (e *Engine) handouts(ctx context.Context, items []work.Item, asked time.Time) []posthouse.Handout {
+// asked is when the claim was sent. What can not be shown is set aside or given back, but for what its agent has
+// started: that may have left.
+func (e *Engine) handouts(ctx context.Context, handed work.HandedOut, asked time.Time) []posthouse.Handout {
+	items := handed.Items
 	list := make([]posthouse.Handout, 0, len(items))
 	var back []returned
 	if err := e.unseal(ctx, items); err != nil {
@@ -38,7 +41,7 @@ func (e *Engine) handouts(ctx context.Context, items []work.Item, asked time.Tim
 		list = append(list, e.handoutOf(item, asked))
 		e.metrics.handouts.WithLabelValues(item.Delivery.Channel).Inc()
 	}
-	e.putBack(back)
+	e.putBack(slices.DeleteFunc(back, func(b returned) bool { return handed.Repeated && !b.item.Delivery.StartedAt.IsZero() }))
 	return list
 }
 

@@ -62,6 +62,7 @@ func (e *Engine) ReportHandouts(ctx context.Context, reports []work.Report) ([]w
 		r.Error, r.Code, r.Ref = plainRunes(r.Error, maxOutcomeError), plain(r.Code, maxCode), plain(r.Ref, maxRef)
 		r.Request = plain(r.Request, maxExcerpt)
 	}
+	e.hushReports(ctx, list)
 	return e.reporter.submit(ctx, list)
 }
 

@@ -129,13 +129,38 @@ func (e *Engine) unsealGroup(r *route, group []work.Item, leaseEnd time.Time) []
 	return nil
 }
 
-// hush drops the excerpts of what went to a provider and came back, where they may hold a sensitive content.
+// hidden stands for what a provider or an agent said of a sensitive message: it may quote it.
+func hidden(said string) string {
+	if said == "" {
+		return ""
+	}
+	return "hidden: the message is sensitive"
+}
+
+// hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
+// content. The codes stay.
 func hush(group []work.Item, results []channel.Result) {
 	if !group[0].Message.Sensitive {
 		return
 	}
 	for i := range results {
-		results[i].Request, results[i].Response = "", ""
+		results[i].Request, results[i].Response, results[i].Error = "", "", hidden(results[i].Error)
+	}
+}
+
+// hushReports drops what agents say in their own words of sensitive messages, and of those that nobody can say of
+// whether they are.
+func (e *Engine) hushReports(ctx context.Context, list []work.Report) {
+	for i := range list {
+		r := &list[i]
+		if r.Error == "" {
+			continue
+		}
+		m, _, err := e.o.Store.Message(ctx, r.Tenant, posthouse.MessageID(r.Delivery))
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && !m.Sensitive {
+			continue
+		}
+		r.Error, r.Request = hidden(r.Error), ""
 	}
 }
 
@@ -144,7 +169,7 @@ func hush(group []work.Item, results []channel.Result) {
 func (e *Engine) hushReceipts(group []work.Awaited, list []channel.Receipt) {
 	said := map[string]bool{} // by message: it may be kept
 	for i := range list {
-		if list[i].Response == "" {
+		if list[i].Response+list[i].Error == "" {
 			continue
 		}
 		id := posthouse.MessageID(group[i].Delivery)
@@ -153,7 +178,7 @@ func (e *Engine) hushReceipts(group []work.Awaited, list []channel.Receipt) {
 			said[id] = err == nil && !m.Sensitive
 		}
 		if !said[id] {
-			list[i].Response = ""
+			list[i].Response, list[i].Error = "", hidden(list[i].Error)
 		}
 	}
 }

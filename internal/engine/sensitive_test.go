@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,56 @@ func TestAReceiptOfASensitiveMessageKeepsNoExcerpt(t *testing.T) {
 		}, list)
 		if list[0].Response != "" || list[1].Response != "hello" || list[2].Response != "" {
 			t.Errorf("got the excerpts %+v, want the second alone", list)
+		}
+	})
+}
+
+// Who sends a sensitive message may quote it where it says why it could not.
+func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.provider.answer = func(out channel.Outgoing) channel.Result {
+			return channel.Result{Class: posthouse.ClassRecipient, Code: "7", Error: "refused: " + out.Content.Text}
+		}
+		r.open("push", posthouse.ChannelSettings{}, idempotent)
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		pushed, fetched := r.send(otp("push", "u1"))[0], r.send(otp("sms", "u1"))[0]
+		plain := r.send(text("sms", "u2"))[0]
+		r.pass(time.Second)
+		for _, h := range r.fetch(Claim{Agent: a, Max: 10}).Handouts {
+			r.say(a, h, posthouse.OutcomeNotSent, func(rep *work.Report) { rep.Error, rep.Request = h.Content.Text, h.Content.Text })
+		}
+		for id, want := range map[string]string{pushed: hidden("x"), fetched: hidden("x"), plain: "hello"} {
+			d, err := r.store.Delivery(r.Context(), r.tenant, id)
+			if err != nil || d.Error != want {
+				t.Errorf("the error is %q, %v; want %q", d.Error, err, want)
+			}
+		}
+		lines, _, err := r.store.Log(r.Context(), work.LogFilter{Tenant: r.tenant, Log: work.ReportLog, Delivery: fetched, Limit: 10})
+		if err != nil || len(lines) != 1 || strings.Contains(fmt.Sprint(lines), "428193") {
+			t.Errorf("the log of reports has %+v, %v; want one line without the content", lines, err)
+		}
+	})
+}
+
+// What an agent has started may have left: it stays the agent's where its content can not be read just now.
+func TestARepeatedClaimTakesNothingThatHasStarted(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.between(&deaf{r.store, time.Now().Add(30 * time.Second)})
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		r.pass(time.Minute)
+		id := r.send(otp("sms", "u1"))[0]
+		claim := Claim{Agent: a, ClaimID: "c1", Max: 1}
+		h := r.fetch(claim).Handouts[0]
+		r.begin(a, h)
+		r.engine.o.Store.(*deaf).until = time.Now().Add(time.Second)
+		if got := r.fetch(claim); len(got.Handouts) > 0 || !got.Repeated {
+			t.Errorf("got %+v, want nothing of what was handed out before", got)
+		}
+		r.want(id, posthouse.Sending, "", 0)
+		if answer := r.say(a, h, posthouse.OutcomeSent); answer != posthouse.ReportDone {
+			t.Errorf("the report was answered %q", answer)
 		}
 	})
 }

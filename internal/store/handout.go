@@ -43,7 +43,7 @@ func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (wor
 		lanes[i].fresh, lanes[i].again = s.lows.from(lanes[i].lane(false), asked), s.lows.from(lanes[i].lane(true), asked)
 	}
 	items, err := s.handOut(ctx, now, &h, lanes)
-	if s.taken(err) { // the same claim came in twice at once: this one is undone
+	if s.taken(err) || err == nil && len(items) == 0 { // the same claim may have come in twice at once: this one is undone, or nothing was left for it
 		if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
 			return out, e
 		}

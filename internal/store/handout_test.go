@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -188,6 +189,25 @@ func TestRepeatedClaimFindsWhatIsStillHeldOfIt(t *testing.T) {
 			t.Errorf("another agent's claim of the same id = %+v", other)
 		}
 	})
+}
+
+// L10: a phone that gives up waiting asks again while its first call is still under way. The second finds nothing left,
+// but what the first was handed.
+func TestAClaimThatComesInTwiceAtOnceIsAnsweredTheSame(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.SQLite(t))
+	for round := range 20 {
+		accept(t, s, entry(3, pulled))
+		var both [2]work.HandedOut
+		var wg sync.WaitGroup
+		for i := range both {
+			wg.Go(func() { both[i], _ = s.HandOut(t.Context(), at(), wish(3, claimID(fmt.Sprint(round)))) })
+		}
+		wg.Wait()
+		if diff := cmp.Diff(idsOf(both[0].Items), idsOf(both[1].Items)); diff != "" || len(both[0].Items) != 3 {
+			t.Fatalf("round %d: the two answers differ:\n%s", round, diff)
+		}
+	}
 }
 
 // PULL-5: two agents never get one task. Some ask twice at once with one id.
