@@ -56,15 +56,15 @@ func readReport(scan scanner) (*work.Report, error) {
 func (s *Store) Report(ctx context.Context, now time.Time, list []work.Report,
 	decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error) {
 	var answers []work.Report
-	write := func() error {
+	write := func(wary bool) error {
 		return s.change(ctx, now, "write reports", func(t *tx) (err error) {
-			answers, err = t.report(slices.Clone(list), decide)
+			answers, err = t.report(slices.Clone(list), wary, decide)
 			return err
 		})
 	}
-	err := write()
+	err := write(false)
 	for try := 1; try < busyTries && s.taken(err); try++ {
-		err = write() // the same report came in twice at once: now it is known
+		err = write(true) // a report id is known, or came in twice at once: now it is
 	}
 	if err != nil {
 		return nil, err
@@ -94,12 +94,12 @@ type reporting struct {
 	lines      [][]any
 }
 
-func (t *tx) report(list []work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) ([]work.Report, error) {
+func (t *tx) report(list []work.Report, wary bool, decide func(time.Time, *work.Report, work.Known) *work.Change) ([]work.Report, error) {
 	p := reporting{
 		deliveries: map[string]*posthouse.Delivery{}, known: map[reportKey]*work.Report{}, tokens: map[holding][]int64{},
 		last: map[holding]*work.Report{}, changed: map[string]int{},
 	}
-	if err := p.read(t, list); err != nil {
+	if err := p.read(t, list, wary); err != nil {
 		return nil, err
 	}
 	for i := range list {
@@ -116,14 +116,16 @@ func (t *tx) report(list []work.Report, decide func(time.Time, *work.Report, wor
 	return list, t.run(b)
 }
 
-// read locks the deliveries first: who reports on the same one waits here, and then finds what was said.
-func (p *reporting) read(t *tx, list []work.Report) error {
-	ids, keys := make([]string, 0, len(list)), make([][]any, 0, len(list))
+// read locks the deliveries first: who reports on the same one waits here, and then finds what was said. Of the
+// first report of who holds a delivery nothing else matters; that its id is not known is found out as it is
+// written, and then all is looked up by the wary.
+func (p *reporting) read(t *tx, list []work.Report, wary bool) error {
+	var ids []string
+	seen := make(map[string]bool, len(list))
 	for i := range list {
-		if id := idOnly(list[i].Delivery); id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		if id := idOnly(list[i].Delivery); id != "" && !seen[id] {
+			seen[id], ids = true, append(ids, id)
 		}
-		keys = append(keys, []any{list[i].Tenant, list[i].Agent, list[i].ReportID})
 	}
 	found, err := t.lockRows(work.Selection{IDs: ids})
 	if err != nil {
@@ -132,7 +134,50 @@ func (p *reporting) read(t *tx, list []work.Report) error {
 	for i := range found {
 		p.deliveries[found[i].ID] = &found[i]
 	}
-	err = t.byKeys(reportLogTable, reportLogTable.list, keys, func(scan scanner) error {
+	if err := p.readPast(t, p.doubtful(list, wary)); err != nil {
+		return err
+	}
+	now, err := t.now()
+	p.at = timeOf(now)
+	return err
+}
+
+// doubtful are the reports whose past has to be looked up.
+func (p *reporting) doubtful(list []work.Report, wary bool) []work.Report {
+	if wary {
+		return list
+	}
+	var out []work.Report
+	said := map[string]bool{}
+	for i := range list {
+		r, d := &list[i], p.deliveries[list[i].Delivery]
+		if said[r.Delivery] || !heldBy(d, r) {
+			out = append(out, *r)
+		}
+		said[r.Delivery] = true
+	}
+	return out
+}
+
+// heldBy reports whether a report is by who holds its delivery.
+func heldBy(d *posthouse.Delivery, r *work.Report) bool {
+	return d != nil && d.Tenant == r.Tenant && d.State == posthouse.Sending && d.LeaseOwner == work.Owner(r.Agent) &&
+		(r.Token == 0 || r.Token == d.Token)
+}
+
+// readPast reads what agents were handed and have said before.
+func (p *reporting) readPast(t *tx, list []work.Report) error {
+	if len(list) == 0 {
+		return nil
+	}
+	keys, ids := make([][]any, len(list)), make([]string, 0, len(list))
+	for i := range list {
+		keys[i] = []any{list[i].Tenant, list[i].Agent, list[i].ReportID}
+		if id := idOnly(list[i].Delivery); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	err := t.byKeys(reportLogTable, reportLogTable.list, keys, func(scan scanner) error {
 		r, err := readReport(scan)
 		p.known[keyOfReport(r)] = r
 		return err
@@ -140,15 +185,11 @@ func (p *reporting) read(t *tx, list []work.Report) error {
 	if err != nil {
 		return err
 	}
-	if err := p.readTokens(t, ids); err != nil {
+	slices.Sort(ids)
+	if err := p.readTokens(t, slices.Compact(ids)); err != nil {
 		return err
 	}
-	if err := p.readLast(t, list); err != nil {
-		return err
-	}
-	now, err := t.now()
-	p.at = timeOf(now)
-	return err
+	return p.readLast(t, list)
 }
 
 func (p *reporting) readTokens(t *tx, ids []string) error {

@@ -158,6 +158,24 @@ func TestReportKnowsWhoWasHandedADelivery(t *testing.T) {
 	})
 }
 
+// A report id stands for what was said first, also where it is used again for something that its agent holds.
+func TestAReportIDIsNotUsedTwice(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(3, pulled))
+		held := handOut(t, s, wish(3, started)).Items
+		list, _ := report(t, s, said("r1", held[0].Delivery, posthouse.OutcomeSent))
+		wantAnswers(t, list, "done/sent")
+		list, asked := report(t, s, said("r1", held[1].Delivery, posthouse.OutcomeNotSent), said("r2", held[2].Delivery, posthouse.OutcomeSent))
+		wantAnswers(t, list, "done/sent* done/sent")
+		if d, err := s.Delivery(t.Context(), "t1", held[1].Delivery.ID); err != nil || d.State != posthouse.Sending {
+			t.Errorf("what a known report id was used for is %s now, %v; want it untouched", d.State, err)
+		}
+		if d := asked[len(asked)-1].Delivery; d.ID != held[2].Delivery.ID {
+			t.Errorf("asked last about %s, want %s", d.ID, held[2].Delivery.ID)
+		}
+	})
+}
+
 // PULL-7: the same reports from many connections at once count once.
 func TestConcurrentReportsCountOnce(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
