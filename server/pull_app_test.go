@@ -286,6 +286,23 @@ func TestPULL_ATaskThatTimesOutIsRecovered(t *testing.T) {
 	}, brief, func(s *server.SMS) { s.MaxRetries = 1 })
 }
 
+// PULL-8: one that was cancelled while a phone had it is not sent again, and does not stay in processing either.
+func TestPULL_ACancelledTaskThatTimesOutFails(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		ch, err := h.api.Channel(h.Context(), "sms")
+		h.must(err)
+		ch.HoldTimeout = posthouse.Duration(time.Second)
+		h.put(ch)
+		id := h.sms("13800138000", "x")
+		h.fetched("a", 1)
+		_, err = h.api.Cancel(h.Context(), posthouse.MessageID(id))
+		h.must(err)
+		if s := h.becomes(id, 3, 0).Task; s.Result != "处理超时，超过最大重试次数" || s.App != "" {
+			h.Errorf("got %+v", s)
+		}
+	}, brief)
+}
+
 // PULL-12: some apps want their tasks in a page.
 func TestPULL_TasksCanComeInAPage(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {

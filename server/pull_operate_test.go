@@ -192,7 +192,7 @@ func TestPULL_TheChannelIsMadeOnceAndKept(t *testing.T) {
 	h := open(t, dsn, withSMS(func(s *server.SMS) { s.RetryDelay = 0 }))
 	ch, err := h.api.Channel(t.Context(), "sms")
 	h.must(err)
-	if ch.Driver != "pull" || ch.Tries != 4 || ch.Backoff[0].Std() != 5*time.Minute || ch.Timeout.Std() != 30*time.Minute || ch.OnUnknown != posthouse.Retry {
+	if ch.Driver != "pull" || ch.Tries != 4 || ch.Backoff[0].Std() != 5*time.Minute || ch.Timeout.Std() != 30*time.Minute || ch.OnUnknown != posthouse.Retry || ch.HoldTimeout != ch.Timeout {
 		t.Errorf("the channel is made as %+v", ch)
 	}
 	ch.Tries, ch.Timeout = 6, posthouse.Duration(time.Minute)

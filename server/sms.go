@@ -122,12 +122,13 @@ func (s *Server) prepareSMS(ctx context.Context) error {
 }
 
 // smsSettings are the document's: four hand-outs, five minutes apart, of thirty minutes each. A hand-out
-// counts as a start there, so that a phone that went silent may have sent; the document tries again.
+// counts as a start there, so that a phone that went silent may have sent; the document tries again. What was
+// cancelled meanwhile is not tried again, and fails after as long.
 func smsSettings() posthouse.ChannelSettings {
 	none := 0.0
 	return posthouse.ChannelSettings{
 		Tries: 4, Backoff: []posthouse.Duration{posthouse.Duration(5 * time.Minute)}, Jitter: &none, OnUnknown: posthouse.Retry,
-		Timeout: posthouse.Duration(30 * time.Minute),
+		Timeout: posthouse.Duration(30 * time.Minute), HoldTimeout: posthouse.Duration(30 * time.Minute),
 	}
 }
 

@@ -186,7 +186,7 @@ func result(t posthouse.Delivery, events []posthouse.Event) string {
 	switch {
 	case status(t.State) == 2:
 		return ""
-	case lost && usedUp:
+	case lost && t.State == posthouse.Failed:
 		return "处理超时，超过最大重试次数"
 	case lost:
 		return "处理超时，自动重试"

@@ -39,6 +39,7 @@ func TestTheResultSaysHowTheLastHandOutEnded(t *testing.T) {
 		"refused for good":          {posthouse.Delivery{State: posthouse.Failed, Reason: "recipient", Tries: 1, Attempts: 1, Error: "no such number"}, nil, "no such number", 0},
 		"refused too often":         {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "busy"}, []posthouse.Event{refused}, "超过最大重试次数: busy", 3},
 		"timed out too often":       {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 3},
+		"timed out, cancelled":      {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonUnknownTimeout, Tries: 1, Attempts: 1, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 0},
 		"proved after that":         {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Failed}}, "", 3},
 		"proved while it waited":    {posthouse.Delivery{State: posthouse.Sent, Tries: 1, Attempts: 1}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Pending}}, "", 1},
 		"cancelled while it waited": {posthouse.Delivery{State: posthouse.Cancelled, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
