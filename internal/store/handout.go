@@ -30,20 +30,12 @@ const (
 // HandOut claims for an agent, writes the claim where it has an id, and the log of hand-outs. Of a channel it
 // takes, a priority at a time: retries that have waited FairAfter longer than they had to, by due time; what is
 // new, by due time; other retries, by tries. A claim whose id is known answers what is still held of it.
+//
+// The id is looked up when it turns out to be taken as the claim is written, or when there is nothing to claim: a
+// claim that is new, as nearly all are, pays nothing for it.
 func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
-	if out, err := s.repeated(ctx, now, &h); err != nil || out.Repeated {
-		return out, err
-	}
-	lanes, err := s.dueLanes(ctx, now, &h)
-	if err != nil || len(lanes) == 0 || h.Max < 1 {
-		return work.HandedOut{}, err
-	}
-	asked := time.Now()
-	for i := range lanes {
-		lanes[i].fresh, lanes[i].again = s.lows.from(lanes[i].lane(false), asked), s.lows.from(lanes[i].lane(true), asked)
-	}
-	items, err := s.handOut(ctx, now, &h, lanes)
-	if s.taken(err) || err == nil && len(items) == 0 { // the same claim may have come in twice at once: this one is undone, or nothing was left for it
+	items, err := s.handNew(ctx, now, &h)
+	if s.taken(err) || err == nil && len(items) == 0 {
 		if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
 			return out, e
 		}
@@ -51,8 +43,24 @@ func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (wor
 	if err != nil {
 		return work.HandedOut{}, err // what was read before a failed commit is nobody's
 	}
-	s.noteLows(lanes, items, asked)
 	return work.HandedOut{Items: items}, nil
+}
+
+func (s *Store) handNew(ctx context.Context, now time.Time, h *work.HandOut) ([]work.Item, error) {
+	lanes, err := s.dueLanes(ctx, now, h)
+	if err != nil || len(lanes) == 0 || h.Max < 1 {
+		return nil, err
+	}
+	asked := time.Now()
+	for i := range lanes {
+		lanes[i].fresh, lanes[i].again = s.lows.from(lanes[i].lane(false), asked), s.lows.from(lanes[i].lane(true), asked)
+	}
+	items, err := s.handOut(ctx, now, h, lanes)
+	if err != nil {
+		return nil, err
+	}
+	s.noteLows(lanes, items, asked)
+	return items, nil
 }
 
 func (s *Store) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
