@@ -29,6 +29,7 @@ const (
 	pullPhones  = 64
 	pullClaimed = 200
 	pullAtMost  = 50 * time.Millisecond
+	pullConns   = 1024 // what a server that falls behind keeps waiting beyond that waits at the phones
 )
 
 // pullHTTP times claims and reports of phones at a steady rate, over HTTP, with the server in a process of its own.
@@ -67,7 +68,7 @@ func (h *house) pullHTTPOn(ctx context.Context, binary, backend string) (out []f
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
-	c := &cloud{url: "http://" + addr, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}}, reports: make(chan report, 1<<16)}
+	c := &cloud{url: "http://" + addr, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: pullConns, MaxConnsPerHost: pullConns}}, reports: make(chan report, 1<<16)}
 	if err := c.register(ctx, key); err != nil {
 		return nil, err
 	}
