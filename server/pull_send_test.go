@@ -96,7 +96,7 @@ func TestPULL_ErrorsKeepTheEnvelopeAndAreUnderstood(t *testing.T) {
 			{"POST", send, "{\"phone_number\":\"\xff\"}", 422, "the body is not valid UTF-8"},
 			{"POST", send, `{"phone_number":"12345","content":"x"}`, 400, "phone_number is"},
 			{"POST", send, `{"phone_number":"13800138000","content":"  "}`, 400, "content is blank"},
-			{"POST", send, `{"phone_number":"13800138000","content":"x","source":"` + strings.Repeat("s", 200) + `"}`, 400, "source has 200 bytes: at most 128 are allowed"},
+			{"POST", send, `{"phone_number":"13800138000","content":"x","source":"` + strings.Repeat("s", 200) + `"}`, 400, "source has 200 characters: at most 128 are allowed"},
 			{"GET", "/api/v1/sms/task/task_20231201_001", "", 404, "there is no task of this task_id"},
 			{"GET", "/api/v1/sms/task/01K0000000000000000000000Z", "", 404, "there is no task of this task_id"},
 			{"GET", "/api/v1/sms/task/%FF%00", "", 404, "there is no task of this task_id"},
@@ -120,6 +120,9 @@ func TestPULL_ErrorsKeepTheEnvelopeAndAreUnderstood(t *testing.T) {
 				h.Errorf("%s %s %s: got %d %s, want %d with %q", c.method, c.path, c.body, got.status, got.text, c.status, c.want)
 			}
 		}
+		h.want(200, "POST", send, `{"phone_number":"13800138000","content":"x","source":"`+strings.Repeat("源", 50)+`"}`) // as many as the document's column takes
+		h.want(200, "POST", "/api/v1/admin/template", `{"template_name":"x","template_content":"y"}`)
+		h.want(422, "PUT", "/api/v1/admin/template/1", `{"is_active":null}`)
 		loose := h.want(200, "POST", send, `{"phone_number":"13800138000","content":"<b>&\u2028","use_template":"false","source":null,"unknown":{}}`)
 		if want := `"final_content":"<b>&` + `\u2028"`; !strings.Contains(loose.text, want) {
 			h.Errorf("got %s, want it to contain %s", loose.text, want)

@@ -23,7 +23,8 @@ const MaxRecipients = 1000
 
 // Bounds of a draft, in bytes. They keep every value inside its column on every database.
 const (
-	MaxWord    = 128 // channel, kind, source, template, recipient type
+	MaxWord    = 128 // channel, kind, template, recipient type
+	maxSource  = 128 // in characters: people name systems in their own script
 	maxKey     = 255 // ref, dedup_key, user
 	maxAddress = 512
 	MaxTitle   = 1024
@@ -75,7 +76,10 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	p.Word("channel", d.Channel, MaxWord)
 	p.Word("kind", d.Kind, MaxWord)
 	p.Word("ref", d.Ref, maxKey)
-	p.Word("source", d.Source, MaxWord)
+	p.Word("source", d.Source, utf8.UTFMax*maxSource)
+	if n := utf8.RuneCountInString(d.Source); n > maxSource {
+		p.Add("source", "has %d characters: at most %d are allowed", n, maxSource)
+	}
 	p.Word("template", d.Template, MaxWord)
 	p.Word("dedup_key", d.DedupKey, maxKey)
 	if d.Priority != "" && !d.Priority.Valid() {

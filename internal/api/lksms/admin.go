@@ -1,6 +1,7 @@
 package lksms
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -80,12 +81,11 @@ func (d *door) setTemplate(c *call) (answer, error) {
 	if err != nil || id < 1 {
 		return answer{}, refuse(http.StatusNotFound, "there is no template %.60q", c.PathValue("id"))
 	}
-	var given map[string]json.RawMessage
-	active := flag(false)
+	var active flag
 	if err := decode(body, map[string]json.Unmarshaler{"is_active": &active}); err != nil {
 		return answer{}, err
 	}
-	if _ = json.Unmarshal(body, &given); given["is_active"] == nil {
+	if given, _ := objectOf(body); cmp.Or(string(given["is_active"]), "null") == "null" {
 		return answer{}, malformed("is_active is required: true or false")
 	}
 	if err := d.Store.SetSMSTemplate(c.Context(), time.Now(), c.who.tenant, id, bool(active)); err != nil {
