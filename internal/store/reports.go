@@ -206,7 +206,12 @@ func (p *reporting) readTokens(t *tx, ids []string) error {
 	})
 }
 
-// readLast reads what each agent said last of each delivery.
+// heeded reports whether a report counted: what was refused since does not make its repeat another.
+func heeded(r *work.Report) bool {
+	return r.Answer == posthouse.ReportDone || r.Answer == posthouse.ReportEvidence
+}
+
+// readLast reads what each agent said last of each delivery, of what counted.
 func (p *reporting) readLast(t *tx, list []work.Report) error {
 	var rows [][]any
 	asked := map[holding]bool{}
@@ -221,7 +226,8 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 		p.last[holdingOf(r)] = r
 		return err
 	}
-	const newest = " FROM report_log WHERE tenant = %s AND agent = %s AND delivery = %s ORDER BY id DESC LIMIT 1"
+	const newest = " FROM report_log WHERE tenant = %s AND agent = %s AND delivery = %s AND answer IN ('" +
+		string(posthouse.ReportDone) + "', '" + string(posthouse.ReportEvidence) + "') ORDER BY id DESC LIMIT 1"
 	if t.store.dialect.arrays && len(rows) > 0 {
 		texts := reportLogTable.numbers[:3]
 		return t.query("SELECT "+reportLogTable.list+" FROM "+unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
@@ -264,7 +270,10 @@ func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, wo
 	if r.Answer == "" {
 		return errors.New("a report was left without an answer")
 	}
-	p.known[keyOfReport(r)], p.last[h] = r, r
+	p.known[keyOfReport(r)] = r
+	if heeded(r) {
+		p.last[h] = r
+	}
 	p.lines = append(p.lines, reportValues(r))
 	return nil
 }

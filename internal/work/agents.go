@@ -92,7 +92,7 @@ type Known struct {
 	Delivery *posthouse.Delivery
 	// Tokens are those that this agent was handed the delivery with, oldest first; none means never.
 	Tokens []int64
-	// Last is this agent's last report on the delivery, nil for none.
+	// Last is this agent's last report on the delivery that counted, nil for none.
 	Last *Report
 }
 
