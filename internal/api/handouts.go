@@ -60,6 +60,7 @@ func (a *api) claim(c *call) (answer, error) {
 	c.mayWait(in.Wait.Std())
 	out, err := a.Engine.HandOut(c.Context(), engine.Claim{
 		Agent: agent, ClaimID: in.ClaimID, Max: in.Max, Capabilities: in.Capabilities, Wait: in.Wait.Std(), Request: logged(in),
+		Still: func() error { _, err := a.gate.enter(c.Request); return err },
 	})
 	if err != nil {
 		return answer{}, err

@@ -19,6 +19,8 @@ type Claim struct {
 	Capabilities map[string]string
 	// Wait is how long to wait where nothing is due, at most a minute.
 	Wait time.Duration
+	// Still is asked after each wait whether the agent may be handed anything yet: its key may be revoked. Nil for always.
+	Still func() error
 	// Started marks what is handed out as started: the agent's protocol has no word for it.
 	Started bool
 	// Request is what the agent asked with, for the log.
@@ -87,6 +89,11 @@ func (e *Engine) HandOut(ctx context.Context, c Claim) (Claimed, error) {
 		on, err := e.waitAtDesk(ctx, w, got.After, time.Until(end))
 		if err != nil || !on {
 			return got, err
+		}
+		if c.Still != nil {
+			if err := c.Still(); err != nil {
+				return Claimed{}, err
+			}
 		}
 		if c.Agent, err = e.o.Store.Agent(ctx, c.Agent.Tenant, c.Agent.ID); err != nil {
 			return Claimed{}, err // a person has changed or deleted it meanwhile

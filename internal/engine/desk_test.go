@@ -117,6 +117,26 @@ func TestAnAgentThatIsPausedWhileItWaitsIsHandedNothing(t *testing.T) {
 	})
 }
 
+// Whose key is revoked while it waits is handed nothing more.
+func TestAnAgentThatMayNotWaitAnyLongerIsHandedNothing(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		revoked := errors.New("the key is revoked")
+		done := make(chan error, 1)
+		a := r.phone("a", nil, "sms")
+		go func() {
+			_, err := r.engine.HandOut(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute, Still: func() error { return revoked }})
+			done <- err
+		}()
+		synctest.Wait()
+		id := r.send(text("sms", "u1"))[0]
+		if err := <-done; !errors.Is(err, revoked) {
+			t.Errorf("got the error %v, want the one of Still", err)
+		}
+		r.want(id, posthouse.Pending, "", 0)
+	})
+}
+
 func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		needs  map[string]string
