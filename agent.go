@@ -124,4 +124,5 @@ const (
 	ReportEvidence ReportResult = "evidence" // it came late and proves a success: it closed the delivery
 	ReportStale    ReportResult = "stale"    // it came late and changes nothing
 	ReportMissing  ReportResult = "missing"  // there is no such delivery for this agent
+	ReportReused   ReportResult = "reused"   // its id stands for a report on another delivery: it was not looked at
 )

@@ -73,6 +73,8 @@ func single(view reportsView) (answer, error) {
 	switch r := view.Results[0]; r.Result {
 	case posthouse.ReportStale:
 		return answer{}, posthouse.Errorf(posthouse.CodeConflict, "the report came too late: the delivery is not held with this token any more; it is %s, and that stays", r.State)
+	case posthouse.ReportReused:
+		return answer{}, posthouse.Errorf(posthouse.CodeConflict, "the report_id stands for a report on another delivery: take a new one for each report")
 	case posthouse.ReportMissing:
 		return answer{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no such delivery that this agent was handed")
 	}

@@ -26,7 +26,7 @@ func choices() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.Scope]():         {posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent},
 		reflect.TypeFor[posthouse.AgentState]():    {posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining},
 		reflect.TypeFor[posthouse.Outcome]():       anyOf(posthouse.Outcomes()),
-		reflect.TypeFor[posthouse.ReportResult]():  {posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing},
+		reflect.TypeFor[posthouse.ReportResult]():  {posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused},
 		reflect.TypeFor[work.Log]():                {work.ReceiveLog, work.SendLog, work.ReportLog},
 		reflect.TypeFor[engine.Resolution]():       anyOf(resolutions),
 		reflect.TypeFor[posthouse.TaskEventType](): anyOf(workflow.Events()),

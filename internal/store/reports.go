@@ -246,6 +246,9 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) error {
 	if first, ok := p.known[keyOfReport(r)]; ok {
 		r.Answer, r.State, r.Repeated = first.Answer, first.State, true
+		if idOnly(first.Delivery) != idOnly(r.Delivery) {
+			r.Answer, r.State = posthouse.ReportReused, ""
+		}
 		return nil
 	}
 	r.At = p.at

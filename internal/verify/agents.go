@@ -95,6 +95,7 @@ func agentAnswers(op string) []string {
 	case OpReport:
 		return []string{
 			string(posthouse.ReportDone), string(posthouse.ReportEvidence), string(posthouse.ReportStale), string(posthouse.ReportMissing),
+			string(posthouse.ReportReused),
 			AnswerOK, AnswerRefused, AnswerUnknown,
 		}
 	}

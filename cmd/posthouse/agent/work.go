@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -187,7 +188,7 @@ func (a *App) told(list []posthouse.AgentReport, results []posthouse.ReportResul
 		return fmt.Errorf("report: %d reports got %d answers", len(list), len(results))
 	}
 	for i, r := range list {
-		if results[i] == posthouse.ReportStale || results[i] == posthouse.ReportMissing {
+		if slices.Contains([]posthouse.ReportResult{posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused}, results[i]) {
 			a.sent.Stale++
 			a.o.Log.Warn("a report came too late to count", "delivery", r.Delivery, "outcome", string(r.Outcome), "answer", string(results[i]))
 		}
