@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -119,6 +120,7 @@ type App struct {
 	o       Options
 	server  protocol
 	journal *journal
+	guard   *os.File  // keeps the journal for this app
 	held    []*task   // what was fetched and has not had its turn
 	last    time.Time // when the phone was last told to send
 	sent    Totals
@@ -140,23 +142,41 @@ func New(o Options) (*App, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	j, err := openJournal(o.Journal, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	a := &App{o: o, journal: j}
-	if o.Protocol == SMS {
-		a.server = newFrontDoor(o)
-		return a, nil
-	}
-	if a.server, err = newNative(o); err != nil {
-		return nil, errors.Join(err, j.close())
+	a := &App{o: o}
+	if err := a.open(); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
 }
 
-// Close closes the journal. It may be called often.
-func (a *App) Close() error { return a.journal.close() }
+func (a *App) open() (err error) {
+	if a.o.Journal != "" {
+		if a.guard, err = lock(a.o.Journal); err != nil {
+			return err
+		}
+	}
+	if a.journal, err = openJournal(a.o.Journal, time.Now()); err != nil {
+		return err
+	}
+	if a.o.Protocol == SMS {
+		a.server = newFrontDoor(a.o)
+		return nil
+	}
+	a.server, err = newNative(a.o)
+	return err
+}
+
+// Close closes the journal, and lets others have it. It may be called often.
+func (a *App) Close() (err error) {
+	if a.journal != nil {
+		err = a.journal.close()
+	}
+	if a.guard != nil {
+		err = errors.Join(err, a.guard.Close())
+		a.guard = nil
+	}
+	return err
+}
 
 // Totals counts what the app did. It must not be called while Run runs.
 func (a *App) Totals() Totals { return a.sent }
@@ -183,6 +203,8 @@ func (a *App) Run(ctx context.Context) (err error) {
 			a.rest(ctx, got)
 		case errors.Is(err, errJournal):
 			return errors.Join(err, a.end(ctx))
+		case a.o.Once && bad == onceTries:
+			return errors.Join(fmt.Errorf("the server can not be used: %w", err), a.end(ctx))
 		case refused(err):
 			return fmt.Errorf("the server refuses the agent %q: %w", a.o.ID, err)
 		case ctx.Err() == nil:
@@ -194,6 +216,9 @@ func (a *App) Run(ctx context.Context) (err error) {
 	}
 	return a.end(ctx)
 }
+
+// onceTries is how often an app that runs once tries again to reach its server: for about a quarter of a minute.
+const onceTries = 5
 
 // round tells what is to be told, and then claims and sends.
 func (a *App) round(ctx context.Context) (got claimed, err error) {

@@ -3,12 +3,15 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -299,3 +302,33 @@ func (f phoneFunc) Send(ctx context.Context, t Text) Result { return f(ctx, t) }
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Two apps on one journal would each forget what the other has sent.
+func TestAJournalIsForOneApp(t *testing.T) {
+	t.Parallel()
+	o := Options{URL: "http://127.0.0.1:1", ID: "phone-1", Key: "ph_a_b", Journal: filepath.Join(t.TempDir(), "journal"), Phone: Paper(io.Discard), Log: quiet()}
+	first, err := New(o)
+	must(t, err)
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "another agent uses the journal") {
+		t.Errorf("a second app on the journal: got %v", err)
+	}
+	must(t, first.Close())
+	second, err := New(o)
+	must(t, err)
+	must(t, second.Close())
+}
+
+func TestAnAppThatRunsOnceDoesNotWaitForAServerForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := errors.New("nobody there")
+		app, err := New(Options{
+			URL: "http://127.0.0.1:1", ID: "phone-1", User: user, Password: password, Protocol: SMS, Once: true, Phone: Paper(io.Discard), Log: quiet(),
+			HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, away })},
+		})
+		must(t, err)
+		if err := app.Run(t.Context()); !errors.Is(err, away) {
+			t.Errorf("got %v, want that the server can not be used", err)
+		}
+	})
+}
