@@ -122,7 +122,7 @@ func fillPulled(ctx context.Context, dsn string, n int) (err error) {
 
 // season makes a new PostgreSQL like one that has run for a while. A new one creates each segment of its log when it
 // gets there, 16 MiB of zeros and a sync, while every commit waits for 60 ms; later it uses old ones again.
-func season(ctx context.Context, dsn string) error {
+func season(ctx context.Context, dsn string) (err error) {
 	if !strings.HasPrefix(dsn, "postgres:") {
 		return nil
 	}
@@ -130,7 +130,7 @@ func season(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	const segments = 30 // as many as the run fills, twice
 	for _, text := range slices.Concat(
 		[]string{"ALTER SYSTEM SET min_wal_size = '1GB'", "SELECT pg_reload_conf()"},
