@@ -76,17 +76,19 @@ func TestD5HerdLeavesRoomForOthers(t *testing.T) {
 			}
 			return d
 		}})
-		idle := accepts(t, h, "idle", 100)
+		calls := house.Size(100, 2000)
+		idle := accepts(t, h, "idle", calls)
 		house.Until(t, "the herd to start", func() bool { return h.Members[0].Metric(t, `posthouse_sends_total{channel="generic"`) > 0 })
-		busy := accepts(t, h, "busy", 100)
+		busy := accepts(t, h, "busy", calls)
+		left := waiting(t, h.Store(t))
 		drain(t, h)
 		h.Settle(t)
 		report := h.Judge(t)
 		wait, twice, missing := spread(t, h, herd, perMessage, at)
 		house.Report(t, house.Row{
 			Test: "D5", Database: string(db), What: "deliveries due in one second", N: n, Unit: "deliveries",
-			Figure: fmt.Sprintf("%d not sent, %d twice, %d early; accepting idle %s, while the herd runs %s, p99 %.1f times; from due to start %s; %d checked by verify",
-				missing, twice, wait.early, quantiles(idle), quantiles(busy), ratio(busy, idle), quantiles(wait.late), report.Totals.Acknowledged),
+			Figure: fmt.Sprintf("%d not sent, %d twice, %d early; %d accepts idle %s, while the herd runs %s, p99 %.1f times (%d still waiting after them); from due to start %s; %d checked by verify",
+				missing, twice, wait.early, calls, quantiles(idle), quantiles(busy), ratio(busy, idle), left, quantiles(wait.late), report.Totals.Acknowledged),
 			Bar: "all sent, none twice, none early; the ratio is printed (server, provider and callers share two cores)", Bound: house.Bound(n), Pass: missing+twice+wait.early == 0,
 		})
 	})
