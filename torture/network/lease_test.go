@@ -105,12 +105,15 @@ func isolate(t *testing.T, db house.Database, iso isolation) {
 	s.end()
 	h.Settle(t)
 	f := compare(t, readLog(t, h), h.Provider.Arrivals(t))
+	late := strings.Count(h.Members[0].Log(), "results came late")
+	if late > 0 { // a late refusal is not always an event
+		h.Fault(t, house.Fault{Kind: "seen", Note: "stale_result_refused", Target: h.Members[0].Name(), N: late})
+	}
 	if house.Full() {
 		h.Judge(t, "lease_lost_after_start", "stale_result_refused")
 	} else {
 		h.Judge(t)
 	}
-	late := strings.Count(h.Members[0].Log(), "results came late")
 	house.Report(t, house.Row{
 		Test: "B5", Database: string(db), What: "a worker " + iso.name + " for longer than its leases", N: n, Unit: "isolations",
 		Figure: fmt.Sprintf("%s; %d batches of late results refused", f, late),
