@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -15,6 +16,7 @@ type accepter struct {
 	engine *Engine
 	in     chan *submission
 	turn   chan struct{} // held by the commit under way; see await
+	seen   atomic.Int64  // when a caller last came, in nanoseconds since 1970; see busy
 }
 
 type submission struct {
@@ -42,6 +44,7 @@ var errStopping = posthouse.Errorf(posthouse.CodeUnavailable, "the server is sto
 // submit waits until the submission is committed.
 func (a *accepter) submit(ctx context.Context, w *work.Submission) (work.Outcome, error) {
 	s := &submission{work: w, result: make(chan submitted, 1)}
+	a.seen.Store(time.Now().UnixNano())
 	select {
 	case a.in <- s:
 	case <-a.engine.stopping:
@@ -63,6 +66,12 @@ func (a *accepter) submit(ctx context.Context, w *work.Submission) (work.Outcome
 		return work.Outcome{}, &posthouse.Error{Code: posthouse.CodeOutcomeUnknown, Message: "the caller left before the commit", Cause: ctx.Err()}
 	}
 }
+
+// busy reports whether callers come.
+func (a *accepter) busy() bool { return time.Since(time.Unix(0, a.seen.Load())) < busyFor }
+
+// busyFor is how long one caller is taken as a sign of the next.
+const busyFor = 100 * time.Millisecond
 
 func (a *accepter) run(ctx context.Context) {
 	var waiting []*submission // left from the last group: their keys stood in it already

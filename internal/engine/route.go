@@ -193,6 +193,15 @@ func (r *route) free() int {
 	return r.settings.maxInflight - r.inflight
 }
 
+// crowded reports whether so many attempts are under way that more of them will end in a moment.
+func (r *route) crowded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inflight >= crowd
+}
+
+const crowd = 16
+
 // occupy and vacate count attempts from the claim until their results are recorded: that is
 // what a crash can leave unknown.
 func (r *route) occupy(n int) {

@@ -15,8 +15,8 @@ import (
 // an Err is committed.
 func (s *Store) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
-	change := s.change
-	if !slices.ContainsFunc(subs, intricate) {
+	change := s.changeFirst
+	if s.dialect.arrays && !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
 	err := change(ctx, now, "accept", func(t *tx) (err error) {

@@ -14,8 +14,8 @@ import (
 
 // committer is SQLite's one writer. Whoever wants to write hands it a function; it runs all
 // that queued up meanwhile in one transaction, so that one fsync serves them all, and
-// answers each after the commit. When one of them fails, the transaction is undone and
-// each runs again on its own.
+// answers each after the commit; what callers wait for has one before the rest. When one of
+// them fails, the transaction is undone and each runs again on its own.
 type committer struct {
 	store *Store
 	conn  *sql.Conn
@@ -31,6 +31,7 @@ type committer struct {
 type write struct {
 	now   time.Time
 	fn    func(*tx) error
+	first bool // see submitFirst
 	alone func() error
 	taken atomic.Bool // by the writer, or by its caller, who left before it began
 	done  chan error  // buffered: nobody waits on a caller that left
@@ -70,6 +71,11 @@ func (c *committer) disconnect() {
 // runs; once it has, it is waited for, since it writes its results where the caller reads them.
 func (c *committer) submit(ctx context.Context, now time.Time, fn func(*tx) error) error {
 	return c.wait(ctx, &write{now: now, fn: fn, done: make(chan error, 1)})
+}
+
+// submitFirst is submit for what somebody waits for: it commits before what queued up with it.
+func (c *committer) submitFirst(ctx context.Context, now time.Time, fn func(*tx) error) error {
+	return c.wait(ctx, &write{now: now, fn: fn, first: true, done: make(chan error, 1)})
 }
 
 // alone runs fn while nothing else writes, with the pool's connection free for it.
@@ -156,10 +162,15 @@ func (c *committer) gather(first *write) []*write {
 }
 
 func (c *committer) serve(batch []*write) {
-	var shared []*write
+	var first, shared []*write
 	for _, w := range batch {
 		if w.alone == nil {
-			if w.taken.CompareAndSwap(false, true) {
+			if !w.taken.CompareAndSwap(false, true) {
+				continue
+			}
+			if w.first {
+				first = append(first, w)
+			} else {
 				shared = append(shared, w)
 			}
 			continue
@@ -171,6 +182,12 @@ func (c *committer) serve(batch []*write) {
 		}
 		w.done <- err
 	}
+	c.commit(first)
+	c.commit(shared)
+}
+
+// commit runs writes in one transaction, and each on its own when that fails.
+func (c *committer) commit(shared []*write) {
 	if len(shared) == 0 {
 		return
 	}

@@ -49,6 +49,14 @@ func (s *Store) change(ctx context.Context, now time.Time, doing string, fn func
 	return s.insist(ctx, doing, func(ctx context.Context) error { return s.once(ctx, fn) })
 }
 
+// changeFirst is change for what a caller waits for: on SQLite it goes before what the engine writes.
+func (s *Store) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+	if s.committer == nil {
+		return s.change(ctx, now, doing, fn)
+	}
+	return s.toError(s.committer.submitFirst(ctx, now, fn), doing)
+}
+
 // insist runs a write of a shared database and repeats it when the database had to undo it.
 // It goes on when the caller leaves: half a write would help nobody.
 func (s *Store) insist(ctx context.Context, doing string, write func(ctx context.Context) error) error {
