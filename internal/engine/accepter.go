@@ -166,7 +166,8 @@ func (a *accepter) commit(ctx context.Context, group []*submission) {
 	for i, s := range group {
 		subs[i] = s.work
 	}
-	outcomes, err := a.engine.o.Store.Accept(ctx, time.Now(), subs)
+	began := time.Now()
+	outcomes, err := a.engine.o.Store.Accept(ctx, began, subs)
 	if err != nil && len(group) > 1 && posthouse.CodeOf(err) == posthouse.CodeInternal {
 		for _, s := range group {
 			a.commit(ctx, []*submission{s})
@@ -174,6 +175,7 @@ func (a *accepter) commit(ctx context.Context, group []*submission) {
 		return
 	}
 	if err == nil {
+		a.engine.metrics.wrote("accept", began)
 		a.engine.metrics.group.Observe(float64(len(group)))
 	}
 	for i, s := range group {

@@ -148,6 +148,7 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before t
 	if err != nil || len(items) == 0 {
 		return nil, err // without a commit nothing is ours: nothing may be sent
 	}
+	e.metrics.wrote("claim", at)
 	lease := r.settings.timeout + e.o.LeaseMargin
 	sent := e.setApart(r, items, lease)
 	r.occupy(len(sent))

@@ -15,6 +15,7 @@ type metrics struct {
 	group       prometheus.Histogram
 	sends       *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
+	writes      *prometheus.HistogramVec
 	limited     *prometheus.CounterVec
 	refusals    *prometheus.CounterVec
 	runs        *prometheus.CounterVec
@@ -60,8 +61,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m.group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
-	reg.MustRegister(m.rosterGaps, m.leaseLosses, m.group, m.duration, m.waiting)
+	m.writes = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "write_duration_seconds", Help: "Duration of one write to the database with its commit, by what it does: accept, claim or record.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"write"})
+	reg.MustRegister(m.rosterGaps, m.leaseLosses, m.group, m.duration, m.writes, m.waiting)
 	return m
+}
+
+// wrote is called when a write that began at a time has been answered.
+func (m *metrics) wrote(what string, began time.Time) {
+	m.writes.WithLabelValues(what).Observe(time.Since(began).Seconds())
 }
 
 // depthEvery is the time between two counts of the queue.

@@ -171,9 +171,11 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 	}
 	pause := 50 * time.Millisecond
 	for {
-		refused, err := e.o.Store.Record(ctx, time.Now(), decide)
+		began := time.Now()
+		refused, err := e.o.Store.Record(ctx, began, decide)
 		rec.stuck.Store(err != nil)
 		if err == nil {
+			e.metrics.wrote("record", began)
 			rec.recorded(ctx, batch, changes, refused)
 			return
 		}
