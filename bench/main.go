@@ -76,6 +76,14 @@ func parse(args []string) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
+	}
+	for name, n := range map[string]float64{"rounds": float64(o.rounds), "finished": float64(o.finished), "scale": o.scale} {
+		if n < 0 || n == 0 && name == "scale" {
+			return o, fmt.Errorf("-%s %v: want more than 0", name, n)
+		}
+	}
 	o.databases = strings.Split(*databases, ",")
 	if o.rounds == 0 {
 		o.rounds = 5
@@ -103,6 +111,11 @@ func bench(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
+	if o.profiles != "" {
+		if err := os.MkdirAll(o.profiles, 0o750); err != nil {
+			return err
+		}
+	}
 	results := results{Machine: machine.Describe(), Date: begun.UTC().Format(time.RFC3339), Quick: o.quick, out: os.Stdout, markdown: o.markdown}
 	fmt.Fprintln(os.Stderr, results.Machine)
 	for n := range o.rounds {
@@ -113,6 +126,9 @@ func bench(ctx context.Context, o options) (err error) {
 	if err == nil {
 		err = h.alone(ctx, &results)
 		results.Took = time.Since(begun).Round(time.Second).String()
+		if len(results.Trials)+len(results.Alone) == 0 {
+			return fmt.Errorf("nothing was measured: on %s, no work has a word of -only %q and contenders of -who %q", strings.Join(o.databases, ", "), o.only, o.who)
+		}
 	}
 	return errors.Join(err, results.write(o), results.failed())
 }
