@@ -51,7 +51,7 @@ func (e *Engine) dispatchOnce(r *route) time.Duration {
 	if wait, closed := e.barred(r); closed {
 		return wait
 	}
-	shares := r.shares(r.free())
+	shares := r.shares(e.room(r))
 	if len(shares) == 0 {
 		return whenWoken // no slot or nothing due: both wake us
 	}
@@ -63,12 +63,16 @@ func (e *Engine) dispatchOnce(r *route) time.Duration {
 	return wait
 }
 
+// room is how many more attempts of a route may be under way; where it has to be found out whether the
+// database takes results, one.
+func (e *Engine) room(r *route) int { return r.free(e.recorder.unsure()) }
+
 // barred reports whether nothing of the route may start at all, and until when.
 func (e *Engine) barred(r *route) (time.Duration, bool) {
 	if r.channel.Paused || e.stale.Load() {
 		return whenWoken, true
 	}
-	if e.recorder.stuck.Load() {
+	if e.recorder.stuck() {
 		return e.o.Poll, true
 	}
 	if g, closed := r.closedUntil(""); closed {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,18 +10,25 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// fullStore is a store that has no room for results; for everything else it still has some.
+// fullStore is a store that has no room for results, or rescues; for everything else it still has some.
 type fullStore struct {
-	Store
-	full atomic.Bool
+	*store.Store
+	full    atomic.Bool
+	results bool // for results alone: rescues are written
 }
 
 func (s *fullStore) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) ([]string, error) {
 	if s.full.Load() {
-		return nil, posthouse.Errorf(posthouse.CodeStorageFull, "the database has no room")
+		// What changes nothing finds room: nobody holds these deliveries any more.
+		for _, c := range decide(now) {
+			if d, err := s.Delivery(ctx, c.Before.Tenant, c.Before.ID); err != nil || d.Token == c.Before.Token && d.State == posthouse.Sending {
+				return nil, posthouse.Errorf(posthouse.CodeStorageFull, "the database has no room")
+			}
+		}
 	}
 	return s.Store.Record(ctx, now, decide)
 }
@@ -28,10 +36,86 @@ func (s *fullStore) Record(ctx context.Context, now time.Time, decide func(now t
 func (s *fullStore) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) ([]posthouse.Delivery, error) {
-	if s.full.Load() {
+	if s.full.Load() && !s.results {
 		return nil, posthouse.Errorf(posthouse.CodeStorageFull, "the database has no room")
 	}
 	return s.Store.Revise(ctx, now, sel, decide)
+}
+
+// crew is a second process beside the rig's, both on a store without room.
+func crew(r *rig, st *fullStore) (one, other *Engine) {
+	r.stop()
+	start := func() *Engine {
+		e, err := New(Options{Store: st, Rosters: r.store, Limiter: limit.NewMemory(), Poll: time.Second, RescueEvery: time.Second})
+		if err == nil {
+			err = e.Start(context.Background())
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+		return e
+	}
+	r.engine = start()
+	other = start()
+	r.Cleanup(func() {
+		if err := other.Stop(context.Background()); err != nil {
+			r.Error(err)
+		}
+	})
+	return r.engine, other
+}
+
+// Two processes that can not write their results leave each other's leases alone: to take them would be
+// to send again.
+func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
+	virtual(t, func(r *rig) {
+		st := &fullStore{Store: r.store, results: true}
+		one, other := crew(r, st)
+		var ids []string
+		st.full.Store(true)
+		for i, e := range []*Engine{one, other} {
+			r.engine = e
+			r.open(fmt.Sprintf("c%d", i), posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, Opened{})
+			ids = append(ids, r.send(text(fmt.Sprintf("c%d", i), "u1", "u2"))...)
+			r.pass(time.Second)
+		}
+		r.engine = one
+		r.pass(10 * time.Minute)
+		st.full.Store(false)
+		r.pass(time.Minute)
+		for _, id := range ids {
+			r.want(id, posthouse.Sent, "", 0)
+			if got, want := r.history(id), "accept start sent "; got != want {
+				r.Errorf("history %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+// A process whose leases were taken while it could not write results has learnt nothing of the database:
+// it tries with one send, not with all it may.
+func TestAfterLostResultsOneSendTellsWhetherThereIsRoom(t *testing.T) {
+	virtual(t, func(r *rig) {
+		st := &fullStore{Store: r.store, results: true}
+		one, _ := crew(r, st) // the other one has nothing to send, and rescues
+		r.engine = one
+		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, Opened{})
+		st.full.Store(true)
+		r.send(text("oa", "u0"))
+		r.pass(time.Second)
+		for range 100 {
+			r.send(text("oa", "u1"))
+		}
+		r.pass(5 * time.Minute)
+		if n := len(r.provider.to()); n < 2 || n > 20 { // one each time the lease of the last is taken
+			r.Errorf("%d sends whose results could not be written, want one a lease", n)
+		}
+		st.full.Store(false)
+		r.pass(time.Minute)
+		if n := len(r.provider.to()); n != 101 {
+			r.Errorf("%d sends in all, want 101", n)
+		}
+	})
 }
 
 func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T) {

@@ -22,11 +22,18 @@ type recorder struct {
 	idle   chan struct{} // closed when the last result is written, or given up
 	giveUp chan struct{}
 
-	stuck atomic.Bool // the last write failed: no send may start whose result could not be kept
+	database atomic.Int32 // takesResults, takesNone or mayTake
 
 	mu      sync.Mutex
 	waiting map[string]int64 // delivery → token: their results are here, not yet written
 }
+
+// What is known of the database's taking results. Nothing may start whose result could not be kept.
+const (
+	takesResults int32 = iota
+	takesNone          // the last write failed, and is tried again
+	mayTake            // the results that were tried again belong to nobody here any more: one send a channel will tell
+)
 
 // maxRecord bounds one write.
 const maxRecord = 512
@@ -173,7 +180,7 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 	for {
 		began := time.Now()
 		refused, err := e.o.Store.Record(ctx, began, decide)
-		rec.stuck.Store(err != nil)
+		rec.judge(err, len(refused) < len(batch))
 		if err == nil {
 			e.metrics.wrote("record", began)
 			rec.recorded(ctx, batch, changes, refused)
@@ -191,6 +198,24 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 		}
 	}
 }
+
+// judge draws its conclusion from a write: a database without room may well take one that changes nothing.
+func (rec *recorder) judge(err error, stored bool) {
+	switch {
+	case err != nil:
+		rec.database.Store(takesNone)
+	case stored:
+		rec.database.Store(takesResults)
+	default:
+		rec.database.CompareAndSwap(takesNone, mayTake)
+	}
+}
+
+// stuck reports whether results are here that can not be written.
+func (rec *recorder) stuck() bool { return rec.database.Load() == takesNone }
+
+// unsure reports whether it has to be found out that results can be written again.
+func (rec *recorder) unsure() bool { return rec.database.Load() == mayTake }
 
 // change is what follows an attempt's end.
 func (d *done) change(now time.Time) work.Change {

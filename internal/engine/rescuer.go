@@ -20,7 +20,12 @@ const recovery = 2 * time.Second
 func (e *Engine) rescue(ctx context.Context) {
 	batch := rescueBatch
 	for e.pause(spread(e.o.RescueEvery)) {
-		switch _, ok := e.sweep(ctx, work.LeaseLost, batch, e.rescueLease); {
+		// Where we can not write results, others can hardly do: to take their leases now would be to send again.
+		ok := !e.recorder.stuck()
+		if ok {
+			_, ok = e.sweep(ctx, work.LeaseLost, batch, e.rescueLease)
+		}
+		switch {
 		case !ok:
 			batch = 1 // enough to find out when the database takes writes again
 		case batch == 1:

@@ -183,11 +183,11 @@ func (r *route) nudge() {
 	}
 }
 
-// free is how many more attempts may be under way; while a refused account is probed, one.
-func (r *route) free() int {
+// free is how many more attempts may be under way; with care, and while a refused account is probed, one.
+func (r *route) free(care bool) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.probing {
+	if r.probing || care {
 		return max(0, 1-r.inflight)
 	}
 	return r.settings.maxInflight - r.inflight

@@ -63,7 +63,7 @@ func (e *Engine) runOnce(r *route) {
 		if _, closed := e.barred(r); closed {
 			break // the account was refused during the run: the rest waits
 		}
-		shares := r.shares(r.free())
+		shares := r.shares(e.room(r))
 		if len(shares) == 0 {
 			if !r.anyDue() {
 				break
