@@ -33,11 +33,9 @@ type agents struct {
 
 func readAgents(p *packer, r io.Reader) (*agents, error) {
 	a := &agents{packer: p, name: nameOf(r, "agents' journal")}
-	line := uint32(0)
 	err := eachLine(a.name, r, func(s *scan) error {
-		line++
 		if l := scanAgent(s, a); s.err == nil {
-			a.keep(&l, line)
+			a.keep(&l, uint32(s.row))
 		}
 		return nil
 	})
@@ -52,9 +50,9 @@ func scanAgent(s *scan, a *agents) (l AgentLine) {
 	for s.field() {
 		switch string(s.name) {
 		case "at":
-			l.At = s.time()
+			l.At = s.instant()
 		case "asked":
-			l.Asked = s.time()
+			l.Asked = s.instant()
 		case "agent":
 			l.Agent = s.word()
 		case "op":
@@ -75,7 +73,9 @@ func scanAgent(s *scan, a *agents) (l AgentLine) {
 	}
 	s.require("at", !l.At.IsZero())
 	s.require("asked", !l.Asked.IsZero())
+	s.ordered("asked", l.Asked, "at", l.At)
 	s.require("agent", l.Agent != "")
+	s.require("delivery", l.Delivery != "")
 	if _, ok := a.id(l.Delivery); !ok && s.err == nil {
 		s.err = fmt.Errorf("delivery: %q is not an id", l.Delivery)
 	}

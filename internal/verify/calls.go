@@ -58,10 +58,8 @@ type calls struct {
 
 func readCalls(p *packer, r io.Reader) (*calls, error) {
 	c := &calls{packer: p, name: nameOf(r, "client journal")}
-	line := uint32(0)
 	err := eachLine(c.name, r, func(s *scan) error {
-		line++
-		c.scan(s, line)
+		c.scan(s, uint32(s.row))
 		return nil
 	})
 	bySubject := func(a, b call) int {
@@ -77,9 +75,9 @@ func (c *calls) scan(s *scan, line uint32) {
 	for s.field() {
 		switch string(s.name) {
 		case "at":
-			l.At = s.time()
+			l.At = s.instant()
 		case "asked":
-			l.Asked = s.time()
+			l.Asked = s.instant()
 		case "op":
 			l.Op = s.word()
 		case "tenant":
@@ -114,6 +112,7 @@ func (c *calls) scan(s *scan, line uint32) {
 func (c *calls) check(s *scan, l *ClientLine) {
 	s.require("at", !l.At.IsZero())
 	s.require("asked", !l.Asked.IsZero())
+	s.ordered("asked", l.Asked, "at", l.At)
 	s.require("tenant", l.Tenant != "")
 	s.oneOf("op", l.Op, OpSend, OpCancel)
 	if l.Op == OpSend {

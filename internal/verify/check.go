@@ -155,7 +155,7 @@ func (c *checker) readLog(ctx context.Context) error {
 			case !posthouse.ValidID(e.Delivery):
 				return fmt.Errorf("event log: delivery: %q is not an id", e.Delivery)
 			case e.Delivery < last:
-				return fmt.Errorf("event log: delivery %s comes after %s; it must be sorted by delivery and version", e.Delivery, last)
+				return fmt.Errorf("event log: %w", errUnsorted(e.Delivery, last))
 			case last != "" && posthouse.MessageID(e.Delivery) != posthouse.MessageID(last):
 				c.message(events)
 				events = events[:0]
@@ -165,12 +165,35 @@ func (c *checker) readLog(ctx context.Context) error {
 			}
 			last = e.Delivery
 		}
+		if err := checkTimes(&e); err != nil {
+			return err
+		}
 		events = append(events, e)
 	}
 	if len(events) > 0 {
 		c.message(events)
 	}
 	return ctx.Err()
+}
+
+// checkTimes finds a time that no clock has shown: one of a database, since a file's were found as it was read.
+func checkTimes(e *posthouse.Event) error {
+	if outOfRange(e.At) {
+		return timeFault(e, "db_ts", e.At)
+	}
+	for _, f := range []struct {
+		name string
+		t    time.Time
+	}{{"lease_until", e.LeaseUntil}, {"due", e.Due}, {"deadline", e.Deadline}} {
+		if !f.t.IsZero() && outOfRange(f.t) {
+			return timeFault(e, f.name, f.t)
+		}
+	}
+	return nil
+}
+
+func timeFault(e *posthouse.Event, name string, t time.Time) error {
+	return fmt.Errorf("event log: event %d of delivery %s: %s: %s is %w", e.Version, e.Delivery, name, t.UTC().Format(time.RFC3339), errRange)
 }
 
 // message judges all deliveries of one message.

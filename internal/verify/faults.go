@@ -25,7 +25,7 @@ func readFaults(r io.Reader) (*faults, error) {
 	err := eachLine(nameOf(r, "fault journal"), r, func(s *scan) error {
 		l := scanFault(s)
 		if l.Kind == FaultSeen {
-			f.seen[l.Note] += max(1, l.N)
+			f.seen[l.Note] += l.N
 		} else {
 			f.list = append(f.list, l)
 		}
@@ -46,9 +46,9 @@ func scanFault(s *scan) (l FaultLine) {
 	for s.field() {
 		switch string(s.name) {
 		case "at":
-			l.At = s.time()
+			l.At = s.instant()
 		case "until":
-			l.Until = s.time()
+			l.Until = s.instant()
 		case "kind":
 			l.Kind = s.word()
 		case "target":
@@ -56,14 +56,20 @@ func scanFault(s *scan) (l FaultLine) {
 		case "note":
 			l.Note = s.word()
 		case "n":
-			l.N = int(s.number())
+			l.N = s.int()
 		default:
 			s.unknown()
 		}
 	}
 	s.require("at", !l.At.IsZero())
 	s.require("kind", l.Kind != "")
+	if s.has("until") {
+		s.ordered("at", l.At, "until", l.Until)
+	}
 	if l.Kind == FaultSeen {
+		if !s.has("n") {
+			l.N = 1
+		}
 		s.oneOf("note", l.Note, sometimesNames()...)
 	}
 	return l

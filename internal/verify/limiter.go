@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -34,11 +35,9 @@ type grants struct {
 
 func readGrants(r io.Reader) (*grants, error) {
 	g := &grants{keys: map[string][]grant{}, byText: map[string]uint16{}}
-	line := uint32(0)
 	err := eachLine(nameOf(r, "limiter journal"), r, func(s *scan) error {
-		line++
 		key, one := g.scan(s)
-		one.line = line
+		one.line = uint32(s.row)
 		if s.err == nil {
 			g.keys[key] = append(g.keys[key], one)
 		}
@@ -55,7 +54,7 @@ func (g *grants) scan(s *scan) (key string, out grant) {
 	for s.field() {
 		switch string(s.name) {
 		case "at":
-			at = s.time()
+			at = s.instant()
 		case "key":
 			key = s.word()
 		case "windows":
@@ -75,22 +74,30 @@ func (g *grants) scan(s *scan) (key string, out grant) {
 	s.require("at", !at.IsZero())
 	s.require("key", key != "")
 	s.oneOf("op", op, OpTake, OpRefund)
-	s.require("windows", windows >= 0)
+	s.need("windows", "want", "granted", "refused_by")
 	if s.err != nil {
 		return key, out
 	}
 	list := g.windows[windows]
-	if refusedBy < -1 || refusedBy >= int64(len(list)) {
-		s.err = fmt.Errorf("refused_by: %d is not -1 or the index of one of %d windows", refusedBy, len(list))
-	}
+	s.err = out.fault(op, refusedBy, len(list))
 	out.at, out.windows, out.refusedBy, out.refund = at.UnixNano(), uint16(windows), int16(refusedBy), op == OpRefund
-	if out.refund {
-		out.granted = 0
-	}
 	if refusedBy >= 0 && int(refusedBy) == len(list)-1 {
 		g.last++
 	}
 	return key, out
+}
+
+// fault says what of a request does not fit together.
+func (g *grant) fault(op string, refusedBy int64, windows int) error {
+	switch {
+	case op == OpRefund && g.granted != 0:
+		return fmt.Errorf("granted: it is %d, and a refund grants nothing", g.granted)
+	case g.granted > g.want && op == OpTake:
+		return fmt.Errorf("granted: %d are more than the %d that were wanted", g.granted, g.want)
+	case refusedBy < -1 || refusedBy >= int64(windows):
+		return fmt.Errorf("refused_by: %d is not -1 or the index of one of %d windows", refusedBy, windows)
+	}
+	return nil
 }
 
 // scanWindows numbers a list of windows.
@@ -103,19 +110,48 @@ func (g *grants) scanWindows(s *scan) int {
 	if n, ok := g.byText[string(raw)]; ok {
 		return int(n)
 	}
-	var list []posthouse.Limit
-	if err := json.Unmarshal(raw, &list); err != nil {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
 		s.fail(err)
 		return -1
 	}
-	for i, w := range list {
-		if w.Max < 1 || w.Per <= 0 {
-			s.fail(fmt.Errorf("[%d] allows %d each %s; both must be above 0", i, w.Max, w.Per))
+	if len(parts) == 0 {
+		s.fail(errors.New("it is empty, and something must be limited"))
+	}
+	list := make([]posthouse.Limit, len(parts))
+	for i, part := range parts {
+		var err error
+		if list[i], err = scanWindow(part); err != nil {
+			s.fail(fmt.Errorf("[%d] %w", i, err))
+			return -1
 		}
 	}
 	g.byText[string(raw)] = uint16(len(g.windows))
 	g.windows = append(g.windows, list)
 	return len(g.windows) - 1
+}
+
+// scanWindow reads one window as strictly as a line.
+func scanWindow(text []byte) (w posthouse.Limit, err error) {
+	var s scan
+	s.begin(text)
+	for s.field() {
+		switch string(s.name) {
+		case "max":
+			w.Max = s.int()
+		case "per":
+			if err := w.Per.UnmarshalText(s.text()); err != nil {
+				s.fail(err)
+			}
+		default:
+			s.unknown()
+		}
+	}
+	s.need("max", "per")
+	if s.err == nil && (w.Max < 1 || w.Per <= 0) {
+		return w, fmt.Errorf("allows %d each %s; both must be above 0", w.Max, w.Per)
+	}
+	return w, s.err
 }
 
 // judgeRates holds that no sliding window holds more than it may, and that what is refused is charged

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -24,33 +26,35 @@ func eachLine(name string, r io.Reader, read func(s *scan) error) error {
 	s := &scan{}
 	in := bufio.NewScanner(lines)
 	in.Buffer(make([]byte, 64<<10), maxLine)
-	n := 0
 	for in.Scan() {
-		n++
-		if len(in.Bytes()) == 0 {
+		s.row++
+		if len(bytes.TrimSpace(in.Bytes())) == 0 {
 			continue
 		}
 		s.begin(in.Bytes())
 		err := read(s)
 		if s.err != nil {
-			err = s.err
+			err = cmp.Or(in.Err(), s.err) // a line that could not be read whole
 		}
 		if err != nil {
-			return lineError(name, n, err)
+			return lineError(name, s.row, err)
 		}
 	}
-	if errors.Is(in.Err(), bufio.ErrTooLong) {
-		return lineError(name, n+1, fmt.Errorf("it is longer than %d bytes", maxLine))
-	} else if in.Err() != nil {
-		return lineError(name, n+1, in.Err())
+	if in.Err() != nil {
+		return lineError(name, s.row+1, in.Err())
 	}
 	return nil
 }
 
 // lineError is nil for errStop, which is no error.
 func lineError(name string, line int, err error) error {
-	if errors.Is(err, errStop) {
+	switch {
+	case errors.Is(err, errStop):
 		return nil
+	case errors.Is(err, bufio.ErrTooLong):
+		err = fmt.Errorf("it is longer than %d bytes", maxLine)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("the compressed file is cut short here: %w", err)
 	}
 	return fmt.Errorf("%s: line %d: %w", name, line, err)
 }
@@ -80,7 +84,11 @@ func ReadEvents(name string, r io.Reader) iter.Seq2[posthouse.Event, error] {
 	return func(yield func(posthouse.Event, error) bool) {
 		var e posthouse.Event // the last one, whose texts are likely to come again
 		err := eachLine(name, r, func(s *scan) error {
+			last := e.Delivery
 			e = scanEvent(s, &e)
+			if s.err == nil && e.Delivery < last {
+				s.err = errUnsorted(e.Delivery, last)
+			}
 			if s.err == nil && !yield(e, nil) {
 				return errStop
 			}
@@ -90,6 +98,10 @@ func ReadEvents(name string, r io.Reader) iter.Seq2[posthouse.Event, error] {
 			yield(posthouse.Event{}, err)
 		}
 	}
+}
+
+func errUnsorted(delivery, last string) error {
+	return fmt.Errorf("delivery: %s comes after %s; the log must be sorted by delivery and version", delivery, last)
 }
 
 // scanEvent reads an event. Before is the one of the line before.

@@ -87,6 +87,11 @@ func TestReadEventsNamesTheFileTheLineAndTheField(t *testing.T) {
 		"a missing field":    {strings.Replace(good, `"tenant":"bank",`, ``, 1), "tenant: it is missing"},
 		"something after it": {good + `{}`, "something stands after the object"},
 		"no comma":           {strings.Replace(good, `1,"tenant"`, `1 "tenant"`, 1), "where a comma or the object's end is due"},
+		"given twice":        {strings.Replace(good, `"token":0`, `"token":7,"token":0`, 1), "token: it is given twice"},
+		"before 1970":        {strings.Replace(good, `2026-`, `1960-`, 1), "db_ts: 1960-03-01T08:00:00Z is before 1970 or after 9999"},
+		"of the year 1":      {strings.Replace(good, `2026-03-01T08`, `0001-01-01T00`, 1), "db_ts: 0001-01-01T00:00:00Z is before 1970"},
+		"beyond 9999":        {strings.Replace(good, `"token"`, `"due":"9999-12-31T23:59:59-01:00","token"`, 1), "due: 9999-12-31T23:59:59-01:00 is before 1970 or after 9999"},
+		"not sorted":         {strings.Replace(good, `AB0001`, `AA0001`, 1), "delivery: 01KMJ000000000000000AA0001 comes after 01KMJ000000000000000AB0001; the log must be sorted"},
 		"no colon":           {strings.Replace(good, `"version":1`, `"version" 1`, 1), "where a colon is due"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +114,24 @@ func TestReadEventsEndsWithItsReader(t *testing.T) {
 	}
 	if _, err := readAll(strings.NewReader("\x1f\x8bnot gzip")); err == nil {
 		t.Error("got no error of a broken archive")
+	}
+}
+
+// A file that was cut short is called that, and not by what its last line lacks.
+func TestReadEventsSaysThatACompressedFileIsCutShort(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(z).Encode(madeRun(3, 1).events[0]), z.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	whole := packed.Len()
+	if err := errors.Join(json.NewEncoder(z).Encode(madeRun(4, 1).events[0]), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := readAll(bytes.NewReader(packed.Bytes()[:whole+(packed.Len()-whole)/2]))
+	if err == nil || !strings.Contains(err.Error(), "events.jsonl: line 2: the compressed file is cut short here") {
+		t.Errorf("got error %v, want one that says so", err)
 	}
 }
 
@@ -149,6 +172,29 @@ func TestJournalsNameTheLineAndTheField(t *testing.T) {
 		"agent outcome":  {agents, agent, `"sent"`, `"lost"`, `outcome: "lost" is not one of sent, delivered, not_sent, unknown`},
 		"agent name":     {agents, agent, `"agent":"p"`, `"agent":""`, `agent: it is missing`},
 		"fault kind":     {faults, fault, `"seen"`, `""`, `fault journal: line 2: kind: it is missing`},
+		"client order":   {client, call, `"asked":"2026-03-01T08:00:00Z"`, `"asked":"2026-03-01T08:00:00.000001Z"`, `at: it is before asked`},
+		"client twice":   {client, call, `"op":"send"`, `"op":"send","op":"send"`, `client journal: line 2: op: it is given twice`},
+		"client year":    {client, call, `"at":"2026`, `"at":"2262`, `at: 2262-03-01T08:00:00Z is after 2261`},
+		"sink no number": {sink, came, `"seq":1,`, ``, `seq: it is missing`},
+		"sink provider":  {sink, came, `"provider":"generic",`, ``, `provider: it is missing`},
+		"sink path":      {sink, came, `"path":"/",`, ``, `path: it is missing`},
+		"sink text":      {sink, came, `"text":"t",`, ``, `text: it is missing`},
+		"sink user":      {sink, came, `"user":"u",`, ``, `user: it is missing`},
+		"sink nobody":    {sink, came, `"key":"k","user":"u"`, `"user":""`, `user: it is empty, as is the key, and the answer is accepted`},
+		"sink 1960":      {sink, came, `2026`, `1960`, `sink journal: line 2: at: 1960-03-01T08:00:00Z is before 1970`},
+		"limiter wanted": {limiter, grant, `"want":1,`, ``, `want: it is missing`},
+		"limiter grants": {limiter, grant, `"granted":1,`, ``, `granted: it is missing`},
+		"limiter by":     {limiter, grant, `,"refused_by":-1`, ``, `refused_by: it is missing`},
+		"limiter none":   {limiter, grant, `[{"max":1,"per":"1s"}]`, `[]`, `windows: it is empty`},
+		"limiter many":   {limiter, grant, `"granted":1`, `"granted":3`, `granted: 3 are more than the 1 that were wanted`},
+		"limiter refund": {limiter, grant, `"take"`, `"refund"`, `granted: it is 1, and a refund grants nothing`},
+		"limiter max":    {limiter, grant, `"max":1,`, ``, `windows: [0] max: it is missing`},
+		"limiter twice":  {limiter, grant, `"max":1,`, `"max":1,"max":2,`, `windows: [0] max: it is given twice`},
+		"limiter field":  {limiter, grant, `"max":1,`, `"max":1,"most":2,`, `windows: [0] most: there is no such field`},
+		"agent order":    {agents, agent, `"asked":"2026`, `"asked":"2027`, `at: it is before asked`},
+		"agent delivery": {agents, agent, `"delivery":"01KMJ000000000000000AB0001",`, ``, `delivery: it is missing`},
+		"fault order":    {faults, fault, `"kind":"seen"`, `"until":"2026-03-01T07:59:59Z","kind":"seen"`, `until: it is before at`},
+		"fault count":    {faults, fault, `"kind":"seen"`, `"n":-3,"kind":"seen"`, `n: -3 is not from 0`},
 		"fault note":     {faults, fault, `"quarantine"`, `"luck"`, `note: "luck" is not one of stale_result_refused`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,10 +202,66 @@ func TestJournalsNameTheLineAndTheField(t *testing.T) {
 			in := plain().journals()
 			in.Client, in.Sink, in.Limiter, in.Agents, in.Faults = nil, nil, nil, nil, nil
 			c.give(&in, strings.NewReader(c.good+"\n"+strings.Replace(c.good, c.old, c.new, 1)))
+			if !strings.Contains(c.good, c.old) {
+				t.Fatalf("there is no %s", c.old)
+			}
 			if _, err := verify.Check(t.Context(), in); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want one with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Blank lines count, in errors and in proofs.
+func TestLinesAreNumberedAsAnEditorDoes(t *testing.T) {
+	t.Parallel()
+	h := plain().again("b2")
+	in := h.journals()
+	text, err := io.ReadAll(in.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Client = strings.NewReader("\n \n" + strings.Replace(string(text), "\n", "\n\n", 1))
+	list := check(t, in).Invariant("I27").Violations
+	if len(list) != 1 || !strings.Contains(list[0].Excerpt[0], "client line 3:") || !strings.Contains(list[0].Excerpt[1], "client line 5:") {
+		t.Errorf("got %+v, want lines 3 and 5", list)
+	}
+}
+
+// What its provider could not read is nobody's.
+func TestARequestThatWasNotReadIsNoArrival(t *testing.T) {
+	t.Parallel()
+	in := plain().journals()
+	in.Sink = io.MultiReader(in.Sink, strings.NewReader(`{"seq":9,"at":"2026-03-01T08:00:00Z","provider":"generic","path":"/","user":"","text":"?","answer":"refused","status":400}`))
+	if r := check(t, in); r.Verdict != verify.Holds || r.Totals.Arrivals != 1 {
+		t.Errorf("got %s:\n%s", r.Verdict, r.Page())
+	}
+}
+
+// The proof of an arrival that names no delivery says what it does name.
+func TestAnArrivalThatNamesNoDeliveryIsShownWithItsKeyAndUser(t *testing.T) {
+	t.Parallel()
+	h := plain()
+	stranger := h.arrivals[0]
+	stranger.Key, stranger.User = "order-7", "li.na"
+	h.arrivals = append(h.arrivals, stranger)
+	list := check(t, h.journals()).Invariant("I2").Violations
+	if len(list) != 1 || !strings.Contains(list[0].Excerpt[0], "to li.na, key order-7") {
+		t.Errorf("got %+v, want the key and the user", list)
+	}
+}
+
+func TestSeenIsCountedAsItSays(t *testing.T) {
+	t.Parallel()
+	const fault = `{"at":"2026-03-01T08:00:00Z","kind":"seen","note":"deadlock_retried"`
+	for text, want := range map[string]int{fault + "}": 1, fault + `,"n":4}`: 4, fault + `,"n":0}`: 0} {
+		in := plain().journals()
+		in.Faults = strings.NewReader(text)
+		for _, s := range check(t, in).Sometimes {
+			if s.Name == "deadlock_retried" && s.Seen != want {
+				t.Errorf("%s: seen %d times, want %d", text, s.Seen, want)
+			}
+		}
 	}
 }
 

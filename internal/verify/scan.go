@@ -28,7 +28,10 @@ type scan struct {
 	at    int
 	name  []byte // the current field's
 	first bool   // nothing has been read yet
+	row   int    // the line's number, blank ones counted
 	err   error
+	given [][]byte          // the names of the fields so far
+	bits  uint64            // of the names, so that few are compared
 	words map[string]string // texts that come again and again, each held once
 }
 
@@ -49,6 +52,7 @@ func (s *scan) begin(line []byte) {
 		s.words = map[string]string{}
 	}
 	s.line, s.at, s.name, s.first, s.err = line, 0, nil, true, nil
+	s.given, s.bits = s.given[:0], 0
 	if s.skip() != '{' {
 		s.fail(errObject)
 	}
@@ -110,7 +114,30 @@ func (s *scan) field() bool {
 	s.at++
 	s.skip()
 	s.name = name
-	return true
+	s.note()
+	return s.err == nil
+}
+
+// note keeps the current field's name, which may be given once.
+func (s *scan) note() {
+	if len(s.name) > 0 {
+		bit := uint64(1) << ((len(s.name)*7 + int(s.name[0])*3 + int(s.name[len(s.name)-1])) & 63)
+		if s.bits&bit != 0 && s.has(string(s.name)) {
+			s.fail(errors.New("it is given twice"))
+		}
+		s.bits |= bit
+	}
+	s.given = append(s.given, s.name)
+}
+
+// has reports whether a field was given, be it empty.
+func (s *scan) has(name string) bool {
+	for _, g := range s.given {
+		if string(g) == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *scan) unexpected(wanted string) error {
@@ -240,8 +267,30 @@ func (s *scan) time() (t time.Time) {
 	b := s.text()
 	if s.err == nil && t.UnmarshalText(b) != nil {
 		s.fail(fmt.Errorf("%q is not a time such as 2026-10-01T08:30:00.123456Z", b))
+	} else if s.err == nil && outOfRange(t) {
+		s.fail(fmt.Errorf("%s is %w", b, errRange))
 	}
 	return t
+}
+
+// instant is a time that is kept in nanoseconds since 1970.
+func (s *scan) instant() time.Time {
+	t := s.time()
+	if s.err == nil && t.After(lastInstant) {
+		s.fail(fmt.Errorf("%s is after %d", t.Format(time.RFC3339Nano), lastInstant.Year()))
+	}
+	return t
+}
+
+var (
+	lastInstant = time.Date(2261, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	errRange    = errors.New("before 1970 or after 9999")
+)
+
+// outOfRange reports whether no clock that was meant to be right gives such a time.
+func outOfRange(t time.Time) bool {
+	const year10000 = 253_402_300_800
+	return t.Unix() < 0 || t.Unix() >= year10000
 }
 
 // value is a value of any form, for encoding/json.
@@ -262,6 +311,20 @@ func (s *scan) value(into any) {
 func (s *scan) require(name string, there bool) {
 	if !there && s.err == nil {
 		s.err = fmt.Errorf("%s: it is missing", name)
+	}
+}
+
+// need fails where one of the fields that must be there is not, be it empty.
+func (s *scan) need(names ...string) {
+	for _, name := range names {
+		s.require(name, s.err != nil || s.has(name))
+	}
+}
+
+// ordered fails where a time is before the one that it must follow.
+func (s *scan) ordered(first string, from time.Time, second string, to time.Time) {
+	if s.err == nil && to.Before(from) {
+		s.err = fmt.Errorf("%s: it is before %s", second, first)
 	}
 }
 

@@ -16,6 +16,8 @@ type arrival struct {
 	seq             int64
 	provider, fault uint16 // names
 	status          uint16
+	textAt          uint32 // of sink.texts
+	keyLen, userLen uint8
 	answer          answer
 	keyless         bool
 	repeat          bool
@@ -41,6 +43,7 @@ type sink struct {
 	*packer
 	list    []arrival
 	names   names
+	texts   []byte // the keys of arrivals that have no delivery's id for one, and their users, for people
 	keyless int
 }
 
@@ -59,7 +62,7 @@ func readSink(p *packer, r io.Reader) (*sink, error) {
 	return k, err
 }
 
-// scan reads an ArrivalLine. One that could not be read by its provider has no user, and is nobody's.
+// scan reads an ArrivalLine. One that its provider could not read has no user and was refused: it is nobody's.
 func (k *sink) scan(s *scan) (a arrival, ok bool) {
 	var key, ref, user, word string
 	var at time.Time
@@ -68,7 +71,7 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 		case "seq":
 			a.seq = s.number()
 		case "at":
-			at = s.time()
+			at = s.instant()
 		case "provider":
 			a.provider = k.names.number(s.word())
 		case "key":
@@ -93,8 +96,12 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 			s.unknown()
 		}
 	}
-	s.require("at", !at.IsZero())
+	s.need("seq", "at", "provider", "path", "user", "text", "answer")
 	s.oneOf("answer", word, arrivalAnswers...)
+	nobody := key == "" && user == ""
+	if nobody && word != ArrivalRefused && s.err == nil {
+		s.err = fmt.Errorf("user: it is empty, as is the key, and the answer is %s", word)
+	}
 	a.at = at.UnixNano()
 	a.answer = answer(max(0, slices.Index(arrivalAnswers, word)))
 	a.key = k.key(key)
@@ -102,7 +109,30 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 		a.keyless, a.key = true, k.pair("ref", ref)
 		k.keyless++
 	}
-	return a, key != "" || user != ""
+	if !nobody {
+		k.keep(&a, key, user)
+	}
+	return a, !nobody
+}
+
+// keep keeps by what a person finds an arrival whose key is no delivery's id.
+func (k *sink) keep(a *arrival, key, user string) {
+	if _, ok := k.id(key); ok {
+		return
+	}
+	key, user = key[:min(len(key), 255)], user[:min(len(user), 255)]
+	a.textAt, a.keyLen, a.userLen = uint32(len(k.texts)), uint8(len(key)), uint8(len(user))
+	k.texts = append(append(k.texts, key...), user...)
+}
+
+// keyText and user are what was kept of an arrival.
+func (k *sink) keyText(a *arrival) string {
+	return string(k.texts[a.textAt : a.textAt+uint32(a.keyLen)])
+}
+
+func (k *sink) user(a *arrival) string {
+	from := a.textAt + uint32(a.keyLen)
+	return string(k.texts[from : from+uint32(a.userLen)])
 }
 
 // of are the arrivals of a key, in the order of time.
@@ -119,6 +149,12 @@ func (k *sink) line(a *arrival) string {
 	fmt.Fprintf(&b, "%s  arrival %d at %s, %s", stampText(time.Unix(0, a.at)), a.seq, cmp.Or(k.names.word(a.provider), "the provider"), arrivalAnswers[a.answer])
 	if a.status != 0 {
 		fmt.Fprintf(&b, " with %d", a.status)
+	}
+	if user := k.user(a); user != "" {
+		fmt.Fprintf(&b, ", to %s", user)
+	}
+	if key := k.keyText(a); key != "" {
+		fmt.Fprintf(&b, ", key %s", key)
 	}
 	if a.fault != 0 {
 		fmt.Fprintf(&b, ", fault %s", k.names.word(a.fault))
