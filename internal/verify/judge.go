@@ -34,6 +34,9 @@ var judges = []struct {
 
 func (c *checker) judgeLegal(h history) {
 	underWay := false
+	if i := slices.IndexFunc(h.events, func(e posthouse.Event) bool { return e.Policy != "" && !e.Policy.Valid() }); i >= 0 {
+		c.fail(legal, h.id, h.show(i), "there is no policy %q", h.events[i].Policy)
+	}
 	for i := range h.events {
 		e := &h.events[i]
 		if !posthouse.Legal(e.From, e.Type, e.To) {
@@ -111,6 +114,9 @@ func (c *checker) judgeHolder(h history) {
 		case holder >= 0 && takesAway(e) && e.At.Before(h.events[holder].LeaseUntil):
 			c.fail(oneHolder, h.id, h.show(holder, i), "its lease was taken %s before its end", h.events[holder].LeaseUntil.Sub(e.At))
 		}
+		if (claims(e) || e.Type == posthouse.EventStart) && e.LeaseUntil.IsZero() {
+			c.fail(oneHolder, h.id, h.show(i), "a %s does not say until when its lease runs", e.Type)
+		}
 		if e.To != posthouse.Sending {
 			holder = -1
 		}
@@ -133,13 +139,21 @@ func (c *checker) judgeFence(h history) {
 		case e.Type == posthouse.EventEvidence:
 		case e.Token < now:
 			c.fail(fenced, h.id, h.show(holder, i), "a %s was written with token %d after a claim with token %d", e.Type, e.Token, now)
-		case claims(e):
-			holder = i
-		case holder >= 0 && (result(e) || e.Type == posthouse.EventStart) && e.Owner != "" && e.Owner != h.events[holder].Owner:
+		case (claims(e) || writes(e)) && e.Owner == "":
+			c.fail(fenced, h.id, h.show(holder, i), "a %s does not say which process wrote it", e.Type)
+		case holder >= 0 && writes(e) && e.Owner != h.events[holder].Owner:
 			c.fail(fenced, h.id, h.show(holder, i), "a %s of %s was written while %s held the lease", e.Type, e.Owner, h.events[holder].Owner)
+		}
+		if claims(e) && e.Token >= now {
+			holder = i
 		}
 		now = max(now, e.Token)
 	}
+}
+
+// writes reports whether an event is one that only who holds the delivery may write.
+func writes(e *posthouse.Event) bool {
+	return result(e) || (e.Type == posthouse.EventStart && e.From == posthouse.Sending)
 }
 
 // result reports whether an event is the end of an attempt as its own process saw it.
@@ -299,8 +313,10 @@ func (c *checker) judgeAttempts(h history) {
 		switch {
 		case e.Type == posthouse.EventStart:
 			number++
+			fallthrough
+		case ends(e):
 			if e.Attempt != number {
-				c.fail(attempts, h.id, h.show(i), "attempt %d is numbered %d", number, e.Attempt)
+				c.fail(attempts, h.id, h.show(i), "the %s of attempt %d is numbered %d", e.Type, number, e.Attempt)
 				return
 			}
 		case e.Type == posthouse.EventRelease && underWay:
@@ -324,6 +340,12 @@ func (c *checker) judgeAttempts(h history) {
 			}
 		}
 	}
+}
+
+// ends reports whether an event is the end of an attempt and says of which one. A release takes the number
+// back, and what a restore or a quarantine ends they do not name.
+func ends(e *posthouse.Event) bool {
+	return result(e) || (e.Type == posthouse.EventLeaseLost && e.To == posthouse.Unknown)
 }
 
 // failures is how many failures an event may add.

@@ -198,6 +198,13 @@ var lawCases = []struct {
 		h := newHand(posthouse.Hold).accept().claimed("p1").begun().begun().arrived(verify.ArrivalAccepted).sent()
 		return h.reported("r1", posthouse.OutcomeSent, posthouse.ReportDone)
 	}},
+	{law: "I5", holds: plain, breaks: func() *hand { // else I16 would not apply, and nobody would know
+		h := plain()
+		for i := range h.events {
+			h.events[i].Policy = "holdd"
+		}
+		return h
+	}},
 	{law: "I6", holds: plain, breaks: func() *hand {
 		h := plain()
 		h.event(2).Version = 4
@@ -218,6 +225,16 @@ var lawCases = []struct {
 	}, breaks: func() *hand {
 		h := newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalRefused).retry().start().arrived(verify.ArrivalAccepted).sent()
 		h.event(4).Token = 1
+		return h
+	}},
+	{law: "I8", holds: plain, breaks: func() *hand { // else nobody could say whether it was taken early, or arrived late
+		h := plain()
+		h.event(1).LeaseUntil = time.Time{}
+		return h
+	}},
+	{law: "I9", holds: plain, breaks: func() *hand {
+		h := plain()
+		h.event(2).Owner = ""
 		return h
 	}},
 	{law: "I9", holds: fetched, breaks: func() *hand { // p2 starts what p1 has
@@ -291,6 +308,16 @@ var lawCases = []struct {
 		h := newHand(posthouse.Retry).accept().start().retry()
 		h.at = h.at.Add(-30 * time.Second)
 		return h.start().retry()
+	}},
+	{law: "I19", holds: plain, breaks: func() *hand {
+		h := plain()
+		h.event(2).Attempt = 2
+		return h
+	}},
+	{law: "I19", holds: plain, breaks: func() *hand {
+		h := plain()
+		h.event(2).Attempt = 0
+		return h
 	}},
 	{law: "I20", holds: plain, breaks: func() *hand {
 		h := plain()
@@ -403,7 +430,7 @@ func (h *hand) killed(inflight int) *hand {
 // again repeats the call with a body.
 func (h *hand) again(body string) *hand {
 	line := h.calls[0]
-	line.Answer, line.Body, line.Asked = verify.AnswerReplayed, body, line.Asked.Add(time.Second)
+	line.Answer, line.Body, line.Asked, line.At = verify.AnswerReplayed, body, line.Asked.Add(time.Second), line.At.Add(time.Second)
 	h.calls = append(h.calls, line)
 	return h
 }

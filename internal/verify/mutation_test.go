@@ -168,6 +168,16 @@ var mutations = []mutation{
 	{"a result has an old token", event(is(posthouse.EventSent, posthouse.EventRetry, posthouse.EventFail), func(e *posthouse.Event) { e.Token-- })},
 	{"a result has a future token", event(is(posthouse.EventSent, posthouse.EventRetry, posthouse.EventFail), func(e *posthouse.Event) { e.Token++ })},
 	{"a result is another process's", event(is(posthouse.EventSent, posthouse.EventRetry, posthouse.EventAmbiguous), func(e *posthouse.Event) { e.Owner = "vm-9-z" })},
+	{"it is held without a lease", event(is(posthouse.EventStart, posthouse.EventClaim), func(e *posthouse.Event) { e.LeaseUntil = time.Time{} })},
+	{"a claim is nobody's", event(is(posthouse.EventClaim), func(e *posthouse.Event) { e.Owner = "" })},
+	{"a result is nobody's", event(is(posthouse.EventSent, posthouse.EventRetry, posthouse.EventAmbiguous), func(e *posthouse.Event) { e.Owner = "" })},
+	{"a result is of another attempt", event(is(posthouse.EventSent, posthouse.EventRetry, posthouse.EventFail, posthouse.EventAmbiguous), func(e *posthouse.Event) {
+		e.Attempt++
+	})},
+	{"a result has no attempt", event(is(posthouse.EventSent, posthouse.EventRetry, posthouse.EventFail, posthouse.EventAmbiguous), func(e *posthouse.Event) {
+		e.Attempt = 0
+	})},
+	{"nobody knows its policy", event(func(*posthouse.Event) bool { return true }, func(e *posthouse.Event) { e.Policy = "holdd" })},
 	{"a lease is taken early", pair(func(_, b *posthouse.Event) bool { return b.Type == posthouse.EventLeaseLost }, func(r *run, i int) {
 		r.events[i+1].At = r.events[i+1].At.Add(-3 * time.Second)
 	})},
@@ -254,7 +264,11 @@ var mutations = []mutation{
 		})
 		for j := i + 1; i >= 0 && j < len(r.events) && r.events[j].Delivery == r.events[i].Delivery; j++ {
 			r.events[j].At = r.events[j].At.Add(keyWindow)
-			r.events[j].LeaseUntil = r.events[j].LeaseUntil.Add(keyWindow)
+			if !r.events[j].LeaseUntil.IsZero() {
+				if !r.events[j].LeaseUntil.IsZero() {
+					r.events[j].LeaseUntil = r.events[j].LeaseUntil.Add(keyWindow)
+				}
+			}
 		}
 		return i >= 0
 	}},
@@ -315,6 +329,7 @@ var mutations = []mutation{
 		i := some(r, r.grants, func(i int) bool { return r.grants[i].Granted > 0 })
 		if i >= 0 {
 			r.grants[i].Granted += 100
+			r.grants[i].Want += 100
 		}
 		return i >= 0
 	}},
