@@ -40,6 +40,8 @@ type dialect struct {
 	fault func(error) fault
 	// open makes the pools: write for transactions, read for look-ups.
 	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
+	// openToRead makes pools that change nothing, not even by being opened; nil where open's are such.
+	openToRead func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
 	// changed reports whether a change of a table was refused because it is found done: MySQL commits each

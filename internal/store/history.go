@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -70,59 +73,184 @@ func end(a *posthouse.Attempt, e *posthouse.Event) {
 }
 
 // ExportEvents calls each for every event of a tenant, in the order of delivery and version,
-// and returns the cursor to go on from later; an empty tenant means all. It holds one part of
-// the log in memory, and no connection while each runs.
+// and returns the cursor to go on from later; an empty tenant means all. The log itself says what there
+// is: events whose delivery has no row any more are among them. It holds one part of the log in memory,
+// and no connection while each runs. An event that no calendar has a date for is an error.
 func (s *Store) ExportEvents(ctx context.Context, tenant, cursor string, each func(posthouse.Event) error) (string, error) {
-	const step = 500
 	after, err := idAfter("events", cursor)
 	if err != nil {
 		return cursor, err
 	}
 	for {
-		list, err := s.exportPart(ctx, tenant, after, step)
+		list, last, err := s.exportPart(ctx, tenant, after)
 		if err != nil {
 			return cursor, s.toError(err, "read the event log")
 		}
-		if len(list) == 0 {
+		if last == "" {
 			return cursor, nil
 		}
-		for _, e := range list {
-			if err := each(e); err != nil {
+		for i := range list {
+			if err := dated(&list[i]); err != nil {
+				return cursor, err
+			}
+			if err := each(list[i]); err != nil {
 				return cursor, err
 			}
 		}
-		after = list[len(list)-1].Delivery
-		cursor = cursorAfter("events", after)
+		if len(list) > 0 {
+			cursor = cursorAfter("events", list[len(list)-1].Delivery)
+		}
+		after = last
 	}
 }
 
-// exportPart reads the events of the next few deliveries, whole.
-func (s *Store) exportPart(ctx context.Context, tenant, after string, deliveries int) ([]posthouse.Event, error) {
-	where := condition{"id > ?", []any{after}}
-	if tenant != "" {
-		where.and("tenant = ?", tenant)
+// exportStep is about how many events are read at a time.
+const exportStep = 2000
+
+// exportPart reads the events of the next few deliveries, whole, and returns the last of these, empty at the end.
+func (s *Store) exportPart(ctx context.Context, tenant, after string) (list []posthouse.Event, last string, err error) {
+	list, err = s.eventsAfter(ctx, after)
+	if err != nil || len(list) == 0 {
+		return nil, "", err
 	}
-	next, err := s.merged(ctx, states{true, true}, where, "id", deliveries)
-	if err != nil || len(next) == 0 {
+	last = list[len(list)-1].Delivery
+	list, err = s.withRows(ctx, tenant, list)
+	return list, last, err
+}
+
+// eventsAfter reads the events of the next few deliveries. The one that the step cuts in two is left for the
+// next time, or is read alone.
+func (s *Store) eventsAfter(ctx context.Context, after string) ([]posthouse.Event, error) {
+	list, err := all(s.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM events WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
+	if err != nil || len(list) < exportStep {
+		return list, err
+	}
+	last := list[len(list)-1].Delivery
+	whole := slices.IndexFunc(list, func(e posthouse.Event) bool { return e.Delivery == last })
+	if whole > 0 {
+		return list[:whole], nil
+	}
+	return all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM events WHERE delivery = ? ORDER BY version", last)
+}
+
+// withRows fills events, sorted by delivery, with what the rows of their deliveries say, and keeps those of
+// the tenant. A delivery without a row was pruned since, and then its events are gone too, or it is lost.
+func (s *Store) withRows(ctx context.Context, tenant string, list []posthouse.Event) ([]posthouse.Event, error) {
+	rows, err := s.rowsOf(ctx, list)
+	if err != nil {
 		return nil, err
 	}
-	last := next[len(next)-1].ID
-	list, err := all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM events WHERE delivery > ? AND delivery <= ? ORDER BY delivery, version", after, last)
-	return ofDeliveries(list, next), err
-}
-
-// ofDeliveries keeps the events of the given deliveries and fills them in; both lists are
-// sorted by delivery.
-func ofDeliveries(events []posthouse.Event, list []posthouse.Delivery) []posthouse.Event {
-	kept := events[:0]
-	for _, e := range events {
-		for len(list) > 0 && list[0].ID < e.Delivery {
-			list = list[1:]
+	pruned, err := s.prunedSince(ctx, list, rows)
+	if err != nil {
+		return nil, err
+	}
+	kept := list[:0]
+	for _, e := range list {
+		d, owner := rows[e.Delivery], e.Tenant
+		if d != nil {
+			fill(&e, d)
+			owner = d.Tenant
 		}
-		if len(list) > 0 && list[0].ID == e.Delivery {
-			fill(&e, &list[0])
+		if !pruned[e.Delivery] && (tenant == "" || owner == tenant) {
 			kept = append(kept, e)
 		}
 	}
-	return kept
+	return kept, nil
+}
+
+// rowsOf reads what there is of the deliveries of events, which are sorted by them. Both tables are read in
+// one statement: a row that moves meanwhile is in one of them.
+func (s *Store) rowsOf(ctx context.Context, list []posthouse.Event) (map[string]*posthouse.Delivery, error) {
+	rows := map[string]*posthouse.Delivery{}
+	for i := range list {
+		rows[list[i].Delivery] = nil
+	}
+	low, high := list[0].Delivery, list[len(list)-1].Delivery
+	const of = "SELECT id, tenant, idem_key, deadline, on_unknown FROM %s WHERE id >= ? AND id <= ?"
+	err := s.look(ctx, fmt.Sprintf(of+" UNION ALL "+of, queueTable.name, settledTable.name), []any{low, high, low, high}, func(scan scanner) error {
+		var d posthouse.Delivery
+		var deadline int64
+		err := scan(&d.ID, &d.Tenant, &d.IdemKey, &deadline, &d.OnUnknown)
+		d.Deadline = timeOf(deadline)
+		if _, asked := rows[d.ID]; asked {
+			rows[d.ID] = &d
+		}
+		return err
+	})
+	return rows, err
+}
+
+// prunedSince tells which of the deliveries without a row have no events any more either. Both go in one
+// transaction, so what has events now and had no row is not on its way out.
+func (s *Store) prunedSince(ctx context.Context, list []posthouse.Event, rows map[string]*posthouse.Delivery) (map[string]bool, error) {
+	pruned := map[string]bool{}
+	var without []string
+	for i := range list {
+		if id := list[i].Delivery; rows[id] == nil && !pruned[id] {
+			pruned[id] = true
+			without = append(without, id)
+		}
+	}
+	for part := range parts(without, bulkStep) {
+		clause, args := s.in("delivery", part)
+		left, err := all(s.reads(ctx), word, "SELECT delivery FROM events WHERE "+clause+" GROUP BY delivery", args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range left {
+			delete(pruned, id)
+		}
+	}
+	return pruned, nil
+}
+
+// lastSecond ends the year 9999: no later time can be written with four digits of a year.
+const lastSecond = 253402300799
+
+// dated refuses times that no row of ours has: before 1970, or none where one must be, or so late that they can
+// not be written.
+func dated(e *posthouse.Event) error {
+	for _, x := range []struct {
+		column string
+		at     time.Time
+		needed bool
+	}{{"at", e.At, true}, {"lease_until", e.LeaseUntil, false}, {"due_at", e.Due, false}, {"deadline", e.Deadline, false}} {
+		if x.at.IsZero() && !x.needed {
+			continue
+		}
+		if seconds := x.at.Unix(); seconds < 0 || seconds > lastSecond {
+			return fmt.Errorf("event %d of delivery %s: %s is %d, out of range: want microseconds since 1970, before the year 10000",
+				e.Version, e.Delivery, x.column, micros(x.at))
+		}
+	}
+	return nil
+}
+
+// MessageCounts counts the stored messages of each tenant.
+func (s *Store) MessageCounts(ctx context.Context) (map[string]int, error) {
+	return s.countMessages(ctx, 20_000)
+}
+
+// countMessages counts a part at a time: no database is silent for long.
+func (s *Store) countMessages(ctx context.Context, step int) (map[string]int, error) {
+	counts := map[string]int{}
+	for after := ""; ; {
+		n := 0
+		err := s.look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM messages WHERE id > ? ORDER BY id LIMIT %d) part
+			GROUP BY tenant`, step), []any{after}, func(scan scanner) error {
+			var tenant, last string
+			var here int
+			err := scan(&tenant, &here, &last)
+			counts[tenant] += here
+			n += here
+			after = max(after, last)
+			return err
+		})
+		if err != nil {
+			return nil, s.toError(err, "count the messages")
+		}
+		if n < step {
+			return counts, nil
+		}
+	}
 }

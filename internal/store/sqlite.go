@@ -25,6 +25,7 @@ var sqliteDialect = &dialect{
 	deleteByKey: "DELETE FROM %s",
 	fault:       sqliteFault,
 	open:        openSQLite,
+	openToRead:  openSQLiteToRead,
 	check:       checkSQLite,
 }
 
@@ -37,12 +38,9 @@ const sqliteCache = 16 << 10
 // pool. synchronous=FULL: an answer of 202 must survive a power cut, and the shared
 // commit makes it cheap.
 func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
-	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
-	if path == "" {
-		return nil, nil, errors.New(`the DSN names no file: want "sqlite:PATH"`)
-	}
-	if strings.Contains(path, ":memory:") {
-		return nil, nil, errors.New(`a database in memory is lost with the process: want "sqlite:PATH"`)
+	path, err := sqlitePath(dsn)
+	if err != nil {
+		return nil, nil, err
 	}
 	if dir := filepath.Dir(path); dir != "." {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -60,8 +58,7 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 		"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", sqliteCache), "wal_autocheckpoint(4000)",
 	}}
 	pragmas.Set("_txlock", "immediate") // for the migrations: a transaction that only reads at first must not meet another writer later
-	escaped := (&url.URL{Path: path}).EscapedPath()
-	write, err = sql.Open("sqlite", "file:"+escaped+"?"+pragmas.Encode())
+	write, err = sql.Open("sqlite", sqliteURI(path, pragmas))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,14 +69,99 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 	}
 	pragmas.Del("_txlock")
 	pragmas.Add("_pragma", "query_only(1)")
-	read, err = sql.Open("sqlite", "file:"+escaped+"?"+pragmas.Encode())
+	read, err = sql.Open("sqlite", sqliteURI(path, pragmas))
 	if err != nil {
 		write.Close()
 		return nil, nil, err
 	}
-	read.SetMaxOpenConns(8)
-	read.SetMaxIdleConns(8)
+	read.SetMaxOpenConns(sqliteReaders)
+	read.SetMaxIdleConns(sqliteReaders)
 	return write, read, nil
+}
+
+// sqliteReaders bounds the read pool.
+const sqliteReaders = 8
+
+func sqlitePath(dsn string) (string, error) {
+	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
+	if path == "" {
+		return "", errors.New(`the DSN names no file: want "sqlite:PATH"`)
+	}
+	if strings.Contains(path, ":memory:") {
+		return "", errors.New(`a database in memory is lost with the process: want "sqlite:PATH"`)
+	}
+	return path, nil
+}
+
+func sqliteURI(path string, options url.Values) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options.Encode()
+}
+
+// openSQLiteToRead opens one pool twice, and leaves the file and its folder as they are.
+//
+// Where a log stands beside the file, somebody has it open or was killed: SQLite reads both then, and writes
+// neither. Where none does, a reader makes an empty one, and takes it away only if it may write. So such a
+// reader is one that may and does not. What may not even make it reads the file as one that nobody changes.
+func openSQLiteToRead(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+	path, err := sqlitePath(dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil { // the log stands beside the file itself
+		return nil, nil, fmt.Errorf("open the database's file: %w", err)
+	}
+	const still = "immutable"
+	mode := still
+	if stands(path+"-wal") || stands(path+"-journal") {
+		mode = "ro"
+	} else if file, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
+		mode = "rw"
+		if err := file.Close(); err != nil {
+			return nil, nil, err
+		}
+	}
+	read, err = sqliteReader(ctx, path, mode)
+	if mode == "rw" && noSideFile(err) && !stands(path+"-wal") {
+		read, err = sqliteReader(ctx, path, still)
+	}
+	if mode == "ro" && noSideFile(err) {
+		err = fmt.Errorf("it has a log beside it that can not be opened here: copy both, PATH and PATH-wal, into a folder that can be written: %w", err)
+	}
+	return read, read, err
+}
+
+func stands(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// noSideFile reports whether SQLite could not open or make what it needs beside the file.
+func noSideFile(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_READONLY_DIRECTORY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN)
+}
+
+// sqliteReader opens a pool that writes nothing, and reads from it: only then does SQLite open its files.
+func sqliteReader(ctx context.Context, path, mode string) (*sql.DB, error) {
+	options := url.Values{"mode": {mode}, "_pragma": {
+		"busy_timeout(10000)", "query_only(1)", "temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", sqliteCache),
+	}}
+	if mode == "immutable" {
+		options.Set("mode", "ro")
+		options.Set("immutable", "1")
+	}
+	db, err := sql.Open("sqlite", sqliteURI(path, options))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(sqliteReaders)
+	db.SetMaxIdleConns(sqliteReaders)
+	var version int64
+	if err := db.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
 }
 
 func sqliteFault(err error) fault {

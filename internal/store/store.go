@@ -36,6 +36,9 @@ type Options struct {
 	DSN string
 	// Log defaults to slog.Default().
 	Log *slog.Logger
+	// ReadOnly opens a file as it is, for look-ups alone: none is made, nothing in it or beside it is changed,
+	// and no permission to write is needed. Defaults to false.
+	ReadOnly bool
 }
 
 // dialectOf is the table of databases, by the DSN's scheme.
@@ -53,7 +56,8 @@ func dialectOf(dsn string) (*dialect, error) {
 }
 
 // Open connects to the database and refuses one that can not carry the work: too old,
-// read-only, unreachable. It changes nothing; Migrate does.
+// read-only, unreachable. It changes nothing but that it makes a missing SQLite file, or has one keep
+// its log beside it, unless it is opened to read; Migrate does.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	d, err := dialectOf(o.DSN)
 	if err != nil {
@@ -66,7 +70,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if rest, ok := strings.CutPrefix(dsn, "mariadb:"); ok {
 		dsn = "mysql:" + rest
 	}
-	write, read, err := d.open(ctx, dsn)
+	open := d.open
+	if o.ReadOnly && d.openToRead != nil {
+		open = d.openToRead
+	}
+	write, read, err := open(ctx, dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.name, err)
 	}
@@ -74,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if _, err := d.check(ctx, write); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.name, err), s.Close())
 	}
-	if d == sqliteDialect {
+	if d == sqliteDialect && !o.ReadOnly {
 		if s.committer, err = startCommitter(ctx, s); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
