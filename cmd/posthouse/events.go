@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/verify"
 )
 
 func (p *program) events() *cobra.Command {
@@ -56,7 +57,7 @@ func (p *program) printEvents(ctx context.Context, s *store.Store, tenant string
 }
 
 // withLog opens a database to read its event log. It makes none, and changes nothing.
-func (p *program) withLog(cmd *cobra.Command, do func(context.Context, *store.Store) error) error {
+func (p *program) withLog(cmd *cobra.Command, do func(context.Context, *store.Store) error) (err error) {
 	c, err := p.settings(cmd)
 	if err != nil {
 		return err
@@ -66,18 +67,24 @@ func (p *program) withLog(cmd *cobra.Command, do func(context.Context, *store.St
 			return hinted{usagef("there is no file %s", path), "--dsn or POSTHOUSE_DSN names the database"}
 		}
 	}
-	return p.withStore(cmd, func(ctx context.Context, s *store.Store) error {
-		have, want, err := s.Schema(ctx)
-		switch {
-		case err != nil:
-			return fmt.Errorf("read the schema's version: %w", err)
-		case have > want:
-			return newerSchema(have, want)
-		case have < want:
-			return hinted{fmt.Errorf("the schema is older than this binary's"), "posthouse migrate brings it up"}
-		}
-		return do(ctx, s)
-	})
+	s, err := store.Open(cmd.Context(), store.Options{DSN: c.Server.DSN, Log: c.Logger(p.err, p.errTerminal), ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	have, want, err := s.Schema(cmd.Context())
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the schema's version: %w", err)
+	case have == 0:
+		return hinted{fmt.Errorf("this is no Posthouse database: none of its tables can be read (%s)", database(c.Server.DSN)),
+			"--dsn or POSTHOUSE_DSN names the database"}
+	case have > want:
+		return newerSchema(have, want)
+	case have < want:
+		return hinted{fmt.Errorf("the schema is older than this binary's"), "posthouse migrate brings it up"}
+	}
+	return do(cmd.Context(), s)
 }
 
 // eventsOf walks over the event log of a tenant, or of all.
@@ -91,6 +98,38 @@ func eventsOf(ctx context.Context, s *store.Store, tenant string) iter.Seq2[post
 		})
 		if err != nil && !errors.Is(err, io.EOF) {
 			yield(posthouse.Event{}, err)
+		}
+	}
+}
+
+// withMessages sets, when the log has been read, how many messages of each tenant it tells of beside how many
+// are stored, and names the tenants of these whose deliveries are to be counted.
+func withMessages(ctx context.Context, s *store.Store, in *verify.Inputs) iter.Seq2[posthouse.Event, error] {
+	events, last := in.Events, ""
+	told := map[string]int{}
+	return func(yield func(posthouse.Event, error) bool) {
+		for e, err := range events {
+			if err == nil && e.Message != last { // those of a message follow each other
+				told[e.Tenant]++
+				last = e.Message
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		stored, err := s.MessageCounts(ctx)
+		if err != nil {
+			yield(posthouse.Event{}, err)
+			return
+		}
+		for tenant, n := range told {
+			in.Kept["messages of tenant "+tenant+", by the log"] = verify.Count{Kept: n, There: stored[tenant]}
+		}
+		for tenant, n := range stored {
+			in.Kept["messages of tenant "+tenant+", by the log"] = verify.Count{Kept: told[tenant], There: n}
+			if in.Stored[tenant] == nil {
+				in.Stored[tenant] = map[posthouse.State]int{}
+			}
 		}
 	}
 }
