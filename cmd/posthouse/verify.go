@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +56,42 @@ enough, or a journal can not be read: then there is no report.`,
 	flags.StringVar(&f.faults, "faults", "", "the fault journal, a `FILE`: what was done to the run")
 	flags.StringVar(&f.sometimes, "sometimes", "all", "what must have happened for the run to prove anything: all that can be seen, none, or a `LIST` of names")
 	flags.BoolVar(&f.atRest, "at-rest", false, "the run had come to rest: nothing that is due may wait")
-	flags.DurationVar(&f.keyWindow, "key-window", 0, "how long the providers know an idempotency key, a `DURATION`; without it that is not checked")
-	flags.DurationVar(&f.slack, "slack", 100*time.Millisecond, "how far the clocks of the journals may be apart, a `DURATION`")
+	flags.Var(&durationFlag{&f.keyWindow, 1}, "key-window", "how long the providers know an idempotency key, a `DURATION`; without it that is not checked")
+	f.slack = 100 * time.Millisecond
+	flags.Var(&durationFlag{&f.slack, 0}, "slack", "how far the clocks of the journals may be apart, a `DURATION`")
 	flags.IntVar(&f.keep, "keep", 3, "show at most this `NUMBER` of violations of each invariant")
 	config.AddFlags(flags, "dsn", "log_level", "log_format")
 	return cmd
+}
+
+// durationFlag is a duration as settings have it, days too, and no less than it may be.
+type durationFlag struct {
+	value *time.Duration
+	least time.Duration
+}
+
+func (d *durationFlag) Type() string { return "duration" }
+
+func (d *durationFlag) String() string {
+	if *d.value == 0 {
+		return "" // no default
+	}
+	return posthouse.Duration(*d.value).String()
+}
+
+func (d *durationFlag) Set(text string) error {
+	var v posthouse.Duration
+	if err := v.UnmarshalText([]byte(text)); err != nil {
+		return err
+	}
+	switch {
+	case v.Std() >= d.least:
+		*d.value = v.Std()
+		return nil
+	case d.least > 0:
+		return errors.New("it must be above zero")
+	}
+	return errors.New("it must not be negative")
 }
 
 // runVerify prints the report. Whatever keeps it from one is wrong usage: exit code 1 says that a
@@ -67,6 +99,9 @@ enough, or a journal can not be read: then there is no report.`,
 func (p *program) runVerify(cmd *cobra.Command, f verifyFlags) error {
 	if f.events != "" && cmd.Flags().Changed("dsn") {
 		return usagef("--events and --dsn: give one of them")
+	}
+	if f.keep < 0 {
+		return usagef("--keep %d: want 0 or more", f.keep)
 	}
 	var report verify.Report
 	err := p.withInputs(cmd.Context(), f, func(ctx context.Context, in verify.Inputs) (err error) {
@@ -94,7 +129,7 @@ func (p *program) runVerify(cmd *cobra.Command, f verifyFlags) error {
 
 // withInputs opens the files and closes them after.
 func (p *program) withInputs(ctx context.Context, f verifyFlags, do func(context.Context, verify.Inputs) error) error {
-	in := verify.Inputs{AtRest: f.atRest, KeyWindow: f.keyWindow, Slack: f.slack, Sometimes: list(f.sometimes), Keep: f.keep}
+	in := verify.Inputs{AtRest: f.atRest, KeyWindow: f.keyWindow, Slack: cmp.Or(f.slack, -1), Sometimes: list(f.sometimes), Keep: cmp.Or(f.keep, -1)}
 	var events io.Reader
 	piped := ""
 	for _, file := range []struct {
@@ -148,7 +183,6 @@ func (p *program) fromStore(ctx context.Context, s *store.Store, f verifyFlags, 
 	in.Events = p.counted(eventsOf(ctx, s, ""))
 	if f.atRest { // else the counts are of another moment
 		in.Stored, in.Kept = map[string]map[posthouse.State]int{}, map[string]verify.Count{}
-		in.Events = withMessages(ctx, s, in)
 		in.Events = withCounts(ctx, s, in)
 	}
 	return nil
@@ -235,14 +269,17 @@ func bucket(d *work.Depth) string {
 }
 
 func (p *program) showReport(r *verify.Report) error {
-	err := p.show(r, func() {
-		for line := range strings.Lines(r.Page()) {
-			p.printf("%s\n", config.Printable(strings.TrimSuffix(line, "\n")))
-		}
-	})
+	var text strings.Builder
+	for line := range strings.Lines(r.Page()) {
+		fmt.Fprintln(&text, config.Printable(strings.TrimSuffix(line, "\n")))
+	}
+	var err error
+	if printed := p.show(r, func() { _, err = io.WriteString(p.out, text.String()) }); printed != nil {
+		err = printed
+	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("print the report: %w", err)
+		return usagef("the verdict is %q, and the report can not be written: %s", r.Verdict, err)
 	case r.Verdict == verify.Violated:
 		return errQuiet
 	case r.Verdict == verify.Inconclusive:

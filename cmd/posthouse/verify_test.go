@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -48,6 +49,12 @@ func TestVerifySaysItsVerdictByTheExitCode(t *testing.T) {
 		"no such file":   {sentLog, []string{"--sink", "/no/such/file"}, "", "--sink: /no/such/file can not be read", 2},
 		"two on stdin":   {sentLog, []string{"--client", "-"}, "", "--events and --client: standard input can be one of them", 2},
 		"two logs":       {sentLog, []string{"--dsn", "sqlite:x.db"}, "", "--events and --dsn: give one of them", 2},
+		"no time at all": {sentLog, []string{"--sometimes", "none", "--slack", "0", "--keep", "0"}, "HOLDS.", "", 0},
+		"days":           {sentLog, []string{"--sometimes", "none", "--slack", "1d", "--key-window", "7d"}, "HOLDS.", "", 0},
+		"less than none": {sentLog, []string{"--slack", "-1s"}, "", `"--slack" flag: it must not be negative`, 2},
+		"no window":      {sentLog, []string{"--key-window", "0s"}, "", `"--key-window" flag: it must be above zero`, 2},
+		"negative":       {sentLog, []string{"--key-window", "-1s"}, "", `"--key-window" flag: it must be above zero`, 2},
+		"keep less":      {sentLog, []string{"--keep", "-1"}, "", "--keep -1: want 0 or more", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +65,43 @@ func TestVerifySaysItsVerdictByTheExitCode(t *testing.T) {
 		})
 	}
 }
+
+// The flags reach the checker: nothing shown is not the default number, and no slack is not the default.
+func TestVerifyTakesNoneForAnAnswer(t *testing.T) {
+	t.Parallel()
+	broken := strings.Replace(sentLog, `"version":3`, `"version":4`, 1)
+	if out, _, code := verified(t, broken, "--keep", "0"); !strings.Contains(out, "  … and 1 more") || code != 1 {
+		t.Errorf("keep: got exit code %d\n%s", code, out)
+	}
+	sink := filepath.Join(t.TempDir(), "sink.jsonl")
+	const early = `{"seq":1,"at":"2026-03-01T08:00:00.99Z","provider":"generic","path":"/","key":"01KMJ000000000000000AB0001","user":"u","text":"t","answer":"accepted","status":200}`
+	if err := os.WriteFile(sink, []byte(early), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for slack, want := range map[string]int{"0s": 1, "100ms": 0} {
+		if out, _, code := verified(t, sentLog, "--sometimes", "none", "--sink", sink, "--slack", slack); code != want {
+			t.Errorf("slack %s: got exit code %d, want %d\n%s", slack, code, want, out)
+		}
+	}
+}
+
+// Nothing but a violation ends with 1: not even a report that nobody gets to see.
+func TestVerifyThatCanNotPrintIsNoViolation(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{}, {"--json"}} {
+		var stderr bytes.Buffer
+		p := &program{in: strings.NewReader(sentLog), out: fullWriter{}, err: &stderr, dir: t.TempDir()}
+		code := p.run(t.Context(), append([]string{"verify", "--events", "-", "--sometimes", "none"}, args...))
+		if code != 2 || !strings.Contains(stderr.String(), "and the report can not be written: no space") {
+			t.Errorf("%v: got exit code %d: %s", args, code, stderr.String())
+		}
+	}
+}
+
+// fullWriter is a full disk.
+type fullWriter struct{}
+
+func (fullWriter) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
 func TestVerifyPrintsItsReportAsJSON(t *testing.T) {
 	t.Parallel()

@@ -35,12 +35,12 @@ type Inputs struct {
 	// KeyWindow is how long the providers know an idempotency key. Defaults to 0: not known.
 	KeyWindow time.Duration
 	// Slack is how far the clocks of producers, providers and the database may be apart. Times of
-	// the log alone are compared without it. Defaults to 100ms.
+	// the log alone are compared without it. Defaults to 100ms; negative is none at all.
 	Slack time.Duration
 	// Sometimes names what must have happened for the run to prove anything: names of SometimesList,
 	// or "none". Defaults to all that the given journals can show.
 	Sometimes []string
-	// Keep is how many violations of each invariant are shown. Defaults to 3.
+	// Keep is how many violations of each invariant are shown. Defaults to 3; negative is none.
 	Keep int
 }
 
@@ -96,10 +96,10 @@ func newChecker(in Inputs) (*checker, error) {
 		return nil, errors.New("there is no event log")
 	}
 	c := &checker{
-		in: in, slack: cmp.Or(in.Slack, 100*time.Millisecond), packer: newPacker(),
+		in: in, slack: max(0, cmp.Or(in.Slack, 100*time.Millisecond)), packer: newPacker(),
 		states: map[string]map[posthouse.State]int{}, losses: map[string]*losses{}, epochs: newEpochs(),
 	}
-	c.most = cmp.Or(in.Keep, 3)
+	c.most = max(0, cmp.Or(in.Keep, 3))
 	c.totals = &c.report.Totals
 	c.totals.States = map[posthouse.State]int{}
 	var err error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -95,10 +96,12 @@ func TestSometimesAsksForWhatIsNamed(t *testing.T) {
 			t.Errorf("%s: got %s %v, want %s", name, r.Verdict, r.Why, c.want)
 		}
 	}
-	in := plain().journals()
-	in.Sometimes = []string{"luck"}
-	if _, err := verify.Check(t.Context(), in); err == nil || !strings.Contains(err.Error(), `there is no "luck"`) {
-		t.Errorf("got error %v, want one that names it", err)
+	for name, want := range map[string]string{"luck": `there is no "luck"`, "none": "none stands alone", "all": "all stands alone"} {
+		in := plain().journals()
+		in.Sometimes = []string{"quarantine", name}
+		if _, err := verify.Check(t.Context(), in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -218,5 +221,34 @@ func TestOnlySoManyViolationsAreShownAndAllAreCounted(t *testing.T) {
 	inv := check(t, in).Invariant("I19")
 	if inv.Count < 40 || len(inv.Violations) != 2 {
 		t.Errorf("got %d violations of which %d are shown, want more than 40 and 2", inv.Count, len(inv.Violations))
+	}
+	in = run.inputs()
+	in.Keep = -1
+	r := check(t, in)
+	if inv := r.Invariant("I19"); inv.Count < 40 || len(inv.Violations) != 0 || !strings.Contains(r.Page(), fmt.Sprintf("  … and %d more\n", inv.Count)) {
+		t.Errorf("got %d violations of which %d are shown, want more than 40 and none", inv.Count, len(inv.Violations))
+	}
+}
+
+// Clocks that are one are held against each other to the nanosecond.
+func TestNoSlackIsNone(t *testing.T) {
+	t.Parallel()
+	for slack, want := range map[time.Duration]verify.Verdict{0: verify.Holds, 20 * time.Millisecond: verify.Holds, -1: verify.Violated} {
+		h := plain()
+		h.arrivals[0].At = h.event(1).At.Add(-10 * time.Millisecond)
+		in := h.journals()
+		in.Slack = slack
+		if r := check(t, in); r.Verdict != want {
+			t.Errorf("slack %s: got %s, want %s\n%s", slack, r.Verdict, want, r.Page())
+		}
+	}
+}
+
+func TestThePageKnowsPlurals(t *testing.T) {
+	t.Parallel()
+	in := plain().journals()
+	in.Client = strings.NewReader("")
+	if page := check(t, in).Page(); !strings.Contains(page, "0 keys in the client journal") {
+		t.Errorf("got\n%s", page)
 	}
 }

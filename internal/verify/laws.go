@@ -66,7 +66,7 @@ const (
 	needLimiter  = "the limiter journal"
 	needRest     = "the word that the run is at rest (at-rest)"
 	needWindow   = "the time for which the providers know a key (key-window)"
-	needStored   = "the stored counts (a database)"
+	needStored   = "the stored counts (a database, with at-rest)"
 	needNoCanary = "planted canaries are looked for in logs and pages, which are no input here"
 )
 

@@ -70,8 +70,11 @@ func wanted(list []string) (map[string]bool, error) {
 	}
 	want := map[string]bool{}
 	for _, name := range list {
-		if name == "none" && len(list) == 1 {
+		switch {
+		case name == "none" && len(list) == 1:
 			return want, nil
+		case name == "none", name == "all":
+			return nil, fmt.Errorf("sometimes: %s stands alone, without other names", name)
 		}
 		if !slices.Contains(sometimesNames(), name) {
 			return nil, fmt.Errorf("sometimes: there is no %q; there are all, none, %s", name, strings.Join(sometimesNames(), ", "))
