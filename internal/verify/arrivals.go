@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +32,7 @@ func (c *checker) judgeArrivals(chain []history) {
 	}
 	arrived := c.arrivalsOf(chain)
 	kept := c.current(arrived)
+	c.silent += max(0, len(tries)-len(kept))
 	c.judgeMarks(chain, tries, kept)
 	c.judgeCopies(chain, arrived)
 	for _, h := range chain {
@@ -37,8 +40,23 @@ func (c *checker) judgeArrivals(chain []history) {
 	}
 }
 
+// strays are what only the end of the log can pair: arrivals that name no delivery are of some attempt that
+// no other arrival is of.
+type strays struct {
+	silent int      // attempts that no arrival names
+	unsaid []unsaid // deliveries that count as sent, and no arrival names
+}
+
+// unsaid is an event after which something has arrived.
+type unsaid struct {
+	at   int64
+	id   packed
+	to   posthouse.State
+	told bool // it was answered as accepted
+}
+
 // arrivalsOf are the arrivals of a chain in the order of time: those with its key, and those without
-// any whose id the log knows.
+// any whose id the log knows. Recipients of one call may share an id: each has one arrival of it.
 func (c *checker) arrivalsOf(chain []history) []arrival {
 	list := c.sink.of(c.packer.key(chain[0].idem))
 	for i := range list {
@@ -48,16 +66,18 @@ func (c *checker) arrivalsOf(chain []history) []arrival {
 		return list
 	}
 	list = slices.Clone(list)
+	var known []string
 	for _, h := range chain {
 		for i := range h.events {
-			if ref := h.events[i].Ref; ref != "" {
-				found := c.sink.of(c.packer.pair("ref", ref))
-				for j := range found {
-					if !found[j].belongs {
-						found[j].belongs = true
-						list = append(list, found[j])
-					}
-				}
+			e := &h.events[i]
+			if e.Ref == "" || (!result(e) && slices.Contains(known, e.Ref)) {
+				continue
+			}
+			known = append(known, e.Ref)
+			found := c.sink.of(c.packer.pair("ref", e.Ref))
+			if j := slices.IndexFunc(found, func(a arrival) bool { return !a.belongs }); j >= 0 {
+				found[j].belongs = true
+				list = append(list, found[j])
 			}
 		}
 	}
@@ -74,8 +94,10 @@ func (c *checker) current(list []arrival) []arrival {
 	return slices.DeleteFunc(slices.Clone(list), func(a arrival) bool { return c.faults.undone(a.at, c.slack) })
 }
 
-// judgeMarks holds that each arrival comes after its start and before the end of its lease (I10).
+// judgeMarks holds that each arrival comes after its start and before the end of its lease, and that each
+// attempt arrives once (I10).
 func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
+	var timely []int64
 	for i := range list {
 		a := &list[i]
 		c.checked(markFirst, 1)
@@ -94,12 +116,42 @@ func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
 			}
 		case !tries[own].lease.IsZero() && at.After(tries[own].lease.Add(c.slack)):
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[own:own+1], a), "it arrived %s after its attempt's lease had ended", at.Sub(tries[own].lease).Round(time.Microsecond))
+		default:
+			timely = append(timely, a.at)
 		}
 	}
-	if len(list) > len(tries) && len(tries) > 0 {
+	switch {
+	case len(tries) == 0:
+	case len(list) > len(tries):
 		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "%s came of %s", plural(len(list), "arrival"), plural(len(tries), "attempt"))
+	case !c.eachOfOne(tries, timely):
+		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "one attempt arrived more than once: another had not begun, or its lease had ended")
 	}
 }
+
+// eachOfOne reports whether each arrival can be of an attempt of its own: of one that had begun, and whose
+// lease ran. Arrivals are in the order of time; each is taken for the attempt whose lease ends first.
+func (c *checker) eachOfOne(tries []try, arrivals []int64) bool {
+	used := make([]bool, len(tries))
+	for _, at := range arrivals {
+		own := -1
+		for i := range tries {
+			t := &tries[i]
+			runs := t.at.UnixNano() <= at+int64(c.slack) && (t.lease.IsZero() || at <= t.lease.UnixNano()+int64(c.slack))
+			if runs && !used[i] && (own < 0 || sooner(t.lease, tries[own].lease)) {
+				own = i
+			}
+		}
+		if own < 0 {
+			return false
+		}
+		used[own] = true
+	}
+	return true
+}
+
+// sooner reports whether a lease ends before another. One without an end, of an agent, is the last.
+func sooner(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Before(b)) }
 
 // judgeCopies holds that each copy beyond the first has its explanation (I14, I15), and that there is
 // none where the policy forbids it (I16).
@@ -195,8 +247,10 @@ func (c *checker) judgeTruth(h history, list []arrival) {
 		if slices.ContainsFunc(list, func(a arrival) bool { return want(&a) && a.at <= until }) {
 			continue
 		}
-		if c.sink.keyless > 0 && len(list) == 0 {
-			continue // it may be one of those that nobody can tell apart
+		if c.sink.keyless > 0 && len(list) == 0 { // it may be of those that nobody can tell apart
+			id, _ := c.packer.id(h.id)
+			c.unsaid = append(c.unsaid, unsaid{e.At.UnixNano(), id, e.To, e.Type != posthouse.EventResolve})
+			continue
 		}
 		c.fail(truth, h.id, c.with(h.show(i), c.showArrivals(nil, pointers(list)...)), "it counts as %s, and no arrival was answered so", e.To)
 	}
@@ -207,12 +261,16 @@ func (c *checker) finishArrivals() {
 	if c.sink == nil {
 		return
 	}
+	var left []*arrival // that were taken, and name no delivery
 	for i := range c.sink.list {
 		a := &c.sink.list[i]
 		switch {
 		case a.belongs:
 			c.checked(noPhantom, 1)
 		case a.keyless:
+			if a.taken() {
+				left = append(left, a)
+			}
 		case c.faults.undone(a.at, c.slack):
 			c.totals.Excused++
 		default:
@@ -220,6 +278,46 @@ func (c *checker) finishArrivals() {
 			c.totals.Unexpected++
 			c.fail(noPhantom, c.subject(a), c.showArrivals(nil, a), "it arrived and belongs to no delivery in the log")
 		}
+	}
+	slices.SortFunc(left, func(a, b *arrival) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+	c.judgeUnsaid(left)
+	c.judgeNameless(left)
+}
+
+// judgeUnsaid finds for each delivery that counts as sent, and that no arrival names, one of those that name
+// none (I12).
+func (c *checker) judgeUnsaid(left []*arrival) {
+	slices.SortStableFunc(c.unsaid, func(a, b unsaid) int { return cmp.Compare(a.at, b.at) })
+	used := make([]bool, len(left))
+	for _, told := range []bool{true, false} { // what any arrival would do for has what is left
+		next := 0
+		for _, u := range c.unsaid {
+			if u.told != told {
+				continue
+			}
+			for next < len(left) && (used[next] || (told && left[next].answer != accepted)) {
+				next++
+			}
+			if next < len(left) && left[next].at <= u.at+int64(c.slack) {
+				used[next] = true
+				continue
+			}
+			c.fail(truth, u.id.idText(), func() []string {
+				return []string{fmt.Sprintf("%s  it became %s", stampText(time.Unix(0, u.at)), u.to)}
+			}, "it counts as %s, and no arrival was answered so; of %s without a key none is left for it", u.to, plural(len(left), "arrival"))
+		}
+	}
+}
+
+// judgeNameless holds that there are no more arrivals that name no delivery than attempts that may have made
+// them (I2).
+func (c *checker) judgeNameless(left []*arrival) {
+	left = slices.DeleteFunc(left, func(a *arrival) bool { return c.faults.undone(a.at, c.slack) })
+	c.checked(noPhantom, len(left))
+	if extra := len(left) - c.silent; extra > 0 {
+		c.totals.Unexpected += extra
+		c.fail(noPhantom, plural(extra, "arrival"), c.showArrivals(nil, left[:min(len(left), maxUntold)]...),
+			"%s without a key name no delivery in the log, and %s can have made them", plural(len(left), "arrival"), plural(c.silent, "attempt"))
 	}
 }
 

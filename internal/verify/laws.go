@@ -119,6 +119,7 @@ type ruling struct {
 type rulings struct {
 	most int // violations to keep of each
 	by   [afterLast]ruling
+	strays
 }
 
 func (r *rulings) checked(id lawID, n int) { r.by[id].checked += n }

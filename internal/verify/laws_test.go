@@ -141,6 +141,25 @@ func plain() *hand {
 	return newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalAccepted).sent()
 }
 
+// doubtedLong is tried again long after an attempt that nobody knows of, and that never arrived.
+func doubtedLong() *hand { return newHand(posthouse.Retry).accept().start().ambiguous().resend().start() }
+
+// nameless is a message to two whose provider is told no keys. The ids are what the sender was answered.
+func nameless(ids ...string) *hand {
+	h := plain()
+	h.calls[0].Recipients = 2
+	other := newHand(posthouse.Retry)
+	other.id = posthouse.DeliveryID(posthouse.MessageID(h.id), 2)
+	other.idem = other.id
+	other.accept().start().arrived(verify.ArrivalAccepted).sent()
+	other.arrivals[0].Seq, other.arrivals[0].ID = 2, "g-2"
+	h.events, h.arrivals = append(h.events, other.events...), append(h.arrivals, other.arrivals...)
+	for i, id := range ids {
+		h.events[3*i+2].Ref, h.arrivals[i].Key = id, ""
+	}
+	return h
+}
+
 func (h *hand) event(i int) *posthouse.Event { return &h.events[i] }
 
 func (h *hand) cancelled(answer string) *hand {
@@ -178,6 +197,13 @@ var lawCases = []struct {
 		h := plain()
 		h.arrivals = append(h.arrivals, h.arrivals[0])
 		h.arrivals[1].Key = posthouse.DeliveryID(posthouse.MessageID(h.id), 9)
+		return h
+	}},
+	{law: "I2", holds: func() *hand { return nameless("", "") }, breaks: func() *hand {
+		h := nameless("", "")
+		ghost := h.arrivals[0]
+		ghost.ID = "g-9"
+		h.arrivals = append(h.arrivals, ghost)
 		return h
 	}},
 	{law: "I3", holds: func() *hand { return plain().counted(1) }, breaks: func() *hand { return plain().counted(2) }},
@@ -256,6 +282,20 @@ var lawCases = []struct {
 		h.arrivals[0].At = h.event(1).At.Add(-time.Second)
 		return h
 	}},
+	{law: "I10", holds: func() *hand { return doubtedLong().arrived(verify.ArrivalAccepted).sent() }, breaks: func() *hand { // the first never arrived
+		h := doubtedLong().arrived(verify.ArrivalAccepted).arrived(verify.ArrivalAccepted).sent()
+		h.arrivals[1].At = h.arrivals[1].At.Add(time.Millisecond)
+		return h
+	}},
+	{law: "I10", holds: func() *hand { // one that was slow on its way, while both leases run
+		h := doubtedLong()
+		h.event(1).LeaseUntil = h.at.Add(time.Second)
+		h.arrived(verify.ArrivalAccepted).arrived(verify.ArrivalAccepted).sent()
+		h.arrivals[1].Repeat = true
+		return h
+	}, breaks: func() *hand {
+		return plain().arrived(verify.ArrivalRefused)
+	}},
 	{law: "I11", holds: func() *hand {
 		return newHand(posthouse.Retry).accept().do(posthouse.EventCancel, posthouse.Cancelled)
 	}, breaks: func() *hand {
@@ -263,6 +303,25 @@ var lawCases = []struct {
 	}, also: []string{"I5"}},
 	{law: "I12", holds: func() *hand { return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent) }, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalRefused).sent()
+	}},
+	{law: "I12", holds: func() *hand { return nameless("g-1", "g-2") }, breaks: func() *hand { // the one without a key is of the other
+		h := nameless("g-1", "")
+		h.arrivals = h.arrivals[:1]
+		return h
+	}},
+	{law: "I12", holds: func() *hand { // one call: they have its id
+		h := nameless("g-1", "g-1")
+		h.arrivals[1].ID = "g-1"
+		return h
+	}, breaks: func() *hand {
+		h := nameless("", "")
+		h.arrivals = h.arrivals[1:]
+		return h
+	}},
+	{law: "I12", holds: func() *hand { return nameless("", "") }, breaks: func() *hand { // it came too late to be what was answered
+		h := nameless("", "")
+		h.arrivals[1].At = h.arrivals[1].At.Add(5 * time.Second)
+		return h
 	}},
 	{law: "I13", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Delivered) }, breaks: func() *hand {
 		return plain().sent()
