@@ -183,6 +183,7 @@ func (p *program) fromStore(ctx context.Context, s *store.Store, f verifyFlags, 
 	in.Events = p.counted(eventsOf(ctx, s, ""))
 	if f.atRest { // else the counts are of another moment
 		in.Stored, in.Kept = map[string]map[posthouse.State]int{}, map[string]verify.Count{}
+		in.Events = withMessages(ctx, s, in)
 		in.Events = withCounts(ctx, s, in)
 	}
 	return nil
