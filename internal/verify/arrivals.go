@@ -322,7 +322,7 @@ func (c *checker) judgeNameless(left []*arrival) {
 }
 
 func (c *checker) subject(a *arrival) string {
-	if id := a.key.idText(); posthouse.ValidID(id) && posthouse.MessageID(id) != id {
+	if id := a.key.idText(); !a.keyless && a.keyLen == 0 && posthouse.ValidID(id) && posthouse.MessageID(id) != id { // no hash
 		return id
 	}
 	return "arrival " + number(int(a.seq))

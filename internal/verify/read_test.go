@@ -246,7 +246,7 @@ func TestAnArrivalThatNamesNoDeliveryIsShownWithItsKeyAndUser(t *testing.T) {
 	stranger.Key, stranger.User = "order-7", "li.na"
 	h.arrivals = append(h.arrivals, stranger)
 	list := check(t, h.journals()).Invariant("I2").Violations
-	if len(list) != 1 || !strings.Contains(list[0].Excerpt[0], "to li.na, key order-7") {
+	if len(list) != 1 || list[0].Subject != "arrival 1" || !strings.Contains(list[0].Excerpt[0], "to li.na, key order-7") {
 		t.Errorf("got %+v, want the key and the user", list)
 	}
 }
