@@ -118,7 +118,7 @@ func (d *desk) waiting() int {
 // attend looks, while agents wait, for what nobody in this process announced: what came due, and what another
 // process accepted.
 func (e *Engine) attend(ctx context.Context) {
-	for e.pause(spread(e.o.Poll)) {
+	for e.pause(e.stride(e.o.Poll)) {
 		e.metrics.waiting.Set(float64(e.desk.waiting()))
 		lanes := pulledLanes(e.desk.awaited())
 		if len(lanes) == 0 {
@@ -139,6 +139,12 @@ func (e *Engine) attend(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// stride is a wait of d and up to a fifth more, always the same in this process and another in others, so that they
+// do not look in step.
+func (e *Engine) stride(d time.Duration) time.Duration {
+	return d + time.Duration(fraction(e.o.Owner)*float64(d)/5)
 }
 
 // pulledLanes are all lanes of pulled channels.

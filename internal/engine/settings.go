@@ -147,9 +147,19 @@ func (s *settings) chance(d *posthouse.Delivery) float64 {
 	if s.batch <= 1 {
 		return rand.Float64()
 	}
+	return fraction(d.Message, d.Tries)
+}
+
+// fraction is a number in [0, 1) that looks drawn and follows from what it is given: whoever asks again, or in a
+// run that is repeated, gets the same.
+func fraction(of ...any) float64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, d.Message, d.Tries)
-	return float64(h.Sum64()>>11) / (1 << 53)
+	fmt.Fprint(h, of...)
+	n := h.Sum64()
+	n ^= n >> 33 // the high bits of FNV hardly differ between texts that differ at their ends
+	n *= 0xff51afd7ed558ccd
+	n ^= n >> 33
+	return float64(n>>11) / (1 << 53)
 }
 
 // due is when a wait is over. Where a call takes many it is a whole second: the results of one call are recorded

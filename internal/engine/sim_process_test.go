@@ -83,7 +83,7 @@ func (w *world) spawn(name string, d doom) *process {
 func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 	defer p.tock("epoch")
 	if !p.engine.started { // all loops begin when it is known
-		for _, loop := range []string{"poll", "relay", "rescue", "inquire", "attend"} {
+		for _, loop := range []string{"poll", "relay", "rescue", "inquire"} {
 			defer p.tock(loop)
 		}
 	} else if p.alive() && p.engine.isStopping() {
@@ -331,13 +331,14 @@ func (p *process) Prune(context.Context, time.Time, time.Duration, int) (int, er
 func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (ready []bool, err error) {
 	loop := "poll"
 	if len(lanes) > 0 && lanes[0].Pulled {
-		loop = "attend"
+		loop = "attend" // which has a pace of its own
+	} else {
+		defer p.tock(loop)
+		if err := p.tick(loop, simPoll); err != nil {
+			return nil, err
+		}
 	}
-	defer p.tock(loop)
-	if err := p.tick(loop, simPoll); err != nil {
-		return nil, err
-	}
-	err = p.look("ready", func() (err error) {
+	err = p.look("ready/"+loop, func() (err error) {
 		ready, err = p.w.store.Ready(ctx, time.Now(), lanes)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/cryptotest"
 	"testing/synctest"
 	"time"
 
@@ -28,11 +29,10 @@ import (
 // database and of people, each drawn by what it is about and not by when it is asked for. The jitter
 // of the engine's own loops can not be seeded (math/rand/v2 draws from the runtime), so the database
 // of the simulation lets them wait until the jitter does not matter, and the channels have none.
-// What is left to chance are ids, the wait that parts deliveries which lost their leases together, and
-// the order in which Go runs goroutines that are due in the same nanosecond. So about four seeds of five
-// take the very same course again, to the microsecond (the hash in the log tells), and the others the
-// same up to some moment and a similar one from there. A failing seed is printed; run it again, and
-// many times if need be, with
+// What is left to chance are the wait that parts deliveries which lost their leases together, the order in
+// which Go runs goroutines that are due in the same nanosecond and, where many seeds run side by side, ids. So about
+// half of the seeds take the very same course again, to the microsecond (the hash in the log tells), and the others
+// the same up to some moment and a similar one from there. A failing seed is printed; run it again, and many times if need be, with
 //
 //	go test ./internal/engine -run TestSimulation -sim.seed=N -count=20 -v
 var (
@@ -43,9 +43,11 @@ var (
 // TestSimulation holds for every seed. It also fails when the rare events that the faults are there
 // for did not happen in any of many seeds: a calm run proves nothing.
 func TestSimulation(t *testing.T) {
-	t.Parallel()
 	seeds := []uint64{*simSeed}
-	if *simSeed == 0 {
+	if *simSeed != 0 {
+		cryptotest.SetGlobalRandom(t, *simSeed) // the ids, for as long as nothing runs beside
+	} else {
+		t.Parallel()
 		seeds = nil
 		for n := range *simSeeds {
 			seeds = append(seeds, uint64(n)+1)
@@ -56,7 +58,9 @@ func TestSimulation(t *testing.T) {
 	t.Cleanup(func() { seen.report(t, len(seeds)) })
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			t.Parallel()
+			if *simSeed == 0 {
+				t.Parallel()
+			}
 			path := filepath.Join(folder(t), "posthouse.db")
 			if err := os.WriteFile(path, template, 0o600); err != nil {
 				t.Fatal(err)
