@@ -221,11 +221,14 @@ func (c *checker) judgeHeldCopies(chain []history, copies []*arrival, manuals in
 	if len(copies) <= 1+manuals || c.restored() {
 		return
 	}
-	c.epochs.suspect(last.Epoch, Violation{
+	c.suspect(last.Policy, copiesEpoch(chain), chain, -1, Violation{
 		Subject: chain[0].id, What: "under the policy " + string(last.Policy) + " it arrived more than once",
 		Excerpt: c.showCopies(chain, copies)(),
 	})
 }
+
+// copiesEpoch is the epoch in which a chain was accepted: copies may be of any since.
+func copiesEpoch(chain []history) int64 { return chain[0].events[0].Epoch }
 
 // judgeTruth holds that what counts as sent has arrived (I12).
 func (c *checker) judgeTruth(h history, list []arrival) {

@@ -215,9 +215,12 @@ func (c *checker) judgeReceipts(h history) {
 }
 
 // judgeHold holds that what may have arrived is not tried again by itself, where the policy says so
-// (I16). A restore turns every policy to hold; what the log says from before is judged at the end.
+// (I16). A restore turns policies to hold; whether it was hold before may be known at the end only.
 func (c *checker) judgeHold(h history) {
 	policy := h.last().Policy
+	if policy == "" {
+		c.checked(hold, -1) // the log does not say it
+	}
 	if policy != posthouse.Hold && policy != posthouse.AssumeSent && policy != posthouse.Query {
 		return
 	}
@@ -230,7 +233,7 @@ func (c *checker) judgeHold(h history) {
 		case manual(e), e.Type == posthouse.EventResolve && policy == posthouse.Query:
 			doubt = -1
 		case doubt >= 0 && e.Type == posthouse.EventStart:
-			c.epochs.suspect(e.Epoch, Violation{
+			c.suspect(policy, e.Epoch, []history{h}, i, Violation{
 				Subject: h.id, What: "under the policy " + string(policy) + " it was tried again by itself after an attempt that may have arrived",
 				Excerpt: h.show(doubt, i)(),
 			})

@@ -61,11 +61,13 @@ func (c *checker) finishStored() {
 
 // epochs is what is known of the restores that the log went through (I32).
 type epochs struct {
-	holds    map[int64]time.Time  // epoch → its first epoch_hold
-	starts   map[int64]lastStart  // epoch → its last start
-	fresh    map[int64][]waiting  // epoch → first starts of what was accepted before it
-	suspects map[int64]*suspicion // epoch → violations of I16, if no later epoch changed the policies
-	last     int64
+	holds    map[int64]time.Time // epoch → its first epoch_hold
+	firsts   map[int64]time.Time // epoch → its first start
+	starts   map[int64]lastStart // epoch → its last start
+	fresh    map[int64][]waiting // epoch → first starts of what was accepted before it
+	seen     map[int64]bool      // epochs that the log names
+	last     int64               // of seen, the last one met
+	suspects []suspicion
 }
 
 type lastStart struct {
@@ -73,26 +75,67 @@ type lastStart struct {
 	subject string
 }
 
+// suspicion is a violation of I16, if no restore came while its delivery was unknown: that leaves what is
+// unknown to a person, whatever its policy was, and writes no event.
 type suspicion struct {
-	count int
-	kept  []Violation
+	epoch    int64
+	from, to time.Time // when it was unknown
+	still    bool      // it is at the end of the log
+	found    Violation
 }
 
 func newEpochs() epochs {
-	return epochs{map[int64]time.Time{}, map[int64]lastStart{}, map[int64][]waiting{}, map[int64]*suspicion{}, math.MinInt64}
+	return epochs{
+		holds: map[int64]time.Time{}, firsts: map[int64]time.Time{}, starts: map[int64]lastStart{}, fresh: map[int64][]waiting{},
+		seen: map[int64]bool{}, last: math.MinInt64,
+	}
 }
 
-// suspect keeps a violation until it is known whether its epoch was the last.
-func (p *epochs) suspect(epoch int64, v Violation) {
-	s := p.suspects[epoch]
-	if s == nil {
-		s = &suspicion{}
-		p.suspects[epoch] = s
+// suspect judges what is a violation under a policy that deliveries had at the end (I16): at once where no
+// restore can have given it to them since an event, the first if it is -1.
+func (c *checker) suspect(policy posthouse.Policy, epoch int64, list []history, since int, v Violation) {
+	s := suspicion{epoch: epoch, found: v}
+	for _, h := range list {
+		unknown := false
+		for i := range h.events {
+			switch e := &h.events[i]; {
+			case policy != posthouse.Hold: // no restore gives another one
+			case e.Type == posthouse.EventEpochHold && i > since:
+				c.freeze(v.Subject)
+				return
+			case e.Type == posthouse.EventEpochHold:
+				c.violated(hold, v) // it was hold already
+				return
+			case i > since:
+				unknown = s.add(unknown, e)
+			}
+		}
+		s.still = s.still || unknown
 	}
-	s.count++
-	if len(s.kept) < 100 {
-		s.kept = append(s.kept, v)
+	if s.from.IsZero() {
+		c.violated(hold, v)
+		return
 	}
+	c.epochs.suspects = append(c.epochs.suspects, s)
+}
+
+// add widens the time in which a delivery was unknown by its next event, and says whether it is unknown after it.
+func (s *suspicion) add(unknown bool, e *posthouse.Event) bool {
+	if e.To == posthouse.Unknown && (s.from.IsZero() || e.At.Before(s.from)) {
+		s.from = e.At
+	}
+	if unknown && e.At.After(s.to) {
+		s.to = e.At
+	}
+	return e.To == posthouse.Unknown
+}
+
+// freeze notes a delivery whose policy a restore may have changed since (I16).
+func (c *checker) freeze(subject string) {
+	if c.frozen == nil {
+		c.frozen = map[string]bool{}
+	}
+	c.frozen[subject] = true
 }
 
 // judgeEpoch holds that after a restore nothing starts by itself that was tried before, and notes what
@@ -102,7 +145,9 @@ func (c *checker) judgeEpoch(h history) {
 	tried := -1 // the last start of an earlier epoch that no person has looked at since
 	for i := range h.events {
 		e := &h.events[i]
-		p.last = max(p.last, e.Epoch)
+		if e.Epoch != p.last {
+			p.last, p.seen[e.Epoch] = e.Epoch, true
+		}
 		switch e.Type {
 		case posthouse.EventEpochHold:
 			if t, ok := p.holds[e.Epoch]; !ok || e.At.Before(t) {
@@ -111,6 +156,9 @@ func (c *checker) judgeEpoch(h history) {
 		case posthouse.EventStart, posthouse.EventClaim:
 			if at := p.starts[e.Epoch].at; e.At.After(at) {
 				p.starts[e.Epoch] = lastStart{at: e.At, subject: h.id}
+			}
+			if at, ok := p.firsts[e.Epoch]; !ok || e.At.Before(at) {
+				p.firsts[e.Epoch] = e.At
 			}
 			before := h.before(i)
 			if claims(e) && before >= 0 && h.events[before].Epoch < e.Epoch { // a start that follows its claim is judged with it
@@ -171,12 +219,41 @@ func (c *checker) finishEpochs() {
 			}
 		}
 	}
-	if s := p.suspects[p.last]; s != nil {
-		r := &c.by[hold]
-		r.count += s.count
-		r.kept = append(r.kept, s.kept...)
-		r.kept = r.kept[:min(len(r.kept), c.most)]
+	for i := range p.suspects {
+		if s := &p.suspects[i]; p.mayHaveFrozen(s, c.slack) {
+			c.freeze(s.found.Subject)
+		} else {
+			c.violated(hold, s.found)
+		}
 	}
+	if n := len(c.frozen); n > 0 {
+		c.checked(hold, -n)
+		c.by[hold].why = plural(n, "more delivery") + " not decided: a restore has come since, and may have changed the policy"
+	}
+}
+
+// mayHaveFrozen reports whether a later epoch began while a delivery was unknown: after the last start of the
+// epochs before, or the first hold of its own, and before its first start.
+func (p *epochs) mayHaveFrozen(s *suspicion, slack time.Duration) bool {
+	for number := range p.seen {
+		if number <= s.epoch {
+			continue
+		}
+		from := p.holds[number]
+		if from.IsZero() || !p.seen[number-1] { // the epoch between left no trace
+			from = time.Time{}
+			for older, start := range p.starts {
+				if older < number && start.at.After(from) {
+					from = start.at
+				}
+			}
+		}
+		until, known := p.firsts[number]
+		if (s.still || !s.to.Before(from.Add(-slack))) && (!known || !s.from.After(until.Add(slack))) {
+			return true
+		}
+	}
+	return false
 }
 
 // losses are the attempts that one process was lost with.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -113,6 +114,7 @@ func Laws() []Law {
 type ruling struct {
 	checked, count int
 	kept           []Violation
+	why            string // what of it could not be decided
 }
 
 // rulings are the state of all laws.
@@ -120,6 +122,7 @@ type rulings struct {
 	most int // violations to keep of each
 	by   [afterLast]ruling
 	strays
+	frozen map[string]bool // deliveries for which I16 can not be decided
 }
 
 func (r *rulings) checked(id lawID, n int) { r.by[id].checked += n }
@@ -131,6 +134,11 @@ func (r *rulings) fail(id lawID, subject string, proof func() []string, format s
 	if len(ruling.kept) < r.most {
 		ruling.kept = append(ruling.kept, Violation{Subject: subject, What: fmt.Sprintf(format, args...), Excerpt: proof()})
 	}
+}
+
+// violated counts a violation whose proof is there.
+func (r *rulings) violated(id lawID, v Violation) {
+	r.fail(id, v.Subject, func() []string { return v.Excerpt }, "%s", v.What)
 }
 
 // broken is how many violations there are of all laws.
@@ -147,7 +155,7 @@ func (r *rulings) invariants(given []string) []Invariant {
 	var out []Invariant
 	for i, law := range Laws() {
 		ruling := &r.by[i+1]
-		inv := Invariant{ID: law.ID, Name: law.Name, Status: Held, Checked: ruling.checked, Count: ruling.count, Violations: ruling.kept}
+		inv := Invariant{ID: law.ID, Name: law.Name, Status: Held, Checked: ruling.checked, Count: ruling.count, Violations: ruling.kept, Why: ruling.why}
 		missing := slices.IndexFunc(law.Needs, func(need string) bool { return !slices.Contains(given, need) })
 		switch {
 		case law.Missing != "":
@@ -156,6 +164,8 @@ func (r *rulings) invariants(given []string) []Invariant {
 			inv.Status = Broken
 		case missing >= 0:
 			inv.Status, inv.Why, inv.Checked = NotChecked, "needs "+law.Needs[missing], 0
+		case ruling.checked <= 0:
+			inv.Status, inv.Why, inv.Checked = NotChecked, cmp.Or(ruling.why, "there was nothing to check it on"), 0
 		}
 		out = append(out, inv)
 	}

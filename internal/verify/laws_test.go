@@ -142,7 +142,9 @@ func plain() *hand {
 }
 
 // doubtedLong is tried again long after an attempt that nobody knows of, and that never arrived.
-func doubtedLong() *hand { return newHand(posthouse.Retry).accept().start().ambiguous().resend().start() }
+func doubtedLong() *hand {
+	return newHand(posthouse.Retry).accept().start().ambiguous().resend().start()
+}
 
 // nameless is a message to two whose provider is told no keys. The ids are what the sender was answered.
 func nameless(ids ...string) *hand {
@@ -301,7 +303,7 @@ var lawCases = []struct {
 	}, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().do(posthouse.EventExpire, posthouse.Expired).do(posthouse.EventExpire, posthouse.Expired)
 	}, also: []string{"I5"}},
-	{law: "I12", holds: func() *hand { return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent) }, breaks: func() *hand {
+	{law: "I12", holds: plain, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalRefused).sent()
 	}},
 	{law: "I12", holds: func() *hand { return nameless("g-1", "g-2") }, breaks: func() *hand { // the one without a key is of the other
@@ -325,6 +327,9 @@ var lawCases = []struct {
 	}},
 	{law: "I13", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Delivered) }, breaks: func() *hand {
 		return plain().sent()
+	}, also: []string{"I5", "I11"}},
+	{law: "I13", holds: func() *hand { return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent) }, breaks: func() *hand {
+		return plain().do(posthouse.EventEvidence, posthouse.Delivered).sent()
 	}, also: []string{"I5", "I11"}},
 	{law: "I14", holds: func() *hand {
 		return doubted(posthouse.Retry).resend().start().arrived(verify.ArrivalAccepted).sent()
@@ -506,6 +511,75 @@ func (h *hand) journals() verify.Inputs {
 		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100}}}
 	}
 	return in
+}
+
+// A restore may have given a delivery its policy only while it was unknown, and only if it came after what is judged.
+func TestARestoreExcusesWhatItMayHaveHeldAndSaysSo(t *testing.T) {
+	t.Parallel()
+	repeated := func() *hand { return doubted(posthouse.Hold).resend().start().arrived(verify.ArrivalAccepted) }
+	sent := func() *hand { return repeated().sent() }
+	unknown := func() *hand { return repeated().ambiguous() }
+	found := func() *hand { return unknown().do(posthouse.EventEvidence, posthouse.Sent) }
+	late := func(h *hand) *hand { // another delivery is held by a restore a minute later
+		return h.restored(h.at.Add(time.Minute))
+	}
+	for name, c := range map[string]struct {
+		run     *hand
+		decided bool
+	}{
+		"no restore":                        {unknown(), true},
+		"sent before it":                    {late(sent()), true},
+		"unknown, and found before it":      {late(found()), true},
+		"unknown when it came":              {late(unknown()), false},
+		"repeated after it, and held by it": {late(newHand(posthouse.Hold).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)).resend().start().sent()), true},
+		"held by it":                        {late(unknown().resend().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2))), false},
+		"a policy that no restore gives": {late(func() *hand {
+			h := unknown()
+			for i := range h.events {
+				h.events[i].Policy = posthouse.AssumeSent
+			}
+			return h
+		}()), true},
+	} {
+		in := c.run.journals()
+		in.Client, in.Sink = nil, nil
+		r := check(t, in)
+		inv := r.Invariant("I16")
+		switch {
+		case c.decided && (inv.Status != verify.Broken || inv.Why != ""):
+			t.Errorf("%s: got %s %q, want it violated\n%s", name, inv.Status, inv.Why, r.Page())
+		case !c.decided && (inv.Status == verify.Broken || !strings.Contains(inv.Why, "1 more delivery not decided") || !strings.Contains(r.Page(), inv.Why)):
+			t.Errorf("%s: got %s %q, want it undecided, and the report to say so\n%s", name, inv.Status, inv.Why, r.Page())
+		}
+	}
+}
+
+// restored adds another delivery, which a restore held at some time.
+func (h *hand) restored(at time.Time) *hand {
+	other := newHand(posthouse.Hold)
+	other.id = posthouse.DeliveryID("01KMJ000000000000000AC0000", 1)
+	other.idem = other.id
+	other.accept()
+	other.at = at
+	other.do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2))
+	h.events = append(h.events, other.events...)
+	return h
+}
+
+func TestWhatWasAppliedToNothingIsNotSaidToHold(t *testing.T) {
+	t.Parallel()
+	in := newHand(posthouse.Retry).accept().journals()
+	in.Sink, in.Client = strings.NewReader(""), nil
+	in.AtRest = false
+	r := check(t, in)
+	for _, inv := range r.Invariants {
+		if inv.Status == verify.Held && inv.Checked == 0 {
+			t.Errorf("%s holds, and was applied to nothing", inv.ID)
+		}
+	}
+	if got := r.Invariant("I12"); got.Status != verify.NotChecked || got.Why == "" || r.Verdict != verify.Holds {
+		t.Errorf("got %+v, want it not checked", got)
+	}
 }
 
 func TestEachLawHoldsAndIsViolatedAlone(t *testing.T) {

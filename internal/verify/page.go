@@ -122,9 +122,9 @@ func (p *page) invariants(r *Report) {
 	for _, inv := range r.Invariants {
 		switch inv.Status {
 		case Held:
-			p.line("  holds     %-3s %-14s %12s checked", inv.ID, inv.Name, group(inv.Checked))
+			p.line("  holds     %-3s %-14s %12s checked%s", inv.ID, inv.Name, group(inv.Checked), alsoWhy(&inv))
 		case Broken:
-			p.line("  VIOLATED  %-3s %-14s %12s checked, %s", inv.ID, inv.Name, group(inv.Checked), plural(inv.Count, "violation"))
+			p.line("  VIOLATED  %-3s %-14s %12s checked, %s%s", inv.ID, inv.Name, group(inv.Checked), plural(inv.Count, "violation"), alsoWhy(&inv))
 		default:
 			reason := string(inv.Status) + ", " + inv.Why
 			if why[reason] == nil {
@@ -137,6 +137,14 @@ func (p *page) invariants(r *Report) {
 		p.line("  –         %s: %s", strings.Join(why[reason], ", "), reason)
 	}
 	p.line("")
+}
+
+// alsoWhy says for what an invariant that was checked could not be decided.
+func alsoWhy(inv *Invariant) string {
+	if inv.Why == "" {
+		return ""
+	}
+	return ", " + inv.Why
 }
 
 func (p *page) sometimes(r *Report) {
