@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,6 +27,29 @@ func span(rows []house.Row) (from, to time.Time) {
 		}
 	}
 	return from.UTC(), to.UTC()
+}
+
+// machines are where the rows were written, and what a small synced write took there.
+func machines(rows []house.Row) string {
+	var names []string
+	var least, most time.Duration
+	for _, r := range rows {
+		if name := cmp.Or(r.Machine, "a machine that was not noted"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if r.Sync > 0 {
+			least, most = min(cmp.Or(least, r.Sync), r.Sync), max(most, r.Sync)
+		}
+	}
+	slices.Sort(names)
+	text := strings.Join(names, "; ")
+	switch {
+	case most == 0:
+		return text
+	case least == most:
+		return fmt.Sprintf("%s, a sync of 4 KiB took %s", text, most)
+	}
+	return fmt.Sprintf("%s, a sync of 4 KiB took %s to %s", text, least, most)
 }
 
 // heads are the columns, as cells fills them.

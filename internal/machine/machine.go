@@ -11,9 +11,11 @@ import (
 )
 
 // Describe names system, processor, Go and disk in one line.
-func Describe() string {
-	return fmt.Sprintf("%s/%s, %d cores, %s, %s, a sync of 4 KiB takes %s",
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpu(), runtime.Version(), syncTime())
+func Describe() string { return fmt.Sprintf("%s, a sync of 4 KiB takes %s", Name(), SyncTime()) }
+
+// Name names system, processor and Go.
+func Name() string {
+	return fmt.Sprintf("%s/%s, %d cores, %s, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpu(), runtime.Version())
 }
 
 func cpu() string {
@@ -29,8 +31,8 @@ func cpu() string {
 	return "unknown CPU"
 }
 
-// syncTime is the mean of a hundred small synced writes: what a commit costs at least.
-func syncTime() time.Duration {
+// SyncTime is the mean of a hundred small synced writes: what a commit costs at least.
+func SyncTime() time.Duration {
 	f, err := os.CreateTemp("", "posthouse-sync-")
 	if err != nil {
 		return 0

@@ -2,11 +2,15 @@ package house
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/machine"
 )
 
 // Row is one line of the table in docs/reliability.md: what a test did and found.
@@ -20,9 +24,12 @@ type Row struct {
 	Bar      string `json:"bar"`                // what must hold
 	Bound    string `json:"bound,omitempty"`    // what a zero in N allows, see Bound
 	Pass     bool   `json:"pass"`
-	// Full and At are filled in by Report.
-	Full bool      `json:"full"`
-	At   time.Time `json:"at"`
+	// The rest is filled in by Report: the machine and what a small synced write took there belong to the
+	// row, since who prints the table may do so another day and elsewhere.
+	Full    bool          `json:"full"`
+	At      time.Time     `json:"at"`
+	Machine string        `json:"machine,omitempty"`
+	Sync    time.Duration `json:"sync_ns,omitempty"`
 }
 
 var rowFile sync.Mutex
@@ -37,29 +44,43 @@ func Report(t testing.TB, r Row) {
 		verdict = "FAIL"
 	}
 	t.Logf("%s %-8s %s: %d %s: %s (bar: %s) %s %s", r.Test, r.Database, r.What, r.N, r.Unit, r.Figure, r.Bar, r.Bound, verdict)
-	if err := appendRow(os.Getenv("POSTHOUSE_TORTURE_ROWS"), r); err != nil {
-		t.Error(err)
+	if path := os.Getenv("POSTHOUSE_TORTURE_ROWS"); path != "" {
+		r.Machine, r.Sync = machine.Name(), machine.SyncTime()
+		if err := appendRow(path, r); err != nil {
+			t.Error(err)
+		}
 	}
 	if !r.Pass {
 		t.Errorf("%s %s does not hold: %s, want %s", r.Test, r.What, r.Figure, r.Bar)
 	}
 }
 
-func appendRow(path string, r Row) error {
-	if path == "" {
-		return nil
-	}
+// appendRow writes a row on a line of its own, also where an interruption has cut the last one off.
+func appendRow(path string, r Row) (err error) {
 	rowFile.Lock()
 	defer rowFile.Unlock()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(f).Encode(r); err != nil {
-		f.Close()
+	defer func() { err = errors.Join(err, f.Close()) }()
+	line, err := json.Marshal(r)
+	if err != nil {
 		return err
 	}
-	return f.Close()
+	last := make([]byte, 1)
+	if end, err := f.Seek(0, io.SeekEnd); err != nil {
+		return err
+	} else if end > 0 {
+		if _, err := f.ReadAt(last, end-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			line = append([]byte("\n"), line...)
+		}
+	}
+	_, err = f.Write(append(line, '\n'))
+	return err
 }
 
 // Bound says what zero cases in n tries allow: by the rule of three, a rate below 3/n with 95 %
