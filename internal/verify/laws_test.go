@@ -182,6 +182,14 @@ func (h *hand) grantsOf(granted ...int) *hand {
 	return h
 }
 
+// back are permits that come back, so many seconds after the first was granted.
+func (h *hand) back(after, permits int) *hand {
+	line := h.grants[0]
+	line.At, line.Op, line.Want, line.Granted, line.RefusedBy = line.At.Add(time.Duration(after)*time.Second), verify.OpRefund, permits, 0, -1
+	h.grants = append(h.grants, line)
+	return h
+}
+
 // lawCases are for each invariant a run that holds and one that violates it; and nothing else, where
 // also is empty: some can not be violated alone.
 var lawCases = []struct {
@@ -397,6 +405,10 @@ var lawCases = []struct {
 	}},
 	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2) }, breaks: func() *hand { return plain().grantsOf(2, 2, 2) }},
 	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2, 0) }, breaks: func() *hand { return plain().grantsOf(2, 0) }},
+	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2, 2).back(1, 2) }, breaks: func() *hand { // it came back too late
+		return plain().grantsOf(2, 2, 2).back(5, 2)
+	}},
+	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2).back(5, 4) }, breaks: func() *hand { return plain().grantsOf(2, 2).back(5, 5) }},
 	{law: "I27", holds: func() *hand { return plain().again("b1") }, breaks: func() *hand { return plain().again("b2") }},
 	{law: "I28", holds: plain, breaks: func() *hand {
 		h := plain()

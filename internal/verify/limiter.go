@@ -160,33 +160,78 @@ func (c *checker) judgeRates() {
 	for _, key := range slices.Sorted(maps.Keys(c.grants.keys)) {
 		list := c.grants.keys[key]
 		slices.SortFunc(list, func(a, b grant) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
-		giveBack(list)
-		c.judgeRate(key, list)
+		c.judgeRate(key, list, c.giveBack(key, list))
 	}
 }
 
-// giveBack takes each refund off the latest grants before it.
-func giveBack(list []grant) {
+// returned are permits that came back.
+type returned struct {
+	of int   // the grant
+	at int64 // of the refund
+	n  int64
+}
+
+// giveBack takes each refund off the latest grants before it, and holds that there are such grants (I23): else
+// one that was never granted would make room for what is over a limit.
+func (c *checker) giveBack(key string, list []grant) (out []returned) {
 	var stack []int // of grants that still have something to give back
 	for i := range list {
 		if !list[i].refund {
 			stack = append(stack, i)
 			continue
 		}
-		for left := list[i].want; left > 0 && len(stack) > 0; {
+		left := list[i].want
+		for left > 0 && len(stack) > 0 {
 			top := &list[stack[len(stack)-1]]
 			n := min(left, top.granted-top.back)
 			top.back, left = top.back+n, left-n
+			out = append(out, returned{stack[len(stack)-1], list[i].at, n})
 			if top.back == top.granted {
 				stack = stack[:len(stack)-1]
 			}
 		}
+		if left > 0 {
+			c.fail(rate, key, c.grants.show(list[:i+1], c.grants.windows[list[i].windows][0]), "%s came back that had not been granted", plural(int(left), "permit"))
+		}
+	}
+	return out
+}
+
+// balance sums up what was granted and has not come back so far, by a tree of partial sums.
+type balance struct {
+	list []grant // in the order of time
+	tree []int64
+}
+
+func newBalance(list []grant) balance {
+	b := balance{list, make([]int64, len(list)+1)}
+	for i := range list {
+		b.add(i, list[i].granted)
+	}
+	return b
+}
+
+func (b balance) add(i int, n int64) {
+	for i++; i < len(b.tree); i += i & -i {
+		b.tree[i] += n
 	}
 }
 
+// before is the sum of all grants until a time.
+func (b balance) before(at int64) (n int64) {
+	for i := sort.Search(len(b.list), func(i int) bool { return b.list[i].at > at }); i > 0; i -= i & -i {
+		n += b.tree[i]
+	}
+	return n
+}
+
+func (b balance) within(after, until int64) int64 { return b.before(until) - b.before(after) }
+
+// clock is how much later than the limiter the journal's writer may read it.
+const clock = time.Millisecond
+
 // jitter is how late a permit may come free: limits above 100 are counted in hundredths of their window.
 func jitter(w posthouse.Limit) time.Duration {
-	const clock = time.Millisecond // the journal's writer reads it a little later than the limiter
 	if w.Max <= 100 {
 		return clock
 	}
@@ -214,10 +259,10 @@ func (m meter) within(after, until int64) int64 {
 	return m.sums[to] - m.sums[from]
 }
 
-// judgeRate judges the requests for one key. What was given back counts while it is asked whether a
-// refusal was right, since it may have come back after that.
-func (c *checker) judgeRate(key string, list []grant) {
-	net := newMeter(list, func(g *grant) int64 { return g.granted - g.back })
+// judgeRate judges the requests for one key. What comes back later makes no room before, and counts while it is
+// asked whether a refusal was right.
+func (c *checker) judgeRate(key string, list []grant, back []returned) {
+	net := newBalance(list)
 	gross := newMeter(list, func(g *grant) int64 { return g.granted })
 	for i := range list {
 		g := &list[i]
@@ -225,6 +270,10 @@ func (c *checker) judgeRate(key string, list []grant) {
 			continue
 		}
 		c.checked(rate, 1)
+		for len(back) > 0 && back[0].at <= g.at+int64(c.slack)+int64(clock) {
+			net.add(back[0].of, -back[0].n)
+			back = back[1:]
+		}
 		windows := c.grants.windows[g.windows]
 		for _, w := range windows {
 			n := net.within(g.at-int64(w.Per), g.at)
