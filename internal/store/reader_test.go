@@ -128,6 +128,22 @@ func TestAReaderMakesNoFile(t *testing.T) {
 	}
 }
 
+func TestAReaderSaysWhyAFileCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	foreign(t, path, "DELETE")
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if file, err := os.Open(path); err == nil {
+		file.Close()
+		t.Skip("the user of this process may read everything")
+	}
+	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("Open = %v", err)
+	}
+}
+
 // A server that runs keeps its newest commits in a log beside the file.
 func TestAReaderSeesTheNewestCommits(t *testing.T) {
 	t.Parallel()

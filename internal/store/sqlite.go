@@ -159,9 +159,18 @@ func sqliteReader(ctx context.Context, path, mode string) (*sql.DB, error) {
 	var version int64
 	if err := db.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version); err != nil {
 		db.Close()
-		return nil, err
+		return nil, whyClosed(path, err)
 	}
 	return db, nil
+}
+
+// whyClosed is what the system says of a file that SQLite could not open, if it says more.
+func whyClosed(path string, err error) error {
+	file, why := os.Open(path)
+	if why != nil {
+		return why
+	}
+	return errors.Join(err, file.Close())
 }
 
 func sqliteFault(err error) fault {
