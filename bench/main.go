@@ -14,8 +14,10 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -80,7 +82,7 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
 	}
 	for name, n := range map[string]float64{"rounds": float64(o.rounds), "finished": float64(o.finished), "scale": o.scale} {
-		if n < 0 || n == 0 && name == "scale" {
+		if !(n >= 0) || math.IsInf(n, 0) || n == 0 && name == "scale" {
 			return o, fmt.Errorf("-%s %v: want more than 0", name, n)
 		}
 	}
@@ -91,7 +93,31 @@ func parse(args []string) (options, error) {
 			o.rounds = 1
 		}
 	}
-	return o, nil
+	return o, o.check()
+}
+
+// check finds what would only show after the measurements, or instead of them.
+func (o *options) check() error {
+	for name, words := range map[string]string{"only": o.only, "who": o.who} {
+		if words != "" && slices.Contains(strings.Split(words, ","), "") {
+			return fmt.Errorf("-%s %q: there is an empty word, which everything has", name, words)
+		}
+	}
+	known := func(c contender) bool {
+		backend, _, _ := strings.Cut(c.backend, "-") // redis-aof is a Redis
+		return hasWord(c.name, o.who) && slices.Contains(o.databases, backend) && !(c.rare && o.quick)
+	}
+	if o.who != "" && !slices.ContainsFunc(cells(fullSizes), func(c cell) bool { return slices.ContainsFunc(c.contenders, known) }) {
+		return fmt.Errorf("-who %q: no contender on %s has one of these words in its name", o.who, strings.Join(o.databases, ", "))
+	}
+	if o.json == "" {
+		return nil
+	}
+	f, err := os.OpenFile(o.json, os.O_CREATE|os.O_WRONLY, 0o600) // what it holds stays until there is more
+	if err != nil {
+		return fmt.Errorf("-json: %w", err)
+	}
+	return f.Close()
 }
 
 // hasWord reports whether a name has one of the words, comma-separated, in it.

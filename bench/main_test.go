@@ -13,7 +13,15 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		"drain":                `"drain" is no flag`,
 		"-databases oracle":    `"oracle"`,
 		"-only nonsense":       `nothing was measured: on sqlite, no work has a word of -only "nonsense"`,
-		"-only drain -who you": `contenders of -who "you"`,
+		"-only drain -who you": `-who "you": no contender`,
+		"-who nobody":          `-who "nobody": no contender`,
+		"-who River, -quick":   `there is an empty word`,
+		"-who Asynq":           `-who "Asynq": no contender on sqlite`,
+		"-scale NaN":           "-scale NaN: want more than 0",
+		"-scale +Inf":          "-scale +Inf: want more than 0",
+		"-only drain,":         `-only "drain,": there is an empty word`,
+		"-who ,":               `-who ",": there is an empty word`,
+		"-json /nonexistent/x": "-json: open /nonexistent/x",
 	} {
 		if !strings.Contains(args, "-databases") {
 			args = "-databases sqlite " + args
