@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -23,20 +24,21 @@ func (c *checker) judgeAcceptance(id string, list []history) {
 	for c.told < len(sends) && sends[c.told].subject.compare(message) < 0 {
 		c.told += c.missing(sends[c.told:])
 	}
-	if c.told == len(sends) || sends[c.told].subject != message {
-		c.totals.Recovered++
-		if len(c.untold) < maxUntold {
-			c.untold = append(c.untold, eventText(&list[0].events[0])+", message "+id)
-		}
-		return
-	}
-	first := &sends[c.told] // others of the same message are repeats, or have the same dedup key
+	from := c.told
 	for c.told < len(sends) && sends[c.told].subject == message {
 		if own := list[0].events[0].Tenant; c.calls.names.word(sends[c.told].tenant) != own {
 			l := &sends[c.told]
 			c.fail(tenant, id, c.showCalls(l), "its caller is of tenant %s, it of tenant %s", c.calls.names.word(l.tenant), own)
 		}
 		c.told++
+	}
+	told := sends[from:c.told] // repeats, and such as have the same dedup key
+	if !slices.ContainsFunc(told, func(l call) bool { return l.acknowledged() }) {
+		c.totals.Recovered++
+		if len(c.untold) < maxUntold {
+			c.untold = append(c.untold, eventText(&list[0].events[0])+", message "+id)
+		}
+		return
 	}
 	c.totals.Acknowledged++
 	c.checked(noLoss, 1)
@@ -46,25 +48,41 @@ func (c *checker) judgeAcceptance(id string, list []history) {
 			made++
 		}
 	}
-	if first.recipients != 0 && first.recipients != made {
+	if l := miscounted(told, made); l != nil {
 		c.totals.Lost++
-		c.fail(noLoss, id, c.showCalls(first), "it was accepted for %d recipients and has %d deliveries", first.recipients, made)
+		c.fail(noLoss, id, c.showCalls(l), "it was accepted for %d recipients and has %d deliveries", l.recipients, made)
 		return
 	}
 	c.totals.OK++
 }
 
+// miscounted is the first send that was accepted for another number of recipients than there are deliveries, nil
+// for none. One with another key and the same dedup key may name others: its message stood already.
+func miscounted(told []call, made uint32) *call {
+	for i := range told {
+		l := &told[i]
+		counts := l.acknowledged() && l.recipients != 0
+		if counts && l.recipients != made && !slices.ContainsFunc(told, func(o call) bool {
+			return o.acknowledged() && o.recipients == made && o.key != l.key
+		}) {
+			return l
+		}
+	}
+	return nil
+}
+
 // missing judges the first of some sends, whose message is not in the log, and says how many sends are
 // of that message.
 func (c *checker) missing(sends []call) int {
-	first := &sends[0]
 	n := 1
-	for n < len(sends) && sends[n].subject == first.subject {
+	for n < len(sends) && sends[n].subject == sends[0].subject {
 		n++
 	}
-	if !first.acknowledged() || (first.subject == packed{}) {
+	i := slices.IndexFunc(sends[:n], func(l call) bool { return l.acknowledged() })
+	if i < 0 || (sends[i].subject == packed{}) {
 		return n
 	}
+	first := &sends[i]
 	c.totals.Acknowledged++
 	c.checked(noLoss, 1)
 	if c.faults.undone(first.at, c.slack) {
@@ -128,8 +146,30 @@ func (c *checker) judgeCancelCalls(h history) {
 			if i := h.settled(); i < 0 || h.events[i].At.After(time.Unix(0, l.at).Add(c.slack)) {
 				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as already final and was not")
 			}
+		case callTooLate:
+			if !h.tooLate(l.asked-int64(c.slack), l.at+int64(c.slack)) {
+				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as too late, and no cancel was noted")
+			}
 		}
 	}
+}
+
+// tooLate reports whether a cancel between two times may have been too late: one has been noted by the end, or
+// the delivery was quarantined then, and it was open.
+func (h history) tooLate(from, to int64) bool {
+	noted := false
+	for i := range h.events {
+		e := &h.events[i]
+		if e.At.UnixNano() > to {
+			break
+		}
+		noted = noted || e.Type == posthouse.EventCancelRequest
+		lasted := i+1 == len(h.events) || h.events[i+1].At.UnixNano() >= from
+		if lasted && e.To.Open() && (noted || e.To == posthouse.Quarantined) {
+			return true
+		}
+	}
+	return false
 }
 
 // settled is the first event that settled the delivery, -1 for none.
@@ -161,7 +201,9 @@ func (c *checker) with(list ...func() []string) func() []string {
 func (c *checker) judgeChainKey(list []history) {
 	for i := range list {
 		h := list[i]
-		c.checked(key, 1)
+		if slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return e.Idem != "" }) {
+			c.checked(key, 1)
+		}
 		for j := range h.events {
 			if own := h.events[j].Idem; own != "" && own != h.idem {
 				c.fail(key, h.id, h.showKeys(0, j), "its idempotency key changed from %s to %s", h.idem, own)

@@ -53,6 +53,7 @@ type unsaid struct {
 	id   packed
 	to   posthouse.State
 	told bool // it was answered as accepted
+	ref  bool // and with an id, which no arrival has
 }
 
 // arrivalsOf are the arrivals of a chain in the order of time: those with its key, and those without
@@ -252,7 +253,7 @@ func (c *checker) judgeTruth(h history, list []arrival) {
 		}
 		if c.sink.keyless > 0 && len(list) == 0 { // it may be of those that nobody can tell apart
 			id, _ := c.packer.id(h.id)
-			c.unsaid = append(c.unsaid, unsaid{e.At.UnixNano(), id, e.To, e.Type != posthouse.EventResolve})
+			c.unsaid = append(c.unsaid, unsaid{e.At.UnixNano(), id, e.To, e.Type != posthouse.EventResolve, e.Ref != ""})
 			continue
 		}
 		c.fail(truth, h.id, c.with(h.show(i), c.showArrivals(nil, pointers(list)...)), "it counts as %s, and no arrival was answered so", e.To)
@@ -291,25 +292,33 @@ func (c *checker) finishArrivals() {
 // none (I12).
 func (c *checker) judgeUnsaid(left []*arrival) {
 	slices.SortStableFunc(c.unsaid, func(a, b unsaid) int { return cmp.Compare(a.at, b.at) })
+	nameless := c.packer.pair("ref", "")
 	used := make([]bool, len(left))
-	for _, told := range []bool{true, false} { // what any arrival would do for has what is left
-		next := 0
-		for _, u := range c.unsaid {
-			if u.told != told {
+	pair := func(which func(*unsaid) bool, fits func(*arrival) bool) {
+		next, free := 0, []int(nil)
+		for i := range c.unsaid {
+			u := &c.unsaid[i]
+			if !which(u) {
 				continue
 			}
-			for next < len(left) && (used[next] || (told && left[next].answer != accepted)) {
-				next++
+			for ; next < len(left) && left[next].at <= u.at+int64(c.slack); next++ {
+				if !used[next] && fits(left[next]) {
+					free = append(free, next)
+				}
 			}
-			if next < len(left) && left[next].at <= u.at+int64(c.slack) {
-				used[next] = true
+			if n := len(free); n > 0 { // the last: others may need an earlier one
+				used[free[n-1]], free = true, free[:n-1]
 				continue
 			}
 			c.fail(truth, u.id.idText(), func() []string {
 				return []string{fmt.Sprintf("%s  it became %s", stampText(time.Unix(0, u.at)), u.to)}
-			}, "it counts as %s, and no arrival was answered so; of %s without a key none is left for it", u.to, plural(len(left), "arrival"))
+			}, "it counts as %s, and no arrival was answered so; of %s that name no delivery none is left for it", u.to, plural(len(left), "arrival"))
 		}
 	}
+	// What fewer arrivals would do for comes first.
+	pair(func(u *unsaid) bool { return u.told && u.ref }, func(a *arrival) bool { return a.answer == accepted && a.key == nameless })
+	pair(func(u *unsaid) bool { return u.told && !u.ref }, func(a *arrival) bool { return a.answer == accepted })
+	pair(func(u *unsaid) bool { return !u.told }, (*arrival).taken)
 }
 
 // judgeNameless holds that there are no more arrivals that name no delivery than attempts that may have made

@@ -256,7 +256,7 @@ func (c *checker) judgeReplay(first, l *call) {
 	switch {
 	case first.subject != l.subject:
 		c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "one key was told two messages")
-	case first.body != l.body:
+	case first.body != l.body && first.body != 0 && l.body != 0: // nobody need say it
 		c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "another body was accepted under the same key")
 	}
 }

@@ -379,6 +379,9 @@ func (c *checker) mostTries() int {
 
 // judgeTime holds that nothing starts early or late (I20). All of its times are the database's.
 func (c *checker) judgeTime(h history) {
+	if !slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return !e.Due.IsZero() || !e.Deadline.IsZero() }) {
+		c.checked(timely, -1) // the log says no times
+	}
 	wait := -1
 	for i := range h.events {
 		e := &h.events[i]

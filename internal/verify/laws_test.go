@@ -203,6 +203,15 @@ var lawCases = []struct {
 		h.calls[0].Recipients = 2
 		return h
 	}},
+	{law: "I1", holds: func() *hand { // another key, and one dedup key: it stood already
+		h := plain().again("b2")
+		h.calls[1].Key, h.calls[1].Recipients = "k2", 3
+		return h
+	}, breaks: func() *hand { // nobody counted at first
+		h := plain().again("b1")
+		h.calls[0].Recipients, h.calls[1].Recipients = 0, 5
+		return h
+	}},
 	{law: "I2", holds: plain, breaks: func() *hand {
 		h := plain()
 		h.arrivals = append(h.arrivals, h.arrivals[0])
@@ -328,6 +337,15 @@ var lawCases = []struct {
 		h.arrivals = h.arrivals[1:]
 		return h
 	}},
+	{law: "I12", holds: func() *hand { // the journal has no ids
+		h := nameless("g-1", "g-2")
+		h.arrivals[0].ID, h.arrivals[1].ID = "", ""
+		return h
+	}, breaks: func() *hand { // it has another one's id
+		h := nameless("g-1", "g-2")
+		h.arrivals[1].ID = "g-9"
+		return h
+	}},
 	{law: "I12", holds: func() *hand { return nameless("", "") }, breaks: func() *hand { // it came too late to be what was answered
 		h := nameless("", "")
 		h.arrivals[1].At = h.arrivals[1].At.Add(5 * time.Second)
@@ -403,6 +421,19 @@ var lawCases = []struct {
 	}, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().start().do(posthouse.EventCancelRequest, posthouse.Sending).retry().start().retry()
 	}},
+	{law: "I21", holds: func() *hand {
+		return newHand(posthouse.Retry).accept().start().do(posthouse.EventCancelRequest, posthouse.Sending).cancelled(verify.AnswerTooLate).arrived(verify.ArrivalAccepted).sent()
+	}, breaks: func() *hand { // it only waits
+		return newHand(posthouse.Retry).accept().wait().cancelled(verify.AnswerTooLate)
+	}},
+	{law: "I21", holds: func() *hand {
+		h := newHand(posthouse.Retry).accept().start()
+		return h.do(posthouse.EventQuarantine, posthouse.Quarantined, reason("driver_panic")).cancelled(verify.AnswerTooLate)
+	}, breaks: func() *hand { // it was over long before
+		h := newHand(posthouse.Retry).accept().start().do(posthouse.EventCancelRequest, posthouse.Sending).arrived(verify.ArrivalAccepted).sent()
+		h.at = h.at.Add(time.Minute)
+		return h.cancelled(verify.AnswerTooLate)
+	}},
 	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2) }, breaks: func() *hand { return plain().grantsOf(2, 2, 2) }},
 	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2, 0) }, breaks: func() *hand { return plain().grantsOf(2, 0) }},
 	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2, 2).back(1, 2) }, breaks: func() *hand { // it came back too late
@@ -410,6 +441,11 @@ var lawCases = []struct {
 	}},
 	{law: "I23", holds: func() *hand { return plain().grantsOf(2, 2).back(5, 4) }, breaks: func() *hand { return plain().grantsOf(2, 2).back(5, 5) }},
 	{law: "I27", holds: func() *hand { return plain().again("b1") }, breaks: func() *hand { return plain().again("b2") }},
+	{law: "I27", holds: func() *hand { return plain().again("") }, breaks: func() *hand { // nobody was told, and it is there
+		h := plain()
+		h.calls[0].Answer = verify.AnswerRefused
+		return h
+	}},
 	{law: "I28", holds: plain, breaks: func() *hand {
 		h := plain()
 		h.calls[0].Tenant = "another"
@@ -450,6 +486,15 @@ var lawCases = []struct {
 	}},
 	{law: "I30", holds: func() *hand { return fetched().word(verify.OpReport, "", posthouse.OutcomeSent, verify.AnswerOK) }, breaks: func() *hand {
 		return fetched().word(verify.OpReport, "", posthouse.OutcomeNotSent, verify.AnswerOK)
+	}},
+	{law: "I30", holds: func() *hand { // its first try was taken, and the answer lost
+		h := fetched()
+		h.words[len(h.words)-1].Answer = verify.AnswerUnknown
+		return h.word(verify.OpReport, "", posthouse.OutcomeSent, string(posthouse.ReportStale))
+	}, breaks: func() *hand {
+		h := fetched()
+		h.words[len(h.words)-1].Answer = string(posthouse.ReportStale)
+		return h
 	}},
 	{law: "I31", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Undelivered) }, breaks: func() *hand {
 		return doubted(posthouse.AssumeSent).do(posthouse.EventAssumeSent, posthouse.Sent).do(posthouse.EventReceipt, posthouse.Delivered)
@@ -587,6 +632,17 @@ func TestWhatWasAppliedToNothingIsNotSaidToHold(t *testing.T) {
 	for _, inv := range r.Invariants {
 		if inv.Status == verify.Held && inv.Checked == 0 {
 			t.Errorf("%s holds, and was applied to nothing", inv.ID)
+		}
+	}
+	h := plain() // only what a log must say, and what else is judged
+	for i := range h.events {
+		e := &h.events[i]
+		e.Idem, e.Policy, e.Due, e.Deadline = "", "", time.Time{}, time.Time{}
+	}
+	bare := check(t, h.journals())
+	for _, id := range []string{"I16", "I17", "I20"} {
+		if got := bare.Invariant(id); got.Status != verify.NotChecked || bare.Verdict != verify.Holds {
+			t.Errorf("%s of a log that does not say what it needs: got %+v, want it not checked", id, got)
 		}
 	}
 	if got := r.Invariant("I12"); got.Status != verify.NotChecked || got.Why == "" || r.Verdict != verify.Holds {

@@ -119,17 +119,37 @@ func (c *checker) contradicts(x, y *word) string {
 	return ""
 }
 
-// judgeReported holds that what the log has of agents' results, an agent has reported.
+// rejected reports whether an agent was told that its report changes nothing.
+func (c *checker) rejected(w *word) bool {
+	switch c.agents.names.word(w.answer) {
+	case string(posthouse.ReportStale), string(posthouse.ReportMissing), string(posthouse.ReportReused), AnswerRefused:
+		return true
+	}
+	return false
+}
+
+// judgeReported holds that what the log has of agents' results, an agent has reported, and was not told that
+// it counts for nothing.
 func (c *checker) judgeReported(h history, words []word) {
 	for i := range h.events {
 		e := &h.events[i]
 		if !reported(e) && !(byAgent(e) && e.Type == posthouse.EventEvidence) {
 			continue
 		}
+		var told *word // that it counts for nothing
 		if !slices.ContainsFunc(words, func(w word) bool {
-			return c.agents.names.word(w.op) == OpReport && c.agents.owner(&w) == e.Owner && (says(e, c.agents.names.word(w.outcome)) || e.Type == posthouse.EventEvidence) &&
+			fits := c.agents.names.word(w.op) == OpReport && c.agents.owner(&w) == e.Owner && (says(e, c.agents.names.word(w.outcome)) || e.Type == posthouse.EventEvidence) &&
 				(w.token == 0 || w.token == e.Token || e.Type == posthouse.EventEvidence)
+			if fits && c.rejected(&w) {
+				told = &w
+				return false
+			}
+			return fits
 		}) {
+			if told != nil {
+				c.fail(pull, h.id, c.with(h.show(i), c.agents.show(told)), "%s was told that its report counts for nothing, and the log counts it", e.Owner)
+				continue
+			}
 			c.fail(pull, h.id, h.show(i), "%s did not report this", e.Owner)
 		}
 	}
