@@ -31,7 +31,7 @@ type committer struct {
 type write struct {
 	now   time.Time
 	fn    func(*tx) error
-	first bool // see submitFirst
+	first bool // see submit
 	alone func() error
 	taken atomic.Bool // by the writer, or by its caller, who left before it began
 	done  chan error  // buffered: nobody waits on a caller that left
@@ -67,15 +67,10 @@ func (c *committer) disconnect() {
 	c.conn.Close()
 }
 
-// submit waits until fn is committed. When the caller's context ends before fn has begun, it never
+// submit waits until fn is committed; first is for what somebody waits for: it commits before what queued up with it. When the caller's context ends before fn has begun, it never
 // runs; once it has, it is waited for, since it writes its results where the caller reads them.
-func (c *committer) submit(ctx context.Context, now time.Time, fn func(*tx) error) error {
-	return c.wait(ctx, &write{now: now, fn: fn, done: make(chan error, 1)})
-}
-
-// submitFirst is submit for what somebody waits for: it commits before what queued up with it.
-func (c *committer) submitFirst(ctx context.Context, now time.Time, fn func(*tx) error) error {
-	return c.wait(ctx, &write{now: now, fn: fn, first: true, done: make(chan error, 1)})
+func (c *committer) submit(ctx context.Context, now time.Time, first bool, fn func(*tx) error) error {
+	return c.wait(ctx, &write{now: now, fn: fn, first: first, done: make(chan error, 1)})
 }
 
 // alone runs fn while nothing else writes, with the pool's connection free for it.

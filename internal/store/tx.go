@@ -43,18 +43,19 @@ const busyTries = 8
 // outcome_unknown means that the commit's answer was lost: the caller must look before it
 // repeats.
 func (s *Store) change(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	if s.committer != nil {
-		return s.toError(s.committer.submit(ctx, now, fn), doing)
-	}
-	return s.insist(ctx, doing, func(ctx context.Context) error { return s.once(ctx, fn) })
+	return s.changeInTurn(ctx, now, false, doing, fn)
 }
 
 // changeFirst is change for what a caller waits for: on SQLite it goes before what the engine writes.
 func (s *Store) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	if s.committer == nil {
-		return s.change(ctx, now, doing, fn)
+	return s.changeInTurn(ctx, now, true, doing, fn)
+}
+
+func (s *Store) changeInTurn(ctx context.Context, now time.Time, first bool, doing string, fn func(*tx) error) error {
+	if s.committer != nil {
+		return s.toError(s.committer.submit(ctx, now, first, fn), doing)
 	}
-	return s.toError(s.committer.submitFirst(ctx, now, fn), doing)
+	return s.insist(ctx, doing, func(ctx context.Context) error { return s.once(ctx, fn) })
 }
 
 // insist runs a write of a shared database and repeats it when the database had to undo it.

@@ -103,9 +103,13 @@ var resultsByTheThousand = []overlay.Edit{{
 		select {
 		case d := <-rec.in:
 			batch = append(batch, d)
+			continue
 		default:
-			return batch
 		}
+		if len(batch) < worthwhile && rec.engine.accepter.busy() && first.route.crowded() {
+			return rec.await(batch)
+		}
+		return batch
 	}
 	return batch
 `,
