@@ -47,7 +47,7 @@ func TestResultsLeaveRoomForCallers(t *testing.T) {
 					wait := next
 					next += time.Millisecond
 					mu.Unlock()
-					time.Sleep(wait)
+					<-time.After(wait)
 					return channel.Result{Class: posthouse.ClassOK, Ref: out.Delivery}
 				}
 				r.open("c", posthouse.ChannelSettings{}, idempotent)
