@@ -142,7 +142,8 @@ func (e *Engine) attend(ctx context.Context) {
 }
 
 // stride is a wait of d and up to a fifth more, always the same in this process and another in others, so that they
-// do not look in step.
+// do not look in step. Unlike spread it can be foretold: a loop that skips its look would else begin the next one by
+// chance, and no seed of the simulation would take its course again.
 func (e *Engine) stride(d time.Duration) time.Duration {
 	return d + time.Duration(fraction(e.o.Owner)*float64(d)/5)
 }

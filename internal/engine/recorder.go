@@ -13,8 +13,8 @@ import (
 )
 
 // recorder writes the ends of attempts: whatever queued up during the last write goes into the
-// next, so a result waits for at most two writes, and for courtesy while callers come. What is not recorded when a process dies stays
-// unknown: the batch is bounded.
+// next, so a result waits for at most two writes, and for courtesy while callers come. What is not
+// recorded when a process dies stays unknown: the batch is bounded.
 type recorder struct {
 	engine *Engine
 	in     chan done

@@ -67,8 +67,9 @@ func (c *committer) disconnect() {
 	c.conn.Close()
 }
 
-// submit waits until fn is committed; first is for what somebody waits for: it commits before what queued up with it. When the caller's context ends before fn has begun, it never
-// runs; once it has, it is waited for, since it writes its results where the caller reads them.
+// submit waits until fn is committed. What somebody waits for comes first: it commits before what queued
+// up with it. When the caller's context ends before fn has begun, it never runs; once it has, it is waited
+// for, since it writes its results where the caller reads them.
 func (c *committer) submit(ctx context.Context, now time.Time, first bool, fn func(*tx) error) error {
 	return c.wait(ctx, &write{now: now, fn: fn, first: first, done: make(chan error, 1)})
 }
