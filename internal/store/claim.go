@@ -39,11 +39,13 @@ func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from
 	return items, err
 }
 
-// dueQuery finds what a claim may take. The epoch stands in the same statement, so that a
-// process from before a restore claims nothing.
-const dueQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ? AND due_at <= ?
-	AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
-	ORDER BY due_at, id LIMIT `
+// due is the statement that finds in the order of the index what may be claimed of a lane between two due times.
+// The epoch stands in it, so that a process from before a restore claims nothing.
+func (d *dialect) due(columns string) string {
+	return "SELECT " + columns + " FROM queue" + d.by("queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+		AND due_at >= ? AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+		ORDER BY due_at, id LIMIT ` + d.limit
+}
 
 func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 	now, err := t.now()
@@ -55,7 +57,7 @@ func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 		due = min(due, micros(c.DueBefore))
 	}
 	var items []work.Item
-	err = t.query("SELECT "+queueTable.list+dueQuery+t.store.dialect.limit+t.store.dialect.skip,
+	err = t.query(t.store.dialect.due(queueTable.list)+t.store.dialect.skip,
 		[]any{c.Tenant, c.Channel, priorityNumber(c.Priority), from, due, now, fmt.Sprint(c.Epoch), c.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
@@ -143,7 +145,7 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 		}
 		events[i] = eventValues(&event)
 	}
-	set := `UPDATE queue SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
+	set := "UPDATE queue" + t.store.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?`
 	args := []any{lease, c.Owner, now, started, c.Epoch}
 	if !c.Agent {
@@ -244,12 +246,14 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 	if s.SharedClock() {
 		due = "(" + s.dialect.clock + ")"
 	}
+	asked, from := time.Now(), make([]int64, len(lanes))
 	parts := make([]string, len(lanes))
 	var args []any
 	for i, l := range lanes {
-		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, due, i)
-		args = append(args, l.Tenant, l.Channel, numberOf(l))
+		from[i] = s.lows.from(l, asked)
+		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
+			AND state = 'pending' AND due_at >= ? AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), due, i)
+		args = append(args, l.Tenant, l.Channel, numberOf(l), from[i])
 		if !s.SharedClock() {
 			args = append(args, micros(now))
 		}
@@ -262,5 +266,13 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 		}
 		return err
 	})
-	return ready, s.toError(err, "look for due deliveries")
+	if err != nil {
+		return ready, s.toError(err, "look for due deliveries")
+	}
+	for i, l := range lanes {
+		if !ready[i] {
+			s.lows.none(l, from[i], asked)
+		}
+	}
+	return ready, nil
 }

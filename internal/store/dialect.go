@@ -27,8 +27,10 @@ type dialect struct {
 	// arrays is set where many rows are passed as one array a column. Elsewhere they
 	// are passed as VALUES.
 	arrays bool
-	// deleteByKey begins a DELETE from a table that goes by its primary key, whatever other
-	// index the planner would like.
+	// forces is set where the planner must be told the index of a hot statement: while a table is short it takes
+	// another one, and walks over and locks rows that are nobody's business.
+	forces bool
+	// deleteByKey begins a DELETE from a table that goes by its primary key.
 	deleteByKey string
 	// upsert is the clause that lets an INSERT overwrite an existing row, given the key
 	// columns and the others. With expired, only a row whose expires_at lies before the new
@@ -64,6 +66,17 @@ const (
 	faultFull                    // no room
 	faultTaken                   // an insert found its key in use
 )
+
+// primary is what by calls the index of the primary key.
+const primary = "PRIMARY"
+
+// by follows a table's name in a statement that shall go by one of its indexes.
+func (d *dialect) by(index string) string {
+	if !d.forces {
+		return ""
+	}
+	return " FORCE INDEX (" + index + ")"
+}
 
 // rebind turns ? into the dialect's placeholders. The texts hold no question mark
 // outside of placeholders.

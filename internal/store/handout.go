@@ -180,30 +180,24 @@ func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 	return items, t.attachMessages(items)
 }
 
-// pendingQuery finds what may be handed out of a lane from and to a due time; see dueQuery.
-const pendingQuery = ` FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ? AND due_at <= ?
-	AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
-	ORDER BY due_at, id LIMIT `
-
 func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
 	late := now - l.channel.FairAfter.Microseconds()
 	args := func(again bool, from, to int64, most int) []any {
 		return []any{h.Tenant, l.channel.Name, l.number(again), from, to, now, fmt.Sprint(h.Epoch), most}
 	}
-	hot := t.store.dialect.limit
 	if part != partRest {
 		bounds := args(false, l.fresh, now, most)
 		if part == partLate {
 			bounds = args(true, l.again, late, most)
 		}
-		return all(t.query, readItem, "SELECT "+queueTable.list+pendingQuery+hot+t.store.dialect.skip, bounds...)
+		return all(t.query, readItem, t.store.dialect.due(queueTable.list)+t.store.dialect.skip, bounds...)
 	}
 	type candidate struct {
 		id    string
 		tries int
 	}
 	waiting, err := all(t.query, func(scan scanner) (c candidate, err error) { return c, scan(&c.id, &c.tries) },
-		"SELECT id, tries"+pendingQuery+hot, args(true, max(l.again, late+1), now, longestDue)...)
+		t.store.dialect.due("id, tries"), args(true, max(l.again, late+1), now, longestDue)...)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +209,7 @@ func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, mo
 			ids[i] = part[i].id
 		}
 		clause, values := t.in("id", ids)
-		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+" AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+" WHERE "+clause+" AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
 			t.store.dialect.skip, append(values, now, most-len(items))...)
 		items = append(items, found...)
 		if err != nil || len(items) == most {

@@ -39,6 +39,16 @@ func (l *lows) from(lane work.Lane, now time.Time) int64 {
 	return 0
 }
 
+// none notes that nothing is due since from: a look from the beginning need not be repeated for a while.
+func (l *lows) none(lane work.Lane, from int64, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at, known := l.byLane[lane]; known && from == 0 {
+		at.looked = now
+		l.byLane[lane] = at
+	}
+}
+
 // took notes a claim that began at from: it was ordered by due time, so nothing is left before its last.
 func (l *lows) took(lane work.Lane, from int64, items []work.Item, now time.Time) {
 	if len(items) == 0 {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,30 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 		}
 		l.took(lane, from, due(start.Add(step.took)), now)
 	}
+	late := start.Add(2 * time.Second)
+	l.none(lane, l.from(lane, late), late)
+	if from, want := l.from(lane, late.Add(time.Millisecond)), start.Add(2*time.Second).UnixMicro(); from != want {
+		t.Errorf("right after a look that found nothing it begins at %d, want %d", from, want)
+	}
 	if other := l.from(work.Lane{Tenant: "default", Channel: "bot", Priority: posthouse.High}, start); other != 0 {
 		t.Errorf("another lane begins at %d, want 0", other)
 	}
+}
+
+// While the queue is short, an index that has the rows of all lanes looks better to MariaDB's planner.
+func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		if s.dialect != mysqlDialect {
+			return // the others' planners choose it
+		}
+		for range 10 {
+			accept(t, s, entry(50))
+		}
+		query := "EXPLAIN FORMAT=JSON " + s.dialect.due(queueTable.list) + s.dialect.skip
+		var plan string
+		err := s.write.QueryRowContext(t.Context(), query, "t1", "c1", 1, 0, micros(time.Now()), 0, "1", 100).Scan(&plan)
+		if err != nil || !strings.Contains(plan, `"key": "queue_due"`) {
+			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index queue_due", err, plan)
+		}
+	})
 }

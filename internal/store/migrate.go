@@ -55,10 +55,15 @@ func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
 		return s.migrateShared(ctx)
 	}
 	err = s.committer.alone(func() error {
-		// SQLite has no lock to wait for. A process that lost the race fails whole, as its
-		// schema changes are one transaction, and finds them done when it looks again.
-		if steps, err = s.migrateOnce(ctx, s.write); err != nil {
-			steps, err = s.migrateOnce(ctx, s.write)
+		// SQLite has no lock to wait for. A process that lost the race for a step fails whole, as the
+		// step is one transaction, and finds it done when it looks again.
+		for lost := true; lost; {
+			had, _, e := s.Schema(ctx)
+			var more int
+			more, err = s.migrateOnce(ctx, s.write)
+			steps += more
+			has, _, again := s.Schema(ctx)
+			lost = err != nil && e == nil && again == nil && has > had+int64(more)
 		}
 		return err
 	})

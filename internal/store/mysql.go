@@ -31,6 +31,7 @@ var mysqlDialect = &dialect{
 	patient:      patientMySQL,
 	changed:      changedMySQL,
 	giveUp:       giveUpMySQL,
+	forces:       true,
 	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
 	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
 	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",

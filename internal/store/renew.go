@@ -30,7 +30,7 @@ func (s *Store) Renew(ctx context.Context, now time.Time, tenant, owner string, 
 			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: timeOf(until)})
 		}
 		clause, args := t.in("id", ids)
-		_, err = t.exec("UPDATE queue SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
+		_, err = t.exec("UPDATE queue"+t.store.dialect.by(primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
 		return err
 	})
 	return renewed, err
@@ -48,7 +48,7 @@ func (t *tx) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Deli
 		return nil, nil
 	}
 	clause, args := t.in("id", ids)
-	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+
+	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+" WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.store.dialect.lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
 }

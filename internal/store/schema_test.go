@@ -59,8 +59,11 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 			for _, n := range steps {
 				total += n
 			}
-			if want := len(versions(t, "sqlite")); total != want {
+			if want := len(versions(t, "sqlite")); total < want { // a step that makes what is missing may be taken twice
 				t.Errorf("the processes took %v steps, want %d in all", steps, want)
+			}
+			if have, want, err := openOnly(t, dsn).Schema(t.Context()); err != nil || have != want {
+				t.Errorf("the schema's version is %d, %v; want %d", have, err, want)
 			}
 		})
 	}

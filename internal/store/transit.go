@@ -216,7 +216,7 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 				clause += " AND tenant = ?"
 				args = append(args, sel.Tenant)
 			}
-			err := t.query("SELECT "+tab.list+" FROM "+tab.name+" WHERE "+clause+" ORDER BY id"+t.store.dialect.lock, args, func(scan func(...any) error) error {
+			err := t.query("SELECT "+tab.list+" FROM "+tab.name+t.store.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.store.dialect.lock, args, func(scan func(...any) error) error {
 				d, err := scanDelivery(scan)
 				if err == nil && !seen[d.ID] {
 					seen[d.ID] = true
@@ -235,11 +235,11 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 // notID finds what a caller may have taken for an id; see idOnly.
 func notID(id string) bool { return !posthouse.ValidID(id) }
 
-// overdue are the conditions that the rescuer looks for, by the database's clock.
-var overdue = map[work.Due]string{
-	work.LeaseLost:    "state = 'sending' AND lease_until < ? ORDER BY lease_until",
-	work.PastDeadline: "deadline > 0 AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline",
-	work.HoldOver:     "state = 'unknown' AND due_at > 0 AND due_at <= ? ORDER BY due_at",
+// overdue are the conditions that the rescuer looks for, by the database's clock, and their indexes.
+var overdue = map[work.Due]struct{ index, clause string }{
+	work.LeaseLost:    {"queue_lease", "state = 'sending' AND lease_until < ? ORDER BY lease_until"},
+	work.PastDeadline: {"queue_deadline", "deadline > 0 AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline"},
+	work.HoldOver:     {"queue_unknown", "state = 'unknown' AND due_at > 0 AND due_at <= ? ORDER BY due_at"},
 }
 
 func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
@@ -248,7 +248,8 @@ func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 		return nil, err
 	}
 	var found []posthouse.Delivery
-	err = t.query("SELECT "+queueTable.list+" FROM queue WHERE "+overdue[sel.Due]+" LIMIT ?"+t.store.dialect.skip, []any{now, sel.Max},
+	look := overdue[sel.Due]
+	err = t.query("SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.store.dialect.skip, []any{now, sel.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err == nil {
