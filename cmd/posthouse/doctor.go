@@ -70,12 +70,10 @@ func (p *program) report(found []finding) error {
 
 // examine looks at everything that can be looked at and changes nothing.
 func examine(ctx context.Context, c config.Config) []finding {
-	if path, ok := sqliteFile(c.Server.DSN); ok {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it"}}
-		}
+	if path, missing := missingFile(c.Server.DSN); missing {
+		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it"}}
 	}
-	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log})
+	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true})
 	if err != nil {
 		return []finding{{"database", false, err.Error()}}
 	}
@@ -160,6 +158,13 @@ func examineKeyring(c config.Config) (*secret.Keyring, finding) {
 func sqliteFile(dsn string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(dsn, "sqlite:")
 	return strings.TrimPrefix(path, "//"), ok
+}
+
+// missingFile is the SQLite file that a DSN names and nobody has made yet.
+func missingFile(dsn string) (path string, missing bool) {
+	path, ok := sqliteFile(dsn)
+	_, err := os.Stat(path)
+	return path, ok && errors.Is(err, fs.ErrNotExist)
 }
 
 func keyringBeside(dsn string) string {

@@ -64,7 +64,7 @@ func (p *program) runImportLksms(cmd *cobra.Command, f importFlags) error {
 	if err != nil {
 		return err
 	}
-	return p.withStore(cmd, func(ctx context.Context, to *store.Store) (err error) {
+	return p.withStore(cmd, false, func(ctx context.Context, to *store.Store) (err error) {
 		if err := currentSchema(ctx, to); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func (p *program) migrate() *cobra.Command {
 		Long: `Bring the database's schema up to this binary's version. serve does it too, unless --no-migrate says no.
 Run it once before many processes start on one database.`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.withStore(cmd, p.runMigrate) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.withStore(cmd, false, p.runMigrate) },
 	}
 	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
 	cmd.AddCommand(p.migrateStatus(), p.newEpoch())
@@ -28,7 +28,7 @@ Run it once before many processes start on one database.`,
 func (p *program) migrateStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Say which version the schema has; exit 1 where it is not this binary's", Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.withStore(cmd, p.runMigrateStatus) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.withStore(cmd, true, p.runMigrateStatus) },
 	}
 	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
 	return cmd
@@ -48,7 +48,7 @@ nothing more; restart them.`,
 				return hinted{usagef("new-epoch holds every open delivery that is due or was tried, as unknown; nothing was changed"),
 					"say --yes if this database is a restored, promoted or cloned one"}
 			}
-			return p.withStore(cmd, p.runNewEpoch)
+			return p.withStore(cmd, false, p.runNewEpoch)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
@@ -56,13 +56,16 @@ nothing more; restart them.`,
 	return cmd
 }
 
-// withStore opens the database for a command that works on it without a server.
-func (p *program) withStore(cmd *cobra.Command, do func(context.Context, *store.Store) error) (err error) {
+// withStore opens the database for a command that works on it without a server, or only looks.
+func (p *program) withStore(cmd *cobra.Command, look bool, do func(context.Context, *store.Store) error) (err error) {
 	c, err := p.settings(cmd)
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(cmd.Context(), store.Options{DSN: c.Server.DSN, Log: c.Logger(p.err, p.errTerminal)})
+	if path, missing := missingFile(c.Server.DSN); look && missing {
+		return hinted{fmt.Errorf("there is no file %s yet", path), "posthouse migrate makes it"}
+	}
+	s, err := store.Open(cmd.Context(), store.Options{DSN: c.Server.DSN, Log: c.Logger(p.err, p.errTerminal), ReadOnly: look})
 	if err != nil {
 		return err
 	}

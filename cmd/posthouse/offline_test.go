@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -34,7 +35,7 @@ func TestMigrateBringsTheSchemaUpOnce(t *testing.T) {
 			t.Errorf("%v: got %q and exit code %d, want %q and %d", args, got, code, want, wantCode)
 		}
 	}
-	expect("posthouse migrate brings it up", 1, "migrate", "status")
+	expect("posthouse migrate makes it", 1, "migrate", "status")
 	expect("posthouse migrate brings it up", 1, "migrate", "new-epoch", "--yes")
 	expect("brought the sqlite schema from version 0", 0, "migrate")
 	expect("already: nothing to do", 0, "migrate")
@@ -208,5 +209,34 @@ func TestServeHelp(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" || code != 0 {
 		t.Errorf("exit code %d, help (-want +got; go test -update writes it anew):\n%s", code, diff)
+	}
+}
+
+// Whoever only looks leaves a file of another program as it is: its journal mode stands in it.
+func TestCommandsThatLookChangeNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "other.db")
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id TEXT)")
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"migrate", "status"}, {"doctor"}} {
+		text, code := ran(t, []string{"POSTHOUSE_DSN=sqlite:" + path}, args...)
+		after, err := os.ReadFile(path)
+		files, listed := os.ReadDir(dir)
+		if code != 1 || !strings.Contains(text, "version 0") || err != nil || listed != nil || !bytes.Equal(before, after) || len(files) != 1 {
+			t.Errorf("%v ends with %d, %v, %v: the file is the same: %v, files %v\n%s", args, code, err, listed, bytes.Equal(before, after), files, text)
+		}
 	}
 }

@@ -203,7 +203,7 @@ func checkSQLite(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	}
 	var found []Finding
 	if mode != "wal" {
-		found = append(found, Finding{"journal_mode", mode, "the file system does not support WAL (a network file system?): readers will block the writer"})
+		found = append(found, Finding{"journal_mode", mode, "readers block the writer. posthouse serve asks for wal: if this stays, the file system can not do it (a network file system?)"})
 	}
 	if synchronous < 2 {
 		found = append(found, Finding{"synchronous", fmt.Sprint(synchronous), "accepted messages can be lost in a power cut: want FULL"})
