@@ -19,11 +19,12 @@ const recovery = 2 * time.Second
 // time has come.
 func (e *Engine) rescue(ctx context.Context) {
 	batch := rescueBatch
+	var leases, deadlines, holds sight
 	for e.pause(spread(e.o.RescueEvery)) {
 		// Where we can not write results, others can hardly do: to take their leases now would be to send again.
 		ok := !e.recorder.stuck()
 		if ok {
-			_, ok = e.sweep(ctx, work.LeaseLost, batch, e.rescueLease)
+			_, ok = e.sweep(ctx, work.LeaseLost, &leases, batch, e.rescueLease)
 		}
 		switch {
 		case !ok:
@@ -34,8 +35,8 @@ func (e *Engine) rescue(ctx context.Context) {
 				return
 			}
 		}
-		e.sweep(ctx, work.PastDeadline, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
-		e.sweep(ctx, work.HoldOver, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) {
+		e.sweep(ctx, work.PastDeadline, &deadlines, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
+		e.sweep(ctx, work.HoldOver, &holds, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) {
 			return afterHold(d), d.OnUnknown != posthouse.Query // those are the inquirer's
 		})
 	}
@@ -43,7 +44,7 @@ func (e *Engine) rescue(ctx context.Context) {
 
 // RescueNow looks for lost leases at once, and says how many it found.
 func (e *Engine) RescueNow(ctx context.Context) (int, error) {
-	n, ok := e.sweep(ctx, work.LeaseLost, rescueBatch, e.rescueLease)
+	n, ok := e.sweep(ctx, work.LeaseLost, &sight{}, rescueBatch, e.rescueLease)
 	if !ok {
 		return n, posthouse.Errorf(posthouse.CodeUnavailable, "the database does not take the rescue now: try again")
 	}
@@ -58,17 +59,22 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 	return afterLeaseLost(e.settingsOf(d), d, now), true
 }
 
-// sweep handles all overdue deliveries of one kind, a batch a transaction, or just some of them if the
+// sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the
 // batch is smaller than usual. It returns how many it
 // moved, and whether the database took it.
-func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
+func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
+	begun, now, since := time.Now(), e.clock.now(), s.begin()
 	for {
 		moved := 0
-		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: batch}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		var left time.Time // when the first that stays as it is was due
+		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: batch, Since: since}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 			var changes []work.Change
+			left = time.Time{}
 			for _, d := range found {
 				if c, ok := decide(d, now); ok {
 					changes = append(changes, c)
+				} else if left.IsZero() {
+					left = dueOf(&d, due)
 				}
 			}
 			moved = len(changes)
@@ -90,8 +96,59 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, batch int, decide func
 		}
 		e.refundHolds(unsent)
 		if moved < rescueBatch {
+			if batch == rescueBatch { // else there may be more
+				s.end(since, now, left, time.Since(begun))
+			}
 			return total, true
 		}
+	}
+}
+
+func dueOf(d *posthouse.Delivery, due work.Due) time.Time {
+	switch due {
+	case work.LeaseLost:
+		return d.LeaseUntil
+	case work.PastDeadline:
+		return d.Deadline
+	}
+	return d.DueAt
+}
+
+// A sweep begins sightSlack before the last one, for what was written with a time that had passed already.
+// From the beginning it goes every sightEvery, or up to every sightMost where that took more than one in sightShare
+// of the time.
+const (
+	sightSlack = 5 * time.Second
+	sightEvery = 10 * time.Second
+	sightMost  = time.Minute
+	sightShare = 20
+)
+
+// sight is from when on anything of a kind can be overdue. A database that keeps old versions of rows for an open
+// transaction, a backup for one, keeps their index entries too, and a sweep from the beginning walks over
+// every lease there has been since.
+type sight struct {
+	from time.Time
+	full time.Time // when the next sweep from the beginning is due
+}
+
+// begin is the time a sweep begins at, zero for the beginning.
+func (s *sight) begin() time.Time {
+	if time.Now().Before(s.full) {
+		return s.from
+	}
+	return time.Time{}
+}
+
+// end notes a sweep that began at since and handled all that was overdue at now but what was left, the first of it at
+// left.
+func (s *sight) end(since, now, left time.Time, took time.Duration) {
+	if since.IsZero() {
+		s.full = time.Now().Add(min(max(sightEvery, sightShare*took), sightMost))
+	}
+	s.from = now.Add(-sightSlack)
+	if !left.IsZero() && left.Before(s.from) {
+		s.from = left
 	}
 }
 

@@ -195,16 +195,18 @@ func TestReviseFindsWhatIsOverdue(t *testing.T) {
 		accept(t, s, entry(1)) // neither
 		tamper(t, s, "UPDATE queue SET lease_until = 1 WHERE id = ?", lost)
 		for due, want := range map[work.Due]string{work.PastDeadline: expired, work.LeaseLost: lost, work.HoldOver: held} {
-			var got []string
-			_, err := s.Revise(t.Context(), at(), work.Selection{Due: due, Max: 10}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
-				got = nil
-				for _, d := range found {
-					got = append(got, d.ID)
+			for since, want := range map[time.Time][]string{{}: {want}, time.Now().Add(-500 * time.Millisecond): nil} {
+				var got []string
+				_, err := s.Revise(t.Context(), at(), work.Selection{Due: due, Max: 10, Since: since}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+					got = nil
+					for _, d := range found {
+						got = append(got, d.ID)
+					}
+					return nil
+				})
+				if diff := cmp.Diff(want, got); err != nil || diff != "" {
+					t.Errorf("%s since %s: %v (-want +got):\n%s", due, since, err, diff)
 				}
-				return nil
-			})
-			if diff := cmp.Diff([]string{want}, got); err != nil || diff != "" {
-				t.Errorf("%s: %v (-want +got):\n%s", due, err, diff)
 			}
 		}
 	})

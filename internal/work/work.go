@@ -104,7 +104,8 @@ type Selection struct {
 	Tenant string
 	IDs    []string
 	Due    Due
-	Max    int // with Due
+	Max    int       // with Due
+	Since  time.Time // with Due: what was due before is left out. Defaults to the beginning
 }
 
 // Due names a kind of overdue delivery; the store finds them by its own clock.
