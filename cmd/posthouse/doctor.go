@@ -164,7 +164,7 @@ func sqliteFile(dsn string) (path string, ok bool) {
 func missingFile(dsn string) (path string, missing bool) {
 	path, ok := sqliteFile(dsn)
 	_, err := os.Stat(path)
-	return path, ok && errors.Is(err, fs.ErrNotExist)
+	return path, ok && path != "" && !strings.Contains(path, ":memory:") && errors.Is(err, fs.ErrNotExist)
 }
 
 func keyringBeside(dsn string) string {

@@ -65,29 +65,33 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
 	begun, now, since := time.Now(), e.clock.now(), s.begin()
 	for {
-		moved := 0
+		moved := map[string]bool{}
 		var left time.Time // when the first that stays as it is was due
 		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: batch, Since: since}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 			var changes []work.Change
+			clear(moved)
 			left = time.Time{}
 			for _, d := range found {
 				if c, ok := decide(d, now); ok {
 					changes = append(changes, c)
+					moved[d.ID] = true
 				} else if left.IsZero() {
 					left = dueOf(&d, due)
 				}
 			}
-			moved = len(changes)
 			return changes
 		})
 		if err != nil {
 			e.log.Warn("overdue deliveries can not be handled", "kind", due, "error", err)
 			return total, false
 		}
-		total += moved
+		total += len(moved)
 		var unsent []work.Hold
 		for i := range after {
 			d := &after[i]
+			if !moved[d.ID] {
+				continue
+			}
 			if d.Pulled && d.State == posthouse.Pending {
 				unsent = append(unsent, work.Hold{Delivery: d.ID, Token: d.Token})
 				e.desk.wake(keyOf(d))
@@ -95,7 +99,7 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, d
 			e.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 		}
 		e.refundHolds(unsent)
-		if moved < rescueBatch {
+		if len(moved) < rescueBatch {
 			if batch == rescueBatch { // else there may be more
 				s.end(since, now, left, time.Since(begun))
 			}

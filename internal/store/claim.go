@@ -24,7 +24,23 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 		return nil, err // what was read before a failed commit is nobody's
 	}
 	s.lows.took(c.Lane, from, items, asked)
-	return items, nil
+	if from == 0 || !mayHaveLeft(&c, len(items)) {
+		return items, nil
+	}
+	c.Max -= len(items)
+	rest, err := s.claimFrom(ctx, now, c, 0)
+	if err != nil && len(items) == 0 {
+		return nil, err
+	}
+	s.lows.took(c.Lane, 0, rest, asked)
+	return append(items, rest...), nil
+}
+
+// mayHaveLeft reports whether a claim of n has to be asked again from the beginning at once: a claim of whole
+// messages leaves parts of others behind, and who claims all that is due before some time believes that he has it
+// when he is given less than he asked for.
+func mayHaveLeft(c *work.Claim, n int) bool {
+	return c.Whole && n == 0 || !c.DueBefore.IsZero() && n < c.Max
 }
 
 // claimFrom claims what is due since from, in microseconds.
@@ -242,23 +258,12 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 	if len(lanes) == 0 {
 		return ready, nil
 	}
-	due := "?"
-	if s.SharedClock() {
-		due = "(" + s.dialect.clock + ")"
-	}
 	asked, from := time.Now(), make([]int64, len(lanes))
-	parts := make([]string, len(lanes))
-	var args []any
 	for i, l := range lanes {
 		from[i] = s.lows.from(l, asked)
-		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND due_at >= ? AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), due, i)
-		args = append(args, l.Tenant, l.Channel, numberOf(l), from[i])
-		if !s.SharedClock() {
-			args = append(args, micros(now))
-		}
 	}
-	err := s.look(ctx, strings.Join(parts, " UNION ALL "), args, func(scan func(...any) error) error {
+	text, args := s.readyText(now, lanes, from)
+	err := s.look(ctx, text, args, func(scan func(...any) error) error {
 		var i int
 		err := scan(&i)
 		if err == nil {
@@ -275,4 +280,16 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 		}
 	}
 	return ready, nil
+}
+
+// readyText is the statement that finds the numbers of lanes in which something is due since from.
+func (s *Store) readyText(now time.Time, lanes []work.Lane, from []int64) (text string, args []any) {
+	parts := make([]string, len(lanes))
+	for i, l := range lanes {
+		due, at := s.instant(now)
+		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
+			AND state = 'pending' AND due_at >= ? AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), due, i)
+		args = append(append(args, l.Tenant, l.Channel, numberOf(l), from[i]), at...)
+	}
+	return strings.Join(parts, " UNION ALL "), args
 }

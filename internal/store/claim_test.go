@@ -117,6 +117,54 @@ func TestWholeClaimsTakeAPartWhereNothingIsWhole(t *testing.T) {
 	})
 }
 
+// A claim of whole messages that begins where the last one ended does not see the parts that were left behind it.
+func TestWholeClaimsComeBackForWhatTheyLeft(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		began := time.Now().Add(-time.Minute)
+		for _, due := range [][]time.Duration{{0, 30 * time.Second}, {10 * time.Second, 10 * time.Second}} {
+			for n, id := range accept(t, s, entry(2)) {
+				tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", began.Add(due[n]).UnixMicro(), id))
+			}
+		}
+		for i, want := range []int{2, 2} {
+			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 3, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true})
+			if err != nil || len(items) != want {
+				t.Errorf("claim %d: %d deliveries, %v; want %d", i, len(items), err, want)
+			}
+		}
+	})
+}
+
+// Who is given less than all that is due before some time takes it that no more is.
+func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(4))
+		for n, id := range ids {
+			tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", time.Now().Add(time.Duration(n-9)*10*time.Second).UnixMicro(), id))
+		}
+		run := work.Claim{Lane: lane, Max: 2, Owner: "w", Lease: time.Minute, DueBefore: time.Now(), Epoch: 1}
+		var first []work.Item
+		if s.SharedClock() { // another holds the first one for a moment
+			err := s.change(t.Context(), at(), "hold", func(x *tx) error {
+				_, err := all(x.query, word, "SELECT id FROM queue WHERE id = ?"+s.dialect.lock, ids[0])
+				if err == nil {
+					first, err = s.Claim(t.Context(), at(), run)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			first = claim(t, s, 2)
+		}
+		rest, err := s.Claim(t.Context(), at(), run)
+		if err != nil || len(first)+len(rest) != 4 {
+			t.Errorf("the claims take %d and %d, %v; want 2 each", len(first), len(rest), err)
+		}
+	})
+}
+
 func TestAgentClaimsWithoutStarting(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))

@@ -13,8 +13,9 @@ import (
 type dialect struct {
 	name  string        // also the folder of its migrations
 	goose goose.Dialect // what the migration library calls it
-	// clock is the database's own clock in microseconds; empty where the caller's now counts.
-	clock string
+	// clock is the database's own clock in microseconds; empty where the caller's now counts. instant is the clock
+	// within a statement: one value for all rows, or no index can be searched for it.
+	clock, instant string
 	// lock and skip follow a SELECT that locks its rows, waiting or skipping.
 	lock, skip string
 	// limit is the bound of a hot query after LIMIT: a plain ?, but where the planner would look at its
@@ -65,6 +66,7 @@ const (
 	faultConnection              // the connection or the server is gone
 	faultFull                    // no room
 	faultTaken                   // an insert found its key in use
+	faultNoTable                 // there is no such table
 )
 
 // primary is what by calls the index of the primary key.

@@ -320,14 +320,9 @@ func (s *Store) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, l
 	for i, one := range list {
 		at[one], ids[i] = i, one.ID
 	}
-	alive := "?"
 	clause, args := s.in("id", ids)
-	args = append(args, h.Tenant, work.Owner(h.Agent))
-	if s.SharedClock() {
-		alive = "(" + s.dialect.clock + ")"
-	} else {
-		args = append(args, micros(now))
-	}
+	alive, present := s.instant(now)
+	args = slices.Concat(args, []any{h.Tenant, work.Owner(h.Agent)}, present)
 	items, err := all(s.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' AND lease_until > "+alive, args...)
 	items = slices.DeleteFunc(items, func(i work.Item) bool {

@@ -55,6 +55,14 @@ func (s *Store) LookLimit(ctx context.Context, key string) (state []byte, now ti
 	return []byte(text), now, err
 }
 
+// instant is the present within a statement, by the clock that counts, and its argument if it has one.
+func (s *Store) instant(now time.Time) (text string, args []any) {
+	if !s.SharedClock() {
+		return "?", []any{micros(now)}
+	}
+	return "(" + s.dialect.instant + ")", nil
+}
+
 // Now is the time on the clock that leases and limits go by.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	if !s.SharedClock() {

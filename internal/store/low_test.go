@@ -50,6 +50,27 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 	}
 }
 
+// What is due another day costs the look before a claim nothing.
+func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		if s.dialect != mysqlDialect {
+			return // the others say less of what they have read
+		}
+		for range 10 {
+			accept(t, s, entry(50))
+		}
+		tamper(t, s, "UPDATE queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
+		text, args := s.readyText(at(), []work.Lane{lane}, []int64{0})
+		var plan string
+		err := s.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
+		_, read, _ := strings.Cut(plan, `"table_name": "queue"`)
+		_, read, _ = strings.Cut(read, `"r_rows": `)
+		if err != nil || !strings.HasPrefix(read, "0,") {
+			t.Errorf("%v: the plan of a look is\n%s\nwant it to read no row of 500 that are not due", err, plan)
+		}
+	})
+}
+
 // While the queue is short, an index that has the rows of all lanes looks better to MariaDB's planner.
 func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {

@@ -146,8 +146,8 @@ func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
 		want = max(want, source.Version)
 	}
 	have, _, err = first(s.reads(ctx), number, "SELECT COALESCE(MAX(version_id), 0) FROM schema_version")
-	if err != nil && s.dialect.fault(err) == faultOther && s.Ping(ctx) == nil {
-		return 0, want, nil // there is no such table yet
+	if err != nil && s.dialect.fault(err) == faultNoTable {
+		return 0, want, nil
 	}
 	return have, want, s.toError(err, "read the schema's version")
 }

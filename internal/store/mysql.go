@@ -16,17 +16,18 @@ import (
 )
 
 var mysqlDialect = &dialect{
-	name:   "mysql",
-	limit:  "?",
-	goose:  goose.DialectMySQL,
-	clock:  "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
-	lock:   " FOR UPDATE",
-	skip:   " FOR UPDATE SKIP LOCKED",
-	upsert: onDuplicate,
-	sum:    " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
-	fault:  mysqlFault,
-	open:   openMySQL,
-	check:  checkMySQL,
+	name:    "mysql",
+	limit:   "?",
+	goose:   goose.DialectMySQL,
+	clock:   "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
+	instant: "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	lock:    " FOR UPDATE",
+	skip:    " FOR UPDATE SKIP LOCKED",
+	upsert:  onDuplicate,
+	sum:     " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
+	fault:   mysqlFault,
+	open:    openMySQL,
+	check:   checkMySQL,
 
 	patient:      patientMySQL,
 	changed:      changedMySQL,
@@ -159,6 +160,8 @@ func mysqlFault(err error) fault {
 			return faultFull
 		case 1062:
 			return faultTaken
+		case 1146:
+			return faultNoTable
 		case 1040, 1053, 1077, 1078, 1079, 1290, 1836, 1927:
 			return faultConnection
 		}

@@ -19,13 +19,10 @@ var errEnough = errors.New("enough rows were read")
 // that many bytes: those that were never tried first, in the order they were handed in. It locks
 // nothing; Relay does.
 func (s *Store) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
-	due, args := "?", []any{micros(now), max}
-	if s.SharedClock() {
-		due, args = "("+s.dialect.clock+")", args[1:]
-	}
+	due, args := s.instant(now)
 	var list []work.Enqueued
 	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
-		args, func(scan scanner) error {
+		append(args, max), func(scan scanner) error {
 			var row work.Enqueued
 			var created int64
 			if err := scan(&row.ID, &row.Tenant, &row.Draft, &created, &row.Failures); err != nil {

@@ -56,12 +56,9 @@ func (s *Store) PlansByRef(ctx context.Context, tenant string, kind work.PlanTyp
 // DuePlans lists plans of all tenants whose moment has come, the longest overdue first. It locks
 // nothing: whoever writes one says which version he read.
 func (s *Store) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
-	due, args := "?", []any{micros(now), max}
-	if s.SharedClock() {
-		due, args = "("+s.dialect.clock+")", args[1:]
-	}
+	due, args := s.instant(now)
 	list, err := all(s.reads(ctx), readPlan,
-		"SELECT "+planColumns+" FROM plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", args...)
+		"SELECT "+planColumns+" FROM plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", append(args, max)...)
 	return list, s.toError(err, "look for due plans")
 }
 

@@ -19,19 +19,20 @@ import (
 )
 
 var postgresDialect = &dialect{
-	name:   "postgres",
-	limit:  "?",
-	goose:  goose.DialectPostgres,
-	clock:  "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-	lock:   " FOR UPDATE",
-	skip:   " FOR UPDATE SKIP LOCKED",
-	dollar: true,
-	arrays: true,
-	upsert: onConflict,
-	sum:    sumOnConflict,
-	fault:  postgresFault,
-	open:   openPostgres,
-	check:  checkPostgres,
+	name:    "postgres",
+	limit:   "?",
+	goose:   goose.DialectPostgres,
+	clock:   "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+	instant: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+	lock:    " FOR UPDATE",
+	skip:    " FOR UPDATE SKIP LOCKED",
+	dollar:  true,
+	arrays:  true,
+	upsert:  onConflict,
+	sum:     sumOnConflict,
+	fault:   postgresFault,
+	open:    openPostgres,
+	check:   checkPostgres,
 
 	lockSchema:   "SELECT pg_advisory_lock(7077101)::text = ''",
 	unlockSchema: "SELECT pg_advisory_unlock(7077101)",
@@ -106,6 +107,8 @@ func postgresFault(err error) fault {
 			return faultFull
 		case e.Code == "23505":
 			return faultTaken
+		case e.Code == "42P01":
+			return faultNoTable
 		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57"), e.Code == "53200", e.Code == "53300", e.Code == "25006":
 			return faultConnection
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,6 +56,49 @@ func foreign(t *testing.T, path, mode string) {
 	if _, err := db.Exec("CREATE TABLE songs (name TEXT)"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestAReaderTellsTheJournalModeOfAFileThatNobodyChanges(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]int{"WAL": 0, "DELETE": 1} {
+		path := filepath.Join(t.TempDir(), "posthouse.db")
+		foreign(t, path, mode)
+		db, err := sqliteReader(t.Context(), path, "immutable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if found, err := checkSQLite(t.Context(), db); err != nil || len(found) != want {
+			t.Errorf("%s: found %v, %v; want %d findings", mode, found, err, want)
+		}
+	}
+}
+
+func TestAReaderOpensOnlyFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, pipe} {
+		if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: true}); err == nil || !strings.Contains(err.Error(), path+" is no file") {
+			t.Errorf("Open(%s) = %v", path, err)
+		}
+	}
+}
+
+func TestTheSchemaIsNewOnlyWhereThereIsNone(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		tamper(t, s, "ALTER TABLE schema_version RENAME COLUMN version_id TO other")
+		if have, _, err := s.Schema(t.Context()); err == nil {
+			t.Errorf("the version is %d, want an error: it can not be read", have)
+		}
+		tamper(t, s, "DROP TABLE schema_version")
+		if have, _, err := s.Schema(t.Context()); err != nil || have != 0 {
+			t.Errorf("the version is %d, %v; want 0", have, err)
+		}
+	})
 }
 
 func TestAReaderLeavesAFileAndItsFolderAsTheyAre(t *testing.T) {

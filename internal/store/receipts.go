@@ -26,10 +26,7 @@ func readAwaited(scan scanner) (work.Awaited, error) {
 // hands them to nobody else before hold has passed. What has no delivery any more, or one that is no longer
 // sent, is dropped.
 func (s *Store) Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
-	due, args := "?", []any{micros(now)}
-	if s.SharedClock() {
-		due, args = "("+s.dialect.clock+")", nil
-	}
+	due, args := s.instant(now)
 	_, found, err := first(s.reads(ctx), word, "SELECT delivery FROM awaited WHERE due_at <= "+due+" LIMIT 1", args...)
 	if err != nil || !found {
 		return nil, s.toError(err, "look for receipts to ask for")

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -110,6 +112,14 @@ func openSQLiteToRead(ctx context.Context, dsn string) (write, read *sql.DB, err
 	if path, err = filepath.EvalSymlinks(path); err != nil { // the log stands beside the file itself
 		return nil, nil, fmt.Errorf("open the database's file: %w", err)
 	}
+	if at, err := os.Stat(path); err != nil || !at.Mode().IsRegular() {
+		return nil, nil, errors.Join(fmt.Errorf("%s is no file", path), err)
+	}
+	if log, err := os.Open(path + "-wal"); err == nil {
+		log.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("open the log beside the database's file: %w", err)
+	}
 	const still = "immutable"
 	mode := still
 	if stands(path+"-wal") || stands(path+"-journal") {
@@ -141,6 +151,20 @@ func noSideFile(err error) bool {
 	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_READONLY_DIRECTORY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN)
 }
 
+// keepsLog reports whether a file's header says that it is to be written by way of a log: what is opened as a file
+// that nobody changes says no journal mode of its own.
+func keepsLog(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	const reads, writes, byLog = 18, 19, 2 // places in the header, https://sqlite.org/fileformat.html
+	var header [writes + 1]byte
+	_, err = io.ReadFull(f, header[:])
+	return err == nil && header[reads] == byLog && header[writes] == byLog
+}
+
 // sqliteReader opens a pool that writes nothing, and reads from it: only then does SQLite open its files.
 func sqliteReader(ctx context.Context, path, mode string) (*sql.DB, error) {
 	options := url.Values{"mode": {mode}, "_pragma": {
@@ -170,7 +194,7 @@ func whyClosed(path string, err error) error {
 	if why != nil {
 		return why
 	}
-	return errors.Join(err, file.Close())
+	return errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 }
 
 func sqliteFault(err error) fault {
@@ -180,6 +204,9 @@ func sqliteFault(err error) fault {
 	}
 	if e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
 		return faultTaken
+	}
+	if e.Code() == sqlite3.SQLITE_ERROR && strings.Contains(e.Error(), "no such table") {
+		return faultNoTable
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
@@ -202,16 +229,16 @@ func checkSQLite(ctx context.Context, db *sql.DB) ([]Finding, error) {
 		return nil, err
 	}
 	var found []Finding
-	if mode != "wal" {
-		found = append(found, Finding{"journal_mode", mode, "readers block the writer. posthouse serve asks for wal: if this stays, the file system can not do it (a network file system?)"})
-	}
-	if synchronous < 2 {
-		found = append(found, Finding{"synchronous", fmt.Sprint(synchronous), "accepted messages can be lost in a power cut: want FULL"})
-	}
 	var seq int
 	var name, path string
 	if err := db.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &path); err != nil {
 		return nil, err
+	}
+	if mode != "wal" && !keepsLog(path) {
+		found = append(found, Finding{"journal_mode", mode, "readers block the writer. posthouse serve asks for wal: if this stays, the file system can not do it (a network file system?)"})
+	}
+	if synchronous < 2 {
+		found = append(found, Finding{"synchronous", fmt.Sprint(synchronous), "accepted messages can be lost in a power cut: want FULL"})
 	}
 	if kind := networkFS(path); kind != "" {
 		found = append(found, Finding{"file system", kind, "SQLite's locks are not safe on a network file system, and another machine would corrupt the database: want a local disk"})
