@@ -321,7 +321,11 @@ func afterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
 		state = posthouse.Delivered
 	}
 	step.change.After.Unconfirmed = false
-	step.describe(step.to(posthouse.EventEvidence, state, "late_result"), r)
+	e := step.to(posthouse.EventEvidence, state, "late_result")
+	step.describe(e, r)
+	if d.State == posthouse.Sending && d.StartedAt.IsZero() {
+		e.Attempt = 0 // handed to somebody who has not begun: no attempt ends
+	}
 	return step.change, true
 }
 

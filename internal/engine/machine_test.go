@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 )
 
 // A cancel that comes while a claimed delivery waits to be given back was told "too late": no further
@@ -26,5 +27,23 @@ func TestAReleaseOfACancelledDeliveryCancelsIt(t *testing.T) {
 	}
 	if c.After.State != posthouse.Cancelled || c.After.Attempts != 0 {
 		t.Errorf("it is %s after %d attempts, want it cancelled after none", c.After.State, c.After.Attempts)
+	}
+}
+
+// What is late proof of one attempt ends no other that has not begun.
+func TestEvidenceEndsOnlyAnAttemptThatRuns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		d    posthouse.Delivery
+		want int
+	}{
+		"unknown":                   {posthouse.Delivery{State: posthouse.Unknown, Attempts: 2}, 2},
+		"an attempt runs":           {posthouse.Delivery{State: posthouse.Sending, Attempts: 2, StartedAt: time.Now()}, 2},
+		"handed out, and not begun": {posthouse.Delivery{State: posthouse.Sending, Attempts: 2}, 0},
+	} {
+		change, ok := afterEvidence(c.d, channel.Result{Class: posthouse.ClassOK})
+		if !ok || change.Events[0].Attempt != c.want || change.After.State != posthouse.Sent {
+			t.Errorf("%s: got %v, %+v; want attempt %d", name, ok, change.Events, c.want)
+		}
 	}
 }

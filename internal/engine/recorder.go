@@ -284,6 +284,7 @@ func (rec *recorder) reconsider(ctx context.Context, batch []done, refused []str
 				changes = append(changes, again.change(now))
 			} else if d.result.Class == posthouse.ClassOK {
 				if change, ok := afterEvidence(current, d.result); ok {
+					change.Events[0].Owner = d.item.Delivery.LeaseOwner // another may hold it
 					d.await(&change, now)
 					changes = append(changes, change)
 				}
