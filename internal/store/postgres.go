@@ -18,12 +18,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
+const postgresClock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
 var postgresDialect = &dialect{
 	name:    "postgres",
 	limit:   "?",
 	goose:   goose.DialectPostgres,
-	clock:   "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-	instant: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+	clock:   postgresClock,
+	instant: postgresClock, // a sub-select is read once
 	lock:    " FOR UPDATE",
 	skip:    " FOR UPDATE SKIP LOCKED",
 	dollar:  true,
