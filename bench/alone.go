@@ -52,6 +52,14 @@ func (h *house) alone(ctx context.Context, into *results) error {
 	return errors.Join(errs...)
 }
 
+// phoneDatabases are those that phones are measured on: in the short run the one that there is a bar for.
+func (h *house) phoneDatabases() []string {
+	if h.o.quick && h.has("postgres") {
+		return []string{"postgres"}
+	}
+	return h.ownDatabases()
+}
+
 // ownDatabases are those that were asked for and that our engine runs on.
 func (h *house) ownDatabases() []string {
 	var out []string

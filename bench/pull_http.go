@@ -41,7 +41,7 @@ func (h *house) pullHTTP(ctx context.Context) (out []finding, err error) {
 	if err := build(ctx, "..", "./cmd/posthouse", binary); err != nil {
 		return nil, err
 	}
-	for _, backend := range h.ownDatabases() {
+	for _, backend := range h.phoneDatabases() {
 		found, err := h.pullHTTPOn(ctx, binary, backend)
 		out = append(out, found...)
 		if err != nil {

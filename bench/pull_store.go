@@ -28,10 +28,10 @@ const (
 func (h *house) pullClaims(ctx context.Context) (out []finding, err error) {
 	rows := 10_000_000
 	if h.o.quick {
-		rows = 1_000_000
+		rows = 200_000
 	}
 	rows = cmp.Or(h.o.finished, rows)
-	for _, backend := range h.ownDatabases() {
+	for _, backend := range h.phoneDatabases() {
 		found, err := h.pullClaimsOn(ctx, backend, rows)
 		out = append(out, found...)
 		if err != nil {
