@@ -28,16 +28,17 @@ func (f finding) atMost(bound float64) finding {
 func (h *house) alone(ctx context.Context, into *results) error {
 	var errs []error
 	for _, m := range []struct {
-		name string
-		run  func(context.Context) ([]finding, error)
+		name  string
+		quick bool // part of the short run
+		run   func(context.Context) ([]finding, error)
 	}{
-		{"held snapshot", h.heldSnapshot},
-		{"finished rows", h.finishedRows},
-		{"idle program", h.idleProgram},
-		{"pull claims", h.pullClaims},
-		{"pull-http", h.pullHTTP},
+		{"held snapshot", true, h.heldSnapshot},
+		{"finished rows", true, h.finishedRows},
+		{"idle program", true, h.idleProgram},
+		{"pull claims", false, h.pullClaims},
+		{"pull-http", false, h.pullHTTP},
 	} {
-		if !hasWord(m.name, h.o.only) {
+		if !hasWord(m.name, h.o.only) || h.o.quick && !m.quick {
 			continue
 		}
 		found, err := m.run(ctx)
@@ -50,14 +51,6 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// phoneDatabases are those that phones are measured on: in the short run the one that there is a bar for.
-func (h *house) phoneDatabases() []string {
-	if h.o.quick && h.has("postgres") {
-		return []string{"postgres"}
-	}
-	return h.ownDatabases()
 }
 
 // ownDatabases are those that were asked for and that our engine runs on.

@@ -69,7 +69,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.only, "only", "", "measure only what has one of these words in its name, comma-separated, such as drain")
 	flags.StringVar(&o.who, "who", "", "measure only contenders that have one of these words in their names, such as River")
 	flags.Float64Var(&o.scale, "scale", 1, "multiplies the length of every trial")
-	flags.IntVar(&o.finished, "finished", 0, "how many finished rows stand beside the queue, and tasks for phones in it: 10 million; with -quick 1 million, and 200,000")
+	flags.IntVar(&o.finished, "finished", 0, "how many finished rows stand beside the queue, and how many tasks wait for phones: 10 million, or 1 million with -quick")
 	flags.BoolVar(&o.quick, "quick", false, "a short run: fewer rounds, cells and peers")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds of each cell: 5, or 1 with -quick")
 	flags.StringVar(&o.json, "json", "", "a file that all results go to as JSON")

@@ -41,7 +41,7 @@ func (h *house) pullHTTP(ctx context.Context) (out []finding, err error) {
 	if err := build(ctx, "..", "./cmd/posthouse", binary); err != nil {
 		return nil, err
 	}
-	for _, backend := range h.phoneDatabases() {
+	for _, backend := range h.ownDatabases() {
 		found, err := h.pullHTTPOn(ctx, binary, backend)
 		out = append(out, found...)
 		if err != nil {
@@ -58,9 +58,6 @@ func (h *house) pullHTTPOn(ctx context.Context, binary, backend string) (out []f
 	}
 	defer func() { err = errors.Join(err, drop()) }()
 	warm, measured := 3*time.Second, 20*time.Second
-	if h.o.quick {
-		measured = 6 * time.Second
-	}
 	seconds := int((warm + measured + 5*time.Second).Seconds())
 	if err := fillPulled(ctx, dsn, seconds*pullClaimed*phoneTasks); err != nil {
 		return nil, err

@@ -26,12 +26,8 @@ const (
 // pullClaims times claims of phones on a queue of 10 million waiting tasks: all of them new; then with one in a hundred
 // a retry, of which a part has waited so long that it goes first; and then by 8 phones at once.
 func (h *house) pullClaims(ctx context.Context) (out []finding, err error) {
-	rows := 10_000_000
-	if h.o.quick {
-		rows = 200_000
-	}
-	rows = cmp.Or(h.o.finished, rows)
-	for _, backend := range h.phoneDatabases() {
+	rows := cmp.Or(h.o.finished, 10_000_000)
+	for _, backend := range h.ownDatabases() {
 		found, err := h.pullClaimsOn(ctx, backend, rows)
 		out = append(out, found...)
 		if err != nil {
