@@ -29,8 +29,11 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 	}
 	c.Max -= len(items)
 	rest, err := s.claimFrom(ctx, now, c, 0)
-	if err != nil && len(items) == 0 {
+	switch {
+	case err != nil && len(items) == 0:
 		return nil, err
+	case err != nil:
+		return items, nil // these are ours; of the rest nothing is, whatever was read
 	}
 	s.lows.took(c.Lane, 0, rest, asked)
 	return append(items, rest...), nil
