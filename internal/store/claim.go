@@ -29,14 +29,14 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 	}
 	c.Max -= len(items)
 	rest, err := s.claimFrom(ctx, now, c, 0)
-	switch {
-	case err != nil && len(items) == 0:
+	if err != nil && len(items) == 0 {
 		return nil, err
-	case err != nil:
-		return items, nil // these are ours; of the rest nothing is, whatever was read
 	}
-	s.lows.took(c.Lane, 0, rest, asked)
-	return append(items, rest...), nil
+	if err == nil { // else nothing of the rest is ours, whatever was read; what we have is
+		s.lows.took(c.Lane, 0, rest, asked)
+		items = append(items, rest...)
+	}
+	return items, nil
 }
 
 // mayHaveLeft reports whether a claim of n has to be asked again from the beginning at once: a claim of whole
