@@ -83,22 +83,13 @@ bench: test-deps ## measure the engine beside River, Asynq and backlite: about a
 bench-quick: ## the same in under five minutes: fewer rounds, cells and peers
 	@$(MAKE) bench BENCH='-quick $(BENCH)'
 
-# One package after the other: each wants the machine to itself. CI=true makes a server
-# that is not installed a failure. An interrupted run leaves the rows that were done; one
-# that adds none, since TORTURE names no test, leaves the earlier rows and prints no table.
 .PHONY: torture
 torture: test-deps ## break it in every way for hours, and print what was found
-	@mkdir -p bin
-	@$(if $(TORTURE),,if [ -f $(TORTURE_ROWS) ]; then mv -f $(TORTURE_ROWS) $(TORTURE_ROWS).old; fi)
-	@status=0; rows=$$(cat $(TORTURE_ROWS) 2>/dev/null | wc -l); \
-		CI=true POSTHOUSE_TORTURE=full POSTHOUSE_TORTURE_ROWS=$(TORTURE_ROWS) \
-		$(GO) test -count=1 -p 1 -timeout 12h -v $(TORTURE) ./torture/... || status=$$?; \
-		if [ $$(cat $(TORTURE_ROWS) 2>/dev/null | wc -l) -gt $$rows ]; then \
-			$(GO) run ./torture -rows $(TORTURE_ROWS) || status=$$?; \
-		elif [ $$status = 0 ]; then \
-			echo "make torture: no test ran that writes a row: what TORTURE asks for matches none" >&2; status=2; \
-		fi; \
-		exit $$status
+	@$(GO) run ./torture -rows $(TORTURE_ROWS) -run -- $(TORTURE)
+
+.PHONY: torture-on
+torture-on: test-deps ## go on with a torture that was interrupted
+	@$(GO) run ./torture -rows $(TORTURE_ROWS) -run -on
 
 .PHONY: clean
 clean: ## remove what was built

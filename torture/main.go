@@ -1,11 +1,13 @@
-// Command torture prints what the fault tests found, as a table. The tests are the
-// packages below this folder; each appends a row about what it did to a file, also
-// where it failed or the run was interrupted later:
+// Command torture runs the fault tests in their full form and prints what they found, as a table. The tests are
+// the packages below this folder; each appends a row about what it did to a file, also where it failed or the run
+// was interrupted later:
 //
-//	make torture
-//	go run ./torture -rows bin/torture.ndjson -markdown
+//	go run ./torture -run                 # all of them: make torture
+//	go run ./torture -run -on             # those that an interrupted run has left: make torture-on
+//	go run ./torture -run -- -run A1      # some of them, by flags of go test
+//	go run ./torture -markdown            # the table of what was found last
 //
-// It runs no test itself and judges nothing: a row says by itself whether it passed.
+// It judges nothing: a row says by itself whether it passed.
 package main
 
 import (
@@ -25,24 +27,56 @@ import (
 func main() {
 	path := flag.String("rows", "bin/torture.ndjson", "the `FILE` that the tests wrote their rows to")
 	markdown := flag.Bool("markdown", false, "print the table in Markdown")
+	all := flag.Bool("run", false, "run the tests first: all of them, or those that flags of go test after -- name")
+	on := flag.Bool("on", false, "with -run: go on with a run that was interrupted")
 	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "torture: %q is no flag\n", flag.Arg(0))
-		os.Exit(2)
+	if flag.NArg() > 0 && !*all {
+		fail(fmt.Errorf("%q is no flag", flag.Arg(0)))
 	}
-	failed, err := run(os.Stdout, *path, *markdown)
+	if *on && (!*all || flag.NArg() > 0) {
+		fail(errors.New("-on goes with -run, and with no flags of go test"))
+	}
+	code := 0
+	if *all {
+		before := size(*path)
+		var err error
+		if code, err = test(os.Stdout, *path, *on, flag.Args()); err != nil {
+			fail(err)
+		}
+		if flag.NArg() > 0 && size(*path) == before {
+			if code == 0 {
+				fail(errors.New("no test ran that writes a row: what the flags ask for matches none"))
+			}
+			os.Exit(code)
+		}
+	}
+	failed, err := show(os.Stdout, *path, *markdown)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "torture:", err)
-		os.Exit(2)
+		fail(err)
 	}
 	if failed > 0 {
-		os.Exit(1)
+		code = 1
 	}
+	os.Exit(code)
 }
 
-// run prints the table and returns how many rows did not pass. Lines that are no rows are an error, after the
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "torture:", err)
+	os.Exit(2)
+}
+
+// size is how long a file is, 0 where there is none.
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// show prints the table and returns how many rows did not pass. Lines that are no rows are an error, after the
 // table of the others.
-func run(out io.Writer, path string, markdown bool) (failed int, err error) {
+func show(out io.Writer, path string, markdown bool) (failed int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err

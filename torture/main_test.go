@@ -19,7 +19,7 @@ func TestTableSortsRowsAndCountsWhatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	failed, err := run(&out, path, true)
+	failed, err := show(&out, path, true)
 	if err != nil || failed != 1 {
 		t.Errorf("%d failed rows, %v; want 1", failed, err)
 	}
@@ -45,7 +45,7 @@ func printed(t *testing.T, text string) (head, table string, err error) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	_, err = run(&out, path, true)
+	_, err = show(&out, path, true)
 	head, table, _ = strings.Cut(out.String(), "\n\n")
 	return head, table, err
 }
@@ -91,7 +91,7 @@ func TestTableOfNothingIsAnError(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(&strings.Builder{}, path, false); err == nil || !strings.Contains(err.Error(), "no rows") {
+	if _, err := show(&strings.Builder{}, path, false); err == nil || !strings.Contains(err.Error(), "no rows") {
 		t.Errorf("got %v", err)
 	}
 }

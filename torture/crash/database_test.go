@@ -16,13 +16,13 @@ import (
 // A4: kill -9 of the database below working servers. Callers are told that they must repeat, /readyz says
 // what is wrong, nobody spins, and everything goes on by itself when it is back.
 func TestA4DatabaseThatDiesLosesNothing(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	for _, c := range []struct {
 		db    house.Database
 		kills int
 	}{{house.Postgres, 100}, {house.MariaDB, 300}} {
 		t.Run(string(c.db), func(t *testing.T) {
-			beside(t)
+			t.Parallel()
 			databaseKills(t, c.db, house.Size(3, c.kills))
 		})
 	}

@@ -15,8 +15,9 @@ const inflight = 32
 // A1: kill -9 of servers at random times under load. Whoever was told 202 finds the message sent, or, under
 // the policy hold, held for a person; and every arrival after a delivery's first follows an unknown.
 func TestA1KillsLoseNothing(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		t.Parallel()
 		few := 4
 		if db == house.SQLite {
 			few = 20

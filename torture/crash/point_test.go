@@ -50,11 +50,11 @@ var named = []point{
 // A2: kill -9 at named points, one message under way. Nothing is lost, and the message arrives as often
 // as the point foretells.
 func TestA2KilledAtNamedPoints(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	binary := overlay.Build(t, edits...)
 	for _, db := range house.Databases[:house.Size(2, 3)] {
 		t.Run(string(db), func(t *testing.T) {
-			beside(t)
+			t.Parallel()
 			namedPoints(t, db, binary)
 		})
 	}

@@ -52,11 +52,3 @@ func busy(t *testing.T, h *house.House) {
 	ms := posthouse.Duration(time.Millisecond)
 	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: 8 * ms, Jitter: 7 * ms}}})
 }
-
-// beside lets small tests wait beside each other; the long form has the machine to itself, for its times.
-func beside(t *testing.T) {
-	t.Helper()
-	if !house.Full() {
-		t.Parallel()
-	}
-}

@@ -26,7 +26,7 @@ import (
 // from some of what was not, and opened as the server would open them.
 func TestA6PowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
-	got, why := cutPower(t, house.Binary(t), 500, allLeft) // enough for the log to be written back and begun again
+	got, why := cutPower(t, house.Binary(t), 250, allLeft) // enough for the log to be written back and begun again
 	if why != "" {
 		house.Report(t, house.Row{Test: "A6", Database: "sqlite", What: "power cut", Unit: "cuts", Figure: "not run: " + why, Bar: "lost 0, corrupt 0", Pass: os.Getenv("CI") != "true"})
 		return
@@ -42,7 +42,7 @@ func TestA6PowerCutLosesNothing(t *testing.T) {
 func TestA6WeakerModeLosesMessages(t *testing.T) {
 	t.Parallel()
 	weak := overlay.Build(t, overlay.Edit{File: "internal/store/sqlite.go", Old: `"synchronous(FULL)"`, New: `"synchronous(NORMAL)"`})
-	got, why := cutPower(t, weak, house.Size(100, 1500), noneLeft)
+	got, why := cutPower(t, weak, house.Size(100, 500), noneLeft)
 	if why != "" {
 		house.Report(t, house.Row{Test: "A6", Database: "sqlite", What: "power cut, synchronous=NORMAL", Unit: "cuts", Figure: "not run: " + why, Bar: "the loss of the weaker mode", Pass: os.Getenv("CI") != "true"})
 		return

@@ -22,9 +22,7 @@ const (
 // to 20 recipients and some of 500, a gateway that loses answers and refuses calls. Nobody is told twice
 // without an unknown, nobody is forgotten, by the event log and the gateway's journal.
 func TestJobsReachEverybody(t *testing.T) {
-	if !house.Full() {
-		t.Parallel()
-	}
+	house.Alone(t)
 	h := house.Open(t, house.Options{DSN: house.MariaDB.DSN(t), Members: 2})
 	people(t, h)
 	h.Provider.Behave(t, "dingtalk", simulator.Behaviour{Faults: faults()})

@@ -56,7 +56,7 @@ const lostShare = 0.05
 // TestB3AnswersThatAreLost loses the answers of one request in twenty: each costs exactly one more
 // arrival, which nobody sees where the provider knows keys, and none where the policy is hold.
 func TestB3AnswersThatAreLost(t *testing.T) {
-	small(t)
+	t.Parallel()
 	each(t, func(t *testing.T, db house.Database) {
 		h := house.Open(t, house.Options{DSN: db.DSN(t)})
 		h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{house.Share(simulator.CutAfter, lostShare)}})

@@ -24,7 +24,7 @@ func openHung(t *testing.T, h *house.House, messages int) {
 
 // TestB6AChannelThatHangsHoldsUpNoOther fills a channel that hangs and sends over another one.
 func TestB6AChannelThatHangsHoldsUpNoOther(t *testing.T) {
-	small(t)
+	house.Alone(t)
 	each(t, func(t *testing.T, db house.Database) {
 		h := house.Open(t, house.Options{DSN: db.DSN(t)})
 		h.PutChannel(t, h.Channel("generic"))

@@ -196,15 +196,6 @@ func (c *caller) insist(t testing.TB, y *tally, key string, d posthouse.Draft) {
 	}
 }
 
-// small lets the small tests run side by side, since they wait more than they work. The long ones have the
-// machine to themselves.
-func small(t *testing.T) {
-	t.Helper()
-	if !house.Full() {
-		t.Parallel()
-	}
-}
-
 // each runs a test on all databases, and on the named ones alone in the small form.
 func each(t *testing.T, test func(t *testing.T, db house.Database), small ...house.Database) {
 	t.Helper()

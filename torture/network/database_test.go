@@ -185,10 +185,10 @@ func waitAccepted(t *testing.T, y *tally, more int) int {
 // TestB1ABrokenLinkToTheDatabase breaks the link of a front door and of a worker to their database
 // while callers hand in messages, in every way a link breaks.
 func TestB1ABrokenLinkToTheDatabase(t *testing.T) {
-	small(t)
+	t.Parallel()
 	for _, db := range []house.Database{house.Postgres, house.MariaDB} { // SQLite has no link
 		t.Run(string(db), func(t *testing.T) {
-			small(t)
+			t.Parallel()
 			l := openLinked(t, db)
 			t.Run("no key", func(t *testing.T) { l.suffersWithoutKeys(t, db) })
 			for i, f := range linkFaults() {

@@ -53,7 +53,7 @@ func openZoo(t *testing.T, h *house.House) []caged {
 // TestB2EndpointZoo sends to providers that answer in every wrong way: each attempt ends with the
 // class that says what is known, and costs the server little and for a moment.
 func TestB2EndpointZoo(t *testing.T) {
-	small(t)
+	house.Alone(t)
 	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
 	cages := openZoo(t, h)
 	wrong := feedAll(t, h, cages) // after which the server has grown as far as it needs

@@ -45,14 +45,14 @@ var isolations = []isolation{
 // and over, while it sends: what it writes afterwards is refused, and it starts nothing after a
 // lease's end.
 func TestB5AWorkerThatLosesItsLeases(t *testing.T) {
-	small(t)
+	house.Alone(t)
 	each(t, func(t *testing.T, db house.Database) {
 		for _, iso := range isolations {
 			if db == house.SQLite && iso.cut {
 				continue // there is no link, and nobody else
 			}
 			t.Run(iso.name, func(t *testing.T) {
-				small(t)
+				house.Alone(t)
 				isolate(t, db, iso)
 			})
 		}

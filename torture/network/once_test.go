@@ -46,7 +46,7 @@ var peers = []struct {
 // TestB4OneSendIsAtMostOneArrival talks to peers that close connections which are used again, with
 // the headers that make Go's own client repeat a POST.
 func TestB4OneSendIsAtMostOneArrival(t *testing.T) {
-	small(t)
+	t.Parallel()
 	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
 	for i, peer := range peers {
 		for j, header := range keyHeaders[:2] {
@@ -82,7 +82,7 @@ func TestB4OneSendIsAtMostOneArrival(t *testing.T) {
 
 // TestB4ARedirectIsNoSuccess answers with each redirect to a page that would say 200.
 func TestB4ARedirectIsNoSuccess(t *testing.T) {
-	small(t)
+	t.Parallel()
 	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
 	followed, sent := 0, 0
 	statuses := []int{301, 302, 303, 307, 308}

@@ -29,11 +29,11 @@ var outages = []outage{
 // TestB7AChannelThatWasAway lets a queue build up behind a channel that refuses everything, and brings
 // the provider back with a limit and a lockout for those who exceed it.
 func TestB7AChannelThatWasAway(t *testing.T) {
-	small(t)
+	house.Alone(t)
 	each(t, func(t *testing.T, db house.Database) {
 		for _, o := range outages {
 			t.Run(o.name, func(t *testing.T) {
-				small(t)
+				house.Alone(t)
 				recoverFrom(t, db, o)
 			})
 		}

@@ -19,7 +19,7 @@ import (
 // measures what a claim costs, how the database finds them, and what a server that drains them holds in
 // memory.
 func TestABacklogDueAtOnceCostsNoMore(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	for _, db := range backlogs() {
 		t.Run(string(db.Database), func(t *testing.T) {
 			dsn := db.DSN(t)

@@ -98,7 +98,7 @@ func (d *oddDriver) done() int {
 // TestADriverThatMisbehavesHarmsNobodyElse (E1) drains a queue in which one message of a hundred makes
 // the driver panic, hang or answer rubbish, and the same queue without those, in turns.
 func TestADriverThatMisbehavesHarmsNobodyElse(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	for _, db := range databases(house.Postgres) {
 		t.Run(string(db), func(t *testing.T) {
 			messages, rounds := house.Size(2_000, 10_000), house.Size(1, 5)

@@ -95,7 +95,7 @@ func stop(t *testing.T, s *server.Server) {
 // TestASmallTenantDoesNotWaitBehindABigOne (E5) hands in a message now and then beside another tenant's
 // backlog, and measures how long each takes to its driver.
 func TestASmallTenantDoesNotWaitBehindABigOne(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	for _, db := range databases(house.Postgres) {
 		t.Run(string(db), func(t *testing.T) {
 			backlog, messages := house.Size(20_000, 1_000_000), house.Size(20, 60)
@@ -138,7 +138,7 @@ func ms(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) 
 // TestEveryPriorityGetsItsShare (E5) drains a channel in which all three priorities wait, and looks at
 // the order while they do.
 func TestEveryPriorityGetsItsShare(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	for _, db := range databases(house.SQLite) {
 		t.Run(string(db), func(t *testing.T) {
 			each := house.Size(2_000, 50_000)
@@ -170,7 +170,7 @@ func TestEveryPriorityGetsItsShare(t *testing.T) {
 // TestRetriesDoNotStarve (E6) keeps a channel fuller than it can send while every fifth message is
 // refused at first, and compares how long retries and new messages wait beyond their time.
 func TestRetriesDoNotStarve(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	for _, db := range databases(house.Postgres) {
 		t.Run(string(db), func(t *testing.T) {
 			lasts := time.Duration(house.Size(3, 60)) * time.Second

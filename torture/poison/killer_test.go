@@ -31,7 +31,7 @@ var killer = []overlay.Edit{
 // TestAMessageThatKillsItsProcessIsSetAside (E2) hides messages that end the process among others, and
 // starts it again each time, as an init system does.
 func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	binary := overlay.Build(t, killer...)
 	for _, db := range databases(house.SQLite) {
 		t.Run(string(db), func(t *testing.T) {

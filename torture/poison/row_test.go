@@ -47,7 +47,7 @@ var spoiltDrafts = []string{
 // TestRowsThatNobodyCanReadStopNobody (E3) spoils rows of every table under a running server, in the
 // way a newer version, a bug or a person does, and looks that all others go on and none is thrown away.
 func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	for _, db := range databases(house.MariaDB) {
 		t.Run(string(db), func(t *testing.T) {
 			copies, good := house.Size(2, 50), house.Size(50, 2000)

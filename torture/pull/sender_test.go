@@ -21,9 +21,9 @@ import (
 // TestTheSenderAppDiesAndSendsNothingTwice runs the product's own sender app over the simulator's phones, which
 // remember nothing, and kills it again and again while it sends: its journal is all it has.
 func TestTheSenderAppDiesAndSendsNothingTwice(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		beside(t)
+		t.Parallel()
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2)})
 		h.PutChannel(t, pulled())
 		n := house.Size(80, 2000)

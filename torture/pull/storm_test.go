@@ -16,9 +16,9 @@ import (
 // phones and servers are killed. What phones had begun when they died stays unknown: they must not send it
 // twice, and nobody can know.
 func TestPhonesLoseNothing(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		beside(t)
+		t.Parallel()
 		arrivals := newJournal[verify.ArrivalLine](t, "arrivals.jsonl")
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2), Provider: &house.Provider{Journal: arrivals.path}})
 		h.PutChannel(t, pulled())
@@ -35,9 +35,9 @@ func TestPhonesLoseNothing(t *testing.T) {
 // TestAppsOfTheFrontDoorLoseNothing: the same over the protocol of the SMS front door, in which a task that is
 // handed out counts as started, and is handed to another app when its lease has ended.
 func TestAppsOfTheFrontDoorLoseNothing(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		beside(t)
+		t.Parallel()
 		arrivals := newJournal[verify.ArrivalLine](t, "arrivals.jsonl")
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2), Provider: &house.Provider{Journal: arrivals.path}, Env: []string{
 			"BASIC_AUTH_USERNAME=" + user, "BASIC_AUTH_PASSWORD=" + password, "POSTHOUSE_SMS_TIMEOUT=" + lease.String(), "POSTHOUSE_SMS_RETRY_DELAY=100ms",

@@ -25,7 +25,7 @@ import (
 // deliveries, with tokens old and new, and asks whether what they were told could have happened one
 // after the other.
 func TestDeliveriesAreLinearizable(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(3_000, 200_000))
 		a.playAll()

@@ -27,7 +27,7 @@ import (
 // same few rows, in every order. What the database undoes for the sake of another transaction must be
 // repeated inside: no caller ever hears of it.
 func TestDeadlocksStayInside(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	for _, db := range []house.Database{house.MariaDB, house.Postgres} {
 		t.Run(string(db), func(t *testing.T) {
 			const workers = 16

@@ -20,7 +20,7 @@ import (
 // TestHandOutsAreLinearizable (C1) is the same for what agents fetch: they are handed deliveries, repeat their
 // claims, and report. What is counted beside must be what is there.
 func TestHandOutsAreLinearizable(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(3_000, 100_000))
 		a.pulled = true

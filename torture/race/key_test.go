@@ -26,7 +26,7 @@ const lostAnswers = 0.1
 // databases with a network half of the keys while answers of commits are lost. Every tenth key comes
 // with two different bodies.
 func TestOneKeyIsOneMessage(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		clients, keys := house.Size(16, 64), house.Size(100, 10_000)
 		link, through, dsn := linked(t, db)

@@ -80,9 +80,10 @@ func redisAt(t *testing.T, addr string) *limit.Redis {
 // TestNoWindowIsEverExceeded (C4) has 32 workers on two nodes draw permits as fast as they can, and
 // holds every sliding window against its tier.
 func TestNoWindowIsEverExceeded(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel() // each waits for its windows
 			const workers = 32
 			nodes := p.open(t)
 			lasts := time.Duration(house.Size(1500, 90_000)) * time.Millisecond

@@ -20,7 +20,7 @@ const startsLater = 500 * time.Millisecond
 // TestServersKeepTheLimitsOfAChannel (C4) has one or two servers send through a limited channel, with
 // Redis and without, and in the full form with clocks ten seconds apart.
 func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
-	beside(t)
+	house.Alone(t)
 	binary := ""
 	if house.Full() {
 		binary = overlay.Build(t, overlay.WrongClock(t)...)
@@ -44,6 +44,7 @@ func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
 			env = []string{"POSTHOUSE_REDIS=redis://" + dbtest.Redis(t)}
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for its windows
 			messages := house.Size(60, 600)
 			two := c.db.Several(2) == 2
 			if two { // SQLite's clock is its only server's

@@ -20,7 +20,7 @@ import (
 // TestASelectThenUpdateClaimIsFound (C2) is the control of C1: a claim that reads first and writes
 // later, with nothing in its UPDATE that says what it read, must be told from a good one.
 func TestASelectThenUpdateClaimIsFound(t *testing.T) {
-	beside(t)
+	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		const clients, deliveries = 8, 100
 		dsn := db.DSN(t)
