@@ -45,9 +45,7 @@ func readMarks(path string) (marks, error) {
 	}
 	lines := strings.Split(string(text), "\n")
 	m.sum, lines = lines[0], lines[1:]
-	for _, line := range lines[:max(len(lines)-1, 0)] { // the last one is empty, or was cut off
-		m.ended = append(m.ended, line)
-	}
+	m.ended = lines[:max(len(lines)-1, 0)] // the last one is empty, or was cut off
 	return m, nil
 }
 
@@ -177,9 +175,10 @@ func sumOfCommand() (string, error) {
 // event is a line of go test -json, as far as it matters here.
 type event struct {
 	Action, Test, Output string
+	Elapsed              float64 // in seconds
 }
 
-// follow prints what the tests say, with how long it has been after each of them, and marks those that ended. A test
+// follow prints what the tests say, with how far the run is after each longer one, and marks those that ended. A test
 // that failed has ended too: its row says so, and going on does not make it undone.
 func follow(out io.Writer, events io.Reader, done *marks) (wrong error) {
 	begun, ended := time.Now(), 0
@@ -199,8 +198,10 @@ func follow(out io.Writer, events io.Reader, done *marks) (wrong error) {
 			if done != nil {
 				wrong = errors.Join(wrong, done.add(e.Test))
 			}
-			if !strings.Contains(e.Test, "/") {
-				ended++
+			if strings.Contains(e.Test, "/") {
+				break
+			}
+			if ended++; e.Elapsed >= 1 {
 				fmt.Fprintf(out, "--- %d tests in %s\n", ended, time.Since(begun).Round(time.Second))
 			}
 		}

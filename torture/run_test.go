@@ -13,7 +13,7 @@ const said = `# a line that is no event
 {"Action":"output","Package":"p","Test":"TestA1","Output":"=== RUN   TestA1\n"}
 {"Action":"output","Package":"p","Test":"TestA1/sqlite","Output":"    --- PASS: TestA1/sqlite (0.10s)\n"}
 {"Action":"pass","Package":"p","Test":"TestA1/sqlite","Elapsed":0.1}
-{"Action":"pass","Package":"p","Test":"TestA1","Elapsed":0.1}
+{"Action":"pass","Package":"p","Test":"TestA1","Elapsed":1.1}
 {"Action":"fail","Package":"p","Test":"TestB5/maria(db)/cut_off"}
 {"Action":"run","Package":"p","Test":"TestB5/maria(db)/frozen"}
 {"Action":"output","Pack`

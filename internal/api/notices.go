@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -114,20 +113,22 @@ func noticeStatus(d *posthouse.Delivery) string {
 	return string(d.State)
 }
 
-// statesOf are the states a status word may stand for.
-func statesOf(status string) []posthouse.State {
+// statesOf are the states a status word stands for: noticeStatus the other way round.
+func statesOf(status string) ([]posthouse.State, work.Tried) {
 	switch status {
-	case "pending", "failure":
-		return []posthouse.State{posthouse.Pending, posthouse.Sending, posthouse.Unknown}
+	case "pending":
+		return []posthouse.State{posthouse.Pending, posthouse.Sending}, work.NeverTried
+	case "failure":
+		return []posthouse.State{posthouse.Pending, posthouse.Unknown}, work.TriedBefore
 	case "success":
-		return []posthouse.State{posthouse.Sent, posthouse.Delivered}
+		return []posthouse.State{posthouse.Sent, posthouse.Delivered}, 0
 	case "stopped":
-		return []posthouse.State{posthouse.Failed}
+		return []posthouse.State{posthouse.Failed}, 0
 	}
 	if s := posthouse.State(status); s.Valid() {
-		return []posthouse.State{s}
+		return []posthouse.State{s}, 0
 	}
-	return nil
+	return nil, 0
 }
 
 func viewNotice(d *posthouse.Delivery, m *posthouse.Message) notice {
@@ -159,9 +160,8 @@ func (a *api) notice(c *call) (answer, error) {
 
 func (a *api) notices(c *call) (answer, error) {
 	f := work.Filter{Tenant: c.key.Tenant, Kind: noticeKind, User: c.query.Get("userId"), Cursor: c.query.Get("cursor"), Limit: c.number("limit", 1, maxPage)}
-	status := c.query.Get("status")
-	if status != "" {
-		if f.States = statesOf(status); f.States == nil {
+	if status := c.query.Get("status"); status != "" {
+		if f.States, f.Tried = statesOf(status); f.States == nil {
 			c.refuse("query.status", "is %.60q: want pending, success, failure, stopped or a state such as suppressed", status)
 		}
 	}
@@ -177,13 +177,13 @@ func (a *api) notices(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list = slices.DeleteFunc(list, func(d posthouse.Delivery) bool { return status != "" && noticeStatus(&d) != status })
+	messages, err := a.Store.MessagesOf(c.Context(), c.key.Tenant, list)
+	if err != nil {
+		return answer{}, err
+	}
 	views := make([]notice, len(list))
 	for i := range list {
-		m, _, err := a.Store.Message(c.Context(), c.key.Tenant, list[i].Message)
-		if err != nil {
-			return answer{}, err
-		}
+		m := messages[list[i].Message]
 		views[i] = viewNotice(&list[i], &m)
 	}
 	return pageOf(views, next)

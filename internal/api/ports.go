@@ -86,6 +86,7 @@ type Deliveries interface {
 	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
 	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
 	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
+	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
 	history
 	replays
 }

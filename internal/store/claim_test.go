@@ -165,6 +165,36 @@ func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
 	})
 }
 
+// A claim that is asked again from the beginning keeps what it has, and only that, when the second commit fails.
+func TestAClaimKeepsWhatItHasWhenItsRepeatFails(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(4))
+		for n, id := range ids {
+			tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", time.Now().Add(time.Duration(n-9)*10*time.Second).UnixMicro(), id))
+		}
+		claim(t, s, 2)
+		tamper(t, s, "UPDATE queue SET state = 'pending' WHERE id = ?", ids[0]) // left behind where claims begin now
+		for _, refuse := range map[string][]string{
+			"sqlite": {"CREATE TRIGGER refuse BEFORE UPDATE ON queue WHEN OLD.id = '" + ids[0] + "' BEGIN SELECT RAISE(ABORT, 'no'); END"},
+			"postgres": {
+				"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'no'; END$$",
+				"CREATE TRIGGER refuse BEFORE UPDATE ON queue FOR EACH ROW WHEN (OLD.id = '" + ids[0] + "') EXECUTE FUNCTION refuse()",
+			},
+			"mysql": {"CREATE TRIGGER refuse BEFORE UPDATE ON queue FOR EACH ROW IF OLD.id = '" + ids[0] + "' THEN SIGNAL SQLSTATE '45000'; END IF"},
+		}[s.dialect.name] {
+			tamper(t, s, refuse)
+		}
+		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, DueBefore: time.Now(), Epoch: 1})
+		var got []string
+		for _, item := range items {
+			got = append(got, item.Delivery.ID)
+		}
+		if diff := cmp.Diff(ids[2:], got); err != nil || diff != "" {
+			t.Errorf("claimed, %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
 func TestAgentClaimsWithoutStarting(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))

@@ -38,6 +38,12 @@ func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before stri
 	}
 	between(&where, f, before)
 	in := stateCondition(&where, f.States)
+	switch f.Tried {
+	case work.TriedBefore:
+		where.and("(state <> 'pending' OR tries > 0)")
+	case work.NeverTried:
+		where.and("(state <> 'pending' OR tries = 0)")
+	}
 	if f.Ref == "" && f.Kind == "" {
 		return s.merged(ctx, in, where, "id DESC", limit)
 	}
@@ -120,11 +126,7 @@ func (s *Store) messagesByDelivery(ctx context.Context, f work.Filter, before st
 
 // summaries reads messages by id, newest first, and counts their deliveries by state.
 func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	clause, args := s.in("id", ids)
-	list, err := all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+	list, err := s.messagesOf(ctx, tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +155,32 @@ func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]w
 		}
 	}
 	return list, nil
+}
+
+// messagesOf reads messages by id, newest first, their counts empty.
+func (s *Store) messagesOf(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	clause, args := s.in("id", ids)
+	return all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+}
+
+// MessagesOf reads the messages of deliveries, by their ids.
+func (s *Store) MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error) {
+	var ids []string
+	found := map[string]posthouse.Message{}
+	for i := range deliveries {
+		if _, known := found[deliveries[i].Message]; !known {
+			found[deliveries[i].Message] = posthouse.Message{}
+			ids = append(ids, deliveries[i].Message)
+		}
+	}
+	list, err := s.messagesOf(ctx, tenant, ids)
+	for i := range list {
+		found[list[i].Message.ID] = list[i].Message
+	}
+	return found, s.toError(err, "read the messages of deliveries")
 }
 
 // ByRef lists the open deliveries of the messages with a kind and ref, at most 100,000.

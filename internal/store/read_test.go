@@ -59,6 +59,7 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 		cut = time.UnixMilli(cut.UnixMilli() + 1)
 		open := accept(t, s, entry(3, named("order", "1")))
 		accept(t, s, entry(1, in("t2", "c1"), named("order", "1")))
+		tamper(t, s, "UPDATE queue SET tries = 1 WHERE id = ?", other[0])
 		mine := slices.Concat(sent, failed, other, open)
 		user1 := func(ids []string) (list []string) {
 			for _, id := range ids {
@@ -80,6 +81,8 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 			"a ref alone":      {work.Filter{Ref: "2"}, sent[3:]},
 			"a user":           {work.Filter{User: "u1"}, user1(mine)},
 			"an open state":    {work.Filter{States: []posthouse.State{posthouse.Pending}}, slices.Concat(other, open)},
+			"tried before":     {work.Filter{States: []posthouse.State{posthouse.Pending, posthouse.Failed}, Tried: work.TriedBefore}, slices.Concat(failed, other[:1])},
+			"never tried":      {work.Filter{States: []posthouse.State{posthouse.Pending}, Tried: work.NeverTried}, slices.Concat(other[1:], open)},
 			"a settled state":  {work.Filter{States: []posthouse.State{posthouse.Failed}}, failed},
 			"states of both":   {work.Filter{States: []posthouse.State{posthouse.Failed, posthouse.Pending}, Kind: "order"}, slices.Concat(failed, open)},
 			"a state not ours": {work.Filter{States: []posthouse.State{"' OR 1=1 --"}}, nil},

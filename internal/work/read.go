@@ -14,6 +14,8 @@ type Filter struct {
 	Ref     string
 	User    string
 	States  []posthouse.State
+	// Tried narrows which pending deliveries a list of deliveries has.
+	Tried Tried
 	// Since and Until bound when the message was handed in: from Since, before Until.
 	Since, Until time.Time
 	// Cursor is where the page before this one ended, empty for the first.
@@ -21,6 +23,16 @@ type Filter struct {
 	// Limit is the length of a page, 1 to 1000. Defaults to 50.
 	Limit int
 }
+
+// Tried says of a pending delivery whether a try of it has failed before.
+type Tried int
+
+// All pending deliveries, those that failed before, those that never did.
+const (
+	TriedOrNot Tried = iota
+	TriedBefore
+	NeverTried
+)
 
 // Counts is how many deliveries there are in each state; a state without any is missing.
 type Counts map[posthouse.State]int
