@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,12 +25,17 @@ import (
 const packages = "./torture/..."
 
 // marks remember, beside the rows, which tests have ended: on the first line stands the sum of the command
-// they tested, then one of them a line. A run of hours that was cut off goes on behind them.
+// they tested, then one of them a line. A run of hours that was cut off goes on behind them, and does not forget
+// those that failed: some fail before they have a row.
 type marks struct {
-	path  string
-	sum   string
-	ended []string
+	path   string
+	sum    string
+	ended  []string
+	failed []string // of those that ended
 }
+
+// failMark stands before the name of a test that failed.
+const failMark = "FAIL "
 
 // readMarks reads what is there of them. A file that is missing is an empty one.
 func readMarks(path string) (marks, error) {
@@ -45,8 +49,17 @@ func readMarks(path string) (marks, error) {
 	}
 	lines := strings.Split(string(text), "\n")
 	m.sum, lines = lines[0], lines[1:]
-	m.ended = lines[:max(len(lines)-1, 0)] // the last one is empty, or was cut off
+	for _, line := range lines[:max(len(lines)-1, 0)] { // the last one is empty, or was cut off
+		m.note(line)
+	}
 	return m, nil
+}
+
+func (m *marks) note(line string) {
+	test, failed := strings.CutPrefix(line, failMark)
+	if m.ended = append(m.ended, test); failed {
+		m.failed = append(m.failed, test)
+	}
 }
 
 // begin forgets what was marked, or adds a line's end where the last mark was cut off.
@@ -58,19 +71,34 @@ func (m *marks) begin(sum string, on bool) error {
 		return fmt.Errorf("the run in %s tested another state of the code: begin again with make torture", m.path)
 	}
 	if !on {
-		m.ended = nil
+		m.ended, m.failed = nil, nil
 	}
 	m.sum = sum
-	return os.WriteFile(m.path, []byte(strings.Join(append([]string{sum}, m.ended...), "\n")+"\n"), 0o600)
+	lines := []string{sum}
+	for _, test := range m.ended {
+		lines = append(lines, m.line(test))
+	}
+	return os.WriteFile(m.path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+}
+
+func (m *marks) line(test string) string {
+	if slices.Contains(m.failed, test) {
+		return failMark + test
+	}
+	return test
 }
 
 // add marks a test.
-func (m *marks) add(test string) error {
+func (m *marks) add(test string, failed bool) error {
+	m.ended = append(m.ended, test)
+	if failed {
+		m.failed = append(m.failed, test)
+	}
 	f, err := os.OpenFile(m.path, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(test + "\n")
+	_, err = f.WriteString(m.line(test) + "\n")
 	return errors.Join(err, f.Close())
 }
 
@@ -106,9 +134,9 @@ func test(out io.Writer, rows string, on bool, flags []string) (int, error) {
 		return 0, err
 	}
 	// One package after the other: each wants the machine to itself.
-	args := []string{"test", "-json", "-count=1", "-p", "1", "-timeout", "48h"}
+	args := []string{"test", "-json", "-count=1", "-p", "1", "-timeout", "12h"}
 	var done *marks
-	if len(flags) == 0 || on {
+	if len(flags) == 0 {
 		m, err := readMarks(rows + ".ended")
 		if err != nil {
 			return 0, err
@@ -117,17 +145,18 @@ func test(out io.Writer, rows string, on bool, flags []string) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		if !on {
+			if err := os.Rename(rows, rows+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return 0, err
+			}
+		}
 		if err := m.begin(sum, on); err != nil {
 			return 0, err
 		}
 		if skip := m.skip(); skip != "" {
 			args = append(args, "-skip", skip)
 		}
-		if done = &m; !on {
-			if err := os.Rename(rows, rows+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return 0, err
-			}
-		}
+		done = &m
 	}
 	cmd := exec.Command("go", append(append(args, flags...), packages)...)
 	// CI=true makes a server that is not installed a failure.
@@ -142,11 +171,16 @@ func test(out io.Writer, rows string, on bool, flags []string) (int, error) {
 		return 0, err
 	}
 	wrong := follow(out, events, done)
+	code := 0
 	err = cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return cmp.Or(max(exit.ExitCode(), 0), 1), wrong
+		code, err = max(exit.ExitCode(), 1), nil
 	}
-	return 0, errors.Join(wrong, err)
+	if done != nil && len(done.failed) > 0 {
+		fmt.Fprintf(out, "Failed, in this run or before it was interrupted: %s\n\n", strings.Join(done.failed, ", "))
+		code = max(code, 1)
+	}
+	return code, errors.Join(wrong, err)
 }
 
 // sumOfCommand is of the command as it is built here: the same for the same code, whatever was committed meanwhile.
@@ -179,7 +213,7 @@ type event struct {
 }
 
 // follow prints what the tests say, with how far the run is after each longer one, and marks those that ended. A test
-// that failed has ended too: its row says so, and going on does not make it undone.
+// that failed has ended too: going on does not make it undone.
 func follow(out io.Writer, events io.Reader, done *marks) (wrong error) {
 	begun, ended := time.Now(), 0
 	lines := bufio.NewReader(events)
@@ -196,7 +230,7 @@ func follow(out io.Writer, events io.Reader, done *marks) (wrong error) {
 			}
 		case e.Test != "" && (e.Action == "pass" || e.Action == "fail"):
 			if done != nil {
-				wrong = errors.Join(wrong, done.add(e.Test))
+				wrong = errors.Join(wrong, done.add(e.Test, e.Action == "fail"))
 			}
 			if strings.Contains(e.Test, "/") {
 				break

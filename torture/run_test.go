@@ -58,12 +58,18 @@ func TestAnInterruptedRunGoesOnBehindWhatHasEnded(t *testing.T) {
 	if got, want := again.skip(), `^TestA1$|^TestB5$/^maria\(db\)$/^cut_off$`; got != want {
 		t.Errorf("skips %s, want %s", got, want)
 	}
-	if err := again.add("TestB6"); err != nil {
+	if got, want := strings.Join(again.failed, " "), "TestB5/maria(db)/cut_off"; got != want {
+		t.Errorf("failed are %q, want %q: going on forgets none", got, want)
+	}
+	if err := again.add("TestB6", false); err != nil {
 		t.Fatal(err)
 	}
 	last, err := readMarks(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(last.failed) != 1 {
+		t.Errorf("failed are %q after the second run", last.failed)
 	}
 	if got, want := last.ended[len(last.ended)-1], "TestB6"; got != want {
 		t.Errorf("the last mark is %q, want %q: what was cut off is gone", got, want)
