@@ -9,8 +9,8 @@ import (
 )
 
 // Redactor takes secrets and phone numbers out of texts before they reach a log, a page or the
-// database. It masks the secrets it was given wherever they stand, also JSON-escaped and
-// URL-escaped; the values of names that say secret, such as access_token or Authorization, in
+// database. It masks the secrets it was given wherever they stand, also escaped for JSON, URLs and
+// XML; the values of names that say secret, such as access_token or Authorization, in
 // queries, forms, JSON, XML and headers; and all but the ends of 11-digit numbers. Its texts are
 // valid UTF-8 without NUL, which a database refuses. It is safe for concurrent use.
 type Redactor struct {
@@ -28,6 +28,7 @@ func NewRedactor(secrets ...string) *Redactor {
 			continue
 		}
 		r.secrets = append(r.secrets, s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s))
+		r.secrets = append(r.secrets, inXML(s)...)
 	}
 	slices.SortFunc(r.secrets, func(a, b string) int {
 		if len(a) != len(b) {
@@ -48,6 +49,27 @@ func quoted(s string, html bool) string {
 		return s
 	}
 	return strings.TrimSuffix(b.String(), "\"\n")[1:]
+}
+
+// quotes are how XML and HTML have a double and a single quote: the first pair is what we write, the
+// others are for echoes, and what stands between tags often keeps its quotes.
+var quotes = [][2]string{
+	{"&#34;", "&#39;"}, {"&quot;", "&apos;"}, {"&quot;", "&#39;"}, {"&quot;", "&#x27;"}, {"&quot;", "&#039;"}, {"&quot;", "'"}, {`"`, "'"},
+}
+
+// inXML are the forms of a text in XML and HTML. What XML does not allow becomes U+FFFD.
+func inXML(s string) []string {
+	s = strings.Map(func(c rune) rune {
+		if c < 0x20 && !strings.ContainsRune("\t\n\r", c) || c == 0xFFFE || c == 0xFFFF {
+			return utf8.RuneError
+		}
+		return c
+	}, s)
+	forms := make([]string, len(quotes))
+	for i, q := range quotes {
+		forms[i] = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, q[0], "'", q[1]).Replace(s)
+	}
+	return forms
 }
 
 // Text redacts a whole text.

@@ -12,19 +12,30 @@ import (
 func TestRedactorMasksSecretsWhereverTheyStand(t *testing.T) {
 	t.Parallel()
 	const secret = `s3"cr&t/ü 1`
-	r := channel.NewRedactor(secret, "abc", "longer-longer", "longer")
+	r := channel.NewRedactor(secret)
 	for _, text := range []string{
 		secret, "x" + secret + "y", `{"v":"s3\"cr&t/ü 1"}`, `{"v":"s3\"cr\u0026t/ü 1"}`, "/s3%22cr&t%2F%C3%BC%201", "?v=s3%22cr%26t%2F%C3%BC+1",
+		"<v>s3&#34;cr&amp;t/ü 1</v>", `<v a="s3&quot;cr&amp;t/ü 1"/>`, `<v>s3"cr&amp;t/ü 1</v>`,
 	} {
 		got := r.Text(text)
 		if strings.Contains(got, "cr") || !strings.Contains(got, channel.Mask) {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
+	r = channel.NewRedactor(`p&ss'"<word>`)
+	for _, text := range []string{
+		"p&amp;ss&#39;&#34;&lt;word&gt;", "p&amp;ss&apos;&quot;&lt;word&gt;", "p&amp;ss&#39;&quot;&lt;word&gt;", "p&amp;ss&#x27;&quot;&lt;word&gt;",
+		"p&amp;ss&#039;&quot;&lt;word&gt;", "p&amp;ss'&quot;&lt;word&gt;", `p&amp;ss'"&lt;word&gt;`,
+	} {
+		if got := r.Text(text); got != channel.Mask {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	r = channel.NewRedactor("longer-longer", "longer")
 	if got := r.Text("longer-longer"); got != channel.Mask {
 		t.Errorf("a secret that holds another becomes %q", got)
 	}
-	if got := r.Text("abc"); got != "abc" {
+	if got := channel.NewRedactor("abc").Text("abc"); got != "abc" {
 		t.Errorf("a secret too short to be one is masked: %q", got)
 	}
 }

@@ -13,7 +13,7 @@ const gatewayTitle = 20
 
 // gatewayCodes are the codes of our fake gateway, which says everything inside a 200.
 var gatewayCodes = map[Code]string{
-	UnknownUser: "404", RefusedContent: "422", Malformed: "400", TooFast: "429", Busy: "500",
+	UnknownUser: "404", RefusedContent: "422", Malformed: "400", TooFast: "429", Busy: "503",
 }
 
 // gatewayCall is a call. Parameters must be texts.

@@ -78,7 +78,7 @@
 //	{"success": true, "code": 200, "msg": "ok", "data": {"msgid": "dt-…"}}
 //	{"success": false, "code": 404, "msg": "no such user"}
 //
-//	400 malformed   404 unknown_user   422 refused_content   429 too_fast   500 busy
+//	400 malformed   404 unknown_user   422 refused_content   429 too_fast   503 busy
 //
 // dingtalk_robot, 钉钉群机器人: POST /dingtalk_robot/robot/send?access_token=… takes text and markdown posts
 // as DingTalk documents them; any access token is a robot. With Options.RobotSecret it checks the

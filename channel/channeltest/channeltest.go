@@ -14,7 +14,7 @@ package channeltest
 import (
 	"context"
 	"fmt"
-	"io"
+	"html"
 	"maps"
 	"net"
 	"net/http"
@@ -262,7 +262,7 @@ func (c Case) forbidden(t *testing.T) {
 	}
 }
 
-// echoed answers with all that was sent.
+// echoed answers with all that was sent, and with the secrets as it would write them itself.
 func (c Case) echoed(t *testing.T) {
 	for _, status := range []int{200, 400, 500} {
 		p := c.provider(t)
@@ -273,11 +273,16 @@ func (c Case) echoed(t *testing.T) {
 			fmt.Fprintf(w, "%s %s\n", last.Method, last.Target)
 			last.Header.Write(w)
 			w.Write(last.Body)
-			io.WriteString(w, strings.Join(c.Secrets, " "))
+			for _, secret := range c.Secrets {
+				fmt.Fprintf(w, "%s %s %s\n", secret, html.EscapeString(secret), named.Replace(secret))
+			}
 		})
 		c.check(t, c.open(t, p.URL, 0, private()).Send(t.Context(), c.outgoing(p.URL, 1)))
 	}
 }
+
+// named writes XML with the names of all that is special.
+var named = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
 // controls puts a line break and a header into every text of a message.
 func (c Case) controls(t *testing.T) {

@@ -3,11 +3,14 @@ package channeltest
 import (
 	"cmp"
 	"fmt"
+	"html"
 	"io"
 	"log"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +49,31 @@ func (c Case) check(t *testing.T, r channel.Result) {
 			t.Errorf("%s has %d bytes", name, len(text))
 		}
 		for _, secret := range c.Secrets {
-			if strings.Contains(text, secret) {
+			if shows(text, secret) {
 				t.Errorf("%s shows the secret %q: %q", name, secret, text)
 			}
 		}
 	}
 }
+
+// shows reports whether a text shows a secret to somebody who reads it as it is, as XML, JSON or a URL.
+func shows(text, secret string) bool {
+	readings := []string{text, html.UnescapeString(text), inJSON.Replace(text), unescaped(text), unescaped(strings.ReplaceAll(text, "+", " "))}
+	return slices.ContainsFunc(readings, func(s string) bool { return strings.Contains(s, secret) })
+}
+
+// inJSON reads what encoders escape of printable text.
+var inJSON = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\/`, `/`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">")
+
+// unescaped reads the escapes of a URL, in a text that may have other percent signs.
+func unescaped(text string) string {
+	return escape.ReplaceAllStringFunc(text, func(s string) string {
+		c, _ := strconv.ParseUint(s[1:], 16, 8) // two digits, by the pattern
+		return string([]byte{byte(c)})
+	})
+}
+
+var escape = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
 func (c Case) wantClass(t *testing.T, behaviour string, r channel.Result, want []posthouse.Class) {
 	t.Helper()

@@ -111,7 +111,7 @@ func (c codes) refused(a answer, own map[string]posthouse.Class) channel.Verdict
 	}
 	m := c.of(code, own)
 	if text == "" {
-		text = "DingTalk refused it with code " + code
+		text = "DingTalk answered with code " + code
 	}
 	return channel.Verdict{Class: m.class, After: m.after, Code: code, Message: text}
 }

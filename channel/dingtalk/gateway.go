@@ -22,18 +22,22 @@ import (
 const gatewayBatch = 1000
 
 // gatewayCodes are those a gateway answers in its body. Only 200 is documented; the others are read as
-// HTTP reads them, and a channel says otherwise with its codes.
+// HTTP reads them, and a channel says otherwise with its codes. A gateway knows no repeated call: where it
+// failed itself, or waited for DingTalk in vain, it may have told everybody.
 var gatewayCodes = codes{
 	"200": {class: posthouse.ClassOK},
 	"400": {class: posthouse.ClassRequest},
 	"401": {class: posthouse.ClassAuth},
 	"403": {class: posthouse.ClassAccount},
 	"404": {class: posthouse.ClassRecipient},
+	"409": {class: posthouse.ClassUnknown}, // often says that an earlier try arrived
 	"413": {class: posthouse.ClassContent},
 	"422": {class: posthouse.ClassContent},
 	"429": {class: posthouse.ClassRate},
-	"500": {class: posthouse.ClassTransient},
+	"500": {class: posthouse.ClassUnknown},
+	"502": {class: posthouse.ClassUnknown},
 	"503": {class: posthouse.ClassTransient},
+	"504": {class: posthouse.ClassUnknown},
 }
 
 // Gateway describes the driver for an enterprise's own gateway in front of DingTalk.
@@ -178,12 +182,13 @@ func (g *gateway) message(out channel.Outgoing) (gatewayCall, error) {
 	return gatewayCall{Title: g.title(out), Template: out.TemplateID, Params: params, Agent: g.agent, Corp: g.corp}, nil
 }
 
-// title cuts a title that the gateway would refuse, with all of its recipients.
+// title cuts a title that the gateway would refuse, with all of its recipients. The log gets its length
+// only: a message may be sensitive.
 func (g *gateway) title(out channel.Outgoing) string {
 	title := render.Cut(out.Content.Title, g.longest, g.unit)
 	if title != out.Content.Title {
 		g.log.Warn("the title is too long for the gateway and was cut", "message", out.Message,
-			"length", render.Length(out.Content.Title).In(g.unit), "allowed", g.longest, "sent", title)
+			"length", render.Length(out.Content.Title).In(g.unit), "allowed", g.longest)
 	}
 	return title
 }
@@ -256,7 +261,7 @@ func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 		v.Class, v.After = m.class, m.after
 	}
 	if v.Message == "" && v.Class != posthouse.ClassOK {
-		v.Message = "the gateway refused it with code " + v.Code
+		v.Message = "the gateway answered with code " + v.Code
 	}
 	return v
 }

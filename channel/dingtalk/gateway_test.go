@@ -136,6 +136,9 @@ func TestALongTitleIsCutBetweenCharactersAndWarnedOf(t *testing.T) {
 			if warned := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), out.Message); warned != (c.title != c.want) {
 				t.Errorf("the log says %q", log.String())
 			}
+			if strings.Contains(log.String(), c.want) {
+				t.Errorf("the log shows the title: %q", log.String())
+			}
 		})
 	}
 }
@@ -160,20 +163,24 @@ func TestWhatTheGatewaysAnswersMean(t *testing.T) {
 		{"unknown user", `{"success":false,"code":404,"msg":"no"}`, posthouse.ClassRecipient, "404", ""},
 		{"refused content", `{"success":false,"code":422,"msg":"no"}`, posthouse.ClassContent, "422", ""},
 		{"too fast", `{"success":false,"code":429,"msg":"no"}`, posthouse.ClassRate, "429", ""},
-		{"an error of its own", `{"success":false,"code":500,"msg":"no"}`, posthouse.ClassTransient, "500", ""},
+		{"an error of its own", `{"success":false,"code":500,"msg":"no"}`, posthouse.ClassUnknown, "500", ""},
+		{"no answer of what is behind it", `{"success":false,"code":504,"msg":"no"}`, posthouse.ClassUnknown, "504", ""},
+		{"a class of the channel's for such an error", `{"success":false,"code":502,"msg":"no"}`, posthouse.ClassTransient, "502", ""},
+		{"already told", `{"success":false,"code":409,"msg":"no"}`, posthouse.ClassUnknown, "409", ""},
+		{"busy", `{"success":false,"code":503,"msg":"no"}`, posthouse.ClassTransient, "503", ""},
 		{"a code of its own", `{"success":false,"code":"E77","msg":"no"}`, posthouse.ClassTransient, "E77", ""},
 		{"no code", `{"success":false,"msg":"no"}`, posthouse.ClassTransient, "", ""},
 		{"a class of the channel's", `{"success":false,"code":"E78","msg":"no"}`, posthouse.ClassContent, "E78", ""},
 		{"a success of the channel's", `{"success":true,"code":0,"msg":"ok","data":{"msgid":"m-1"}}`, posthouse.ClassOK, "0", "m-1"},
 		{"success with a strange code", `{"success":true,"code":7}`, posthouse.ClassUnknown, "7", ""},
-		{"success with an error", `{"success":true,"code":500}`, posthouse.ClassTransient, "500", ""},
+		{"success with an error", `{"success":true,"code":500}`, posthouse.ClassUnknown, "500", ""},
 		{"no success with 200", `{"success":false,"code":200}`, posthouse.ClassUnknown, "200", ""},
 		{"neither", `{}`, posthouse.ClassUnknown, "", ""},
 		{"not JSON", `OK`, posthouse.ClassUnknown, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			own := codes(map[string]posthouse.Class{"E78": posthouse.ClassContent, "0": posthouse.ClassOK})
+			own := codes(map[string]posthouse.Class{"E78": posthouse.ClassContent, "0": posthouse.ClassOK, "502": posthouse.ClassTransient})
 			got := answers(t, dingtalk.Gateway(), gatewayConfig, c.body, own).Send(t.Context(), to("zhang.san")[0])
 			if got.Class != c.class || got.Code != c.code || got.Ref != c.ref {
 				t.Errorf("got %q, code %q, ref %q (%s), want %q, %q, %q", got.Class, got.Code, got.Ref, got.Error, c.class, c.code, c.ref)

@@ -31,11 +31,15 @@ const (
 // robotCodes are those of the page on custom robots, of the global list, and three that are seen in the
 // field: 130101, 300001, 300005.
 var robotCodes = codes{
-	"-1":     {class: posthouse.ClassTransient}, // busy; repeated with the same msgUuid
-	"500":    {class: posthouse.ClassTransient},
-	"34015":  {class: posthouse.ClassTransient},
-	"400001": {class: posthouse.ClassTransient},
+	// DingTalk says of these that it is busy, or that its system or the sending failed; the global list
+	// advises to try again later. It promises of none that nothing was posted, so the policy decides,
+	// within the time in which a repeated msgUuid is recognised.
+	"-1":     {class: posthouse.ClassUnknown},
+	"500":    {class: posthouse.ClassUnknown},
+	"34015":  {class: posthouse.ClassUnknown},
+	"400001": {class: posthouse.ClassUnknown},
 
+	// What goes beyond a limit is not posted.
 	"410100": {posthouse.ClassRate, robotParked},
 	"130101": {posthouse.ClassRate, robotParked},
 	"90002":  {posthouse.ClassRate, time.Second},

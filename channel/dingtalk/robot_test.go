@@ -111,7 +111,10 @@ func TestWhatTheRobotsCodesMean(t *testing.T) {
 	}{
 		{`{"errcode":0,"errmsg":"ok"}`, posthouse.ClassOK, "0", 0},
 		{`{"errcode":"0","errmsg":"ok"}`, posthouse.ClassOK, "0", 0},
-		{`{"errcode":-1,"errmsg":"系统繁忙"}`, posthouse.ClassTransient, "-1", 0},
+		{`{"errcode":-1,"errmsg":"系统繁忙"}`, posthouse.ClassUnknown, "-1", 0},
+		{`{"errcode":500,"errmsg":"x"}`, posthouse.ClassUnknown, "500", 0},
+		{`{"errcode":34015,"errmsg":"发送群会话消息失败"}`, posthouse.ClassUnknown, "34015", 0},
+		{`{"errcode":400001,"errmsg":"系统异常"}`, posthouse.ClassUnknown, "400001", 0},
 		{`{"errcode":410100,"errmsg":"发送速度太快而限流"}`, posthouse.ClassRate, "410100", parked},
 		{`{"errcode":130101,"errmsg":"send too fast, exceed 20 times per minute"}`, posthouse.ClassRate, "130101", parked},
 		{`{"status":1111,"wait":5,"source":"x","punish":"deny","uuid":"y"}`, posthouse.ClassRate, "1111", 5 * time.Minute},

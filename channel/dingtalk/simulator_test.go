@@ -104,7 +104,7 @@ func TestMagicRecipients(t *testing.T) {
 		{"robot", dingtalk.Robot(), func(url string) map[string]any {
 			return map[string]any{"url": url + "/dingtalk_robot/robot/send", "access_token": "robot"}
 		}, map[string][]posthouse.Class{
-			"refuse-content": {content, content}, "always-busy": {transient, transient}, "too-fast": {rate, ok}, "rate-limited": {rate, ok},
+			"refuse-content": {content, content}, "always-busy": {unknown, unknown}, "too-fast": {rate, ok}, "rate-limited": {rate, ok},
 			"cut-before": {unknown, ok}, "lost-answer": {unknown, ok}, "garbage": {unknown, ok}, "redirect": {account, account},
 		}},
 		{"work", dingtalk.Work(), func(url string) map[string]any { return workConfig(url + "/dingtalk_work") }, map[string][]posthouse.Class{

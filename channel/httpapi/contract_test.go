@@ -48,6 +48,37 @@ func TestContractWithATextAnswer(t *testing.T) {
 	})
 }
 
+// awkward is a secret that every encoding writes in another way.
+const awkward = `p&ss'word"<1>\é/=%`
+
+// A secret is hidden in whatever form it is written and echoed.
+func TestContractOfSecretsInEveryEncoding(t *testing.T) {
+	for encoding, body := range map[string]string{
+		"json": `{"to": "${address}", "text": "${text}", "pass": "${secret.pass}", "whole": ${secret.pass}}`,
+		"form": "to=${address}&text=${text}&pass=${secret.pass}",
+		"xml":  `<m pass="${secret.pass}"><to>${address}</to><text>${text}</text><p>${secret.pass}</p></m>`,
+		"text": "${address} ${text} ${secret.pass}",
+	} {
+		t.Run(encoding, func(t *testing.T) {
+			channeltest.Run(t, channeltest.Case{
+				Type: httpapi.Type(),
+				Config: func(url string) map[string]any {
+					return map[string]any{
+						"url": url + "/${secret.pass}/send?p=${secret.pass}", "encoding": encoding, "body": body,
+						"headers":      map[string]any{"X-Ref": "${secret.pass}"},
+						"secrets":      map[string]any{"pass": awkward},
+						"success_text": "ACCEPTED",
+						"code_path":    `/ERR (\d+)/`,
+						"message_path": `/(?s).*/`,
+					}
+				},
+				Accept:  channeltest.Reply(200, "ACCEPTED 17"),
+				Secrets: []string{awkward},
+			})
+		})
+	}
+}
+
 func TestContractWithoutABody(t *testing.T) {
 	channeltest.Run(t, channeltest.Case{
 		Type: httpapi.Type(),

@@ -86,6 +86,9 @@ func TestJSONAnswers(t *testing.T) {
 		{"a wait in the body", 200, "", `{"code":45009,"wait":30}`, channel.Result{Class: "rate", Code: "45009", After: 30 * time.Second, Error: "the provider refused it with code 45009"}},
 		{"a wait in the header", 429, "7", `{}`, channel.Result{Class: "rate", Code: "HTTP_429", After: 7 * time.Second, Error: "host answered HTTP 429 Too Many Requests"}},
 		{"no code in it", 200, "", `{"status":"done"}`, channel.Result{Class: "unknown", Error: "the provider's answer could not be read, so it may have accepted"}},
+		{"null for a code", 200, "", `{"code":null,"message":null,"result":null,"wait":null}`, channel.Result{Class: "unknown", Error: "the provider's answer could not be read, so it may have accepted"}},
+		{"null for all but the code", 200, "", `{"code":0,"message":null,"result":{"ids":[null]},"wait":null}`, channel.Result{Class: "ok", Code: "0"}},
+		{"null with another status", 500, "", `{"code":null,"message":null}`, channel.Result{Class: "unknown", Code: "HTTP_500", Error: "host answered HTTP 500 Internal Server Error"}},
 		{"not JSON", 200, "", `OK`, channel.Result{Class: "unknown", Error: "the provider's answer could not be read, so it may have accepted"}},
 		{"empty", 200, "", ``, channel.Result{Class: "unknown", Error: "the provider's answer could not be read, so it may have accepted"}},
 		{"a listed code with another status", 500, "", `{"code":5,"message":"bad word"}`, channel.Result{Class: "content", Code: "5", Error: "bad word"}},
@@ -95,6 +98,32 @@ func TestJSONAnswers(t *testing.T) {
 		{"lines and secrets in its message", 400, "", `{"code":9,"message":"token=abc\nfor 13812345678"}`, channel.Result{Class: "account", Code: "9", Error: "token=******** for 138****5678"}},
 	} {
 		t.Run(is.name, func(t *testing.T) { t.Parallel(); is.check(t, config, channel.Env{}) })
+	}
+}
+
+// A null says neither success nor an error, wherever it stands.
+func TestANullIsAsIfItWereNotThere(t *testing.T) {
+	t.Parallel()
+	apart := map[string]any{"body": `{}`, "success_path": "$.success", "success_values": []any{"true"}, "code_path": "$.errCode"}
+	spoken := map[string]any{"encoding": "text", "body": "x", "success_text": "ACCEPTED", "code_path": "$.errCode"}
+	whole := map[string]any{"body": `{}`, "success_path": "$", "success_values": []any{"0"}}
+	unread := channel.Result{Class: "unknown", Error: "the provider's answer could not be read, so it may have accepted"}
+	for _, is := range []struct {
+		config map[string]any
+		body   string
+		want   channel.Result
+	}{
+		{apart, `{"success":null,"errCode":null}`, unread},
+		{apart, `{"success":true,"errCode":null}`, channel.Result{Class: "ok"}},
+		{apart, `{"success":null,"errCode":"E1"}`, channel.Result{Class: "transient", Code: "E1", Error: "the provider refused it with code E1"}},
+		{spoken, `{"errCode":null}`, unread},
+		{spoken, `{"errCode":"E1"}`, channel.Result{Class: "transient", Code: "E1", Error: "the provider refused it with code E1"}},
+		{whole, " null\n", unread},
+	} {
+		t.Run(is.body, func(t *testing.T) {
+			t.Parallel()
+			answered{"", 200, "", is.body, is.want}.check(t, is.config, channel.Env{})
+		})
 	}
 }
 
@@ -188,9 +217,12 @@ func TestBatchWithAResultForEach(t *testing.T) {
 	config := map[string]any{
 		"body": `{"to":${addresses}}`, "batch": 10, "success_path": "$.code", "success_values": []any{"0"},
 		"results_path": "$.list", "result_recipient": "$.to", "result_code": "$.code", "result_message": "$.why", "result_id": "$.id",
-		"codes": map[string]any{"1001": "recipient"},
+		"retry_after_path": "$.wait", "codes": map[string]any{"1001": "recipient", "45009": "rate"},
 	}
 	const unmentioned = "the provider's answer does not mention this recipient"
+	const unlisted = "the provider's answer lists no results, so it may have accepted"
+	all := func(r channel.Result) []channel.Result { return []channel.Result{r, r, r} }
+	tooFast := all(channel.Result{Class: "rate", Code: "45009", After: 5 * time.Second, Error: "the provider refused it with code 45009"})
 	for name, is := range map[string]struct {
 		status int
 		body   string
@@ -202,6 +234,14 @@ func TestBatchWithAResultForEach(t *testing.T) {
 		"one is not mentioned": {200, `{"list":[{"to":"a1","code":0},{"to":"a3"},{"code":0},"x",null]}`, []channel.Result{
 			{Class: "ok", Code: "0"}, {Class: "unknown", Error: unmentioned}, {Class: "unknown", Error: "the provider's answer has no code for this recipient"},
 		}},
+		"a null for a code": {200, `{"code":0,"list":[{"to":"a1","code":null},{"to":"a2","code":0,"id":null},{"to":null,"code":0}]}`, []channel.Result{
+			{Class: "unknown", Error: "the provider's answer has no code for this recipient"}, {Class: "ok", Code: "0"}, {Class: "unknown", Error: unmentioned},
+		}},
+		"all refused, with an empty list":    {200, `{"code":45009,"wait":5,"list":[ ]}`, tooFast},
+		"all refused, with null for a list":  {200, `{"code":45009,"wait":5,"list":null}`, tooFast},
+		"refused, with results all the same": {200, `{"code":45009,"wait":5,"list":[null]}`, all(channel.Result{Class: "unknown", Error: unmentioned})},
+		"accepted, with an empty list":       {200, `{"code":0,"list":[]}`, all(channel.Result{Class: "unknown", Error: unlisted})},
+		"an empty list and nothing else":     {200, `{"list":[]}`, all(channel.Result{Class: "unknown", Error: "the provider's answer could not be read, so it may have accepted"})},
 		"all refused": {200, `{"code":1001}`, []channel.Result{
 			{Class: "recipient", Code: "1001", Error: "the provider refused it with code 1001"}, {Class: "recipient", Code: "1001", Error: "the provider refused it with code 1001"}, {Class: "recipient", Code: "1001", Error: "the provider refused it with code 1001"},
 		}},

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -46,12 +47,16 @@ func parsePicker(s string) (picker, error) {
 	return picker{path: p, isPath: true}, err
 }
 
-// raw finds a JSON value.
+// raw finds a JSON value. A null is as if it were not there: it says neither success nor an error.
 func (p picker) raw(a answer) ([]byte, bool) {
 	if !p.isPath || !a.json {
 		return nil, false
 	}
-	return p.path.find(a.body)
+	raw, found := p.path.find(a.body)
+	if !found || string(bytes.TrimSpace(raw)) == "null" {
+		return nil, false
+	}
+	return raw, true
 }
 
 // text finds a value as a text: of a regular expression the first group, or the whole match of

@@ -106,17 +106,13 @@ func (p *plan) after(a answer) time.Duration {
 // anything but success; a recipient it does not mention may have been served.
 func (p *plan) each(r *channel.Reply, outs []channel.Outgoing) []channel.Result {
 	whole := p.verdict(r)
-	var list []byte
-	if r.OK() {
-		list, _ = p.results.raw(newAnswer(r))
-	}
-	if len(list) == 0 || list[0] != '[' {
+	verdicts, listed := p.verdicts(r)
+	if !listed {
 		if whole.Class == posthouse.ClassOK {
 			whole = channel.Verdict{Class: posthouse.ClassUnknown, Message: "the provider's answer lists no results, so it may have accepted"}
 		}
 		return slices.Repeat([]channel.Result{r.Result(whole)}, len(outs))
 	}
-	verdicts := p.verdicts(list)
 	results := make([]channel.Result, len(outs))
 	for i := range outs {
 		v := find(verdicts, &outs[i])
@@ -128,16 +124,25 @@ func (p *plan) each(r *channel.Reply, outs []channel.Outgoing) []channel.Result 
 	return results
 }
 
-// verdicts reads the list of results, by what each calls its recipient.
-func (p *plan) verdicts(list []byte) map[string]channel.Verdict {
-	out := map[string]channel.Verdict{}
+// verdicts reads the list of results, by what each calls its recipient. It reports whether there is any:
+// providers that refuse a whole call answer an empty list, too.
+func (p *plan) verdicts(r *channel.Reply) (out map[string]channel.Verdict, listed bool) {
+	if !r.OK() {
+		return nil, false
+	}
+	list, _ := p.results.raw(newAnswer(r))
+	if len(list) == 0 || list[0] != '[' {
+		return nil, false
+	}
+	out = map[string]channel.Verdict{}
 	each(list, func(_, item []byte) {
+		listed = true
 		a := answer{body: item, whole: true, json: true}
 		if recipient, ok := p.resultRecipient.text(a); ok && recipient != "" {
 			out[recipient] = p.resultVerdict(a)
 		}
 	})
-	return out
+	return out, listed
 }
 
 func (p *plan) resultVerdict(a answer) channel.Verdict {
