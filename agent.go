@@ -72,7 +72,7 @@ type Handout struct {
 	Attempt  int       `json:"attempt"`
 	Started  bool      `json:"started,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
-	// LeaseUntil is by the server's clock; LeaseMillis is what is left of it as this is written, for
+	// LeaseUntil is by the database's clock; LeaseMillis is what is left of it as this is written, for
 	// agents whose clock is wrong.
 	LeaseUntil  time.Time `json:"lease_until"`
 	LeaseMillis int64     `json:"lease_ms"`

@@ -243,14 +243,17 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 		Tenant: c.Agent.Tenant, Agent: c.Agent.ID, ClaimID: c.ClaimID, Channels: o.channels, Max: grant.N, Start: c.Started,
 		Epoch: e.Epoch(), Request: plain(c.Request, maxExcerpt),
 	})
+	if err != nil {
+		if posthouse.CodeOf(err) == posthouse.CodeStorageFull { // surely undone; else a repeat may find what was done, and hand it out
+			e.disallow(&c.Agent, grant, grant.N)
+		}
+		return idle, err
+	}
 	used := len(handed.Items)
-	if err != nil || handed.Repeated {
+	if handed.Repeated {
 		used = 0
 	}
 	e.disallow(&c.Agent, grant, grant.N-used)
-	if err != nil {
-		return idle, err
-	}
 	if !handed.Repeated {
 		e.permits.keep(&c.Agent, grant, handed.Items)
 	}

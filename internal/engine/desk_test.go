@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // late is what a waiting agent was handed, and when.
@@ -254,6 +256,56 @@ func TestARepeatedClaimFindsWhatIsStillHeld(t *testing.T) {
 			t.Errorf("got %d hand-outs after a report, want the other one", len(left.Handouts))
 		}
 	})
+}
+
+// handLost is a store that fails hand-outs: after their commit, or with nothing done.
+type handLost struct {
+	*store.Store
+	code posthouse.Code // "" while it works
+	done bool
+}
+
+func (s *handLost) HandOut(ctx context.Context, now time.Time, h work.HandOut) (handed work.HandedOut, err error) {
+	if s.code == "" || s.done {
+		handed, err = s.Store.HandOut(ctx, now, h)
+	}
+	if s.code != "" {
+		return work.HandedOut{}, posthouse.Errorf(s.code, "the hand-out failed")
+	}
+	return handed, err
+}
+
+// What may have been handed out has its permit: the phone repeats its claim, and sends what it is handed then.
+func TestAHandOutWhoseAnswerWasLostKeepsItsPermits(t *testing.T) {
+	for name, c := range map[string]struct {
+		code posthouse.Code
+		done bool
+	}{
+		"lost answer": {posthouse.CodeUnavailable, true},
+		"no room":     {posthouse.CodeStorageFull, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				st := &handLost{Store: r.store}
+				r.between(st)
+				r.pull("sms", posthouse.ChannelSettings{})
+				a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
+				r.send(text("sms", "u1", "u2", "u3", "u4"))
+				claim := Claim{Agent: a, ClaimID: "c1", Max: 2}
+				st.code, st.done = c.code, c.done
+				if _, err := r.engine.HandOut(context.Background(), claim); posthouse.CodeOf(err) != c.code {
+					t.Fatalf("got %v, want an error of code %s", err, c.code)
+				}
+				st.code = ""
+				if got := r.fetch(claim); len(got.Handouts) != 2 || got.Repeated != c.done {
+					t.Errorf("got %d hand-outs, repeated %v; want 2", len(got.Handouts), got.Repeated)
+				}
+				if got := r.fetch(Claim{Agent: a, ClaimID: "c2", Max: 2}); len(got.Handouts) != 0 {
+					t.Errorf("got %d hand-outs more, want none: both permits are used", len(got.Handouts))
+				}
+			})
+		})
+	}
 }
 
 // A weighted turn keeps low priorities alive.

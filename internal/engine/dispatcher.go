@@ -153,10 +153,10 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before t
 		return nil, err // without a commit nothing is ours: nothing may be sent
 	}
 	e.metrics.wrote("claim", at)
-	lease := r.settings.timeout + e.o.LeaseMargin
-	sent := e.setApart(r, items, lease)
+	end := at.Add(r.settings.timeout + e.o.LeaseMargin)
+	sent := e.setApart(r, items, end)
 	r.occupy(len(sent))
-	e.send(r, sent, at.Add(lease))
+	e.send(r, sent, end)
 	return items, nil
 }
 

@@ -205,6 +205,7 @@ type Engine struct {
 	planning  chan struct{} // capacity 1: a plan is due
 
 	started  bool
+	resting  atomic.Bool   // no send starts any more; see Rest
 	stopping chan struct{} // closed when nothing new may start
 	loops    sync.WaitGroup
 	claimers sync.WaitGroup // those of the loops that start sends
@@ -306,6 +307,18 @@ func (e *Engine) loop(role func(ctx context.Context)) {
 	}()
 }
 
+// Rest starts no sends any more; all else goes on until Stop. Who serves callers and agents calls it before it waits
+// for their requests to finish: these need an engine that commits, and what it began to send meanwhile would have less
+// time to end.
+func (e *Engine) Rest() {
+	e.resting.Store(true)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.routes {
+		r.cancel()
+	}
+}
+
 // Stop ends the engine: nothing new is claimed, sends under way may finish until ctx ends,
 // results are recorded. It is idempotent; a shutdown burns no tries.
 func (e *Engine) Stop(ctx context.Context) error {
@@ -313,12 +326,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 		return nil
 	}
 	e.stopOnce.Do(func() {
+		e.Rest()
 		close(e.stopping)
-		e.mu.Lock()
-		for _, r := range e.routes {
-			r.cancel()
-		}
-		e.mu.Unlock()
 		idle := make(chan struct{})
 		go func() {
 			e.claimers.Wait() // a claim under way may still hand over what it got: it is given back

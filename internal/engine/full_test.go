@@ -20,6 +20,7 @@ type fullStore struct {
 	*store.Store
 	full    atomic.Bool
 	results bool // for results alone: rescues are written
+	late    bool // and for what follows results that came late
 }
 
 func (s *fullStore) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) ([]string, error) {
@@ -37,7 +38,7 @@ func (s *fullStore) Record(ctx context.Context, now time.Time, decide func(now t
 func (s *fullStore) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) ([]posthouse.Delivery, error) {
-	if s.full.Load() && !s.results {
+	if s.full.Load() && (!s.results || s.late && sel.Due == "") {
 		return nil, posthouse.Errorf(posthouse.CodeStorageFull, "the database has no room")
 	}
 	return s.Store.Revise(ctx, now, sel, decide)
@@ -115,6 +116,29 @@ func TestAfterLostResultsOneSendTellsWhetherThereIsRoom(t *testing.T) {
 		r.pass(time.Minute)
 		if n := len(r.provider.to()); n != 101 {
 			r.Errorf("%d sends in all, want 101", n)
+		}
+	})
+}
+
+// A success whose lease was taken meanwhile is evidence, and waits for room too: without it there would be a copy.
+func TestEvidenceThatFoundNoRoomIsWrittenBeforeAnotherSend(t *testing.T) {
+	virtual(t, func(r *rig) {
+		st := &fullStore{Store: r.store, results: true, late: true}
+		one, _ := crew(r, st) // the other one has nothing to send, and rescues
+		r.engine = one
+		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, Opened{})
+		st.full.Store(true)
+		id := r.send(text("c", "u1"))[0]
+		r.pass(5 * time.Minute)
+		r.want(id, posthouse.Pending, string(posthouse.ClassUnknown), 1)
+		st.full.Store(false)
+		r.pass(time.Minute)
+		r.want(id, posthouse.Sent, "late_result", 1)
+		if got, want := r.history(id), "accept start lease_lost resend evidence "; got != want {
+			r.Errorf("history %q, want %q", got, want)
+		}
+		if to := r.provider.to(); len(to) != 1 {
+			r.Errorf("sent to %v, want once", to)
 		}
 	})
 }

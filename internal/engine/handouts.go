@@ -85,6 +85,9 @@ func (e *Engine) handoutOf(item work.Item, asked time.Time) posthouse.Handout {
 	return h
 }
 
+// Now is the time on the database's clock, which leases go by, as far as this process knows it.
+func (e *Engine) Now() time.Time { return e.clock.now() }
+
 // putBack returns what no agent has seen: it waits for another claim, or for a person.
 func (e *Engine) putBack(list []returned) {
 	if len(list) == 0 {

@@ -65,3 +65,24 @@ func TestASlowQueryKeepsNobodysLease(t *testing.T) {
 		r.pass(2 * time.Hour)
 	})
 }
+
+// However many unknowns wait for an answer of their provider, those of others end in time.
+func TestUnknownsThatAreAskedAboutHoldUpNoOthers(t *testing.T) {
+	for name, apart := range map[string]time.Duration{"at once": 0, "one after another": time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				hangs := odd{nobodyKnows, func(ctx context.Context) channel.Finding { <-ctx.Done(); return channel.NoAnswer }}
+				r.open("hangs", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, Opened{Driver: hangs, Timeout: time.Hour})
+				for range 2*rescueBatch + rescueBatch/2 {
+					r.send(text("hangs", "u1"))
+					r.pass(apart)
+				}
+				r.pass(time.Second)
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, HoldTimeout: posthouse.Duration(time.Minute)}, Opened{Driver: sends(nobodyKnows)})
+				id := r.send(text("c", "u1"))[0]
+				r.pass(2 * time.Minute)
+				r.want(id, posthouse.Failed, ReasonUnknownTimeout, 1)
+			})
+		})
+	}
+}

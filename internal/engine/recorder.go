@@ -165,8 +165,7 @@ func (rec *recorder) await(batch []done) []done {
 	return batch
 }
 
-// write records a batch, for as long as the database takes to answer again: the results exist only
-// here. Nothing new is claimed meanwhile.
+// write records a batch.
 func (rec *recorder) write(ctx context.Context, batch []done) {
 	e := rec.engine
 	changes := make([]work.Change, len(batch))
@@ -176,25 +175,39 @@ func (rec *recorder) write(ctx context.Context, batch []done) {
 		}
 		return changes
 	}
+	var refused []string
+	// An answer lost at the commit is repeated safely too: the guard refuses what was written.
+	err := rec.insist(len(batch), func(began time.Time) (stored bool, err error) {
+		if refused, err = e.o.Store.Record(ctx, began, decide); err == nil {
+			e.metrics.wrote("record", began)
+		}
+		return len(refused) < len(batch), err
+	})
+	if err != nil {
+		rec.free(batch)
+		return
+	}
+	rec.recorded(ctx, batch, changes, refused)
+}
+
+// insist repeats a write of results for as long as the database takes to answer again: they exist only here. Nothing
+// new is claimed meanwhile. write says whether it has stored anything. The error is that of the end of the drain.
+func (rec *recorder) insist(results int, write func(began time.Time) (stored bool, err error)) error {
+	log := rec.engine.log
 	pause := 50 * time.Millisecond
 	for {
-		began := time.Now()
-		refused, err := e.o.Store.Record(ctx, began, decide)
-		rec.judge(err, len(refused) < len(batch))
+		stored, err := write(time.Now())
+		rec.judge(err, stored)
 		if err == nil {
-			e.metrics.wrote("record", began)
-			rec.recorded(ctx, batch, changes, refused)
-			return
+			return nil
 		}
-		// An answer lost at the commit is repeated safely too: the guard refuses what was written.
-		e.log.Error("results could not be recorded: trying again", "code", codeDatabase, "results", len(batch), "error", err)
+		log.Error("results could not be recorded: trying again", "code", codeDatabase, "results", results, "error", err)
 		select {
 		case <-time.After(pause):
 			pause = min(2*pause, time.Second)
 		case <-rec.giveUp:
-			e.log.Error("results are given up at the end of the drain: their outcome will be unknown", "results", len(batch))
-			rec.free(batch)
-			return
+			log.Error("results are given up at the end of the drain: their outcome will be unknown", "results", results)
+			return err
 		}
 	}
 }
@@ -267,33 +280,41 @@ func (rec *recorder) free(batch []done) {
 
 // reconsider looks again at deliveries that moved on while they were being sent. One that is still
 // ours (somebody asked to cancel it meanwhile) takes its result; one that was taken from us takes
-// a success as evidence, and nothing else.
+// a success as evidence, and nothing else. A repeat finds those that are written already moved on.
 func (rec *recorder) reconsider(ctx context.Context, batch []done, refused []string) {
 	e := rec.engine
 	byID := map[string]*done{}
 	for i := range batch {
 		byID[batch[i].item.Delivery.ID] = &batch[i]
 	}
-	_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{IDs: refused}, func(now time.Time, found []posthouse.Delivery) []work.Change {
-		var changes []work.Change
-		for _, current := range found {
-			d := byID[current.ID]
-			if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
-				again := *d
-				again.item.Delivery = current
-				changes = append(changes, again.change(now))
-			} else if d.result.Class == posthouse.ClassOK {
-				if change, ok := afterEvidence(current, d.result); ok {
-					change.Events[0].Owner = d.item.Delivery.LeaseOwner // another may hold it
-					d.await(&change, now)
-					changes = append(changes, change)
-				}
-			}
-		}
-		return changes
+	err := rec.insist(len(refused), func(began time.Time) (stored bool, err error) {
+		_, err = e.o.Store.Revise(ctx, began, work.Selection{IDs: refused}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+			return afterLate(byID, found, now)
+		})
+		return false, err // what little this wrote says nothing of room for the results of many sends
 	})
 	e.metrics.leaseLosses.Add(float64(len(refused)))
 	e.log.Warn("results came late: their leases were lost, or they were cancelled meanwhile", "deliveries", len(refused), "error", err)
+}
+
+// afterLate is what follows results of deliveries that have moved on, by how those stand now.
+func afterLate(byID map[string]*done, found []posthouse.Delivery, now time.Time) []work.Change {
+	var changes []work.Change
+	for _, current := range found {
+		d := byID[current.ID]
+		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
+			again := *d
+			again.item.Delivery = current
+			changes = append(changes, again.change(now))
+		} else if d.result.Class == posthouse.ClassOK {
+			if change, ok := afterEvidence(current, d.result); ok {
+				change.Events[0].Owner = d.item.Delivery.LeaseOwner // another may hold it
+				d.await(&change, now)
+				changes = append(changes, change)
+			}
+		}
+	}
+	return changes
 }
 
 // report says in the log and the metrics how an attempt ended.

@@ -66,3 +66,81 @@ func TestResultsLeaveRoomForCallers(t *testing.T) {
 		})
 	}
 }
+
+// lossy is a store whose connection breaks while it writes about deliveries that are named: the first times before the
+// commit, or with its answer lost.
+type lossy struct {
+	*store.Store
+	breaks    atomic.Int32 // how often yet
+	committed bool
+}
+
+func (l *lossy) broken(write func() error) error {
+	lost := l.breaks.Add(-1) >= 0
+	if lost && !l.committed {
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the connection was reset")
+	}
+	err := write()
+	if lost && err == nil {
+		return posthouse.Errorf(posthouse.CodeOutcomeUnknown, "the answer to the commit was lost")
+	}
+	return err
+}
+
+func (l *lossy) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
+	err = l.broken(func() (err error) {
+		refused, err = l.Store.Record(ctx, now, decide)
+		return err
+	})
+	return refused, err
+}
+
+func (l *lossy) Revise(ctx context.Context, now time.Time, sel work.Selection,
+	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
+) (after []posthouse.Delivery, err error) {
+	if sel.Due != "" {
+		return l.Store.Revise(ctx, now, sel, decide)
+	}
+	err = l.broken(func() (err error) {
+		after, err = l.Store.Revise(ctx, now, sel, decide)
+		return err
+	})
+	return after, err
+}
+
+// refusing is lossy in what follows a refusal alone.
+type refusing struct{ lossy }
+
+func (l *refusing) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) ([]string, error) {
+	return l.Store.Record(ctx, now, decide)
+}
+
+// What was cancelled while it was sent takes its result, however often the connection breaks as it is written.
+func TestAResultThatWasRefusedOnceIsWrittenInTheEnd(t *testing.T) {
+	for name, committed := range map[string]bool{"before the commit": false, "with its answer": true} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				st := &refusing{lossy{Store: r.store, committed: committed}}
+				r.between(st)
+				r.provider.answer = func(out channel.Outgoing) channel.Result {
+					<-time.After(5 * time.Second)
+					return channel.Result{Class: posthouse.ClassOK, Ref: "r-1"}
+				}
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, Opened{})
+				id := r.send(text("c", "u1"))[0]
+				r.pass(time.Second)
+				if got, err := r.engine.Cancel(r.Context(), r.tenant, []string{id}); err != nil || got[0].Result != CancelLate {
+					r.Fatalf("cancel: %+v, %v", got, err)
+				}
+				st.breaks.Store(3)
+				r.pass(10 * time.Minute)
+				if d := r.want(id, posthouse.Sent, "", 0); d.ProviderRef != "r-1" {
+					r.Errorf("ref %q, want r-1", d.ProviderRef)
+				}
+				if got, want := r.history(id), "accept start cancel_request sent "; got != want {
+					r.Errorf("history %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}

@@ -60,23 +60,24 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 }
 
 // sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the
-// batch is smaller than usual. It returns how many it
-// moved, and whether the database took it.
+// batch is smaller than usual. It returns how many it moved, and whether the database took it. Those that stay as they are
+// do not keep it from what is behind them.
 func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
 	begun, now, since := time.Now(), e.clock.now(), s.begin()
-	for {
+	var left time.Time // when the first that stays was due
+	for look := (work.Selection{Due: due, Max: batch, Since: since}); ; {
 		moved := map[string]bool{}
-		var left time.Time // when the first that stays as it is was due
-		after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: batch, Since: since}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		var stay []time.Time // when those that stay were due
+		after, err := e.o.Store.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
 			var changes []work.Change
 			clear(moved)
-			left = time.Time{}
+			stay = nil
 			for _, d := range found {
 				if c, ok := decide(d, now); ok {
 					changes = append(changes, c)
 					moved[d.ID] = true
-				} else if left.IsZero() {
-					left = dueOf(&d, due)
+				} else {
+					stay = append(stay, dueOf(&d, due))
 				}
 			}
 			return changes
@@ -99,13 +100,30 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, d
 			e.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 		}
 		e.refundHolds(unsent)
-		if len(moved) < rescueBatch {
-			if batch == rescueBatch { // else there may be more
+		if len(stay) > 0 && left.IsZero() {
+			left = stay[0]
+		}
+		if len(moved)+len(stay) < look.Max || batch < rescueBatch { // else there may be more
+			if batch == rescueBatch {
 				s.end(since, now, left, time.Since(begun))
 			}
 			return total, true
 		}
+		look = behind(look, stay)
 	}
+}
+
+// behind is the look that follows a full one: past those that stay, or at more of them where all were due at once.
+func behind(look work.Selection, stay []time.Time) work.Selection {
+	if len(stay) == 0 {
+		return look
+	}
+	if last := stay[len(stay)-1]; last.After(look.Since) {
+		look.Since = last
+	} else {
+		look.Max *= 2
+	}
+	return look
 }
 
 func dueOf(d *posthouse.Delivery, due work.Due) time.Time {

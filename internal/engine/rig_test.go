@@ -140,6 +140,7 @@ func (r *rig) open(name string, settings posthouse.ChannelSettings, o Opened) {
 	if err := r.engine.SetChannel(ch, o); err != nil {
 		r.Fatal(err)
 	}
+	synctest.Wait() // its first claim, which would take what a test means for a channel that it pauses next
 }
 
 // send accepts a draft and returns its deliveries' ids.

@@ -120,13 +120,8 @@ func (e *Engine) retire(r *route) {
 
 // begin starts the role that serves the route.
 func (e *Engine) begin(r *route) {
-	select {
-	case <-e.stopping:
-		return
-	default:
-	}
-	if r.settings.pulled {
-		return // agents ask
+	if e.resting.Load() || r.settings.pulled {
+		return // of what is pulled, agents ask for it
 	}
 	role := e.dispatch
 	if r.settings.every > 0 {

@@ -72,7 +72,7 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	// It ends by the clock that was read here, however long this process stands still before it begins.
 	start := time.Now()
 	end := start.Add(r.settings.timeout)
-	if end.After(leaseEnd) || e.isStopping() {
+	if end.After(leaseEnd) || e.resting.Load() {
 		for _, item := range readable {
 			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: ReasonShutdown})
 		}

@@ -149,19 +149,46 @@ func hush(group []work.Item, results []channel.Result) {
 }
 
 // hushReports drops what agents say in their own words of sensitive messages, and of those that nobody can say of
-// whether they are.
+// whether they are: what they call an error, and the request, which has that and whatever else they sent along. Most
+// reports have no such words, and their messages are not looked up.
 func (e *Engine) hushReports(ctx context.Context, list []work.Report) {
+	type message struct{ tenant, id string }
+	said := map[message]bool{} // it may be kept
 	for i := range list {
 		r := &list[i]
-		if r.Error == "" {
+		if wordless(r) {
 			continue
 		}
-		m, _, err := e.o.Store.Message(ctx, r.Tenant, posthouse.MessageID(r.Delivery))
-		if posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && !m.Sensitive {
-			continue
+		of := message{r.Tenant, posthouse.MessageID(r.Delivery)}
+		if _, known := said[of]; !known {
+			m, _, err := e.o.Store.Message(ctx, of.tenant, of.id)
+			said[of] = posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && !m.Sensitive
 		}
-		r.Error, r.Request = hidden(r.Error), ""
+		if !said[of] {
+			r.Error, r.Request = hidden(r.Error), ""
+		}
 	}
+}
+
+// wordless reports whether a report has nothing in its agent's own words: its request is made of the fields that are
+// kept anyway, as one of the front doors writes them down.
+func wordless(r *work.Report) bool {
+	if r.Error != "" {
+		return false
+	}
+	fields, _ := json.Marshal(r.AgentReport) // texts, a number and a flag: can not fail
+	return r.Request == "" || r.Request == string(fields) || r.Request == SentRequest(r.Delivery, r.Agent)
+}
+
+// SentRequest is what the log keeps of a request to the SMS front door that says that a text was sent. The body itself
+// may quote the text, in fields that have no use.
+func SentRequest(task, app string) string {
+	request, _ := json.Marshal(struct {
+		Task   string `json:"task_id"`
+		App    string `json:"app_id"`
+		Status int    `json:"status"`
+	}{task, app, 2}) // texts and a number: can not fail
+	return string(request)
 }
 
 // hushReceipts drops what a provider wrote besides its answer about sensitive messages, and about those that nobody can

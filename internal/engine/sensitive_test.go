@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -236,6 +237,70 @@ func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 			t.Errorf("the log of reports has %+v, %v; want one line without the content", lines, err)
 		}
 	})
+}
+
+// counting is a database that counts how often it is asked for a message.
+type counting struct {
+	Store
+	asked int
+}
+
+func (c *counting) Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error) {
+	c.asked++
+	return c.Store.Message(ctx, tenant, id)
+}
+
+// Whatever an agent says became of a sensitive message, and calls an error or not: its request is not kept, for it may
+// quote the text anywhere.
+func TestARequestAboutASensitiveMessageIsNotKept(t *testing.T) {
+	virtual(t, func(r *rig) {
+		db := &counting{Store: r.store}
+		r.between(db)
+		r.pull("sms", posthouse.ChannelSettings{})
+		a := r.phone("a", nil, "sms")
+		for _, outcome := range []posthouse.Outcome{posthouse.OutcomeSent, posthouse.OutcomeNotSent, posthouse.OutcomeUnknown} {
+			for message, draft := range map[string]posthouse.Draft{"sensitive": otp("sms", "u1"), "plain": text("sms", "u2")} {
+				r.send(draft)
+				h := r.one(a)
+				request := `{"status":2,"note":"` + h.Content.Text + `"}`
+				r.say(a, h, outcome, func(rep *work.Report) { rep.Request = request })
+				want := map[string]string{"sensitive": "", "plain": request}[message]
+				if got := r.requestsOn(h.Delivery); len(got) != 1 || got[0] != want {
+					t.Errorf("of the report that a %s one is %s the log has %q, want %q", message, outcome, got, want)
+				}
+			}
+		}
+		r.send(otp("sms", "u3"))
+		h := r.one(a)
+		db.asked = 0
+		for _, request := range []string{"", SentRequest(h.Delivery, a.ID)} {
+			r.say(a, h, posthouse.OutcomeSent, func(rep *work.Report) { rep.Request = request })
+		}
+		r.say(a, h, posthouse.OutcomeSent, func(rep *work.Report) {
+			rep.Code, rep.Ref = "0", "ref-1"
+			text, err := json.Marshal(rep.AgentReport)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep.Request = string(text)
+		})
+		if db.asked > 0 {
+			t.Errorf("reports without a word of their own had %d messages looked up", db.asked)
+		}
+	})
+}
+
+// requestsOn are the requests that the log of reports has about a delivery.
+func (r *rig) requestsOn(delivery string) (requests []string) {
+	r.Helper()
+	lines, _, err := r.store.Log(r.Context(), work.LogFilter{Tenant: r.tenant, Log: work.ReportLog, Delivery: delivery, Limit: 10})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, l := range lines {
+		requests = append(requests, l.Request)
+	}
+	return requests
 }
 
 // What an agent has started may have left: it stays the agent's where its content can not be read just now.

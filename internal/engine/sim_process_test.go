@@ -96,10 +96,11 @@ func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// kill is kill -9.
-func (p *process) kill(why string) {
+// kill is kill -9, before or after a call, or at a moment.
+func (p *process) kill(when, op string) {
 	p.once.Do(func() {
-		p.w.note("%s is killed: %s", p.name, why)
+		p.w.note("%s is killed %s %s", p.name, when, op)
+		p.w.saw("process killed "+when, 1)
 		close(p.dead)
 	})
 }
@@ -166,7 +167,7 @@ func (p *process) reach(op string, lossy float64, f func() error) error {
 		return errGone
 	}
 	if doomed && !p.doom.after {
-		p.kill("before " + op)
+		p.kill("before a call", op)
 	}
 	if !p.sleep(0) {
 		return errGone
@@ -180,7 +181,7 @@ func (p *process) reach(op string, lossy float64, f func() error) error {
 	}
 	err := f()
 	if doomed && p.doom.after {
-		p.kill("after " + op)
+		p.kill("after a call", op)
 	}
 	if !p.sleep(after) || !p.sleep(p.cutFor()) {
 		return errGone

@@ -54,7 +54,7 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	template := emptyDatabase(t)
-	seen := &sightings{counts: map[string]int{}}
+	seen := newSightings()
 	t.Cleanup(func() { seen.report(t, len(seeds)) })
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -124,10 +124,31 @@ func simulate(t *testing.T, seed uint64, path string, seen *sightings) {
 	w.tell(seen)
 }
 
+// rare is what must have happened in many seeds: what the world does to engines, and what becomes of deliveries by it.
+var rare = []string{
+	"process killed before a call", "process killed after a call", "process killed at a moment of its life",
+	"worker cut off from the database", "commit done, answer lost", "epoch raised", "limiter refused",
+	"phone crashed before it reported", "phone crashed with hand-outs", "phone reported late", "taken from a phone",
+	"accept replayed", "accept's outcome unknown", "recovered: accepted, and nobody was told", "copies beyond the first", "stale result refused",
+	"cancel answered already_final", "cancel answered cancelled", "cancel answered too_late", "claim repeated",
+	"report answered done", "report answered evidence", "report answered stale",
+	"event ambiguous", "event assume_sent", "event cancel", "event cancel_request", "event discard", "event epoch_hold", "event evidence",
+	"event expire", "event fail", "event hold_timeout", "event lease_lost", "event quarantine", "event release", "event resend", "event resolve",
+	"event retry",
+}
+
 // sightings counts the rare events over all seeds.
 type sightings struct {
 	mu     sync.Mutex
 	counts map[string]int
+}
+
+func newSightings() *sightings {
+	s := &sightings{counts: map[string]int{}}
+	for _, name := range rare { // those that never happen are told of too
+		s.counts[name] = 0
+	}
+	return s
 }
 
 func (s *sightings) add(name string, n int) {

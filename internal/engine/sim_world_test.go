@@ -264,7 +264,7 @@ func (w *world) live(s *seat) {
 		}
 		w.sit(s, nil)
 		if end == 1 {
-			p.kill("at a moment of its life")
+			p.kill("at a moment of its life", "")
 		}
 		if p.alive() {
 			w.stop(p, between(r, 0, 12*time.Second))

@@ -254,13 +254,26 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	return &m, recipients, nil
 }
 
+// readyLanes bounds the lanes of one look: SQLite takes five hundred terms in a statement, and each number of lanes has
+// a text of its own, which is kept.
+const readyLanes = 100
+
 // Ready tells for each lane whether something is due: the look that precedes a claim. It asks for the first in the order of
 // the index: for any one, PostgreSQL would read all the table where many wait in another lane.
 func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
-	ready := make([]bool, len(lanes))
-	if len(lanes) == 0 {
-		return ready, nil
+	ready := make([]bool, 0, len(lanes))
+	for part := range parts(lanes, readyLanes) {
+		found, err := s.readyPart(ctx, now, part)
+		if err != nil {
+			return nil, s.toError(err, "look for due deliveries")
+		}
+		ready = append(ready, found...)
 	}
+	return ready, nil
+}
+
+func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
+	ready := make([]bool, len(lanes))
 	asked, from := time.Now(), make([]int64, len(lanes))
 	for i, l := range lanes {
 		from[i] = s.lows.from(l, asked)
@@ -275,7 +288,7 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 		return err
 	})
 	if err != nil {
-		return ready, s.toError(err, "look for due deliveries")
+		return nil, err
 	}
 	for i, l := range lanes {
 		if !ready[i] {

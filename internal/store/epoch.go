@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -65,13 +64,7 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return 0, err
 	}
-	held, err = s.repeat(ctx, now, "hold what may have been sent", math.MaxInt, func(t *tx, step int) (int, error) {
-		return t.holdEpoch(next, began, step)
-	})
-	if err != nil {
-		return held, err
-	}
-	if _, err := s.repeat(ctx, now, "hold what is unknown", math.MaxInt, (*tx).freezeUnknown); err != nil {
+	if held, err = s.holdQueue(ctx, now, next, began); err != nil {
 		return held, err
 	}
 	if err := s.holdOutbox(ctx, now); err != nil {
@@ -93,17 +86,71 @@ func (t *tx) setEpoch(n int64) error {
 	return err
 }
 
-// holdEpoch holds the next deliveries that may have been sent (T28).
-func (t *tx) holdEpoch(epoch, began int64, step int) (int, error) {
-	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+` FROM queue WHERE state IN ('pending', 'sending')
-		AND (attempts > 0 OR state = 'sending' OR (due_at <= ? AND created_at <= ?)) ORDER BY id LIMIT ?`+t.store.dialect.lock,
-		began, began, step)
+// holdQueue goes once over the queue in the order of its ids, a transaction each time, so that it takes no longer for what
+// is held already. Nothing that it has passed can be sent any more: nobody claims, and what was unknown has lost its
+// policy. It returns how many deliveries it held.
+func (s *Store) holdQueue(ctx context.Context, now time.Time, epoch, began int64) (held int, err error) {
+	for last := ""; ; {
+		n, next := 0, ""
+		err := s.change(ctx, now, "hold what may have been sent", func(t *tx) (err error) {
+			n, next, err = t.holdAfter(last, epoch, began)
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+			held += n
+		}
+		if err != nil || next == "" {
+			return held, err
+		}
+		last = next
+	}
+}
+
+// holdAfter deals with the deliveries that follow an id: those that may have been sent are held, and those that were unknown
+// before are left to a person too. It returns how many it held, and the last one's id, empty where none was left.
+func (t *tx) holdAfter(last string, epoch, began int64) (held int, next string, err error) {
+	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+
+		" WHERE id > ? ORDER BY id LIMIT ?"+t.store.dialect.lock, last, bulkStep)
 	if err != nil || len(list) == 0 {
-		return 0, err
+		return 0, "", err
+	}
+	var open []posthouse.Delivery
+	var unknown []string
+	for i := range list {
+		switch d := &list[i]; {
+		case mayBeSent(d, began):
+			open = append(open, *d)
+		case d.State == posthouse.Unknown && (d.OnUnknown != posthouse.Hold || !d.DueAt.IsZero()):
+			unknown = append(unknown, d.ID)
+		}
+	}
+	if err := t.holdEpoch(open, epoch); err != nil {
+		return 0, "", err
+	}
+	return len(open), list[len(list)-1].ID, t.freeze(unknown)
+}
+
+// mayBeSent reports whether a delivery may have been sent since the copy was made: what was tried before, is being sent, or
+// was due when the epoch began.
+func mayBeSent(d *posthouse.Delivery, began int64) bool {
+	switch d.State {
+	case posthouse.Sending:
+		return true
+	case posthouse.Pending:
+		return d.Attempts > 0 || micros(d.DueAt) <= began && micros(d.CreatedAt) <= began
+	}
+	return false
+}
+
+// holdEpoch holds deliveries that may have been sent (T28).
+func (t *tx) holdEpoch(list []posthouse.Delivery, epoch int64) error {
+	if len(list) == 0 {
+		return nil
 	}
 	at, err := t.now()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	ids := make([]string, len(list))
 	events := make([][]any, len(list))
@@ -121,24 +168,23 @@ func (t *tx) holdEpoch(epoch, began int64, step int) (int, error) {
 		})
 	}
 	clause, args := t.in("id", ids)
-	if _, err := t.exec(`UPDATE queue SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
+	if _, err := t.exec("UPDATE queue"+t.store.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
-		return 0, err
+		return err
 	}
 	if err := t.insert(eventsTable, events); err != nil {
-		return 0, err
+		return err
 	}
-	return len(list), t.count(tally)
+	return t.count(tally)
 }
 
-// freezeUnknown leaves what was unknown before to a person too: no policy sends it again. Its
-// state does not change, so there is no event.
-func (t *tx) freezeUnknown(step int) (int, error) {
-	ids, err := all(t.query, word, "SELECT id FROM queue WHERE state = 'unknown' AND (on_unknown <> 'hold' OR due_at > 0) ORDER BY id LIMIT ?"+t.store.dialect.lock, step)
-	if err != nil || len(ids) == 0 {
-		return 0, err
+// freeze leaves what was unknown before to a person: no policy sends it again. Its state does not change, so there is no
+// event.
+func (t *tx) freeze(ids []string) error {
+	if len(ids) == 0 {
+		return nil
 	}
 	clause, args := t.in("id", ids)
-	_, err = t.exec("UPDATE queue SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
-	return len(ids), err
+	_, err := t.exec("UPDATE queue"+t.store.dialect.by(primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
+	return err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,6 +55,40 @@ func TestLanesAreLookedAtAndCountedApart(t *testing.T) {
 		}
 		if diff := cmp.Diff(map[work.Lane]int{lanes[1]: 2, lanes[2]: 1}, got); err != nil || diff != "" {
 			t.Errorf("depths: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// However many channels there are, each is looked at, with few texts: those that PostgreSQL is told are kept.
+func TestTheLanesOfManyChannelsAreLookedAt(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		var lanes []work.Lane
+		for c := range 200 {
+			for _, p := range posthouse.Priorities() {
+				lanes = append(lanes, work.Lane{Tenant: "t1", Channel: fmt.Sprint("c", c), Priority: p})
+			}
+		}
+		want := make([]bool, len(lanes))
+		for _, c := range []int{0, 33, 34, 66, 199} { // on both sides of where the looks are cut
+			for i, p := range posthouse.Priorities() {
+				if want[3*c+i] = (c+i)%2 == 0; want[3*c+i] {
+					accept(t, s, entry(1, in("t1", fmt.Sprint("c", c)), each(func(d *posthouse.Delivery) { d.Priority = p })))
+				}
+			}
+		}
+		texts := 0
+		for n := range 6 {
+			ready, err := s.Ready(t.Context(), at(), lanes[100*n:])
+			if diff := cmp.Diff(want[100*n:], ready); err != nil || diff != "" {
+				t.Fatalf("ready of %d lanes: %v (-want +got):\n%s", len(lanes[100*n:]), err, diff)
+			}
+			kept := 0
+			s.texts.Range(func(any, any) bool { kept++; return true })
+			if n == 0 {
+				texts = kept
+			} else if kept != texts {
+				t.Errorf("%d texts are kept after a look at %d lanes, want %d as before", kept, len(lanes[100*n:]), texts)
+			}
 		}
 	})
 }

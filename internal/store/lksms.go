@@ -80,7 +80,7 @@ var lksmsPools = map[*dialect]func(dsn string, zone *time.Location) (*sql.DB, er
 		return mysqlPool(config)
 	},
 	sqliteDialect: func(dsn string, _ *time.Location) (*sql.DB, error) {
-		path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
+		path, _ := SQLiteFile(dsn)
 		if _, err := os.Stat(path); err != nil {
 			return nil, err
 		}

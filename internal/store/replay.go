@@ -62,7 +62,7 @@ func (s *Store) ReplayAll(ctx context.Context, now time.Time, f work.Filter, for
 }
 
 func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
-	forget, err := t.lockMessages(tenant, ids)
+	recipients, forget, err := t.lockMessages(tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
+	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -107,31 +107,33 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	return done, t.count(r.tally)
 }
 
-// lockMessages locks the messages of deliveries: who numbers a message's deliveries holds its row. It returns when the
-// contents of the sensitive ones are forgotten, the zero time for those that are.
-func (t *tx) lockMessages(tenant string, ids []string) (map[string]time.Time, error) {
+// lockMessages locks the messages of deliveries: who numbers a message's deliveries holds its row. It returns how many
+// recipients each had, and when the contents of the sensitive ones are forgotten, the zero time for those that are.
+func (t *tx) lockMessages(tenant string, ids []string) (recipients map[string]int, forget map[string]time.Time, err error) {
 	messages := make([]string, len(ids))
 	for i, id := range ids {
 		messages[i] = idOnly(posthouse.MessageID(id))
 	}
 	slices.Sort(messages)
 	clause, args := t.in("id", slices.Compact(messages))
-	forget := map[string]time.Time{}
+	recipients, forget = map[string]int{}, map[string]time.Time{}
 	var sensitive []string
-	err := t.query("SELECT id, options FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant), func(scan scanner) error {
+	err = t.query("SELECT id, recipients, options FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant), func(scan scanner) error {
 		var m posthouse.Message
+		var n int
 		var options string
-		err := scan(&m.ID, &options)
+		err := scan(&m.ID, &n, &options)
+		recipients[m.ID] = n
 		if readOptions(options, &m); m.Sensitive {
 			forget[m.ID], sensitive = time.Time{}, append(sensitive, m.ID)
 		}
 		return err
 	})
 	if err != nil || len(sensitive) == 0 {
-		return forget, err
+		return recipients, forget, err
 	}
 	clause, args = t.in("message", sensitive)
-	return forget, t.query("SELECT message, forget_at FROM sealed WHERE "+clause, args, func(scan scanner) error {
+	return recipients, forget, t.query("SELECT message, forget_at FROM sealed WHERE "+clause, args, func(scan scanner) error {
 		var id string
 		var at int64
 		err := scan(&id, &at)
@@ -171,17 +173,18 @@ func (t *tx) lockReplayed(tenant string, ids []string) (map[string]posthouse.Del
 
 // replayer gathers the new deliveries of one transaction.
 type replayer struct {
-	tx       *tx
-	at       time.Time
-	epoch    int64
-	forceNew bool
-	forget   map[string]time.Time // sensitive message → when its content is forgotten
-	pulled   map[string]bool      // channel → whether agents fetch from it
-	last     map[string]int       // message → the highest number given
-	made     map[string]string    // old → new
-	queued   [][]any
-	events   [][]any
-	tally    counting
+	tx         *tx
+	at         time.Time
+	epoch      int64
+	forceNew   bool
+	forget     map[string]time.Time // sensitive message → when its content is forgotten
+	pulled     map[string]bool      // channel → whether agents fetch from it
+	recipients map[string]int       // message → how many it had
+	last       map[string]int       // message → the highest number given
+	made       map[string]string    // old → new
+	queued     [][]any
+	events     [][]any
+	tally      counting
 }
 
 // add makes a new delivery of an old one, or says with a conflict why not.
@@ -234,9 +237,11 @@ func (r *replayer) refuseOpen(old *posthouse.Delivery) error {
 
 func (r *replayer) nextNumber(message string) (n int, err error) {
 	if r.last[message] == 0 {
-		if r.last[message], err = r.tx.lastNumber(message); err != nil {
+		last, err := r.tx.lastNumber(message)
+		if err != nil {
 			return 0, err
 		}
+		r.last[message] = max(last, r.recipients[message])
 	}
 	if r.last[message] == posthouse.MaxDeliveries {
 		return 0, posthouse.Errorf(posthouse.CodeConflict, "message %s has no room for another delivery", message)
@@ -245,12 +250,13 @@ func (r *replayer) nextNumber(message string) (n int, err error) {
 	return r.last[message], nil
 }
 
-// lastNumber is the highest number of a message's deliveries.
+// lastNumber is the highest number of a message's deliveries, as far as there is any trace of it: those that were settled
+// long ago are gone, and what agents were handed of them may be kept for longer.
 func (t *tx) lastNumber(message string) (int, error) {
 	low, high := deliveryRange(message)
 	last := 0
-	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
-		id, found, err := first(t.query, word, "SELECT id FROM "+tab.name+" WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1", low, high)
+	for _, at := range []struct{ table, column string }{{"queue", "id"}, {"settled", "id"}, {"send_log", "delivery"}} { // in the direction rows move
+		id, found, err := first(t.query, word, "SELECT "+at.column+" FROM "+at.table+" WHERE "+at.column+" > ? AND "+at.column+" <= ? ORDER BY "+at.column+" DESC LIMIT 1", low, high)
 		if err != nil {
 			return 0, err
 		}

@@ -84,8 +84,15 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 // sqliteReaders bounds the read pool.
 const sqliteReaders = 8
 
+// SQLiteFile is the file that a DSN names: PATH of "sqlite:PATH", which may have // before it as URLs do. It is not ok
+// where the DSN is of another database.
+func SQLiteFile(dsn string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(dsn, "sqlite:")
+	return strings.TrimPrefix(path, "//"), ok
+}
+
 func sqlitePath(dsn string) (string, error) {
-	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
+	path, _ := SQLiteFile(dsn)
 	if path == "" {
 		return "", errors.New(`the DSN names no file: want "sqlite:PATH"`)
 	}

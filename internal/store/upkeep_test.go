@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -141,6 +142,34 @@ func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
 	})
 }
 
+// What is held already is not gone through again for each that follows. MariaDB counts what a connection reads.
+func TestBumpEpochReadsTheQueueOnce(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.MariaDB(t))
+	const due = 10_000
+	for range due / 1000 {
+		accept(t, s, entry(1000))
+	}
+	s.write.SetMaxOpenConns(1)
+	read := func() (n int64) {
+		err := s.change(t.Context(), at(), "count", func(x *tx) (err error) {
+			n, _, err = first(x.query, number, "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status WHERE variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next')")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := read()
+	if held, err := s.BumpEpoch(t.Context(), at()); held != due || err != nil {
+		t.Fatalf("BumpEpoch = %d, %v; want %d held", held, err, due)
+	}
+	if n := read() - before; n < due || n > 4*due { // once to look at each, and once to change it
+		t.Errorf("%d rows were read to hold %d", n, due)
+	}
+}
+
 func TestInterruptedBumpIsFinishedByTheNext(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
@@ -202,6 +231,42 @@ func TestReplayIsANewDelivery(t *testing.T) {
 			t.Errorf("after the first replay has settled: %+v, %v", list, err)
 		}
 		wantCode(t, list[1].Err, posthouse.CodeConflict) // it is sent
+	})
+}
+
+// A number that was given once is not given again, also where its delivery was deleted while another of the message was
+// still held: the log of hand-outs would refuse it, for it may be kept for longer.
+func TestAReplayGetsANumberThatNoneHasHad(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		ids := accept(t, s, entry(2, pulled))
+		gone := func(id string) {
+			tamper(t, s, "DELETE FROM settled WHERE id = ?", id)
+			tamper(t, s, "DELETE FROM events WHERE delivery = ?", id)
+		}
+		handed := handOut(t, s, wish(10)).Items
+		record(t, s, step(handed[0].Delivery, posthouse.EventFail, posthouse.Failed), step(handed[1].Delivery, posthouse.EventSent, posthouse.Sent))
+		gone(ids[1])
+		for want := 3; want < 6; want++ { // and so with the replays themselves
+			list, err := s.AddReplay(ctx, at(), "t1", ids[:1], false)
+			if err != nil || list[0].Err != nil || posthouse.DeliveryNumber(list[0].ID) != want {
+				t.Fatalf("replay: %+v, %v; want number %d", list, err, want)
+			}
+			handed := handOut(t, s, wish(10)).Items
+			if len(handed) != 1 {
+				t.Fatalf("%d were handed out, want the replay", len(handed))
+			}
+			record(t, s, step(handed[0].Delivery, posthouse.EventSent, posthouse.Sent))
+			gone(list[0].ID)
+		}
+		// Without the log, the message knows how many it had.
+		pushed := accept(t, s, entry(2))
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		gone(pushed[1])
+		list, err := s.AddReplay(ctx, at(), "t1", pushed[:1], false)
+		if err != nil || list[0].Err != nil || posthouse.DeliveryNumber(list[0].ID) != 3 {
+			t.Errorf("replay: %+v, %v; want number 3", list, err)
+		}
 	})
 }
 
