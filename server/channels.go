@@ -28,15 +28,24 @@ type channels struct {
 	tokens *tokens
 
 	mu      sync.Mutex
-	version int64            // of the stored set, as this process knows it
-	open    map[string]int64 // tenant/name → version handed to the engine
-	broken  map[string]error // tenant/name → why it is not open
+	version int64              // of the stored set, as this process knows it
+	open    map[string]edition // tenant/name → what was handed to the engine
+	broken  map[string]error   // tenant/name → why it is not open
 }
+
+// edition tells a channel from all that ever had its name: one that was deleted and made again begins anew with its
+// version.
+type edition struct {
+	version int64
+	created int64 // in microseconds, as it is stored
+}
+
+func editionOf(ch posthouse.Channel) edition { return edition{ch.Version, ch.CreatedAt.UnixMicro()} }
 
 func newChannels(s *Server, types []channel.Type) (*channels, error) {
 	c := &channels{
 		Server: s, types: map[string]channel.Type{}, tokens: &tokens{store: s.store, keyring: s.keyring},
-		version: -1, open: map[string]int64{}, broken: map[string]error{},
+		version: -1, open: map[string]edition{}, broken: map[string]error{},
 	}
 	for _, t := range types {
 		if _, twice := c.types[t.Name]; twice {
@@ -288,7 +297,7 @@ func (c *channels) reload(ctx context.Context) error {
 	for _, row := range rows {
 		key := row.Channel.Tenant + "/" + row.Channel.Name
 		seen[key] = true
-		if c.open[key] == row.Channel.Version {
+		if c.open[key] == editionOf(row.Channel) {
 			continue
 		}
 		err := row.Err
@@ -305,7 +314,7 @@ func (c *channels) reload(ctx context.Context) error {
 			continue
 		}
 		delete(c.broken, key)
-		c.open[key] = row.Channel.Version
+		c.open[key] = editionOf(row.Channel)
 	}
 	for key := range c.open {
 		if !seen[key] {

@@ -60,7 +60,7 @@ type Options struct {
 	// LeaseMargin is what a lease lasts beyond its send's time-out, for the result to be recorded; after a
 	// crash, what was under way waits for it. Defaults to 10s.
 	LeaseMargin time.Duration
-	// Drain is how long sends may finish at a stop. Defaults to 15s.
+	// Drain is how long sends may finish at a stop, and a third of it how long requests may. Defaults to 15s.
 	Drain time.Duration
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration

@@ -166,6 +166,56 @@ func TestPULL_ASensitiveTextIsSeenByItsPhoneAlone(t *testing.T) {
 	}, func(s *server.SMS) { s.Sensitive = true })
 }
 
+// PULL-9: a phone may quote a sensitive text in its report, in whatever field and with whatever status. Of others the
+// log keeps what it said.
+func TestPULL_AReportOnASensitiveTextKeepsNoneOfIt(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		reports := map[string]string{
+			"sent":                  `"status":2,"error_message":"ok: code 918273"`,
+			"sent, with the text":   `"status":2,"content":"code 918273"`,
+			"failed, with the text": `"status":3,"error_message":"","content":"code 918273","should_retry":false`,
+			"failed":                `"status":3,"error_message":"no signal for code 918273","should_retry":false`,
+		}
+		var tasks []string
+		for _, what := range reports {
+			task := dataOf[taskOf](h, h.want(200, "POST", "/api/v1/sms/send", `{"phone_number":"13800138000","content":"code 918273","sensitive":true}`)).ID
+			h.fetched("a", 1)
+			h.says(200, "a", task, what)
+			h.says(409, "b", task, `"status":3,"error_message":"","content":"code 918273"`) // nobody's report, and logged
+			tasks = append(tasks, task)
+		}
+		if rows := h.rowsOf("report_log"); strings.Contains(rows, "918273") || strings.Count(rows, "not_sent") < len(tasks) {
+			h.Errorf("the log of reports holds %s", rows)
+		}
+		other := h.sms("13800138000", "hello")
+		h.fetched("a", 1)
+		h.says(409, "b", other, `"status":3,"error_message":"","sim":2`)
+		h.says(200, "a", other, wentOut)
+		said := h.story(other).Reported
+		if len(said) != 2 || !strings.Contains(said[0].Request, `"sim":2`) || said[1].Request != fmt.Sprintf(`{"task_id":%q,"app_id":"a","status":2}`, other) {
+			h.Errorf("the reports on an ordinary text are logged as %+v", said)
+		}
+
+		// What an earlier version has kept.
+		_, err := h.db.ExecContext(h.Context(), `UPDATE report_log SET request = '{"content":"code 918273"}'`)
+		h.must(err)
+		for _, task := range tasks {
+			_, native := h.call("GET", "/v1/deliveries/"+task+"/story", "", "")
+			for _, seen := range []string{h.want(200, "GET", "/api/v1/admin/task/"+task, "").text, fmt.Sprint(native)} {
+				if strings.Contains(seen, "918273") || !strings.Contains(seen, "missing") {
+					h.Errorf("the text is seen in %s", seen)
+				}
+			}
+		}
+		_, native := h.call("GET", "/v1/logs?log=report", "", "")
+		for _, seen := range []string{h.want(200, "GET", "/api/v1/admin/logs/report", "").text, fmt.Sprint(native)} {
+			if strings.Count(seen, "918273") != 2 {
+				h.Errorf("want the requests of the ordinary text's reports alone in %s", seen)
+			}
+		}
+	})
+}
+
 // PULL-9: a request that says that its text is sensitive, but so that nobody can read it, is logged without it too.
 func TestPULL_AMalformedRequestKeepsItsSecret(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {

@@ -68,6 +68,11 @@ func TestPULL_ThreeLogsTellATasksWholeStory(t *testing.T) {
 		}
 		h.want(404, "GET", "/api/v1/admin/logs/other", "")
 		h.want(422, "GET", "/api/v1/admin/logs/send?since=yesterday", "")
+		for _, odd := range []string{"%00", "a%00b", "%ff"} { // PostgreSQL does not even compare them
+			h.want(422, "GET", "/api/v1/admin/logs/send?app_id="+odd, "")
+			h.want(200, "GET", "/api/v1/admin/logs/report?task_id="+odd, "")
+			h.want(404, "GET", "/api/v1/admin/task/"+odd, "")
+		}
 	}, brief)
 }
 

@@ -32,6 +32,7 @@ type house struct {
 	*testing.T
 	url, key string
 	smsURL   string // of the SMS front door's own address, empty without
+	stop     func(context.Context) error
 	api      *client.Client
 	sim      *simulator.Simulator
 	log      *logbook
@@ -76,7 +77,7 @@ func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 	h.must(s.Start(t.Context()))
 	h.must(h.sim.Start(t.Context(), ""))
 	h.end(h.sim.Stop)
-	h.url, h.smsURL = s.URL(), s.SMSURL()
+	h.url, h.smsURL, h.stop = s.URL(), s.SMSURL(), s.Stop
 	h.api, err = client.New(client.Options{URL: h.url, Key: h.key})
 	h.must(err)
 	h.db = dbtest.SQL(t, dsn)

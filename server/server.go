@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -166,7 +165,7 @@ func (o Options) withDefaults() Options {
 	}
 	if o.KeyringFile == "" {
 		o.KeyringFile = "posthouse.keys"
-		if path, ok := strings.CutPrefix(o.DSN, "sqlite:"); ok {
+		if path, ok := store.SQLiteFile(o.DSN); ok {
 			o.KeyringFile = filepath.Join(filepath.Dir(path), o.KeyringFile)
 		}
 	}
@@ -402,8 +401,8 @@ func (s *Server) Failed() <-chan error { return s.failed }
 // Engine is the running engine, for a program that embeds the server and accepts without HTTP.
 func (s *Server) Engine() *engine.Engine { return s.engine }
 
-// Stop ends the server: requests finish, sends under way finish within Options.Drain or until ctx
-// ends, results are recorded. It is idempotent.
+// Stop ends the server: requests finish within a third of Options.Drain, sends under way within all of it or until
+// ctx ends, results are recorded. It is idempotent.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopped.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, s.o.Drain)
@@ -411,14 +410,11 @@ func (s *Server) Stop(ctx context.Context) error {
 		if s.follow != nil {
 			s.follow()
 		}
+		// From here on nothing more is sent, so that what is under way has all of the drain. The engine itself stops
+		// when the doors are shut: accepts and agents' reports that are being answered are committed by it.
+		s.engine.Rest()
 		s.engine.Dismiss()
-		var errs []error
-		for _, h := range []*http.Server{s.http, s.sms} {
-			if h != nil && h.Shutdown(ctx) != nil {
-				errs = append(errs, h.Close())
-			}
-		}
-		errs = append(errs, s.engine.Stop(ctx))
+		errs := []error{s.shutDoors(ctx), s.engine.Stop(ctx)}
 		s.closeListeners()
 		s.done.Wait()
 		if s.redis != nil {
@@ -428,6 +424,30 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.stopErr = errors.Join(errs...)
 	})
 	return s.stopErr
+}
+
+// doorShare is the part of the drain that requests have. A client that lost its network in the middle of its request
+// would else hold up the stop for all of it, and cut sends that end late.
+const doorShare = 3
+
+// shutDoors takes no more requests, and lets those finish that are being answered, at all addresses at once.
+func (s *Server) shutDoors(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Drain/doorShare)
+	defer cancel()
+	var both sync.WaitGroup
+	var errs [2]error
+	for i, h := range []*http.Server{s.http, s.sms} {
+		if h == nil {
+			continue
+		}
+		both.Go(func() {
+			if h.Shutdown(ctx) != nil {
+				errs[i] = h.Close()
+			}
+		})
+	}
+	both.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // Readiness says whether the server can do its work, part by part.

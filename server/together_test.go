@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"io"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -36,6 +38,27 @@ func TestManyProcessesStartAtOnceOnAnEmptyDatabase(t *testing.T) {
 				})
 			}
 			all.Wait()
+		})
+	}
+}
+
+// Another keyring than the one beside the database opens none of its secrets, so each way to write the DSN finds that one.
+func TestTheKeyringLiesBesideTheDatabase(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"sqlite:posthouse.db": "posthouse.keys", "sqlite://posthouse.db": "posthouse.keys", "sqlite://data/posthouse.db": "data/posthouse.keys",
+	} {
+		t.Run(dsn, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			s, err := server.New(t.Context(), server.Options{DSN: dsn, Addr: "127.0.0.1:0", Output: io.Discard, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(want); err != nil {
+				t.Errorf("there is no keyring: %v", err)
+			}
 		})
 	}
 }

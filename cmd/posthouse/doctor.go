@@ -155,20 +155,15 @@ func examineKeyring(c config.Config) (*secret.Keyring, finding) {
 	return ring, finding{"keyring", true, fmt.Sprintf("%d keys, %s", len(ring.IDs()), from)}
 }
 
-func sqliteFile(dsn string) (path string, ok bool) {
-	path, ok = strings.CutPrefix(dsn, "sqlite:")
-	return strings.TrimPrefix(path, "//"), ok
-}
-
 // missingFile is the SQLite file that a DSN names and nobody has made yet.
 func missingFile(dsn string) (path string, missing bool) {
-	path, ok := sqliteFile(dsn)
+	path, ok := store.SQLiteFile(dsn)
 	_, err := os.Stat(path)
 	return path, ok && path != "" && !strings.Contains(path, ":memory:") && errors.Is(err, fs.ErrNotExist)
 }
 
 func keyringBeside(dsn string) string {
-	if path, ok := sqliteFile(dsn); ok {
+	if path, ok := store.SQLiteFile(dsn); ok {
 		return filepath.Join(filepath.Dir(path), "posthouse.keys")
 	}
 	return "posthouse.keys"

@@ -62,7 +62,7 @@ func (p *program) withLog(cmd *cobra.Command, do func(context.Context, *store.St
 	if err != nil {
 		return err
 	}
-	if path, ok := sqliteFile(c.Server.DSN); ok {
+	if path, ok := store.SQLiteFile(c.Server.DSN); ok {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return hinted{usagef("there is no file %s", path), "--dsn or POSTHOUSE_DSN names the database"}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,16 +92,25 @@ func (p *program) handIn(cmd *cobra.Command, c *client.Client, f sendFlags) (cli
 		}
 		return c.Send(cmd.Context(), draft)
 	}
-	for _, name := range []string{"channel", "to", "text", "template"} {
-		if cmd.Flags().Changed(name) {
-			return client.Sent{}, usagef("--messages holds whole messages: --%s does not go with it", name)
-		}
+	if beside := flagsBesideMessages(cmd); len(beside) > 0 {
+		return client.Sent{}, usagef("--messages holds whole messages: leave out %s", strings.Join(beside, ", "))
 	}
 	body, err := p.object("--messages", f.all)
 	if err != nil {
 		return client.Sent{}, err
 	}
 	return c.SendJSON(cmd.Context(), f.key, body)
+}
+
+// flagsBesideMessages are the given flags that would say something of a message: with --messages nobody would look at
+// them.
+func flagsBesideMessages(cmd *cobra.Command) (names []string) {
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !slices.Contains([]string{"messages", "idempotency-key", "wait", "timeout"}, f.Name) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
 }
 
 // draft is the message that the flags describe. What is missing is the server's to say.

@@ -18,8 +18,9 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-const serveHelp = `Start the server and keep it until SIGINT or SIGTERM: then requests and sends that are under way
-finish, for as long as --drain says. A second signal ends it at once; nothing accepted is lost.
+const serveHelp = `Start the server and keep it until SIGINT or SIGTERM: then sends that are under way
+finish, for as long as --drain says, and requests, within a third of it. A second signal ends it at
+once; nothing accepted is lost.
 
 Each setting can be a flag, a variable, a line of .env in the working directory, or a line of the
 YAML file that --config names (time_zone: Asia/Shanghai). The first of these that names it counts.

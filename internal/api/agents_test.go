@@ -392,6 +392,29 @@ func TestAnOverlongErrorIsCut(t *testing.T) {
 	}
 }
 
+// K3: an agent may quote a sensitive content where it gives a delivery back, and where it reports, also that all is well.
+func TestWhatAnAgentSaysOfASensitiveMessageIsNotKept(t *testing.T) {
+	t.Parallel()
+	h := withPhones(t)
+	for _, sensitive := range []bool{true, false} {
+		body := fmt.Sprintf(`{"channel":"phones","to":[{"user":"u"}],"content":{"text":"code 428193"},"kind":"otp","sensitive":%v}`, sensitive)
+		id := read[posthouse.Accepted](t, h.must(202, "POST", "/v1/messages", body)).Deliveries[0].ID
+		got := h.handed("a")
+		h.as("a", 200, "give-back", strings.TrimSuffix(holding(got), "}")+`,"reason":"no signal for 428193"}`)
+		got = h.handed("b")
+		h.as("b", 200, "start", holding(got))
+		h.as("b", 200, "report", strings.TrimSuffix(said("r-"+id, got, posthouse.OutcomeSent), "}")+`,"error":"ok: 428193"}`)
+		for path, want := range map[string]int{"/v1/deliveries/" + id + "/events": 2, "/v1/logs?log=report&delivery=" + id: 2} {
+			if sensitive {
+				want = 0
+			}
+			if seen := h.must(200, "GET", path, "").body; strings.Count(seen, "428193") != want || !strings.Contains(seen, id) {
+				t.Errorf("sensitive is %v: the content is to be seen %d times in %s", sensitive, want, seen)
+			}
+		}
+	}
+}
+
 // PULL-14: an idle agent hears of what is accepted while it waits.
 func TestAWaitingAgentIsHandedWhatComes(t *testing.T) {
 	t.Parallel()

@@ -23,10 +23,16 @@ var errTooDeep = posthouse.Errorf(posthouse.CodeTooLarge, "the body nests deeper
 // another type is named with its path, and all of that is found in one go.
 type body[T any] struct{ shape *shape }
 
-func bodyOf[T any]() body[T] { return body[T]{shapeOf(reflect.TypeFor[T]())} }
+func bodyOf[T any](refine ...func(*shape)) body[T] {
+	s := shapeOf(reflect.TypeFor[T]())
+	for _, f := range refine {
+		f(s)
+	}
+	return body[T]{s}
+}
 
 // read decodes a body. Problems come with what could be read: values that have one are left out.
-// The error is for a text that is no JSON at all, or too deep.
+// The error is for a text that is no JSON at all, too deep, or has a list that is too long to look at.
 func (b body[T]) read(text []byte) (v T, problems []posthouse.Problem, err error) {
 	if err := checkSyntax(text); err != nil {
 		return v, nil, err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -53,6 +54,51 @@ func TestWhatIsWrongIsLeftOutOfTheValue(t *testing.T) {
 	want := posthouse.Draft{Kind: "k", To: []posthouse.Recipient{{User: "u"}, {}}, Content: &posthouse.Content{Text: "x"}}
 	if diff := cmp.Diff(want, got.Draft); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// refusal is what a reader says of a text, and how many bytes it takes to find it.
+func refusal[T any](b body[T]) func(text []byte) (string, uint64) {
+	return func(text []byte) (string, uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := b.read(text)
+		runtime.ReadMemStats(&after)
+		said := ""
+		for _, p := range problemsOf(err) {
+			said += p.Path + " " + p.Message
+		}
+		return said, after.TotalAlloc - before.TotalAlloc
+	}
+}
+
+// A body of a few megabytes holds more than a million empty objects. None is made before there are known to be too many.
+// Not parallel: what others allocate meanwhile would count.
+func TestALongListCostsNoMemory(t *testing.T) {
+	list := func(open, element string, n int, end string) string {
+		return open + strings.Repeat(element+",", n-1) + element + end
+	}
+	for _, test := range []struct {
+		read func([]byte) (string, uint64)
+		text string
+		want string
+	}{
+		{refusal(reportReader), list(`{"reports":[`, `{}`, 1_000_000, `]}`), "reports has 1000000 reports: want 1 to 500"},
+		{refusal(reportReader), list(`{"reports":[`, `{"report_id":"}],\"{","retry":null}`, 501, ` ] }`), "reports has 501 reports: want 1 to 500"},
+		{refusal(sendReader), list(`{"messages":[`, `null`, 1_000_000, `]}`), "messages has 1000000 messages: want 1 to 1000"},
+		{refusal(sendReader), list(`{"to":[`, `{}`, 1_000_000, `]}`), "to has 1000000 entries: at most 10000 are allowed"},
+		{refusal(sendReader), list(`{"messages":[`, list(`{"to":[`, `{}`, 1500, `]}`), 900, `]}`), "messages[66].to has too many entries: all lists of a request have at most 100000 together"},
+		{refusal(eventReader), list(`{"events":[`, `[]`, 1_000_000, `]}`), "events has 1000000 events: want 1 to 1000"},
+		{refusal(eventReader), list(`{"events":[`, list(`{"task":{"nodes":[`, `{}`, 9999, `]}}`), 100, `]}`), "events has too many entries: all lists of a request have at most 100000 together"},
+		{refusal(holdsReader), list(`{"handouts":[`, "\t1 ", 1_000_000, `]}`), "handouts has 1000000 hand-outs: want 1 to 500"},
+		{refusal(usersReader), list(`{"users":[`, `{}`, 1_000_000, `]}`), "users has 1000000 users: want 1 to 10000"},
+		{refusal(rosterReader), list(`{"days":{"1":[`, `""`, 1_000_000, `]}}`), "days.1 has 1000000 entries: at most 10000 are allowed"},
+		{refusal(jobStatusReader), list(`{"bizIds":[`, `1`, 1_000_000, `]}`), "bizIds has 1000000 entries: at most 10000 are allowed"},
+	} {
+		got, taken := test.read([]byte(test.text))
+		if got != test.want || taken > 1<<20 {
+			t.Errorf("%.40s…: got %q with %d bytes of memory, want %q with less than a mebibyte", test.text, got, taken, test.want)
+		}
 	}
 }
 

@@ -57,16 +57,42 @@ func pageOf[T any](items []T, next string) (answer, error) {
 	return ok(page[T]{items, next})
 }
 
+// refuse notes a problem: as many as are listed, and one more, so that it is said that there are more.
 func (c *call) refuse(path, format string, args ...any) {
-	c.problems = append(c.problems, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+	if len(c.problems) <= maxProblems {
+		c.problems = append(c.problems, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
 }
+
+// add notes what others found wrong, but of fields that something is known of already.
+func (c *call) add(problems []posthouse.Problem) {
+	for _, p := range problems {
+		if len(c.problems) > maxProblems {
+			return
+		}
+		if !c.concerns(p.Path) {
+			c.problems = append(c.problems, p)
+		}
+	}
+}
+
+// cannotAccept is what is wrong with a request as a whole, before its single problems.
+const cannotAccept = "the request can not be accepted"
 
 // wrong is the error of what was refused so far, nil without any.
 func (c *call) wrong() error {
-	return posthouse.Invalid("the request can not be accepted", c.problems)
+	return posthouse.Invalid(cannotAccept, c.problems)
 }
 
-// readQuery takes the query apart and refuses what the address does not know.
+// checkPath answers a path with a name in it that nothing has: no database could even look it up.
+func (c *call) checkPath() error {
+	if odd := unkept(c.URL.Path); odd != "" {
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is nothing at %.200q: the path %s", c.URL.Path, odd)
+	}
+	return nil
+}
+
+// readQuery takes the query apart and refuses what the address does not know. What no database can look up is left out.
 func (c *call) readQuery(known []string) {
 	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
@@ -79,6 +105,10 @@ func (c *call) readQuery(known []string) {
 			c.refuse("query."+name, "%s", channel.UnknownName("query parameter", name, known))
 		} else if len(given) > 1 && name != "state" {
 			c.refuse("query."+name, "stands %d times: once is allowed", len(given))
+		}
+		if odd := unkept(given...); odd != "" {
+			c.refuse("query."+name, "%s", odd)
+			delete(values, name)
 		}
 	}
 }

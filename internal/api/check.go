@@ -18,14 +18,27 @@ func checkWord(c *call, path, value string, most int) {
 
 // checkText checks a text that every database keeps as it is.
 func checkText(c *call, path, value string, most int) {
-	switch {
-	case len(value) > most:
+	if len(value) > most {
 		c.refuse(path, "has %d bytes: at most %d are allowed", len(value), most)
-	case !utf8.ValidString(value):
-		c.refuse(path, "is not valid UTF-8")
-	case strings.ContainsRune(value, 0):
-		c.refuse(path, "holds the character U+0000, which can not be stored")
+	} else if odd := unkept(value); odd != "" {
+		c.refuse(path, "%s", odd)
 	}
+}
+
+// holdsNUL is wrong with a text that PostgreSQL neither keeps nor compares with those it keeps.
+const holdsNUL = "holds the character U+0000, which can not be stored"
+
+// unkept says what keeps the first such text from being stored or looked up in every database, "" for nothing.
+func unkept(texts ...string) string {
+	for _, text := range texts {
+		switch {
+		case !utf8.ValidString(text):
+			return "is not valid UTF-8"
+		case strings.ContainsRune(text, 0):
+			return holdsNUL
+		}
+	}
+	return ""
 }
 
 // maxName bounds the names of things that are named in a path, in bytes.

@@ -7,13 +7,14 @@ type Route struct {
 	Method, Path string
 	Scope        posthouse.Scope
 	Own          bool // the agent's own key reaches it too
+	Query        []string
 }
 
 // Routes lists the route table.
 func Routes() []Route {
 	var list []Route
 	for _, r := range table() {
-		list = append(list, Route{r.method, r.path, r.scope, r.own})
+		list = append(list, Route{r.method, r.path, r.scope, r.own, r.query})
 	}
 	return list
 }

@@ -137,5 +137,5 @@ func renamed(err error, names map[string]string) error {
 	for i, p := range problems {
 		problems[i].Path = cmp.Or(names[p.Path], p.Path)
 	}
-	return cmp.Or(posthouse.Invalid("the request can not be accepted", problems), err)
+	return cmp.Or(posthouse.Invalid(cannotAccept, problems), err)
 }

@@ -65,7 +65,7 @@ func (a *api) claim(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	view := claimView{out.Handouts, out.Repeated, out.Reason, out.After.Milliseconds(), time.Now().UTC()}
+	view := claimView{out.Handouts, out.Repeated, out.Reason, out.After.Milliseconds(), a.Engine.Now().UTC()}
 	if view.Handouts == nil {
 		view.Handouts = []posthouse.Handout{}
 	}
@@ -128,7 +128,7 @@ func (a *api) handouts(c *call) (answer, error) {
 	}
 	views := make([]heldView, len(list))
 	for i, d := range list {
-		views[i] = heldView{d, max(time.Until(d.LeaseUntil).Milliseconds(), 0)}
+		views[i] = heldView{d, a.leaseLeft(d.LeaseUntil)}
 	}
 	return pageOf(views, "")
 }
@@ -158,7 +158,7 @@ type holdsView struct {
 	Results []holdView `json:"results"`
 }
 
-var holdsReader = bodyOf[holdsBody]()
+var holdsReader = bodyOf[holdsBody](oneTo(maxHolds, "handouts", "hand-outs"))
 
 // holds reads which hand-outs a request is about.
 func (c *call) holds() (list []work.Hold, reason string, err error) {
@@ -166,8 +166,8 @@ func (c *call) holds() (list []work.Hold, reason string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if n := len(in.Handouts); (n == 0 || n > maxHolds) && !c.concerns("handouts") {
-		c.refuse("handouts", "has %d hand-outs: want 1 to %d", n, maxHolds)
+	if len(in.Handouts) == 0 && !c.concerns("handouts") {
+		c.refuse("handouts", "has 0 hand-outs: want 1 to %d", maxHolds)
 	}
 	for i, h := range in.Handouts {
 		checkHold(c, fmt.Sprintf("handouts[%d].", i), h.Delivery, h.Token)
@@ -191,7 +191,7 @@ func (a *api) startHandouts(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return viewHolds(a.Engine.StartHandouts(c.Context(), c.key.Tenant, c.key.Agent, list))
+	return a.viewHolds(a.Engine.StartHandouts(c.Context(), c.key.Tenant, c.key.Agent, list))
 }
 
 func (a *api) renewHandouts(c *call) (answer, error) {
@@ -199,18 +199,40 @@ func (a *api) renewHandouts(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return viewHolds(a.Engine.RenewHandouts(c.Context(), c.key.Tenant, c.key.Agent, list))
+	return a.viewHolds(a.Engine.RenewHandouts(c.Context(), c.key.Tenant, c.key.Agent, list))
 }
 
 func (a *api) giveBack(c *call) (answer, error) {
 	list, reason, err := c.holds()
+	if err == nil {
+		reason, err = a.hushed(c, list, reason)
+	}
 	if err != nil {
 		return answer{}, err
 	}
-	return viewHolds(a.Engine.GiveBack(c.Context(), c.key.Tenant, c.key.Agent, list, reason))
+	return a.viewHolds(a.Engine.GiveBack(c.Context(), c.key.Tenant, c.key.Agent, list, reason))
 }
 
-func viewHolds(list []engine.HoldAnswer, err error) (answer, error) {
+// hushed is why hand-outs are given back, without the agent's own words where one of their messages is sensitive: they
+// may quote it, and are kept.
+func (a *api) hushed(c *call, list []work.Hold, reason string) (string, error) {
+	if reason == "" {
+		return "", nil
+	}
+	of := make([]posthouse.Delivery, len(list))
+	for i, h := range list {
+		of[i].Message = posthouse.MessageID(h.Delivery)
+	}
+	messages, err := a.Store.MessagesOf(c.Context(), c.key.Tenant, of)
+	for _, m := range messages {
+		if m.Sensitive {
+			reason = "hidden: the message is sensitive"
+		}
+	}
+	return reason, err
+}
+
+func (a *api) viewHolds(list []engine.HoldAnswer, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
@@ -218,8 +240,14 @@ func viewHolds(list []engine.HoldAnswer, err error) (answer, error) {
 	for i, h := range list {
 		view.Results[i] = holdView{Delivery: h.Delivery, OK: h.OK, Reason: h.Reason, LeaseUntil: h.LeaseUntil}
 		if !h.LeaseUntil.IsZero() {
-			view.Results[i].LeaseMillis = max(time.Until(h.LeaseUntil).Milliseconds(), 0)
+			view.Results[i].LeaseMillis = a.leaseLeft(h.LeaseUntil)
 		}
 	}
 	return ok(view)
+}
+
+// leaseLeft is what is left of a lease, in milliseconds. Leases end by the database's clock: by that of a machine
+// that is behind, a phone would go on with what another one is handed.
+func (a *api) leaseLeft(until time.Time) int64 {
+	return max(until.Sub(a.Engine.Now()).Milliseconds(), 0)
 }

@@ -88,6 +88,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 	for _, f := range change {
 		f(&o)
 	}
+	h.dsn = o.DSN
 	s, err := server.New(context.Background(), o)
 	if err != nil {
 		tb.Fatal(err)

@@ -54,7 +54,7 @@ func TestListsAreNarrowedDownByEachFilter(t *testing.T) {
 		"since=2020-01-01T00:00:00Z": all,
 		"until=2020-01-01T00:00:00Z": nil,
 		"since=2020-01-01T00:00:00%2B08:00&until=2199-01-01T00:00:00Z": all,
-		"channel=none": nil, "user=' OR 1=1 --": nil, "kind=%00": nil,
+		"channel=none": nil, "user=' OR 1=1 --": nil,
 	} {
 		query = strings.ReplaceAll(query, " ", "%20")
 		if got, _ := h.listed("/v1/deliveries?" + query); !slices.Equal(got, want) {

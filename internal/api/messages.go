@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -29,7 +30,7 @@ type manyAccepted struct {
 	Messages []posthouse.Accepted `json:"messages"`
 }
 
-var sendReader = bodyOf[sendBody]()
+var sendReader = bodyOf[sendBody](oneTo(maxMessages, "messages", "messages"))
 
 // sendMessages takes one message or many, all or none.
 func (a *api) sendMessages(c *call) (answer, error) {
@@ -64,8 +65,8 @@ func (a *api) sendMessages(c *call) (answer, error) {
 
 // checkList checks what the list form allows beside the messages: nothing.
 func (c *call) checkList(in *sendBody) {
-	if n := len(in.Messages); n == 0 || n > maxMessages {
-		c.refuse("messages", "has %d messages: want 1 to %d", n, maxMessages)
+	if len(in.Messages) == 0 {
+		c.refuse("messages", "has 0 messages: want 1 to %d", maxMessages)
 	}
 	if !reflect.ValueOf(in.Draft).IsZero() {
 		c.refuse("messages", "stands beside fields of a single message: give one of both")
@@ -79,9 +80,6 @@ func (a *api) accept(c *call, req engine.Request) (engine.Answer, error) {
 	if len(c.problems) == 0 {
 		return a.Engine.Accept(c.Context(), req)
 	}
-	if len(req.Drafts) > maxMessages {
-		return engine.Answer{}, c.wrong()
-	}
 	const marker = "\x00"
 	path, given := req.Path, len(req.Drafts)
 	req.Path = func(i int) string {
@@ -93,11 +91,7 @@ func (a *api) accept(c *call, req engine.Request) (engine.Answer, error) {
 	req.Key = ""
 	req.Drafts = append(req.Drafts[:given:given], posthouse.Draft{}) // one without a channel is refused, and so are all
 	_, err := a.Engine.Accept(c.Context(), req)
-	for _, p := range problemsOf(err) {
-		if !strings.HasPrefix(p.Path, marker) && !c.concerns(p.Path) {
-			c.problems = append(c.problems, p)
-		}
-	}
+	c.add(slices.DeleteFunc(problemsOf(err), func(p posthouse.Problem) bool { return strings.HasPrefix(p.Path, marker) }))
 	return engine.Answer{}, c.wrong()
 }
 

@@ -129,11 +129,7 @@ func (a *api) enqueueJob(c *call) (answer, error) {
 		Payload: in.Payload, Users: c.ids("userIds", in.UserIDs), DedupKey: in.DedupKey, NextRunTime: c.localTime("nextRunTime", in.NextRunTime, a.zone),
 		Operator: c.id("operator", in.Operator),
 	}
-	for _, p := range job.Check() {
-		if !c.concerns(p.Path) {
-			c.problems = append(c.problems, p)
-		}
-	}
+	c.add(job.Check())
 	if err := c.wrong(); err != nil {
 		return answer{}, err
 	}

@@ -41,6 +41,8 @@ type handsOut interface {
 	HandOut(ctx context.Context, c engine.Claim) (engine.Claimed, error)
 	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
 	Reassign(ctx context.Context, tenant, agent, reason string) (engine.Reassigned, error)
+	// Now is the time on the clock that leases go by.
+	Now() time.Time
 	// Saw notes what an agent's program says of itself.
 	Saw(tenant, agent, app string)
 }

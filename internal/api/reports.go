@@ -32,7 +32,12 @@ type reportsView struct {
 // maxReports bounds the reports of one request.
 const maxReports = 500
 
-var reportReader = bodyOf[reportBody]()
+var reportReader = bodyOf[reportBody](oneTo(maxReports, "reports", "reports"), takesAnyError)
+
+// takesAnyError lets U+0000 stand in errors: an agent whose report is refused for its error sends the message again.
+func takesAnyError(s *shape) {
+	s.fields["error"].mended, s.fields["reports"].elem.fields["error"].mended = true, true
+}
 
 // report takes what an agent says. A list is answered report by report; one alone has the status of its result.
 func (a *api) report(c *call) (answer, error) {
@@ -44,7 +49,9 @@ func (a *api) report(c *call) (answer, error) {
 	list, path := []posthouse.AgentReport{in.AgentReport}, func(int) string { return "" }
 	if many {
 		list, path = in.Reports, func(i int) string { return fmt.Sprintf("reports[%d].", i) }
-		c.checkReports(&in)
+		if !c.checkReports(&in) {
+			return answer{}, c.wrong()
+		}
 	}
 	reports := make([]work.Report, len(list))
 	for i := range list {
@@ -81,14 +88,17 @@ func single(view reportsView) (answer, error) {
 	return ok(view)
 }
 
-// checkReports checks what the list form allows beside the reports: nothing.
-func (c *call) checkReports(in *reportBody) {
-	if n := len(in.Reports); n == 0 || n > maxReports {
-		c.refuse("reports", "has %d reports: want 1 to %d", n, maxReports)
-	}
-	if !reflect.ValueOf(in.AgentReport).IsZero() {
+// checkReports checks what the list form allows beside the reports: nothing. It reports whether it is one.
+func (c *call) checkReports(in *reportBody) bool {
+	switch {
+	case len(in.Reports) == 0:
+		c.refuse("reports", "has 0 reports: want 1 to %d", maxReports)
+	case !reflect.ValueOf(in.AgentReport).IsZero():
 		c.refuse("reports", "stands beside fields of a single report: give one of both")
+	default:
+		return true
 	}
+	return false
 }
 
 func (c *call) checkReport(path string, r *posthouse.AgentReport) {

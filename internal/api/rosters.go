@@ -64,11 +64,7 @@ func (a *api) putRoster(c *call) (answer, error) {
 		c.refuse("name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out")
 	}
 	r.Tenant = c.key.Tenant
-	for _, p := range rule.Validate(r) {
-		if !c.concerns(p.Path) {
-			c.problems = append(c.problems, p)
-		}
-	}
+	c.add(rule.Validate(r))
 	if err := c.wrong(); err != nil {
 		return answer{}, err
 	}

@@ -62,6 +62,9 @@ func (a *api) run(r route, c *call) (out answer, err error) {
 			return answer{}, err
 		}
 	}
+	if err := c.checkPath(); err != nil {
+		return answer{}, err
+	}
 	c.readQuery(r.query)
 	if r.in == nil && r.method != http.MethodGet && len(c.problems) > 0 {
 		return answer{}, c.wrong() // what changes something looks first; others find more

@@ -33,6 +33,22 @@ type shape struct {
 	names  []string          // of its fields, in their order
 	elem   *shape            // of a list or a map
 	parse  func(text string) error
+	most   int    // elements of a list
+	noun   string // what a problem calls them, where at least one is wanted
+	mended bool   // of a text: whoever reads it takes out what can not be stored
+}
+
+// A body of two letters for each object of a list would become a hundred times its size before a handler sees how many
+// there are. maxElements bounds the lists that have no smaller bound of their own, maxObjects the objects in all lists
+// together, as lists can lie in lists.
+const (
+	maxElements = 10_000
+	maxObjects  = 100_000
+)
+
+// oneTo bounds the list of a body that its handler wants 1 to so many elements of.
+func oneTo(most int, field, noun string) func(*shape) {
+	return func(s *shape) { s.fields[field].most, s.fields[field].noun = most, noun }
 }
 
 var (
@@ -68,7 +84,7 @@ func shapeOf(t reflect.Type) *shape {
 	case reflect.Map:
 		return &shape{form: formMap, want: "an object", elem: shapeOf(t.Elem())}
 	case reflect.Slice:
-		return &shape{form: formList, want: "a list", elem: shapeOf(t.Elem())}
+		return &shape{form: formList, want: "a list", elem: shapeOf(t.Elem()), most: maxElements}
 	case reflect.String:
 		return &shape{form: formText, want: "a string"}
 	case reflect.Bool:

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -43,6 +44,35 @@ func (a *api) story(c *call) (answer, error) {
 	}
 	v.Events, v.Attempts = notNil(v.Events), notNil(v.Attempts)
 	return ok(v)
+}
+
+// Recalls reads the messages of deliveries. *store.Store satisfies it.
+type Recalls interface {
+	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
+}
+
+// Veil takes out of lines of the log of reports what agents sent along about sensitive messages. None of it is kept
+// any more, but what was kept before lies there until it is pruned.
+func Veil(ctx context.Context, store Recalls, tenant string, lines []work.Line) error {
+	var said []posthouse.Delivery
+	for _, l := range lines {
+		if l.Log == work.ReportLog && l.Request != "" {
+			said = append(said, posthouse.Delivery{Message: posthouse.MessageID(l.Delivery)})
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	messages, err := store.MessagesOf(ctx, tenant, said)
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		if l := &lines[i]; l.Log == work.ReportLog && messages[posthouse.MessageID(l.Delivery)].Sensitive {
+			l.Request = ""
+		}
+	}
+	return nil
 }
 
 // linesOf reads the lines of a log about a delivery, oldest first. Of a sensitive message they have no texts.
@@ -94,6 +124,9 @@ func (a *api) logs(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list, next, err := a.Store.Log(c.Context(), f)
+	if err == nil {
+		err = Veil(c.Context(), a.Store, f.Tenant, list)
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -53,7 +53,7 @@ func (a *api) deleteUser(c *call) (answer, error) {
 	return none(a.Store.DeleteUser(c.Context(), c.key.Tenant, c.PathValue("id")))
 }
 
-var usersReader = bodyOf[usersBody]()
+var usersReader = bodyOf[usersBody](oneTo(maxUsers, "users", "users"))
 
 func (a *api) putUsers(c *call) (answer, error) {
 	users, path, err := c.givenUsers()
@@ -132,10 +132,12 @@ func (c *call) readUsers(text io.Reader) (users []posthouse.User, lines []int) {
 	if !slices.Contains(header, "id") {
 		c.refuse("line 1", "has no column id: "+want)
 	}
-	for i, column := range header {
-		if slices.Contains(header[:i], column) {
+	seen := map[string]bool{}
+	for _, column := range header {
+		if seen[column] {
 			c.refuse("line 1", "has the column %.80q twice", column)
 		}
+		seen[column] = true
 	}
 	if len(c.problems) > 0 {
 		return nil, nil

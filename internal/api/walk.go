@@ -21,6 +21,7 @@ type walker struct {
 	at       int
 	path     []byte
 	keys     [][]byte // of the objects that are open, innermost last
+	objects  int      // in lists, so far
 	problems []posthouse.Problem
 	bad      []span
 }
@@ -62,10 +63,13 @@ func (w *walker) expect(s *shape, from int, got form, name string) bool {
 	return false
 }
 
+// full reports whether there are as many problems as are listed and one more, so that it is said that there are more.
+func (w *walker) full() bool { return len(w.problems) > maxProblems }
+
 // refuse adds a problem with the value that began at from and ends here.
 func (w *walker) refuse(from int, format string, args ...any) {
 	w.bad = append(w.bad, span{from, w.at})
-	if len(w.problems) <= maxProblems { // one more than is listed, so that it is said that there are more
+	if !w.full() {
 		w.problems = append(w.problems, posthouse.Problem{Path: string(w.path), Message: fmt.Sprintf(format, args...)})
 	}
 }
@@ -80,7 +84,8 @@ func (w *walker) object(s *shape, depth int) error {
 	var many map[string]bool
 	w.at++
 	for w.space(); w.text[w.at] != '}'; w.space() {
-		key := unquoted(w.quoted())
+		quoted := w.quoted()
+		key := unquoted(quoted)
 		w.space()
 		w.at++ // the colon
 		if many == nil && len(w.keys)-opened == 16 {
@@ -89,7 +94,7 @@ func (w *walker) object(s *shape, depth int) error {
 				many[string(k)] = true
 			}
 		}
-		if err := w.member(inner, key, w.known(key, opened, many), depth); err != nil {
+		if err := w.member(inner, key, oddity(quoted), w.known(key, opened, many), depth); err != nil {
 			return err
 		}
 		if many != nil {
@@ -122,8 +127,8 @@ func (w *walker) known(key []byte, opened int, many map[string]bool) bool {
 	return false
 }
 
-// member walks one value of an object.
-func (w *walker) member(s *shape, key []byte, twice bool, depth int) error {
+// member walks one value of an object. odd is what is wrong with its name.
+func (w *walker) member(s *shape, key []byte, odd string, twice bool, depth int) error {
 	mark := len(w.path)
 	w.step(key)
 	inner, unknown := s.elem, false
@@ -140,8 +145,12 @@ func (w *walker) member(s *shape, key []byte, twice bool, depth int) error {
 		return err
 	}
 	switch {
+	case odd != "":
+		w.refuse(from, "has a name that %s", odd)
 	case twice:
 		w.refuse(from, "stands twice in its object")
+	case unknown && w.full():
+		w.refuse(from, "is unknown") // what it may have meant is not looked for any more
 	case unknown:
 		w.refuse(from, "%s", channel.UnknownName("field", string(key), s.names))
 	}
@@ -161,6 +170,11 @@ func (w *walker) list(s *shape, depth int) error {
 		if w.space(); w.text[w.at] == ']' {
 			break
 		}
+		if s.form == formList {
+			if err := w.another(s, i, mark); err != nil {
+				return err
+			}
+		}
 		w.path = append(strconv.AppendInt(append(w.path[:mark], '['), int64(i), 10), ']')
 		if err := w.value(inner, depth); err != nil {
 			return err
@@ -173,6 +187,64 @@ func (w *walker) list(s *shape, depth int) error {
 	w.path = w.path[:mark]
 	w.expect(s, from, formList, "a list")
 	return nil
+}
+
+// another lets a list have one more element after so many, or says that there are too many. mark is where its path ends.
+func (w *walker) another(s *shape, n, mark int) error {
+	if s.elem.form == formObject {
+		w.objects++
+	}
+	if n < s.most && w.objects <= maxObjects {
+		return nil
+	}
+	w.path = w.path[:mark]
+	if n >= s.most {
+		return w.tooLong(s)
+	}
+	return w.unlooked("has too many entries: all lists of a request have at most %d together", maxObjects)
+}
+
+// unlooked is the error of a list that nobody looks at any further.
+func (w *walker) unlooked(format string, args ...any) error {
+	return posthouse.Invalid(cannotAccept, []posthouse.Problem{{Path: string(w.path), Message: fmt.Sprintf(format, args...)}})
+}
+
+// tooLong is the error of a list that goes on after as many elements as it may have. The others are only counted.
+func (w *walker) tooLong(s *shape) error {
+	n := s.most
+	for ; w.text[w.at] != ']'; n++ {
+		w.skip()
+		if w.text[w.at] == ',' {
+			w.at++
+		}
+		w.space()
+	}
+	if s.noun != "" {
+		return w.unlooked("has %d %s: want 1 to %d", n, s.noun, s.most)
+	}
+	return w.unlooked("has %d entries: at most %d are allowed", n, s.most)
+}
+
+// skip moves on to what follows a value of a list.
+func (w *walker) skip() {
+	for depth := 0; ; w.at++ {
+		switch w.text[w.at] {
+		case '"':
+			w.quoted()
+			w.at-- // the loop goes on behind it
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return
+			}
+		}
+	}
 }
 
 // step appends a key to the path: .name, or ["odd name"].
@@ -203,8 +275,8 @@ func plainName(key []byte) bool {
 
 // checkText checks a string, given with its quotes.
 func (w *walker) checkText(s *shape, from int, quoted []byte) {
-	if !wholeSurrogates(quoted) {
-		w.refuse(from, `holds half of a surrogate pair (\ud800 to \udfff), which is no character`)
+	if odd := oddity(quoted); odd != "" && (odd != holdsNUL || !s.mended) {
+		w.refuse(from, "%s", odd)
 		return
 	}
 	if s.form != formParsed {
@@ -280,11 +352,22 @@ func unquoted(quoted []byte) []byte {
 	return []byte(s)
 }
 
+// oddity says what keeps a string, given with its quotes, from being stored or looked up in every database, "" for
+// nothing. PostgreSQL reads nothing of a payload that has one such string in it.
+func oddity(quoted []byte) string {
+	switch {
+	case !bytes.Contains(quoted, []byte(`\u`)):
+		return ""
+	case !wholeSurrogates(quoted):
+		return `holds half of a surrogate pair (\ud800 to \udfff), which is no character`
+	case bytes.Contains(quoted, []byte(`\u0000`)) && bytes.IndexByte(unquoted(quoted), 0) >= 0: // it may be \\u0000
+		return holdsNUL
+	}
+	return ""
+}
+
 // wholeSurrogates reports whether each \ud800 to \udbff is followed by its \udc00 to \udfff.
 func wholeSurrogates(quoted []byte) bool {
-	if !bytes.Contains(quoted, []byte(`\u`)) {
-		return true
-	}
 	for i := 1; i < len(quoted)-1; i++ {
 		if quoted[i] != '\\' {
 			continue

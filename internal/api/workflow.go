@@ -43,7 +43,7 @@ type eventsTaken struct {
 	Outcomes []workflow.Outcome `json:"outcomes"`
 }
 
-var eventReader = bodyOf[eventBody]()
+var eventReader = bodyOf[eventBody](oneTo(maxEvents, "events", "events"))
 
 // takeEvents takes one event in or many. They are idempotent by themselves; an Idempotency-Key gets the
 // first answer again.
@@ -55,8 +55,8 @@ func (a *api) takeEvents(c *call) (answer, error) {
 	events := []posthouse.TaskEvent{in.TaskEvent}
 	if in.Events != nil {
 		events = in.Events
-		if n := len(events); n == 0 || n > maxEvents {
-			c.refuse("events", "has %d events: want 1 to %d", n, maxEvents)
+		if len(events) == 0 {
+			c.refuse("events", "has 0 events: want 1 to %d", maxEvents)
 		}
 		if !reflect.ValueOf(in.TaskEvent).IsZero() {
 			c.refuse("events", "stands beside fields of a single event: give one of both")
@@ -80,16 +80,12 @@ func (a *api) takeEvents(c *call) (answer, error) {
 
 // wrongEvents adds to the problems of the text those of its events.
 func (c *call) wrongEvents(events []posthouse.TaskEvent, many bool) error {
-	for i := range events[:min(len(events), maxEvents)] {
+	for i := range events {
 		at := ""
 		if many {
 			at = fmt.Sprintf("events[%d].", i)
 		}
-		for _, p := range workflow.Check(events[i], at) {
-			if !c.concerns(p.Path) {
-				c.problems = append(c.problems, p)
-			}
-		}
+		c.add(workflow.Check(events[i], at))
 	}
 	return c.wrong()
 }

@@ -117,10 +117,11 @@ func (d *door) report(c *call) (answer, error) {
 	}
 	id, retry := posthouse.NewID(), bool(in.retry)
 	made := posthouse.AgentReport{ReportID: id, Delivery: task, Outcome: outcome, Retry: &retry}
+	request := engine.SentRequest(string(in.task), app)
 	if outcome == posthouse.OutcomeNotSent {
-		made.Error = string(in.problem)
+		made.Error, request = string(in.problem), clipped(string(body), maxLogged)
 	}
-	return d.hand(c, work.Report{ID: id, Tenant: c.who.tenant, Agent: app, AgentReport: made, Request: clipped(string(body), maxLogged)})
+	return d.hand(c, work.Report{ID: id, Tenant: c.who.tenant, Agent: app, AgentReport: made, Request: request})
 }
 
 // named is the id of the delivery that a report names. Whether there is one of ours is the engine's to find,

@@ -64,6 +64,9 @@ func (d *door) logs(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list, next, err := d.Store.Log(c.Context(), f)
+	if err == nil {
+		err = api.Veil(c.Context(), d.Store, f.Tenant, list)
+	}
 	return answer{data: pageOfLines{append([]work.Line{}, list...), next}}, err
 }
 
@@ -72,6 +75,9 @@ func filter(c *call, log work.Log) (f work.LogFilter, err error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
 		return f, malformed("the query can not be read: a %% or ; in it is not escaped")
+	}
+	if app := query.Get("app_id"); clipped(app, len(app)) != app {
+		return f, malformed("app_id is %.60q, which is no text: it is not valid UTF-8, or holds the character U+0000", app)
 	}
 	f = work.LogFilter{Tenant: c.who.tenant, Log: log, Delivery: query.Get("task_id"), Agent: query.Get("app_id"), Cursor: query.Get("cursor"), Limit: 50}
 	if query.Has("limit") {
@@ -134,6 +140,9 @@ func (d *door) story(c *call) (answer, error) {
 		into *[]work.Line
 	}{{work.ReceiveLog, &out.Received}, {work.SendLog, &out.Handed}, {work.ReportLog, &out.Reported}} {
 		lines, _, err := d.Store.Log(c.Context(), work.LogFilter{Tenant: c.who.tenant, Log: part.log, Delivery: t.ID, Limit: 1000})
+		if err == nil {
+			err = api.Veil(c.Context(), d.Store, c.who.tenant, lines)
+		}
 		if err != nil {
 			return answer{}, err
 		}

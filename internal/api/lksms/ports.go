@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -32,6 +33,7 @@ type Tasks interface {
 	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
 	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
 	Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error)
+	api.Recalls
 	counts
 }
 

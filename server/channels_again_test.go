@@ -1,0 +1,46 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server"
+)
+
+// A channel that another process deletes and makes again has the version that it had before: what it says now counts
+// all the same.
+func TestAChannelThatWasMadeAgainIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			places := make(chan string, 10_000)
+			provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { places <- r.URL.Path }))
+			defer provider.Close()
+			dsn := d.dsn(t)
+			h, other := open(t, dsn), open(t, dsn, func(o *server.Options) { o.AcceptOnly = true })
+			at := func(place string) posthouse.Channel {
+				ch := hook(h)
+				ch.Config["url"] = provider.URL + place
+				return ch
+			}
+			send := func() (place string) {
+				_, err := h.api.Send(t.Context(), posthouse.Draft{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}})
+				h.must(err)
+				return <-places
+			}
+			h.put(at("/old"))
+			if got := send(); got != "/old" {
+				t.Fatalf("a message went to %s, want /old", got)
+			}
+			h.eventually("all is settled", func() bool { return h.number("SELECT COUNT(*) FROM queue") == 0 })
+			h.must(other.api.DeleteChannel(t.Context(), "hook"))
+			if got := other.put(at("/new")); got.Version != 1 {
+				t.Fatalf("the channel that was made again has version %d, want 1", got.Version)
+			}
+			h.eventually("messages go to the new place", func() bool { return send() == "/new" })
+		})
+	}
+}
