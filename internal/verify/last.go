@@ -291,6 +291,9 @@ func (c *checker) finishLosses() {
 		c.report.Unknowns.WorstLoss = max(c.report.Unknowns.WorstLoss, l.count)
 	}
 	if c.faults == nil || len(c.in.Channels) == 0 || !c.faults.only("kill", "term") {
+		if len(c.losses) > 0 {
+			c.by[bounded].why = "but not what lost processes had under way: that takes faults that are kills or stops alone"
+		}
 		return
 	}
 	most := 0
