@@ -83,6 +83,7 @@ func show(out io.Writer, path string, markdown bool) (failed int, err error) {
 	}
 	defer f.Close()
 	rows, wrong := read(f)
+	rows = newest(rows)
 	if wrong != nil {
 		wrong = fmt.Errorf("%s: %w", path, wrong)
 	}
@@ -120,6 +121,23 @@ func read(in io.Reader) (rows []house.Row, wrong error) {
 	}
 	slices.SortStableFunc(rows, func(a, b house.Row) int { return strings.Compare(a.Test, b.Test) })
 	return rows, wrong
+}
+
+// newest leaves out what a later run of the same test has said anew.
+func newest(rows []house.Row) (list []house.Row) {
+	last := map[house.Row]int{}
+	key := func(r house.Row) house.Row {
+		return house.Row{Test: r.Test, Database: r.Database, What: r.What, Name: r.Name, Full: r.Full}
+	}
+	for i, r := range rows {
+		last[key(r)] = i
+	}
+	for i, r := range rows {
+		if r.Name == "" || last[key(r)] == i {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 func parse(line []byte) (r house.Row, err error) {

@@ -67,6 +67,16 @@ func TestTheHeadSaysWhereTheRowsWereWritten(t *testing.T) {
 	}
 }
 
+// A test that was run again is told of once, as it ended last.
+func TestARowIsReplacedByALaterOneOfItsTest(t *testing.T) {
+	t.Parallel()
+	const row = `{"test":"A1","what":"x","name":"TestA1/sqlite","at":"2026-05-04T12:00:00Z","pass":`
+	_, table, err := printed(t, row+"false}\n"+row+"true}\n")
+	if err != nil || strings.Count(table, "A1") != 1 || strings.Contains(table, "FAIL") {
+		t.Errorf("%v, the table is\n%s", err, table)
+	}
+}
+
 // A line that is no row costs the table nothing but that row, and is not passed over.
 func TestLinesThatAreNoRowsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,11 @@ const packages = "./torture/..."
 
 // marks remember, beside the rows, which tests have ended: on the first line stands the sum of the command
 // they tested, then one of them a line. A run of hours that was cut off goes on behind them, and does not forget
-// those that failed: some fail before they have a row.
+// those that failed: some fail before they have a row. A part of a test is marked by itself where it has a row of its
+// own; of the others the test counts how many there were, and begins again.
 type marks struct {
 	path   string
+	rows   string // where the tests' rows are
 	sum    string
 	ended  []string
 	failed []string // of those that ended
@@ -37,10 +39,10 @@ type marks struct {
 // failMark stands before the name of a test that failed.
 const failMark = "FAIL "
 
-// readMarks reads what is there of them. A file that is missing is an empty one.
-func readMarks(path string) (marks, error) {
-	m := marks{path: path}
-	text, err := os.ReadFile(path)
+// readMarks reads what is there of those beside a file of rows. A file that is missing is an empty one.
+func readMarks(rows string) (marks, error) {
+	m := marks{path: rows + ".ended", rows: rows}
+	text, err := os.ReadFile(m.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return m, nil
 	}
@@ -137,7 +139,7 @@ func test(out io.Writer, rows string, on bool, flags []string) (int, error) {
 	args := []string{"test", "-json", "-count=1", "-p", "1", "-timeout", "12h"}
 	var done *marks
 	if len(flags) == 0 {
-		m, err := readMarks(rows + ".ended")
+		m, err := readMarks(rows)
 		if err != nil {
 			return 0, err
 		}
@@ -206,6 +208,17 @@ func sumOfCommand() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// reported says whether a test has a row of its own.
+func reported(rows, test string) bool {
+	f, err := os.Open(rows)
+	if err != nil {
+		return false // none has yet
+	}
+	defer f.Close()
+	list, _ := read(f) // lines that are no rows are told of at the end
+	return slices.ContainsFunc(list, func(r house.Row) bool { return r.Name == test })
+}
+
 // event is a line of go test -json, as far as it matters here.
 type event struct {
 	Action, Test, Output string
@@ -229,10 +242,11 @@ func follow(out io.Writer, events io.Reader, done *marks) (wrong error) {
 				fmt.Fprint(out, e.Output)
 			}
 		case e.Test != "" && (e.Action == "pass" || e.Action == "fail"):
-			if done != nil {
+			part := strings.Contains(e.Test, "/")
+			if done != nil && (!part || reported(done.rows, e.Test)) {
 				wrong = errors.Join(wrong, done.add(e.Test, e.Action == "fail"))
 			}
-			if strings.Contains(e.Test, "/") {
+			if part {
 				break
 			}
 			if ended++; e.Elapsed >= 1 {

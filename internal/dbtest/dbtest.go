@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// The servers that the tests of one binary share. They are fast, not durable:
-// Own with Durable is for tests that care.
+// The servers that the tests of one binary share. They are fast, not durable: Durable, and Own with it, are for tests
+// that care.
 var (
-	sharedPostgres = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres}) })
-	sharedMariaDB  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB}) })
+	sharedPostgres  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres}) })
+	sharedMariaDB   = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB}) })
+	durablePostgres = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres, Durable: true}) })
+	durableMariaDB  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB, Durable: true}) })
 )
 
 // SQLite is the DSN of a new database file that goes with the test:
@@ -37,6 +39,16 @@ func Postgres(t testing.TB) string {
 func MariaDB(t testing.TB) string {
 	t.Helper()
 	return database(t, sharedMariaDB)
+}
+
+// Durable is the same as Postgres or MariaDB, whichever the kind says, on a server that syncs each commit, as in
+// production.
+func Durable(t testing.TB, kind Kind) string {
+	t.Helper()
+	if kind == KindMariaDB {
+		return database(t, durableMariaDB)
+	}
+	return database(t, durablePostgres)
 }
 
 // Redis is the address, "127.0.0.1:port", of an empty server that only this test

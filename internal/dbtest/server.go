@@ -210,6 +210,9 @@ func (s *Server) answer() error {
 // PID is the process id of the server, 0 while it is stopped or killed.
 func (s *Server) PID() int { return s.process.pid }
 
+// Alive reports whether the server's process runs.
+func (s *Server) Alive() bool { return !s.process.exited() }
+
 // Kill ends the server and its children as kill -9 does. Restart brings it back.
 func (s *Server) Kill() error {
 	if s.process.pid == 0 {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -24,18 +25,35 @@ type smallDisk struct {
 	told posthouse.Code // what callers must be told
 	// fill takes what room is left; free gives it back.
 	fill, free func(t *testing.T)
+	server     *dbtest.Server // on it; nil for SQLite
+}
+
+// diedOfIt reports whether the database itself has ended, as MariaDB does at times.
+func (d *smallDisk) diedOfIt() bool { return d.server != nil && !d.server.Alive() }
+
+// heal gives the room back, and starts a database that has died of it, as whoever watches over it does.
+func (d *smallDisk) heal(t *testing.T) {
+	t.Helper()
+	d.free(t)
+	if !d.diedOfIt() {
+		return
+	}
+	d.how += ", of which the database died: it was started again"
+	if err := d.server.Restart(); err != nil {
+		t.Error(err)
+	}
 }
 
 // mountSmall mounts a file system of so many bytes in memory; ok is false where that is not allowed.
-func mountSmall(t *testing.T, bytes int) (smallDisk, bool) {
+func mountSmall(t *testing.T, bytes int) (*smallDisk, bool) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := mount(t, dir, fmt.Sprintf("size=%d,mode=1777", bytes)); err != nil {
 		t.Logf("a file system of its own can not be mounted here: %v", err)
-		return smallDisk{}, false
+		return nil, false
 	}
 	ballast := filepath.Join(dir, "ballast")
-	return smallDisk{
+	return &smallDisk{
 		dir: dir, how: fmt.Sprintf("tmpfs of %d MiB", bytes>>20), told: posthouse.CodeStorageFull,
 		fill: func(t *testing.T) { t.Helper(); takeAll(t, ballast) },
 		free: func(t *testing.T) { t.Helper(); remove(t, ballast) },
@@ -91,7 +109,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // limitFiles bounds the size of the files that a member may write, where nothing can be mounted: its
 // kernel answers EFBIG instead of ENOSPC.
-func limitFiles(t *testing.T, h *house.House, path string) smallDisk {
+func limitFiles(t *testing.T, h *house.House, path string) *smallDisk {
 	t.Helper()
 	limit := func(t *testing.T, size string) {
 		t.Helper()
@@ -100,7 +118,7 @@ func limitFiles(t *testing.T, h *house.House, path string) smallDisk {
 			t.Errorf("prlimit: %v: %s", err, out)
 		}
 	}
-	return smallDisk{
+	return &smallDisk{
 		dir: filepath.Dir(path), how: "RLIMIT_FSIZE on the server, since nothing can be mounted here: callers are told unavailable",
 		told: posthouse.CodeUnavailable,
 		fill: func(t *testing.T) {

@@ -28,26 +28,32 @@ func EachDatabase(t *testing.T, test func(t *testing.T, db Database)) {
 }
 
 // DSN is a new, empty database on a server that the tests of this binary share; it goes with the
-// test. It survives the death of a client, not that of its server: Own is for those.
+// test. In the full form the server syncs each commit, since figures are read off it; in the short one a commit survives
+// the death of a client, not that of the server: Own is for those.
 func (db Database) DSN(t testing.TB) string {
 	t.Helper()
-	switch db {
-	case Postgres:
-		return dbtest.Postgres(t)
-	case MariaDB:
+	switch {
+	case db == SQLite:
+		return dbtest.SQLite(t)
+	case Full():
+		return dbtest.Durable(t, db.kind())
+	case db == MariaDB:
 		return dbtest.MariaDB(t)
 	}
-	return dbtest.SQLite(t)
+	return dbtest.Postgres(t)
+}
+
+func (db Database) kind() dbtest.Kind {
+	if db == MariaDB {
+		return dbtest.KindMariaDB
+	}
+	return dbtest.KindPostgres
 }
 
 // Own is a durable server of this test alone, which it may kill. SQLite has none.
 func (db Database) Own(t testing.TB, args ...string) *dbtest.Server {
 	t.Helper()
-	kind := dbtest.KindPostgres
-	if db == MariaDB {
-		kind = dbtest.KindMariaDB
-	}
-	return dbtest.Own(t, dbtest.Options{Kind: kind, Durable: true, Args: args})
+	return dbtest.Own(t, dbtest.Options{Kind: db.kind(), Durable: true, Args: args})
 }
 
 // Several is how many processes may share the database: SQLite belongs to one.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -100,21 +101,34 @@ func (p *Provider) Size(t testing.TB) int64 {
 	return f.Size()
 }
 
-// Arrivals reads the journal from its beginning.
-func (p *Provider) Arrivals(t testing.TB) []simulator.Arrival {
+// Arrivals reads the journal from its beginning. A line that is being written shows its first part for a moment: it is
+// waited for, so that every arrival that was answered before is among them.
+func (p *Provider) Arrivals(t testing.TB) (list []simulator.Arrival) {
 	t.Helper()
-	f, err := os.Open(p.Journal)
+	var err error
+	Until(t, "the journal of arrivals to end with a whole line", func() bool {
+		list, err = p.read()
+		return !errors.Is(err, io.ErrUnexpectedEOF)
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return list
+}
+
+func (p *Provider) read() ([]simulator.Arrival, error) {
+	f, err := os.Open(p.Journal)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
 	var list []simulator.Arrival
 	for d := json.NewDecoder(f); ; {
 		var a simulator.Arrival
 		if err := d.Decode(&a); err == io.EOF {
-			return list
+			return list, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, a)
 	}

@@ -26,6 +26,7 @@ type Row struct {
 	Pass     bool   `json:"pass"`
 	// The rest is filled in by Report: the machine and what a small synced write took there belong to the
 	// row, since who prints the table may do so another day and elsewhere.
+	Name    string        `json:"name"`
 	Full    bool          `json:"full"`
 	At      time.Time     `json:"at"`
 	Machine string        `json:"machine,omitempty"`
@@ -35,10 +36,11 @@ type Row struct {
 var rowFile sync.Mutex
 
 // Report prints a row and, where POSTHOUSE_TORTURE_ROWS names a file, appends it there. A row
-// that does not pass fails its test.
+// that does not pass fails its test, and one of a test that has failed does not pass.
 func Report(t testing.TB, r Row) {
 	t.Helper()
-	r.Full, r.At = Full(), time.Now().UTC()
+	r.Pass = r.Pass && !t.Failed()
+	r.Name, r.Full, r.At = t.Name(), Full(), time.Now().UTC()
 	verdict := "pass"
 	if !r.Pass {
 		verdict = "FAIL"

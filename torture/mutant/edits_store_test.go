@@ -58,13 +58,13 @@ var resultWithoutToken = []overlay.Edit{{
 	New:  "",
 }, {
 	File: "internal/engine/recorder.go",
-	Old: `			if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
-				again := *d
-				again.item.Delivery = current
+	Old: `		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
+			again := *d
+			again.item.Delivery = current
 `,
-	New: `			if current.State == posthouse.Sending {
-				again := *d
-				again.item.Delivery.Version = current.Version
+	New: `		if current.State == posthouse.Sending {
+			again := *d
+			again.item.Delivery.Version = current.Version
 `,
 }}
 

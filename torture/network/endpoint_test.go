@@ -50,14 +50,26 @@ func listen(t *testing.T, address string, serve func(v *visit)) *endpoint {
 	t.Cleanup(func() {
 		l.Close()
 		close(e.done)
-		e.mu.Lock()
-		for c := range e.open {
-			c.Close()
-		}
-		e.mu.Unlock()
+		e.hangUp()
 		e.serving.Wait()
 	})
 	return e
+}
+
+// hangUp closes all connections.
+func (e *endpoint) hangUp() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for c := range e.open {
+		c.Close()
+	}
+}
+
+// connections is how many are open.
+func (e *endpoint) connections() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.open)
 }
 
 func (e *endpoint) serve(c *net.TCPConn, serve func(v *visit)) {

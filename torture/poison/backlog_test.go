@@ -3,6 +3,7 @@ package poison
 import (
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestABacklogDueAtOnceCostsNoMore(t *testing.T) {
 				figures = append(figures, fmt.Sprintf("of %d: p50 %s, p99 %s", size, ms(took[len(took)/2]), ms(took[len(took)*99/100])))
 			}
 			plan := explain(t, db.Database, raw)
-			indexed := strings.Contains(plan, "queue_due") && !strings.Contains(plan, "Sort") && !strings.Contains(plan, "TEMP B-TREE")
+			indexed := byDue.MatchString(plan) && !sorts.MatchString(plan)
 			if !indexed {
 				t.Errorf("a claim does not follow the index of due deliveries:\n%s", plan)
 			}
@@ -77,6 +78,12 @@ func backlogs() []backlog {
 		{house.MariaDB, []int{20_000, 100_000, 1_000_000}},
 	}
 }
+
+// byDue is what a plan says that follows the index of due deliveries, sorts what one says that sorts by itself.
+var (
+	byDue = regexp.MustCompile(`USING (COVERING )?INDEX queue_due\b|Scan using queue_due\b|"key": "queue_due"`)
+	sorts = regexp.MustCompile(`Sort|TEMP B-TREE|filesort`)
+)
 
 // numbers are the rows 1 to 10,000, by database; digit is a letter of an id for one of them.
 var numbers = map[house.Database]string{
@@ -137,8 +144,12 @@ func claimMany(t *testing.T, st *store.Store, times int) (took []time.Duration) 
 func explain(t *testing.T, db house.Database, raw *sql.DB) (plan string) {
 	t.Helper()
 	verb := map[house.Database]string{house.SQLite: "EXPLAIN QUERY PLAN ", house.Postgres: "EXPLAIN ", house.MariaDB: "EXPLAIN FORMAT=JSON "}[db]
-	rows, err := raw.QueryContext(t.Context(), fmt.Sprintf(`%s SELECT id FROM queue WHERE tenant = 'default' AND channel = 'backlog' AND priority = 1
-		AND state = 'pending' AND due_at <= %d AND (deadline = 0 OR deadline > 1) ORDER BY due_at, id LIMIT %d`, verb, time.Now().UnixMicro(), claimed))
+	table := "queue"
+	if db == house.MariaDB { // as claims do there
+		table = "queue FORCE INDEX (queue_due)"
+	}
+	rows, err := raw.QueryContext(t.Context(), fmt.Sprintf(`%s SELECT id FROM %s WHERE tenant = 'default' AND channel = 'backlog' AND priority = 1
+		AND state = 'pending' AND due_at <= %d AND (deadline = 0 OR deadline > 1) ORDER BY due_at, id LIMIT %d`, verb, table, time.Now().UnixMicro(), claimed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/torture/house"
@@ -197,8 +198,9 @@ func TestRetriesDoNotStarve(t *testing.T) {
 				}
 				accepted += part
 			}
+			stopped := time.Now()
 			stop(t, s)
-			fresh, again := waitsOf(t, dsn)
+			fresh, again := waitsOf(t, dsn, stopped)
 			oldest, newest := slices.Max(again), slices.Max(fresh)
 			house.Report(t, house.Row{
 				Test: "E6", Database: string(db), What: fmt.Sprintf("every fifth message is refused twice while %d wait for 8 slots", ahead), N: len(again), Unit: fmt.Sprintf("retries beside %d new messages", len(fresh)),
@@ -209,8 +211,8 @@ func TestRetriesDoNotStarve(t *testing.T) {
 	}
 }
 
-// waitsOf are how long after their time first and later attempts started.
-func waitsOf(t *testing.T, dsn string) (fresh, again []time.Duration) {
+// waitsOf are how long after their time first and later attempts started, or had waited when the server stopped.
+func waitsOf(t *testing.T, dsn string, stopped time.Time) (fresh, again []time.Duration) {
 	t.Helper()
 	_, err := openStore(t, dsn).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		switch {
@@ -224,6 +226,25 @@ func waitsOf(t *testing.T, dsn string) (fresh, again []time.Duration) {
 	})
 	if err != nil || len(again) == 0 {
 		t.Fatalf("%d new starts and %d again, %v", len(fresh), len(again), err)
+	}
+	rows, err := dbtest.SQL(t, dsn).QueryContext(t.Context(), "SELECT due_at, attempts FROM queue WHERE state = 'pending'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var due, attempts int64
+		if err := rows.Scan(&due, &attempts); err != nil {
+			t.Fatal(err)
+		}
+		if waits := stopped.Sub(time.UnixMicro(due)); attempts == 0 {
+			fresh = append(fresh, waits)
+		} else {
+			again = append(again, waits)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return fresh, again
 }

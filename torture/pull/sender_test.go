@@ -105,5 +105,8 @@ func (s *sender) live(done *atomic.Bool) int64 {
 	}
 	_ = cmd.Process.Kill() // its end says so
 	<-ended
+	if done.Load() {
+		return 0 // nothing was left to send
+	}
 	return 1
 }
