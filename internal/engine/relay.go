@@ -301,7 +301,7 @@ func (e *Engine) putOff(ctx context.Context, letters []letter) (int, error) {
 		if l.problem == "" {
 			continue
 		}
-		l.problem = strings.ToValidUTF8(l.problem[:min(len(l.problem), maxRejection)], "")
+		l.problem = plain(l.problem, maxRejection)
 		byRow[l.row.ID] = l
 		list = append(list, work.Rejection{Row: l.row.ID, Failures: l.row.Failures, Error: l.problem, Wait: relayWait(l.row.Failures)})
 	}

@@ -148,6 +148,16 @@ func TestEventThatCanNotBeAppliedWaitsAndBlocksNobody(t *testing.T) {
 	})
 }
 
+// PostgreSQL keeps no U+0000: with one in a reason, none of its batch was put off, and all were tried at every poll.
+func TestAReasonThatNoDatabaseKeepsIsMended(t *testing.T) {
+	withEvents(t, func(m *mailbox, l *takenEvents) {
+		l.fail["odd"] = func(context.Context) error { return errors.New("who has the role \x00 is not known") }
+		m.write(`INSERT INTO outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "odd"}}')`)
+		m.pass(3 * time.Second)
+		m.wantRows(map[string]string{"r": "who has the role ? is not known"})
+	})
+}
+
 func TestServerWithoutATakerSaysSoInTheRow(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
 		m.write(`INSERT INTO outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "t1"}}')`)
