@@ -377,18 +377,23 @@ func TestWhatIsWrongWithAClaimOrAReportIsNamed(t *testing.T) {
 	}
 }
 
-// Section 2, L12: a text of an error is cut, whatever it is, and is never an error itself.
-func TestAnOverlongErrorIsCut(t *testing.T) {
+// Section 2, L12: a text of an error is cut and mended, whatever it is, and is never an error itself.
+func TestNoErrorKeepsAReportFromBeingTaken(t *testing.T) {
 	t.Parallel()
 	h := withPhones(t)
-	id := h.send("phones", "u1")[0]
-	got := h.handed("a")
-	h.as("a", 200, "start", holding(got))
-	text, _ := json.Marshal(strings.Repeat("错", 3000) + "\x00")
-	h.as("a", 200, "report", fmt.Sprintf(`{"report_id":"r","delivery":%q,"token":%d,"outcome":"not_sent","retry":false,"error":%s}`, got.Delivery, got.Token, text))
-	d := h.until(id, posthouse.Failed)
-	if n := len([]rune(d.Error)); n < 100 || n > 500 || !strings.HasPrefix(d.Error, "错错") {
-		t.Errorf("the error has %d characters: %.60s", n, d.Error)
+	for text, want := range map[string]string{
+		strings.Repeat("错", 3000) + `\u0000`: strings.Repeat("错", 500),
+		`a\u0000b`:                           "ab",
+		`a\ud83d`:                            "a\uFFFD", // the pair of an emoji, cut
+		`\ude00b`:                            "\uFFFDb",
+	} {
+		id := h.send("phones", "u1")[0]
+		got := h.handed("a")
+		h.as("a", 200, "start", holding(got))
+		h.as("a", 200, "report", fmt.Sprintf(`{"report_id":"r-%s","delivery":%q,"token":%d,"outcome":"not_sent","retry":false,"error":"%s"}`, id, got.Delivery, got.Token, text))
+		if d := h.until(id, posthouse.Failed); d.Error != want {
+			t.Errorf("of %.60s is kept %.60q, want %.60q", text, d.Error, want)
+		}
 	}
 }
 

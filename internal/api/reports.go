@@ -34,7 +34,8 @@ const maxReports = 500
 
 var reportReader = bodyOf[reportBody](oneTo(maxReports, "reports", "reports"), takesAnyError)
 
-// takesAnyError lets U+0000 stand in errors: an agent whose report is refused for its error sends the message again.
+// takesAnyError lets U+0000 and half a surrogate pair stand in errors: an agent whose report is refused for its error
+// sends the message again.
 func takesAnyError(s *shape) {
 	s.fields["error"].mended, s.fields["reports"].elem.fields["error"].mended = true, true
 }

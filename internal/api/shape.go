@@ -35,7 +35,7 @@ type shape struct {
 	parse  func(text string) error
 	most   int    // elements of a list
 	noun   string // what a problem calls them, where at least one is wanted
-	mended bool   // of a text: whoever reads it takes out what can not be stored
+	mended bool   // of a text: whoever reads it takes out U+0000, as encoding/json does half a surrogate pair
 }
 
 // A body of two letters for each object of a list would become a hundred times its size before a handler sees how many

@@ -275,7 +275,7 @@ func plainName(key []byte) bool {
 
 // checkText checks a string, given with its quotes.
 func (w *walker) checkText(s *shape, from int, quoted []byte) {
-	if odd := oddity(quoted); odd != "" && (odd != holdsNUL || !s.mended) {
+	if odd := oddity(quoted); odd != "" && !s.mended {
 		w.refuse(from, "%s", odd)
 		return
 	}
