@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func Check(e posthouse.TaskEvent, at string) []posthouse.Problem {
 	}
 	checkBelongings(e, p)
 	checkItems(e.WorkItems, p)
-	checkPayload(e.Payload, p)
+	p.Payload(e.Payload, maxPayload)
 	return p.List
 }
 
@@ -181,17 +180,6 @@ func checkOrbits(orbits []posthouse.Orbit, p *draft.Problems) {
 			p.Add(at+"orbit_no", "is %d, which another pass of the plan has", o.Number)
 		}
 		numbers[o.Number] = true
-	}
-}
-
-func checkPayload(payload json.RawMessage, p *draft.Problems) {
-	if len(payload) > maxPayload {
-		p.Add("payload", "has %d bytes: at most %d are allowed", len(payload), maxPayload)
-		return
-	}
-	var object map[string]any
-	if len(payload) > 0 && json.Unmarshal(payload, &object) != nil {
-		p.Add("payload", "must be a JSON object")
 	}
 }
 

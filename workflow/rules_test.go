@@ -431,6 +431,7 @@ func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
 	start.Payload = json.RawMessage(`[]`)
 	ahead := created(0)
 	ahead.At = noon.Add(25 * time.Hour)
+	ahead.Payload = json.RawMessage(`{"a":"\u0000"}`)
 	w := newWorld()
 	_, err := w.flow(t).Apply(t.Context(), "t", bad, twice, odd, start, ahead)
 	var paths []string
@@ -444,7 +445,7 @@ func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
 	want := []string{
 		"events[0].task_id", "events[0].task.nodes[1].id", "events[0].task.nodes[2].next_node_ids[0]", "events[0].task.nodes[3].max_duration", "events[0].reason",
 		"events[0].task.nodes[0].next_node_ids[0]", "events[0].task.channels[0]", "events[1].orbits[0].in_time", "events[1].orbits[1].in_time", "events[1].orbits[1].orbit_no", "events[2].event",
-		"events[4].at", "events[3].node_id", "events[3].work_items[0].assignee_id", "events[3].payload",
+		"events[4].at", "events[4].payload", "events[3].node_id", "events[3].work_items[0].assignee_id", "events[3].payload",
 	}
 	slices.Sort(paths)
 	slices.Sort(want)

@@ -3,7 +3,8 @@ package api
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/draft"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -25,17 +26,11 @@ func checkText(c *call, path, value string, most int) {
 	}
 }
 
-// holdsNUL is wrong with a text that PostgreSQL neither keeps nor compares with those it keeps.
-const holdsNUL = "holds the character U+0000, which can not be stored"
-
 // unkept says what keeps the first such text from being stored or looked up in every database, "" for nothing.
 func unkept(texts ...string) string {
 	for _, text := range texts {
-		switch {
-		case !utf8.ValidString(text):
-			return "is not valid UTF-8"
-		case strings.ContainsRune(text, 0):
-			return holdsNUL
+		if odd := draft.Unkept(text); odd != "" {
+			return odd
 		}
 	}
 	return ""

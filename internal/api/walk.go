@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
 )
 
 // span is a part of the text, from inclusive to exclusive.
@@ -94,7 +94,7 @@ func (w *walker) object(s *shape, depth int) error {
 				many[string(k)] = true
 			}
 		}
-		if err := w.member(inner, key, oddity(quoted), w.known(key, opened, many), depth); err != nil {
+		if err := w.member(inner, key, draft.UnkeptJSON(quoted), w.known(key, opened, many), depth); err != nil {
 			return err
 		}
 		if many != nil {
@@ -275,7 +275,7 @@ func plainName(key []byte) bool {
 
 // checkText checks a string, given with its quotes.
 func (w *walker) checkText(s *shape, from int, quoted []byte) {
-	if odd := oddity(quoted); odd != "" && !s.mended {
+	if odd := draft.UnkeptJSON(quoted); odd != "" && !s.mended {
 		w.refuse(from, "%s", odd)
 		return
 	}
@@ -350,53 +350,4 @@ func unquoted(quoted []byte) []byte {
 	var s string
 	_ = json.Unmarshal(quoted, &s) // the text is valid
 	return []byte(s)
-}
-
-// oddity says what keeps a string, given with its quotes, from being stored or looked up in every database, "" for
-// nothing. PostgreSQL reads nothing of a payload that has one such string in it.
-func oddity(quoted []byte) string {
-	switch {
-	case !bytes.Contains(quoted, []byte(`\u`)):
-		return ""
-	case !wholeSurrogates(quoted):
-		return `holds half of a surrogate pair (\ud800 to \udfff), which is no character`
-	case bytes.Contains(quoted, []byte(`\u0000`)) && bytes.IndexByte(unquoted(quoted), 0) >= 0: // it may be \\u0000
-		return holdsNUL
-	}
-	return ""
-}
-
-// wholeSurrogates reports whether each \ud800 to \udbff is followed by its \udc00 to \udfff.
-func wholeSurrogates(quoted []byte) bool {
-	for i := 1; i < len(quoted)-1; i++ {
-		if quoted[i] != '\\' {
-			continue
-		}
-		i++
-		if quoted[i] != 'u' {
-			continue
-		}
-		high := escaped(quoted[i+1:])
-		i += 4
-		if high < 0xd800 || high > 0xdfff {
-			continue
-		}
-		if high > 0xdbff || i+2 >= len(quoted) || quoted[i+1] != '\\' || quoted[i+2] != 'u' {
-			return false
-		}
-		if low := escaped(quoted[i+3:]); low < 0xdc00 || low > 0xdfff {
-			return false
-		}
-		i += 6
-	}
-	return true
-}
-
-// escaped is the four hexadecimal digits a \u is followed by.
-func escaped(digits []byte) rune {
-	n, err := strconv.ParseUint(string(digits[:min(4, len(digits))]), 16, 32)
-	if err != nil {
-		return utf8.RuneError
-	}
-	return rune(n)
 }

@@ -1,7 +1,8 @@
 // Package draft says what is wrong with a draft as far as the draft alone can tell: what is
 // missing, too long, not text or not one of the allowed words.
 //
-// It also says what a row of the outbox holds and how it is named, which one writes and the other reads.
+// It also says which texts not every database keeps, for all front doors, and what a row of the outbox holds and how it
+// is named, which one writes and the other reads.
 //
 // It looks at no database: whether the channel, the template and its variables are there is the
 // engine's question. Engine and outbox both check here, so that what the outbox takes is what
@@ -50,13 +51,10 @@ func (p *Problems) Add(field, format string, args ...any) {
 
 // Text checks that a value is text that every database keeps as it is.
 func (p *Problems) Text(field, value string, max int) {
-	switch {
-	case len(value) > max:
+	if len(value) > max {
 		p.Add(field, "has %d bytes: at most %d are allowed", len(value), max)
-	case !utf8.ValidString(value):
-		p.Add(field, "is not valid UTF-8")
-	case strings.ContainsRune(value, 0):
-		p.Add(field, "holds the character U+0000, which can not be stored")
+	} else if odd := Unkept(value); odd != "" {
+		p.Add(field, "%s", odd)
 	}
 }
 
@@ -65,6 +63,24 @@ func (p *Problems) Word(field, value string, max int) {
 	p.Text(field, value, max)
 	if strings.ContainsAny(value, "\r\n") {
 		p.Add(field, "holds a line break: one line is allowed")
+	}
+}
+
+// Payload checks that a payload is a JSON object that every database keeps as it is, and reads.
+func (p *Problems) Payload(payload json.RawMessage, max int) {
+	var object map[string]json.RawMessage
+	switch {
+	case len(payload) == 0:
+	case len(payload) > max:
+		p.Add("payload", "has %d bytes: at most %d are allowed", len(payload), max)
+	case !utf8.Valid(payload):
+		p.Add("payload", "is not valid UTF-8")
+	case json.Unmarshal(payload, &object) != nil:
+		p.Add("payload", "must be a JSON object")
+	default:
+		if odd := UnkeptJSON(payload); odd != "" {
+			p.Add("payload", "%s", odd)
+		}
 	}
 }
 
@@ -169,11 +185,5 @@ func checkContent(d *posthouse.Draft, p *Problems) {
 		p.Word("content.title", d.Content.Title, MaxTitle)
 		p.Text("content.text", d.Content.Text, MaxText)
 	}
-	if len(d.Payload) > maxPayload {
-		p.Add("payload", "has %d bytes: at most %d are allowed", len(d.Payload), maxPayload)
-	}
-	var object map[string]json.RawMessage
-	if len(d.Payload) > 0 && string(d.Payload) != "null" && json.Unmarshal(d.Payload, &object) != nil {
-		p.Add("payload", "must be a JSON object")
-	}
+	p.Payload(d.Payload, maxPayload)
 }

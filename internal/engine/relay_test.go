@@ -246,6 +246,8 @@ func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 			{`{"channel": "open", "to": [{"user": "u"}], "template": "welcome", "payload": {}}`, "payload.name"},
 			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "priority": "now"}`, "priority: is"},
 			{`{"channel": "open", "to": [{"user": 7}]}`, "the draft can not be read"},
+			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "payload": {"a": "\u0000"}}`, "payload: holds the character U+0000"},
+			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "payload": {"\ud83d": 1}}`, "payload: holds half of a surrogate pair"},
 		} {
 			id := fmt.Sprint("row ", i)
 			want[id] = c.problem

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/draft"
 )
 
 // The bodies are read as loosely as the server read them that this one stands in for: fields it does not
@@ -66,8 +68,8 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &s) != nil {
 		return errNoText(b)
 	}
-	if strings.ContainsRune(s, 0) {
-		return errors.New("holds the character U+0000, which can not be stored")
+	if odd := draft.Unkept(s); odd != "" {
+		return errors.New(odd)
 	}
 	*t = text(s)
 	return nil
