@@ -420,6 +420,20 @@ func TestWhatAnAgentSaysOfASensitiveMessageIsNotKept(t *testing.T) {
 	}
 }
 
+// K3: messages can be deleted before the log of reports is. Nobody can say then that one was not sensitive.
+func TestWhatAnAgentSentAlongAboutAMessageThatIsGoneIsNotShown(t *testing.T) {
+	t.Parallel()
+	h := withPhones(t)
+	id := h.send("phones", "u1")[0]
+	h.as("a", 200, "report", strings.TrimSuffix(said("r", h.handed("a"), posthouse.OutcomeSent), "}")+`,"error":"ok: 428193"}`)
+	for _, shown := range []bool{true, false} {
+		if seen := h.must(200, "GET", "/v1/logs?log=report", "").body; strings.Contains(seen, `"request_data"`) != shown || !strings.Contains(seen, id) {
+			t.Errorf("the request is to be shown: %v, in %s", shown, seen)
+		}
+		h.write("DELETE FROM messages")
+	}
+}
+
 // PULL-14: an idle agent hears of what is accepted while it waits.
 func TestAWaitingAgentIsHandedWhatComes(t *testing.T) {
 	t.Parallel()

@@ -46,13 +46,14 @@ func (a *api) story(c *call) (answer, error) {
 	return ok(v)
 }
 
-// Recalls reads the messages of deliveries. *store.Store satisfies it.
+// Recalls reads the messages of deliveries; one that is not there is empty. *store.Store satisfies it.
 type Recalls interface {
 	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
 }
 
-// Veil takes out of lines of the log of reports what agents sent along about sensitive messages. None of it is kept
-// any more, but what was kept before lies there until it is pruned.
+// Veil takes out of lines of the log of reports what agents sent along about sensitive messages, and about those that are
+// deleted before the log is: nobody can say any more what they were. None of the former is kept any more, but what was
+// kept before lies there until it is pruned.
 func Veil(ctx context.Context, store Recalls, tenant string, lines []work.Line) error {
 	var said []posthouse.Delivery
 	for _, l := range lines {
@@ -68,7 +69,8 @@ func Veil(ctx context.Context, store Recalls, tenant string, lines []work.Line) 
 		return err
 	}
 	for i := range lines {
-		if l := &lines[i]; l.Log == work.ReportLog && messages[posthouse.MessageID(l.Delivery)].Sensitive {
+		l := &lines[i]
+		if m := messages[posthouse.MessageID(l.Delivery)]; l.Log == work.ReportLog && (m.ID == "" || m.Sensitive) {
 			l.Request = ""
 		}
 	}

@@ -149,8 +149,8 @@ func hush(group []work.Item, results []channel.Result) {
 }
 
 // hushReports drops what agents say in their own words of sensitive messages, and of those that nobody can say of
-// whether they are: what they call an error, and the request, which has that and whatever else they sent along. Most
-// reports have no such words, and their messages are not looked up.
+// whether they are, such as one that is deleted by now: what they call an error, and the request, which has that and
+// whatever else they sent along. Most reports have no such words, and their messages are not looked up.
 func (e *Engine) hushReports(ctx context.Context, list []work.Report) {
 	type message struct{ tenant, id string }
 	said := map[message]bool{} // it may be kept
@@ -162,7 +162,7 @@ func (e *Engine) hushReports(ctx context.Context, list []work.Report) {
 		of := message{r.Tenant, posthouse.MessageID(r.Delivery)}
 		if _, known := said[of]; !known {
 			m, _, err := e.o.Store.Message(ctx, of.tenant, of.id)
-			said[of] = posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && !m.Sensitive
+			said[of] = err == nil && !m.Sensitive
 		}
 		if !said[of] {
 			r.Error, r.Request = hidden(r.Error), ""

@@ -211,6 +211,19 @@ func TestAReceiptOfASensitiveMessageKeepsNoExcerpt(t *testing.T) {
 	})
 }
 
+// A message can be deleted before an agent says what became of it. Nobody can say then that it was not sensitive.
+func TestAReportOnAMessageThatIsGoneKeepsNoWords(t *testing.T) {
+	virtual(t, func(r *rig) {
+		list := []work.Report{{Tenant: r.tenant, Request: "code 428193", AgentReport: posthouse.AgentReport{
+			Delivery: posthouse.DeliveryID(posthouse.NewID(), 1), Outcome: posthouse.OutcomeNotSent, Error: "no signal for 428193",
+		}}}
+		r.engine.hushReports(r.Context(), list)
+		if list[0].Error != hidden("x") || list[0].Request != "" {
+			t.Errorf("got the error %q and the request %q, want neither", list[0].Error, list[0].Request)
+		}
+	})
+}
+
 // Who sends a sensitive message may quote it where it says why it could not.
 func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 	virtual(t, func(r *rig) {

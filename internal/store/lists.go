@@ -166,7 +166,7 @@ func (s *Store) messagesOf(ctx context.Context, tenant string, ids []string) ([]
 	return all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
 }
 
-// MessagesOf reads the messages of deliveries, by their ids.
+// MessagesOf reads the messages of deliveries, by their ids; one that is not there is empty.
 func (s *Store) MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error) {
 	var ids []string
 	found := map[string]posthouse.Message{}
