@@ -20,16 +20,8 @@ const maxAsked = 16
 // take their time and leases do not wait.
 func (e *Engine) inquire(ctx context.Context) {
 	for e.pause(spread(e.o.RescueEvery)) {
-		var asked []posthouse.Delivery
-		_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: work.HoldOver, Max: rescueBatch}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
-			asked = nil
-			for _, d := range found {
-				if d.OnUnknown == posthouse.Query {
-					asked = append(asked, d)
-				}
-			}
-			return nil
-		})
+		asked, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: work.QueryDue, Max: rescueBatch},
+			func(time.Time, []posthouse.Delivery) []work.Change { return nil })
 		if err != nil {
 			e.log.Warn("unknowns that are to be asked about can not be read", "error", err)
 			continue

@@ -36,9 +36,7 @@ func (e *Engine) rescue(ctx context.Context) {
 			}
 		}
 		e.sweep(ctx, work.PastDeadline, &deadlines, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
-		e.sweep(ctx, work.HoldOver, &holds, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) {
-			return afterHold(d), d.OnUnknown != posthouse.Query // those are the inquirer's
-		})
+		e.sweep(ctx, work.HoldOver, &holds, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterHold(d), true })
 	}
 }
 

@@ -31,12 +31,11 @@ type process struct {
 	dead   chan struct{}
 	once   sync.Once
 
-	mu     sync.Mutex
-	calls  map[string]int
-	tocks  map[string]time.Time // when the loops began to wait
-	doom   doom
-	sweeps bool      // the rescuer is between its second look and its last
-	cut    time.Time // until when the database can not be reached
+	mu    sync.Mutex
+	calls map[string]int
+	tocks map[string]time.Time // when the loops began to wait
+	doom  doom
+	cut   time.Time // until when the database can not be reached
 }
 
 // doom kills a process at its nth call of an operation, before or after the call is done.
@@ -387,7 +386,7 @@ func (p *process) Record(ctx context.Context, _ time.Time, decide func(now time.
 func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) (after []posthouse.Delivery, err error) {
-	loop, wait := p.whose(sel.Due)
+	loop, wait := whose(sel.Due)
 	defer p.tock(loop)
 	if err := p.tick(loop, wait); err != nil && sel.Due != "" {
 		return nil, err
@@ -414,19 +413,16 @@ func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 }
 
 // whose tells the loops apart that revise what is due: the rescuer, which looks for three kinds one
-// after another, and the inquirer, which looks for one of them, asks, and writes down what it was told.
-func (p *process) whose(due work.Due) (loop string, wait time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case due == "":
+// after another, and the inquirer, which looks for one, asks, and writes down what it was told.
+func whose(due work.Due) (loop string, wait time.Duration) {
+	switch due {
+	case "":
 		return "inquire", 0
-	case due == work.LeaseLost:
+	case work.LeaseLost:
 		return "rescue", simRescue
-	case due == work.HoldOver && !p.sweeps:
+	case work.QueryDue:
 		return "inquire", simRescue
 	}
-	p.sweeps = due == work.PastDeadline
 	return "rescue", 0
 }
 

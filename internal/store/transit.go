@@ -235,11 +235,12 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 // notID finds what a caller may have taken for an id; see idOnly.
 func notID(id string) bool { return !posthouse.ValidID(id) }
 
-// overdue are the conditions that the rescuer looks for, by the database's clock, and their indexes.
+// overdue are the conditions that the rescuer and the inquirer look for, by the database's clock, and their indexes.
 var overdue = map[work.Due]struct{ index, clause string }{
 	work.LeaseLost:    {"queue_lease", "state = 'sending' AND lease_until >= ? AND lease_until < ? ORDER BY lease_until"},
 	work.PastDeadline: {"queue_deadline", "deadline > 0 AND deadline >= ? AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline"},
-	work.HoldOver:     {"queue_unknown", "state = 'unknown' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
+	work.HoldOver:     {"queue_unknown", "state = 'unknown' AND on_unknown <> 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
+	work.QueryDue:     {"queue_unknown", "state = 'unknown' AND on_unknown = 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
 }
 
 func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {

@@ -185,8 +185,9 @@ func TestReviseFindsWhatIsOverdue(t *testing.T) {
 		expired := accept(t, s, entry(1, late))[0]
 		lost := accept(t, s, entry(1))[0]
 		held := accept(t, s, entry(1))[0]
+		asked := accept(t, s, entry(1, each(func(d *posthouse.Delivery) { d.OnUnknown = posthouse.Query })))[0]
 		for _, item := range claim(t, s, 10) {
-			if item.Delivery.ID == held {
+			if item.Delivery.ID == held || item.Delivery.ID == asked {
 				c := step(item.Delivery, posthouse.EventAmbiguous, posthouse.Unknown)
 				c.After.DueAt = time.Now().Add(-time.Second)
 				record(t, s, c)
@@ -194,7 +195,7 @@ func TestReviseFindsWhatIsOverdue(t *testing.T) {
 		}
 		accept(t, s, entry(1)) // neither
 		tamper(t, s, "UPDATE queue SET lease_until = 1 WHERE id = ?", lost)
-		for due, want := range map[work.Due]string{work.PastDeadline: expired, work.LeaseLost: lost, work.HoldOver: held} {
+		for due, want := range map[work.Due]string{work.PastDeadline: expired, work.LeaseLost: lost, work.HoldOver: held, work.QueryDue: asked} {
 			for since, want := range map[time.Time][]string{{}: {want}, time.Now().Add(-500 * time.Millisecond): nil} {
 				var got []string
 				_, err := s.Revise(t.Context(), at(), work.Selection{Due: due, Max: 10, Since: since}, func(_ time.Time, found []posthouse.Delivery) []work.Change {

@@ -115,5 +115,6 @@ type Due string
 const (
 	LeaseLost    Due = "lease_lost"    // sending, and the lease has ended
 	PastDeadline Due = "past_deadline" // pending or not started, and the deadline has passed
-	HoldOver     Due = "hold_over"     // unknown, and its due time has come
+	HoldOver     Due = "hold_over"     // unknown, nobody is asked about it, and its due time has come
+	QueryDue     Due = "query_due"     // unknown, and it is time to ask its provider
 )
