@@ -36,7 +36,7 @@ func (e *Engine) plan(ctx context.Context) {
 		return
 	}
 	for e.awaitPlans(spread(e.o.Poll)) {
-		for e.planOnce(ctx) && ctx.Err() == nil && !e.leaving() {
+		for e.planOnce(ctx) && ctx.Err() == nil && !e.isStopping() {
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (e *Engine) planOnce(ctx context.Context) bool {
 // advance does what a plan's moment asks for, or puts it off, and reports whether it is no longer due as it
 // was read.
 func (e *Engine) advance(ctx context.Context, p work.Plan) bool {
-	if e.leaving() {
+	if e.isStopping() {
 		return false
 	}
 	err := e.compose(ctx, p)
@@ -104,7 +104,7 @@ func (e *Engine) advance(ctx context.Context, p work.Plan) bool {
 	case err == nil:
 		e.metrics.plans.WithLabelValues(string(p.Type), "composed").Inc()
 		return true
-	case ctx.Err() != nil || e.leaving():
+	case ctx.Err() != nil || e.isStopping():
 		return false
 	case posthouse.CodeOf(err) == posthouse.CodeConflict:
 		e.metrics.plans.WithLabelValues(string(p.Type), "stale").Inc() // somebody else was faster: it is done, or ended

@@ -55,18 +55,8 @@ func (e *Engine) relayEvents(ctx context.Context) { e.relayKind(ctx, work.TaskEv
 
 func (e *Engine) relayKind(ctx context.Context, kind work.Kind, most int) {
 	for e.pause(spread(e.o.Poll)) {
-		for e.relayOnce(ctx, kind, most) && ctx.Err() == nil && !e.leaving() {
+		for e.relayOnce(ctx, kind, most) && ctx.Err() == nil && !e.isStopping() {
 		}
-	}
-}
-
-// leaving reports whether the engine stops.
-func (e *Engine) leaving() bool {
-	select {
-	case <-e.stopping:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -63,7 +63,7 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
 	begun, now, since := time.Now(), e.clock.now(), s.begin()
 	var left time.Time // when the first that stays was due
-	for look := (work.Selection{Due: due, Max: batch, Since: since}); ; {
+	for look := (work.Selection{Due: due, Max: batch, Since: since}); !e.isStopping(); {
 		moved := map[string]bool{}
 		var stay []time.Time // when those that stay were due
 		after, err := e.o.Store.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
@@ -109,6 +109,7 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, d
 		}
 		look = behind(look, stay)
 	}
+	return total, true // the next process handles the rest
 }
 
 // behind is the look that follows a full one: past those that stay, or at more of them where all were due at once.
