@@ -134,12 +134,13 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 }
 
 // claim takes due deliveries and starts to send them. A route that was replaced takes nothing more:
-// the channel may be paused by now.
+// the channel may be paused by now. While it is asked for, the claim itself is under way: what it finds is to be sent
+// by a driver that is still open.
 func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before time.Time) ([]work.Item, error) {
-	select {
-	case <-r.ctx.Done():
+	r.occupy(1)
+	defer r.leave(1)
+	if r.ctx.Err() != nil {
 		return nil, nil
-	default:
 	}
 	at := time.Now() // before the claim is sent: the lease can only end later than we think
 	// Not the route's context: a claim that commits after its caller left would hold deliveries

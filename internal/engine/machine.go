@@ -24,6 +24,7 @@ const (
 	ReasonWindowClosed   = "window_closed" // too late for the provider's idempotency window
 	ReasonCancelled      = "cancelled"
 	ReasonShutdown       = "shutdown"
+	ReasonPaused         = "paused"   // its channel, after it was claimed
 	ReasonReceipt        = "receipt"  // the provider said later that it did not arrive
 	ReasonTemplate       = "template" // it is gone, or can not be filled anew
 	ReasonDatabase       = "database" // it could not be asked for what sending needs

@@ -27,7 +27,7 @@ type route struct {
 	wake   chan struct{} // capacity 1: something is due, or a slot came free
 
 	mu       sync.Mutex
-	inflight int
+	inflight int                         // attempts, and 1 while a claim is made
 	due      map[posthouse.Priority]bool // lanes that may hold something due
 	credit   map[posthouse.Priority]int  // weighted shares not yet used
 	gates    map[string]work.Gate        // by account
@@ -48,7 +48,7 @@ type holding struct {
 var weights = map[posthouse.Priority]int{posthouse.High: 6, posthouse.Normal: 3, posthouse.Low: 1}
 
 // SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
-// old settings. The error says which setting can not work.
+// old settings, but what has not begun is given back where it is paused. The error says which setting can not work.
 func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 	s, err := resolve(ch, o, e.o.Location)
 	if err != nil {
@@ -140,6 +140,16 @@ func (e *Engine) route(tenant, channel string) *route {
 	return e.routes[routeKey{tenant, channel}]
 }
 
+// halted reports whether a channel was paused or removed since its route was replaced. What was claimed before that,
+// or meanwhile, may not begin.
+func (e *Engine) halted(r *route) bool {
+	if r.ctx.Err() == nil {
+		return false
+	}
+	now := e.route(r.key.tenant, r.key.channel)
+	return now == nil || now.channel.Paused
+}
+
 // names lists a tenant's channels, for an error that says what is allowed.
 func (e *Engine) names(tenant string) []string {
 	e.mu.RLock()
@@ -206,14 +216,19 @@ func (r *route) occupy(n int) {
 }
 
 func (r *route) vacate(n int) {
+	r.leave(n)
+	r.nudge()
+}
+
+// leave is vacate where no slot comes free that the dispatcher does not know of.
+func (r *route) leave(n int) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.inflight -= n
 	if r.inflight == 0 {
 		close(r.idle)
 		r.idle = make(chan struct{})
 	}
-	r.mu.Unlock()
-	r.nudge()
 }
 
 // settle waits until nothing of the route is under way.

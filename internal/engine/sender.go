@@ -72,9 +72,16 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	// It ends by the clock that was read here, however long this process stands still before it begins.
 	start := time.Now()
 	end := start.Add(r.settings.timeout)
-	if end.After(leaseEnd) || e.resting.Load() {
+	back := "" // why it is given back
+	switch {
+	case end.After(leaseEnd), e.resting.Load():
+		back = ReasonShutdown
+	case e.halted(r):
+		back = ReasonPaused
+	}
+	if back != "" {
 		for _, item := range readable {
-			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: ReasonShutdown})
+			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: back})
 		}
 		return
 	}
