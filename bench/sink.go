@@ -55,18 +55,14 @@ func answer(w http.ResponseWriter, r *http.Request) {
 func (s *sink) note(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var m trial.Posted
-	err := json.NewDecoder(r.Body).Decode(&m)
-	if err == nil {
-		var age time.Duration
-		if age, err = trial.Age(m.Text, now); err == nil {
-			s.mu.Lock()
-			s.ages = append(s.ages, age)
-			s.mu.Unlock()
-		}
-	}
-	if err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
+	}
+	if age, counts := trial.Age(m.Text, now); counts {
+		s.mu.Lock()
+		s.ages = append(s.ages, age)
+		s.mu.Unlock()
 	}
 	answer(w, r)
 }

@@ -24,13 +24,6 @@ type tally struct {
 
 func (t *tally) handled() int { return int(t.n.Load()) }
 
-// reset forgets the waits.
-func (t *tally) reset() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waits = t.waits[:0]
-}
-
 func (t *tally) quantiles() (p50, p99 time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,11 +37,14 @@ func (t *tally) quantiles() (p50, p99 time.Duration) {
 // stamped is a message that says when it was handed in.
 func stamped() string { return text(strconv.FormatInt(time.Now().UnixNano(), 10)) }
 
-// Age is how long ago a stamped message was handed in.
-func Age(text string, now time.Time) (time.Duration, error) {
+// unstamped is a message whose age does not count.
+func unstamped() string { return text("warmup") }
+
+// Age is how long ago a message was handed in; counts is false where it is not stamped.
+func Age(text string, now time.Time) (age time.Duration, counts bool) {
 	word, _, _ := strings.Cut(text, " ")
 	at, err := strconv.ParseInt(word, 10, 64)
-	return time.Duration(now.UnixNano() - at), err
+	return time.Duration(now.UnixNano() - at), err == nil
 }
 
 // handler is what is done with each message.
@@ -64,13 +60,11 @@ func (r *run) handler() (func(context.Context, string) error, error) {
 
 // note keeps how long a message took.
 func (r *run) note(_ context.Context, text string) error {
-	wait, err := Age(text, time.Now())
-	if err != nil {
-		return err
+	if wait, counts := Age(text, time.Now()); counts {
+		r.tally.mu.Lock()
+		r.tally.waits = append(r.tally.waits, wait)
+		r.tally.mu.Unlock()
 	}
-	r.tally.mu.Lock()
-	r.tally.waits = append(r.tally.waits, wait)
-	r.tally.mu.Unlock()
 	r.tally.n.Add(1)
 	return nil
 }

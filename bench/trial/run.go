@@ -130,24 +130,33 @@ func (r *run) flow(ctx context.Context) (Outcome, error) {
 // lookEvery is how often a queue is asked whether it is done.
 const lookEvery = 10 * time.Millisecond
 
-// finish waits until all n messages have ended, or the time is over.
+// finish waits until all n messages have ended, or the time is over, and ends the measured part.
 func (r *run) finish(ctx context.Context, n int, late time.Time) (Outcome, error) {
+	ended, err := r.await(ctx, n, late)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o, err := r.end(ended, nil)
+	o.Cut = ended < n
+	return o, err
+}
+
+// await waits until all n messages have ended, or the time is over, and says how many have.
+func (r *run) await(ctx context.Context, n int, late time.Time) (int, error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		ended, err := r.queue.Ended(ctx, n)
 		if err != nil {
-			return Outcome{}, fmt.Errorf("count what has ended: %w", err)
+			return 0, fmt.Errorf("count what has ended: %w", err)
 		}
 		if ended >= n || time.Now().After(late) {
-			o, err := r.end(ended, nil)
-			o.Cut = ended < n
-			return o, err
+			return ended, nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return Outcome{}, ctx.Err()
+			return 0, ctx.Err()
 		}
 	}
 }
@@ -160,15 +169,17 @@ func (r *run) pace(ctx context.Context) (Outcome, error) {
 	if err := r.queue.Start(ctx); err != nil {
 		return Outcome{}, err
 	}
-	before, err := r.offer(ctx, warmup)
+	before, err := r.offer(ctx, warmup, unstamped)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.tally.reset()
+	if _, err := r.await(ctx, before, time.Now().Add(r.Within)); err != nil {
+		return Outcome{}, err
+	}
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
-	n, err := r.offer(ctx, r.For)
+	n, err := r.offer(ctx, r.For, stamped)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -179,7 +190,7 @@ func (r *run) pace(ctx context.Context) (Outcome, error) {
 }
 
 // offer hands in what a while at the rate comes to.
-func (r *run) offer(ctx context.Context, d time.Duration) (int, error) {
+func (r *run) offer(ctx context.Context, d time.Duration, message func() string) (int, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	var failed atomic.Pointer[error]
@@ -189,7 +200,7 @@ func (r *run) offer(ctx context.Context, d time.Duration) (int, error) {
 		now := <-tick.C
 		for want := min(all, int(now.Sub(start).Seconds()*float64(r.Rate))); n < want; n++ {
 			wg.Go(func() {
-				if err := r.queue.Accept(ctx, []string{stamped()}); err != nil {
+				if err := r.queue.Accept(ctx, []string{message()}); err != nil {
 					failed.Store(&err)
 				}
 			})

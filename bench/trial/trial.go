@@ -77,8 +77,8 @@ func (o Outcome) PerSecond() float64 { return float64(o.N) / o.Took.Seconds() }
 func (o Outcome) PerMessage() time.Duration { return (o.Own + o.Server) / time.Duration(max(1, o.N)) }
 
 // Queue is one library on one empty database. A trial calls its methods in this order:
-// Accept, Prepare, Start, Accept, Close; Ended after Start. Only Accept is called by many
-// goroutines.
+// Accept, Prepare, Start, Accept, Close; Ended after Start, and before more is accepted too. Only Accept
+// is called by many goroutines.
 type Queue interface {
 	// Accept stores messages and returns when they are durable: one by the library's
 	// call for one, more by its fastest call for many.

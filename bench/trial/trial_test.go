@@ -118,6 +118,42 @@ func TestEveryKindOfWorkCountsWhatIsDone(t *testing.T) {
 	})
 }
 
+// watched is a memory that looks at what it handles, and at when it is first asked what has ended.
+type watched struct {
+	memory
+	aged  atomic.Int64 // whose age counts
+	asked atomic.Int64 // accepted by then
+}
+
+func (w *watched) Prepare(ctx context.Context, h trial.Handling) error {
+	handle := h.Handle
+	h.Handle = func(ctx context.Context, text string) error {
+		if _, counts := trial.Age(text, time.Now()); counts {
+			w.aged.Add(1)
+		}
+		return handle(ctx, text)
+	}
+	return w.memory.Prepare(ctx, h)
+}
+
+func (w *watched) Ended(ctx context.Context, accepted int) (int, error) {
+	w.asked.CompareAndSwap(0, int64(accepted))
+	return w.memory.Ended(ctx, accepted)
+}
+
+// The sink has no other way to know which messages count.
+func TestTheWarmUpOfASteadyPaceEndsBeforeAnythingCounts(t *testing.T) {
+	t.Parallel()
+	q := &watched{}
+	got, err := trial.Run(t.Context(), trial.Spec{Kind: trial.Pace, Rate: 1000, For: 20 * time.Millisecond, Within: time.Minute}, q)
+	if err != nil || got.N != 20 || q.aged.Load() != 20 || q.accepted <= 20 {
+		t.Errorf("got %+v, %v with the ages of %d of %d messages, want 20 of more", got, err, q.aged.Load(), q.accepted)
+	}
+	if n := int(q.asked.Load()); n != q.accepted-20 {
+		t.Errorf("it was waited for %d messages before anything was measured, want the %d of the warm-up", n, q.accepted-20)
+	}
+}
+
 func TestATrialThatTakesTooLongIsCut(t *testing.T) {
 	t.Parallel()
 	q := &stuck{}
