@@ -37,10 +37,10 @@ type turn struct {
 	now    time.Time
 
 	parts   []part
-	fresh   []Warning // not known before
-	back    []string  // keys that are withdrawn now
-	more    bool      // there is more to tell than fits in one submission
-	refused bool      // something could not be made into messages: it is tried again
+	fresh   []Warning         // not known before
+	back    []string          // keys that are withdrawn now
+	more    bool              // there is more to tell than fits in one submission
+	refused map[string]string // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
 	answers map[string]Audience
 }
 
@@ -55,8 +55,9 @@ type part struct {
 // apply takes one event in.
 func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (Outcome, error) {
 	out := Outcome{Task: e.Task, Event: e.Type, Told: []Told{}}
+	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
 	for conflicts := 0; conflicts < maxConflicts; {
-		t, err := f.read(ctx, tenant, e)
+		t, err := f.read(ctx, tenant, e, refused)
 		if err == nil {
 			err = t.prepare(ctx)
 		}
@@ -80,8 +81,8 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 }
 
 // read reads what is known of the event's task.
-func (f *Flow) read(ctx context.Context, tenant string, e posthouse.TaskEvent) (*turn, error) {
-	t := &turn{Flow: f, tenant: tenant, event: e, now: f.o.Clock(), answers: map[string]Audience{}}
+func (f *Flow) read(ctx context.Context, tenant string, e posthouse.TaskEvent, refused map[string]string) (*turn, error) {
+	t := &turn{Flow: f, tenant: tenant, event: e, now: f.o.Clock(), refused: refused, answers: map[string]Audience{}}
 	var found bool
 	var err error
 	if t.plan, found, err = f.o.Book.Plan(ctx, tenant, work.PlanTask, e.Task); err != nil {
@@ -113,6 +114,10 @@ func (t *turn) prepare(ctx context.Context) error {
 	t.back = l.withdraw(notices)
 	room := maxDeliveries
 	for _, n := range l.untold(notices, t.now) {
+		if why := t.refused[n.mark()]; why != "" {
+			t.warn(NoticeRefused, "%s", why)
+			continue
+		}
 		if room <= 0 {
 			t.more = true
 			break
@@ -176,7 +181,9 @@ func (t *turn) channels(ctx context.Context, task *posthouse.Task) ([]string, er
 // it where it is for the next submission.
 func (t *turn) tell(ctx context.Context, n notice, room int) (int, error) {
 	if n.repeat != nil {
-		return 1, t.remind(ctx, n)
+		before := len(t.parts)
+		err := t.remind(ctx, n)
+		return len(t.parts) - before, err
 	}
 	to, err := t.audience(ctx, n)
 	if err != nil {

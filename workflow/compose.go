@@ -18,7 +18,7 @@ const (
 // Compose makes the messages of a task that could not be made when its events came, and cancels again what was
 // withdrawn. The engine's planner asks for them until they are accepted. It satisfies engine.Composer.
 func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
-	t := &turn{Flow: f, tenant: p.Tenant, event: posthouse.TaskEvent{Task: p.ID}, plan: p, now: now, answers: map[string]Audience{}}
+	t := &turn{Flow: f, tenant: p.Tenant, event: posthouse.TaskEvent{Task: p.ID}, plan: p, now: now, refused: map[string]string{}, answers: map[string]Audience{}}
 	if err := t.ledger.decode(p); err != nil {
 		return nil, p, err
 	}

@@ -98,7 +98,7 @@ func (l *ledger) former(id string) []*telling {
 func (l *ledger) withdraw(notices []notice) (keys []string) {
 	follows := map[string]bool{}
 	for i := range notices {
-		follows[notices[i].id+notices[i].words] = true
+		follows[notices[i].mark()] = true
 	}
 	for i := range l.Told {
 		if t := &l.Told[i]; !t.Withdrawn && !follows[t.ID+t.Words] {

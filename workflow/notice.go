@@ -91,6 +91,9 @@ func (d *deriver) add(n notice, key func(channel string) string) {
 	}
 }
 
+// mark tells a notice from all others of the task, and from itself in other words.
+func (n *notice) mark() string { return n.id + n.words }
+
 // digest stands for all that a notice says.
 func (n *notice) digest() string {
 	h := fnv.New128a()

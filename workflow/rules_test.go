@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -319,6 +320,38 @@ func TestANoticeThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	w.refuse = nil
 	w.take(t, created(0))
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u2", "u3", "u9"}})
+}
+
+// FLOW-10: notices that are refused leave room for those that come after them, also where they would fill a
+// submission by themselves.
+func TestRefusedNoticesThatFillASubmissionHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for i := range 2500 {
+		w.roles["planner"] = append(w.roles["planner"], "u"+time.Duration(i).String())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	asked := 0
+	w.refuse = func(d posthouse.Draft) string {
+		if asked++; asked > 1000 {
+			cancel() // it asks for ever
+		}
+		if d.Channel == "oa" {
+			return "there is no template"
+		}
+		return ""
+	}
+	out, err := w.flow(t).Apply(ctx, "t", created(0), passes(0, 120))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(w.told(KindOrbitRemind, "dingtalk")); n != 5*3 { // five slots of three messages each
+		t.Errorf("there are %d reminders on the channel that takes them, want 15", n)
+	}
+	if len(out[0].Warnings) != 1 || len(out[1].Warnings) != 1 || w.plans["1001"].NextAt.IsZero() {
+		t.Errorf("the warnings are %+v and %+v, and it is tried again at %s", out[0].Warnings, out[1].Warnings, w.plans["1001"].NextAt)
+	}
 }
 
 // FLOW-19: whoever finds that somebody else was faster reads again.

@@ -71,7 +71,7 @@ func (t *turn) submission(doc []byte) Submission {
 }
 
 // again reports whether the planner has to look after the task.
-func (t *turn) again() bool { return t.refused || t.ledger.Recall }
+func (t *turn) again() bool { return len(t.refused) > 0 || t.ledger.Recall }
 
 // messages are the ids of the part's messages.
 func (p *part) messages() []string {
@@ -112,8 +112,9 @@ func (t *turn) dropRefused(err error) bool {
 			kept = append(kept, p)
 			continue
 		}
-		t.refused = true
-		t.warn(NoticeRefused, "%s on %s: %s", p.notice.kind, p.notice.channel, why)
+		why = fmt.Sprintf("%s on %s: %s", p.notice.kind, p.notice.channel, why)
+		t.refused[p.notice.mark()] = why
+		t.warn(NoticeRefused, "%s", why)
 	}
 	dropped := len(kept) < len(t.parts)
 	t.parts = kept
