@@ -138,8 +138,8 @@ type Told struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
-// Apply takes events in. All of them are checked before anything is done; an error of code invalid names
-// every problem, below "events[i]." where there are several. Other errors leave some done and some not:
+// Apply takes events in. Those without a time happened in their order. All of them are checked before
+// anything is done; an error of code invalid names every problem, below "events[i]." where there are several. Other errors leave some done and some not:
 // repeat the call, what is done already is not done again.
 func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]Outcome, error) {
 	if err := f.check(ctx, tenant, events); err != nil {
@@ -156,7 +156,9 @@ func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.Tas
 		all.Go(func() {
 			defer func() { <-turns }()
 			for _, i := range places {
-				if out[i], errs[n] = f.safely(ctx, tenant, plain(events[i], received)); errs[n] != nil {
+				// Events of one call that say no time came in its order.
+				at := received.Add(time.Duration(i) * time.Microsecond)
+				if out[i], errs[n] = f.safely(ctx, tenant, plain(events[i], at)); errs[n] != nil {
 					return
 				}
 			}

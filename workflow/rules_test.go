@@ -354,6 +354,25 @@ func TestRefusedNoticesThatFillASubmissionHoldUpNoOther(t *testing.T) {
 	}
 }
 
+// FLOW-19: events of one call that name no time happened in their order: the last word counts.
+func TestEventsOfOneCallWithoutATimeHappenedInTheirOrder(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][]string{{"甲", "乙"}, {"乙", "甲"}} {
+		w := newWorld()
+		var events []posthouse.TaskEvent
+		for _, name := range names {
+			e := created(0)
+			e.At, e.Created.Name = time.Time{}, name
+			events = append(events, e)
+		}
+		w.take(t, events...)
+		s, err := w.flow(t).Task(t.Context(), "t", "1001")
+		if err != nil || s.About.Name != names[1] {
+			t.Errorf("after %v the task is called %q, %v", names, s.About.Name, err)
+		}
+	}
+}
+
 // FLOW-19: whoever finds that somebody else was faster reads again.
 func TestAConflictIsReadAgain(t *testing.T) {
 	t.Parallel()
