@@ -272,8 +272,8 @@ func (t *turn) unreached(ctx context.Context, n notice, to []posthouse.Recipient
 	return to, nil
 }
 
-// remind opens the reminder of a time-out. One that has begun already goes on as it is, and so does one that
-// somebody enqueued as a job: it stands for this one.
+// remind opens the reminder of a time-out. One that has begun already goes on as it is, unless the time-out was
+// moved to a time still to come; and so does one that somebody enqueued as a job: it stands for this one.
 func (t *turn) remind(ctx context.Context, n notice) error {
 	repeat := *n.repeat
 	if repeat.From.Before(t.now) {
@@ -301,7 +301,8 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 		t.warn(NoticeRefused, "%s on %s: task %q has a node with the id %q too, and its time-out is under way", n.kind, n.channel, old.Task, n.ref)
 		return nil
 	}
-	if job || old.Fired > 0 && (open || n.repeat.Max > 0) {
+	begun := old.Fired > 0 && (open || n.repeat.Max > 0)
+	if job || begun && !n.repeat.From.After(t.now) {
 		r = nil
 	}
 	t.parts = append(t.parts, part{notice: n, key: n.key, reminder: r})

@@ -227,6 +227,32 @@ func TestATimeoutThatIsLateBeginsAtOnce(t *testing.T) {
 	}
 }
 
+// FLOW-8: a time-out that has reminded already begins anew where the node is given more time, and goes on as it is
+// where that is over too.
+func TestATimeoutThatHasBegunFollowsATimeStillToCome(t *testing.T) {
+	t.Parallel()
+	for _, every := range []int{0, 30} { // again and again, and once
+		for more, begins := range map[int]time.Time{90: at(1 + 90), 70: at(1 + 60)} {
+			w := newWorld()
+			e := created(0)
+			e.Created.Nodes[0].TimeoutRemind = every
+			w.take(t, e, node(posthouse.NodeActivated, "1", 1))
+			w.now = at(80)
+			r := w.reminders["5_1_0"]
+			r.Fired = 1
+			if r.Repeat.Max == 1 {
+				r.State = posthouse.ReminderEnded
+			}
+			w.reminders[r.ID] = r
+			e.At, e.Created.Nodes[0].MaxDuration = at(75), more
+			w.take(t, e)
+			if r := w.reminders[r.ID]; !r.Repeat.From.Equal(begins) || begins.After(w.now) != (r.Fired == 0 && r.State == posthouse.ReminderOpen) {
+				t.Errorf("with %d minutes, again each %d, it begins at %s, has reminded %d times and is %s", more, every, r.Repeat.From, r.Fired, r.State)
+			}
+		}
+	}
+}
+
 // FLOW-8, FLOW-9: a time-out is for the assignees of open work items, at the moment it is sent; for the handlers
 // where no work items are known; for nobody once the node is done.
 func TestATimeoutIsForThoseWhoHaveToActNow(t *testing.T) {
