@@ -122,3 +122,28 @@ func TestFLOW_RemindersAndTimeoutsComeForHours(t *testing.T) {
 		o.after(601, `oa -> boss: "task_finished" "over"`, `oa -> li.na: "task_finished" "over"`)
 	})
 }
+
+// FLOW-10: of notices without templates each is told by itself once it has one, whatever the others wait for.
+func TestFLOW_ANoticeIsToldOnceItHasATemplateWhateverOthersLack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, end := openOffice(t)
+		defer end()
+		o.must(o.s.store.DeleteTemplate(o.Context(), posthouse.DefaultTenant, "task_created"))
+		o.tell(
+			posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
+				{ID: "11", Name: "受理", Users: []string{"li.na"}, Next: []string{"12"}}, {ID: "12", Name: "归档", Users: []string{"li.na"}},
+			}}},
+			posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1", Node: "11"},
+		)
+		o.after(5)
+		_, err := o.s.store.PutTemplate(o.Context(), time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: "task_created", Text: "new"})
+		o.must(err)
+		o.after(20, `oa -> li.na: "new"`)
+		s, err := o.s.Flow().Task(o.Context(), posthouse.DefaultTenant, "1")
+		o.must(err)
+		if s.NextAt.IsZero() || !strings.Contains(s.Error, `node_done on oa: content: is required: there is no template "node_done.oa"`) {
+			o.Errorf("of the other it says %q, next %s", s.Error, s.NextAt)
+		}
+	})
+}

@@ -55,45 +55,54 @@ type part struct {
 // apply takes one event in.
 func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (Outcome, error) {
 	out := Outcome{Task: e.Task, Event: e.Type, Told: []Told{}}
+	t, err := f.turns(ctx, tenant, e, f.o.Clock(), &out)
+	if err != nil {
+		return out, err
+	}
+	f.events.WithLabelValues(string(e.Type)).Inc()
+	return out, t.takeBack(ctx)
+}
+
+// turns takes turns until all that follows from an event is told, and returns the last one.
+func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *Outcome) (*turn, error) {
 	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
 	for conflicts := 0; conflicts < maxConflicts; {
-		t, err := f.read(ctx, tenant, e, refused)
+		t := &turn{Flow: f, tenant: tenant, event: e, now: now, refused: refused, answers: map[string]Audience{}}
+		err := t.read(ctx)
 		if err == nil {
 			err = t.prepare(ctx)
 		}
 		if err == nil {
-			err = t.submit(ctx, &out)
+			err = t.submit(ctx, out)
 		}
 		switch {
 		case posthouse.CodeOf(err) == posthouse.CodeConflict:
 			conflicts++
 		case err != nil:
-			return out, err
+			return nil, err
 		case !t.more:
-			f.events.WithLabelValues(string(e.Type)).Inc()
-			return out, t.takeBack(ctx)
+			return t, nil
 		}
 		if ctx.Err() != nil {
-			return out, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
-	return out, posthouse.Errorf(posthouse.CodeUnavailable, "task %q is written by others all the time: try again", e.Task)
+	return nil, posthouse.Errorf(posthouse.CodeUnavailable, "task %q is written by others all the time: try again", e.Task)
 }
 
 // read reads what is known of the event's task.
-func (f *Flow) read(ctx context.Context, tenant string, e posthouse.TaskEvent, refused map[string]string) (*turn, error) {
-	t := &turn{Flow: f, tenant: tenant, event: e, now: f.o.Clock(), refused: refused, answers: map[string]Audience{}}
+func (t *turn) read(ctx context.Context) error {
 	var found bool
 	var err error
-	if t.plan, found, err = f.o.Book.Plan(ctx, tenant, work.PlanTask, e.Task); err != nil {
-		return nil, err
+	if t.plan, found, err = t.o.Book.Plan(ctx, t.tenant, work.PlanTask, t.event.Task); err != nil {
+		return err
 	}
 	if !found {
-		t.plan = work.Plan{Tenant: tenant, Type: work.PlanTask, ID: e.Task}
-		return t, nil
+		t.plan = work.Plan{Tenant: t.tenant, Type: work.PlanTask, ID: t.event.Task}
+		return nil
 	}
 	t.before = t.plan.Doc
-	return t, t.ledger.decode(t.plan)
+	return t.ledger.decode(t.plan)
 }
 
 func (l *ledger) decode(p work.Plan) error {

@@ -2,6 +2,10 @@ package workflow
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -16,32 +20,24 @@ const (
 )
 
 // Compose makes the messages of a task that could not be made when its events came, and cancels again what was
-// withdrawn. The engine's planner asks for them until they are accepted. It satisfies engine.Composer.
+// withdrawn. It tells what can be told, as an event does; while there is something that can not, it is an error, and
+// the engine's planner asks again. It satisfies engine.Composer.
 func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
-	t := &turn{Flow: f, tenant: p.Tenant, event: posthouse.TaskEvent{Task: p.ID}, plan: p, now: now, refused: map[string]string{}, answers: map[string]Audience{}}
-	if err := t.ledger.decode(p); err != nil {
+	if p.Failures > maxRetries {
+		p.NextAt = time.Time{}
+		return nil, p, nil
+	}
+	var out Outcome
+	t, err := f.turns(ctx, p.Tenant, posthouse.TaskEvent{Task: p.ID}, now, &out)
+	if err == nil {
+		err = t.takeBack(ctx)
+	}
+	if err != nil {
 		return nil, p, err
 	}
-	if err := t.prepare(ctx); err != nil {
-		return nil, p, err
-	}
-	if err := t.takeBack(ctx); err != nil {
-		return nil, p, err
+	if len(t.refused) > 0 && !out.Changed && !t.ledger.Recall {
+		return nil, p, errors.New(strings.Join(slices.Sorted(maps.Values(t.refused)), "; "))
 	}
 	t.ledger.Recall = false
-	messages := t.parts[:0]
-	for _, part := range t.parts {
-		if part.notice.repeat == nil {
-			messages = append(messages, part)
-		}
-	}
-	if t.parts = messages; p.Failures > maxRetries {
-		t.parts = nil
-	}
-	ledger := t.entered()
-	s := t.submission(canonical(&ledger))
-	if t.more && len(t.parts) > 0 {
-		s.Task.NextAt = now
-	}
-	return s.Drafts, s.Task, nil
+	return nil, t.planned(canonical(&t.ledger)), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // take has a flow take events in.
@@ -134,10 +135,11 @@ func TestWhatWasWithdrawnIsCancelledAfterACrash(t *testing.T) {
 	if n := len(w.told(KindOrbitRemind, "oa")); n != 5 {
 		t.Fatalf("after the crash %d reminders wait, want all 5 for now", n)
 	}
-	p := w.plans["1001"]
-	drafts, next, err := w.flow(t).Compose(t.Context(), p, p.NextAt)
-	if err != nil || len(drafts) != 0 || p.NextAt.IsZero() || !next.NextAt.IsZero() {
-		t.Errorf("the planner at %s makes %d drafts, next %s, %v", p.NextAt, len(drafts), next.NextAt, err)
+	if w.plans["1001"].NextAt.IsZero() {
+		t.Error("nobody looks after it")
+	}
+	if next, err := w.compose(t); err != nil || !next.NextAt.IsZero() {
+		t.Errorf("the planner is to look again at %s, %v", next.NextAt, err)
 	}
 	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{})
 }
@@ -339,13 +341,61 @@ func TestANoticeThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	if !p.NextAt.Equal(noon.Add(30 * time.Second)) {
 		t.Errorf("it is tried again at %s", p.NextAt)
 	}
-	drafts, next, err := w.flow(t).Compose(t.Context(), p, p.NextAt)
-	if err != nil || len(drafts) != 1 || drafts[0].DedupKey != "0_1001_0" || !next.NextAt.IsZero() {
-		t.Errorf("tried again: %+v, next %+v, %v", drafts, next, err)
-	}
 	w.refuse = nil
 	w.take(t, created(0))
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u2", "u3", "u9"}})
+}
+
+// compose has the planner look after the task, as the engine does when its moment has come.
+func (w *world) compose(t *testing.T) (work.Plan, error) {
+	t.Helper()
+	p := w.plans["1001"]
+	drafts, next, err := w.flow(t).Compose(t.Context(), p, p.NextAt)
+	if err != nil {
+		return next, err
+	}
+	_, err = w.Submit(t.Context(), Submission{Drafts: drafts, Task: next})
+	return next, err
+}
+
+// FLOW-10: what was refused is told by itself once it can be, what another has told meanwhile stands, and what is
+// refused still is tried again.
+func TestOfRefusedNoticesEachIsToldOnceItCanBe(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	refused := []string{KindTaskCreated, KindNodeDone}
+	w.refuse = func(d posthouse.Draft) string {
+		if slices.Contains(refused, d.Kind) {
+			return "there is no template"
+		}
+		return ""
+	}
+	w.channels = []string{"oa"}
+	w.take(t, created(0), node(posthouse.NodeDone, "1", 1), node(posthouse.NodeDone, "2", 2))
+	if p, err := w.compose(t); err == nil || !strings.Contains(err.Error(), "node_done on oa: template: there is no template; task_created on oa: ") {
+		t.Errorf("while all are refused: next %s, %v", p.NextAt, err)
+	}
+	w.messages["by hand"] = &message{posthouse.Draft{Channel: "oa", Kind: KindNodeDone, DedupKey: "1_1001_2_0"}, posthouse.Sent}
+	refused = refused[:1]
+	if p, err := w.compose(t); err != nil || p.NextAt.IsZero() {
+		t.Errorf("with one still refused: next %s, %v", p.NextAt, err)
+	}
+	wantTold(t, w, KindNodeDone, "oa", map[string][]string{"1_1001_1_0": {"u1", "u2", "u3", "u9"}})
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{})
+	s, err := w.flow(t).Task(t.Context(), "t", "1001")
+	if err != nil || len(s.Notices) != 2 || !slices.Equal(s.Notices[1].Messages, []string{"by hand"}) {
+		t.Errorf("the task is %+v, %v", s, err)
+	}
+	refused = nil
+	if p, err := w.compose(t); err != nil || !p.NextAt.IsZero() {
+		t.Errorf("with none refused: next %s, %v", p.NextAt, err)
+	}
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u2", "u3", "u9"}})
+	p := w.plans["1001"]
+	p.NextAt, p.Failures = noon, maxRetries+1
+	if _, next, err := w.flow(t).Compose(t.Context(), p, noon); err != nil || !next.NextAt.IsZero() {
+		t.Errorf("after three days: next %s, %v", next.NextAt, err)
+	}
 }
 
 // FLOW-10: notices that are refused leave room for those that come after them, also where they would fill a

@@ -33,6 +33,7 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 			return err
 		}
 		t.ledger = ledger
+		t.plan.Version++
 		t.report(out)
 		return t.adopt(ctx, accepted)
 	}
@@ -54,12 +55,18 @@ func (t *turn) entered() ledger {
 	return l
 }
 
-func (t *turn) submission(doc []byte) Submission {
-	s := Submission{Tenant: t.tenant, Task: t.plan}
-	s.Task.Doc, s.Task.NextAt, s.Task.Failures, s.Task.Error = doc, time.Time{}, 0, ""
+// planned is the task's plan with a document.
+func (t *turn) planned(doc []byte) work.Plan {
+	p := t.plan
+	p.Doc, p.NextAt, p.Failures, p.Error = doc, time.Time{}, 0, ""
 	if t.again() {
-		s.Task.NextAt = t.now.Add(retryAfter)
+		p.NextAt = t.now.Add(retryAfter)
 	}
+	return p
+}
+
+func (t *turn) submission(doc []byte) Submission {
+	s := Submission{Tenant: t.tenant, Task: t.planned(doc)}
 	for i := range t.parts {
 		p := &t.parts[i]
 		s.Drafts = append(s.Drafts, p.drafts...)
@@ -160,10 +167,8 @@ func (t *turn) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
 	if !found {
 		return nil
 	}
-	s := t.submission(canonical(&t.ledger))
-	s.Drafts, s.Reminders = nil, nil
-	s.Task.Version++
-	_, err := t.o.Post.Submit(ctx, s)
+	_, err := t.o.Post.Submit(ctx, Submission{Tenant: t.tenant, Task: t.planned(canonical(&t.ledger))})
+	t.plan.Version++
 	return err
 }
 

@@ -14,7 +14,9 @@ import (
 
 // Composer says what follows when a plan's moment has come: the messages to send now, and the plan as it
 // is from then on, with its next moment. Two processes may ask at once, and a crash may make the same one
-// ask again, so it must change nothing itself: what it returns is stored together or not at all.
+// ask again, so what it returns is stored together or not at all, over the version that the plan it returns
+// has. One that has to know what became of its messages stores them itself, by the same rule, and returns
+// the plan with the version that this made.
 type Composer interface {
 	Compose(ctx context.Context, p work.Plan, now time.Time) (drafts []posthouse.Draft, next work.Plan, err error)
 }
@@ -130,7 +132,7 @@ func (e *Engine) compose(ctx context.Context, p work.Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	next.Tenant, next.Type, next.ID, next.Version = p.Tenant, p.Type, p.ID, p.Version
+	next.Tenant, next.Type, next.ID = p.Tenant, p.Type, p.ID
 	next.Failures, next.Error = 0, ""
 	_, err = e.Accept(ctx, Request{Tenant: p.Tenant, Endpoint: "plans", Drafts: drafts, Plans: []work.Plan{next}})
 	return err
