@@ -116,21 +116,22 @@ func (p post) EndReminder(ctx context.Context, tenant, id, reason string) error 
 	return err
 }
 
-// Reached are the recipients whom a message reached or still may.
-func (p post) Reached(ctx context.Context, tenant, message string) ([]posthouse.Recipient, error) {
-	var out []posthouse.Recipient
-	for cursor := ""; ; {
-		list, next, err := p.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			if list[i].State != posthouse.Cancelled {
-				out = append(out, list[i].Recipient)
+// Reached are the recipients whom messages reached or still may, by message.
+func (p post) Reached(ctx context.Context, tenant string, messages []string) (map[string][]posthouse.Recipient, error) {
+	out := map[string][]posthouse.Recipient{}
+	for _, message := range messages {
+		for cursor, first := "", true; first || cursor != ""; first = false {
+			list, next, err := p.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
+			if err != nil {
+				return nil, err
 			}
-		}
-		if cursor = next; cursor == "" {
-			return out, nil
+			for i := range list {
+				if list[i].State != posthouse.Cancelled {
+					out[message] = append(out[message], list[i].Recipient)
+				}
+			}
+			cursor = next
 		}
 	}
+	return out, nil
 }

@@ -42,6 +42,7 @@ type turn struct {
 	more    bool              // there is more to tell than fits in one submission
 	refused map[string]string // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
 	answers map[string]Audience
+	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message
 }
 
 // part is a notice that is told in this turn: by messages, or by a reminder. One with neither stands already.
@@ -121,8 +122,12 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	t.back = l.withdraw(notices)
+	untold, err := t.settle(ctx, l.untold(notices, t.now))
+	if err != nil {
+		return err
+	}
 	room := maxDeliveries
-	for _, n := range l.untold(notices, t.now) {
+	for _, n := range untold {
 		if why := t.refused[n.mark()]; why != "" {
 			t.warn(NoticeRefused, "%s", why)
 			continue
@@ -199,9 +204,7 @@ func (t *turn) tell(ctx context.Context, n notice, room int) (int, error) {
 		return 0, err
 	}
 	if len(to) > 0 {
-		if to, err = t.unreached(ctx, n, to); err != nil || len(to) == 0 {
-			return 0, err
-		}
+		to = t.unreached(n, to)
 	}
 	switch {
 	case len(to) > maxAudience:
@@ -254,19 +257,39 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 	return found.To, nil
 }
 
-// unreached are the recipients of a notice that it has not reached already. It can have reached some where
-// it was withdrawn too late and follows again now.
-func (t *turn) unreached(ctx context.Context, n notice, to []posthouse.Recipient) ([]posthouse.Recipient, error) {
+// settle leaves out the notices that wait for the next turn, and finds out whom the others have reached already.
+// A notice can have reached some where it was withdrawn too late and follows again now. One that is withdrawn in
+// this turn waits until that is committed: its messages would stay cancelled if the commit did not come.
+func (t *turn) settle(ctx context.Context, untold []notice) ([]notice, error) {
+	var ready []notice
+	var messages []string
+	for _, n := range untold {
+		former := t.ledger.former(n.id)
+		if slices.ContainsFunc(former, func(f *telling) bool { return f.fresh && len(f.Messages) > 0 }) {
+			t.more = true
+			continue
+		}
+		for _, f := range former {
+			messages = append(messages, f.Messages...)
+		}
+		ready = append(ready, n)
+	}
+	if len(messages) == 0 {
+		return ready, nil
+	}
+	err := t.o.Post.Withdraw(ctx, t.tenant, messages)
+	if err == nil {
+		t.reached, err = t.o.Post.Reached(ctx, t.tenant, messages)
+	}
+	return ready, err
+}
+
+// unreached are the recipients of a notice that it has not reached already.
+func (t *turn) unreached(n notice, to []posthouse.Recipient) []posthouse.Recipient {
 	former := t.ledger.former(n.id)
 	for _, f := range former {
-		if err := t.o.Post.Withdraw(ctx, t.tenant, f.Messages); err != nil {
-			return nil, err
-		}
 		for _, message := range f.Messages {
-			reached, err := t.o.Post.Reached(ctx, t.tenant, message)
-			if err != nil {
-				return nil, err
-			}
+			reached := t.reached[message]
 			to = slices.DeleteFunc(slices.Clone(to), func(r posthouse.Recipient) bool {
 				return slices.ContainsFunc(reached, func(other posthouse.Recipient) bool {
 					return other.User == r.User && (r.User != "" || other.Address == r.Address)
@@ -278,7 +301,7 @@ func (t *turn) unreached(ctx context.Context, n notice, to []posthouse.Recipient
 		last := former[len(former)-1] // all have it: it stands again
 		last.Withdrawn, last.Words = false, n.words
 	}
-	return to, nil
+	return to
 }
 
 // remind opens the reminder of a time-out. One that has begun already goes on as it is, unless the time-out was

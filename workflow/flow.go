@@ -46,8 +46,8 @@ type Post interface {
 	Withdraw(ctx context.Context, tenant string, messages []string) error
 	// EndReminder ends a reminder if it is open, and cancels what of its last message has not started.
 	EndReminder(ctx context.Context, tenant, id, reason string) error
-	// Reached are the recipients of a message but for those whose delivery was cancelled.
-	Reached(ctx context.Context, tenant, message string) ([]posthouse.Recipient, error)
+	// Reached are the recipients of messages, by message, but for those whose delivery was cancelled.
+	Reached(ctx context.Context, tenant string, messages []string) (map[string][]posthouse.Recipient, error)
 }
 
 // Options makes a Flow. Book, Post, Resolver and Channels are required.

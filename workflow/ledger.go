@@ -34,6 +34,8 @@ type telling struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Withdrawn are those that no longer follow from what is known. What of them had not started is cancelled.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+
+	fresh bool // it is withdrawn in this turn
 }
 
 // Warning says what of a task can not be as it was meant.
@@ -102,7 +104,7 @@ func (l *ledger) withdraw(notices []notice) (keys []string) {
 	}
 	for i := range l.Told {
 		if t := &l.Told[i]; !t.Withdrawn && !follows[t.ID+t.Words] {
-			t.Withdrawn, keys = true, append(keys, t.Key)
+			t.Withdrawn, t.fresh, keys = true, true, append(keys, t.Key)
 			l.Recall = l.Recall || len(t.Messages) > 0
 		}
 	}

@@ -144,6 +144,30 @@ func TestWhatWasWithdrawnIsCancelledAfterACrash(t *testing.T) {
 	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{})
 }
 
+// FLOW-16: what follows in other words is taken back when that is committed: a commit that does not come cancels
+// nothing. Whom all of it has reached is one question.
+func TestWhatFollowsInOtherWordsIsTakenBackAfterItsCommit(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), passes(0, 120))
+	everyone := []string{"u1", "u2", "u3", "u9"}
+	renamed := created(1)
+	renamed.Created.Name = "改名"
+	w.conflicts = 1000
+	if _, err := w.flow(t).Apply(t.Context(), "t", renamed); err == nil {
+		t.Fatal("there was no conflict")
+	}
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": everyone})
+	w.conflicts = 0
+	if out := w.take(t, renamed); len(out[0].Withdrawn) != 12 || len(out[0].Told) != 12 {
+		t.Errorf("withdrawn are %v, and told %+v", out[0].Withdrawn, out[0].Told)
+	}
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0~2": everyone})
+	if w.asked != 1 {
+		t.Errorf("it is asked %d times whom the messages reached", w.asked)
+	}
+}
+
 // FLOW-8: a time-out begins at the start and the node's duration, comes again each timeout_remind minutes,
 // and ends with the node or the task.
 func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {

@@ -29,6 +29,7 @@ type world struct {
 	refuse    func(d posthouse.Draft) string // why a draft is invalid
 	deaf      bool                           // nothing can be withdrawn
 	conflicts int                            // so many submissions meet a writer that was faster
+	asked     int                            // how often whom messages reached
 	log       strings.Builder
 }
 
@@ -159,13 +160,17 @@ func (w *world) EndReminder(_ context.Context, _, id, reason string) error {
 	return nil
 }
 
-func (w *world) Reached(_ context.Context, _, id string) ([]posthouse.Recipient, error) {
+func (w *world) Reached(_ context.Context, _ string, ids []string) (map[string][]posthouse.Recipient, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if m := w.messages[id]; m != nil && m.state != posthouse.Cancelled {
-		return m.To, nil
+	w.asked++
+	out := map[string][]posthouse.Recipient{}
+	for _, id := range ids {
+		if m := w.messages[id]; m != nil && m.state != posthouse.Cancelled {
+			out[id] = m.To
+		}
 	}
-	return nil, nil
+	return out, nil
 }
 
 func (w *world) UsersOf(_ context.Context, _ string, roles []string) (map[string][]string, error) {
