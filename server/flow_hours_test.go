@@ -147,3 +147,26 @@ func TestFLOW_ANoticeIsToldOnceItHasATemplateWhateverOthersLack(t *testing.T) {
 		}
 	})
 }
+
+// What was told so long ago that its messages, or some of their deliveries, were pruned is not told again when the
+// task is described in other words.
+func TestFLOW_WhatWasPrunedIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, end := openOffice(t)
+		defer end()
+		created := posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
+			{ID: "11", Name: "受理", Users: []string{"li.na", "wang.fang"}},
+		}}}
+		o.tell(created)
+		o.after(1, `oa -> li.na: "task_created" "new"`, `oa -> wang.fang: "task_created" "new"`)
+		for i := range 2 { // one of both, then the other
+			o.tell(posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "1", Node: "11", Round: i + 1}) // the task itself is kept
+			_, err := o.s.store.Prune(o.Context(), time.Now(), 30*time.Second, 1)
+			o.must(err)
+			created.Created.Name += "二"
+			o.tell(created)
+			o.after(2 + i)
+		}
+	})
+}

@@ -116,22 +116,38 @@ func (p post) EndReminder(ctx context.Context, tenant, id, reason string) error 
 	return err
 }
 
-// Reached are the recipients whom messages reached or still may, by message.
+// Reached are the recipients whom messages reached or still may, by message. One that is not kept whole is missing.
 func (p post) Reached(ctx context.Context, tenant string, messages []string) (map[string][]posthouse.Recipient, error) {
 	out := map[string][]posthouse.Recipient{}
 	for _, message := range messages {
-		for cursor, first := "", true; first || cursor != ""; first = false {
-			list, next, err := p.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
-			if err != nil {
-				return nil, err
-			}
-			for i := range list {
-				if list[i].State != posthouse.Cancelled {
-					out[message] = append(out[message], list[i].Recipient)
-				}
-			}
-			cursor = next
+		reached, whole, err := p.reached(ctx, tenant, message)
+		if err != nil {
+			return nil, err
+		}
+		if whole {
+			out[message] = reached
 		}
 	}
 	return out, nil
+}
+
+// reached are those of one message, and whether all of its deliveries are still kept: they are pruned one by one.
+func (p post) reached(ctx context.Context, tenant, message string) (reached []posthouse.Recipient, whole bool, err error) {
+	_, missing, err := p.store.Message(ctx, tenant, message)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return nil, false, nil
+	}
+	for cursor, first := "", true; err == nil && (first || cursor != ""); first = false {
+		var list []posthouse.Delivery
+		list, cursor, err = p.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
+		for i := range list {
+			if list[i].ReplayOf == "" {
+				missing--
+			}
+			if list[i].State != posthouse.Cancelled {
+				reached = append(reached, list[i].Recipient)
+			}
+		}
+	}
+	return reached, missing <= 0, err
 }

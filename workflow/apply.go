@@ -289,7 +289,10 @@ func (t *turn) unreached(n notice, to []posthouse.Recipient) []posthouse.Recipie
 	former := t.ledger.former(n.id)
 	for _, f := range former {
 		for _, message := range f.Messages {
-			reached := t.reached[message]
+			reached, kept := t.reached[message]
+			if !kept {
+				to = nil // nobody knows any more whom it has reached: to tell all of them again is worse
+			}
 			to = slices.DeleteFunc(slices.Clone(to), func(r posthouse.Recipient) bool {
 				return slices.ContainsFunc(reached, func(other posthouse.Recipient) bool {
 					return other.User == r.User && (r.User != "" || other.Address == r.Address)

@@ -46,7 +46,8 @@ type Post interface {
 	Withdraw(ctx context.Context, tenant string, messages []string) error
 	// EndReminder ends a reminder if it is open, and cancels what of its last message has not started.
 	EndReminder(ctx context.Context, tenant, id, reason string) error
-	// Reached are the recipients of messages, by message, but for those whose delivery was cancelled.
+	// Reached are the recipients of messages, by message, but for those whose delivery was cancelled. One that is
+	// gone, or of which something is gone, is missing: it was settled so long ago that it is no longer kept.
 	Reached(ctx context.Context, tenant string, messages []string) (map[string][]posthouse.Recipient, error)
 }
 

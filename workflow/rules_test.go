@@ -168,6 +168,20 @@ func TestWhatFollowsInOtherWordsIsTakenBackAfterItsCommit(t *testing.T) {
 	}
 }
 
+// What was told so long ago that its messages are no longer kept counts as told, also in other words.
+func TestWhatIsNoLongerKeptIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0))
+	w.send()
+	clear(w.messages)
+	renamed := created(1)
+	renamed.Created.Name = "改名"
+	if out := w.take(t, renamed, renamed); len(w.messages) != 0 || len(out[0].Told)+len(out[1].Told) != 0 {
+		t.Errorf("it is told again: %+v", out)
+	}
+}
+
 // FLOW-8: a time-out begins at the start and the node's duration, comes again each timeout_remind minutes,
 // and ends with the node or the task.
 func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {

@@ -166,8 +166,11 @@ func (w *world) Reached(_ context.Context, _ string, ids []string) (map[string][
 	w.asked++
 	out := map[string][]posthouse.Recipient{}
 	for _, id := range ids {
-		if m := w.messages[id]; m != nil && m.state != posthouse.Cancelled {
-			out[id] = m.To
+		if m := w.messages[id]; m != nil {
+			out[id] = nil
+			if m.state != posthouse.Cancelled {
+				out[id] = m.To
+			}
 		}
 	}
 	return out, nil
