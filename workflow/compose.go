@@ -39,5 +39,8 @@ func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posth
 		return nil, p, errors.New(strings.Join(slices.Sorted(maps.Values(t.refused)), "; "))
 	}
 	t.ledger.Recall = false
+	if len(t.before) > largeLedger {
+		t.ledger.drop(now)
+	}
 	return nil, t.planned(canonical(&t.ledger)), nil
 }

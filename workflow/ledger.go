@@ -14,7 +14,9 @@ type ledger struct {
 	// Channels are those the task is told on where it names none: as they were when it was described.
 	Channels []string  `json:"channels,omitempty"`
 	Told     []telling `json:"told,omitempty"`
-	Warnings []Warning `json:"warnings,omitempty"`
+	// Dropped counts the tellings that were dropped, by their key without a mark: it stays taken.
+	Dropped  map[string]int `json:"dropped,omitempty"`
+	Warnings []Warning      `json:"warnings,omitempty"`
 	// Recall says that withdrawn messages are to be cancelled: by who has taken the event in, at once, and once
 	// more by the planner, as the first may have died.
 	Recall bool `json:"recall,omitempty"`
@@ -111,6 +113,22 @@ func (l *ledger) withdraw(notices []notice) (keys []string) {
 	return keys
 }
 
+// drop forgets tellings that were withdrawn and cancelled, and that make no difference any more: of reminders, of slots
+// that have not come, which have reached nobody, and of slots that have passed, which do not follow again.
+func (l *ledger) drop(now time.Time) {
+	l.Told = slices.DeleteFunc(l.Told, func(t telling) bool {
+		passed := !t.NotBefore.IsZero() && t.NotBefore.Before(now.Add(-orbitEvery))
+		if !t.Withdrawn || t.Reminder == "" && !passed && !t.NotBefore.After(now) {
+			return false
+		}
+		if l.Dropped == nil {
+			l.Dropped = map[string]int{}
+		}
+		l.Dropped[bare(t.Key)]++
+		return true
+	})
+}
+
 // grace is how old a slot may be when it is planned: it was on its way.
 const grace = 5 * time.Second
 
@@ -129,9 +147,9 @@ func (l *ledger) untold(notices []notice, now time.Time) []notice {
 // freshKey is the key for a notice's messages: the notice's own, or with ~2, ~3, … behind it where
 // messages have it that were withdrawn. A dedup key stands for its first message for good.
 func (l *ledger) freshKey(key string) string {
-	used := 0
+	used := l.Dropped[key]
 	for i := range l.Told {
-		if k := l.Told[i].Key; k == key || strings.HasPrefix(k, key+"~") {
+		if k := l.Told[i].Key; strings.HasPrefix(k, key) && bare(k) == key {
 			used++
 		}
 	}
@@ -139,4 +157,14 @@ func (l *ledger) freshKey(key string) string {
 		return key
 	}
 	return key + "~" + strconv.Itoa(used+1)
+}
+
+// bare is a key without the mark that freshKey gave it.
+func bare(key string) string {
+	if i := strings.LastIndexByte(key, '~'); i >= 0 {
+		if _, err := strconv.Atoi(key[i+1:]); err == nil {
+			return key[:i]
+		}
+	}
+	return key
 }

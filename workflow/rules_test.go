@@ -182,6 +182,67 @@ func TestWhatIsNoLongerKeptIsNotToldAgain(t *testing.T) {
 	}
 }
 
+// fill makes the task's document as large as so many bytes, by what an event said once.
+func (w *world) fill(t *testing.T, size int) {
+	t.Helper()
+	p := w.plans["1001"]
+	var l ledger
+	if err := l.decode(p); err != nil {
+		t.Fatal(err)
+	}
+	l.Known.at("old", 1).Done = &fact[nothing]{At: at(-1), Payload: canonical(strings.Repeat("x", size))}
+	p.Doc = canonical(&l)
+	w.plans["1001"] = p
+}
+
+// A large task does not keep what was withdrawn for ever, however often its passes move; the keys of that stay taken.
+func TestALargeTaskDropsWhatIsOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), passes(0, 120))
+	w.fill(t, largeLedger)
+	for m := range 3 {
+		w.take(t, passes(m+1, 121+m%2)) // it moves, and back
+		if _, err := w.compose(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := w.flow(t).Task(t.Context(), "t", "1001")
+	if err != nil || len(s.Notices) != 2*(1+5) {
+		t.Errorf("there are %d notices, %v; want those that stand", len(s.Notices), err)
+	}
+	everyone := []string{"boss", "u1", "u2", "u3", "u9"}
+	wantTold(t, w, KindOrbitRemind, "oa", map[string][]string{
+		"2_1001_9_60_0~4": everyone, "2_1001_9_45_0~4": everyone, "2_1001_9_30_0~4": everyone, "2_1001_9_15_0~4": everyone, "2_1001_9_0_0~4": everyone,
+	})
+}
+
+// What may have reached somebody and may follow again is not dropped: it says who need not be told.
+func TestWhatCanFollowAgainIsNotDropped(t *testing.T) {
+	t.Parallel()
+	l := ledger{Told: []telling{
+		{Key: "a node's end", Withdrawn: true},
+		{Key: "a slot to come~2", Withdrawn: true, NotBefore: at(1)},
+		{Key: "a slot that is now", Withdrawn: true, NotBefore: at(-1)},
+		{Key: "a slot that has passed", Withdrawn: true, NotBefore: at(-16)},
+		{Key: "one that stands", NotBefore: at(-16)},
+		{Key: "a reminder", Withdrawn: true, NotBefore: at(-1), Reminder: "a reminder"},
+	}}
+	l.drop(noon)
+	var left []string
+	for _, told := range l.Told {
+		left = append(left, told.Key)
+	}
+	if want := []string{"a node's end", "a slot that is now", "one that stands"}; !slices.Equal(left, want) {
+		t.Errorf("left are %v, want %v", left, want)
+	}
+	for key, want := range map[string]string{"a slot to come": "a slot to come~2", "a slot that is now": "a slot that is now~2", "a slot": "a slot"} {
+		if got := l.freshKey(key); got != want {
+			t.Errorf("the next key of %q is %q, want %q", key, got, want)
+		}
+	}
+}
+
 // FLOW-8: a time-out begins at the start and the node's duration, comes again each timeout_remind minutes,
 // and ends with the node or the task.
 func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {
