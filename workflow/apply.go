@@ -18,7 +18,7 @@ const (
 	maxConflicts = 50
 	// maxDeliveries bounds the deliveries of one submission: everybody else's messages wait behind it.
 	maxDeliveries = 4000
-	// maxLedger bounds a task's document, in bytes. One of more than largeLedger drops what is over.
+	// maxLedger bounds a task's document, in bytes; see bound. One of more than largeLedger drops what is over.
 	maxLedger, largeLedger = 4 << 20, 1 << 20
 	// source is what the messages name as their sender.
 	source = "workflow"

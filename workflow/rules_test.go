@@ -217,6 +217,29 @@ func TestALargeTaskDropsWhatIsOver(t *testing.T) {
 	})
 }
 
+// What begins something in a task that has grown too large is refused; what ends something is not.
+func TestATaskThatIsTooLargeCanStillEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
+	w.fill(t, maxLedger)
+	for _, e := range []posthouse.TaskEvent{created(2), node(posthouse.NodeActivated, "2", 2), passes(2, 120)} {
+		if _, err := w.flow(t).Apply(t.Context(), "t", e); posthouse.CodeOf(err) != posthouse.CodeTooLarge {
+			t.Errorf("%s: got %v, want it refused", e.Type, err)
+		}
+	}
+	w.take(t, node(posthouse.NodeDone, "1", 3))
+	if r := w.reminders["5_1_0"]; r.State != posthouse.ReminderEnded {
+		t.Errorf("the time-out is %s", r.State)
+	}
+	w.fill(t, 2*maxLedger)
+	if _, err := w.flow(t).Apply(t.Context(), "t", node(posthouse.NodeDone, "2", 4)); posthouse.CodeOf(err) != posthouse.CodeTooLarge {
+		t.Errorf("beyond all bounds: got %v, want it refused", err)
+	}
+	w.take(t, ends(posthouse.TaskFinished, 5))
+	wantTold(t, w, KindTaskFinished, "oa", map[string][]string{"3_1001_0": {"boss", "u1", "u2", "u3", "u9"}})
+}
+
 // What may have reached somebody and may follow again is not dropped: it says who need not be told.
 func TestWhatCanFollowAgainIsNotDropped(t *testing.T) {
 	t.Parallel()

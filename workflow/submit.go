@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +23,8 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 		if bytes.Equal(doc, t.before) && t.again() == !t.plan.NextAt.IsZero() {
 			return nil
 		}
-		if len(doc) > maxLedger {
-			return posthouse.Errorf(posthouse.CodeTooLarge, "what is known of task %q has grown to %d bytes: at most %d are kept", t.event.Task, len(doc), maxLedger)
+		if most := bound(t.event.Type); len(doc) > most {
+			return posthouse.Errorf(posthouse.CodeTooLarge, "what is known of task %q has grown to %d bytes: at most %d are kept", t.event.Task, len(doc), most)
 		}
 		accepted, err := t.o.Post.Submit(ctx, t.submission(doc))
 		if posthouse.CodeOf(err) == posthouse.CodeInvalid && t.dropRefused(err) {
@@ -37,6 +38,18 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 		t.report(out)
 		return t.adopt(ctx, accepted)
 	}
+}
+
+// bound is how large an event may make a task's document, in bytes. What ends a node has as much again, so that its
+// time-outs can end; and what ends the task is never refused: it comes once. Nor is the planner, who has no event.
+func bound(e posthouse.TaskEventType) int {
+	switch e {
+	case posthouse.TaskCreated, posthouse.NodeActivated, posthouse.OrbitPlanChanged:
+		return maxLedger
+	case posthouse.NodeDone:
+		return 2 * maxLedger
+	}
+	return math.MaxInt
 }
 
 // entered is the ledger with what is told in this turn.
