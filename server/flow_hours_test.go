@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // office is a server without its listener, in virtual time, with a console channel oa whose messages it keeps.
@@ -167,6 +168,33 @@ func TestFLOW_WhatWasPrunedIsNotToldAgain(t *testing.T) {
 			created.Created.Name += "二"
 			o.tell(created)
 			o.after(2 + i)
+		}
+	})
+}
+
+// FLOW-9: somebody without a phone number keeps no text message from the others: he stands with the task as not reached.
+func TestFLOW_SomebodyWithoutANumberKeepsNoTextFromTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, end := openOffice(t)
+		defer end()
+		_, err := o.s.PutChannel(o.Context(), posthouse.DefaultTenant, posthouse.Channel{Name: "phones", Driver: "pull"})
+		o.must(err)
+		out, err := o.s.Flow().Apply(o.Context(), posthouse.DefaultTenant, posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{
+			Name: "成像", Creator: "boss", Channels: []string{"phones"}, Nodes: []posthouse.Node{{ID: "11", Name: "受理", Users: []string{"13800138000", "li.na", "13900139000"}}},
+		}})
+		o.must(err)
+		if len(out[0].Told) != 1 || len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != workflow.NoAddress || !strings.Contains(out[0].Warnings[0].Detail, `"li.na" can not be told on phones`) {
+			o.Fatalf("the outcome is %+v", out[0])
+		}
+		list, _, err := o.s.store.DeliveriesOf(o.Context(), posthouse.DefaultTenant, out[0].Told[0].Messages[0], "", 10)
+		o.must(err)
+		var numbers []string
+		for _, d := range list {
+			numbers = append(numbers, d.Address)
+		}
+		if want := []string{"+8613800138000", "+8613900139000"}; !slices.Equal(numbers, want) {
+			o.Errorf("it is for %v, want %v", numbers, want)
 		}
 	})
 }

@@ -107,6 +107,11 @@ func (p post) Withdraw(ctx context.Context, tenant string, messages []string) er
 	return jobPost{Server: p.Server}.Cancel(ctx, tenant, messages)
 }
 
+// Misaddressed are whom a channel can not reach.
+func (p post) Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error) {
+	return p.engine.Misaddressed(ctx, tenant, channel, to)
+}
+
 // EndReminder ends a reminder; one that is gone has ended too.
 func (p post) EndReminder(ctx context.Context, tenant, id, reason string) error {
 	_, err := p.engine.EndReminder(ctx, tenant, id, reason)

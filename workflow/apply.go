@@ -42,6 +42,7 @@ type turn struct {
 	more    bool              // there is more to tell than fits in one submission
 	refused map[string]string // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
 	answers map[string]Audience
+	to      map[string][]posthouse.Recipient // of the answers, by channel and question, whom the channel can reach
 	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message
 }
 
@@ -68,7 +69,7 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *Outcome) (*turn, error) {
 	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
 	for conflicts := 0; conflicts < maxConflicts; {
-		t := &turn{Flow: f, tenant: tenant, event: e, now: now, refused: refused, answers: map[string]Audience{}}
+		t := &turn{Flow: f, tenant: tenant, event: e, now: now, refused: refused, answers: map[string]Audience{}, to: map[string][]posthouse.Recipient{}}
 		err := t.read(ctx)
 		if err == nil {
 			err = t.prepare(ctx)
@@ -237,7 +238,7 @@ func (n *notice) draft(key string) posthouse.Draft {
 	}
 }
 
-// audience is who a notice goes to. One question is asked once a turn.
+// audience is who a notice goes to. One question is asked once a turn, and once for each channel whom it can reach.
 func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, error) {
 	question := string(canonical([]any{n.kind, n.to.nodes, n.to.roles, n.to.users, n.to.without}))
 	found, asked := t.answers[question]
@@ -254,7 +255,13 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 	if len(found.To) == 0 {
 		t.warn(NobodyToTell, "%s of %s is for nobody", n.kind, n.ref)
 	}
-	return found.To, nil
+	to, asked := t.to[n.channel+question]
+	if asked {
+		return to, nil
+	}
+	to, err := t.addressed(ctx, t.tenant, n.channel, found.To, func(why string) { t.warn(NoAddress, "%s", why) })
+	t.to[n.channel+question] = to
+	return to, err
 }
 
 // settle leaves out the notices that wait for the next turn, and finds out whom the others have reached already.

@@ -1,7 +1,9 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -62,6 +64,23 @@ func (d Directory) Resolve(ctx context.Context, q Question) (Audience, error) {
 		out.To = append(out.To, posthouse.Recipient{User: user})
 	}
 	return out, nil
+}
+
+// addressed leaves out whom a channel can not reach, and says why: nobody else is to go untold for one of them.
+func (f *Flow) addressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient, say func(why string)) ([]posthouse.Recipient, error) {
+	why, err := f.o.Post.Misaddressed(ctx, tenant, channel, to)
+	if err != nil || len(why) == 0 {
+		return to, err
+	}
+	var left []posthouse.Recipient
+	for i, r := range to {
+		if why[i] == "" {
+			left = append(left, r)
+			continue
+		}
+		say(fmt.Sprintf("%q can not be told on %s: the address %s", cmp.Or(r.User, r.Address), channel, why[i]))
+	}
+	return left, nil
 }
 
 // resolve asks who an audience is, and leaves out whoever is not told.

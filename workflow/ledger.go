@@ -56,6 +56,8 @@ const (
 	RoleVacant WarningCode = "ROLE_VACANT"
 	// NobodyToTell is a notice without anybody it could go to.
 	NobodyToTell WarningCode = "NOBODY_TO_TELL"
+	// NoAddress is somebody whom a channel can not reach, such as one without a phone number.
+	NoAddress WarningCode = "NO_ADDRESS"
 	// NoticeRefused is a notice that can not be made into a message, such as one without a template.
 	NoticeRefused WarningCode = "NOTICE_REFUSED"
 	// NoChannel is a task that names no channel where neither oa nor dingtalk is configured.
@@ -64,7 +66,7 @@ const (
 
 // WarningCodes lists the codes.
 func WarningCodes() []WarningCode {
-	return []WarningCode{RoleVacant, NobodyToTell, NoticeRefused, NoChannel}
+	return []WarningCode{RoleVacant, NobodyToTell, NoAddress, NoticeRefused, NoChannel}
 }
 
 // maxWarnings bounds what is kept of warnings. Each is in the log as well.

@@ -631,6 +631,27 @@ func TestACrowdTooLargeIsAWarning(t *testing.T) {
 	}
 }
 
+// FLOW-9: one person without an address on a channel is a warning; the others are told there, and he on the others.
+func TestOnePersonWithoutAnAddressKeepsNothingFromTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.lost = "u2"
+	out := w.take(t, created(0), node(posthouse.NodeActivated, "2", 1), node(posthouse.NodeDone, "1", 2))
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u3", "u9"}})
+	wantTold(t, w, KindTaskCreated, "dingtalk", map[string][]string{"0_1001_1": {"u1", "u2", "u3", "u9"}})
+	wantTold(t, w, KindNodeDone, "oa", map[string][]string{"1_1001_1_0": {"u1", "u3", "u9"}})
+	want := []Warning{{Code: NoAddress, Detail: `"u2" can not be told on oa: the address is no number`, At: noon}}
+	if diff := cmp.Diff(want, out[0].Warnings); diff != "" || len(out[2].Warnings) != 0 || !w.plans["1001"].NextAt.IsZero() {
+		t.Errorf("the warnings (-want +got):\n%s\nand then %v; it is tried again at %s", diff, out[2].Warnings, w.plans["1001"].NextAt)
+	}
+	for reminder, want := range map[string][]posthouse.Recipient{"5_2_0": {{User: "u1"}}, "5_2_1": {{User: "u1"}, {User: "u2"}}} {
+		to, goesOn, err := w.flow(t).Recipients(t.Context(), w.reminders[reminder])
+		if diff := cmp.Diff(want, to); diff != "" || !goesOn || err != nil {
+			t.Errorf("the time-out %s is for (-want +got):\n%s\ngoes on %t, %v", reminder, diff, goesOn, err)
+		}
+	}
+}
+
 // FLOW-10: the payload has the fields of the document's section 5.2, and what the event adds.
 func TestThePayloadHasTheDocumentsFields(t *testing.T) {
 	t.Parallel()

@@ -189,9 +189,16 @@ func (f *Flow) Recipients(ctx context.Context, r posthouse.Reminder) (to []posth
 	if err != nil {
 		return nil, false, err
 	}
+	to, err = f.addressed(ctx, r.Tenant, r.Draft.Channel, found.To, func(why string) {
+		f.warnings.WithLabelValues(string(NoAddress)).Inc()
+		f.o.Log.Warn("a node takes too long and somebody who has to act on it can not be told: "+why, "code", NoAddress, "tenant", r.Tenant, "task", r.Task, "node", r.Node)
+	})
+	if err != nil {
+		return nil, false, err
+	}
 	if len(found.To) == 0 {
 		f.warnings.WithLabelValues(string(NobodyToTell)).Inc()
 		f.o.Log.Warn("a node takes too long and nobody has to act on it", "code", NobodyToTell, "tenant", r.Tenant, "task", r.Task, "node", r.Node)
 	}
-	return found.To, true, nil
+	return to, true, nil
 }

@@ -279,8 +279,7 @@ func (r *route) recipients(d *posthouse.Draft, known map[string]string, p *draft
 	if r.opened.Address != nil { // two ways to write one address are one recipient
 		list = slices.Clone(d.To)
 		for i := range list {
-			list[i].Address = or(list[i].Address, known[list[i].User])
-			address, err := r.opened.Address(r.addressed(list[i]).Address)
+			address, err := r.address(list[i], known)
 			if err != nil {
 				p.Add(fmt.Sprintf("to[%d].address", i), "%v", err)
 			}
