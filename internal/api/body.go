@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -88,16 +87,4 @@ func (w *walker) good() []byte {
 		at = s.to
 	}
 	return append(out, w.text[at:]...)
-}
-
-// canonical is a JSON text with sorted keys and without spaces, so that two texts that say the
-// same are the same. Numbers stay as they are written.
-func canonical(text []byte) ([]byte, error) {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("read the body again: %w", err)
-	}
-	return json.Marshal(v)
 }

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -126,12 +124,7 @@ func readKeyed[T any](c *call, b body[T]) (key, hash string, v T, err error) {
 	if key = c.idempotencyKey(); key == "" {
 		return "", "", v, nil
 	}
-	same, err := canonical(text)
-	if err != nil {
-		return "", "", v, err
-	}
-	sum := sha256.Sum256(same)
-	return key, hex.EncodeToString(sum[:]), v, nil
+	return key, hashOf(text), v, nil
 }
 
 const maxIdempotencyKey = 255

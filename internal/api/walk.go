@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -347,7 +346,11 @@ func unquoted(quoted []byte) []byte {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return inside
 	}
-	var s string
-	_ = json.Unmarshal(quoted, &s) // the text is valid
-	return []byte(s)
+	meant := make([]byte, 0, len(inside))
+	for len(inside) > 0 {
+		var r rune
+		r, inside = firstRune(inside)
+		meant = utf8.AppendRune(meant, r)
+	}
+	return meant
 }
