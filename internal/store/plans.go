@@ -152,22 +152,41 @@ func (t *tx) freeKey(sub *work.Submission) error {
 	return err
 }
 
-// prunePlans deletes up to max plans that will never be due again and were written long ago.
-func (t *tx) prunePlans(keep time.Duration, max int) (int, error) {
-	now, err := t.now()
+// taskKept is how much longer than others a task stays that nobody ends: the longest time-out of a node asks for it, and what
+// it was told of can be withdrawn.
+const taskKept = 366 * 24 * time.Hour
+
+// endedTask stands in the document of a task that has ended, as package workflow writes it: no other fact is an event.
+const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
+
+// prunePlans deletes up to max plans that will never be due again and were written long ago. It looks for them outside of the
+// transaction: those of tasks that go on are passed over, and each has to be read for that.
+func (s *Store) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
+	at, arg := s.instant(now)
+	args := slices.Concat(arg, []any{keep.Microseconds(), string(work.PlanTask)}, arg, []any{keep.Microseconds() + taskKept.Microseconds(), endedTask, max})
+	old, err := all(s.reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
+		" AND (type <> ? OR updated_at < "+at+" - ? OR doc LIKE ?) ORDER BY updated_at LIMIT ?", args...)
 	if err != nil {
-		return 0, err
+		return s.toError(err, "look for old plans")
 	}
-	old, err := all(t.query, readPlan, "SELECT "+planColumns+" FROM plans WHERE next_at = 0 AND updated_at < ? ORDER BY updated_at LIMIT ?",
-		micros(timeOf(now).Add(-keep)), max)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range old {
-		_, err := t.exec("DELETE FROM plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
+	for part := range parts(old, bulkStep) {
+		err := s.change(ctx, now, "prune plans", func(t *tx) error {
+			for _, p := range part {
+				_, err := t.exec("DELETE FROM plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(old), nil
+	return nil
+}
+
+func readPlanKey(scan scanner) (work.Plan, error) {
+	var p work.Plan
+	return p, scan(&p.Tenant, &p.Type, &p.ID, &p.Version)
 }

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // plan is a reminder of tenant t1 that is due at a time.
@@ -305,6 +308,57 @@ func TestPruneDeletesPlansThatAreOver(t *testing.T) {
 		}
 		list, _, err := s.Plans(t.Context(), "t1", work.PlanReminder, "", 0)
 		if diff := cmp.Diff([]string{"open", "young"}, ids(list)); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// tasks is the part of a server that workflow.Flow writes through. Nobody is told of anything.
+type tasks struct {
+	workflow.Post
+	s *Store
+}
+
+func (p tasks) Submit(ctx context.Context, sub workflow.Submission) ([]posthouse.Accepted, error) {
+	out, err := p.s.Accept(ctx, at(), []*work.Submission{{Tenant: sub.Tenant, Endpoint: "tasks", Plans: []work.Plan{sub.Task}}})
+	if err != nil {
+		return nil, err
+	}
+	return nil, out[0].Err
+}
+
+// A task that nobody hears of goes on all the same: a time-out a year from now asks for it.
+func TestPruneKeepsTasksThatGoOn(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		flow, err := workflow.New(workflow.Options{
+			Book: s, Post: tasks{s: s}, Resolver: workflow.Directory{}, Log: slog.New(slog.DiscardHandler),
+			Channels: func(context.Context, string) ([]string, error) { return nil, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const keep = 24 * time.Hour
+		for id, quiet := range map[string]time.Duration{"goes on": 365 * day, "never ended": keep + 367*day, "finished": 2 * day, "cancelled": 2 * day, "lately finished": day / 2} {
+			events := []posthouse.TaskEvent{{
+				Type: posthouse.TaskCreated, Task: id, Payload: []byte(`{"end":{"at":"x","value":{"a":1}}}`),
+				Created: &posthouse.Task{Name: "观测", Creator: "u1", Nodes: []posthouse.Node{{ID: "n", Name: "n", Users: []string{"u2"}}}},
+			}}
+			switch id {
+			case "finished", "lately finished":
+				events = append(events, posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: id})
+			case "cancelled":
+				events = append(events, posthouse.TaskEvent{Type: posthouse.TaskCancelled, Task: id, Reason: "no 天气"})
+			}
+			if _, err := flow.Apply(t.Context(), "t1", events...); err != nil {
+				t.Fatal(err)
+			}
+			tamper(t, s, "UPDATE plans SET updated_at = ? WHERE id = ?", time.Now().Add(-quiet).UnixMicro(), id)
+		}
+		if _, err := s.Prune(t.Context(), at(), keep, 100); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := s.Plans(t.Context(), "t1", work.PlanTask, "", 0)
+		if diff := cmp.Diff([]string{"goes on", "lately finished"}, ids(list)); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	})

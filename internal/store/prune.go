@@ -34,8 +34,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 			return n, err
 		}
 	}
-	_, err = s.repeat(ctx, now, "prune plans", max, func(t *tx, step int) (int, error) { return t.prunePlans(keep, step) })
-	return n, err
+	return n, s.prunePlans(ctx, now, keep, max)
 }
 
 // pruneDeliveries deletes the oldest. An id is never younger than its delivery's last change,
