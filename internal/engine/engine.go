@@ -64,6 +64,7 @@ type plans interface {
 type moves interface {
 	Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error)
 	Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error)
+	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
 	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
 	Revise(ctx context.Context, now time.Time, sel work.Selection,
 		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)

@@ -88,6 +88,7 @@ func (e *Engine) measure(ctx context.Context) {
 		unreadable := 0
 		longest := map[work.Lane]time.Duration{}
 		for _, d := range depths {
+			e.turnLane(ctx, &d)
 			if d.Unreadable {
 				unreadable += d.Count
 				e.log.Error("deliveries in the queue have a state or priority that is not known: nothing will move them",

@@ -163,6 +163,23 @@ func (e *Engine) names(tenant string) []string {
 	return names
 }
 
+// turnLane moves what waits in a lane where nobody looks to where somebody does: who accepted it did not know yet that its
+// channel had turned from pushed to pulled, or back.
+func (e *Engine) turnLane(ctx context.Context, d *work.Depth) {
+	r := e.route(d.Tenant, d.Channel)
+	if r == nil || d.Unreadable || d.State != posthouse.Pending || d.Pulled == r.settings.pulled {
+		return
+	}
+	n, err := e.o.Store.Turn(ctx, time.Now(), d.Lane, d.Count)
+	if err != nil {
+		e.log.Warn("deliveries wait where nobody looks and can not be moved now", "tenant", d.Tenant, "channel", d.Channel, "error", err)
+	}
+	if n > 0 {
+		e.log.Info("deliveries were moved to where their channel is served from now", "tenant", d.Tenant, "channel", d.Channel, "deliveries", n, "pulled", r.settings.pulled)
+		e.rouse(r, d.Priority)
+	}
+}
+
 // rouse says that a channel may have something due of a priority.
 func (e *Engine) rouse(r *route, p posthouse.Priority) {
 	switch {

@@ -321,10 +321,12 @@ func (p *process) Reject(ctx context.Context, _ time.Time, list []work.Rejection
 	return held, err
 }
 
-// OutboxDepth, Depths and Prune are for figures and old rows: no part of what is simulated.
+// OutboxDepth, Depths, Turn and Prune are for figures, channels that change and old rows: no part of what is simulated.
 func (p *process) OutboxDepth(context.Context) (int, int, error) { return 0, 0, nil }
 
 func (p *process) Depths(context.Context) ([]work.Depth, error) { return nil, nil }
+
+func (p *process) Turn(context.Context, time.Time, work.Lane, int) (int, error) { return 0, nil }
 
 func (p *process) Prune(context.Context, time.Time, time.Duration, int) (int, error) { return 0, nil }
 

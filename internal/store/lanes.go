@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
@@ -52,3 +54,32 @@ func readLane(n int64) (p posthouse.Priority, pulled, again bool) {
 }
 
 func numberOf(l work.Lane) int64 { return laneNumber(l.Priority, l.Pulled, l.Again) }
+
+// Turn moves up to max pending deliveries of a lane to the one that is theirs where agents fetch what our workers sent, or
+// the other way, and returns how many. Their state stays as it is, so there is no event.
+func (s *Store) Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error) {
+	return s.repeat(ctx, now, "turn deliveries", max, func(t *tx, step int) (int, error) { return t.turn(from, step) })
+}
+
+// turn leaves what is locked for the next time.
+func (t *tx) turn(from work.Lane, max int) (int, error) {
+	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by("queue_due")+
+		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.store.dialect.skip,
+		from.Tenant, from.Channel, numberOf(from), max)
+	if err != nil {
+		return 0, err
+	}
+	guards := make([]guard, len(list))
+	after := make([]*posthouse.Delivery, len(list))
+	tally := counting{}
+	for i := range list {
+		d := list[i]
+		guards[i], after[i] = guard{d.ID, d.Version, d.Token, d.State}, &d
+		d.Pulled = !from.Pulled
+		tally.move(&list[i], &d)
+	}
+	var b bundle
+	b.amend(queueTable, guards, after)
+	b.count(tally)
+	return len(list), t.run(b)
+}

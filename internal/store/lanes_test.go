@@ -92,3 +92,55 @@ func TestTheLanesOfManyChannelsAreLookedAt(t *testing.T) {
 		}
 	})
 }
+
+// What was accepted as its channel turned waits where nobody looks, until it is moved: all of it, however often it was tried.
+func TestWhatWaitsInALaneOfTheOtherKindIsTurned(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		pushed, again := lane, lane
+		again.Pulled, again.Again = true, true
+		fresh := again
+		fresh.Again = false
+		tried := each(func(d *posthouse.Delivery) { d.Tries, d.DueAt = 1, time.Now().Add(time.Hour) })
+		accept(t, s, entry(1))
+		sending := claim(t, s, 1)[0].Delivery
+		ids := accept(t, s, entry(bulkStep+2), entry(1, tried))
+		accept(t, s, entry(1, in("t1", "c2")), entry(1, each(func(d *posthouse.Delivery) { d.Priority = posthouse.High })))
+		depths := func() map[work.Lane]int {
+			t.Helper()
+			list, err := s.Depths(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[work.Lane]int{}
+			for _, d := range list {
+				if d.Channel == "c1" && d.Priority == posthouse.Normal && d.State == posthouse.Pending {
+					got[d.Lane] = d.Count
+				}
+			}
+			return got
+		}
+		for _, turn := range []struct {
+			from      work.Lane
+			max, want int
+			lanes     map[work.Lane]int
+			tally     work.Tally
+		}{
+			{pushed, 1, 1, map[work.Lane]int{pushed: bulkStep + 2, fresh: 1}, work.Tally{New: 1}},
+			{pushed, 2 * bulkStep, bulkStep + 2, map[work.Lane]int{fresh: bulkStep + 2, again: 1}, work.Tally{New: bulkStep + 2, Retry: 1}},
+			{pushed, 2 * bulkStep, 0, map[work.Lane]int{fresh: bulkStep + 2, again: 1}, work.Tally{New: bulkStep + 2, Retry: 1}},
+			{again, 10, 1, map[work.Lane]int{pushed: 1, fresh: bulkStep + 2}, work.Tally{New: bulkStep + 2}},
+			{fresh, 2 * bulkStep, bulkStep + 2, map[work.Lane]int{pushed: bulkStep + 3}, work.Tally{}},
+		} {
+			n, err := s.Turn(t.Context(), at(), turn.from, turn.max)
+			if n != turn.want || err != nil {
+				t.Errorf("Turn(%+v, %d) = %d, %v; want %d", turn.from, turn.max, n, err, turn.want)
+			}
+			if diff := cmp.Diff(turn.lanes, depths()); diff != "" {
+				t.Errorf("lanes after Turn(%+v, %d) (-want +got):\n%s", turn.from, turn.max, diff)
+			}
+			wantTally(t, s, turn.tally)
+		}
+		wantChain(t, s, ids[0], "accept")
+		record(t, s, step(sending, posthouse.EventSent, posthouse.Sent)) // what was under way is as it was
+	})
+}

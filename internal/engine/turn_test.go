@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A channel turns from pushed to pulled, or back, when it has nothing open. Who accepts at that moment does not know it yet.
+func TestWhatIsAcceptedAsItsChannelTurnsIsSentAllTheSame(t *testing.T) {
+	virtual(t, func(r *rig) {
+		a := r.phone("a", nil, "sms")
+		r.open("sms", posthouse.ChannelSettings{}, Opened{})
+		r.pause("sms")
+		pushed := r.send(text("sms", "u1"))[0]
+		r.pull("sms", posthouse.ChannelSettings{})
+		r.pass(2 * depthEvery)
+		if h := r.one(a); h.Delivery != pushed || r.say(a, h, posthouse.OutcomeSent) != posthouse.ReportDone {
+			t.Errorf("got %+v, want %s, and its report to be taken", h, pushed)
+		}
+		pulled := r.send(text("sms", "u2"))[0]
+		r.open("sms", posthouse.ChannelSettings{}, Opened{})
+		r.pass(2 * depthEvery)
+		if got := r.provider.to(); !slices.Equal(got, []string{"u2"}) {
+			t.Errorf("the driver was called for %v, want u2", got)
+		}
+		r.want(pushed, posthouse.Sent, "", 0)
+		r.want(pulled, posthouse.Sent, "", 0)
+	})
+}
