@@ -86,22 +86,27 @@ func (t *tx) setEpoch(n int64) error {
 	return err
 }
 
-// holdQueue goes once over the queue in the order of its ids, a transaction each time, so that it takes no longer for what
-// is held already. Nothing that it has passed can be sent any more: nobody claims, and what was unknown has lost its
-// policy. It returns how many deliveries it held.
+// holdQueue goes once over the queue. Nothing that it has passed can be sent any more: nobody claims, and what was unknown has
+// lost its policy. It returns how many deliveries it held.
 func (s *Store) holdQueue(ctx context.Context, now time.Time, epoch, began int64) (held int, err error) {
+	return s.inOrder(ctx, now, "hold what may have been sent", func(t *tx, last string) (int, string, error) { return t.holdAfter(last, epoch, began) })
+}
+
+// inOrder runs fn, a transaction each time, on what follows the last id it was at, so that it takes no longer for what is done
+// already, until it returns no other. It returns how many fn did and committed.
+func (s *Store) inOrder(ctx context.Context, now time.Time, doing string, fn func(t *tx, last string) (n int, next string, err error)) (total int, err error) {
 	for last := ""; ; {
 		n, next := 0, ""
-		err := s.change(ctx, now, "hold what may have been sent", func(t *tx) (err error) {
-			n, next, err = t.holdAfter(last, epoch, began)
+		err := s.change(ctx, now, doing, func(t *tx) (err error) {
+			n, next, err = fn(t, last)
 			return err
 		})
 		if err == nil {
 			err = ctx.Err()
-			held += n
+			total += n
 		}
 		if err != nil || next == "" {
-			return held, err
+			return total, err
 		}
 		last = next
 	}

@@ -199,18 +199,32 @@ func (s *Store) OutboxDepth(ctx context.Context) (waiting, rejected int, err err
 // holdOutbox leaves the rows of a restored outbox to a person: the original may have moved and sent
 // them since the copy was made.
 func (s *Store) holdOutbox(ctx context.Context, now time.Time) error {
-	var held int64
-	err := s.change(ctx, now, "hold the outbox", func(t *tx) error {
-		at, err := t.now()
-		if err != nil {
-			return err
-		}
-		held, err = t.exec("UPDATE outbox SET error = ?, failed_at = ?, due_at = ?",
-			reasonEpochHold+": it may have been sent since the copy of the database was made; set due_at to 0 to send it, or delete the row", at, int64(math.MaxInt64))
-		return err
-	})
-	if held > 0 && err == nil {
+	held, err := s.inOrder(ctx, now, "hold the outbox", (*tx).holdRows)
+	if held > 0 {
 		s.log.Warn("rows of the outbox are held: they may have been sent since the copy of the database was made", "rows", held)
 	}
 	return err
+}
+
+// holdRows holds the rows of the outbox that follow an id, and the one whose id is empty at the beginning. It returns how many,
+// and the last one's id, empty where none was left.
+func (t *tx) holdRows(last string) (held int, next string, err error) {
+	at, err := t.now()
+	if err != nil {
+		return 0, "", err
+	}
+	after := " WHERE id > ?"
+	if last == "" {
+		after = " WHERE id >= ?"
+	}
+	table := "outbox" + t.store.dialect.by(primary)
+	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.store.dialect.lock, last, bulkStep)
+	if err != nil || len(ids) == 0 {
+		return 0, "", err
+	}
+	clause, args := t.in("id", ids)
+	_, err = t.exec("UPDATE "+table+" SET error = ?, failed_at = ?, due_at = ? WHERE "+clause, append([]any{
+		reasonEpochHold + ": it may have been sent since the copy of the database was made; set due_at to 0 to send it, or delete the row", at, int64(math.MaxInt64),
+	}, args...)...)
+	return len(ids), ids[len(ids)-1], err
 }

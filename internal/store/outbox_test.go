@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -359,20 +361,54 @@ func TestDatabaseFillsInWhatAPlainInsertLeavesOut(t *testing.T) {
 func TestNewEpochHoldsTheOutbox(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		rows := enqueue(t, s, 2)
+		err := s.change(t.Context(), at(), "enqueue", func(x *tx) (err error) {
+			for i := 0; i < bulkStep && err == nil; i++ { // more than one transaction holds
+				_, err = x.exec("INSERT INTO outbox (id, draft) VALUES (?, '{}')", fmt.Sprint("z", i))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
 			t.Fatal(err)
 		}
 		if list := inOutbox(t, s); len(list) != 0 {
 			t.Errorf("rows of a copy are due: %v", rowsOf(list))
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'"); n != 2 {
-			t.Errorf("%d rows say why, want 2", n)
+		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'"); n != bulkStep+2 {
+			t.Errorf("%d rows say why, want %d", n, bulkStep+2)
 		}
 		tamper(t, s, "UPDATE outbox SET due_at = 0 WHERE id = ?", rows[1])
-		if list := rowsOf(inOutbox(t, s)); !slices.Equal(list, rows[1:]) {
-			t.Errorf("due after a person's word: %v, want %v", list, rows[1:])
+		if list := rowsOf(inOutbox(t, s)); !slices.Equal(list, rows[1:2]) {
+			t.Errorf("due after a person's word: %v, want %v", list, rows[1:2])
 		}
 	})
+}
+
+// A process that dies while it holds a large outbox has held a part of it. Nobody sends the rest before another has held that too.
+func TestALargeOutboxIsHeldInParts(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.SQLite(t))
+	const rows = 2*bulkStep + 1
+	tamper(t, s, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO outbox (id, draft) SELECT CASE WHEN i = 0 THEN '' ELSE printf('%04d', i) END, '{}' FROM n", rows-1)
+	tamper(t, s, "CREATE TRIGGER dies BEFORE UPDATE ON outbox WHEN NEW.id = '0999' BEGIN SELECT RAISE(ABORT, 'the process died here'); END")
+	held := func() int64 {
+		t.Helper()
+		return count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'")
+	}
+	if _, err := s.BumpEpoch(t.Context(), at()); err == nil || held() != bulkStep {
+		t.Errorf("%d rows are held, %v; want the first %d, and an error", held(), err, bulkStep)
+	}
+	_, err := s.Epoch(t.Context())
+	wantCode(t, err, posthouse.CodeUnavailable)
+	tamper(t, s, "DROP TRIGGER dies")
+	if _, err := s.BumpEpoch(t.Context(), at()); err != nil || held() != rows {
+		t.Errorf("%d rows are held, %v; want all %d", held(), err, rows)
+	}
+	if epoch, err := s.Epoch(t.Context()); epoch != 2 || err != nil {
+		t.Errorf("Epoch = %d, %v; want the 2 that was begun", epoch, err)
+	}
 }
 
 func TestRelayHonoursDedupKeys(t *testing.T) {
