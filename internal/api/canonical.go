@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/draft"
 )
 
 // hashOf is the hash of a body that read has taken: two that say the same have the same.
@@ -164,12 +166,12 @@ func firstRune(s []byte) (rune, []byte) {
 	if s[1] != 'u' {
 		return rune(escapeMeaning[strings.IndexByte(escapeLetters, s[1])]), s[2:]
 	}
-	r, rest := escaped(s[2:]), s[6:]
+	r, rest := draft.Escaped(s[2:]), s[6:]
 	if !utf16.IsSurrogate(r) {
 		return r, rest
 	}
 	if bytes.HasPrefix(rest, []byte(`\u`)) {
-		if pair := utf16.DecodeRune(r, escaped(rest[2:])); pair != utf8.RuneError {
+		if pair := utf16.DecodeRune(r, draft.Escaped(rest[2:])); pair != utf8.RuneError {
 			return pair, rest[6:]
 		}
 	}

@@ -36,14 +36,14 @@ func UnkeptJSON(text []byte) string {
 		if text[i] != 'u' {
 			continue
 		}
-		r := escaped(text[i+1:])
+		r := Escaped(text[i+1:])
 		i += 4
 		switch {
 		case r == 0:
 			return holdsNUL
 		case utf16.IsSurrogate(r):
 			rest, paired := bytes.CutPrefix(text[i+1:], []byte(`\u`))
-			if !paired || utf16.DecodeRune(r, escaped(rest)) == utf8.RuneError {
+			if !paired || utf16.DecodeRune(r, Escaped(rest)) == utf8.RuneError {
 				return `holds half of a surrogate pair (\ud800 to \udfff), which is no character`
 			}
 			i += 6
@@ -52,8 +52,8 @@ func UnkeptJSON(text []byte) string {
 	return ""
 }
 
-// escaped is the four hexadecimal digits a \u is followed by.
-func escaped(digits []byte) rune {
+// Escaped is the character that the four hexadecimal digits after a \u stand for.
+func Escaped(digits []byte) rune {
 	n, _ := strconv.ParseUint(string(digits[:4]), 16, 32) // the text is valid
 	return rune(n)
 }
