@@ -255,9 +255,10 @@ type directory map[string]map[string]string
 func (e *Engine) addresses(ctx context.Context, tenant string, drafts []posthouse.Draft) (directory, error) {
 	users := map[string][]string{}
 	for i := range drafts {
-		for _, to := range drafts[i].To {
-			if to.Address == "" && to.User != "" && e.route(tenant, drafts[i].Channel) != nil {
-				users[drafts[i].Channel] = append(users[drafts[i].Channel], to.User)
+		d := &drafts[i]
+		for _, to := range d.To {
+			if to.Address == "" && to.User != "" && e.route(tenant, d.Channel) != nil {
+				users[d.Channel] = append(users[d.Channel], to.User)
 			}
 		}
 	}
