@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,8 @@ type turn struct {
 	refused map[string]string // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
 	answers map[string]Audience
 	to      map[string][]posthouse.Recipient // of the answers, by channel and question, whom the channel can reach
-	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message
+	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message, of all turns too
+	asked   map[string]bool                  // the messages that reached was asked for: one of them that is not in it is not kept
 }
 
 // part is a notice that is told in this turn: by messages, or by a reminder. One with neither stands already.
@@ -68,8 +70,12 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 // turns takes turns until all that follows from an event is told, and returns the last one.
 func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *Outcome) (*turn, error) {
 	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
+	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
-		t := &turn{Flow: f, tenant: tenant, event: e, now: now, refused: refused, answers: map[string]Audience{}, to: map[string][]posthouse.Recipient{}}
+		t := &turn{
+			Flow: f, tenant: tenant, event: e, now: now, refused: refused, reached: reached, asked: asked,
+			answers: map[string]Audience{}, to: map[string][]posthouse.Recipient{},
+		}
 		err := t.read(ctx)
 		if err == nil {
 			err = t.prepare(ctx)
@@ -266,7 +272,8 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 
 // settle leaves out the notices that wait for the next turn, and finds out whom the others have reached already.
 // A notice can have reached some where it was withdrawn too late and follows again now. One that is withdrawn in
-// this turn waits until that is committed: its messages would stay cancelled if the commit did not come.
+// this turn waits until that is committed: its messages would stay cancelled if the commit did not come. A message is
+// asked about once: none of its deliveries comes back after that.
 func (t *turn) settle(ctx context.Context, untold []notice) ([]notice, error) {
 	var ready []notice
 	var messages []string
@@ -277,18 +284,29 @@ func (t *turn) settle(ctx context.Context, untold []notice) ([]notice, error) {
 			continue
 		}
 		for _, f := range former {
-			messages = append(messages, f.Messages...)
+			for _, message := range f.Messages {
+				if !t.asked[message] {
+					messages = append(messages, message)
+				}
+			}
 		}
 		ready = append(ready, n)
 	}
 	if len(messages) == 0 {
 		return ready, nil
 	}
-	err := t.o.Post.Withdraw(ctx, t.tenant, messages)
-	if err == nil {
-		t.reached, err = t.o.Post.Reached(ctx, t.tenant, messages)
+	if err := t.o.Post.Withdraw(ctx, t.tenant, messages); err != nil {
+		return nil, err
 	}
-	return ready, err
+	reached, err := t.o.Post.Reached(ctx, t.tenant, messages)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(t.reached, reached)
+	for _, message := range messages {
+		t.asked[message] = true
+	}
+	return ready, nil
 }
 
 // unreached are the recipients of a notice that it has not reached already.

@@ -168,6 +168,21 @@ func TestWhatFollowsInOtherWordsIsTakenBackAfterItsCommit(t *testing.T) {
 	}
 }
 
+// FLOW-16: whom messages have reached is asked once, however many submissions it takes to tell all of it anew.
+func TestWhomMessagesHaveReachedIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.crowd(2500)
+	w.take(t, created(0), passes(0, 120))
+	before := len(w.deliveries())
+	renamed := created(1)
+	renamed.Created.Name = "改名"
+	w.take(t, renamed)
+	if after := len(w.deliveries()); after != before || w.asked != 1 {
+		t.Errorf("there are %d deliveries of %d, and it is asked %d times", after, before, w.asked)
+	}
+}
+
 // What was told so long ago that its messages are no longer kept counts as told, also in other words.
 func TestWhatIsNoLongerKeptIsNotToldAgain(t *testing.T) {
 	t.Parallel()
@@ -525,9 +540,7 @@ func TestOfRefusedNoticesEachIsToldOnceItCanBe(t *testing.T) {
 func TestRefusedNoticesThatFillASubmissionHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	for i := range 2500 {
-		w.roles["planner"] = append(w.roles["planner"], "u"+time.Duration(i).String())
-	}
+	w.crowd(2500)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	asked := 0
@@ -602,11 +615,8 @@ func TestANoticeThatSomebodyElseToldIsNotToldAgain(t *testing.T) {
 func TestManyRecipientsAreToldInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	var crowd []string
-	for i := range 2500 {
-		crowd = append(crowd, "u"+time.Duration(i).String())
-	}
-	w.roles["planner"] = crowd
+	w.roles["planner"] = nil
+	w.crowd(2500)
 	w.take(t, created(0), passes(0, 120))
 	if got := len(w.deliveries()); got != 2*(2504-1)+5*2*2504-0 {
 		t.Errorf("there are %d deliveries", got)
@@ -622,9 +632,7 @@ func TestManyRecipientsAreToldInParts(t *testing.T) {
 func TestACrowdTooLargeIsAWarning(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	for i := range 10_001 {
-		w.roles["planner"] = append(w.roles["planner"], "u"+time.Duration(i).String())
-	}
+	w.crowd(10_001)
 	out := w.take(t, created(0), node(posthouse.NodeDone, "2", 1))
 	if len(w.messages) != 2 || len(out[0].Warnings) != 2 || out[0].Warnings[0].Code != NoticeRefused {
 		t.Errorf("there are %d messages, and %+v", len(w.messages), out[0].Warnings)

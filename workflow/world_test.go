@@ -197,6 +197,13 @@ func (w *world) UsersOf(_ context.Context, _ string, roles []string) (map[string
 	return out, nil
 }
 
+// crowd makes so many more people planners.
+func (w *world) crowd(n int) {
+	for i := range n {
+		w.roles["planner"] = append(w.roles["planner"], "u"+time.Duration(i).String())
+	}
+}
+
 // send sends everything whose time has come.
 func (w *world) send() {
 	for _, m := range w.messages {
