@@ -75,8 +75,14 @@ type post struct {
 func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Accepted, error) {
 	plans := []work.Plan{s.Task}
 	var problems []posthouse.Problem
+	now := time.Now()
 	for i, r := range s.Reminders {
-		r, wrong := remind.New(r, time.Now(), p.zone)
+		if r.Repeat != nil && r.Repeat.From.Before(now) {
+			late := *r.Repeat
+			late.From = now // it is to begin at once, however long it took to come here: New would pass to its second slot
+			r.Repeat = &late
+		}
+		r, wrong := remind.New(r, now, p.zone)
 		for _, w := range wrong {
 			problems = append(problems, posthouse.Problem{Path: at("reminders", i) + w.Path, Message: w.Message})
 		}

@@ -67,13 +67,14 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 	return out, t.takeBack(ctx)
 }
 
-// turns takes turns until all that follows from an event is told, and returns the last one.
+// turns takes turns until all that follows from an event is told, and returns the last one. Each is at its own time, but
+// not before now: an event with many takes long, and what it begins late is to begin when it is told.
 func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *Outcome) (*turn, error) {
 	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
 	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
 		t := &turn{
-			Flow: f, tenant: tenant, event: e, now: now, refused: refused, reached: reached, asked: asked,
+			Flow: f, tenant: tenant, event: e, now: later(now, f.o.Clock()), refused: refused, reached: reached, asked: asked,
 			answers: map[string]Audience{}, to: map[string][]posthouse.Recipient{},
 		}
 		err := t.read(ctx)
@@ -90,6 +91,8 @@ func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, 
 			return nil, err
 		case !t.more:
 			return t, nil
+		default:
+			conflicts = 0
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -366,6 +366,21 @@ func TestATimeoutThatIsLateBeginsAtOnce(t *testing.T) {
 	}
 }
 
+// FLOW-8: where much is told before it, it begins when it is told: the time its event came has passed as a slot.
+func TestATimeoutThatIsToldLateBeginsThen(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.crowd(2500)
+	w.refuse = func(posthouse.Draft) string {
+		w.now = w.now.Add(time.Minute)
+		return ""
+	}
+	w.take(t, node(posthouse.NodeActivated, "1", -100), created(-200))
+	if r := w.reminders["5_1_0"]; !r.Repeat.From.Equal(at(3)) { // after three messages on the first channel
+		t.Errorf("it begins at %s", r.Repeat.From)
+	}
+}
+
 // FLOW-8: a time-out that has reminded already begins anew where the node is given more time, and goes on as it is
 // where that is over too.
 func TestATimeoutThatHasBegunFollowsATimeStillToCome(t *testing.T) {
@@ -596,6 +611,18 @@ func TestAConflictIsReadAgain(t *testing.T) {
 	w.conflicts = 1000
 	if _, err := w.flow(t).Apply(t.Context(), "t", ends(posthouse.TaskFinished, 1)); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
 		t.Errorf("with ever new conflicts: %v", err)
+	}
+}
+
+// FLOW-19: conflicts count from the last submission on: what takes many submissions meets many.
+func TestConflictsBetweenManySubmissionsAreNoFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.crowd(2500)
+	w.rivals = maxConflicts - 1
+	w.take(t, created(0), passes(0, 120))
+	if n := len(w.told(KindOrbitRemind, "oa")); n != 5*3 { // five slots of three messages each
+		t.Errorf("there are %d reminders, want 15", n)
 	}
 }
 

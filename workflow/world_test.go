@@ -30,6 +30,7 @@ type world struct {
 	lost      string                         // a user without an address on oa
 	deaf      bool                           // nothing can be withdrawn
 	conflicts int                            // so many submissions meet a writer that was faster
+	rivals    int                            // and so many after each that did not
 	asked     int                            // how often whom messages reached
 	log       strings.Builder
 }
@@ -136,7 +137,7 @@ func (w *world) Submit(_ context.Context, s Submission) ([]posthouse.Accepted, e
 		w.reminders[r.ID] = r
 	}
 	s.Task.Version++
-	w.plans[s.Task.ID] = s.Task
+	w.plans[s.Task.ID], w.conflicts = s.Task, w.rivals
 	return accepted, nil
 }
 
