@@ -368,6 +368,9 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 	if job || begun && !n.repeat.From.After(t.now) {
 		r = nil
 	}
+	if r != nil && old.Task == t.event.Task && old.Message != "" {
+		t.ledger.inherit(r.ID, old.Message)
+	}
 	t.parts = append(t.parts, part{notice: n, key: n.key, reminder: r})
 	return nil
 }

@@ -115,6 +115,17 @@ func (l *ledger) withdraw(notices []notice) (keys []string) {
 	return keys
 }
 
+// inherit leaves the last message of a reminder to its withdrawn telling, to be cancelled with it if it still waits: the
+// reminder that takes its place does not name it any more.
+func (l *ledger) inherit(reminder, message string) {
+	for i := len(l.Told) - 1; i >= 0; i-- {
+		if t := &l.Told[i]; t.Reminder == reminder && t.Withdrawn {
+			t.Messages, l.Recall = append(t.Messages, message), true
+			return
+		}
+	}
+}
+
 // drop forgets tellings that were withdrawn and cancelled, and that make no difference any more: of reminders, of slots
 // that have not come, which have reached nobody, and of slots that have passed, which do not follow again.
 func (l *ledger) drop(now time.Time) {

@@ -385,21 +385,25 @@ func TestATimeoutThatIsToldLateBeginsThen(t *testing.T) {
 // where that is over too.
 func TestATimeoutThatHasBegunFollowsATimeStillToCome(t *testing.T) {
 	t.Parallel()
-	for _, every := range []int{0, 30} { // again and again, and once
+	for _, every := range []int{0, 30} { // once, and again and again
 		for more, begins := range map[int]time.Time{90: at(1 + 90), 70: at(1 + 60)} {
 			w := newWorld()
 			e := created(0)
 			e.Created.Nodes[0].TimeoutRemind = every
 			w.take(t, e, node(posthouse.NodeActivated, "1", 1))
 			w.now = at(80)
+			w.messages["waits"] = &message{posthouse.Draft{Kind: KindNodeTimeout}, posthouse.Pending}
 			r := w.reminders["5_1_0"]
-			r.Fired = 1
+			r.Fired, r.Message = 1, "waits"
 			if r.Repeat.Max == 1 {
 				r.State = posthouse.ReminderEnded
 			}
 			w.reminders[r.ID] = r
 			e.At, e.Created.Nodes[0].MaxDuration = at(75), more
 			w.take(t, e)
+			if got := w.messages["waits"].state; (got == posthouse.Cancelled) != begins.After(w.now) {
+				t.Errorf("with %d minutes, again each %d, the message that waits is %s", more, every, got)
+			}
 			if r := w.reminders[r.ID]; !r.Repeat.From.Equal(begins) || begins.After(w.now) != (r.Fired == 0 && r.State == posthouse.ReminderOpen) {
 				t.Errorf("with %d minutes, again each %d, it begins at %s, has reminded %d times and is %s", more, every, r.Repeat.From, r.Fired, r.State)
 			}
