@@ -265,12 +265,24 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 		t.warn(NobodyToTell, "%s of %s is for nobody", n.kind, n.ref)
 	}
 	to, asked := t.to[n.channel+question]
-	if asked {
-		return to, nil
+	if !asked {
+		var err error
+		if to, err = t.addressed(ctx, t.tenant, n.channel, found.To, func(why string) { t.warn(NoAddress, "%s", why) }); err != nil {
+			return nil, err
+		}
+		t.to[n.channel+question] = to
 	}
-	to, err := t.addressed(ctx, t.tenant, n.channel, found.To, func(why string) { t.warn(NoAddress, "%s", why) })
-	t.to[n.channel+question] = to
-	return to, err
+	if len(to) == 0 && len(found.To) > 0 { // an address may be entered later
+		t.refuse(n, "nobody of it has an address")
+	}
+	return to, nil
+}
+
+// refuse leaves a notice out for now, with a warning.
+func (t *turn) refuse(n notice, why string) {
+	why = fmt.Sprintf("%s on %s: %s", n.kind, n.channel, why)
+	t.refused[n.mark()] = why
+	t.warn(NoticeRefused, "%s", why)
 }
 
 // settle leaves out the notices that wait for the next turn, and finds out whom the others have reached already.

@@ -691,6 +691,27 @@ func TestOnePersonWithoutAnAddressKeepsNothingFromTheOthers(t *testing.T) {
 	}
 }
 
+// FLOW-9, FLOW-10: a notice that nobody can get for lack of an address is told by itself once somebody has one.
+func TestANoticeForWhichNobodyHasAnAddressIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.roles, w.lost = map[string][]string{"operator": {"u2"}}, "u2"
+	e := created(0)
+	e.Created.Nodes = e.Created.Nodes[3:]
+	out := w.take(t, e)
+	if n := len(out[0].Warnings); n != 2 || out[0].Warnings[1].Detail != "task_created on oa: nobody of it has an address" {
+		t.Errorf("the warnings are %+v", out[0].Warnings)
+	}
+	if _, err := w.compose(t); err == nil {
+		t.Error("while nobody has an address the planner is to ask again")
+	}
+	w.lost = ""
+	if p, err := w.compose(t); err != nil || !p.NextAt.IsZero() {
+		t.Errorf("once there is one: next %s, %v", p.NextAt, err)
+	}
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u2"}})
+}
+
 // FLOW-10: the payload has the fields of the document's section 5.2, and what the event adds.
 func TestThePayloadHasTheDocumentsFields(t *testing.T) {
 	t.Parallel()

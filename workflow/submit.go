@@ -132,9 +132,7 @@ func (t *turn) dropRefused(err error) bool {
 			kept = append(kept, p)
 			continue
 		}
-		why = fmt.Sprintf("%s on %s: %s", p.notice.kind, p.notice.channel, why)
-		t.refused[p.notice.mark()] = why
-		t.warn(NoticeRefused, "%s", why)
+		t.refuse(p.notice, why)
 	}
 	dropped := len(kept) < len(t.parts)
 	t.parts = kept
