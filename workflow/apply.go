@@ -390,7 +390,7 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 // warn keeps a warning; one that is known already is not said again.
 func (t *turn) warn(code WarningCode, format string, args ...any) {
 	w := Warning{Code: code, Detail: fmt.Sprintf(format, args...), At: t.now.UTC()}
-	if t.ledger.warn(w) {
+	if !slices.ContainsFunc(t.fresh, w.same) && t.ledger.warn(w) {
 		t.fresh = append(t.fresh, w)
 	}
 }

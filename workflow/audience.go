@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -66,22 +68,36 @@ func (d Directory) Resolve(ctx context.Context, q Question) (Audience, error) {
 	return out, nil
 }
 
-// addressed leaves out whom a channel can not reach, and says why: nobody else is to go untold for one of them.
+// addressed leaves out whom a channel can not reach, and says why: nobody else is to go untold for one of them. It says so
+// once for all of them, with the first one's reason: a crowd without numbers is one thing to mend.
 func (f *Flow) addressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient, say func(why string)) ([]posthouse.Recipient, error) {
 	why, err := f.o.Post.Misaddressed(ctx, tenant, channel, to)
 	if err != nil || len(why) == 0 {
 		return to, err
 	}
 	var left []posthouse.Recipient
+	var names []string
+	var reason string
 	for i, r := range to {
 		if why[i] == "" {
 			left = append(left, r)
 			continue
 		}
-		say(fmt.Sprintf("%q can not be told on %s: the address %s", cmp.Or(r.User, r.Address), channel, why[i]))
+		names, reason = append(names, strconv.Quote(cmp.Or(r.User, r.Address))), cmp.Or(reason, why[i])
 	}
+	who, whose := strings.Join(names[:min(len(names), maxNames)], ", "), "the address"
+	if more := len(names) - maxNames; more > 0 {
+		who += fmt.Sprintf(" and %d more", more)
+	}
+	if len(names) > 1 {
+		whose += " of the first"
+	}
+	say(fmt.Sprintf("%s can not be told on %s: %s %s", who, channel, whose, reason))
 	return left, nil
 }
+
+// maxNames bounds the people whom a warning names.
+const maxNames = 5
 
 // resolve asks who an audience is, and leaves out whoever is not told.
 func resolve(ctx context.Context, r Resolver, tenant, task, kind string, to audience) (Audience, error) {

@@ -72,10 +72,12 @@ func WarningCodes() []WarningCode {
 // maxWarnings bounds what is kept of warnings. Each is in the log as well.
 const maxWarnings = 50
 
-// warn keeps a warning, and reports whether it is a new one.
+// same reports whether another warning says the same, at whatever time.
+func (w Warning) same(other Warning) bool { return other.Code == w.Code && other.Detail == w.Detail }
+
+// warn keeps a warning while there is room, and reports whether it is a new one.
 func (l *ledger) warn(w Warning) bool {
-	same := func(other Warning) bool { return other.Code == w.Code && other.Detail == w.Detail }
-	if slices.ContainsFunc(l.Warnings, same) {
+	if slices.ContainsFunc(l.Warnings, w.same) {
 		return false
 	}
 	if len(l.Warnings) < maxWarnings {

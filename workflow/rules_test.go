@@ -674,7 +674,7 @@ func TestACrowdTooLargeIsAWarning(t *testing.T) {
 func TestOnePersonWithoutAnAddressKeepsNothingFromTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.lost = "u2"
+	w.lost = []string{"u2"}
 	out := w.take(t, created(0), node(posthouse.NodeActivated, "2", 1), node(posthouse.NodeDone, "1", 2))
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u3", "u9"}})
 	wantTold(t, w, KindTaskCreated, "dingtalk", map[string][]string{"0_1001_1": {"u1", "u2", "u3", "u9"}})
@@ -691,11 +691,40 @@ func TestOnePersonWithoutAnAddressKeepsNothingFromTheOthers(t *testing.T) {
 	}
 }
 
+// FLOW-9: a crowd without addresses is one warning.
+func TestACrowdWithoutAddressesIsOneWarning(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.roles["planner"] = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	w.lost = w.roles["planner"][:7]
+	out := w.take(t, created(0))
+	want := []Warning{{Code: NoAddress, Detail: `"a", "b", "c", "d", "e" and 2 more can not be told on oa: the address of the first is no number`, At: noon}}
+	if diff := cmp.Diff(want, out[0].Warnings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"h", "u2", "u3", "u9"}})
+}
+
+// FLOW-9: warnings that find no room are said once by each event that finds them, however many submissions it takes.
+func TestWarningsThatAreNotKeptAreSaidOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.crowd(2500)
+	e := created(0)
+	for i := range maxWarnings + 10 {
+		e.Created.Nodes[0].Roles = append(e.Created.Nodes[0].Roles, "role"+strings.Repeat("x", i))
+	}
+	out := w.take(t, e)
+	if got := len(out[0].Warnings); got != maxWarnings+10 || strings.Count(w.log.String(), "code=ROLE_VACANT") != got {
+		t.Errorf("there are %d warnings, and the log says:\n%s", got, w.log.String())
+	}
+}
+
 // FLOW-9, FLOW-10: a notice that nobody can get for lack of an address is told by itself once somebody has one.
 func TestANoticeForWhichNobodyHasAnAddressIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.roles, w.lost = map[string][]string{"operator": {"u2"}}, "u2"
+	w.roles, w.lost = map[string][]string{"operator": {"u2"}}, []string{"u2"}
 	e := created(0)
 	e.Created.Nodes = e.Created.Nodes[3:]
 	out := w.take(t, e)
@@ -705,7 +734,7 @@ func TestANoticeForWhichNobodyHasAnAddressIsTriedAgain(t *testing.T) {
 	if _, err := w.compose(t); err == nil {
 		t.Error("while nobody has an address the planner is to ask again")
 	}
-	w.lost = ""
+	w.lost = nil
 	if p, err := w.compose(t); err != nil || !p.NextAt.IsZero() {
 		t.Errorf("once there is one: next %s, %v", p.NextAt, err)
 	}

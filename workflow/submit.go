@@ -151,8 +151,11 @@ func (t *turn) report(out *Outcome) {
 		t.Flow.notices.WithLabelValues(p.notice.kind).Inc()
 	}
 	out.Withdrawn = append(out.Withdrawn, t.back...)
-	out.Warnings = append(out.Warnings, t.fresh...)
 	for _, w := range t.fresh {
+		if slices.ContainsFunc(out.Warnings, w.same) {
+			continue // there is no room to keep it, so that each turn finds it new
+		}
+		out.Warnings = append(out.Warnings, w)
 		t.Flow.warnings.WithLabelValues(string(w.Code)).Inc()
 		t.o.Log.Warn("a task can not be told of as it was meant: "+w.Detail, "code", w.Code, "tenant", t.tenant, "task", t.event.Task, "event", t.event.Type)
 	}

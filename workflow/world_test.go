@@ -27,7 +27,7 @@ type world struct {
 	roles     map[string][]string
 	channels  []string
 	refuse    func(d posthouse.Draft) string // why a draft is invalid
-	lost      string                         // a user without an address on oa
+	lost      []string                       // users without an address on oa
 	deaf      bool                           // nothing can be withdrawn
 	conflicts int                            // so many submissions meet a writer that was faster
 	rivals    int                            // and so many after each that did not
@@ -110,7 +110,7 @@ func (w *world) Submit(_ context.Context, s Submission) ([]posthouse.Accepted, e
 		if w.refuse != nil && w.refuse(d) != "" {
 			problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("drafts[%d].template", i), Message: w.refuse(d)})
 		}
-		if at := slices.IndexFunc(d.To, func(r posthouse.Recipient) bool { return r.User == w.lost }); at >= 0 && d.Channel == "oa" {
+		if at := slices.IndexFunc(d.To, w.isLost); at >= 0 && d.Channel == "oa" {
 			problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("drafts[%d].to[%d].address", i, at), Message: "is no number"})
 		}
 	}
@@ -155,11 +155,16 @@ func (w *world) Withdraw(_ context.Context, _ string, ids []string) error {
 	return nil
 }
 
+func (w *world) isLost(r posthouse.Recipient) bool { return slices.Contains(w.lost, r.User) }
+
 func (w *world) Misaddressed(_ context.Context, _, channel string, to []posthouse.Recipient) (map[int]string, error) {
-	if i := slices.IndexFunc(to, func(r posthouse.Recipient) bool { return r.User == w.lost }); i >= 0 && channel == "oa" {
-		return map[int]string{i: "is no number"}, nil
+	why := map[int]string{}
+	for i, r := range to {
+		if channel == "oa" && w.isLost(r) {
+			why[i] = "is no number"
+		}
 	}
-	return nil, nil
+	return why, nil
 }
 
 func (w *world) EndReminder(_ context.Context, _, id, reason string) error {
