@@ -330,7 +330,7 @@ func (t *turn) unreached(n notice, to []posthouse.Recipient) []posthouse.Recipie
 	for _, f := range former {
 		for _, message := range f.Messages {
 			reached, kept := t.reached[message]
-			if !kept {
+			if !kept && !f.NotBefore.After(t.now) { // of a slot still to come nobody has heard
 				to = nil // nobody knows any more whom it has reached: to tell all of them again is worse
 			}
 			to = slices.DeleteFunc(slices.Clone(to), func(r posthouse.Recipient) bool {

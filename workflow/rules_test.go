@@ -197,6 +197,18 @@ func TestWhatIsNoLongerKeptIsNotToldAgain(t *testing.T) {
 	}
 }
 
+// A slot that is still to come has reached nobody, and is told of again also where its cancelled messages are gone.
+func TestASlotToComeIsToldAgainWhereItsMessagesAreGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), passes(0, 120), passes(1))
+	clear(w.messages)
+	w.take(t, passes(2, 120))
+	if n := len(w.told(KindOrbitRemind, "oa")); n != 5 {
+		t.Errorf("there are %d reminders, want 5", n)
+	}
+}
+
 // fill makes the task's document as large as so many bytes, by what an event said once.
 func (w *world) fill(t *testing.T, size int) {
 	t.Helper()
