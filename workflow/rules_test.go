@@ -368,6 +368,24 @@ func TestATimeoutThatIsAJobAlreadyStandsForTheTasksOwn(t *testing.T) {
 	}
 }
 
+// FLOW-8: a task that ends leaves the time-out alone that another task has opened for a node of the same id since.
+func TestATimeoutOfAnotherTaskGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.take(t, created(0), node(posthouse.NodeActivated, "2", 1))
+	r := w.reminders["5_2_0"]
+	r.State = posthouse.ReminderEnded // it has reminded once
+	w.reminders[r.ID] = r
+	for _, e := range []posthouse.TaskEvent{created(2), node(posthouse.NodeActivated, "2", 3)} {
+		e.Task = "1002"
+		w.take(t, e)
+	}
+	w.take(t, node(posthouse.NodeDone, "2", 4))
+	if r := w.reminders[r.ID]; r.Task != "1002" || r.State != posthouse.ReminderOpen {
+		t.Errorf("the time-out of task %s is %s", r.Task, r.State)
+	}
+}
+
 // FLOW-8: an event that comes late reminds at once, counting from when the time was up.
 func TestATimeoutThatIsLateBeginsAtOnce(t *testing.T) {
 	t.Parallel()

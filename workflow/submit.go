@@ -201,7 +201,7 @@ func (t *turn) takeBack(ctx context.Context) error {
 		}
 	}
 	for _, id := range distinct(reminders) {
-		if err := t.o.Post.EndReminder(ctx, t.tenant, id, string(t.event.Type)); err != nil {
+		if err := t.endReminder(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -209,6 +209,19 @@ func (t *turn) takeBack(ctx context.Context) error {
 		return err
 	}
 	return t.o.Post.Withdraw(ctx, t.tenant, messages)
+}
+
+// endReminder ends a time-out, unless it is another task's by now: it has the id of its node and channel alone.
+func (t *turn) endReminder(ctx context.Context, id string) error {
+	p, found, err := t.o.Book.Plan(ctx, t.tenant, work.PlanReminder, id)
+	if err != nil || !found {
+		return err
+	}
+	r, err := reminderOf(p)
+	if err != nil || r.reminder.Task != "" && r.reminder.Task != t.event.Task {
+		return err
+	}
+	return t.o.Post.EndReminder(ctx, t.tenant, id, string(t.event.Type))
 }
 
 // endJobs ends the time-outs of the event's node that somebody enqueued as jobs: the node is done. One that
