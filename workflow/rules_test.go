@@ -250,7 +250,10 @@ func TestATaskThatIsTooLargeCanStillEnd(t *testing.T) {
 	w := newWorld()
 	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
 	w.fill(t, maxLedger)
-	for _, e := range []posthouse.TaskEvent{created(2), node(posthouse.NodeActivated, "2", 2), passes(2, 120)} {
+	w.take(t, created(1)) // it makes it no larger
+	longer := created(2)
+	longer.Created.Name += "二"
+	for _, e := range []posthouse.TaskEvent{longer, node(posthouse.NodeActivated, "2", 2), passes(2, 120)} {
 		if _, err := w.flow(t).Apply(t.Context(), "t", e); posthouse.CodeOf(err) != posthouse.CodeTooLarge {
 			t.Errorf("%s: got %v, want it refused", e.Type, err)
 		}
@@ -265,6 +268,19 @@ func TestATaskThatIsTooLargeCanStillEnd(t *testing.T) {
 	}
 	w.take(t, ends(posthouse.TaskFinished, 5))
 	wantTold(t, w, KindTaskFinished, "oa", map[string][]string{"3_1001_0": {"boss", "u1", "u2", "u3", "u9"}})
+}
+
+// An event is in as a whole: what takes many submissions is not refused when some of it was told.
+func TestAnEventThatMakesATaskTooLargeIsNotHalfIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.crowd(2500)
+	w.take(t, created(0))
+	w.fill(t, maxLedger-len(w.plans["1001"].Doc)-2000)
+	w.take(t, passes(1, 120))
+	if n := len(w.told(KindOrbitRemind, "oa")); n != 5*3 || len(w.plans["1001"].Doc) <= maxLedger {
+		t.Errorf("there are %d reminders in a document of %d bytes, want 15", n, len(w.plans["1001"].Doc))
+	}
 }
 
 // What may have reached somebody and may follow again is not dropped: it says who need not be told.

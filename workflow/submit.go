@@ -23,7 +23,7 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 		if bytes.Equal(doc, t.before) && t.again() == !t.plan.NextAt.IsZero() {
 			return nil
 		}
-		if most := bound(t.event.Type); len(doc) > most {
+		if most := bound(t.event.Type); len(doc) > most && len(doc) > len(t.before) && !out.Changed {
 			return posthouse.Errorf(posthouse.CodeTooLarge, "what is known of task %q has grown to %d bytes: at most %d are kept", t.event.Task, len(doc), most)
 		}
 		accepted, err := t.o.Post.Submit(ctx, t.submission(doc))
@@ -40,7 +40,8 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 	}
 }
 
-// bound is how large an event may make a task's document, in bytes. What ends a node has as much again, so that its
+// bound is how large an event may make a task's document, in bytes, with its first commit: after that it is in, and the
+// rest of it is told. What ends a node has as much again, so that its
 // time-outs can end; and what ends the task is never refused: it comes once. Nor is the planner, who has no event.
 func bound(e posthouse.TaskEventType) int {
 	switch e {
