@@ -12,8 +12,9 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// What could not be made into messages is tried again after retryAfter, then ever more rarely as the engine
-// puts a plan off: a template or a channel may be mended. After maxRetries, some three days, it is let be.
+// What could not be made into messages is tried again after retryAfter, then as the engine puts a plan off, after 5, 10,
+// 20, 40 … seconds and up to ten minutes: a template or a channel may be mended. After maxRetries, some three days, it is
+// let be.
 const (
 	retryAfter = 30 * time.Second
 	maxRetries = 450
@@ -36,7 +37,7 @@ func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posth
 		return nil, p, err
 	}
 	if len(t.refused) > 0 && !out.Changed && !t.ledger.Recall {
-		return nil, p, errors.New(strings.Join(slices.Sorted(maps.Values(t.refused)), "; "))
+		return nil, p, errors.New(strings.Join(slices.Compact(slices.Sorted(maps.Values(t.refused))), "; "))
 	}
 	t.ledger.Recall = false
 	if len(t.before) > largeLedger {

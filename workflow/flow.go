@@ -142,8 +142,8 @@ type Told struct {
 }
 
 // Apply takes events in. Those without a time happened in their order. All of them are checked before
-// anything is done; an error of code invalid names every problem, below "events[i]." where there are several. Other errors leave some done and some not:
-// repeat the call, what is done already is not done again.
+// anything is done; an error of code invalid names every problem, below "events[i]." where there are several.
+// Other errors leave some done and some not: repeat the call, what is done already is not done again.
 func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]Outcome, error) {
 	if err := f.check(ctx, tenant, events); err != nil {
 		return nil, err

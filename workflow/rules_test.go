@@ -574,7 +574,7 @@ func TestOfRefusedNoticesEachIsToldOnceItCanBe(t *testing.T) {
 	}
 	w.channels = []string{"oa"}
 	w.take(t, created(0), node(posthouse.NodeDone, "1", 1), node(posthouse.NodeDone, "2", 2))
-	if p, err := w.compose(t); err == nil || !strings.Contains(err.Error(), "node_done on oa: template: there is no template; task_created on oa: ") {
+	if p, err := w.compose(t); err == nil || !strings.HasPrefix(err.Error(), "node_done on oa: template: there is no template; task_created on oa: ") {
 		t.Errorf("while all are refused: next %s, %v", p.NextAt, err)
 	}
 	w.messages["by hand"] = &message{posthouse.Draft{Channel: "oa", Kind: KindNodeDone, DedupKey: "1_1001_2_0"}, posthouse.Sent}
