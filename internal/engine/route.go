@@ -163,14 +163,30 @@ func (e *Engine) names(tenant string) []string {
 	return names
 }
 
+// mostTurned bounds the deliveries that one look moves from lane to lane: it comes again in some seconds.
+const mostTurned = 10_000
+
 // turnLane moves what waits in a lane where nobody looks to where somebody does: who accepted it did not know yet that its
 // channel had turned from pushed to pulled, or back.
 func (e *Engine) turnLane(ctx context.Context, d *work.Depth) {
-	r := e.route(d.Tenant, d.Channel)
-	if r == nil || d.Unreadable || d.State != posthouse.Pending || d.Pulled == r.settings.pulled {
+	astray := func() *route {
+		r := e.route(d.Tenant, d.Channel)
+		if r == nil || d.Unreadable || d.State != posthouse.Pending || d.Pulled == r.settings.pulled || e.isStopping() {
+			return nil
+		}
+		return r
+	}
+	r := astray()
+	if r != nil && e.o.Refresh != nil {
+		if err := e.o.Refresh(ctx); err != nil {
+			return
+		}
+		r = astray() // it may be we who did not know yet
+	}
+	if r == nil {
 		return
 	}
-	n, err := e.o.Store.Turn(ctx, time.Now(), d.Lane, d.Count)
+	n, err := e.o.Store.Turn(ctx, time.Now(), d.Lane, min(d.Count, mostTurned))
 	if err != nil {
 		e.log.Warn("deliveries wait where nobody looks and can not be moved now", "tenant", d.Tenant, "channel", d.Channel, "error", err)
 	}

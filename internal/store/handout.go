@@ -209,8 +209,8 @@ func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, mo
 			ids[i] = part[i].id
 		}
 		clause, values := t.in("id", ids)
-		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+" WHERE "+clause+" AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
-			t.store.dialect.skip, append(values, now, most-len(items))...)
+		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+			t.store.dialect.skip, append(values, l.number(true), now, most-len(items))...)
 		items = append(items, found...)
 		if err != nil || len(items) == most {
 			return items, err

@@ -20,11 +20,11 @@ const (
 	ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED),
 `
 	handRest = ` AS MATERIALIZED (SELECT q.id, w.tries AS rank, ?::bigint AS lease FROM (
-		SELECT id, tries FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+		SELECT id, tries, priority FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
 			AND due_at >= ?::bigint AND due_at > (SELECT now FROM clock) - ?::bigint AND due_at <= (SELECT now FROM clock)
 			AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT 1000) w
-	JOIN queue q ON q.id = w.id WHERE q.state = 'pending' AND q.due_at <= (SELECT now FROM clock) ORDER BY w.tries, w.id LIMIT %s FOR UPDATE OF q SKIP LOCKED),
+	JOIN queue q ON q.id = w.id WHERE q.priority = w.priority AND q.state = 'pending' AND q.due_at <= (SELECT now FROM clock) ORDER BY w.tries, w.id LIMIT %s FOR UPDATE OF q SKIP LOCKED),
 `
 	handHold = `claimed AS (
 	UPDATE queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = GREATEST(clock.now, q.updated_at) + found.lease,
