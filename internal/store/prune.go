@@ -34,6 +34,9 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 			return n, err
 		}
 	}
+	if n == max {
+		return n, nil // it is called again: tasks that go on are read once a round
+	}
 	return n, s.prunePlans(ctx, now, keep, max)
 }
 
