@@ -52,9 +52,6 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		if err != nil {
 			return err
 		}
-		if began, err = t.now(); err != nil {
-			return err
-		}
 		next = -old
 		if old > 0 {
 			next = old + 1
@@ -64,10 +61,18 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return 0, err
 	}
-	if held, err = s.holdQueue(ctx, now, next, began); err != nil {
-		return held, err
+	// The outbox first: what a process moves out of it before it is held, stands in the queue since before this began.
+	err = s.holdOutbox(ctx, now)
+	if err == nil {
+		err = s.change(ctx, now, "look at the clock", func(t *tx) (err error) {
+			began, err = t.now()
+			return err
+		})
 	}
-	if err := s.holdOutbox(ctx, now); err != nil {
+	if err == nil {
+		held, err = s.holdQueue(ctx, now, next, began)
+	}
+	if err != nil {
 		return held, err
 	}
 	return held, s.change(ctx, now, "end an epoch", func(t *tx) error { return t.setEpoch(next) })
@@ -105,7 +110,7 @@ func (s *Store) inOrder(ctx context.Context, now time.Time, doing string, fn fun
 			err = ctx.Err()
 			total += n
 		}
-		if err != nil || next == "" {
+		if err != nil || next == "" || next == last { // an id that is no text follows itself
 			return total, err
 		}
 		last = next

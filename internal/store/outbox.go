@@ -71,8 +71,12 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 	for i, r := range list {
 		rows[i], places[r.Row] = r.Row, i
 	}
+	now, err := t.now()
+	if err != nil {
+		return nil, err
+	}
 	clause, args := t.in("id", rows)
-	free, err := all(t.query, word, "SELECT id FROM outbox WHERE "+clause+t.store.dialect.skip, args...)
+	free, err := all(t.query, word, "SELECT id FROM outbox WHERE "+clause+" AND due_at <= ?"+t.store.dialect.skip, append(args, now)...) // it may be held by now
 	if err != nil || len(free) == 0 {
 		return outcomes, err
 	}
@@ -174,8 +178,8 @@ func (s *Store) Reject(ctx context.Context, now time.Time, list []work.Rejection
 			return err
 		}
 		for _, r := range list {
-			n, err := t.exec("UPDATE outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ?",
-				r.Error, at, at+r.Wait.Microseconds(), r.Row, r.Failures)
+			n, err := t.exec("UPDATE outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ? AND due_at <= ?",
+				r.Error, at, at+r.Wait.Microseconds(), r.Row, r.Failures, at)
 			if err != nil {
 				return err
 			}
@@ -206,19 +210,19 @@ func (s *Store) holdOutbox(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// holdRows holds the rows of the outbox that follow an id, and the one whose id is empty at the beginning. It returns how many,
-// and the last one's id, empty where none was left.
+// holdRows holds the rows of the outbox that follow an id, from the very first one where it is empty: MariaDB has ids that stand
+// before an empty one. It returns how many, and the last one's id, empty where none was left.
 func (t *tx) holdRows(last string) (held int, next string, err error) {
 	at, err := t.now()
 	if err != nil {
 		return 0, "", err
 	}
-	after := " WHERE id > ?"
-	if last == "" {
-		after = " WHERE id >= ?"
+	after, args := "", []any{bulkStep}
+	if last != "" {
+		after, args = " WHERE id > ?", []any{last, bulkStep}
 	}
 	table := "outbox" + t.store.dialect.by(primary)
-	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.store.dialect.lock, last, bulkStep)
+	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.store.dialect.lock, args...)
 	if err != nil || len(ids) == 0 {
 		return 0, "", err
 	}

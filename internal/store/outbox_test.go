@@ -386,6 +386,39 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 	})
 }
 
+// A process that still runs beside a new epoch has rows in hand that it read before they were held.
+func TestRowsThatAreHeldMeanwhileAreNeitherMovedNorPutOff(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		rows := enqueue(t, s, 2)
+		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+			t.Fatal(err)
+		}
+		outcomes, err := s.Relay(t.Context(), at(), letters(rows[0]))
+		if err != nil || len(outcomes[0].Accepted) > 0 {
+			t.Errorf("Relay = %+v, %v; want nothing moved", outcomes, err)
+		}
+		put, err := s.Reject(t.Context(), at(), []work.Rejection{{Row: rows[1], Error: "no channel"}})
+		if err != nil || len(put) > 0 {
+			t.Errorf("Reject = %v, %v; want nothing put off", put, err)
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'"); n != 2 {
+			t.Errorf("%d rows are held, want 2", n)
+		}
+	})
+}
+
+// What a process moves out of the outbox before it is held must be found in the queue.
+func TestTheOutboxIsHeldBeforeTheQueue(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.SQLite(t))
+	enqueue(t, s, 1)
+	accept(t, s, entry(1))
+	tamper(t, s, "CREATE TRIGGER too_early BEFORE UPDATE ON queue WHEN EXISTS (SELECT 1 FROM outbox WHERE failed_at = 0) BEGIN SELECT RAISE(ABORT, 'the outbox is not held yet'); END")
+	if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
+		t.Errorf("BumpEpoch = %d, %v; want 1 held", held, err)
+	}
+}
+
 // A process that dies while it holds a large outbox has held a part of it. Nobody sends the rest before another has held that too.
 func TestALargeOutboxIsHeldInParts(t *testing.T) {
 	t.Parallel()
