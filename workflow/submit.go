@@ -41,8 +41,8 @@ func (t *turn) submit(ctx context.Context, out *Outcome) error {
 }
 
 // bound is how large an event may make a task's document, in bytes, with its first commit: after that it is in, and the
-// rest of it is told. What ends a node has as much again, so that its
-// time-outs can end; and what ends the task is never refused: it comes once. Nor is the planner, who has no event.
+// rest of it is told. What ends a node has as much again, so that its time-outs can end; and what ends the task is never
+// refused: it comes once. Nor is the planner, who has no event.
 func bound(e posthouse.TaskEventType) int {
 	switch e {
 	case posthouse.TaskCreated, posthouse.NodeActivated, posthouse.OrbitPlanChanged:

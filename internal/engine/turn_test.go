@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -27,5 +28,24 @@ func TestWhatIsAcceptedAsItsChannelTurnsIsSentAllTheSame(t *testing.T) {
 		}
 		r.want(pushed, posthouse.Sent, "", 0)
 		r.want(pulled, posthouse.Sent, "", 0)
+	})
+}
+
+// A process that has not heard yet that a channel is pulled now leaves alone what another one has accepted for agents.
+func TestWhoHasNotHeardThatAChannelTurnedMovesNothingBack(t *testing.T) {
+	virtual(t, func(r *rig) {
+		a := r.phone("a", nil, "sms")
+		r.pull("sms", posthouse.ChannelSettings{})
+		turned := r.engine.route(r.tenant, "sms")
+		id := r.send(text("sms", "u1"))[0]
+		r.open("sms", posthouse.ChannelSettings{}, Opened{})
+		r.engine.o.Refresh = func(context.Context) error { return r.engine.SetChannel(turned.channel, turned.opened) }
+		r.pass(2 * depthEvery)
+		if got := r.provider.to(); len(got) > 0 {
+			t.Errorf("the driver was called for %v", got)
+		}
+		if h := r.one(a); h.Delivery != id {
+			t.Errorf("got %+v, want %s", h, id)
+		}
 	})
 }
