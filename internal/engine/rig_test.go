@@ -31,6 +31,7 @@ type rig struct {
 	tenant   string
 	tracer   trace.TracerProvider // nil without
 	sealer   Sealer
+	refresh  func(context.Context) error
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -109,7 +110,7 @@ func (r *rig) between(s Store) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Store: cmp.Or(r.front, Store(r.store)), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer})
+	e, err := New(Options{Store: cmp.Or(r.front, Store(r.store)), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -34,12 +35,15 @@ func TestWhatIsAcceptedAsItsChannelTurnsIsSentAllTheSame(t *testing.T) {
 // A process that has not heard yet that a channel is pulled now leaves alone what another one has accepted for agents.
 func TestWhoHasNotHeardThatAChannelTurnedMovesNothingBack(t *testing.T) {
 	virtual(t, func(r *rig) {
+		var turned atomic.Pointer[route]
+		r.stop()
+		r.refresh = func(context.Context) error { return r.engine.SetChannel(turned.Load().channel, turned.Load().opened) }
+		r.restart()
 		a := r.phone("a", nil, "sms")
 		r.pull("sms", posthouse.ChannelSettings{})
-		turned := r.engine.route(r.tenant, "sms")
+		turned.Store(r.engine.route(r.tenant, "sms"))
 		id := r.send(text("sms", "u1"))[0]
 		r.open("sms", posthouse.ChannelSettings{}, Opened{})
-		r.engine.o.Refresh = func(context.Context) error { return r.engine.SetChannel(turned.channel, turned.opened) }
 		r.pass(2 * depthEvery)
 		if got := r.provider.to(); len(got) > 0 {
 			t.Errorf("the driver was called for %v", got)
