@@ -3,7 +3,7 @@ package simulator
 import (
 	"context"
 	"errors"
-	"net/http/httptrace"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,11 +109,12 @@ func TestStopLetsHangingRequestsGo(t *testing.T) {
 
 func TestSlowAnswerIsLostWhenTheClientLeaves(t *testing.T) {
 	t.Parallel()
-	sim, url := serve(t, Options{})
+	sim := New(Options{})
 	must(t, sim.Behave("tianyuan", Behaviour{Faults: []Fault{{Kind: Latency, Latency: posthouse.Duration(time.Minute)}}}))
 	ctx, leave := context.WithCancel(t.Context())
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(httptrace.WroteRequestInfo) { leave() },
+	url := serveBy(t, sim, func(w http.ResponseWriter, r *http.Request) {
+		leave() // not before: a client that leaves too early has sent nothing
+		sim.ServeHTTP(w, r)
 	})
 	if err := post(ctx, url+"/tianyuan/api/message/send", `{"touser":"u","content":"x"}`); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the client's own cancellation", err)

@@ -17,12 +17,18 @@ import (
 func serve(t *testing.T, o Options) (*Simulator, string) {
 	t.Helper()
 	sim := New(o)
-	server := httptest.NewServer(sim)
+	return sim, serveBy(t, sim, sim.ServeHTTP)
+}
+
+// serveBy is for a test that looks at the requests before the simulator does.
+func serveBy(t *testing.T, sim *Simulator, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		_ = sim.Stop(t.Context()) // lets hanging requests go; it was not started, so it can not fail
 		server.Close()
 	})
-	return sim, server.URL
+	return server.URL
 }
 
 // answer is what a client sees; ids are replaced by ID.

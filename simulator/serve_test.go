@@ -20,11 +20,18 @@ func TestStartServesUntilStop(t *testing.T) {
 	if err := sim.Start(t.Context(), ""); err == nil {
 		t.Error("a second Start went well")
 	}
+	if _, err := tianyuan(t, sim.URL(), "of-this-one"); err != nil {
+		t.Fatal(err)
+	}
 	url := sim.URL()
+	if got := call(t, "GET", url+"/messages", ""); !strings.Contains(got.body, "of-this-one") {
+		t.Errorf("messages: got %s, want the one that was sent", got.body)
+	}
 	for range 2 {
 		must(t, sim.Stop(t.Context()))
 	}
-	if _, err := try(t, "GET", url+"/healthz", ""); err == nil {
+	// Another process may have taken the port since: what answers must not be this simulator.
+	if got, err := try(t, "GET", url+"/messages", ""); err == nil && strings.Contains(got.body, "of-this-one") {
 		t.Error("it still answers after Stop")
 	}
 }
