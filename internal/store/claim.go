@@ -23,17 +23,17 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 	if err != nil {
 		return nil, err // what was read before a failed commit is nobody's
 	}
-	s.lows.took(c.Lane, from, items, asked)
-	if from == 0 || !mayHaveLeft(&c, len(items)) {
+	s.lows.took(c.Lane, from, items, c.Whole, asked)
+	if from == (place{}) || !mayHaveLeft(&c, len(items)) {
 		return items, nil
 	}
 	c.Max -= len(items)
-	rest, err := s.claimFrom(ctx, now, c, 0)
+	rest, err := s.claimFrom(ctx, now, c, place{})
 	if err != nil && len(items) == 0 {
 		return nil, err
 	}
 	if err == nil { // else nothing of the rest is ours, whatever was read; what we have is
-		s.lows.took(c.Lane, 0, rest, asked)
+		s.lows.took(c.Lane, place{}, rest, c.Whole, asked)
 		items = append(items, rest...)
 	}
 	return items, nil
@@ -46,8 +46,8 @@ func mayHaveLeft(c *work.Claim, n int) bool {
 	return c.Whole && n == 0 || !c.DueBefore.IsZero() && n < c.Max
 }
 
-// claimFrom claims what is due since from, in microseconds.
-func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from int64) (items []work.Item, err error) {
+// claimFrom claims what is due, from a place on.
+func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
 	if s.dialect.arrays {
 		return s.claimAtOnce(ctx, c, from)
 	}
@@ -58,15 +58,15 @@ func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from
 	return items, err
 }
 
-// due is the statement that finds in the order of the index what may be claimed of a lane between two due times.
+// due is the statement that finds in the order of the index what may be claimed of a lane from a place to a due time.
 // The epoch stands in it, so that a process from before a restore claims nothing.
-func (d *dialect) due(columns string) string {
+func (d *dialect) due(columns, since string) string {
 	return "SELECT " + columns + " FROM queue" + d.by("queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
-		AND due_at >= ? AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+		AND ` + since + ` AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT ` + d.limit
 }
 
-func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
+func (t *tx) claim(c work.Claim, from place) ([]work.Item, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
@@ -76,8 +76,9 @@ func (t *tx) claim(c work.Claim, from int64) ([]work.Item, error) {
 		due = min(due, micros(c.DueBefore))
 	}
 	var items []work.Item
-	err = t.query(t.store.dialect.due(queueTable.list)+t.store.dialect.skip,
-		[]any{c.Tenant, c.Channel, priorityNumber(c.Priority), from, due, now, fmt.Sprint(c.Epoch), c.Max},
+	since, place := t.store.dialect.since(from)
+	err = t.query(t.store.dialect.due(queueTable.list, since)+t.store.dialect.skip,
+		slices.Concat([]any{c.Tenant, c.Channel, priorityNumber(c.Priority)}, place, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err != nil {
@@ -274,7 +275,7 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 
 func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
 	ready := make([]bool, len(lanes))
-	asked, from := time.Now(), make([]int64, len(lanes))
+	asked, from := time.Now(), make([]place, len(lanes))
 	for i, l := range lanes {
 		from[i] = s.lows.from(l, asked)
 	}
@@ -299,13 +300,14 @@ func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane)
 }
 
 // readyText is the statement that finds the numbers of lanes in which something is due since from.
-func (s *Store) readyText(now time.Time, lanes []work.Lane, from []int64) (text string, args []any) {
+func (s *Store) readyText(now time.Time, lanes []work.Lane, from []place) (text string, args []any) {
 	parts := make([]string, len(lanes))
 	for i, l := range lanes {
 		due, at := s.instant(now)
+		since, place := s.dialect.since(from[i])
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND due_at >= ? AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), due, i)
-		args = append(append(args, l.Tenant, l.Channel, numberOf(l), from[i]), at...)
+			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), since, due, i)
+		args = slices.Concat(args, []any{l.Tenant, l.Channel, numberOf(l)}, place, at)
 	}
 	return strings.Join(parts, " UNION ALL "), args
 }

@@ -18,7 +18,7 @@ import (
 const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
 %s AS MATERIALIZED (
 	SELECT id, due_at FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
-		AND due_at >= ?::bigint AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
+		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
 		AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
 claimed AS (
@@ -77,7 +77,7 @@ func claimOnceColumns() string {
 
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
-func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (items []work.Item, err error) {
+func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
 	query := claimTexts[[2]bool{c.Agent, c.Whole}]
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
@@ -91,7 +91,7 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (item
 		defer conn.Close()
 		// pgx reads fifty columns a row at a third of what they cost through database/sql.
 		return conn.Raw(func(raw any) error {
-			args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from, bound, fmt.Sprint(c.Epoch), c.Max}
+			args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
 			if c.Whole {
 				args = append(args, c.Cut, c.Max)
 			}

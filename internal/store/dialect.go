@@ -31,6 +31,8 @@ type dialect struct {
 	// forces is set where the planner must be told the index of a hot statement: while a table is short it takes
 	// another one, and walks over and locks rows that are nobody's business.
 	forces bool
+	// pairs is set where the planner searches an index for pairs of columns that are compared at once.
+	pairs bool
 	// deleteByKey begins a DELETE from a table that goes by its primary key.
 	deleteByKey string
 	// upsert is the clause that lets an INSERT overwrite an existing row, given the key
@@ -78,6 +80,14 @@ func (d *dialect) by(index string) string {
 		return ""
 	}
 	return " FORCE INDEX (" + index + ")"
+}
+
+// since is the condition that a delivery is at a place of its lane or behind it.
+func (d *dialect) since(at place) (text string, args []any) {
+	if d.pairs {
+		return "(due_at, id) >= (?, ?)", []any{at.due, at.id}
+	}
+	return "(due_at = ? AND id >= ? OR due_at > ?)", []any{at.due, at.id, at.due}
 }
 
 // rebind turns ? into the dialect's placeholders. The texts hold no question mark

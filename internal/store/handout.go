@@ -80,7 +80,7 @@ type handLane struct {
 	channel      *work.HandOutChannel
 	priority     posthouse.Priority
 	parts        []handPart // that have anything, in the order of their turns
-	fresh, again int64      // from which due times on there is anything, in microseconds
+	fresh, again place      // where there is anything from
 }
 
 // handPart is one part of a lane.
@@ -145,8 +145,8 @@ func (s *Store) noteLows(lanes []handLane, items []work.Item, asked time.Time) {
 			}
 			return list
 		}
-		s.lows.took(l.lane(false), l.fresh, of(false), asked)
-		s.lows.took(l.lane(true), l.again, of(true), asked)
+		s.lows.took(l.lane(false), l.fresh, of(false), false, asked)
+		s.lows.took(l.lane(true), l.again, of(true), false, asked)
 	}
 }
 
@@ -182,22 +182,28 @@ func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 
 func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
 	late := now - l.channel.FairAfter.Microseconds()
-	args := func(again bool, from, to int64, most int) []any {
-		return []any{h.Tenant, l.channel.Name, l.number(again), from, to, now, fmt.Sprint(h.Epoch), most}
+	due := func(columns string, again bool, from place, to int64, most int) (query string, args []any) {
+		since, place := t.store.dialect.since(from)
+		return t.store.dialect.due(columns, since),
+			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again)}, place, []any{to, now, fmt.Sprint(h.Epoch), most})
 	}
 	if part != partRest {
-		bounds := args(false, l.fresh, now, most)
+		query, args := due(queueTable.list, false, l.fresh, now, most)
 		if part == partLate {
-			bounds = args(true, l.again, late, most)
+			query, args = due(queueTable.list, true, l.again, late, most)
 		}
-		return all(t.query, readItem, t.store.dialect.due(queueTable.list)+t.store.dialect.skip, bounds...)
+		return all(t.query, readItem, query+t.store.dialect.skip, args...)
 	}
 	type candidate struct {
 		id    string
 		tries int
 	}
-	waiting, err := all(t.query, func(scan scanner) (c candidate, err error) { return c, scan(&c.id, &c.tries) },
-		t.store.dialect.due("id, tries"), args(true, max(l.again, late+1), now, longestDue)...)
+	from := l.again
+	if from.due <= late {
+		from = place{due: late + 1}
+	}
+	query, args := due("id, tries", true, from, now, longestDue)
+	waiting, err := all(t.query, func(scan scanner) (c candidate, err error) { return c, scan(&c.id, &c.tries) }, query, args...)
 	if err != nil {
 		return nil, err
 	}

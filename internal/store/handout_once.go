@@ -15,13 +15,13 @@ import (
 // A part orders what it takes by the column rank, then by id.
 const (
 	handFound = ` AS MATERIALIZED (SELECT id, due_at AS rank, ?::bigint AS lease FROM queue
-	WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND due_at >= ?::bigint AND due_at <= (SELECT now FROM clock) - ?::bigint
+	WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND (due_at, id) >= (?::bigint, ?) AND due_at <= (SELECT now FROM clock) - ?::bigint
 		AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED),
 `
 	handRest = ` AS MATERIALIZED (SELECT q.id, w.tries AS rank, ?::bigint AS lease FROM (
 		SELECT id, tries, priority FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
-			AND due_at >= ?::bigint AND due_at > (SELECT now FROM clock) - ?::bigint AND due_at <= (SELECT now FROM clock)
+			AND (due_at, id) >= (?::bigint, ?) AND due_at > (SELECT now FROM clock) - ?::bigint AND due_at <= (SELECT now FROM clock)
 			AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT 1000) w
 	JOIN queue q ON q.id = w.id WHERE q.priority = w.priority AND q.state = 'pending' AND q.due_at <= (SELECT now FROM clock) ORDER BY w.tries, w.id LIMIT %s FOR UPDATE OF q SKIP LOCKED),
@@ -86,7 +86,7 @@ func (s *Store) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []hand
 			if part == partNew {
 				from, wait = l.fresh, 0
 			}
-			args = append(args, lease, h.Tenant, l.channel.Name, l.number(part != partNew), from, wait, epoch, h.Max)
+			args = append(args, lease, h.Tenant, l.channel.Name, l.number(part != partNew), from.due, from.id, wait, epoch, h.Max)
 		}
 	}
 	args = append(args, work.Owner(h.Agent), h.Epoch, h.Agent, h.ClaimID, h.Request,

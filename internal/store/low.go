@@ -7,9 +7,9 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// lows remembers for each lane from which due time on there is anything left to claim. A database that
-// keeps old versions of rows for an open transaction, a backup for one, keeps their index entries too,
-// and a claim that began at the beginning would walk over all that was ever claimed since.
+// lows remembers for each lane from which place on there is anything left to claim. A database that
+// keeps old versions of rows, for an open transaction or until it has cleaned up, keeps their index entries
+// too, and a claim that began at the beginning would walk over all that was ever claimed since.
 type lows struct {
 	mu     sync.Mutex
 	byLane map[work.Lane]low
@@ -17,52 +17,66 @@ type lows struct {
 
 // low is where a lane's claims begin, and when they last began at the beginning.
 type low struct {
-	due    int64 // microseconds
+	at     place
 	looked time.Time
 }
 
+// place is one in the order in which claims take: by due time, in microseconds, then by id. The zero place is the
+// beginning.
+type place struct {
+	due int64
+	id  string
+}
+
 const (
-	// lowSlack is how far a due time may lie before one that was claimed already: an accept commits
-	// later than its clock was read.
+	// lowSlack is how old a due time is before a claim of later ones leaves it behind: an accept commits later than
+	// its clock was read.
 	lowSlack = int64(time.Second / time.Microsecond)
 	// lowEvery is how often a claim begins at the beginning all the same, for what lies further back.
 	lowEvery = time.Second
 )
 
-// from is the due time a claim of the lane begins at, 0 for the beginning.
-func (l *lows) from(lane work.Lane, now time.Time) int64 {
+// from is the place a claim of the lane begins at.
+func (l *lows) from(lane work.Lane, now time.Time) place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at := l.byLane[lane]; now.Sub(at.looked) < lowEvery {
-		return at.due
+	if known := l.byLane[lane]; now.Sub(known.looked) < lowEvery {
+		return known.at
 	}
-	return 0
+	return place{}
 }
 
 // none notes that nothing is due since from: a look from the beginning need not be repeated for a while.
-func (l *lows) none(lane work.Lane, from int64, now time.Time) {
+func (l *lows) none(lane work.Lane, from place, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at, known := l.byLane[lane]; known && from == 0 {
-		at.looked = now
-		l.byLane[lane] = at
+	if known, ok := l.byLane[lane]; ok && from == (place{}) {
+		known.looked = now
+		l.byLane[lane] = known
 	}
 }
 
-// took notes a claim that began at from: it was ordered by due time, so nothing is left before its last.
-func (l *lows) took(lane work.Lane, from int64, items []work.Item, now time.Time) {
+// took notes a claim that began at from: it was ordered, so nothing is left before its last, but what comes in late.
+// A claim of whole messages leaves parts of others there; most are due in the same instant.
+func (l *lows) took(lane work.Lane, from place, items []work.Item, whole bool, now time.Time) {
 	if len(items) == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := l.byLane[lane]
-	if from == 0 {
-		at.looked = now
+	known := l.byLane[lane]
+	if from == (place{}) {
+		known.looked = now
 	}
-	at.due = micros(items[len(items)-1].Delivery.DueAt) - lowSlack
+	last := &items[len(items)-1].Delivery
+	known.at = place{micros(last.DueAt), last.ID}
+	if recent := micros(last.UpdatedAt) - lowSlack; known.at.due > recent {
+		known.at = place{due: recent}
+	} else if whole {
+		known.at = place{due: known.at.due - lowSlack}
+	}
 	if l.byLane == nil {
 		l.byLane = map[work.Lane]low{}
 	}
-	l.byLane[lane] = at
+	l.byLane[lane] = known
 }

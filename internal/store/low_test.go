@@ -1,6 +1,9 @@
 package store
 
 import (
+	"cmp"
+	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,44 +12,46 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// A claim begins a second before the last one's end, and now and then at the beginning, so that what
-// came in late with an early due time is not left behind.
+// A claim begins where the last one ended, or a second ago if that is earlier, and now and then at the beginning, so
+// that what came in late with an early due time is not left behind.
 func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 	t.Parallel()
 	lane := work.Lane{Tenant: "default", Channel: "bot", Priority: posthouse.Normal}
 	start := time.UnixMicro(1_800_000_000_000_000)
-	due := func(at time.Time) []work.Item { return []work.Item{{}, {Delivery: posthouse.Delivery{DueAt: at}}} }
+	at := func(d time.Duration, id string) place { return place{start.Add(d).UnixMicro(), id} }
 	var l lows
 	for _, step := range []struct {
 		name  string
 		after time.Duration // since the start
-		want  time.Time     // zero: the beginning
+		want  place
 		took  time.Duration // due time of the last that was claimed, since the start
+		id    string        // its id
+		whole bool
 	}{
-		{"the first", 0, time.Time{}, 5 * time.Second},
-		{"the next", 100 * time.Millisecond, start.Add(4 * time.Second), 6 * time.Second},
-		{"further on", 999 * time.Millisecond, start.Add(5 * time.Second), 7 * time.Second},
-		{"a second after the first", time.Second, time.Time{}, 3 * time.Second},
-		{"a straggler was found", 1100 * time.Millisecond, start.Add(2 * time.Second), 3 * time.Second},
+		{"the first", 0, place{}, -time.Minute, "b", false},
+		{"the next of those due in the same instant", 100 * time.Millisecond, at(-time.Minute, "b"), -time.Minute, "c", false},
+		{"further on", 200 * time.Millisecond, at(-time.Minute, "c"), -2 * time.Second, "a", false},
+		{"where no more comes in", 300 * time.Millisecond, at(-2*time.Second, "a"), 300 * time.Millisecond, "d", false},
+		{"near the present", 400 * time.Millisecond, at(-700*time.Millisecond, ""), 350 * time.Millisecond, "e", false},
+		{"a second after the first", time.Second, place{}, -3 * time.Second, "a", false},
+		{"a straggler was found", 1100 * time.Millisecond, at(-3*time.Second, "a"), -2 * time.Second, "f", true},
+		{"of whole messages", 1200 * time.Millisecond, at(-3*time.Second, ""), time.Second, "g", false},
 	} {
 		now := start.Add(step.after)
 		from := l.from(lane, now)
-		want := int64(0)
-		if !step.want.IsZero() {
-			want = step.want.UnixMicro()
+		if from != step.want {
+			t.Errorf("%s begins at %v, want %v", step.name, from, step.want)
 		}
-		if from != want {
-			t.Errorf("%s begins at %d, want %d", step.name, from, want)
-		}
-		l.took(lane, from, due(start.Add(step.took)), now)
+		last := posthouse.Delivery{ID: step.id, DueAt: start.Add(step.took), UpdatedAt: now}
+		l.took(lane, from, []work.Item{{}, {Delivery: last}}, step.whole, now)
 	}
 	late := start.Add(2 * time.Second)
 	l.none(lane, l.from(lane, late), late)
-	if from, want := l.from(lane, late.Add(time.Millisecond)), start.Add(2*time.Second).UnixMicro(); from != want {
-		t.Errorf("right after a look that found nothing it begins at %d, want %d", from, want)
+	if from, want := l.from(lane, late.Add(time.Millisecond)), at(200*time.Millisecond, ""); from != want {
+		t.Errorf("right after a look that found nothing it begins at %v, want %v", from, want)
 	}
-	if other := l.from(work.Lane{Tenant: "default", Channel: "bot", Priority: posthouse.High}, start); other != 0 {
-		t.Errorf("another lane begins at %d, want 0", other)
+	if other := l.from(work.Lane{Tenant: "default", Channel: "bot", Priority: posthouse.High}, start); other != (place{}) {
+		t.Errorf("another lane begins at %v, want the beginning", other)
 	}
 }
 
@@ -60,7 +65,7 @@ func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 			accept(t, s, entry(50))
 		}
 		tamper(t, s, "UPDATE queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
-		text, args := s.readyText(at(), []work.Lane{lane}, []int64{0})
+		text, args := s.readyText(at(), []work.Lane{lane}, []place{{}})
 		var plan string
 		err := s.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
 		_, read, _ := strings.Cut(plan, `"table_name": "queue"`)
@@ -80,11 +85,51 @@ func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 		for range 10 {
 			accept(t, s, entry(50))
 		}
-		query := "EXPLAIN FORMAT=JSON " + s.dialect.due(queueTable.list) + s.dialect.skip
+		since, place := s.dialect.since(place{})
+		query := "EXPLAIN FORMAT=JSON " + s.dialect.due(queueTable.list, since) + s.dialect.skip
 		var plan string
-		err := s.write.QueryRowContext(t.Context(), query, "t1", "c1", 1, 0, micros(time.Now()), 0, "1", 100).Scan(&plan)
-		if err != nil || !strings.Contains(plan, `"key": "queue_due"`) {
-			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index queue_due", err, plan)
+		err := s.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, place, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
+		if err != nil || !strings.Contains(dense(plan), `"key":"queue_due"`) || !strings.Contains(dense(plan), toTheID) {
+			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index queue_due down to the id", err, plan)
+		}
+	})
+}
+
+// toTheID is what MariaDB says of an index that it searches down to the id, without its spaces.
+const toTheID = `"due_at","id"]`
+
+func dense(plan string) string { return strings.Join(strings.Fields(plan), "") }
+
+// Of deliveries that are due in the same instant, those before the place are not walked over.
+func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(50))
+		verb, want := "EXPLAIN QUERY PLAN ", "(due_at,id)>(?,?)"
+		switch s.dialect {
+		case postgresDialect:
+			verb, want = "EXPLAIN ", "ROW(due_at,id)>=ROW("
+		case mysqlDialect:
+			verb, want = "EXPLAIN FORMAT=JSON ", toTheID
+		}
+		text, args := s.readyText(at(), []work.Lane{lane}, []place{{5, "x"}})
+		rows, err := s.read.QueryContext(t.Context(), s.text(verb+text), args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		columns, err := rows.Columns()
+		var plan strings.Builder
+		cells := make([]any, len(columns))
+		for i := range cells {
+			cells[i] = new(sql.RawBytes)
+		}
+		for err == nil && rows.Next() {
+			err = rows.Scan(cells...)
+			plan.Write(*cells[len(cells)-1].(*sql.RawBytes))
+			plan.WriteByte('\n')
+		}
+		if err = cmp.Or(err, rows.Err()); err != nil || !strings.Contains(dense(plan.String()), want) {
+			t.Errorf("%v: the plan of a look is\n%s\nwant %s", err, plan.String(), want)
 		}
 	})
 }

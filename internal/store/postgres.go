@@ -22,6 +22,7 @@ const postgresClock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000):
 
 var postgresDialect = &dialect{
 	name:    "postgres",
+	pairs:   true,
 	limit:   "?",
 	goose:   goose.DialectPostgres,
 	clock:   postgresClock,

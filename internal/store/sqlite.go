@@ -22,6 +22,7 @@ var sqliteDialect = &dialect{
 	goose:  goose.DialectSQLite3,
 	upsert: onConflict,
 	sum:    sumOnConflict,
+	pairs:  true,
 	limit:  "0 + ?",
 
 	deleteByKey: "DELETE FROM %s",
