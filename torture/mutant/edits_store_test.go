@@ -118,8 +118,8 @@ var leaseByOwnClock = []overlay.Edit{{
 	New:  "return s.claimAtOnce(ctx, now, c, from)",
 }, {
 	File: "internal/store/claim_once.go",
-	Old:  "func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from int64) (items []work.Item, err error) {",
-	New:  "func (s *Store) claimAtOnce(ctx context.Context, now time.Time, c work.Claim, from int64) (items []work.Item, err error) {",
+	Old:  "func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {",
+	New:  "func (s *Store) claimAtOnce(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {",
 }, {
 	File: "internal/store/claim_once.go",
 	Old:  "lease_until = clock.now + ?::bigint,",
