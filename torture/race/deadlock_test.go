@@ -30,6 +30,7 @@ func TestDeadlocksStayInside(t *testing.T) {
 	t.Parallel()
 	for _, db := range []house.Database{house.MariaDB, house.Postgres} {
 		t.Run(string(db), func(t *testing.T) {
+			t.Parallel()
 			const workers = 16
 			operations := house.Size(4_000, 500_000) // a million on both
 			dsn := db.DSN(t)
@@ -41,7 +42,10 @@ func TestDeadlocksStayInside(t *testing.T) {
 			for n := range workers {
 				m := &member{crowd: c, random: rand.New(rand.NewPCG(uint64(n), 5))}
 				wg.Go(func() {
-					for c.left.Add(-1) >= 0 && t.Context().Err() == nil {
+					for left := c.left.Add(-1); left >= 0 && t.Context().Err() == nil; left = c.left.Add(-1) {
+						if left%int64(operations/10) == 0 {
+							t.Logf("%d of %d operations to go", left, operations)
+						}
 						m.act(t.Context())
 					}
 				})
