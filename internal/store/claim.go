@@ -307,7 +307,7 @@ func (s *Store) readyText(now time.Time, lanes []work.Lane, from []place) (text 
 		since, place := s.dialect.since(from[i])
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
 			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), since, due, i)
-		args = slices.Concat(args, []any{l.Tenant, l.Channel, numberOf(l)}, place, at)
+		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), place...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args
 }

@@ -28,9 +28,13 @@ type place struct {
 	id  string
 }
 
+func (p place) before(other place) bool {
+	return p.due < other.due || p.due == other.due && p.id < other.id
+}
+
 const (
 	// lowSlack is how old a due time is before a claim of later ones leaves it behind: an accept commits later than
-	// its clock was read.
+	// its clock was read. It is also how far behind a claim of whole messages its parts are looked for.
 	lowSlack = int64(time.Second / time.Microsecond)
 	// lowEvery is how often a claim begins at the beginning all the same, for what lies further back.
 	lowEvery = time.Second
@@ -56,8 +60,9 @@ func (l *lows) none(lane work.Lane, from place, now time.Time) {
 	}
 }
 
-// took notes a claim that began at from: it was ordered, so nothing is left before its last, but what comes in late.
-// A claim of whole messages leaves parts of others there; most are due in the same instant.
+// took notes a claim that began at from: it was ordered, so nothing is left before its last but what comes in late or
+// was locked. A claim of whole messages leaves parts of others there; most are due in the same instant. Where another
+// claim has found something before from meanwhile, there may be more of it.
 func (l *lows) took(lane work.Lane, from place, items []work.Item, whole bool, now time.Time) {
 	if len(items) == 0 {
 		return
@@ -67,13 +72,15 @@ func (l *lows) took(lane work.Lane, from place, items []work.Item, whole bool, n
 	known := l.byLane[lane]
 	if from == (place{}) {
 		known.looked = now
+	} else if known.at.before(from) {
+		return
 	}
 	last := &items[len(items)-1].Delivery
 	known.at = place{micros(last.DueAt), last.ID}
-	if recent := micros(last.UpdatedAt) - lowSlack; known.at.due > recent {
-		known.at = place{due: recent}
-	} else if whole {
+	if recent := micros(last.UpdatedAt) - lowSlack; whole {
 		known.at = place{due: known.at.due - lowSlack}
+	} else if known.at.due > recent {
+		known.at = place{due: recent}
 	}
 	if l.byLane == nil {
 		l.byLane = map[work.Lane]low{}

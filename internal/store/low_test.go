@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,8 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 		{"near the present", 400 * time.Millisecond, at(-700*time.Millisecond, ""), 350 * time.Millisecond, "e", false},
 		{"a second after the first", time.Second, place{}, -3 * time.Second, "a", false},
 		{"a straggler was found", 1100 * time.Millisecond, at(-3*time.Second, "a"), -2 * time.Second, "f", true},
-		{"of whole messages", 1200 * time.Millisecond, at(-3*time.Second, ""), time.Second, "g", false},
+		{"of whole messages", 1200 * time.Millisecond, at(-3*time.Second, ""), time.Second, "g", true},
+		{"of whole messages near the present", 1300 * time.Millisecond, at(0, ""), 1300 * time.Millisecond, "h", false},
 	} {
 		now := start.Add(step.after)
 		from := l.from(lane, now)
@@ -47,8 +49,15 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 	}
 	late := start.Add(2 * time.Second)
 	l.none(lane, l.from(lane, late), late)
-	if from, want := l.from(lane, late.Add(time.Millisecond)), at(200*time.Millisecond, ""); from != want {
+	if from, want := l.from(lane, late.Add(time.Millisecond)), at(300*time.Millisecond, ""); from != want {
 		t.Errorf("right after a look that found nothing it begins at %v, want %v", from, want)
+	}
+	// Two agents claim at once: what one of them finds further back is not passed over by the other.
+	far, back := l.from(lane, late), posthouse.Delivery{ID: "a", DueAt: start, UpdatedAt: late}
+	l.took(lane, place{}, []work.Item{{Delivery: back}}, false, late)
+	l.took(lane, far, []work.Item{{Delivery: posthouse.Delivery{ID: "i", DueAt: late, UpdatedAt: late}}}, false, late)
+	if from, want := l.from(lane, late), at(0, "a"); from != want {
+		t.Errorf("after a straggler that was found meanwhile it begins at %v, want %v", from, want)
 	}
 	if other := l.from(work.Lane{Tenant: "default", Channel: "bot", Priority: posthouse.High}, start); other != (place{}) {
 		t.Errorf("another lane begins at %v, want the beginning", other)
@@ -104,12 +113,12 @@ func dense(plan string) string { return strings.Join(strings.Fields(plan), "") }
 func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(50))
-		verb, want := "EXPLAIN QUERY PLAN ", "(due_at,id)>(?,?)"
+		verb, want := "EXPLAIN QUERY PLAN ", `queue_due\(.*\(due_at,id\)>\(\?,\?\)`
 		switch s.dialect {
 		case postgresDialect:
-			verb, want = "EXPLAIN ", "ROW(due_at,id)>=ROW("
+			verb, want = "EXPLAIN ", `queue_due.*IndexCond:.*ROW\(due_at,id\)>=ROW\(`
 		case mysqlDialect:
-			verb, want = "EXPLAIN FORMAT=JSON ", toTheID
+			verb, want = "EXPLAIN FORMAT=JSON ", regexp.QuoteMeta(toTheID)
 		}
 		text, args := s.readyText(at(), []work.Lane{lane}, []place{{5, "x"}})
 		rows, err := s.read.QueryContext(t.Context(), s.text(verb+text), args...)
@@ -128,7 +137,7 @@ func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
 			plan.Write(*cells[len(cells)-1].(*sql.RawBytes))
 			plan.WriteByte('\n')
 		}
-		if err = cmp.Or(err, rows.Err()); err != nil || !strings.Contains(dense(plan.String()), want) {
+		if err = cmp.Or(err, rows.Err()); err != nil || !regexp.MustCompile(want).MatchString(dense(plan.String())) {
 			t.Errorf("%v: the plan of a look is\n%s\nwant %s", err, plan.String(), want)
 		}
 	})

@@ -145,12 +145,12 @@ func claimMany(t *testing.T, st *store.Store, times int) (took []time.Duration) 
 func explain(t *testing.T, db house.Database, raw *sql.DB) (plan string) {
 	t.Helper()
 	verb := map[house.Database]string{house.SQLite: "EXPLAIN QUERY PLAN ", house.Postgres: "EXPLAIN ", house.MariaDB: "EXPLAIN FORMAT=JSON "}[db]
-	table := "queue"
+	table, since := "queue", "(due_at, id) >= (1, 'x')"
 	if db == house.MariaDB { // as claims do there
-		table = "queue FORCE INDEX (queue_due)"
+		table, since = "queue FORCE INDEX (queue_due)", "(due_at = 1 AND id >= 'x' OR due_at > 1)"
 	}
 	rows, err := raw.QueryContext(t.Context(), fmt.Sprintf(`%s SELECT id FROM %s WHERE tenant = 'default' AND channel = 'backlog' AND priority = 1
-		AND state = 'pending' AND due_at <= %d AND (deadline = 0 OR deadline > 1) ORDER BY due_at, id LIMIT %d`, verb, table, time.Now().UnixMicro(), claimed))
+		AND state = 'pending' AND %s AND due_at <= %d AND (deadline = 0 OR deadline > 1) ORDER BY due_at, id LIMIT %d`, verb, table, since, time.Now().UnixMicro(), claimed))
 	if err != nil {
 		t.Fatal(err)
 	}
