@@ -44,7 +44,7 @@ func TestDeadlocksStayInside(t *testing.T) {
 				wg.Go(func() {
 					for left := c.left.Add(-1); left >= 0 && t.Context().Err() == nil; left = c.left.Add(-1) {
 						if left%int64(operations/10) == 0 {
-							t.Logf("%d of %d operations to go", left, operations)
+							t.Logf("%s: %d of %d operations to go", db, left, operations)
 						}
 						m.act(t.Context())
 					}
