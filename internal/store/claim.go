@@ -76,9 +76,9 @@ func (t *tx) claim(c work.Claim, from place) ([]work.Item, error) {
 		due = min(due, micros(c.DueBefore))
 	}
 	var items []work.Item
-	since, place := t.store.dialect.since(from)
+	since, begin := t.store.dialect.since(from)
 	err = t.query(t.store.dialect.due(queueTable.list, since)+t.store.dialect.skip,
-		slices.Concat([]any{c.Tenant, c.Channel, priorityNumber(c.Priority)}, place, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
+		slices.Concat([]any{c.Tenant, c.Channel, priorityNumber(c.Priority)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err != nil {
@@ -304,10 +304,10 @@ func (s *Store) readyText(now time.Time, lanes []work.Lane, from []place) (text 
 	parts := make([]string, len(lanes))
 	for i, l := range lanes {
 		due, at := s.instant(now)
-		since, place := s.dialect.since(from[i])
+		since, begin := s.dialect.since(from[i])
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
 			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), since, due, i)
-		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), place...), at...)
+		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args
 }

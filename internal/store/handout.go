@@ -183,9 +183,9 @@ func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
 	late := now - l.channel.FairAfter.Microseconds()
 	due := func(columns string, again bool, from place, to int64, most int) (query string, args []any) {
-		since, place := t.store.dialect.since(from)
+		since, begin := t.store.dialect.since(from)
 		return t.store.dialect.due(columns, since),
-			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again)}, place, []any{to, now, fmt.Sprint(h.Epoch), most})
+			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again)}, begin, []any{to, now, fmt.Sprint(h.Epoch), most})
 	}
 	if part != partRest {
 		query, args := due(queueTable.list, false, l.fresh, now, most)

@@ -94,10 +94,10 @@ func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 		for range 10 {
 			accept(t, s, entry(50))
 		}
-		since, place := s.dialect.since(place{})
+		since, begin := s.dialect.since(place{})
 		query := "EXPLAIN FORMAT=JSON " + s.dialect.due(queueTable.list, since) + s.dialect.skip
 		var plan string
-		err := s.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, place, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
+		err := s.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
 		if err != nil || !strings.Contains(dense(plan), `"key":"queue_due"`) || !strings.Contains(dense(plan), toTheID) {
 			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index queue_due down to the id", err, plan)
 		}
