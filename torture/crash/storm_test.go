@@ -50,5 +50,5 @@ func storm(t *testing.T, h *house.House, part, strikes int, strike func(n int)) 
 func busy(t *testing.T, h *house.House) {
 	t.Helper()
 	ms := posthouse.Duration(time.Millisecond)
-	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: 8 * ms, Jitter: 7 * ms}}})
+	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: 40 * ms, Jitter: 35 * ms}}})
 }
