@@ -61,7 +61,8 @@ type finding struct {
 // find is what the provider says. Whatever keeps it from being asked is no answer, so that it is asked
 // later.
 func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Finding, channel.Result) {
-	r := e.route(d.Tenant, d.Channel)
+	r, done := e.askThrough(d.Tenant, d.Channel)
+	defer done()
 	if r == nil {
 		return channel.NoAnswer, channel.Result{}
 	}

@@ -36,6 +36,8 @@ type route struct {
 	nextRun  time.Time
 	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
+
+	asking sync.WaitGroup // questions to the driver about earlier attempts, which take no slot
 }
 
 // holding is why the limiter let nothing start.
@@ -112,6 +114,7 @@ func (e *Engine) retire(r *route) {
 	}
 	e.loop(func(ctx context.Context) {
 		r.settle(ctx)
+		r.asking.Wait()
 		if err := closer.Close(); err != nil {
 			e.log.Warn("a channel's driver could not be closed", "channel", r.key.channel, "error", err)
 		}
@@ -148,6 +151,19 @@ func (e *Engine) halted(r *route) bool {
 	}
 	now := e.route(r.key.tenant, r.key.channel)
 	return now == nil || now.channel.Paused
+}
+
+// askThrough returns a channel's route for a question to its driver, nil where it is not open. The driver stays open until
+// done is called.
+func (e *Engine) askThrough(tenant, channel string) (r *route, done func()) {
+	e.mu.RLock() // whoever retires the route waits for every question that found it
+	defer e.mu.RUnlock()
+	r = e.routes[routeKey{tenant, channel}]
+	if r == nil {
+		return nil, func() {}
+	}
+	r.asking.Add(1)
+	return r, r.asking.Done
 }
 
 // names lists a tenant's channels, for an error that says what is allowed.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -95,4 +96,76 @@ func TestADriverIsOpenForWhatIsClaimedWhileItIsReplaced(t *testing.T) {
 			r.Errorf("the old driver sent %d, %d of them closed, and is closed: %v; want one, and closed after it", old.sent.Load(), old.late.Load(), old.closed.Load())
 		}
 	})
+}
+
+// asked is a driver that is asked about what it sent, and notes whether it was closed before the answer.
+type asked struct {
+	closable
+	begun, answer chan struct{}
+	cut           atomic.Bool
+}
+
+func (a *asked) wait() {
+	a.begun <- struct{}{}
+	<-a.answer
+	if a.closed.Load() {
+		a.cut.Store(true)
+	}
+}
+
+// inquired is asked what became of an unknown, and tracked whether it arrived.
+type (
+	inquired struct{ *asked }
+	tracked  struct{ *asked }
+)
+
+func (q inquired) Send(context.Context, channel.Outgoing) channel.Result {
+	return channel.Result{Class: posthouse.ClassUnknown}
+}
+
+func (q inquired) Query(context.Context, channel.Outgoing) (channel.Finding, channel.Result) {
+	q.wait()
+	return channel.Found, channel.Result{}
+}
+
+func (q tracked) Send(context.Context, channel.Outgoing) channel.Result {
+	return channel.Result{Class: posthouse.ClassOK, Ref: "1", Await: time.Second}
+}
+
+func (q tracked) Track(context.Context, string, []posthouse.Recipient) ([]channel.Receipt, error) {
+	q.wait()
+	return []channel.Receipt{{Known: true, Delivered: true}}, nil
+}
+
+func TestADriverIsOpenForWhatItIsAskedWhileItIsReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		driver func(*asked) channel.Driver
+		policy posthouse.Policy
+		state  posthouse.State
+		reason string
+		tries  int
+	}{
+		"inquirer": {func(a *asked) channel.Driver { return inquired{a} }, posthouse.Query, posthouse.Sent, "query_found", 1},
+		"tracker":  {func(a *asked) channel.Driver { return tracked{a} }, posthouse.Hold, posthouse.Delivered, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				old := &asked{begun: make(chan struct{}), answer: make(chan struct{})}
+				r.open("c", posthouse.ChannelSettings{OnUnknown: c.policy}, Opened{Driver: c.driver(old), Timeout: time.Minute})
+				id := r.send(text("c", "u1"))[0]
+				<-old.begun
+				r.open("c", posthouse.ChannelSettings{OnUnknown: c.policy}, Opened{Driver: c.driver(&asked{})})
+				synctest.Wait()
+				if old.closed.Load() {
+					r.Error("the driver was closed while it was asked")
+				}
+				close(old.answer)
+				r.pass(time.Second)
+				r.want(id, c.state, c.reason, c.tries)
+				if old.cut.Load() || !old.closed.Load() {
+					r.Errorf("closed before its answer: %v; closed after it: %v", old.cut.Load(), old.closed.Load())
+				}
+			})
+		})
+	}
 }

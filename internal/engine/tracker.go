@@ -150,7 +150,8 @@ func learn(group []work.Awaited, found []posthouse.Delivery, said map[string]cha
 
 // receipts asks the provider about a group: one receipt for each, in order.
 func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
-	r := e.route(group[0].Tenant, group[0].Channel)
+	r, done := e.askThrough(group[0].Tenant, group[0].Channel)
+	defer done()
 	if r == nil {
 		return nil, errors.New("the channel is not open")
 	}
