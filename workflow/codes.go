@@ -117,13 +117,16 @@ func TaskAbnormalKey(task, channel string) string { return dedupKey(BizTaskAbnor
 // NodeTimeoutKey is 5_{node}_{channel}.
 func NodeTimeoutKey(node, channel string) string { return dedupKey(BizNodeTimeout, channel, node) }
 
-// An id with a _ has %5F for it, so that no two keys are the same.
+// An id with a _ has %5F for it, and a channel whose name is the number of another begins with %3, so that no two keys
+// are the same.
 func dedupKey(b BizType, channel string, about ...string) string {
 	for i, id := range about {
 		about[i] = strings.NewReplacer("%", "%25", "_", "%5F").Replace(id)
 	}
 	if code, ok := ChannelCode(channel); ok {
 		channel = strconv.Itoa(code)
+	} else if n, err := strconv.Atoi(channel); err == nil && ChannelName(n) != "" {
+		channel = "%3" + channel
 	}
 	return strconv.Itoa(int(b)) + "_" + strings.Join(about, "_") + "_" + channel
 }

@@ -62,6 +62,8 @@ func TestDedupKeysAreTheDocuments(t *testing.T) {
 		"1_a_b%5Fc_0": workflow.NodeDoneKey("a", "b_c", "oa"),
 		"0_%255F_0":   workflow.TaskCreatedKey("%5F", "oa"),
 		"5_8882_duty": workflow.NodeTimeoutKey("8882", "duty"),
+		"3_1_%30":     workflow.TaskFinishedKey("1", "0"),
+		"3_1_9":       workflow.TaskFinishedKey("1", "9"),
 	} {
 		if got != want {
 			t.Errorf("the dedup key is %q, want %q", got, want)
