@@ -41,6 +41,9 @@ func TestOneKeyIsOneMessage(t *testing.T) {
 				link.Set(proxy.Faults{AnswerLost: proxy.Strike{Share: lostAnswers}})
 			}
 			r.wave(t, clients, from, min(from+wave, keys))
+			if done := from + wave; done%(keys/10) == 0 && done < keys {
+				t.Logf("%s: %d of %d keys to go", db, keys-done, keys)
+			}
 		}
 		lost := int64(0)
 		if link != nil {
