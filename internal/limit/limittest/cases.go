@@ -16,11 +16,18 @@ import (
 // kept in slots, and trusts the wait.
 func testWait(t *testing.T, l limit.Limiter, _ bool) {
 	for _, w := range []posthouse.Limit{Per(1, 100*time.Millisecond), Per(18, 200*time.Millisecond), Per(1000, 300*time.Millisecond)} {
-		x := newTester(t, l)
-		if g := x.take(w.Max-1, w); g.N != w.Max-1 || g.Wait != 0 || g.Held != (posthouse.Limit{}) {
-			t.Fatalf("%v: got %+v, want all granted", w, g)
+		var x tester
+		var g limit.Grant
+		for range 10 { // where a busy machine let the window pass between the two, they prove nothing
+			x = newTester(t, l)
+			first := x.take(w.Max-1, w)
+			if first.N != w.Max-1 || first.Wait != 0 || first.Held != (posthouse.Limit{}) {
+				t.Fatalf("%v: got %+v, want all granted", w, first)
+			}
+			if g = x.take(5, w); g.At.Sub(first.At) < w.Per.Std() {
+				break
+			}
 		}
-		g := x.take(5, w)
 		longest := w.Per.Std() + w.Per.Std()/100 + time.Microsecond
 		if g.N != 1 || g.Held != w || g.Wait <= 0 || g.Wait > longest {
 			t.Fatalf("%v: got %+v, want the last one and a wait of at most %v", w, g, longest)
