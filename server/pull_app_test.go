@@ -298,10 +298,11 @@ func TestPULL_ACancelledTaskThatTimesOutFails(t *testing.T) {
 		h.fetched("a", 1)
 		_, err = h.api.Cancel(h.Context(), posthouse.MessageID(id))
 		h.must(err)
+		h.endLeases()
 		if s := h.becomes(id, 3, 0).Task; s.Result != "处理超时，超过最大重试次数" || s.App != "" {
 			h.Errorf("got %+v", s)
 		}
-	}, brief)
+	})
 }
 
 // PULL-12: some apps want their tasks in a page.

@@ -219,7 +219,7 @@ func TestPULL_TheChannelIsMadeOnceAndKept(t *testing.T) {
 func TestPULL_WaitingAgentsDoNotHoldUpAStop(t *testing.T) {
 	t.Parallel()
 	admin := secret.FormatKey(secret.NewKey())
-	s, err := server.New(t.Context(), server.Options{DSN: databases[0].dsn(t), Addr: "127.0.0.1:0", Keyring: keyring, AdminKey: admin, Drain: 3 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	s, err := server.New(t.Context(), server.Options{DSN: databases[0].dsn(t), Addr: "127.0.0.1:0", Keyring: keyring, AdminKey: admin, Drain: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ type Arrival struct {
 	Target string // path and query
 	Header http.Header
 	Body   []byte
+	From   string // the connection's other end
 }
 
 // Provider is a fake provider over real HTTP. It writes down what arrives before it answers, so
@@ -74,7 +75,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // it did not arrive
 	}
 	p.mu.Lock()
-	p.arrivals = append(p.arrivals, Arrival{r.Method, r.URL.RequestURI(), r.Header.Clone(), body})
+	p.arrivals = append(p.arrivals, Arrival{r.Method, r.URL.RequestURI(), r.Header.Clone(), body, r.RemoteAddr})
 	handler := p.handler
 	p.mu.Unlock()
 	handler.ServeHTTP(w, r)

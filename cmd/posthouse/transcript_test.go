@@ -126,8 +126,9 @@ var (
 	idText   = regexp.MustCompile(`\b0[0-9A-HJKMNP-TV-Z]{25}\b`)
 	timeText = regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?\b`)
 	keyText  = regexp.MustCompile(`\bph_[a-z0-9]+_[a-z0-9]+\b`)
-	tookText = regexp.MustCompile(`(\d\d:\d\d:\d\d  )\d+m?s +`) // of an attempt, below 1 s
-	keyID    = regexp.MustCompile(`(?m)^(key +)[a-z2-7]{12}$`)  // of an agent
+	tookText = regexp.MustCompile(`(\d\d:\d\d:\d\d  )[\d.]+m?s +`) // of an attempt
+	tookHead = regexp.MustCompile(`\bTook +Class`)
+	keyID    = regexp.MustCompile(`(?m)^(key +)[a-z2-7]{12}$`) // of an agent
 	idName   = regexp.MustCompile(`\bID[MD]\d+-*`)
 )
 
@@ -149,7 +150,7 @@ func steady(text string, ids map[string]string) string {
 		return name
 	})
 	text = timeText.ReplaceAllStringFunc(text, func(at string) string { return "2026-01-01 00:00:00"[:min(19, len(at))] })
-	text = tookText.ReplaceAllString(text, "${1}1ms   ")
+	text = tookHead.ReplaceAllString(tookText.ReplaceAllString(text, "${1}1ms   "), "Took  Class")
 	text = keyID.ReplaceAllString(text, "${1}ID-OF-KEY---")
 	return keyText.ReplaceAllString(text, "ph_KEY")
 }
