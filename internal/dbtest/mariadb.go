@@ -70,7 +70,7 @@ func mariadbArgs(s *Server) ([]string, error) {
 		"--socket=", // none: its path would often be too long
 		"--pid-file=" + filepath.Join(s.dir, "pid"),
 		"--skip-name-resolve",
-		"--max-connections=200",
+		"--max-connections=500",
 		"--default-time-zone=+08:00",
 	}
 	if !s.options.Durable {

@@ -50,7 +50,7 @@ func postgresArgs(s *Server) ([]string, error) {
 		"listen_addresses=127.0.0.1",
 		"unix_socket_directories=",
 		"port=" + strconv.Itoa(s.port),
-		"max_connections=200",
+		"max_connections=500",
 		"timezone=Asia/Shanghai",
 	}
 	if !s.options.Durable {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -121,16 +122,26 @@ func (p *process) log() string {
 
 // Ports are taken from a range below the ephemeral ports of Linux (32768) and
 // macOS (49152): while a server is down, no outgoing connection can take its port
-// or, dialling it, connect to itself.
-const firstPort, ports = 20000, 12000
+// or, dialling it, connect to itself. Test binaries that run beside each other have
+// parts of their own in it, so that none is given what another's dead server will
+// need again.
+const firstPort, parts, ports = 20000, 60, 200
 
-func freePort() (int, error) {
-	for range 100 {
-		port := firstPort + rand.IntN(ports)
+var (
+	portOrder = rand.Perm(ports)
+	portsUsed atomic.Int64
+)
+
+// FreePort is a port of that range on which nobody listens right now, another at
+// each call.
+func FreePort() (int, error) {
+	first := firstPort + os.Getpid()%parts*ports
+	for range ports {
+		port := first + portOrder[portsUsed.Add(1)%ports]
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			return port, l.Close()
 		}
 	}
-	return 0, fmt.Errorf("no free port found from %d to %d", firstPort, firstPort+ports-1)
+	return 0, fmt.Errorf("no free port found from %d to %d", first, first+ports-1)
 }

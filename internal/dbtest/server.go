@@ -79,7 +79,7 @@ func (s *Server) open() error {
 		return fmt.Errorf("prepare %s: %w", s.options.Kind, err)
 	}
 	for range portTries {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = FreePort(); err != nil {
 			return err
 		}
 		s.Addr = fmt.Sprintf("127.0.0.1:%d", s.port)

@@ -19,10 +19,13 @@ func TestA2KilledWhileMigrating(t *testing.T) {
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		want := house.Size(2, 20)
 		struck, kills := 0, 0
+		longest := map[house.Database]time.Duration{house.SQLite: 20 * time.Millisecond, house.Postgres: 60 * time.Millisecond}[db]
 		for ; struck < want && kills < 20*want && !t.Failed(); kills++ {
 			t.Run(fmt.Sprint(kills), func(t *testing.T) {
-				if migrate(t, db, float64(struck)/float64(want)) {
+				if migrate(t, db, float64(struck)/float64(want), longest) {
 					struck++
+				} else {
+					longest = longest * 9 / 10 // on a quick machine the schema is made sooner
 				}
 			})
 		}
@@ -35,9 +38,9 @@ func TestA2KilledWhileMigrating(t *testing.T) {
 }
 
 // migrate kills a first start once the schema is begun: when a share of the tables is there, where they can be seen one by
-// one, and soon where each step is one transaction. It reports whether the schema was not whole, which the next start has
+// one, and within the longest pause where each step is one transaction. It reports whether the schema was not whole, which the next start has
 // mended then.
-func migrate(t *testing.T, db house.Database, share float64) (struck bool) {
+func migrate(t *testing.T, db house.Database, share float64, longest time.Duration) (struck bool) {
 	t.Helper()
 	dsn := db.DSN(t)
 	h := house.Open(t, house.Options{DSN: dsn, Members: -1})
@@ -50,12 +53,7 @@ func migrate(t *testing.T, db house.Database, share float64) (struck bool) {
 		}
 		house.Pause(t.Context(), time.Millisecond)
 	}
-	switch db {
-	case house.SQLite:
-		house.Pause(t.Context(), rand.N(20*time.Millisecond))
-	case house.Postgres:
-		house.Pause(t.Context(), rand.N(60*time.Millisecond))
-	}
+	house.Pause(t.Context(), rand.N(longest+1))
 	m.Kill(t)
 	have, whole, err := h.Store(t).Schema(t.Context())
 	if err != nil {

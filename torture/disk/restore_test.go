@@ -81,7 +81,7 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 	h := house.Open(t, house.Options{DSN: s.dsn(), Members: db.Several(2)})
 	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(100 * time.Millisecond)}}})
 	ch := h.Channel("generic")
-	ch.MaxInflight = 8
+	ch.MaxInflight, ch.Timeout = 8, posthouse.Duration(5*time.Second) // a busy machine makes no answer late
 	h.PutChannel(t, ch)
 	h.Produce(t, house.Load{Messages: backlog})
 	h.Produce(t, house.Load{Messages: ahead, Prefix: "later", Draft: func(n int) posthouse.Draft {

@@ -3,13 +3,14 @@ package house
 import (
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/posthouse/posthouse/internal/dbtest"
 )
 
 // Binary is the built command, made once in a test process and removed after it.
@@ -63,15 +64,14 @@ func Build(path string, flags ...string) error {
 	return nil
 }
 
-// FreeAddr is a loopback address nobody listens on right now.
+// FreeAddr is a loopback address nobody listens on right now, nor is given by chance while its process is dead.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := dbtest.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 // Until waits until something is true, looking every 20 ms, and ends the test after a limit:

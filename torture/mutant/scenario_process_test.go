@@ -75,7 +75,9 @@ var frozenHolder = scenario{fault: "one of two processes frozen beyond its lease
 
 // cancels has every caller take its message back as soon as it is accepted.
 var cancels = scenario{fault: "no fault: every message cancelled as soon as it is accepted", db: house.SQLite, seen: "cancel_won,cancel_lost", play: func(r *rig) *house.House {
-	h := r.open(house.Options{}, nil)
+	// Slots that are all in use let some cancels come first, and messages that are under way for a while let others come last.
+	h := r.open(house.Options{}, func(ch *posthouse.Channel) { ch.MaxInflight, ch.Timeout = 4, milliseconds(20_000) })
+	h.Provider.Behave(r, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: milliseconds(5)}}})
 	var callers sync.WaitGroup
 	for c := range 16 {
 		callers.Go(func() {

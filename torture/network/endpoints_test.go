@@ -54,7 +54,7 @@ func openZoo(t *testing.T, h *house.House) []caged {
 // class that says what is known, and costs the server little and for a moment.
 func TestB2EndpointZoo(t *testing.T) {
 	house.Alone(t)
-	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
+	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t), Env: unhurried})
 	cages := openZoo(t, h)
 	wrong := feedAll(t, h, cages) // after which the server has grown as far as it needs
 	files, goroutines := atRest(t, h.Members[0])
@@ -134,10 +134,14 @@ func atRest(t *testing.T, m *house.Member) (files, goroutines float64) {
 // feed sends some messages and counts what is wrong with the ends of their attempts.
 func (c caged) feed(t *testing.T, h *house.House, n int) (wrong int) {
 	t.Helper()
-	prefix := posthouse.NewID()
+	api, prefix := h.Members[0].Client(t, 3), posthouse.NewID()
+	if _, err := api.PauseChannel(t.Context(), c.channel, "to hand in first"); err != nil {
+		t.Fatal(err)
+	}
 	ids := h.Produce(t, house.Load{Messages: n, Producers: n, Prefix: prefix, Draft: func(k int) posthouse.Draft { return house.Text(c.channel, k) }})
-	// An earlier refusal has parked it. Resumed before, what was refused then could park it again first.
-	if _, err := h.Members[0].Client(t, 3).ResumeChannel(t.Context(), c.channel); err != nil {
+	// An earlier refusal has parked it. Resumed before, what was refused then could park it again first; and what is refused
+	// before that could be sent again by it.
+	if _, err := api.ResumeChannel(t.Context(), c.channel); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/torture/house"
@@ -83,7 +84,7 @@ func TestB4OneSendIsAtMostOneArrival(t *testing.T) {
 // TestB4ARedirectIsNoSuccess answers with each redirect to a page that would say 200.
 func TestB4ARedirectIsNoSuccess(t *testing.T) {
 	t.Parallel()
-	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t)})
+	h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t), Env: unhurried})
 	followed, sent := 0, 0
 	statuses := []int{301, 302, 303, 307, 308}
 	for _, driver := range []string{"httpapi", "webhook"} {
@@ -129,8 +130,11 @@ var drivers = map[string]func(h *house.House, name, url string) posthouse.Channe
 	},
 }
 
+// unhurried are servers that give nothing back which they have claimed, however long the machine keeps them from it.
+var unhurried = []string{"POSTHOUSE_LEASE_MARGIN=10s"}
+
 func once(ch posthouse.Channel) posthouse.Channel {
-	ch.OnUnknown, ch.Tries = posthouse.Hold, 1
+	ch.OnUnknown, ch.Tries, ch.Timeout = posthouse.Hold, 1, posthouse.Duration(20*time.Second)
 	return ch
 }
 

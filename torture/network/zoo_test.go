@@ -41,7 +41,7 @@ const day = 24 * time.Hour
 
 // The time-outs of the channels: one that slow answers miss, and one that nothing else does.
 const (
-	shortTimeout = 1500 * time.Millisecond
+	shortTimeout = 5 * time.Second
 	longTimeout  = time.Minute
 )
 
@@ -127,7 +127,7 @@ func (v *visit) ignore() { <-v.endpoint.done }
 
 // drip says a text slowly: none of them ends within the time-out.
 func (v *visit) drip(text string) {
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for i := range len(text) {
 		if _, err := v.Write([]byte{text[i]}); err != nil {

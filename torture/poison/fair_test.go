@@ -101,7 +101,8 @@ func TestASmallTenantDoesNotWaitBehindABigOne(t *testing.T) {
 		t.Run(string(db), func(t *testing.T) {
 			backlog, messages := house.Size(20_000, 1_000_000), house.Size(20, 60)
 			every := time.Duration(house.Size(100, 1000)) * time.Millisecond
-			dsn, d := db.DSN(t), &queueDriver{takes: 2 * time.Millisecond}
+			takes := time.Duration(house.Size(10, 2)) * time.Millisecond // a small backlog must outlast the messages on any machine
+			dsn, d := db.DSN(t), &queueDriver{takes: takes}
 			filler := queueServer(t, server.Options{DSN: dsn, AcceptOnly: true}, d, 50, "big", "small")
 			fill(t, filler, "big", posthouse.Normal, backlog)
 			stop(t, filler)

@@ -36,10 +36,9 @@ func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
 	for _, db := range databases(house.SQLite) {
 		t.Run(string(db), func(t *testing.T) {
 			messages, each := house.Size(150, 2000), house.Size(150, 500) // one killer among each so many
-			h := house.Open(t, house.Options{DSN: db.DSN(t), Binary: binary, Env: []string{"POSTHOUSE_LEASE_MARGIN=300ms"}})
+			h := house.Open(t, house.Options{DSN: db.DSN(t), Binary: binary})
 			h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(50 * time.Millisecond)}}})
 			ch := h.Channel("generic")
-			ch.Timeout = posthouse.Duration(300 * time.Millisecond)
 			h.PutChannel(t, ch)
 			pause(t, h, ch.Name)
 			h.Produce(t, house.Load{Messages: messages, Draft: func(n int) posthouse.Draft {

@@ -120,8 +120,12 @@ func (p *phone) giveSomeBack(ctx context.Context, list []posthouse.Handout) (res
 
 // start marks hand-outs as started. What is not surely marked is not sent.
 func (p *phone) start(ctx context.Context, list []posthouse.Handout) []posthouse.Handout {
-	if len(list) > 0 && p.chance(20) {
-		return nil // it hangs before it has begun, and comes to itself without them
+	hangs := p.chance(20)
+	if len(list) > 0 {
+		p.hung.Do(func() { hangs = true })
+	}
+	if hangs {
+		return nil // before it has begun, and comes to itself without them
 	}
 	return p.wish(ctx, "start", verify.OpStart, list)
 }

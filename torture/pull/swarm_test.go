@@ -36,6 +36,7 @@ type swarm struct {
 	recovered atomic.Int64 // claims whose repeat found what their lost answer had handed out
 	stale     atomic.Int64 // reports that came too late to change anything
 	deaths    atomic.Int64
+	hung      sync.Once // by the first phone that is handed anything
 
 	calm    chan struct{} // closed when nobody dies any more
 	closing chan struct{} // closed when nobody fetches any more

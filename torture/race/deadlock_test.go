@@ -36,22 +36,28 @@ func TestDeadlocksStayInside(t *testing.T) {
 			dsn := db.DSN(t)
 			undone := &repeats{by: map[string]int{}}
 			c := newCrowd(t, openStore(t, dsn, slog.New(undone)), dbtest.SQL(t, dsn))
-			c.left.Store(int64(operations))
-			begin := time.Now()
-			var wg sync.WaitGroup
-			for n := range workers {
-				m := &member{crowd: c, random: rand.New(rand.NewPCG(uint64(n), 5))}
-				wg.Go(func() {
-					for left := c.left.Add(-1); left >= 0 && t.Context().Err() == nil; left = c.left.Add(-1) {
-						if left%int64(operations/10) == 0 {
-							t.Logf("%s: %d of %d operations to go", db, left, operations)
-						}
-						m.act(t.Context())
-					}
-				})
+			members := make([]*member, workers)
+			for n := range members {
+				members[n] = &member{crowd: c, random: rand.New(rand.NewPCG(uint64(n), 5))}
 			}
-			wg.Wait()
-			took := time.Since(begin)
+			begin, done := time.Now(), 0
+			for done == 0 || undone.none() && done < 10*operations { // a quick machine may meet none at first
+				c.left.Store(int64(operations))
+				var wg sync.WaitGroup
+				for _, m := range members {
+					wg.Go(func() {
+						for left := c.left.Add(-1); left >= 0 && t.Context().Err() == nil; left = c.left.Add(-1) {
+							if left%int64(operations/10) == 0 {
+								t.Logf("%s: %d of %d operations to go", db, left, operations)
+							}
+							m.act(t.Context())
+						}
+					})
+				}
+				wg.Wait()
+				done += operations
+			}
+			operations, took := done, time.Since(begin)
 			for _, text := range c.told[:min(len(c.told), 10)] {
 				t.Error(text)
 			}
@@ -105,6 +111,13 @@ func (r *repeats) WithAttrs([]slog.Attr) slog.Handler { return r }
 
 // WithGroup adds nothing.
 func (r *repeats) WithGroup(string) slog.Handler { return r }
+
+// none reports whether nothing was undone so far.
+func (r *repeats) none() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.by) == 0
+}
 
 func (r *repeats) sum() (total int, most int64, by string) {
 	r.mu.Lock()
