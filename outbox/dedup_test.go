@@ -33,6 +33,7 @@ func (h *house) looking() *outbox.Box {
 	b := box(h, o)
 	began := time.Now()
 	outbox.SetClock(b, func() time.Time { return began })
+	outbox.BePatient(b)
 	return b
 }
 
