@@ -6,4 +6,4 @@ import "time"
 func SetClock(b *Box, now func() time.Time) { b.now = now }
 
 // BePatient lets a box look for as long as a busy machine takes.
-func BePatient(b *Box) { b.looks = time.Minute }
+func BePatient(b *Box) { b.patience = time.Minute }

@@ -84,7 +84,7 @@ func (b *Box) look(ctx context.Context, tx Execer, keys []once, known map[once]p
 		return false, nil
 	}
 	if b.o.Lookup != nil {
-		ctx, cancel := context.WithTimeout(ctx, b.looks)
+		ctx, cancel := context.WithTimeout(ctx, b.patience)
 		defer cancel()
 		err := b.lookWith(ctx, listerOf(b.o.Lookup), keys, known)
 		if err != nil {

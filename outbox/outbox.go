@@ -59,10 +59,10 @@ type Lister interface {
 
 // Box writes into the outbox. It holds no connection and is safe for concurrent use.
 type Box struct {
-	o     Options
-	text  dialect
-	now   func() time.Time
-	looks time.Duration // how long a look beside the caller's transaction may take
+	o        Options
+	text     dialect
+	now      func() time.Time
+	patience time.Duration // of a look beside the caller's transaction
 }
 
 // New makes a box.
@@ -82,7 +82,7 @@ func New(o Options) (*Box, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Box{o: o, text: text, now: time.Now, looks: lookTimeout}, nil
+	return &Box{o: o, text: text, now: time.Now, patience: lookTimeout}, nil
 }
 
 // Enqueue writes messages into the outbox with tx and returns their ids in order. They are sent if and

@@ -97,7 +97,9 @@ func TestAClientThatStandsStillCutsNoSendAtTheStop(t *testing.T) {
 	h := open(t, databases[0].dsn(t), withSMS(func(s *server.SMS) { s.Addr = "127.0.0.1:0" }), func(o *server.Options) {
 		o.Drain, o.Drivers = 18*time.Second, append(builtin.Types(), provider.driver())
 	})
-	h.put(posthouse.Channel{Name: "slow", Driver: "slow", ChannelSettings: atOnce(time.Second)})
+	settings := atOnce(time.Second)
+	settings.Timeout = posthouse.Duration(time.Minute) // longer than the stop
+	h.put(posthouse.Channel{Name: "slow", Driver: "slow", ChannelSettings: settings})
 	_, err := h.api.Send(t.Context(), posthouse.Draft{Channel: "slow", To: []posthouse.Recipient{{User: "early"}}, Content: &posthouse.Content{Text: "hello"}})
 	h.must(err)
 	<-provider.began

@@ -117,7 +117,7 @@ func TaskAbnormalKey(task, channel string) string { return dedupKey(BizTaskAbnor
 // NodeTimeoutKey is 5_{node}_{channel}.
 func NodeTimeoutKey(node, channel string) string { return dedupKey(BizNodeTimeout, channel, node) }
 
-// An id with a _ has %5F for it, and a channel whose name is the number of another begins with %3, so that no two keys
+// An id with a _ has %5F for it, and the name of a channel that is another's number has %3 before it, so that no two keys
 // are the same.
 func dedupKey(b BizType, channel string, about ...string) string {
 	for i, id := range about {
@@ -125,7 +125,7 @@ func dedupKey(b BizType, channel string, about ...string) string {
 	}
 	if code, ok := ChannelCode(channel); ok {
 		channel = strconv.Itoa(code)
-	} else if n, err := strconv.Atoi(channel); err == nil && ChannelName(n) != "" {
+	} else if n, err := strconv.Atoi(channel); err == nil && ChannelName(n) != "" && strconv.Itoa(n) == channel {
 		channel = "%3" + channel
 	}
 	return strconv.Itoa(int(b)) + "_" + strings.Join(about, "_") + "_" + channel

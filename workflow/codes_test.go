@@ -63,6 +63,7 @@ func TestDedupKeysAreTheDocuments(t *testing.T) {
 		"0_%255F_0":   workflow.TaskCreatedKey("%5F", "oa"),
 		"5_8882_duty": workflow.NodeTimeoutKey("8882", "duty"),
 		"3_1_%30":     workflow.TaskFinishedKey("1", "0"),
+		"3_1_00":      workflow.TaskFinishedKey("1", "00"),
 		"3_1_9":       workflow.TaskFinishedKey("1", "9"),
 	} {
 		if got != want {

@@ -232,6 +232,7 @@ func (c Case) reused(t *testing.T) {
 			return
 		}
 	}
+	t.Error("in 20 rounds no connection was used again: nothing is proved")
 }
 
 func (c Case) cancelled(t *testing.T) {

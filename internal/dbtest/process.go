@@ -122,9 +122,9 @@ func (p *process) log() string {
 
 // Ports are taken from a range below the ephemeral ports of Linux (32768) and
 // macOS (49152): while a server is down, no outgoing connection can take its port
-// or, dialling it, connect to itself. Test binaries that run beside each other have
-// parts of their own in it, so that none is given what another's dead server will
-// need again.
+// or, dialling it, connect to itself. Test binaries that run beside each other mostly
+// have parts of their own in it, so that none is given what another's dead server
+// will need again.
 const firstPort, parts, ports = 20000, 60, 200
 
 var (
@@ -133,7 +133,7 @@ var (
 )
 
 // FreePort is a port of that range on which nobody listens right now, another at
-// each call.
+// each of 200 calls.
 func FreePort() (int, error) {
 	first := firstPort + os.Getpid()%parts*ports
 	for range ports {

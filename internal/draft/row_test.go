@@ -35,7 +35,7 @@ func TestSharedIDIsTheSameWithinAMinuteAndForNothingElse(t *testing.T) {
 
 func TestSharedIDSortsByItsMinute(t *testing.T) {
 	t.Parallel()
-	now := time.Now().Add(-time.Millisecond) // before the new id's, also at the begin of a minute
+	now := time.Now().Add(-time.Millisecond) // an earlier one than the new id's, also where a minute begins
 	before, id, after := draft.SharedID("t", "c", "k", now.Add(-time.Minute), 0), draft.SharedID("t", "c", "k", now, 0), draft.SharedID("t", "c", "k", now.Add(time.Minute), 0)
 	if before >= id || id >= after || id >= posthouse.NewID() {
 		t.Errorf("%s, %s, %s do not rise", before, id, after)

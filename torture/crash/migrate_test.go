@@ -38,8 +38,8 @@ func TestA2KilledWhileMigrating(t *testing.T) {
 }
 
 // migrate kills a first start once the schema is begun: when a share of the tables is there, where they can be seen one by
-// one, and within the longest pause where each step is one transaction. It reports whether the schema was not whole, which the next start has
-// mended then.
+// one, and after a pause of at most longest where each step is one transaction. It reports whether the schema was not
+// whole, which the next start has mended then.
 func migrate(t *testing.T, db house.Database, share float64, longest time.Duration) (struck bool) {
 	t.Helper()
 	dsn := db.DSN(t)

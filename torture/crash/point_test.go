@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/work"
@@ -211,8 +212,8 @@ func (p *points) foretold(t *testing.T, c point, message string) bool {
 	unknown, late, line := 0, 0, ""
 	for _, e := range events {
 		switch {
-		case e.To == posthouse.Unknown && e.Type == posthouse.EventAmbiguous:
-			late++ // the machine made an answer late: that is not the kill's
+		case e.To == posthouse.Unknown && e.Code == channel.CodeTimeout:
+			late++ // a busy machine's doing, and not the kill's
 		case e.To == posthouse.Unknown:
 			unknown++
 		}

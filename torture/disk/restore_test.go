@@ -81,7 +81,7 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 	h := house.Open(t, house.Options{DSN: s.dsn(), Members: db.Several(2)})
 	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(100 * time.Millisecond)}}})
 	ch := h.Channel("generic")
-	ch.MaxInflight, ch.Timeout = 8, posthouse.Duration(5*time.Second) // a busy machine makes no answer late
+	ch.MaxInflight, ch.Timeout = 8, posthouse.Duration(3*time.Second) // a busy machine makes no answer late
 	h.PutChannel(t, ch)
 	h.Produce(t, house.Load{Messages: backlog})
 	h.Produce(t, house.Load{Messages: ahead, Prefix: "later", Draft: func(n int) posthouse.Draft {
@@ -179,7 +179,7 @@ func arrivedAgain(t *testing.T, h *house.House, before []simulator.Arrival, bump
 		}
 		return fresh >= after
 	})
-	house.Pause(t.Context(), 2*time.Second) // in which the rescuer goes round ten times
+	house.Pause(t.Context(), 5*time.Second) // in which the copy's leases end and the rescuer goes round
 	for key, list := range byKey(h.Provider.Arrivals(t)) {
 		if len(known[key]) > 0 {
 			resent += len(list) - len(known[key])

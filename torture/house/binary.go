@@ -64,7 +64,8 @@ func Build(path string, flags ...string) error {
 	return nil
 }
 
-// FreeAddr is a loopback address nobody listens on right now, nor is given by chance while its process is dead.
+// FreeAddr is a loopback address nobody listens on right now. The system gives its port to nobody while its process is
+// dead.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	port, err := dbtest.FreePort()

@@ -130,7 +130,7 @@ var drivers = map[string]func(h *house.House, name, url string) posthouse.Channe
 	},
 }
 
-// unhurried are servers that give nothing back which they have claimed, however long the machine keeps them from it.
+// unhurried lets servers begin up to 10 s after their claim: what they come to later they give back.
 var unhurried = []string{"POSTHOUSE_LEASE_MARGIN=10s"}
 
 func once(ch posthouse.Channel) posthouse.Channel {
