@@ -125,7 +125,7 @@ func dedupKey(b BizType, channel string, about ...string) string {
 	}
 	if code, ok := ChannelCode(channel); ok {
 		channel = strconv.Itoa(code)
-	} else if n, err := strconv.Atoi(channel); err == nil && ChannelName(n) != "" && strconv.Itoa(n) == channel {
+	} else if n, _ := strconv.Atoi(channel); strconv.Itoa(n) == channel && ChannelName(n) != "" {
 		channel = "%3" + channel
 	}
 	return strconv.Itoa(int(b)) + "_" + strings.Join(about, "_") + "_" + channel

@@ -67,7 +67,7 @@ func TestD5HerdLeavesRoomForOthers(t *testing.T) {
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		h := house.Open(t, house.Options{DSN: db.DSN(t)})
 		for _, name := range []string{"generic", "other"} {
-			h.PutChannel(t, patient(h.Channel(name)))
+			h.PutChannel(t, house.Patient(h.Channel(name)))
 		}
 		const perMessage = 100
 		n := house.Size(5_000, 100_000)
@@ -98,12 +98,6 @@ func TestD5HerdLeavesRoomForOthers(t *testing.T) {
 			Bar: "all sent, none twice, none early; wanted p99 at most 2 times (server, provider and callers share two cores)", Bound: house.Bound(n), Pass: missing+twice+wait.early == 0,
 		})
 	})
-}
-
-// patient is a channel on which a busy machine makes no answer late.
-func patient(ch posthouse.Channel) posthouse.Channel {
-	ch.Timeout = posthouse.Duration(20 * time.Second)
-	return ch
 }
 
 // besideOthers runs fn while as many processes as there are cores do nothing but compute: what it costs to share the

@@ -165,7 +165,7 @@ func skewedRun(t *testing.T, h *house.House, db house.Database, off time.Duratio
 	}
 	refuse := simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.RateLimited, Times: 3, RetryAfter: 1}}}
 	h.Provider.Behave(t, "generic", refuse) // an account that is parked for a second, by whose clock?
-	h.PutChannel(t, patient(h.Channel("generic")))
+	h.PutChannel(t, house.Patient(h.Channel("generic")))
 	n := house.Size(200, 2000)
 	due := make([]time.Time, n+1)
 	accepted := h.Produce(t, house.Load{Messages: n, Draft: func(i int) posthouse.Draft {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -15,9 +14,7 @@ import (
 func TestA3StopsLoseAndDoubleNothing(t *testing.T) {
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2)})
-		ch := h.Channel("generic")
-		ch.Timeout = posthouse.Duration(10 * time.Second) // a busy machine must make no answer late
-		h.PutChannel(t, ch)
+		h.PutChannel(t, house.Patient(h.Channel("generic")))
 		busy(t, h)
 		stops := house.Size(5, 200)
 		var took []time.Duration

@@ -147,6 +147,12 @@ func (h *House) Channel(name string) posthouse.Channel {
 	return ch
 }
 
+// Patient is a channel on which no answer is late because the machine is busy, for tests in which nothing may come twice.
+func Patient(ch posthouse.Channel) posthouse.Channel {
+	ch.Timeout = posthouse.Duration(20 * time.Second)
+	return ch
+}
+
 // PutChannel makes or changes a channel, at the first member.
 func (h *House) PutChannel(t testing.TB, ch posthouse.Channel) {
 	t.Helper()

@@ -32,9 +32,7 @@ func TestB6AChannelThatHangsHoldsUpNoOther(t *testing.T) {
 	house.Alone(t)
 	each(t, func(t *testing.T, db house.Database) {
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Env: unhurried})
-		healthy := h.Channel("generic")
-		healthy.Timeout = posthouse.Duration(20 * time.Second) // a busy machine makes no answer late
-		h.PutChannel(t, healthy)
+		h.PutChannel(t, house.Patient(h.Channel("generic")))
 		hung := openHung(t, h, 200)
 		n := house.Size(100, 2000)
 		h.Produce(t, house.Load{Messages: n})

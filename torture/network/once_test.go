@@ -3,7 +3,6 @@ package network
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/torture/house"
@@ -134,8 +133,8 @@ var drivers = map[string]func(h *house.House, name, url string) posthouse.Channe
 var unhurried = []string{"POSTHOUSE_LEASE_MARGIN=10s"}
 
 func once(ch posthouse.Channel) posthouse.Channel {
-	ch.OnUnknown, ch.Tries, ch.Timeout = posthouse.Hold, 1, posthouse.Duration(20*time.Second)
-	return ch
+	ch.OnUnknown, ch.Tries = posthouse.Hold, 1
+	return house.Patient(ch)
 }
 
 // firstAttempt waits until a delivery's first attempt has ended.

@@ -125,7 +125,7 @@ func (p *phone) start(ctx context.Context, list []posthouse.Handout) []posthouse
 		p.hung.Do(func() { hangs = true })
 	}
 	if hangs {
-		return nil // it comes to itself without them, before it has begun
+		return nil // before it has begun: it comes to itself without them
 	}
 	return p.wish(ctx, "start", verify.OpStart, list)
 }

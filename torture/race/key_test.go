@@ -31,9 +31,7 @@ func TestOneKeyIsOneMessage(t *testing.T) {
 		clients, keys := house.Size(16, 64), house.Size(100, 10_000)
 		link, through, dsn := linked(t, db)
 		h := house.Open(t, house.Options{DSN: through, JudgeDSN: dsn, Members: db.Several(2)})
-		ch := h.Channel("generic")
-		ch.Timeout = posthouse.Duration(10 * time.Second) // 64 callers leave the provider little of two cores: what it is sent waits
-		h.PutChannel(t, ch)
+		h.PutChannel(t, house.Patient(h.Channel("generic"))) // 64 callers leave the provider little of two cores
 		r := &rush{House: h, calls: clientsOf(t, h), answers: make([][]answer, keys), counts: map[string]int{}}
 		const wave = 10 // keys that are under way at once
 		for from := 0; from < keys; from += wave {
