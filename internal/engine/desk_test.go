@@ -77,15 +77,18 @@ func TestAWaitEnds(t *testing.T) {
 		err  error
 		took time.Duration
 	}{
-		"at its time":                 {func(*rig, context.CancelFunc) {}, nil, 30 * time.Second},
-		"when the agent leaves":       {func(_ *rig, cancel context.CancelFunc) { cancel() }, context.Canceled, 5 * time.Second},
-		"when the server stops":       {func(r *rig, _ context.CancelFunc) { r.stop() }, errStopping, 5 * time.Second},
-		"when the channel is resumed": {func(r *rig, _ context.CancelFunc) { r.pause("sms"); r.resume("sms") }, nil, 30 * time.Second},
+		"at its time":                  {func(*rig, context.CancelFunc) {}, nil, 30 * time.Second},
+		"when the agent leaves":        {func(_ *rig, cancel context.CancelFunc) { cancel() }, context.Canceled, 5 * time.Second},
+		"when the server stops":        {func(r *rig, _ context.CancelFunc) { r.stop() }, errStopping, 5 * time.Second},
+		"when one channel is paused":   {func(r *rig, _ context.CancelFunc) { r.pause("sms") }, nil, 30 * time.Second},
+		"when both channels are":       {func(r *rig, _ context.CancelFunc) { r.pause("sms"); r.pause("mms") }, nil, 5 * time.Second},
+		"when one channel was resumed": {func(r *rig, _ context.CancelFunc) { r.pause("sms"); synctest.Wait(); r.resume("sms") }, nil, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
 				r.pull("sms", posthouse.ChannelSettings{})
-				a := r.phone("a", nil, "sms")
+				r.pull("mms", posthouse.ChannelSettings{})
+				a := r.phone("a", nil, "sms", "mms") // with two it waits on while one is paused
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				out := r.await(ctx, Claim{Agent: a, Max: 1, Wait: 30 * time.Second})
