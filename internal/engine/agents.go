@@ -76,10 +76,13 @@ func (e *Engine) HandOut(ctx context.Context, c Claim) (Claimed, error) {
 	e.Saw(c.Agent.Tenant, c.Agent.ID, "")
 	end := time.Now().Add(min(c.Wait, maxWait))
 	for {
-		o := e.offer(c.present())
 		var w *waiter
 		if c.Wait > 0 {
-			w = e.desk.wait(o.keys) // before the look: what comes in meanwhile wakes us
+			w = e.desk.enter() // before the channels are looked at: one that is resumed meanwhile wakes us
+		}
+		o := e.offer(c.present())
+		if w != nil {
+			e.desk.queue(w, o.keys) // before the look: what comes in meanwhile wakes us
 		}
 		got, err := e.handOut(ctx, c, o)
 		if err != nil || len(got.Handouts) > 0 || got.Repeated || w == nil || got.After > time.Until(end) || len(o.keys) == 0 {

@@ -35,16 +35,23 @@ func newDesk() *desk {
 	return &desk{lines: map[routeKey][]*waiter{}, all: map[*waiter]bool{}, closed: make(chan struct{})}
 }
 
-// wait puts an agent in the lines of channels.
-func (d *desk) wait(keys []routeKey) *waiter {
-	w := &waiter{keys: keys, wake: make(chan struct{}, 1)}
+// enter lets an agent in. It stands in no line yet, but hears when everybody is to look again.
+func (d *desk) enter() *waiter {
+	w := &waiter{wake: make(chan struct{}, 1)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all[w] = true
+	return w
+}
+
+// queue puts an agent that has entered in the lines of channels.
+func (d *desk) queue(w *waiter, keys []routeKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.keys = keys
 	for _, k := range keys {
 		d.lines[k] = append(d.lines[k], w)
 	}
-	return w
 }
 
 // leave takes an agent out of its lines. One that was woken and did not look wakes the next.

@@ -81,7 +81,7 @@ func TestAWaitEnds(t *testing.T) {
 		"when the agent leaves":        {func(_ *rig, cancel context.CancelFunc) { cancel() }, context.Canceled, 5 * time.Second},
 		"when the server stops":        {func(r *rig, _ context.CancelFunc) { r.stop() }, errStopping, 5 * time.Second},
 		"when one channel is paused":   {func(r *rig, _ context.CancelFunc) { r.pause("sms") }, nil, 30 * time.Second},
-		"when both channels are":       {func(r *rig, _ context.CancelFunc) { r.pause("sms"); r.pause("mms") }, nil, 5 * time.Second},
+		"when both channels are":       {func(r *rig, _ context.CancelFunc) { r.pause("sms"); synctest.Wait(); r.pause("mms") }, nil, 5 * time.Second},
 		"when one channel was resumed": {func(r *rig, _ context.CancelFunc) { r.pause("sms"); synctest.Wait(); r.resume("sms") }, nil, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +103,22 @@ func TestAWaitEnds(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A channel that is resumed after it was looked at, and before the agent stands in a line, is not missed.
+func TestAnAgentThatHasEnteredHearsOfChannels(t *testing.T) {
+	d := newDesk()
+	w := d.enter()
+	d.wakeAll()
+	d.queue(w, []routeKey{{"t", "sms"}})
+	select {
+	case <-w.wake:
+	default:
+		t.Error("it was not woken")
+	}
+	if d.leave(w); d.waiting() != 0 || len(d.awaited()) != 0 {
+		t.Error("it has left and is still at the desk")
 	}
 }
 

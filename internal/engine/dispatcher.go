@@ -51,11 +51,12 @@ func (e *Engine) dispatchOnce(r *route) time.Duration {
 	if wait, closed := e.barred(r); closed {
 		return wait
 	}
-	shares := r.shares(e.room(r))
+	n, idle := e.room(r)
+	shares := r.shares(n)
 	if len(shares) == 0 {
 		return whenWoken // no slot or nothing due: both wake us
 	}
-	wait, err := e.start(r, shares, time.Time{}, nil)
+	wait, err := e.start(r, shares, idle, time.Time{}, nil)
 	if err != nil {
 		e.log.Warn("nothing starts for a moment", "tenant", r.key.tenant, "channel", r.key.channel, "error", err)
 		return faultPause
@@ -63,9 +64,9 @@ func (e *Engine) dispatchOnce(r *route) time.Duration {
 	return wait
 }
 
-// room is how many more attempts of a route may be under way; where it has to be found out whether the
-// database takes results, one.
-func (e *Engine) room(r *route) int { return r.free(e.recorder.unsure()) }
+// room is how many more attempts of a route may be under way, and whether none is; where it has to be found out
+// whether the database takes results, one.
+func (e *Engine) room(r *route) (n int, idle bool) { return r.free(e.recorder.unsure()) }
 
 // barred reports whether nothing of the route may start at all, and until when.
 func (e *Engine) barred(r *route) (time.Duration, bool) {
@@ -81,9 +82,10 @@ func (e *Engine) barred(r *route) (time.Duration, bool) {
 	return 0, false
 }
 
-// start asks the limiter for what the shares want, claims that and sends it. It returns the wait
-// before the next look. After an error, the limiter's or the database's, the lanes are still due.
-func (e *Engine) start(r *route, shares []share, before time.Time, claimed func([]work.Item)) (time.Duration, error) {
+// start asks the limiter for what the shares want, claims that and sends it; idle says that nothing was under way when
+// their room was counted. It returns the wait before the next look. After an error, the limiter's or the database's,
+// the lanes are still due.
+func (e *Engine) start(r *route, shares []share, idle bool, before time.Time, claimed func([]work.Item)) (time.Duration, error) {
 	want := 0
 	for _, s := range shares {
 		want += s.n
@@ -104,7 +106,7 @@ func (e *Engine) start(r *route, shares []share, before time.Time, claimed func(
 			r.restore([]share{s})
 			continue
 		}
-		cut := r.mayCut(n)
+		cut := idle || r.mayCut(n)
 		items, err := e.claim(r, s.priority, n, cut, before)
 		if err != nil {
 			r.restore(shares)
@@ -165,16 +167,9 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before t
 // claimed whole where that is possible.
 func (r *route) whole() bool { return r.settings.batch > 1 }
 
-// mayCut reports whether a claim of n may take a part of its first message: when it could not be whole
-// anyway, or when no slot will come free that would make it so.
-func (r *route) mayCut(n int) bool {
-	if !r.whole() || n >= r.settings.batch {
-		return true
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.inflight == 0
-}
+// mayCut reports whether a claim of n may take a part of its first message: it is all that a call takes. Where less
+// is free, the slots that are in use come free; none are on an idle route, which must not wait for them.
+func (r *route) mayCut(n int) bool { return !r.whole() || n >= r.settings.batch }
 
 // permit asks the limiter; a channel without limits may start all.
 func (e *Engine) permit(r *route, want int) (limit.Grant, error) {

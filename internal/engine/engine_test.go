@@ -604,6 +604,7 @@ func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider, class: posthouse.ClassTransient}
 		r.open("c", posthouse.ChannelSettings{Tries: 2}, Opened{Driver: b, MaxBatch: 500})
+		r.pass(500 * time.Millisecond) // results of one call that are recorded some milliseconds apart come due in one second
 		jobs := map[string]int{}
 		for n := range 8 {
 			var users []string
@@ -648,6 +649,31 @@ func TestAJobStaysOneCallBesideOtherPriorities(t *testing.T) {
 		}
 		if diff := cmp.Diff([]int{420, 420, 420}, calls); diff != "" {
 			r.Error(diff)
+		}
+	})
+}
+
+// Slots that come free between the count of the room and the claim are no reason to cut: the next look has them.
+func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
+	virtual(t, func(r *rig) {
+		b := &batching{provider: r.provider}
+		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: b, MaxBatch: 500})
+		r.pause("c") // the test itself claims
+		var users []string
+		for i := range 120 {
+			users = append(users, fmt.Sprint(i))
+		}
+		r.send(text("c", users...))
+		paused := r.engine.route(r.tenant, "c")
+		for _, c := range []struct {
+			idle bool
+			want int
+		}{{false, 0}, {true, 80}} {
+			got := 0
+			if _, err := r.engine.start(paused, []share{{posthouse.Normal, 80}}, c.idle, time.Time{}, func(items []work.Item) { got = len(items) }); err != nil || got != c.want {
+				r.Errorf("%d of 120 were claimed into 80 slots, %v; want %d where idle is %t", got, err, c.want, c.idle)
+			}
+			synctest.Wait()
 		}
 	})
 }

@@ -237,14 +237,16 @@ func (r *route) nudge() {
 	}
 }
 
-// free is how many more attempts may be under way; with care, and while a refused account is probed, one.
-func (r *route) free(care bool) int {
+// free is how many more attempts may be under way; with care, and while a refused account is probed, one. Idle says
+// that none is: it is as old as the number, since slots that come free later make no part of it.
+func (r *route) free(care bool) (n int, idle bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	n = r.settings.maxInflight
 	if r.probing || care {
-		return max(0, 1-r.inflight)
+		n = 1
 	}
-	return r.settings.maxInflight - r.inflight
+	return max(0, n-r.inflight), r.inflight == 0
 }
 
 // crowded reports whether so many attempts are under way that more of them will end in a moment.

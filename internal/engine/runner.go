@@ -63,7 +63,8 @@ func (e *Engine) runOnce(r *route) {
 		if _, closed := e.barred(r); closed {
 			break // the account was refused during the run: the rest waits
 		}
-		shares := r.shares(e.room(r))
+		n, idle := e.room(r)
+		shares := r.shares(n)
 		if len(shares) == 0 {
 			if !r.anyDue() {
 				break
@@ -73,7 +74,7 @@ func (e *Engine) runOnce(r *route) {
 			}
 			continue
 		}
-		wait, err := e.start(r, shares, r.began(), r.count)
+		wait, err := e.start(r, shares, idle, r.began(), r.count)
 		if err != nil {
 			log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
 			break
