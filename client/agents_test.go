@@ -20,7 +20,7 @@ func (h *house) phone(id string) *house {
 		h.Fatalf("AddAgent: %+v", made)
 	}
 	own := &house{TB: h.TB, tape: &tape{}}
-	if own.Client, err = client.New(client.Options{URL: h.url, Key: made.Secret, HTTP: &http.Client{Transport: own.tape, Timeout: time.Second}}); err != nil {
+	if own.Client, err = client.New(client.Options{URL: h.url, Key: made.Secret, HTTP: &http.Client{Transport: own.tape, Timeout: time.Minute}}); err != nil {
 		h.Fatal(err)
 	}
 	return own

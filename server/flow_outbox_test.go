@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"database/sql"
 	"path"
 	"testing"
 
@@ -13,13 +15,20 @@ func (h *house) business() *outbox.Box {
 	h.Helper()
 	o := outbox.Options{Database: map[string]outbox.Database{"sqlite": outbox.SQLite, "postgres": outbox.Postgres, "mariadb": outbox.MySQL}[path.Base(h.Name())]}
 	if o.Database == outbox.MySQL {
-		o.Lookup = h.db
+		o.Lookup = unhurried{h.db}
 	}
 	box, err := outbox.New(o)
 	h.must(err)
 	_, err = h.db.ExecContext(h.Context(), "CREATE TABLE tasks (id VARCHAR(20) PRIMARY KEY)")
 	h.must(err)
 	return box
+}
+
+// unhurried looks for as long as it takes: a look that ends after two seconds gives a message an id of its own.
+type unhurried struct{ db *sql.DB }
+
+func (u unhurried) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return u.db.QueryContext(context.WithoutCancel(ctx), query, args...)
 }
 
 // start is a transaction of the business: a task begins, its initiator gets a message, and everybody who

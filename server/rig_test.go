@@ -87,7 +87,7 @@ func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 // end stops something when the test ends.
 func (h *house) end(stop func(context.Context) error) {
 	h.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.Context()), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.Context()), time.Minute)
 		defer cancel()
 		if err := stop(ctx); err != nil {
 			h.Errorf("stop: %v", err)

@@ -95,7 +95,7 @@ func TestAClientThatStandsStillCutsNoSendAtTheStop(t *testing.T) {
 	t.Parallel()
 	provider := &slow{began: make(chan string, 10), answer: make(chan struct{})}
 	h := open(t, databases[0].dsn(t), withSMS(func(s *server.SMS) { s.Addr = "127.0.0.1:0" }), func(o *server.Options) {
-		o.Drain, o.Drivers = 18*time.Second, append(builtin.Types(), provider.driver())
+		o.Drain, o.Drivers = 30*time.Second, append(builtin.Types(), provider.driver())
 	})
 	settings := atOnce(time.Second)
 	settings.Timeout = posthouse.Duration(time.Minute) // longer than the stop

@@ -20,7 +20,7 @@ func callback(t *testing.T, serve http.HandlerFunc) *workflow.Callback {
 	t.Helper()
 	s := httptest.NewServer(serve)
 	t.Cleanup(s.Close)
-	c, err := workflow.NewCallback(workflow.CallbackOptions{URL: s.URL + "/who", Secret: "s3cret-value", Network: channel.Network{AllowPrivate: true}, Timeout: 2 * time.Second})
+	c, err := workflow.NewCallback(workflow.CallbackOptions{URL: s.URL + "/who", Secret: "s3cret-value", Network: channel.Network{AllowPrivate: true}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func (h *house) prepareKeys(dsn string) {
 func with(tb testing.TB, change ...func(*server.Options)) *house {
 	tb.Helper()
 	h := open(tb, change...)
-	h.must(201, "PUT", "/v1/channels/out", `{"driver":"test","on_unknown":"hold","config":{"token":"s3cret"}}`)
+	h.must(201, "PUT", "/v1/channels/out", `{"driver":"test","on_unknown":"hold","timeout":"5m","config":{"token":"s3cret"}}`)
 	h.must(201, "PUT", "/v1/channels/later", `{"driver":"test"}`)
 	h.must(200, "POST", "/v1/channels/later/pause", `{"reason":"for the test"}`)
 	return h

@@ -12,11 +12,13 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// onDuty is a house with the two platforms, and a roster that has u1 on duty each day.
+// onDuty is a house with the two platforms, and a roster that has u1 on duty each day. The platforms are paused: the
+// first run of a job may come after the first notice.
 func onDuty(t *testing.T) *house {
 	h := open(t)
 	for _, name := range []string{"tianyuan", "zhaohu"} {
 		h.must(201, "PUT", "/v1/channels/"+name, `{"driver":"test"}`)
+		h.must(200, "POST", "/v1/channels/"+name+"/pause", `{}`)
 	}
 	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"],"2":["u1"],"3":["u1"],"4":["u1"],"5":["u1"],"6":["u1"],"7":["u1"]}}`)
 	return h

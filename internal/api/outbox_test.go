@@ -57,6 +57,7 @@ func TestRejectedRowOfTheOutboxIsSeenAndTriedAgain(t *testing.T) {
 	if body := h.must(200, "GET", "/v1/outbox?limit=1", "").body; strings.Contains(body, "secret") || strings.Contains(body, "zoe") || !strings.Contains(body, `"next"`) {
 		t.Errorf("a page of one: %s", body)
 	}
+	h.write("UPDATE outbox SET due_at = due_at + 3600000000 WHERE id = 'row 1'") // an hour: not by itself
 	h.must(201, "PUT", "/v1/channels/new", `{"driver":"test"}`)
 	h.must(204, "POST", "/v1/outbox/row%201/retry", "")
 	h.must(204, "DELETE", "/v1/outbox/row%2F2", "")

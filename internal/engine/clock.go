@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// clockSlack is how far this machine's clock may be from the database's before we go by the latter's:
-// what is less could be the way there and back.
+// clockSlack is how far this machine's clock may be from the database's before we go by the latter's.
 const clockSlack = time.Second
 
 // clock tells the time as the database does, which all processes share: so it does not matter which of
@@ -26,8 +25,9 @@ func (c *clock) set(ctx context.Context, read func(ctx context.Context) (time.Ti
 	if err != nil {
 		return
 	}
-	ahead := theirs.Sub(asked.Add(time.Since(asked) / 2))
-	if ahead.Abs() < clockSlack {
+	half := time.Since(asked) / 2
+	ahead := theirs.Sub(asked.Add(half))
+	if ahead.Abs() < clockSlack+half { // it could be the way there or back, on which this process may have stood still
 		ahead = 0
 	}
 	c.ahead.Store(int64(ahead))

@@ -13,19 +13,21 @@ func TestTheDatabasesClockCountsWhereItIsFarFromOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c clock
 		for _, step := range []struct {
-			away, trip, want time.Duration
-			err              error
+			away, there, back, want time.Duration
+			err                     error
 		}{
-			{0, 0, 0, nil},
-			{time.Hour, 0, time.Hour, nil},
-			{time.Minute, 0, time.Hour, errors.New("no answer")}, // as it was
-			{-24 * time.Hour, 10 * time.Millisecond, -24 * time.Hour, nil},
-			{500 * time.Millisecond, 0, 0, nil}, // as far as the way may be
+			{0, 0, 0, 0, nil},
+			{time.Hour, 0, 0, time.Hour, nil},
+			{time.Minute, 0, 0, time.Hour, errors.New("no answer")}, // as it was
+			{-24 * time.Hour, 5 * time.Millisecond, 5 * time.Millisecond, -24 * time.Hour, nil},
+			{500 * time.Millisecond, 0, 0, 0, nil},                // as far as the way may be
+			{0, 0, 20 * time.Second, 0, nil},                      // the answer was here, and we stood still
+			{500 * time.Millisecond, 20 * time.Second, 0, 0, nil}, // so did the database
 		} {
 			c.set(context.Background(), func(context.Context) (time.Time, error) {
-				time.Sleep(step.trip / 2) // in virtual time
+				time.Sleep(step.there) // in virtual time
 				at := time.Now().Add(step.away)
-				time.Sleep(step.trip / 2)
+				time.Sleep(step.back)
 				return at, step.err
 			})
 			if got := time.Until(c.now()); got != step.want {

@@ -185,6 +185,7 @@ func TestRepeatedClaimFindsWhatIsStillHeldOfIt(t *testing.T) {
 		if diff := cmp.Diff(idsOf(first.Items[2:]), idsOf(again.Items)); diff != "" || !again.Repeated {
 			t.Errorf("what is still held (-want +got):\n%s", diff)
 		}
+		clear(s.lows.byLane) // unlike the engine, step gives back with the old due time: where looks have begun already
 		if other := handOut(t, s, wish(3, claimID("7f/…#1"), byAgent("p2"))); len(other.Items) != 3 || other.Repeated {
 			t.Errorf("another agent's claim of the same id = %+v", other)
 		}
