@@ -11,6 +11,7 @@ type reading struct {
 	mu     sync.Mutex
 	theirs int64 // microseconds
 	at     time.Time
+	last   int64 // that was given or read
 }
 
 // readingHolds is how long a reading is good for: when somebody sets the database's clock, events are
@@ -25,16 +26,26 @@ func (r *reading) now(at time.Time) int64 {
 	if r.theirs == 0 || since >= readingHolds {
 		return 0
 	}
-	return r.theirs + since.Microseconds()
+	return r.forward(r.theirs + since.Microseconds())
+}
+
+// forward is a time, or the last one where that is later: a reading with a long way here is behind the one before,
+// and what a caller has accepted second is not to be due first. Where it is much later the clock has been set back.
+func (r *reading) forward(t int64) int64 {
+	if behind := r.last - t; behind <= 0 || behind >= readingHolds.Microseconds() {
+		r.last = t
+	}
+	return r.last
 }
 
 // read notes what was asked for and answered at these times. One that was long under way, as when
 // the process stood still, is old by now and not kept.
 func (r *reading) read(theirs int64, asked, answered time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forward(theirs)
 	if answered.Sub(asked) >= readingHolds {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.theirs, r.at = theirs, answered
 }

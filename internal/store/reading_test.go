@@ -29,6 +29,33 @@ func TestReadingOfTheDatabasesClock(t *testing.T) {
 	}
 }
 
+// What comes later is not dated before: readings are behind by their way here, each by another.
+func TestReadingsNeverGoBackButWithTheClock(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	after := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	var r reading
+	r.read(1_000_000, start, start)
+	if got := r.now(after(89)); got != 1_089_000 {
+		t.Fatalf("the first reading gives %d, want 1089000", got)
+	}
+	r.read(1_010_000, after(10), after(90)) // 80 ms under way
+	for _, c := range []struct{ ms, want int }{{134, 1_089_000}, {180, 1_100_000}} {
+		if got := r.now(after(c.ms)); got != int64(c.want) {
+			t.Errorf("the second gives %d after %d ms, want %d", got, c.ms, c.want)
+		}
+	}
+	r.read(900_000, after(185), after(185)) // somebody has set it
+	if got := r.now(after(186)); got != 901_000 {
+		t.Errorf("the clock that was set back shows %d, want 901000", got)
+	}
+	r.read(2_000_000, after(187), after(400)) // too long under way to be kept, and yet it was two seconds then
+	r.read(1_990_000, after(390), after(401))
+	if got := r.now(after(402)); got != 2_000_000 {
+		t.Errorf("after a reading of 2000000 it shows %d", got)
+	}
+}
+
 func TestReadingIsNoneAtFirst(t *testing.T) {
 	t.Parallel()
 	var r reading
