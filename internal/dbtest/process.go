@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -122,20 +123,33 @@ func (p *process) log() string {
 
 // Ports are taken from a range below the ephemeral ports of Linux (32768) and
 // macOS (49152): while a server is down, no outgoing connection can take its port
-// or, dialling it, connect to itself. Test binaries that run beside each other mostly
-// have parts of their own in it, so that none is given what another's dead server
-// will need again.
+// or, dialling it, connect to itself. Test binaries that run beside each other have
+// parts of their own in it, so that none is given what another's dead server will need
+// again. Who listens on the port of a part below the range has it.
 const firstPort, parts, ports = 20000, 60, 200
 
 var (
 	portOrder = rand.Perm(ports)
 	portsUsed atomic.Int64
+	partHeld  net.Listener // as long as this process lives
 )
+
+var ownPart = sync.OnceValue(func() (part int) {
+	for i := range parts {
+		part = (os.Getpid() + i) % parts
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", firstPort-parts+part))
+		if err == nil {
+			partHeld = l
+			break
+		}
+	}
+	return part
+})
 
 // FreePort is a port of that range on which nobody listens right now, another at
 // each of 200 calls.
 func FreePort() (int, error) {
-	first := firstPort + os.Getpid()%parts*ports
+	first := firstPort + ownPart()*ports
 	for range ports {
 		port := first + portOrder[portsUsed.Add(1)%ports]
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))

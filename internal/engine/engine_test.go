@@ -243,21 +243,31 @@ func TestAccountRefusalsBurnNothingAndParkTheChannel(t *testing.T) {
 	})
 }
 
-func TestResumeOpensAParkedAccountAtOnce(t *testing.T) {
-	virtual(t, func(r *rig) {
-		r.provider.answer = fail(posthouse.ClassAuth)
-		r.open("c", posthouse.ChannelSettings{}, idempotent)
-		id := r.send(text("c", "u1"))[0]
-		r.pass(time.Minute)
-		r.provider.mu.Lock()
-		r.provider.answer = nil
-		r.provider.mu.Unlock()
-		if err := r.engine.Resume(r.Context(), r.tenant, "c"); err != nil {
-			r.Fatal(err)
-		}
-		r.pass(2 * time.Second)
-		r.want(id, posthouse.Sent, "", 0)
-	})
+func TestResumeOpensAParkedAccount(t *testing.T) {
+	for name, c := range map[string]struct {
+		resume func(r *rig) error
+		within time.Duration
+	}{
+		"at once here":                 {func(r *rig) error { return r.engine.Resume(r.Context(), r.tenant, "c") }, 2 * time.Second},
+		"and soon where others say so": {func(r *rig) error { return r.store.ClearGate(r.Context(), r.tenant, "c", "*") }, 12 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				r.provider.answer = fail(posthouse.ClassAuth)
+				r.open("c", posthouse.ChannelSettings{}, idempotent)
+				id := r.send(text("c", "u1"))[0]
+				r.pass(time.Minute)
+				r.provider.mu.Lock()
+				r.provider.answer = nil
+				r.provider.mu.Unlock()
+				if err := c.resume(r); err != nil {
+					r.Fatal(err)
+				}
+				r.pass(c.within)
+				r.want(id, posthouse.Sent, "", 0)
+			})
+		})
+	}
 }
 
 func TestARateLimitWaitsAsLongAsTheProviderSays(t *testing.T) {

@@ -129,11 +129,12 @@ func (e *Engine) shareGates(ctx context.Context) error {
 }
 
 // merge replaces the gates by the stored ones, keeping what was set within the last moment and
-// may not be stored yet.
+// may not be stored yet. Who waits for a gate that is gone looks again.
 func (r *route) merge(stored map[string]work.Gate) {
 	for account, g := range r.gates {
 		if _, still := stored[account]; !still && time.Since(g.UpdatedAt) > 2*time.Second {
 			delete(r.gates, account)
+			r.nudge()
 		}
 	}
 	r.probing = false

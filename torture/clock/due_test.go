@@ -214,7 +214,7 @@ func TestD6DeadlinesHoldThroughAnOutage(t *testing.T) {
 		began := time.Now()
 		accepted := h.Produce(t, house.Load{Messages: n, Draft: func(i int) posthouse.Draft {
 			d := house.Text("generic", i)
-			d.Deadline = time.Now().Add(3*time.Second + time.Duration(i%2000)*time.Millisecond)
+			d.Deadline = time.Now().Add(time.Duration(house.Size(10, 3))*time.Second + time.Duration(i%2000)*time.Millisecond)
 			return d
 		}})
 		h.Settle(t)

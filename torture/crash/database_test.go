@@ -90,6 +90,9 @@ func strike(t *testing.T, h *house.House, server *dbtest.Server) outage {
 	}
 	o.ready = time.Now()
 	size := h.Provider.Size(t)
+	if _, err := h.Send(t, fmt.Sprint("back ", time.Now().UnixNano()), house.Text("generic", 0), false); err != nil { // quick servers have sent all that was accepted
+		t.Fatal(err)
+	}
 	house.Until(t, "something to be sent again", func() bool { return h.Provider.Size(t) > size })
 	h.Fault(t, house.Fault{At: at, Until: o.ready, Kind: "db_kill", Target: server.DSN[:5]})
 	return o

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,6 +40,7 @@ type House struct {
 	judgeDSN, keyring, dir string
 	env                    []string
 	told, faults           journal
+	stall                  atomic.Int64 // nanoseconds: the longest that this machine has stood still
 }
 
 // journal is a file that gets a line of JSON a call.
@@ -85,6 +87,7 @@ func Open(t testing.TB, o Options) *House {
 	if h.Provider == nil {
 		h.Provider = StartProvider(t)
 	}
+	h.watch(t)
 	h.told.file, h.faults.file = openJournal(t, h.Told), openJournal(t, h.Faults)
 	if o.Members == 0 {
 		o.Members = 1
@@ -94,6 +97,27 @@ func Open(t testing.TB, o Options) *House {
 		m.Start(t)
 	}
 	return h
+}
+
+// watch measures for how long this machine stands still at most, until the test ends.
+func (h *House) watch(t testing.TB) {
+	const often = 20 * time.Millisecond
+	tick, end, ended := time.NewTicker(often), make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(end); <-ended })
+	go func() {
+		defer close(ended)
+		defer tick.Stop()
+		for last := time.Now(); ; {
+			select {
+			case <-tick.C:
+				now := time.Now()
+				h.stall.Store(max(h.stall.Load(), int64(now.Sub(last)-often)))
+				last = now
+			case <-end:
+				return
+			}
+		}
+	}()
 }
 
 // Add makes one more member, of another binary if one is named; it does not start it.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse/internal/verify"
 )
@@ -27,10 +28,12 @@ func (h *House) Judge(t testing.TB, sometimes ...string) verify.Report {
 }
 
 // Verdict is what Judge asks, with more flags of posthouse verify; it fails no test but where there is
-// no verdict.
+// no verdict. The provider's times are as much later as the machine has stood still: what came in before
+// is read after.
 func (h *House) Verdict(t testing.TB, flags ...string) verify.Report {
 	t.Helper()
-	flags = append([]string{"verify", "--json", "--at-rest", "--client", h.Told, "--sink", h.Provider.Journal, "--faults", h.Faults}, flags...)
+	slack := 100*time.Millisecond + time.Duration(h.stall.Load())
+	flags = append([]string{"verify", "--json", "--at-rest", "--client", h.Told, "--sink", h.Provider.Journal, "--faults", h.Faults, "--slack", slack.String()}, flags...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), Binary(t), flags...)
 	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+h.judgeDSN)
 	var said bytes.Buffer

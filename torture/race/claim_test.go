@@ -28,7 +28,8 @@ func TestDeliveriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(3_000, 200_000))
-		a.playAll()
+		rare := []string{"refused", string(rescues), engine.CancelDone, engine.CancelLate, engine.CancelFinal}
+		a.playAll(rare)
 		result, took, parts := check(a.history)
 		house.Report(t, house.Row{
 			Test: "C1", Database: string(db), What: fmt.Sprintf("claim, start, result, cancel, rescue by %d clients", clients), N: len(a.history), Unit: "operations",
@@ -36,7 +37,7 @@ func TestDeliveriesAreLinearizable(t *testing.T) {
 				result, parts, a.seen["refused"], a.seen[string(rescues)], a.seen[engine.CancelDone], a.seen[engine.CancelLate], a.seen[engine.CancelFinal], took.Round(time.Millisecond)),
 			Bar: "linearizable", Bound: house.Bound(len(a.history)), Pass: result == porcupine.Ok,
 		})
-		for _, what := range []string{"refused", string(rescues), engine.CancelDone, engine.CancelLate, engine.CancelFinal} {
+		for _, what := range rare {
 			if a.seen[what] == 0 {
 				t.Errorf("%s never happened: the run proves little", what)
 			}
@@ -47,11 +48,21 @@ func TestDeliveriesAreLinearizable(t *testing.T) {
 // clients is how many play at once.
 const clients = 16
 
-// playAll lets the clients play until all operations are done.
-func (a *arena) playAll() {
+// playAll lets the clients play until all operations are done, and ten times as many while something rare is still to come.
+func (a *arena) playAll(rare []string) {
+	for round := range 10 {
+		a.left.Store(a.operations)
+		a.playOnce(uint64(round + 1))
+		if a.t.Failed() || !slices.ContainsFunc(rare, func(what string) bool { return a.seen[what] == 0 }) {
+			return
+		}
+	}
+}
+
+func (a *arena) playOnce(seed uint64) {
 	var wg sync.WaitGroup
 	for n := range clients {
-		p := &player{arena: a, number: n, random: rand.New(rand.NewPCG(uint64(n), 1))}
+		p := &player{arena: a, number: n, random: rand.New(rand.NewPCG(uint64(n), seed))}
 		wg.Go(func() {
 			for a.left.Load() > 0 && a.t.Context().Err() == nil {
 				p.play()
@@ -87,13 +98,14 @@ func openStore(t *testing.T, dsn string, log *slog.Logger) *store.Store {
 
 // arena is what the players share: the store, the deliveries that are open, and what they hold of them.
 type arena struct {
-	t      *testing.T
-	store  *store.Store
-	engine *engine.Engine
-	begin  time.Time
-	pulled bool         // agents fetch the deliveries
-	left   atomic.Int64 // operations to go
-	open   atomic.Int64 // deliveries that have not ended
+	t          *testing.T
+	store      *store.Store
+	engine     *engine.Engine
+	begin      time.Time
+	pulled     bool         // agents fetch the deliveries
+	operations int64        // of a round
+	left       atomic.Int64 // of these, to go
+	open       atomic.Int64 // deliveries that have not ended
 
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -108,8 +120,7 @@ func newArena(t *testing.T, st *store.Store, operations int) *arena {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &arena{t: t, store: st, engine: e, begin: time.Now(), seen: map[string]int{}}
-	a.left.Store(int64(operations))
+	a := &arena{t: t, store: st, engine: e, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
 	return a
 }
 
