@@ -27,7 +27,10 @@ func (c *clock) set(ctx context.Context, read func(ctx context.Context) (time.Ti
 	}
 	half := time.Since(asked) / 2
 	ahead := theirs.Sub(asked.Add(half))
-	if ahead.Abs() < clockSlack+half { // it could be the way there or back, on which this process may have stood still
+	switch known := time.Duration(c.ahead.Load()); {
+	case half > clockSlack/2 && (ahead-known).Abs() < clockSlack+half:
+		return // the difference can all be the way there or back: this process may have stood still on it
+	case ahead.Abs() < clockSlack:
 		ahead = 0
 	}
 	c.ahead.Store(int64(ahead))

@@ -20,9 +20,12 @@ func TestTheDatabasesClockCountsWhereItIsFarFromOurs(t *testing.T) {
 			{time.Hour, 0, 0, time.Hour, nil},
 			{time.Minute, 0, 0, time.Hour, errors.New("no answer")}, // as it was
 			{-24 * time.Hour, 5 * time.Millisecond, 5 * time.Millisecond, -24 * time.Hour, nil},
-			{500 * time.Millisecond, 0, 0, 0, nil},                // as far as the way may be
-			{0, 0, 20 * time.Second, 0, nil},                      // the answer was here, and we stood still
-			{500 * time.Millisecond, 20 * time.Second, 0, 0, nil}, // so did the database
+			{500 * time.Millisecond, 0, 0, 0, nil},                                    // as far as the way may be
+			{0, 0, 20 * time.Second, 0, nil},                                          // the answer was here, and we stood still
+			{500 * time.Millisecond, 20 * time.Second, 0, 0, nil},                     // so did the database
+			{5 * time.Second, 3 * time.Second, 3 * time.Second, 5 * time.Second, nil}, // no way is as long
+			{time.Hour, 0, 0, time.Hour, nil},
+			{time.Hour, 0, 20 * time.Second, time.Hour, nil}, // nothing else is known
 		} {
 			c.set(context.Background(), func(context.Context) (time.Time, error) {
 				time.Sleep(step.there) // in virtual time

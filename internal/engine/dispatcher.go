@@ -13,6 +13,10 @@ import (
 // whenWoken is a wait that only a wake-up ends: the poller looks for what nobody announced.
 const whenWoken = time.Hour
 
+// longestHeld is how long a route that its limits hold goes without asking again: permits that others give back, and
+// a limiter that has lost its memory, wake nobody.
+const longestHeld = 10 * time.Second
+
 // faultPause is the wait after the database did not answer.
 const faultPause = time.Second
 
@@ -97,7 +101,7 @@ func (e *Engine) start(r *route, shares []share, idle bool, before time.Time, cl
 	}
 	if grant.N == 0 {
 		r.restore(shares)
-		return max(grant.Wait, time.Millisecond), nil
+		return min(max(grant.Wait, time.Millisecond), longestHeld), nil
 	}
 	used, crowded := 0, false
 	for _, s := range shares {
@@ -209,6 +213,9 @@ type share struct {
 func (r *route) shares(n int) []share {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if n == 0 {
+		return nil // and no lane has had its turn
+	}
 	counts := map[posthouse.Priority]int{}
 	switch only, several := r.onlyDue(); {
 	case several && r.whole():

@@ -10,6 +10,12 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// gate is an account's, as this process knows it.
+type gate struct {
+	work.Gate
+	told time.Time // when the others could know of it: its end, before that; zero where they said so
+}
+
 // leastRateWait is the least a delivery waits after a refusal of its account.
 const leastRateWait = time.Second
 
@@ -21,7 +27,7 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate
 	g := r.gates[account]
 	if g.Class == res.Class && time.Now().Before(g.Until) && res.After <= time.Until(g.Until) {
 		r.mu.Unlock()
-		return g, false // another attempt of the same moment has said so already
+		return g.Gate, false // another attempt of the same moment has said so already
 	}
 	g.Refusals++
 	wait := res.After // the provider's own word on a rate limit is exact
@@ -33,17 +39,17 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate
 	if until.Before(g.Until) {
 		until = g.Until
 	}
-	g = work.Gate{
+	g = gate{told: until, Gate: work.Gate{
 		Tenant: r.key.tenant, Channel: r.key.channel, Account: account, Until: until,
 		Class: res.Class, Code: res.Code, Error: res.Error, Refusals: g.Refusals, UpdatedAt: time.Now(),
-	}
+	}}
 	r.gates[account] = g
 	r.mu.Unlock()
 
 	e.metrics.refusals.WithLabelValues(r.key.channel, string(res.Class)).Inc()
 	e.log.Warn("the provider refuses the account: it is parked", "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)
-	return g, true
+	return g.Gate, true
 }
 
 // shareGateChanges tells the other processes, through the database.
@@ -51,6 +57,10 @@ func (e *Engine) shareGateChanges(r *route, parked []work.Gate, opened []string)
 	for _, g := range parked {
 		if err := e.o.Store.SetGate(e.bg, time.Now(), g, time.Until(g.Until)); err != nil {
 			e.log.Warn("a parked account could not be stored: other processes do not know of it yet", "channel", g.Channel, "error", err)
+			continue
+		}
+		if now := e.route(g.Tenant, g.Channel); now != nil { // r may have been replaced
+			now.tell(g)
 		}
 	}
 	for _, account := range opened {
@@ -84,7 +94,7 @@ func (r *route) closedUntil(account string) (work.Gate, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	g, ok := r.gates[account]
-	return g, ok && time.Now().Before(g.Until)
+	return g.Gate, ok && time.Now().Before(g.Until)
 }
 
 // Resume opens all gates of a channel at once: a person says that the cause is gone.
@@ -94,7 +104,7 @@ func (e *Engine) Resume(ctx context.Context, tenant, name string) error {
 	}
 	if r := e.route(tenant, name); r != nil {
 		r.mu.Lock()
-		r.gates, r.probing = map[string]work.Gate{}, false
+		r.gates, r.probing = map[string]gate{}, false
 		for _, p := range posthouse.Priorities() {
 			r.due[p] = true
 		}
@@ -106,6 +116,7 @@ func (e *Engine) Resume(ctx context.Context, tenant, name string) error {
 
 // shareGates takes over what other processes found out about accounts.
 func (e *Engine) shareGates(ctx context.Context) error {
+	asked := time.Now()
 	gates, err := e.o.Store.Gates(ctx, "")
 	if err != nil {
 		return err
@@ -122,27 +133,42 @@ func (e *Engine) shareGates(ctx context.Context) error {
 	defer e.mu.RUnlock()
 	for k, r := range e.routes {
 		r.mu.Lock()
-		r.merge(stored[k])
+		r.merge(asked, stored[k])
 		r.mu.Unlock()
 	}
 	return nil
 }
 
-// merge replaces the gates by the stored ones, keeping what was set within the last moment and
-// may not be stored yet. Who waits for a gate that is gone looks again.
-func (r *route) merge(stored map[string]work.Gate) {
-	for account, g := range r.gates {
-		if _, still := stored[account]; !still && time.Since(g.UpdatedAt) > 2*time.Second {
+// tell notes that the others can know of a gate from now on.
+func (r *route) tell(g work.Gate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if mine := r.gates[g.Account]; mine.told.Equal(g.Until) { // else it was closed anew, or opened, meanwhile
+		mine.told = time.Now()
+		r.gates[g.Account] = mine
+	}
+}
+
+// merge replaces the gates by those that were stored when it was asked, but for what nobody else could know of then.
+// Who waits for a gate that is gone, or ends sooner, looks again.
+func (r *route) merge(asked time.Time, stored map[string]work.Gate) {
+	for account, mine := range r.gates {
+		if _, still := stored[account]; !still && !asked.Before(mine.told) {
 			delete(r.gates, account)
 			r.nudge()
 		}
 	}
-	r.probing = false
 	for account, g := range stored {
-		if mine, ok := r.gates[account]; !ok || g.Until.After(mine.Until) {
-			r.gates[account] = g
+		mine, ok := r.gates[account]
+		if ok && asked.Before(mine.told) && mine.Until.After(g.Until) {
+			continue
 		}
+		if ok && g.Until.Before(mine.Until) {
+			r.nudge()
+		}
+		r.gates[account] = gate{Gate: g}
 	}
+	r.probing = false
 	for _, g := range r.gates {
 		r.probing = r.probing || g.Class != posthouse.ClassRate
 	}

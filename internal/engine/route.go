@@ -30,7 +30,7 @@ type route struct {
 	inflight int                         // attempts, and 1 while a claim is made
 	due      map[posthouse.Priority]bool // lanes that may hold something due
 	credit   map[posthouse.Priority]int  // weighted shares not yet used
-	gates    map[string]work.Gate        // by account
+	gates    map[string]gate             // by account
 	probing  bool
 	held     holding // what the limiter said last
 	nextRun  time.Time
@@ -63,7 +63,7 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 	r := &route{
 		key: routeKey{ch.Tenant, ch.Name}, channel: ch, settings: s, opened: o, rules: rules,
 		wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credit: map[posthouse.Priority]int{},
-		gates: map[string]work.Gate{}, idle: make(chan struct{}),
+		gates: map[string]gate{}, idle: make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range posthouse.Priorities() {
@@ -75,7 +75,7 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 		e.retire(old)
 		old.mu.Lock()
 		r.gates = old.gates
-		old.gates = map[string]work.Gate{}
+		old.gates = map[string]gate{}
 		old.mu.Unlock()
 	}
 	e.routes[r.key] = r

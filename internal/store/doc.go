@@ -20,6 +20,6 @@
 // engine's. It does refuse a transition that posthouse.Legal does not know.
 //
 // Times are UTC microseconds. Leases and events go by the database's clock on
-// PostgreSQL and MySQL (reading.go); on SQLite, which one process writes, by the
+// PostgreSQL (reading.go) and MySQL; on SQLite, which one process writes, by the
 // now that the caller passes.
 package store

@@ -43,9 +43,10 @@ func (r *reading) forward(t int64) int64 {
 func (r *reading) read(theirs int64, asked, answered time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forward(theirs)
 	if answered.Sub(asked) >= readingHolds {
+		r.last = max(r.last, theirs)
 		return
 	}
+	r.forward(theirs)
 	r.theirs, r.at = theirs, answered
 }

@@ -27,12 +27,19 @@ func (h *House) Judge(t testing.TB, sometimes ...string) verify.Report {
 	return report
 }
 
+// mostStall bounds what the checker is told of: with more it could see little of leases of some seconds.
+const mostStall = 2 * time.Second
+
 // Verdict is what Judge asks, with more flags of posthouse verify; it fails no test but where there is
 // no verdict. The provider's times are as much later as the machine has stood still: what came in before
 // is read after.
 func (h *House) Verdict(t testing.TB, flags ...string) verify.Report {
 	t.Helper()
-	slack := 100*time.Millisecond + time.Duration(h.stall.Load())
+	stall := time.Duration(h.stall.Load())
+	if stall > time.Second {
+		t.Logf("this machine stood still for %s: the checker is told of at most %s", stall, mostStall)
+	}
+	slack := 100*time.Millisecond + min(stall, mostStall)
 	flags = append([]string{"verify", "--json", "--at-rest", "--client", h.Told, "--sink", h.Provider.Journal, "--faults", h.Faults, "--slack", slack.String()}, flags...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), Binary(t), flags...)
 	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+h.judgeDSN)

@@ -23,10 +23,10 @@ func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
 	}
 	// The limit holds for grants, the log holds starts: startsLater is how long after its grant a delivery may start on a
 	// busy machine. In the short form, beside other tests, that is long, and so are the windows.
-	startsLater, words := 2500*time.Millisecond, "10 in 3 s and 20 in 8 s"
+	startsLater, words := 2500*time.Millisecond, "10 in 3 s and 15 in 8 s"
 	windows := []posthouse.Limit{
 		{Max: 10, Per: posthouse.Duration(3 * time.Second)},
-		{Max: 20, Per: posthouse.Duration(8 * time.Second)},
+		{Max: 15, Per: posthouse.Duration(8 * time.Second)},
 	}
 	if house.Full() {
 		startsLater, words = 500*time.Millisecond, "10/s and 30 in 4 s"

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// gateless is a database that takes gates late, or not at all.
+type gateless struct {
+	*store.Store
+	set func() error
+}
+
+func (s gateless) SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error {
+	if err := s.set(); err != nil {
+		return err
+	}
+	return s.Store.SetGate(ctx, now, g, wait)
+}
+
+// A provider that says when to come again is obeyed also where that can not be told to others.
+func TestAGateStandsThatIsNotStored(t *testing.T) {
+	for name, set := range map[string]func() error{
+		"yet":    func() error { <-time.After(12 * time.Second); return nil }, // in virtual time
+		"at all": func() error { return errors.New("no answer") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				r.between(gateless{r.store, set})
+				r.open("c", posthouse.ChannelSettings{MaxInflight: 1}, idempotent)
+				r.provider.answer = func(out channel.Outgoing) channel.Result {
+					if len(r.provider.at) > 1 {
+						return channel.Result{Class: posthouse.ClassOK}
+					}
+					return channel.Result{Class: posthouse.ClassRate, After: 10 * time.Minute}
+				}
+				began := time.Now()
+				r.send(text("c", "u1", "u2"))
+				r.pass(20 * time.Minute)
+				if at := r.provider.at; len(at) != 3 || at[1].Sub(began) < 10*time.Minute || at[1].Sub(began) > 11*time.Minute {
+					r.Errorf("it was sent at %v, want one when the account is refused at %s and two 10 minutes later", at, began)
+				}
+			})
+		})
+	}
+}
+
+// What another process says of a gate counts, also where it ends sooner.
+func TestAGateEndsWhenOthersSaySo(t *testing.T) {
+	now := time.Now()
+	ends := func(in time.Duration) work.Gate { return work.Gate{Account: "a", Until: now.Add(in)} }
+	for name, c := range map[string]struct {
+		told   time.Duration // when the others could know of ours, which ends in an hour; they were asked now
+		stored []work.Gate
+		want   time.Duration // 0 for none
+	}{
+		"gone":                      {-time.Second, nil, 0},
+		"not known of":              {time.Second, nil, time.Hour},
+		"ends later":                {-time.Second, []work.Gate{ends(2 * time.Hour)}, 2 * time.Hour},
+		"ends sooner":               {-time.Second, []work.Gate{ends(time.Minute)}, time.Minute},
+		"that of before ends later": {time.Second, []work.Gate{ends(2 * time.Hour)}, 2 * time.Hour},
+		"that of before is over":    {time.Second, []work.Gate{ends(time.Minute)}, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &route{wake: make(chan struct{}, 1), gates: map[string]gate{"a": {Gate: ends(time.Hour), told: now.Add(c.told)}}}
+			stored := map[string]work.Gate{}
+			for _, g := range c.stored {
+				stored[g.Account] = g
+			}
+			r.merge(now, stored)
+			got := time.Duration(0)
+			if g, ok := r.gates["a"]; ok {
+				got = g.Until.Sub(now)
+			}
+			if woken := len(r.wake) == 1; got != c.want || woken != (c.want < time.Hour) {
+				t.Errorf("it ends in %s, and who waits was woken: %t; want %s, and woken where it ends sooner", got, woken, c.want)
+			}
+		})
+	}
+}
