@@ -29,7 +29,7 @@ func (c *clock) set(ctx context.Context, read func(ctx context.Context) (time.Ti
 	ahead := theirs.Sub(asked.Add(half))
 	switch known := time.Duration(c.ahead.Load()); {
 	case half > clockSlack/2 && (ahead-known).Abs() < clockSlack+half:
-		return // the difference can all be the way there or back: this process may have stood still on it
+		return // all but clockSlack of the difference can be the way: this process may have stood still on it
 	case ahead.Abs() < clockSlack:
 		ahead = 0
 	}

@@ -183,9 +183,6 @@ func (e *Engine) permit(r *route, want int) (limit.Grant, error) {
 	grant, err := e.o.Limiter.Take(e.bg, limitKey(r.key), r.settings.limits, want)
 	if err == nil && grant.N == 0 {
 		e.metrics.limited.WithLabelValues(r.key.channel).Inc()
-		r.mu.Lock()
-		r.held = holding{until: time.Now().Add(grant.Wait), window: grant.Held}
-		r.mu.Unlock()
 	}
 	return grant, err
 }

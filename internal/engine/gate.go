@@ -13,8 +13,11 @@ import (
 // gate is an account's, as this process knows it.
 type gate struct {
 	work.Gate
-	told time.Time // when the others could know of it: its end, before that; zero where they said so
+	told time.Time // since when the others can know of it; its end for as long as they can not; zero where they said so
 }
+
+// repeatAfter is when a gate that could not be stored is stored again.
+const repeatAfter = 2 * time.Second
 
 // leastRateWait is the least a delivery waits after a refusal of its account.
 const leastRateWait = time.Second
@@ -129,14 +132,28 @@ func (e *Engine) shareGates(ctx context.Context) error {
 		}
 		stored[k][g.Account] = g
 	}
+	for r, g := range e.merge(asked, stored) {
+		e.shareGateChanges(r, g, nil)
+	}
+	return nil
+}
+
+// merge takes over what was stored when it was asked, and returns the gates that should have been by then.
+func (e *Engine) merge(asked time.Time, stored map[routeKey]map[string]work.Gate) map[*route][]work.Gate {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
+	unknown := map[*route][]work.Gate{}
 	for k, r := range e.routes {
 		r.mu.Lock()
 		r.merge(asked, stored[k])
+		for _, g := range r.gates {
+			if g.told.Equal(g.Until) && asked.Before(g.Until) && asked.Sub(g.UpdatedAt) > repeatAfter {
+				unknown[r] = append(unknown[r], g.Gate)
+			}
+		}
 		r.mu.Unlock()
 	}
-	return nil
+	return unknown
 }
 
 // tell notes that the others can know of a gate from now on.
@@ -149,8 +166,9 @@ func (r *route) tell(g work.Gate) {
 	}
 }
 
-// merge replaces the gates by those that were stored when it was asked, but for what nobody else could know of then.
-// Who waits for a gate that is gone, or ends sooner, looks again.
+// merge adds the gates that were stored when it was asked, and drops those that were not, but for what nobody else could
+// know of then. Who waits for a gate that is gone looks again. Of two ends the later one counts: what was stored last need
+// not be what was said last.
 func (r *route) merge(asked time.Time, stored map[string]work.Gate) {
 	for account, mine := range r.gates {
 		if _, still := stored[account]; !still && !asked.Before(mine.told) {
@@ -159,14 +177,9 @@ func (r *route) merge(asked time.Time, stored map[string]work.Gate) {
 		}
 	}
 	for account, g := range stored {
-		mine, ok := r.gates[account]
-		if ok && asked.Before(mine.told) && mine.Until.After(g.Until) {
-			continue
+		if mine, ok := r.gates[account]; !ok || g.Until.After(mine.Until) {
+			r.gates[account] = gate{Gate: g}
 		}
-		if ok && g.Until.Before(mine.Until) {
-			r.nudge()
-		}
-		r.gates[account] = gate{Gate: g}
 	}
 	r.probing = false
 	for _, g := range r.gates {

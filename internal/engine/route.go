@@ -32,18 +32,11 @@ type route struct {
 	credit   map[posthouse.Priority]int  // weighted shares not yet used
 	gates    map[string]gate             // by account
 	probing  bool
-	held     holding // what the limiter said last
 	nextRun  time.Time
 	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	asking sync.WaitGroup // questions to the driver about earlier attempts, which take no slot
-}
-
-// holding is why the limiter let nothing start.
-type holding struct {
-	until  time.Time
-	window posthouse.Limit
 }
 
 // weights are the shares of the priorities while all of them have work.
@@ -74,7 +67,7 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 	if old := e.routes[r.key]; old != nil {
 		e.retire(old)
 		old.mu.Lock()
-		r.gates = old.gates
+		r.gates, r.probing = old.gates, old.probing
 		old.gates = map[string]gate{}
 		old.mu.Unlock()
 	}
