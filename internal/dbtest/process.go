@@ -131,25 +131,27 @@ const firstPort, parts, ports = 20000, 60, 200
 var (
 	portOrder = rand.Perm(ports)
 	portsUsed atomic.Int64
-	partHeld  net.Listener // as long as this process lives
 )
 
-var ownPart = sync.OnceValue(func() (part int) {
-	for i := range parts {
-		part = (os.Getpid() + i) % parts
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", firstPort-parts+part))
-		if err == nil {
-			partHeld = l
-			break
-		}
+// part is a part of the range, and what holds it for as long as this process lives.
+type part struct {
+	first int
+	guard net.Listener
+}
+
+var ownPart = sync.OnceValue(func() (p part) {
+	for i := 0; i < parts && p.guard == nil; i++ {
+		n := (os.Getpid() + i) % parts
+		p.first = firstPort + n*ports
+		p.guard, _ = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", firstPort-parts+n)) // another has it: the next
 	}
-	return part
+	return p
 })
 
 // FreePort is a port of that range on which nobody listens right now, another at
 // each of 200 calls.
 func FreePort() (int, error) {
-	first := firstPort + ownPart()*ports
+	first := ownPart().first
 	for range ports {
 		port := first + portOrder[portsUsed.Add(1)%ports]
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
