@@ -138,22 +138,23 @@ func (e *Engine) shareGates(ctx context.Context) error {
 	return nil
 }
 
-// merge takes over what was stored when it was asked, and returns the gates that should have been by then.
+// merge takes over what was stored when it was asked, and returns the gates of this process that should have been stored
+// by then.
 func (e *Engine) merge(asked time.Time, stored map[routeKey]map[string]work.Gate) map[*route][]work.Gate {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	unknown := map[*route][]work.Gate{}
+	untold := map[*route][]work.Gate{}
 	for k, r := range e.routes {
 		r.mu.Lock()
 		r.merge(asked, stored[k])
 		for _, g := range r.gates {
 			if g.told.Equal(g.Until) && asked.Before(g.Until) && asked.Sub(g.UpdatedAt) > repeatAfter {
-				unknown[r] = append(unknown[r], g.Gate)
+				untold[r] = append(untold[r], g.Gate)
 			}
 		}
 		r.mu.Unlock()
 	}
-	return unknown
+	return untold
 }
 
 // tell notes that the others can know of a gate from now on.
