@@ -7,6 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Agents are the phones and programs that fetch messages and send them themselves.
+type Agents struct{ api *caller }
+
 // Agent is an agent with how many deliveries it holds now.
 type Agent struct {
 	posthouse.Agent
@@ -37,24 +40,24 @@ type Tally struct {
 	Failed     int `json:"failed"`  // ended otherwise, also those deleted since
 }
 
-// Agents lists the agents by id. Of the filter, Cursor and Limit are used.
-func (c *Client) Agents(ctx context.Context, f Filter) (Page[posthouse.Agent], error) {
-	return get[Page[posthouse.Agent]](ctx, c, path("agents"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
+// List lists the agents by id. Of the filter, Cursor and Limit are used.
+func (c Agents) List(ctx context.Context, f Filter) (Page[posthouse.Agent], error) {
+	return get[Page[posthouse.Agent]](ctx, c.api, path("agents"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
-// Agent reads one agent. An agent may read itself with its own key.
-func (c *Client) Agent(ctx context.Context, id string) (Agent, error) {
-	return get[Agent](ctx, c, path("agents", id), nil)
+// Get reads one agent. An agent may read itself with its own key.
+func (c Agents) Get(ctx context.Context, id string) (Agent, error) {
+	return get[Agent](ctx, c.api, path("agents", id), nil)
 }
 
-// AddAgent registers an agent: its ID, Name, Channels, Capabilities and Limits are used.
-func (c *Client) AddAgent(ctx context.Context, a posthouse.Agent) (NewAgent, error) {
-	return send[NewAgent](ctx, c, http.MethodPost, path("agents"), agentBody(a))
+// Add registers an agent: its ID, Name, Channels, Capabilities and Limits are used.
+func (c Agents) Add(ctx context.Context, a posthouse.Agent) (NewAgent, error) {
+	return send[NewAgent](ctx, c.api, http.MethodPost, path("agents"), agentBody(a))
 }
 
-// PutAgent changes an agent's Name, Channels, Capabilities and Limits.
-func (c *Client) PutAgent(ctx context.Context, a posthouse.Agent) (posthouse.Agent, error) {
-	return send[posthouse.Agent](ctx, c, http.MethodPut, path("agents", a.ID), agentBody(a))
+// Put changes an agent's Name, Channels, Capabilities and Limits.
+func (c Agents) Put(ctx context.Context, a posthouse.Agent) (posthouse.Agent, error) {
+	return send[posthouse.Agent](ctx, c.api, http.MethodPut, path("agents", a.ID), agentBody(a))
 }
 
 // agentBody is what people decide about an agent.
@@ -68,38 +71,38 @@ func agentBody(a posthouse.Agent) any {
 	}{a.ID, a.Name, a.Channels, a.Capabilities, a.Limits}
 }
 
-// DeleteAgent takes an agent away that holds nothing, and revokes its keys.
-func (c *Client) DeleteAgent(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("agents", id)})
+// Delete takes an agent away that holds nothing, and revokes its keys.
+func (c Agents) Delete(ctx context.Context, id string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("agents", id)})
 	return err
 }
 
-// PauseAgent hands an agent nothing until it is resumed.
-func (c *Client) PauseAgent(ctx context.Context, id, reason string) (Agent, error) {
-	return send[Agent](ctx, c, http.MethodPost, path("agents", id, "pause"), map[string]string{"reason": reason})
+// Pause hands an agent nothing until it is resumed.
+func (c Agents) Pause(ctx context.Context, id, reason string) (Agent, error) {
+	return send[Agent](ctx, c.api, http.MethodPost, path("agents", id, "pause"), map[string]string{"reason": reason})
 }
 
-// DrainAgent hands an agent nothing more: it finishes what it holds and can then be deleted.
-func (c *Client) DrainAgent(ctx context.Context, id, reason string) (Agent, error) {
-	return send[Agent](ctx, c, http.MethodPost, path("agents", id, "drain"), map[string]string{"reason": reason})
+// Drain hands an agent nothing more: it finishes what it holds and can then be deleted.
+func (c Agents) Drain(ctx context.Context, id, reason string) (Agent, error) {
+	return send[Agent](ctx, c.api, http.MethodPost, path("agents", id, "drain"), map[string]string{"reason": reason})
 }
 
-// ResumeAgent hands an agent deliveries again.
-func (c *Client) ResumeAgent(ctx context.Context, id string) (Agent, error) {
-	return send[Agent](ctx, c, http.MethodPost, path("agents", id, "resume"), nil)
+// Resume hands an agent deliveries again.
+func (c Agents) Resume(ctx context.Context, id string) (Agent, error) {
+	return send[Agent](ctx, c.api, http.MethodPost, path("agents", id, "resume"), nil)
 }
 
-// ReassignAgent takes everything from an agent that does not come back.
-func (c *Client) ReassignAgent(ctx context.Context, id, reason string) (Reassigned, error) {
-	return send[Reassigned](ctx, c, http.MethodPost, path("agents", id, "reassign"), map[string]string{"reason": reason})
+// Reassign takes everything from an agent that does not come back.
+func (c Agents) Reassign(ctx context.Context, id, reason string) (Reassigned, error) {
+	return send[Reassigned](ctx, c.api, http.MethodPost, path("agents", id, "reassign"), map[string]string{"reason": reason})
 }
 
-// NewAgentKey makes another key for an agent, and ends its others where that is asked for.
-func (c *Client) NewAgentKey(ctx context.Context, id string, revokeOld bool) (NewKey, error) {
-	return send[NewKey](ctx, c, http.MethodPost, path("agents", id, "key"), map[string]bool{"revoke_old": revokeOld})
+// NewKey makes another key for an agent, and ends its others where that is asked for.
+func (c Agents) NewKey(ctx context.Context, id string, revokeOld bool) (NewKey, error) {
+	return send[NewKey](ctx, c.api, http.MethodPost, path("agents", id, "key"), map[string]bool{"revoke_old": revokeOld})
 }
 
 // Tally counts the deliveries of a pulled channel.
-func (c *Client) Tally(ctx context.Context, channel string) (Tally, error) {
-	return get[Tally](ctx, c, path("channels", channel, "tally"), nil)
+func (c Channels) Tally(ctx context.Context, channel string) (Tally, error) {
+	return get[Tally](ctx, c.api, path("channels", channel, "tally"), nil)
 }

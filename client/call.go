@@ -26,12 +26,12 @@ type reply struct {
 }
 
 // call makes a request and decodes its answer.
-func call[T any](ctx context.Context, c *Client, r request) (T, error) {
+func call[T any](ctx context.Context, c *caller, r request) (T, error) {
 	out, _, err := callReply[T](ctx, c, r)
 	return out, err
 }
 
-func callReply[T any](ctx context.Context, c *Client, r request) (out T, answer reply, err error) {
+func callReply[T any](ctx context.Context, c *caller, r request) (out T, answer reply, err error) {
 	answer, err = c.do(ctx, r)
 	if err != nil || len(answer.body) == 0 {
 		return out, answer, err
@@ -43,7 +43,7 @@ func callReply[T any](ctx context.Context, c *Client, r request) (out T, answer 
 }
 
 // send calls with a JSON body.
-func send[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
+func send[T any](ctx context.Context, c *caller, method, path string, body any) (T, error) {
 	r, err := withBody(method, path, body)
 	if err != nil {
 		var none T
@@ -66,7 +66,7 @@ func withBody(method, path string, body any) (request, error) {
 }
 
 // do makes the call, again where that is safe and useful.
-func (c *Client) do(ctx context.Context, r request) (reply, error) {
+func (c *caller) do(ctx context.Context, r request) (reply, error) {
 	for try := 1; ; try++ {
 		answer, after, err := c.once(ctx, r)
 		if err == nil || !r.safe() || try >= c.o.Tries || !passing(err) || after > c.o.MaxWait || ctx.Err() != nil {
@@ -79,7 +79,7 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 }
 
 // backoff is the wait before the next try: 200 ms, doubled each time, less up to a half at random.
-func (c *Client) backoff(try int) time.Duration {
+func (c *caller) backoff(try int) time.Duration {
 	d := min(200*time.Millisecond<<min(try-1, 10), c.o.MaxWait)
 	return d - time.Duration(rand.Int64N(int64(d)/2+1))
 }
@@ -103,7 +103,7 @@ func passing(err error) bool {
 }
 
 // once makes the call one time; after is the wait the server asked for.
-func (c *Client) once(ctx context.Context, r request) (answer reply, after time.Duration, err error) {
+func (c *caller) once(ctx context.Context, r request) (answer reply, after time.Duration, err error) {
 	req, err := c.build(ctx, r)
 	if err != nil {
 		return reply{}, 0, err
@@ -126,7 +126,7 @@ func (c *Client) once(ctx context.Context, r request) (answer reply, after time.
 }
 
 // patient is what makes the calls, with a time-out that is longer by the wait.
-func (c *Client) patient(wait time.Duration) *http.Client {
+func (c *caller) patient(wait time.Duration) *http.Client {
 	if wait <= 0 || c.o.HTTP.Timeout == 0 {
 		return c.o.HTTP
 	}
@@ -135,7 +135,7 @@ func (c *Client) patient(wait time.Duration) *http.Client {
 	return &longer
 }
 
-func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
+func (c *caller) build(ctx context.Context, r request) (*http.Request, error) {
 	target := c.base.String() + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()

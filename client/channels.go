@@ -7,6 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Channels are the configured ways that messages are sent.
+type Channels struct{ api *caller }
+
 // Driver describes a kind of channel: what a form needs.
 type Driver struct {
 	Name    string  `json:"name"`
@@ -52,25 +55,25 @@ type ChannelTestResult struct {
 }
 
 // Drivers lists the kinds of channels there are.
-func (c *Client) Drivers(ctx context.Context) ([]Driver, error) {
-	page, err := get[Page[Driver]](ctx, c, path("drivers"), nil)
+func (c Channels) Drivers(ctx context.Context) ([]Driver, error) {
+	page, err := get[Page[Driver]](ctx, c.api, path("drivers"), nil)
 	return page.Items, err
 }
 
-// Channels lists the channels by name, their secrets masked.
-func (c *Client) Channels(ctx context.Context) ([]posthouse.Channel, error) {
-	page, err := get[Page[posthouse.Channel]](ctx, c, path("channels"), nil)
+// List lists the channels by name, their secrets masked.
+func (c Channels) List(ctx context.Context) ([]posthouse.Channel, error) {
+	page, err := get[Page[posthouse.Channel]](ctx, c.api, path("channels"), nil)
 	return page.Items, err
 }
 
-// Channel reads one channel, its secrets masked.
-func (c *Client) Channel(ctx context.Context, name string) (posthouse.Channel, error) {
-	return get[posthouse.Channel](ctx, c, path("channels", name), nil)
+// Get reads one channel, its secrets masked.
+func (c Channels) Get(ctx context.Context, name string) (posthouse.Channel, error) {
+	return get[posthouse.Channel](ctx, c.api, path("channels", name), nil)
 }
 
-// PutChannel creates a channel or replaces it; created tells which. A masked secret keeps the
+// Put creates a channel or replaces it; created tells which. A masked secret keeps the
 // stored one.
-func (c *Client) PutChannel(ctx context.Context, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error) {
+func (c Channels) Put(ctx context.Context, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error) {
 	body := struct {
 		Driver string         `json:"driver"`
 		Config map[string]any `json:"config,omitempty"`
@@ -80,35 +83,35 @@ func (c *Client) PutChannel(ctx context.Context, ch posthouse.Channel) (stored p
 	if err != nil {
 		return posthouse.Channel{}, false, err
 	}
-	stored, answer, err := callReply[posthouse.Channel](ctx, c, r)
+	stored, answer, err := callReply[posthouse.Channel](ctx, c.api, r)
 	return stored, answer.status == http.StatusCreated, err
 }
 
-// PutChannelJSON is PutChannel with a body as it is.
-func (c *Client) PutChannelJSON(ctx context.Context, name string, body []byte) (stored posthouse.Channel, created bool, err error) {
-	stored, answer, err := callReply[posthouse.Channel](ctx, c, request{
+// PutJSON is PutChannel with a body as it is.
+func (c Channels) PutJSON(ctx context.Context, name string, body []byte) (stored posthouse.Channel, created bool, err error) {
+	stored, answer, err := callReply[posthouse.Channel](ctx, c.api, request{
 		method: http.MethodPut, path: path("channels", name), kind: "application/json", body: body,
 	})
 	return stored, answer.status == http.StatusCreated, err
 }
 
-// DeleteChannel deletes a channel that has no open deliveries.
-func (c *Client) DeleteChannel(ctx context.Context, name string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("channels", name)})
+// Delete deletes a channel that has no open deliveries.
+func (c Channels) Delete(ctx context.Context, name string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("channels", name)})
 	return err
 }
 
-// PauseChannel stops a channel's starts until it is resumed. The reason is shown with it.
-func (c *Client) PauseChannel(ctx context.Context, name, reason string) (posthouse.Channel, error) {
-	return send[posthouse.Channel](ctx, c, http.MethodPost, path("channels", name, "pause"), map[string]string{"reason": reason})
+// Pause stops a channel's starts until it is resumed. The reason is shown with it.
+func (c Channels) Pause(ctx context.Context, name, reason string) (posthouse.Channel, error) {
+	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "pause"), map[string]string{"reason": reason})
 }
 
-// ResumeChannel lets a channel send again, and opens the accounts its provider had refused.
-func (c *Client) ResumeChannel(ctx context.Context, name string) (posthouse.Channel, error) {
-	return send[posthouse.Channel](ctx, c, http.MethodPost, path("channels", name, "resume"), nil)
+// Resume lets a channel send again, and opens the accounts its provider had refused.
+func (c Channels) Resume(ctx context.Context, name string) (posthouse.Channel, error) {
+	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "resume"), nil)
 }
 
-// TestChannel tests a channel without queueing anything.
-func (c *Client) TestChannel(ctx context.Context, name string, test ChannelTest) (ChannelTestResult, error) {
-	return send[ChannelTestResult](ctx, c, http.MethodPost, path("channels", name, "test"), test)
+// Test tests a channel without queueing anything.
+func (c Channels) Test(ctx context.Context, name string, test ChannelTest) (ChannelTestResult, error) {
+	return send[ChannelTestResult](ctx, c.api, http.MethodPost, path("channels", name, "test"), test)
 }

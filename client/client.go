@@ -26,8 +26,32 @@ type Options struct {
 	MaxWait time.Duration
 }
 
-// Client calls one server with one key. It is safe for concurrent use.
+// Client calls one server with one key: each kind of thing that the server has is a field. It is safe for
+// concurrent use.
 type Client struct {
+	Messages   Messages
+	Deliveries Deliveries
+	Reminders  Reminders
+	Channels   Channels
+	Templates  Templates
+	Rosters    Rosters
+	Users      Users
+	Keys       Keys
+	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
+	Agents   Agents
+	Handouts Handouts
+	// Tasks are those of workflows, Jobs those of the notification document, and Notices those of the duty document.
+	Tasks   Tasks
+	Jobs    Jobs
+	Notices Notices
+	Outbox  Outbox
+	Logs    Logs
+
+	api *caller
+}
+
+// caller makes the calls of all resources.
+type caller struct {
 	base *url.URL
 	o    Options
 }
@@ -50,7 +74,16 @@ func New(o Options) (*Client, error) {
 	if o.MaxWait <= 0 {
 		o.MaxWait = 10 * time.Second
 	}
-	return &Client{base: base, o: o}, nil
+	return of(&caller{base: base, o: o}), nil
+}
+
+func of(api *caller) *Client {
+	return &Client{
+		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Keys: Keys{api},
+		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
+		Outbox: Outbox{api}, Logs: Logs{api}, api: api,
+	}
 }
 
 // request is one call of the API.
@@ -68,7 +101,7 @@ type request struct {
 func (r *request) safe() bool { return r.method == http.MethodGet || r.key != "" || r.again }
 
 // get reads one thing.
-func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+func get[T any](ctx context.Context, c *caller, path string, query url.Values) (T, error) {
 	return call[T](ctx, c, request{method: http.MethodGet, path: path, query: query})
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Deliveries are the units of state: one message to one recipient over one channel.
+type Deliveries struct{ api *caller }
+
 // Explanation says why a delivery is where it is.
 type Explanation struct {
 	Delivery string          `json:"delivery"`
@@ -71,45 +74,45 @@ const (
 	OutcomeRetry   Outcome = "retry"
 )
 
-// Delivery reads one delivery.
-func (c *Client) Delivery(ctx context.Context, id string) (posthouse.Delivery, error) {
-	return get[posthouse.Delivery](ctx, c, path("deliveries", id), nil)
+// Get reads one delivery.
+func (c Deliveries) Get(ctx context.Context, id string) (posthouse.Delivery, error) {
+	return get[posthouse.Delivery](ctx, c.api, path("deliveries", id), nil)
 }
 
-// Deliveries lists deliveries, newest first.
-func (c *Client) Deliveries(ctx context.Context, f Filter) (Page[posthouse.Delivery], error) {
-	return get[Page[posthouse.Delivery]](ctx, c, path("deliveries"), f.query())
+// List lists deliveries, newest first.
+func (c Deliveries) List(ctx context.Context, f Filter) (Page[posthouse.Delivery], error) {
+	return get[Page[posthouse.Delivery]](ctx, c.api, path("deliveries"), f.query())
 }
 
 // Attempts lists a delivery's tries to send, in order.
-func (c *Client) Attempts(ctx context.Context, id string) ([]posthouse.Attempt, error) {
-	page, err := get[Page[posthouse.Attempt]](ctx, c, path("deliveries", id, "attempts"), nil)
+func (c Deliveries) Attempts(ctx context.Context, id string) ([]posthouse.Attempt, error) {
+	page, err := get[Page[posthouse.Attempt]](ctx, c.api, path("deliveries", id, "attempts"), nil)
 	return page.Items, err
 }
 
 // Events lists all that happened to a delivery, in order.
-func (c *Client) Events(ctx context.Context, id string) ([]posthouse.Event, error) {
-	page, err := get[Page[posthouse.Event]](ctx, c, path("deliveries", id, "events"), nil)
+func (c Deliveries) Events(ctx context.Context, id string) ([]posthouse.Event, error) {
+	page, err := get[Page[posthouse.Event]](ctx, c.api, path("deliveries", id, "events"), nil)
 	return page.Items, err
 }
 
 // Explain says why a delivery waits and until when, or why it ended as it did.
-func (c *Client) Explain(ctx context.Context, id string) (Explanation, error) {
-	return get[Explanation](ctx, c, path("deliveries", id, "explain"), nil)
+func (c Deliveries) Explain(ctx context.Context, id string) (Explanation, error) {
+	return get[Explanation](ctx, c.api, path("deliveries", id, "explain"), nil)
 }
 
 // Replay sends a delivery that ended badly again, as a new delivery. forceNew gives the
 // provider a new idempotency key.
-func (c *Client) Replay(ctx context.Context, id string, forceNew bool) (Replay, error) {
-	return send[Replay](ctx, c, http.MethodPost, path("deliveries", id, "replay"), map[string]bool{"force_new": forceNew})
+func (c Deliveries) Replay(ctx context.Context, id string, forceNew bool) (Replay, error) {
+	return send[Replay](ctx, c.api, http.MethodPost, path("deliveries", id, "replay"), map[string]bool{"force_new": forceNew})
 }
 
 // ReplayAll replays what a filter selects.
-func (c *Client) ReplayAll(ctx context.Context, r ReplayRequest) (Replays, error) {
-	return send[Replays](ctx, c, http.MethodPost, path("deliveries", "replay"), r)
+func (c Deliveries) ReplayAll(ctx context.Context, r ReplayRequest) (Replays, error) {
+	return send[Replays](ctx, c.api, http.MethodPost, path("deliveries", "replay"), r)
 }
 
 // Resolve closes an unknown or quarantined delivery, or sends it again.
-func (c *Client) Resolve(ctx context.Context, id string, outcome Outcome) (posthouse.Delivery, error) {
-	return send[posthouse.Delivery](ctx, c, http.MethodPost, path("deliveries", id, "resolve"), map[string]Outcome{"outcome": outcome})
+func (c Deliveries) Resolve(ctx context.Context, id string, outcome Outcome) (posthouse.Delivery, error) {
+	return send[posthouse.Delivery](ctx, c.api, http.MethodPost, path("deliveries", id, "resolve"), map[string]Outcome{"outcome": outcome})
 }

@@ -1,6 +1,9 @@
 // Package client is the Go client of Posthouse's HTTP API: sending, looking,
 // cancelling, and everything an operator configures.
 //
+// A Client has a field for each kind of thing: c.Messages.Send, c.Channels.Put,
+// c.Deliveries.Explain.
+//
 // It speaks HTTP only and imports nothing of the server. A program that wants to
 // enqueue inside its own database transaction uses package outbox instead.
 //

@@ -9,21 +9,21 @@ import (
 )
 
 // An agent fetches, says that it begins, sends, and says what came of it.
-func ExampleClient_Claim() {
+func ExampleHandouts_Claim() {
 	ctx := context.Background()
 	admin, url, stop := startAt()
 	defer stop()
 	sms := posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Pull: true}}
-	if _, _, err := admin.PutChannel(ctx, sms); err != nil {
+	if _, _, err := admin.Channels.Put(ctx, sms); err != nil {
 		fmt.Println(err)
 		return
 	}
-	agent, err := admin.AddAgent(ctx, posthouse.Agent{ID: "phone-1", Channels: []string{"sms"}})
+	agent, err := admin.Agents.Add(ctx, posthouse.Agent{ID: "phone-1", Channels: []string{"sms"}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_, err = admin.Send(ctx, posthouse.Draft{Channel: "sms", To: []posthouse.Recipient{{User: "+8613800138000"}}, Content: &posthouse.Content{Text: "Your parcel is here."}})
+	_, err = admin.Messages.Send(ctx, posthouse.Draft{Channel: "sms", To: []posthouse.Recipient{{User: "+8613800138000"}}, Content: &posthouse.Content{Text: "Your parcel is here."}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -34,18 +34,18 @@ func ExampleClient_Claim() {
 		fmt.Println(err)
 		return
 	}
-	got, err := phone.Claim(ctx, "phone-1", client.Claim{Wait: posthouse.Duration(30e9)})
+	got, err := phone.Handouts.Claim(ctx, "phone-1", client.Claim{Wait: posthouse.Duration(30e9)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, h := range got.Handouts {
-		started, err := phone.StartHandouts(ctx, "phone-1", client.Hold{Delivery: h.Delivery, Token: h.Token})
+		started, err := phone.Handouts.Start(ctx, "phone-1", client.Hold{Delivery: h.Delivery, Token: h.Token})
 		if err != nil || !started[0].OK {
 			continue // it is not ours any more: do not send it
 		}
 		fmt.Println("sending to", h.Recipient.User, "the text:", h.Content.Text)
-		answers, err := phone.Report(ctx, "phone-1", posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: posthouse.OutcomeSent})
+		answers, err := phone.Handouts.Report(ctx, "phone-1", posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: posthouse.OutcomeSent})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -8,19 +8,19 @@ import (
 )
 
 // Events of a task may come in any order: what is told follows from all that is known.
-func ExampleClient_TellEvents() {
+func ExampleTasks_Tell() {
 	ctx := context.Background()
 	c, stop := start()
 	defer stop()
-	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
+	if _, _, err := c.Channels.Put(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := c.InstallTemplates(ctx); err != nil {
+	if _, err := c.Templates.Install(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := c.PutUsers(ctx, posthouse.User{ID: "li.na", Roles: []string{"planner"}}); err != nil {
+	if _, err := c.Users.Put(ctx, posthouse.User{ID: "li.na", Roles: []string{"planner"}}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -32,7 +32,7 @@ func ExampleClient_TellEvents() {
 		},
 	}}
 	for _, event := range []posthouse.TaskEvent{done, created, done} {
-		outcomes, err := c.TellEvents(ctx, event)
+		outcomes, err := c.Tasks.Tell(ctx, event)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -42,7 +42,7 @@ func ExampleClient_TellEvents() {
 			fmt.Println("  told:", told.Key)
 		}
 	}
-	task, err := c.Task(ctx, "1001")
+	task, err := c.Tasks.Get(ctx, "1001")
 	if err != nil {
 		fmt.Println(err)
 		return

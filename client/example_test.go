@@ -10,15 +10,15 @@ import (
 	"github.com/posthouse/posthouse/client"
 )
 
-func ExampleClient_Send() {
+func ExampleMessages_Send() {
 	ctx := context.Background()
 	c, stop := start() // client.New(client.Options{URL: "http://127.0.0.1:8080", Key: "ph_…"})
 	defer stop()
-	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
+	if _, _, err := c.Channels.Put(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	sent, err := c.Send(ctx, posthouse.Draft{
+	sent, err := c.Messages.Send(ctx, posthouse.Draft{
 		Channel: "oa",
 		To:      []posthouse.Recipient{{User: "u1"}, {User: "u2"}},
 		Content: &posthouse.Content{Title: "Duty", Text: "You are on duty tomorrow."},
@@ -35,17 +35,17 @@ func ExampleClient_Send() {
 	// u2 pending
 }
 
-func ExampleClient_SendOnce() {
+func ExampleMessages_SendOnce() {
 	ctx := context.Background()
 	c, stop := start()
 	defer stop()
-	if _, _, err := c.PutChannel(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
+	if _, _, err := c.Channels.Put(ctx, posthouse.Channel{Name: "oa", Driver: "discard"}); err != nil {
 		fmt.Println(err)
 		return
 	}
 	order := posthouse.Draft{Channel: "oa", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "Order 7 is ready."}}
 	for range 2 { // a program that crashed before it read the answer asks again
-		sent, err := c.SendOnce(ctx, "order-7-ready", order)
+		sent, err := c.Messages.SendOnce(ctx, "order-7-ready", order)
 		fmt.Println(len(sent.Accepted), sent.Replayed, err)
 	}
 	// Output:
@@ -54,10 +54,10 @@ func ExampleClient_SendOnce() {
 }
 
 // Every error that the server answers is a *posthouse.Error with all that is wrong.
-func ExampleClient_Send_wrong() {
+func ExampleMessages_Send_wrong() {
 	c, stop := start()
 	defer stop()
-	_, err := c.Send(context.Background(), posthouse.Draft{Channel: "oa", Priority: "urgent"})
+	_, err := c.Messages.Send(context.Background(), posthouse.Draft{Channel: "oa", Priority: "urgent"})
 	var wrong *posthouse.Error
 	if errors.As(err, &wrong) {
 		fmt.Println(wrong.Code)
@@ -77,11 +77,11 @@ func ExampleAll() {
 	ctx := context.Background()
 	c, stop := start()
 	defer stop()
-	if _, err := c.PutUsers(ctx, posthouse.User{ID: "u1", Name: "李四"}, posthouse.User{ID: "u2", Name: "王五"}); err != nil {
+	if _, err := c.Users.Put(ctx, posthouse.User{ID: "u1", Name: "李四"}, posthouse.User{ID: "u2", Name: "王五"}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	for u, err := range client.All(ctx, c.Users, client.Filter{Limit: 1}) {
+	for u, err := range client.All(ctx, c.Users.List, client.Filter{Limit: 1}) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -9,6 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Handouts are what an agent fetches, sends and reports.
+type Handouts struct{ api *caller }
+
 // Claim is what an agent asks for.
 type Claim struct {
 	// ID makes a repeat find what the first one handed out, while it is held. Defaults to a new one.
@@ -72,7 +75,7 @@ type Held struct {
 
 // Claim is handed due deliveries, and waits for some where Wait says so. It needs the agent's own key. A
 // lost answer is asked for again: nothing that was handed out is forgotten.
-func (c *Client) Claim(ctx context.Context, agent string, in Claim) (Claimed, error) {
+func (c Handouts) Claim(ctx context.Context, agent string, in Claim) (Claimed, error) {
 	if in.ID == "" {
 		in.ID = posthouse.NewID()
 	}
@@ -81,26 +84,26 @@ func (c *Client) Claim(ctx context.Context, agent string, in Claim) (Claimed, er
 		return Claimed{}, err
 	}
 	r.again, r.wait = true, in.Wait.Std()
-	return call[Claimed](ctx, c, r)
+	return call[Claimed](ctx, c.api, r)
 }
 
-// StartHandouts says that hand-outs are being sent now. Only what is answered OK may be sent.
-func (c *Client) StartHandouts(ctx context.Context, agent string, holds ...Hold) ([]HoldResult, error) {
+// Start says that hand-outs are being sent now. Only what is answered OK may be sent.
+func (c Handouts) Start(ctx context.Context, agent string, holds ...Hold) ([]HoldResult, error) {
 	return c.holds(ctx, agent, "start", "", holds)
 }
 
-// RenewHandouts makes leases last a whole time-out from now.
-func (c *Client) RenewHandouts(ctx context.Context, agent string, holds ...Hold) ([]HoldResult, error) {
+// Renew makes leases last a whole time-out from now.
+func (c Handouts) Renew(ctx context.Context, agent string, holds ...Hold) ([]HoldResult, error) {
 	return c.holds(ctx, agent, "renew", "", holds)
 }
 
 // GiveBack returns hand-outs that were not started: others get them at once.
-func (c *Client) GiveBack(ctx context.Context, agent, reason string, holds ...Hold) ([]HoldResult, error) {
+func (c Handouts) GiveBack(ctx context.Context, agent, reason string, holds ...Hold) ([]HoldResult, error) {
 	return c.holds(ctx, agent, "give-back", reason, holds)
 }
 
 // holds calls what takes a list of hand-outs. Each may be repeated: a second time changes nothing.
-func (c *Client) holds(ctx context.Context, agent, what, reason string, holds []Hold) ([]HoldResult, error) {
+func (c Handouts) holds(ctx context.Context, agent, what, reason string, holds []Hold) ([]HoldResult, error) {
 	r, err := withBody(http.MethodPost, path("agents", agent, what), struct {
 		Handouts []Hold `json:"handouts"`
 		Reason   string `json:"reason,omitempty"`
@@ -109,7 +112,7 @@ func (c *Client) holds(ctx context.Context, agent, what, reason string, holds []
 		return nil, err
 	}
 	r.again = true
-	out, err := call[struct{ Results []HoldResult }](ctx, c, r)
+	out, err := call[struct{ Results []HoldResult }](ctx, c.api, r)
 	return out.Results, err
 }
 
@@ -117,7 +120,7 @@ func (c *Client) holds(ctx context.Context, agent, what, reason string, holds []
 var errNoReportID = errors.New("a report has no ReportID: posthouse.NewID() makes one")
 
 // Report says what became of hand-outs, up to 500, and is answered report by report.
-func (c *Client) Report(ctx context.Context, agent string, reports ...posthouse.AgentReport) ([]ReportAnswer, error) {
+func (c Handouts) Report(ctx context.Context, agent string, reports ...posthouse.AgentReport) ([]ReportAnswer, error) {
 	for _, r := range reports {
 		if r.ReportID == "" {
 			return nil, errNoReportID
@@ -128,12 +131,12 @@ func (c *Client) Report(ctx context.Context, agent string, reports ...posthouse.
 		return nil, err
 	}
 	r.again = true
-	out, err := call[struct{ Results []ReportAnswer }](ctx, c, r)
+	out, err := call[struct{ Results []ReportAnswer }](ctx, c.api, r)
 	return out.Results, err
 }
 
-// Handouts lists what an agent holds, without the contents.
-func (c *Client) Handouts(ctx context.Context, agent string) ([]Held, error) {
-	page, err := get[Page[Held]](ctx, c, path("agents", agent, "handouts"), nil)
+// List lists what an agent holds, without the contents.
+func (c Handouts) List(ctx context.Context, agent string) ([]Held, error) {
+	page, err := get[Page[Held]](ctx, c.api, path("agents", agent, "handouts"), nil)
 	return page.Items, err
 }

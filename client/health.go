@@ -41,13 +41,13 @@ type Check struct {
 
 // Health asks whether the server runs. It needs no key.
 func (c *Client) Health(ctx context.Context) (Health, error) {
-	return get[Health](ctx, c, "/healthz", nil)
+	return get[Health](ctx, c.api, "/healthz", nil)
 }
 
 // Ready asks what the server can do. A server that is not ready is an answer, not an error. It
 // needs no key.
 func (c *Client) Ready(ctx context.Context) (Readiness, error) {
-	answer, _, err := c.once(ctx, request{method: http.MethodGet, path: "/readyz"})
+	answer, _, err := c.api.once(ctx, request{method: http.MethodGet, path: "/readyz"})
 	var r Readiness
 	if json.Unmarshal(answer.body, &r) == nil && r.Checks != nil {
 		return r, nil

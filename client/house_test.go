@@ -111,11 +111,11 @@ func open(t *testing.T) *house {
 	}
 	for _, name := range []string{"out", "later"} {
 		ch := posthouse.Channel{Name: name, Driver: "moody", ChannelSettings: posthouse.ChannelSettings{OnUnknown: posthouse.Hold}}
-		if _, _, err := h.PutChannel(t.Context(), ch); err != nil {
+		if _, _, err := h.Channels.Put(t.Context(), ch); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.PauseChannel(t.Context(), "later", "for the test"); err != nil {
+	if _, err := h.Channels.Pause(t.Context(), "later", "for the test"); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -164,7 +164,7 @@ func draft(channel string, users ...string) posthouse.Draft {
 // send hands in a message to one user and returns the delivery's id.
 func (h *house) send(channel, user string) string {
 	h.Helper()
-	sent, err := h.Send(h.Context(), draft(channel, user))
+	sent, err := h.Messages.Send(h.Context(), draft(channel, user))
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func (h *house) until(id string, want posthouse.State) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		d, err := h.Delivery(h.Context(), id)
+		d, err := h.Deliveries.Get(h.Context(), id)
 		if err != nil {
 			h.Fatal(err)
 		}

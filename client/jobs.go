@@ -11,6 +11,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Jobs are the jobs of the notification document.
+type Jobs struct{ api *caller }
+
 // JobDraft is a job as the notification document hands it in.
 type JobDraft struct {
 	// BizType is 0 task_created, 1 node_done, 2 orbit_remind, 3 task_finished, 4 task_abnormal or
@@ -78,42 +81,42 @@ type JobStatus struct {
 	Operator string   `json:"operator,omitempty"`
 }
 
-// EnqueueJob hands in a job, with an Idempotency-Key of its own.
-func (c *Client) EnqueueJob(ctx context.Context, j JobDraft) (JobMade, error) {
+// Enqueue hands in a job, with an Idempotency-Key of its own.
+func (c Jobs) Enqueue(ctx context.Context, j JobDraft) (JobMade, error) {
 	r, err := withBody(http.MethodPost, path("notify", "jobs"), j)
 	if err != nil {
 		return JobMade{}, err
 	}
 	r.key = posthouse.NewID()
-	return call[JobMade](ctx, c, r)
+	return call[JobMade](ctx, c.api, r)
 }
 
 type jobsChanged struct {
 	Changed int `json:"changed"`
 }
 
-// UpdateJobs cancels or aborts jobs, and returns how many changed.
-func (c *Client) UpdateJobs(ctx context.Context, s JobStatus) (int, error) {
-	out, err := send[jobsChanged](ctx, c, http.MethodPost, path("notify", "jobs", "status"), s)
+// Update cancels or aborts jobs, and returns how many changed.
+func (c Jobs) Update(ctx context.Context, s JobStatus) (int, error) {
+	out, err := send[jobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "status"), s)
 	return out.Changed, err
 }
 
-// DeleteJobs deletes the jobs of a business type and ids, frees their dedup keys, and returns how many there
+// Delete deletes the jobs of a business type and ids, frees their dedup keys, and returns how many there
 // were.
-func (c *Client) DeleteJobs(ctx context.Context, bizType int, bizIDs []string, operator string) (int, error) {
-	out, err := send[jobsChanged](ctx, c, http.MethodPost, path("notify", "jobs", "delete"),
+func (c Jobs) Delete(ctx context.Context, bizType int, bizIDs []string, operator string) (int, error) {
+	out, err := send[jobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "delete"),
 		map[string]any{"bizType": bizType, "bizIds": bizIDs, "operator": operator})
 	return out.Changed, err
 }
 
-// Job reads one job, also a deleted one.
-func (c *Client) Job(ctx context.Context, id string) (Job, error) {
-	return get[Job](ctx, c, path("notify", "jobs", id), nil)
+// Get reads one job, also a deleted one.
+func (c Jobs) Get(ctx context.Context, id string) (Job, error) {
+	return get[Job](ctx, c.api, path("notify", "jobs", id), nil)
 }
 
-// Jobs lists the jobs of a business type and id, newest first, without deleted ones.
-func (c *Client) Jobs(ctx context.Context, bizType int, bizID string) ([]Job, error) {
-	p, err := get[Page[Job]](ctx, c, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
+// List lists the jobs of a business type and id, newest first, without deleted ones.
+func (c Jobs) List(ctx context.Context, bizType int, bizID string) ([]Job, error) {
+	p, err := get[Page[Job]](ctx, c.api, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
 	return p.Items, err
 }
 
@@ -123,7 +126,7 @@ type InstalledTemplates struct {
 	Kept      []string `json:"kept"`
 }
 
-// InstallTemplates stores the default templates of workflow notices where there are none.
-func (c *Client) InstallTemplates(ctx context.Context) (InstalledTemplates, error) {
-	return send[InstalledTemplates](ctx, c, http.MethodPost, path("workflow", "templates", "defaults"), nil)
+// Install stores the default templates of workflow notices where there are none.
+func (c Templates) Install(ctx context.Context) (InstalledTemplates, error) {
+	return send[InstalledTemplates](ctx, c.api, http.MethodPost, path("workflow", "templates", "defaults"), nil)
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Messages are what was handed in, each with its deliveries.
+type Messages struct{ api *caller }
+
 // Sent is the answer to Send: committed, one Accepted for each draft.
 type Sent struct {
 	Accepted []posthouse.Accepted
@@ -49,13 +52,13 @@ type Cancelled struct {
 
 // Send hands in one or many messages, up to 1000, all or none. It carries an Idempotency-Key of
 // its own, so a lost answer is asked for again and nobody is told twice.
-func (c *Client) Send(ctx context.Context, drafts ...posthouse.Draft) (Sent, error) {
+func (c Messages) Send(ctx context.Context, drafts ...posthouse.Draft) (Sent, error) {
 	return c.SendOnce(ctx, posthouse.NewID(), drafts...)
 }
 
 // SendOnce is Send with the caller's own Idempotency-Key, up to 255 bytes: a program that
 // starts again can repeat it with the same key and the same drafts for days.
-func (c *Client) SendOnce(ctx context.Context, key string, drafts ...posthouse.Draft) (Sent, error) {
+func (c Messages) SendOnce(ctx context.Context, key string, drafts ...posthouse.Draft) (Sent, error) {
 	if err := checkKey(key); err != nil {
 		return Sent{}, err
 	}
@@ -66,19 +69,19 @@ func (c *Client) SendOnce(ctx context.Context, key string, drafts ...posthouse.D
 	r.key = key
 	body, answer, err := callReply[struct {
 		Messages []posthouse.Accepted `json:"messages"`
-	}](ctx, c, r)
+	}](ctx, c.api, r)
 	return Sent{Accepted: body.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, err
 }
 
 // SendJSON hands in a body as it is: one message, or {"messages": […]}. An empty key makes one.
-func (c *Client) SendJSON(ctx context.Context, key string, body []byte) (Sent, error) {
+func (c Messages) SendJSON(ctx context.Context, key string, body []byte) (Sent, error) {
 	if key == "" {
 		key = posthouse.NewID()
 	}
 	if err := checkKey(key); err != nil {
 		return Sent{}, err
 	}
-	answer, err := c.do(ctx, request{method: http.MethodPost, path: path("messages"), key: key, kind: "application/json", body: body})
+	answer, err := c.api.do(ctx, request{method: http.MethodPost, path: path("messages"), key: key, kind: "application/json", body: body})
 	if err != nil {
 		return Sent{}, err
 	}
@@ -105,29 +108,29 @@ func checkKey(key string) error {
 	})
 }
 
-// Message reads a message with the first page of its deliveries.
-func (c *Client) Message(ctx context.Context, id string) (Message, error) {
-	return c.MessagePage(ctx, id, "", 0)
+// Get reads a message with the first page of its deliveries.
+func (c Messages) Get(ctx context.Context, id string) (Message, error) {
+	return c.Page(ctx, id, "", 0)
 }
 
-// MessagePage is Message with a later page of deliveries. A limit of 0 means the server's, 50.
-func (c *Client) MessagePage(ctx context.Context, id, cursor string, limit int) (Message, error) {
-	return get[Message](ctx, c, path("messages", id), Filter{Cursor: cursor, Limit: limit}.query())
+// Page is Message with a later page of deliveries. A limit of 0 means the server's, 50.
+func (c Messages) Page(ctx context.Context, id, cursor string, limit int) (Message, error) {
+	return get[Message](ctx, c.api, path("messages", id), Filter{Cursor: cursor, Limit: limit}.query())
 }
 
-// Messages lists messages, newest first.
-func (c *Client) Messages(ctx context.Context, f Filter) (Page[Message], error) {
-	return get[Page[Message]](ctx, c, path("messages"), f.query())
+// List lists messages, newest first.
+func (c Messages) List(ctx context.Context, f Filter) (Page[Message], error) {
+	return get[Page[Message]](ctx, c.api, path("messages"), f.query())
 }
 
 // Cancel withdraws what is still open of a message.
-func (c *Client) Cancel(ctx context.Context, id string) (Cancelled, error) {
-	return send[Cancelled](ctx, c, http.MethodPost, path("messages", id, "cancel"), nil)
+func (c Messages) Cancel(ctx context.Context, id string) (Cancelled, error) {
+	return send[Cancelled](ctx, c.api, http.MethodPost, path("messages", id, "cancel"), nil)
 }
 
 // CancelRef withdraws what is still open of all messages of a kind and ref.
-func (c *Client) CancelRef(ctx context.Context, kind, ref string) (Cancelled, error) {
-	return send[Cancelled](ctx, c, http.MethodPost, path("messages", "cancel"), map[string]string{"kind": kind, "ref": ref})
+func (c Messages) CancelRef(ctx context.Context, kind, ref string) (Cancelled, error) {
+	return send[Cancelled](ctx, c.api, http.MethodPost, path("messages", "cancel"), map[string]string{"kind": kind, "ref": ref})
 }
 
 // Filter selects messages or deliveries. Empty fields select all.

@@ -8,6 +8,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Notices are those of the duty document: texts to a user by 天元 or 招呼, if a rule lets them.
+type Notices struct{ api *caller }
+
 // NoticeDraft is a duty-gated notice as its sender hands it in.
 type NoticeDraft struct {
 	UserID string `json:"userId"`
@@ -45,28 +48,28 @@ type NoticeFilter struct {
 	Limit                    int
 }
 
-// SendNotice hands in a notice, with an Idempotency-Key of its own.
-func (c *Client) SendNotice(ctx context.Context, n NoticeDraft) (NoticeSent, error) {
+// Send hands in a notice, with an Idempotency-Key of its own.
+func (c Notices) Send(ctx context.Context, n NoticeDraft) (NoticeSent, error) {
 	r, err := withBody(http.MethodPost, path("notices"), n)
 	if err != nil {
 		return NoticeSent{}, err
 	}
 	r.key = posthouse.NewID()
-	return call[NoticeSent](ctx, c, r)
+	return call[NoticeSent](ctx, c.api, r)
 }
 
-// Notice reads one notice.
-func (c *Client) Notice(ctx context.Context, id string) (Notice, error) {
-	return get[Notice](ctx, c, path("notices", id), nil)
+// Get reads one notice.
+func (c Notices) Get(ctx context.Context, id string) (Notice, error) {
+	return get[Notice](ctx, c.api, path("notices", id), nil)
 }
 
-// Notices lists notices, newest first.
-func (c *Client) Notices(ctx context.Context, f NoticeFilter) (Page[Notice], error) {
+// List lists notices, newest first.
+func (c Notices) List(ctx context.Context, f NoticeFilter) (Page[Notice], error) {
 	q := Filter{Cursor: f.Cursor, Limit: f.Limit}.query()
 	for name, value := range map[string]string{"status": f.Status, "platform": f.Platform, "userId": f.UserID} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	return get[Page[Notice]](ctx, c, path("notices"), q)
+	return get[Page[Notice]](ctx, c.api, path("notices"), q)
 }

@@ -6,9 +6,12 @@ import (
 	"time"
 )
 
-// Outbox is how the outbox stands: how many rows wait for their first try, how many could not be
+// Outbox is what programs handed in through the database and the server could not accept so far.
+type Outbox struct{ api *caller }
+
+// OutboxPage is how the outbox stands: how many rows wait for their first try, how many could not be
 // accepted so far, and which those are.
-type Outbox struct {
+type OutboxPage struct {
 	Waiting  int `json:"waiting,omitempty"`
 	Rejected int `json:"rejected,omitempty"`
 	Page[RejectedRow]
@@ -36,19 +39,19 @@ type RejectedRow struct {
 	Task      string `json:"task_id,omitempty"`
 }
 
-// Outbox counts the outbox and lists its rejected rows. Of the filter only Cursor and Limit are looked at.
-func (c *Client) Outbox(ctx context.Context, f Filter) (Outbox, error) {
-	return get[Outbox](ctx, c, path("outbox"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
+// List counts the outbox and lists its rejected rows. Of the filter only Cursor and Limit are looked at.
+func (c Outbox) List(ctx context.Context, f Filter) (OutboxPage, error) {
+	return get[OutboxPage](ctx, c.api, path("outbox"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
-// RetryRow lets a rejected row be tried at once.
-func (c *Client) RetryRow(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("outbox", id, "retry")})
+// Retry lets a rejected row be tried at once.
+func (c Outbox) Retry(ctx context.Context, id string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodPost, path: path("outbox", id, "retry")})
 	return err
 }
 
-// DropRow deletes a rejected row: nothing is sent.
-func (c *Client) DropRow(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("outbox", id)})
+// Drop deletes a rejected row: nothing is sent.
+func (c Outbox) Drop(ctx context.Context, id string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("outbox", id)})
 	return err
 }

@@ -41,23 +41,23 @@ func TestRejectedRowsOfTheOutbox(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	box, err := c.Outbox(t.Context(), client.Filter{Limit: 1})
+	box, err := c.Outbox.List(t.Context(), client.Filter{Limit: 1})
 	if err != nil || box.Rejected != 2 || box.Waiting != 0 || len(box.Items) != 1 || box.Next == "" {
 		t.Fatalf("Outbox = %+v, %v; want one of two rows", box, err)
 	}
 	if row := box.Items[0]; row.ID != "row 1" || row.Channel != "late" || row.Ref != "7" || row.Problem != "held" || !row.NextTryAt.IsZero() {
 		t.Errorf("the row is %+v", row)
 	}
-	if box, err = c.Outbox(t.Context(), client.Filter{Cursor: box.Next}); err != nil || len(box.Items) != 1 || box.Items[0].ID != "row/2" {
+	if box, err = c.Outbox.List(t.Context(), client.Filter{Cursor: box.Next}); err != nil || len(box.Items) != 1 || box.Items[0].ID != "row/2" {
 		t.Errorf("the next page is %+v, %v", box, err)
 	}
-	if err := c.DropRow(t.Context(), "row/2"); err != nil {
+	if err := c.Outbox.Drop(t.Context(), "row/2"); err != nil {
 		t.Error(err)
 	}
-	if err := c.RetryRow(t.Context(), "row/2"); posthouse.CodeOf(err) != posthouse.CodeNotFound || !strings.Contains(err.Error(), "row/2") {
+	if err := c.Outbox.Retry(t.Context(), "row/2"); posthouse.CodeOf(err) != posthouse.CodeNotFound || !strings.Contains(err.Error(), "row/2") {
 		t.Errorf("a row that was dropped is tried again: %v", err)
 	}
-	if err := c.RetryRow(t.Context(), "row 1"); err != nil {
+	if err := c.Outbox.Retry(t.Context(), "row 1"); err != nil {
 		t.Error(err)
 	}
 }

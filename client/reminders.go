@@ -8,6 +8,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Reminders make messages at several moments.
+type Reminders struct{ api *caller }
+
 // Reminder is a reminder with what is to come.
 type Reminder struct {
 	posthouse.Reminder
@@ -17,14 +20,14 @@ type Reminder struct {
 	Slots []time.Time `json:"next_slots"`
 }
 
-// Remind opens a reminder: its Draft, its Countdown or Repeat and its Missed are used. It carries an
+// Create opens a reminder: its Draft, its Countdown or Repeat and its Missed are used. It carries an
 // Idempotency-Key of its own, so a lost answer is asked for again and nobody is reminded twice.
-func (c *Client) Remind(ctx context.Context, r posthouse.Reminder) (Reminder, error) {
-	return c.RemindOnce(ctx, posthouse.NewID(), r)
+func (c Reminders) Create(ctx context.Context, r posthouse.Reminder) (Reminder, error) {
+	return c.CreateOnce(ctx, posthouse.NewID(), r)
 }
 
-// RemindOnce is Remind with the caller's own Idempotency-Key, up to 255 bytes.
-func (c *Client) RemindOnce(ctx context.Context, key string, r posthouse.Reminder) (Reminder, error) {
+// CreateOnce is Remind with the caller's own Idempotency-Key, up to 255 bytes.
+func (c Reminders) CreateOnce(ctx context.Context, key string, r posthouse.Reminder) (Reminder, error) {
 	if err := checkKey(key); err != nil {
 		return Reminder{}, err
 	}
@@ -38,25 +41,25 @@ func (c *Client) RemindOnce(ctx context.Context, key string, r posthouse.Reminde
 		return Reminder{}, err
 	}
 	req.key = key
-	return call[Reminder](ctx, c, req)
+	return call[Reminder](ctx, c.api, req)
 }
 
-// Reminder reads one reminder.
-func (c *Client) Reminder(ctx context.Context, id string) (Reminder, error) {
-	return get[Reminder](ctx, c, path("reminders", id), nil)
+// Get reads one reminder.
+func (c Reminders) Get(ctx context.Context, id string) (Reminder, error) {
+	return get[Reminder](ctx, c.api, path("reminders", id), nil)
 }
 
-// Reminders lists reminders by id. Of the filter, Kind and Ref together, or Cursor and Limit, are used.
-func (c *Client) Reminders(ctx context.Context, f Filter) (Page[Reminder], error) {
-	return get[Page[Reminder]](ctx, c, path("reminders"), Filter{Kind: f.Kind, Ref: f.Ref, Cursor: f.Cursor, Limit: f.Limit}.query())
+// List lists reminders by id. Of the filter, Kind and Ref together, or Cursor and Limit, are used.
+func (c Reminders) List(ctx context.Context, f Filter) (Page[Reminder], error) {
+	return get[Page[Reminder]](ctx, c.api, path("reminders"), Filter{Kind: f.Kind, Ref: f.Ref, Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
-// EndReminder ends a reminder and cancels what has not started of its last message.
-func (c *Client) EndReminder(ctx context.Context, id string) (Reminder, error) {
-	return send[Reminder](ctx, c, http.MethodPost, path("reminders", id, "end"), nil)
+// End ends a reminder and cancels what has not started of its last message.
+func (c Reminders) End(ctx context.Context, id string) (Reminder, error) {
+	return send[Reminder](ctx, c.api, http.MethodPost, path("reminders", id, "end"), nil)
 }
 
-// EndReminders ends all reminders of a kind and ref.
-func (c *Client) EndReminders(ctx context.Context, kind, ref string) (Page[Reminder], error) {
-	return send[Page[Reminder]](ctx, c, http.MethodPost, path("reminders", "end"), map[string]string{"kind": kind, "ref": ref})
+// EndRef ends all reminders of a kind and ref.
+func (c Reminders) EndRef(ctx context.Context, kind, ref string) (Page[Reminder], error) {
+	return send[Page[Reminder]](ctx, c.api, http.MethodPost, path("reminders", "end"), map[string]string{"kind": kind, "ref": ref})
 }

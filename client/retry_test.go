@@ -65,16 +65,19 @@ var (
 func TestOnlySafeCallsAreRepeated(t *testing.T) {
 	t.Parallel()
 	send := func(ctx context.Context, c *client.Client) error {
-		_, err := c.Send(ctx, posthouse.Draft{})
+		_, err := c.Messages.Send(ctx, posthouse.Draft{})
 		return err
 	}
-	list := func(ctx context.Context, c *client.Client) error { _, err := c.Keys(ctx); return err }
+	list := func(ctx context.Context, c *client.Client) error { _, err := c.Keys.List(ctx); return err }
 	notice := func(ctx context.Context, c *client.Client) error {
-		_, err := c.SendNotice(ctx, client.NoticeDraft{})
+		_, err := c.Notices.Send(ctx, client.NoticeDraft{})
 		return err
 	}
-	cancel := func(ctx context.Context, c *client.Client) error { _, err := c.Cancel(ctx, "m"); return err }
-	replay := func(ctx context.Context, c *client.Client) error { _, err := c.Replay(ctx, "d", false); return err }
+	cancel := func(ctx context.Context, c *client.Client) error { _, err := c.Messages.Cancel(ctx, "m"); return err }
+	replay := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Deliveries.Replay(ctx, "d", false)
+		return err
+	}
 	for name, test := range map[string]struct {
 		call    func(context.Context, *client.Client) error
 		answers []answer
@@ -115,7 +118,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []answer{busy, lost, gateway, fine}}
-		if _, err := s.client(t).Send(t.Context(), posthouse.Draft{}); err != nil {
+		if _, err := s.client(t).Messages.Send(t.Context(), posthouse.Draft{}); err != nil {
 			t.Fatal(err)
 		}
 		least := []time.Duration{3 * time.Second, time.Second, 400 * time.Millisecond}
@@ -135,7 +138,7 @@ func TestACallerWhoLeavesIsNotKeptWaiting(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		s := &script{answers: []answer{busy}}
-		_, err := s.client(t).Keys(ctx)
+		_, err := s.client(t).Keys.List(ctx)
 		if posthouse.CodeOf(err) != posthouse.CodeUnavailable || time.Since(began) != time.Second || len(s.calls) != 1 {
 			t.Errorf("got %v after %s and %d calls, want the server's error after 1s and one call", err, time.Since(began), len(s.calls))
 		}
@@ -155,7 +158,7 @@ func TestErrorsHaveTheServersCodeAndProblems(t *testing.T) {
 		"a strange status": {answer{status: 418, body: `{"code":7}`}, posthouse.Error{Code: posthouse.CodeInternal, Message: "the server answered HTTP 418 I'm a teapot"}},
 	} {
 		s := &script{answers: []answer{test.answer}}
-		_, err := s.client(t).Cancel(t.Context(), "m")
+		_, err := s.client(t).Messages.Cancel(t.Context(), "m")
 		var got *posthouse.Error
 		if !errors.As(err, &got) {
 			t.Errorf("%s: got %v, want a *posthouse.Error", name, err)
@@ -171,13 +174,13 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []answer{{status: 200, body: "<html>welcome"}}}
 	c := s.client(t)
-	if _, err := c.Keys(t.Context()); err == nil || !strings.Contains(err.Error(), "not what the API promises") {
+	if _, err := c.Keys.List(t.Context()); err == nil || !strings.Contains(err.Error(), "not what the API promises") {
 		t.Errorf("a list: got %v", err)
 	}
 	if _, err := c.Ready(t.Context()); err == nil {
 		t.Error("readiness: got no error")
 	}
-	if _, err := c.SendJSON(t.Context(), "", []byte(`{}`)); err == nil {
+	if _, err := c.Messages.SendJSON(t.Context(), "", []byte(`{}`)); err == nil {
 		t.Error("send: got no error")
 	}
 }

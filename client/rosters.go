@@ -8,6 +8,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Rosters say who is on duty.
+type Rosters struct{ api *caller }
+
 // RosterCheck shows what may be a mistake in a roster.
 type RosterCheck struct {
 	Name string `json:"name"`
@@ -31,20 +34,20 @@ type Duty struct {
 	At         time.Time `json:"at"`
 }
 
-// Rosters lists the rosters by name.
-func (c *Client) Rosters(ctx context.Context) ([]posthouse.Roster, error) {
-	page, err := get[Page[posthouse.Roster]](ctx, c, path("rosters"), nil)
+// List lists the rosters by name.
+func (c Rosters) List(ctx context.Context) ([]posthouse.Roster, error) {
+	page, err := get[Page[posthouse.Roster]](ctx, c.api, path("rosters"), nil)
 	return page.Items, err
 }
 
-// Roster reads one roster.
-func (c *Client) Roster(ctx context.Context, name string) (posthouse.Roster, error) {
-	return get[posthouse.Roster](ctx, c, path("rosters", name), nil)
+// Get reads one roster.
+func (c Rosters) Get(ctx context.Context, name string) (posthouse.Roster, error) {
+	return get[posthouse.Roster](ctx, c.api, path("rosters", name), nil)
 }
 
-// PutRoster stores a roster; what it had before is gone.
-func (c *Client) PutRoster(ctx context.Context, r posthouse.Roster) (posthouse.Roster, error) {
-	return send[posthouse.Roster](ctx, c, http.MethodPut, path("rosters", r.Name), struct {
+// Put stores a roster; what it had before is gone.
+func (c Rosters) Put(ctx context.Context, r posthouse.Roster) (posthouse.Roster, error) {
+	return send[posthouse.Roster](ctx, c.api, http.MethodPut, path("rosters", r.Name), struct {
 		Days      map[string][]string `json:"days"`
 		Overrides map[string][]string `json:"overrides,omitempty"`
 		HandOver  string              `json:"hand_over,omitempty"`
@@ -52,29 +55,29 @@ func (c *Client) PutRoster(ctx context.Context, r posthouse.Roster) (posthouse.R
 	}{r.Days, r.Overrides, r.HandOver, r.TimeZone})
 }
 
-// ImportRoster stores a roster from CSV. Its hand-over time and time zone stay as they were.
-func (c *Client) ImportRoster(ctx context.Context, name string, csv []byte) (posthouse.Roster, error) {
-	return call[posthouse.Roster](ctx, c, request{method: http.MethodPut, path: path("rosters", name), kind: "text/csv", body: csv})
+// Import stores a roster from CSV. Its hand-over time and time zone stay as they were.
+func (c Rosters) Import(ctx context.Context, name string, csv []byte) (posthouse.Roster, error) {
+	return call[posthouse.Roster](ctx, c.api, request{method: http.MethodPut, path: path("rosters", name), kind: "text/csv", body: csv})
 }
 
-// ExportRoster reads a roster as CSV.
-func (c *Client) ExportRoster(ctx context.Context, name string) ([]byte, error) {
-	answer, err := c.do(ctx, request{method: http.MethodGet, path: path("rosters", name+".csv")})
+// Export reads a roster as CSV.
+func (c Rosters) Export(ctx context.Context, name string) ([]byte, error) {
+	answer, err := c.api.do(ctx, request{method: http.MethodGet, path: path("rosters", name+".csv")})
 	return answer.body, err
 }
 
-// DeleteRoster deletes a roster.
-func (c *Client) DeleteRoster(ctx context.Context, name string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("rosters", name)})
+// Delete deletes a roster.
+func (c Rosters) Delete(ctx context.Context, name string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("rosters", name)})
 	return err
 }
 
-// CheckRoster shows the empty days and the overlaps of a roster.
-func (c *Client) CheckRoster(ctx context.Context, name string) (RosterCheck, error) {
-	return get[RosterCheck](ctx, c, path("rosters", name, "check"), nil)
+// Check shows the empty days and the overlaps of a roster.
+func (c Rosters) Check(ctx context.Context, name string) (RosterCheck, error) {
+	return get[RosterCheck](ctx, c.api, path("rosters", name, "check"), nil)
 }
 
 // OnDuty says who is on duty now.
-func (c *Client) OnDuty(ctx context.Context, roster string) (Duty, error) {
-	return get[Duty](ctx, c, path("rosters", roster, "today"), nil)
+func (c Rosters) OnDuty(ctx context.Context, roster string) (Duty, error) {
+	return get[Duty](ctx, c.api, path("rosters", roster, "today"), nil)
 }

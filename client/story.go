@@ -7,6 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Logs are the lists of requests, hand-outs and reports.
+type Logs struct{ api *caller }
+
 // Story is all that is known of a delivery, each part oldest first.
 type Story struct {
 	Delivery posthouse.Delivery  `json:"delivery"`
@@ -54,18 +57,18 @@ type LogFilter struct {
 }
 
 // Story reads a delivery's whole life.
-func (c *Client) Story(ctx context.Context, delivery string) (Story, error) {
-	return get[Story](ctx, c, path("deliveries", delivery, "story"), nil)
+func (c Deliveries) Story(ctx context.Context, delivery string) (Story, error) {
+	return get[Story](ctx, c.api, path("deliveries", delivery, "story"), nil)
 }
 
-// Logs lists the lines of a log, newest first: "receive" has the requests to the SMS front door, "send" the
+// List lists the lines of a log, newest first: "receive" has the requests to the SMS front door, "send" the
 // hand-outs, "report" the reports.
-func (c *Client) Logs(ctx context.Context, log string, f LogFilter) (Page[Line], error) {
+func (c Logs) List(ctx context.Context, log string, f LogFilter) (Page[Line], error) {
 	q := Filter{Since: f.Since, Until: f.Until, Cursor: f.Cursor, Limit: f.Limit}.query()
 	for name, value := range map[string]string{"log": log, "delivery": f.Delivery, "agent": f.Agent} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	return get[Page[Line]](ctx, c, path("logs"), q)
+	return get[Page[Line]](ctx, c.api, path("logs"), q)
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Tasks are the tasks of workflows, of which events are told.
+type Tasks struct{ api *caller }
+
 // TaskOutcome says what followed from one event of a task.
 type TaskOutcome struct {
 	Task  string                  `json:"task_id"`
@@ -91,9 +94,9 @@ type TaskSummary struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// TellEvents hands in events of tasks, 1 to 1000. They may come twice and in any order, so the call is
+// Tell hands in events of tasks, 1 to 1000. They may come twice and in any order, so the call is
 // repeated where its answer is lost.
-func (c *Client) TellEvents(ctx context.Context, events ...posthouse.TaskEvent) ([]TaskOutcome, error) {
+func (c Tasks) Tell(ctx context.Context, events ...posthouse.TaskEvent) ([]TaskOutcome, error) {
 	r, err := withBody(http.MethodPost, path("workflow", "events"), map[string][]posthouse.TaskEvent{"events": events})
 	if err != nil {
 		return nil, err
@@ -101,22 +104,22 @@ func (c *Client) TellEvents(ctx context.Context, events ...posthouse.TaskEvent) 
 	r.key = posthouse.NewID()
 	body, err := call[struct {
 		Outcomes []TaskOutcome `json:"outcomes"`
-	}](ctx, c, r)
+	}](ctx, c.api, r)
 	return body.Outcomes, err
 }
 
-// Task reads what is known of a task.
-func (c *Client) Task(ctx context.Context, id string) (Task, error) {
-	return get[Task](ctx, c, path("workflow", "tasks", id), nil)
+// Get reads what is known of a task.
+func (c Tasks) Get(ctx context.Context, id string) (Task, error) {
+	return get[Task](ctx, c.api, path("workflow", "tasks", id), nil)
 }
 
-// Tasks lists the tasks that events have named, by id. Of the filter only Cursor and Limit are looked at.
-func (c *Client) Tasks(ctx context.Context, f Filter) (Page[TaskSummary], error) {
-	return get[Page[TaskSummary]](ctx, c, path("workflow", "tasks"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
+// List lists the tasks that events have named, by id. Of the filter only Cursor and Limit are looked at.
+func (c Tasks) List(ctx context.Context, f Filter) (Page[TaskSummary], error) {
+	return get[Page[TaskSummary]](ctx, c.api, path("workflow", "tasks"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
-// TellEventsJSON hands in a body as it is: one event, or {"events": […]}. An empty key makes one.
-func (c *Client) TellEventsJSON(ctx context.Context, key string, body []byte) ([]TaskOutcome, error) {
+// TellJSON hands in a body as it is: one event, or {"events": […]}. An empty key makes one.
+func (c Tasks) TellJSON(ctx context.Context, key string, body []byte) ([]TaskOutcome, error) {
 	if key == "" {
 		key = posthouse.NewID()
 	}
@@ -126,7 +129,7 @@ func (c *Client) TellEventsJSON(ctx context.Context, key string, body []byte) ([
 	out, err := call[struct {
 		TaskOutcome
 		Outcomes []TaskOutcome `json:"outcomes"`
-	}](ctx, c, request{method: http.MethodPost, path: path("workflow", "events"), key: key, kind: "application/json", body: body})
+	}](ctx, c.api, request{method: http.MethodPost, path: path("workflow", "events"), key: key, kind: "application/json", body: body})
 	if out.Outcomes == nil && err == nil {
 		out.Outcomes = []TaskOutcome{out.TaskOutcome}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Templates are texts with placeholders.
+type Templates struct{ api *caller }
+
 // TemplatePreview asks what a template makes of a payload. Title and Text try a text that is
 // not stored; without both the stored template is filled. A clock counts to now; the bounds of a
 // channel's provider are looked at.
@@ -45,24 +48,24 @@ type Preview struct {
 	Warnings   []posthouse.Problem `json:"warnings"`
 }
 
-// Templates lists the latest version of each template.
-func (c *Client) Templates(ctx context.Context) ([]posthouse.Template, error) {
-	page, err := get[Page[posthouse.Template]](ctx, c, path("templates"), nil)
+// List lists the latest version of each template.
+func (c Templates) List(ctx context.Context) ([]posthouse.Template, error) {
+	page, err := get[Page[posthouse.Template]](ctx, c.api, path("templates"), nil)
 	return page.Items, err
 }
 
-// Template reads a version of a template, the latest for 0.
-func (c *Client) Template(ctx context.Context, name string, version int) (posthouse.Template, error) {
+// Get reads a version of a template, the latest for 0.
+func (c Templates) Get(ctx context.Context, name string, version int) (posthouse.Template, error) {
 	q := url.Values{}
 	if version > 0 {
 		q.Set("version", strconv.Itoa(version))
 	}
-	return get[posthouse.Template](ctx, c, path("templates", name), q)
+	return get[posthouse.Template](ctx, c.api, path("templates", name), q)
 }
 
-// PutTemplate stores a new version of a template.
-func (c *Client) PutTemplate(ctx context.Context, t posthouse.Template) (posthouse.Template, error) {
-	return send[posthouse.Template](ctx, c, http.MethodPut, path("templates", t.Name), struct {
+// Put stores a new version of a template.
+func (c Templates) Put(ctx context.Context, t posthouse.Template) (posthouse.Template, error) {
+	return send[posthouse.Template](ctx, c.api, http.MethodPut, path("templates", t.Name), struct {
 		Title      string `json:"title,omitempty"`
 		Text       string `json:"text"`
 		Lenient    bool   `json:"lenient,omitempty"`
@@ -71,15 +74,15 @@ func (c *Client) PutTemplate(ctx context.Context, t posthouse.Template) (posthou
 	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Disabled})
 }
 
-// DeleteTemplate deletes all versions of a template.
-func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("templates", name)})
+// Delete deletes all versions of a template.
+func (c Templates) Delete(ctx context.Context, name string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("templates", name)})
 	return err
 }
 
-// PreviewTemplate fills a template without sending anything.
-func (c *Client) PreviewTemplate(ctx context.Context, name string, p TemplatePreview) (Preview, error) {
-	return send[Preview](ctx, c, http.MethodPost, path("templates", name, "preview"), p)
+// Preview fills a template without sending anything.
+func (c Templates) Preview(ctx context.Context, name string, p TemplatePreview) (Preview, error) {
+	return send[Preview](ctx, c.api, http.MethodPost, path("templates", name, "preview"), p)
 }
 
 // TemplateTest is a message that is really sent and not queued.
@@ -90,7 +93,7 @@ type TemplateTest struct {
 	Clock   *posthouse.Clock    `json:"clock,omitempty"`
 }
 
-// TestTemplate fills a template and sends it to one recipient, without queueing anything.
-func (c *Client) TestTemplate(ctx context.Context, name string, test TemplateTest) (ChannelTestResult, error) {
-	return send[ChannelTestResult](ctx, c, http.MethodPost, path("templates", name, "test"), test)
+// Test fills a template and sends it to one recipient, without queueing anything.
+func (c Templates) Test(ctx context.Context, name string, test TemplateTest) (ChannelTestResult, error) {
+	return send[ChannelTestResult](ctx, c.api, http.MethodPost, path("templates", name, "test"), test)
 }

@@ -7,23 +7,26 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// Users are the entries of the directory.
+type Users struct{ api *caller }
+
 // Imported says how many entries a directory call stored.
 type Imported struct {
 	Stored int `json:"stored"`
 }
 
-// Users lists the directory by id. Of the filter only Cursor and Limit are looked at.
-func (c *Client) Users(ctx context.Context, f Filter) (Page[posthouse.User], error) {
-	return get[Page[posthouse.User]](ctx, c, path("users"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
+// List lists the directory by id. Of the filter only Cursor and Limit are looked at.
+func (c Users) List(ctx context.Context, f Filter) (Page[posthouse.User], error) {
+	return get[Page[posthouse.User]](ctx, c.api, path("users"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
-// User reads one entry of the directory.
-func (c *Client) User(ctx context.Context, id string) (posthouse.User, error) {
-	return get[posthouse.User](ctx, c, path("users", id), nil)
+// Get reads one entry of the directory.
+func (c Users) Get(ctx context.Context, id string) (posthouse.User, error) {
+	return get[posthouse.User](ctx, c.api, path("users", id), nil)
 }
 
-// PutUsers stores up to 10,000 entries, all or none; those there are already are replaced.
-func (c *Client) PutUsers(ctx context.Context, users ...posthouse.User) (Imported, error) {
+// Put stores up to 10,000 entries, all or none; those there are already are replaced.
+func (c Users) Put(ctx context.Context, users ...posthouse.User) (Imported, error) {
 	type entry struct {
 		ID        string            `json:"id"`
 		Name      string            `json:"name,omitempty"`
@@ -35,17 +38,17 @@ func (c *Client) PutUsers(ctx context.Context, users ...posthouse.User) (Importe
 	for i, u := range users {
 		list[i] = entry{u.ID, u.Name, u.Type, u.Addresses, u.Roles}
 	}
-	return send[Imported](ctx, c, http.MethodPut, path("users"), map[string][]entry{"users": list})
+	return send[Imported](ctx, c.api, http.MethodPut, path("users"), map[string][]entry{"users": list})
 }
 
-// ImportUsers stores entries from CSV with the columns id, name, type, roles (with ; between
+// Import stores entries from CSV with the columns id, name, type, roles (with ; between
 // them), and one for each channel that holds the address there.
-func (c *Client) ImportUsers(ctx context.Context, csv []byte) (Imported, error) {
-	return call[Imported](ctx, c, request{method: http.MethodPut, path: path("users"), kind: "text/csv", body: csv})
+func (c Users) Import(ctx context.Context, csv []byte) (Imported, error) {
+	return call[Imported](ctx, c.api, request{method: http.MethodPut, path: path("users"), kind: "text/csv", body: csv})
 }
 
-// DeleteUser deletes one entry.
-func (c *Client) DeleteUser(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path("users", id)})
+// Delete deletes one entry.
+func (c Users) Delete(ctx context.Context, id string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("users", id)})
 	return err
 }

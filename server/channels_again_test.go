@@ -27,7 +27,7 @@ func TestAChannelThatWasMadeAgainIsTakenOver(t *testing.T) {
 				return ch
 			}
 			send := func() (place string) {
-				_, err := h.api.Send(t.Context(), posthouse.Draft{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}})
+				_, err := h.api.Messages.Send(t.Context(), posthouse.Draft{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}})
 				h.must(err)
 				return <-places
 			}
@@ -36,7 +36,7 @@ func TestAChannelThatWasMadeAgainIsTakenOver(t *testing.T) {
 				t.Fatalf("a message went to %s, want /old", got)
 			}
 			h.eventually("all is settled", func() bool { return h.number("SELECT COUNT(*) FROM queue") == 0 })
-			h.must(other.api.DeleteChannel(t.Context(), "hook"))
+			h.must(other.api.Channels.Delete(t.Context(), "hook"))
 			if got := other.put(at("/new")); got.Version != 1 {
 				t.Fatalf("the channel that was made again has version %d, want 1", got.Version)
 			}

@@ -13,14 +13,14 @@ func TestAChannelTurnsOnlyWhileNothingOfItIsOpen(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		ch := posthouse.Channel{Name: "notes", Driver: "discard"}
 		ch.Pull = true
-		put := func() error { _, _, err := h.api.PutChannel(h.Context(), ch); return err }
+		put := func() error { _, _, err := h.api.Channels.Put(h.Context(), ch); return err }
 		h.must(put())
-		sent, err := h.api.Send(h.Context(), posthouse.Draft{
+		sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{
 			Channel: "notes", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"},
 		})
 		h.must(err)
 		id := sent.Accepted[0].Deliveries[0].ID
-		d, err := h.api.Delivery(h.Context(), id)
+		d, err := h.api.Deliveries.Get(h.Context(), id)
 		h.must(err)
 		if !d.Pulled || d.OnUnknown != posthouse.Hold {
 			t.Errorf("got pulled %v and the policy %s, want a pulled delivery that is held when it is unknown", d.Pulled, d.OnUnknown)
@@ -29,7 +29,7 @@ func TestAChannelTurnsOnlyWhileNothingOfItIsOpen(t *testing.T) {
 		if err := put(); posthouse.CodeOf(err) != posthouse.CodeConflict {
 			t.Errorf("it was made pushed with an open delivery: %v, want a conflict", err)
 		}
-		_, err = h.api.Cancel(h.Context(), sent.Accepted[0].ID)
+		_, err = h.api.Messages.Cancel(h.Context(), sent.Accepted[0].ID)
 		h.must(err)
 		h.must(put())
 	})
@@ -51,7 +51,7 @@ func TestWhatAPulledChannelMayBeSet(t *testing.T) {
 		"runs":                   {posthouse.ChannelSettings{Pull: true, Every: &every}, "every"},
 		"an agent that is asked": {posthouse.ChannelSettings{Pull: true, OnUnknown: posthouse.Query}, "on_unknown"},
 	} {
-		_, _, err := h.api.PutChannel(t.Context(), posthouse.Channel{Name: "notes", Driver: "discard", ChannelSettings: c.settings})
+		_, _, err := h.api.Channels.Put(t.Context(), posthouse.Channel{Name: "notes", Driver: "discard", ChannelSettings: c.settings})
 		if c.want == "" && err != nil || c.want != "" && (posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want a problem with %q", name, err, c.want)
 		}

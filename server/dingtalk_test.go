@@ -33,7 +33,7 @@ func (h *house) dingtalkWork(name string) {
 // hand hands in one message.
 func (h *house) hand(draft posthouse.Draft) posthouse.Accepted {
 	h.Helper()
-	sent, err := h.api.Send(h.Context(), draft)
+	sent, err := h.api.Messages.Send(h.Context(), draft)
 	h.must(err)
 	return sent.Accepted[0]
 }
@@ -44,7 +44,7 @@ func (h *house) verified(messages ...posthouse.Accepted) {
 	var events []posthouse.Event
 	for _, m := range messages {
 		for _, d := range m.Deliveries {
-			list, err := h.api.Events(h.Context(), d.ID)
+			list, err := h.api.Deliveries.Events(h.Context(), d.ID)
 			h.must(err)
 			events = append(events, list...)
 		}
@@ -128,14 +128,14 @@ func TestAChannelOfDingTalkIsTested(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.dingtalk(posthouse.ChannelSettings{})
 		h.dingtalkWork("notify")
-		result, err := h.api.TestChannel(h.Context(), "notify", client.ChannelTest{})
+		result, err := h.api.Channels.Test(h.Context(), "notify", client.ChannelTest{})
 		if err != nil || result.Class != posthouse.ClassOK || h.sim.Totals().Arrivals != 0 {
 			h.Errorf("work: got %+v, %v, want ok and nothing sent", result, err)
 		}
-		if _, err := h.api.TestChannel(h.Context(), "dingtalk", client.ChannelTest{}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+		if _, err := h.api.Channels.Test(h.Context(), "dingtalk", client.ChannelTest{}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 			h.Errorf("gateway without a recipient: got %v, want invalid", err)
 		}
-		result, err = h.api.TestChannel(h.Context(), "dingtalk", client.ChannelTest{
+		result, err = h.api.Channels.Test(h.Context(), "dingtalk", client.ChannelTest{
 			To: &posthouse.Recipient{Address: "li.na"}, Content: &posthouse.Content{Title: "t", Text: "x"},
 		})
 		if err != nil || result.Class != posthouse.ClassOK || len(h.arrivals("dingtalk", "li.na")) != 1 {

@@ -153,7 +153,7 @@ func (h *house) send(channel, text string, users ...string) posthouse.Accepted {
 	for _, user := range users {
 		draft.To = append(draft.To, posthouse.Recipient{User: user})
 	}
-	sent, err := h.api.Send(h.Context(), draft)
+	sent, err := h.api.Messages.Send(h.Context(), draft)
 	h.must(err)
 	return sent.Accepted[0]
 }

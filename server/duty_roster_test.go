@@ -20,7 +20,7 @@ func TestDUTY11_RostersAreEditedByAPIAndCSV(t *testing.T) {
 		if status != http.StatusOK || answer["hand_over"] != "08:30" {
 			h.Fatalf("the roster of the document is answered HTTP %d %v", status, answer)
 		}
-		check, err := h.api.CheckRoster(h.Context(), "duty")
+		check, err := h.api.Rosters.Check(h.Context(), "duty")
 		h.must(err)
 		want := client.RosterCheck{
 			Name: "duty", EmptyDays: []string{"3", "4", "5", "6", "7", "2019-12-31", "2020-01-01"},
@@ -31,7 +31,7 @@ func TestDUTY11_RostersAreEditedByAPIAndCSV(t *testing.T) {
 		}
 
 		// By CSV, in Chinese as a spreadsheet saves it; the hand-over stays.
-		stored, err := h.api.ImportRoster(h.Context(), "duty", []byte("\ufeff星期,用户\r\n周一,张三\r\n星期日,李四\r\n2026-10-01,王五\r\n2026/10/2,\r\n"))
+		stored, err := h.api.Rosters.Import(h.Context(), "duty", []byte("\ufeff星期,用户\r\n周一,张三\r\n星期日,李四\r\n2026-10-01,王五\r\n2026/10/2,\r\n"))
 		h.must(err)
 		days := map[string][]string{"1": {"张三"}, "7": {"李四"}}
 		overrides := map[string][]string{"2026-10-01": {"王五"}, "2026-10-02": {}}
@@ -40,18 +40,18 @@ func TestDUTY11_RostersAreEditedByAPIAndCSV(t *testing.T) {
 				h.Errorf("CSV, %s:\n%s", what, diff)
 			}
 		}
-		text, err := h.api.ExportRoster(h.Context(), "duty")
+		text, err := h.api.Rosters.Export(h.Context(), "duty")
 		h.must(err)
 		if got, want := string(text), "day,user\n1,张三\n7,李四\n2026-10-01,王五\n2026-10-02,\n"; got != want {
 			h.Errorf("exported %q, want %q", got, want)
 		}
 
 		// A wrong file changes nothing and names every wrong line.
-		_, err = h.api.ImportRoster(h.Context(), "duty", []byte("day,user\n8,u1\nMon,u1\nMon,u1\n"))
+		_, err = h.api.Rosters.Import(h.Context(), "duty", []byte("day,user\n8,u1\nMon,u1\nMon,u1\n"))
 		if diff := cmp.Diff([]string{"line 2", "line 4"}, paths(err)); diff != "" {
 			h.Errorf("a wrong CSV: %v\n%s", err, diff)
 		}
-		_, err = h.api.PutRoster(h.Context(), posthouse.Roster{Name: "duty", Days: map[string][]string{"0": {"u1"}, "1": {"u1", "u1"}}, Overrides: map[string][]string{"2026-02-30": {"u1"}}, HandOver: "25:00", TimeZone: "Mars"})
+		_, err = h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "duty", Days: map[string][]string{"0": {"u1"}, "1": {"u1", "u1"}}, Overrides: map[string][]string{"2026-02-30": {"u1"}}, HandOver: "25:00", TimeZone: "Mars"})
 		if diff := cmp.Diff([]string{"days.0", "days.1[1]", "overrides.2026-02-30", "hand_over", "time_zone"}, paths(err)); diff != "" {
 			h.Errorf("a wrong roster: %v\n%s", err, diff)
 		}
@@ -63,7 +63,7 @@ func TestDUTY11_RostersAreEditedByAPIAndCSV(t *testing.T) {
 
 func (h *house) readRoster(name string) posthouse.Roster {
 	h.Helper()
-	r, err := h.api.Roster(h.Context(), name)
+	r, err := h.api.Rosters.Get(h.Context(), name)
 	h.must(err)
 	return r
 }
@@ -94,7 +94,7 @@ func TestDUTY11_OverridesHandOverAndSeveralRostersDecide(t *testing.T) {
 			yesterday, today := now.AddDate(0, 0, -1).Format(time.DateOnly), now.Format(time.DateOnly)
 			h.roster(posthouse.Roster{Name: "duty", HandOver: "23:59", Days: map[string][]string{}, Overrides: map[string][]string{yesterday: {"early"}, today: {"late"}}})
 			early, late := h.notify("early", "总行", "天元", "x"), h.notify("late", "总行", "天元", "x")
-			shift, err := h.api.OnDuty(h.Context(), "duty")
+			shift, err := h.api.Rosters.OnDuty(h.Context(), "duty")
 			h.must(err)
 			if after := time.Now().In(place); after.Format("15:04") != now.Format("15:04") {
 				continue // the minute turned meanwhile: it may have been the hand-over

@@ -30,7 +30,7 @@ func TestDUTY5_EachPlatformHasItsOwnJobAndPeriod(t *testing.T) {
 		late := h.branch("late", "tianyuan")
 		var waits []client.Wait
 		h.eventually("the next run is planned", func() bool {
-			x, err := h.api.Explain(h.Context(), late)
+			x, err := h.api.Deliveries.Explain(h.Context(), late)
 			h.must(err)
 			waits = x.Waits
 			return len(waits) == 1 && waits[0].Cause == "run"
@@ -143,7 +143,7 @@ func TestDUTY6_ThreeFailuresStopANotice(t *testing.T) {
 		}
 		s := runs(0)
 		s.Tries = -1
-		_, _, err := h.api.PutChannel(h.Context(), h.zhaohu(s))
+		_, _, err := h.api.Channels.Put(h.Context(), h.zhaohu(s))
 		if diff := cmp.Diff([]string{"tries"}, paths(err)); diff != "" {
 			h.Errorf("a limit of -1: %v\n%s", err, diff)
 		}
@@ -168,7 +168,7 @@ func TestDUTY7_ANoticeOfYesterdayExpiresVisibly(t *testing.T) {
 		}
 
 		// No day ends within a test, so a notice with a near deadline of its own shows what follows.
-		sent, err := h.api.Send(h.Context(), posthouse.Draft{
+		sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{
 			Channel: "tianyuan", Kind: "notice", To: []posthouse.Recipient{{User: "u2", Type: "branch"}}, Content: &posthouse.Content{Text: "too late"},
 			Deadline: time.Now().Add(10 * time.Second),
 		})
@@ -178,7 +178,7 @@ func TestDUTY7_ANoticeOfYesterdayExpiresVisibly(t *testing.T) {
 		if d := h.delivery(id); d.State != posthouse.Expired || d.Reason != "deadline" {
 			h.Errorf("the delivery is %s, %q", d.State, d.Reason)
 		}
-		page, err := h.api.Notices(h.Context(), client.NoticeFilter{Status: "expired", UserID: "u2"}) // not u1: its day may end
+		page, err := h.api.Notices.List(h.Context(), client.NoticeFilter{Status: "expired", UserID: "u2"}) // not u1: its day may end
 		h.must(err)
 		if diff := cmp.Diff([]client.Notice{read}, page.Items); diff != "" {
 			h.Errorf("listed as expired:\n%s", diff)
@@ -343,7 +343,7 @@ func (h *house) survives(breakIt, repair func()) {
 	repair()
 	h.behave("tianyuan")
 	h.eventually("a later run sends it", func() bool {
-		n, err := h.api.Notice(h.Context(), id)
+		n, err := h.api.Notices.Get(h.Context(), id)
 		return err == nil && n.Status == "success"
 	})
 }

@@ -71,7 +71,7 @@ func TestDUTY1_AWrongNoticeIsRefusedFieldByField(t *testing.T) {
 		if status, answer := h.post(`{"userId": `); status != http.StatusBadRequest || answer["code"] != "invalid" {
 			h.Errorf("half a body is answered HTTP %d %v, want 400", status, answer)
 		}
-		page, err := h.api.Deliveries(h.Context(), client.Filter{})
+		page, err := h.api.Deliveries.List(h.Context(), client.Filter{})
 		h.must(err)
 		if len(page.Items) != 0 {
 			h.Errorf("wrong notices left %d deliveries", len(page.Items))
@@ -109,7 +109,7 @@ func (h *house) close(ch posthouse.Channel) {
 	h.eventually("the first run of "+ch.Name+" is over", func() bool {
 		return len(h.log.with(line{"msg": "run ends", "channel": ch.Name})) > 0
 	})
-	_, err := h.api.PauseChannel(h.Context(), ch.Name, "closed by the test")
+	_, err := h.api.Channels.Pause(h.Context(), ch.Name, "closed by the test")
 	h.must(err)
 }
 
@@ -247,7 +247,7 @@ func TestDUTY10_StoredFieldsReadAsTheDocumentNamesThem(t *testing.T) {
 			if diff := cmp.Diff(read[row.ID], row, aboutTheSameTime); diff != "" {
 				h.Errorf("the view is not what the API says:\n%s", diff)
 			}
-			page, err := h.api.Notices(h.Context(), client.NoticeFilter{Status: row.Status, UserID: row.UserID, Platform: row.Platform})
+			page, err := h.api.Notices.List(h.Context(), client.NoticeFilter{Status: row.Status, UserID: row.UserID, Platform: row.Platform})
 			h.must(err)
 			if diff := cmp.Diff([]client.Notice{read[row.ID]}, page.Items); diff != "" {
 				h.Errorf("listed by status %s, user and platform:\n%s", row.Status, diff)
@@ -273,7 +273,7 @@ func TestDUTY10_StoredFieldsReadAsTheDocumentNamesThem(t *testing.T) {
 // held is a notice whose outcome nobody knows, under the policy that waits for a person.
 func (h *house) held(user string) string {
 	h.Helper()
-	sent, err := h.api.Send(h.Context(), posthouse.Draft{
+	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{
 		Channel: "tianyuan", Kind: "notice", To: []posthouse.Recipient{{User: user, Type: "branch"}}, Content: &posthouse.Content{Text: "x"}, OnUnknown: posthouse.Hold,
 	})
 	h.must(err)
@@ -284,7 +284,7 @@ func (h *house) held(user string) string {
 func (h *house) cancelled(user string) string {
 	h.Helper()
 	id := h.notify(user, "branch", "zhaohu", "withdrawn").ID
-	_, err := h.api.Cancel(h.Context(), h.delivery(id).Message)
+	_, err := h.api.Messages.Cancel(h.Context(), h.delivery(id).Message)
 	h.must(err)
 	return id
 }

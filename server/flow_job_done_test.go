@@ -21,7 +21,7 @@ func TestFLOW8_ADoneNodeEndsItsTimeoutJob(t *testing.T) {
 			if status != 202 {
 				h.Fatalf("HTTP %d %v", status, answer)
 			}
-			r, err := h.api.Reminder(h.Context(), id)
+			r, err := h.api.Reminders.Get(h.Context(), id)
 			h.must(err)
 			if want := map[string]posthouse.ReminderState{"8881": posthouse.ReminderOpen, "8882": posthouse.ReminderEnded}[node]; r.State != want {
 				h.Errorf("when node %s is done the job's reminder is %s, want %s", node, r.State, want)

@@ -21,7 +21,7 @@ import (
 func (h *house) flow(s posthouse.ChannelSettings) {
 	h.Helper()
 	h.put(h.oa(s))
-	_, err := h.api.InstallTemplates(h.Context())
+	_, err := h.api.Templates.Install(h.Context())
 	h.must(err)
 }
 
@@ -29,7 +29,7 @@ func (h *house) flow(s posthouse.ChannelSettings) {
 func (h *house) closedFlow() {
 	h.Helper()
 	h.flow(posthouse.ChannelSettings{})
-	_, err := h.api.PauseChannel(h.Context(), "oa", "closed by the test")
+	_, err := h.api.Channels.Pause(h.Context(), "oa", "closed by the test")
 	h.must(err)
 }
 
@@ -53,7 +53,7 @@ func finished(task, key string, users ...string) string {
 
 func (h *house) job(id string) client.Job {
 	h.Helper()
-	j, err := h.api.Job(h.Context(), id)
+	j, err := h.api.Jobs.Get(h.Context(), id)
 	h.must(err)
 	return j
 }
@@ -127,7 +127,7 @@ func TestFLOW2_AJobIsReadUnderTheNamesOfItsDocument(t *testing.T) {
 		if n := h.number("SELECT COUNT(*) FROM tc_notify_template WHERE enabled = 1 AND external_tpl_id = 'SE1006' AND biz_type = 5"); n != 2 {
 			h.Errorf("%d templates for NODE_TIMEOUT, want 2", n)
 		}
-		if list, err := h.api.Jobs(h.Context(), 5, "8882"); err != nil || len(list) != 1 || list[0].ID != id {
+		if list, err := h.api.Jobs.List(h.Context(), 5, "8882"); err != nil || len(list) != 1 || list[0].ID != id {
 			h.Errorf("the jobs of node 8882 are %v, %v", list, err)
 		}
 	})
@@ -172,7 +172,7 @@ func TestFLOW4_ADedupKeyMakesOneJob(t *testing.T) {
 func TestFLOW13_OnlyTheRecipientThatFailedIsTriedAgain(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.flow(posthouse.ChannelSettings{})
-		if ch, err := h.api.Channel(h.Context(), "oa"); err != nil || ch.Profile != "flow" {
+		if ch, err := h.api.Channels.Get(h.Context(), "oa"); err != nil || ch.Profile != "flow" {
 			h.Errorf("the profile of oa is %q, %v", ch.Profile, err)
 		}
 		id, _ := h.enqueue(finished("1001", "3_1001_0", "u1", "always-busy"))
@@ -205,7 +205,7 @@ func TestFLOW17_AChannelAtItsLimitDelaysNoOther(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.flow(posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Minute)}}})
 		h.dingtalk(posthouse.ChannelSettings{})
-		_, err := h.api.PutUsers(h.Context(), posthouse.User{ID: "u1", Addresses: map[string]string{"dingtalk": "user.1"}}, posthouse.User{ID: "u2", Addresses: map[string]string{"dingtalk": "user.2"}})
+		_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Addresses: map[string]string{"dingtalk": "user.1"}}, posthouse.User{ID: "u2", Addresses: map[string]string{"dingtalk": "user.2"}})
 		h.must(err)
 		slow, _ := h.enqueue(finished("1001", "3_1001_0", "u1", "u2", "u3", "u4"))
 		fast, _ := h.enqueue(strings.Replace(finished("1001", "3_1001_1", "u1", "u2"), `"channel": 0`, `"channel": 1`, 1))
@@ -217,7 +217,7 @@ func TestFLOW17_AChannelAtItsLimitDelaysNoOther(t *testing.T) {
 			}
 			return sent == 2
 		})
-		x, err := h.api.Explain(h.Context(), h.job(slow).Recipients[3].ID)
+		x, err := h.api.Deliveries.Explain(h.Context(), h.job(slow).Recipients[3].ID)
 		h.must(err)
 		if j := h.job(slow); j.Status != 0 || len(x.Waits) == 0 || !strings.Contains(fmt.Sprint(x.Waits), "limit") {
 			h.Errorf("the job with a limit has status %d and waits for %+v", j.Status, x.Waits)
@@ -290,7 +290,7 @@ func TestFLOW16_DeletingFreesTheDedupKeyEachTime(t *testing.T) {
 		if n := h.number("SELECT COUNT(*) FROM tc_notify_job WHERE del_flag = 1 AND dedup_key = '2_1001_9_45_0'"); n != 4 {
 			h.Errorf("%d deleted jobs are kept, want 4", n)
 		}
-		if list, err := h.api.Jobs(h.Context(), 2, "1001"); len(list) != 0 || err != nil {
+		if list, err := h.api.Jobs.List(h.Context(), 2, "1001"); len(list) != 0 || err != nil {
 			h.Errorf("the list shows %v, %v", list, err)
 		}
 		if n := h.number("SELECT COUNT(*) FROM queue"); n != 0 {
@@ -367,20 +367,20 @@ func TestFLOW8_ATimeoutJobComesAgainUntilItIsStopped(t *testing.T) {
 func TestFLOW10_DefaultTemplatesKeepWhatWasChanged(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.put(h.oa(posthouse.ChannelSettings{}))
-		own, err := h.api.PutTemplate(h.Context(), posthouse.Template{Name: "task_finished.oa", Text: "${taskName}", Lenient: true})
+		own, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "task_finished.oa", Text: "${taskName}", Lenient: true})
 		h.must(err)
 		for _, want := range []int{11, 0} {
-			out, err := h.api.InstallTemplates(h.Context())
+			out, err := h.api.Templates.Install(h.Context())
 			h.must(err)
 			if len(out.Installed) != want || len(out.Kept) != 12-want {
 				h.Errorf("installed %v, kept %v", out.Installed, out.Kept)
 			}
 		}
-		if t, err := h.api.Template(h.Context(), "task_finished.oa", 0); err != nil || t.Version != own.Version || t.Text != own.Text {
+		if t, err := h.api.Templates.Get(h.Context(), "task_finished.oa", 0); err != nil || t.Version != own.Version || t.Text != own.Text {
 			h.Errorf("one's own template became %+v, %v", t, err)
 		}
 		id, _ := h.enqueue(`{"bizType": 3, "bizId": 1, "channel": 0, "userIds": ["u1"]}`)
-		m, err := h.api.Message(h.Context(), id)
+		m, err := h.api.Messages.Get(h.Context(), id)
 		if h.must(err); m.Content.Text != "${taskName}" {
 			h.Errorf("a lenient template makes %q of nothing", m.Content.Text)
 		}

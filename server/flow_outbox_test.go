@@ -63,7 +63,7 @@ func TestFLOW_WhatABusinessCommitsIsToldAndWhatItRollsBackIsNot(t *testing.T) {
 		id := h.start(box, "8", true)
 		h.wantSent("task_created", "8", "guest", "o1", "p1", "p2")
 		h.eventually("the message is there", func() bool {
-			m, err := h.api.Message(h.Context(), id)
+			m, err := h.api.Messages.Get(h.Context(), id)
 			return err == nil && m.ID == id && m.Ref == "8"
 		})
 		ids, err := box.Enqueue(h.Context(), h.db, posthouse.Draft{
@@ -72,7 +72,7 @@ func TestFLOW_WhatABusinessCommitsIsToldAndWhatItRollsBackIsNot(t *testing.T) {
 		if err != nil || ids[0] != id {
 			h.Errorf("the key is told as %v, %v; want %s", ids, err, id)
 		}
-		if _, err := h.api.Message(h.Context(), never); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		if _, err := h.api.Messages.Get(h.Context(), never); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			h.Errorf("what was rolled back is a message: %v", err)
 		}
 		h.eventually("the outbox is empty", func() bool { return h.number("SELECT COUNT(*) FROM outbox") == 0 })

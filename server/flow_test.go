@@ -36,10 +36,10 @@ func (h *house) bureau() {
 		if kind == "orbit_remind" {
 			text += " ${remainMin}"
 		}
-		_, err := h.api.PutTemplate(h.Context(), posthouse.Template{Name: kind, Text: text})
+		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: kind, Text: text})
 		h.must(err)
 	}
-	_, err := h.api.PutUsers(h.Context(), posthouse.User{ID: "boss", Name: "张三", Roles: []string{"head"}}, posthouse.User{ID: "p1", Roles: []string{"planner"}},
+	_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "boss", Name: "张三", Roles: []string{"head"}}, posthouse.User{ID: "p1", Roles: []string{"planner"}},
 		posthouse.User{ID: "p2", Roles: []string{"planner", "operator"}}, posthouse.User{ID: "o1", Roles: []string{"operator"}})
 	h.must(err)
 }
@@ -61,7 +61,7 @@ func nodeEvent(kind posthouse.TaskEventType, task, node string) posthouse.TaskEv
 
 func (h *house) tell(events ...posthouse.TaskEvent) []client.TaskOutcome {
 	h.Helper()
-	out, err := h.api.TellEvents(h.Context(), events...)
+	out, err := h.api.Tasks.Tell(h.Context(), events...)
 	h.must(err)
 	return out
 }
@@ -69,7 +69,7 @@ func (h *house) tell(events ...posthouse.TaskEvent) []client.TaskOutcome {
 // toldOf are the recipients of everything about a kind and ref on a channel, with their states.
 func (h *house) toldOf(kind, ref, channel string) (users []string, states map[posthouse.State]int) {
 	h.Helper()
-	page, err := h.api.Deliveries(h.Context(), client.Filter{Kind: kind, Ref: ref, Channel: channel, Limit: 1000})
+	page, err := h.api.Deliveries.List(h.Context(), client.Filter{Kind: kind, Ref: ref, Channel: channel, Limit: 1000})
 	h.must(err)
 	states = map[posthouse.State]int{}
 	for _, d := range page.Items {
@@ -103,7 +103,7 @@ func TestFLOW_ANewTaskIsToldToAllButTheInitiator(t *testing.T) {
 			h.Errorf("the outcome is %+v", out)
 		}
 		h.wantSent("task_created", "7", "guest", "o1", "p1", "p2")
-		m, err := h.api.Message(h.Context(), out[0].Told[0].Messages[0])
+		m, err := h.api.Messages.Get(h.Context(), out[0].Told[0].Messages[0])
 		h.must(err)
 		var payload map[string]any
 		h.must(json.Unmarshal(m.Payload, &payload))
@@ -192,7 +192,7 @@ func (h *house) keys(task, kind, channel string) []string {
 
 func (h *house) task(id string) client.Task {
 	h.Helper()
-	task, err := h.api.Task(h.Context(), id)
+	task, err := h.api.Tasks.Get(h.Context(), id)
 	h.must(err)
 	return task
 }
@@ -235,7 +235,7 @@ func TestFLOW_ATimeoutRemindsWhoHasToActUntilTheNodeIsDone(t *testing.T) {
 		if next := time.Until(task.Reminders[0].NextAt); next > 30*time.Minute || next < 29*time.Minute {
 			h.Errorf("the next one comes in %s, want 30m", next)
 		}
-		m, err := h.api.Message(h.Context(), task.Reminders[0].Message)
+		m, err := h.api.Messages.Get(h.Context(), task.Reminders[0].Message)
 		h.must(err)
 		if want := "node_timeout 应急成像 资源确认 40 40 60"; m.Content.Text != want {
 			h.Errorf("it says %q, want %q", m.Content.Text, want)
@@ -270,7 +270,7 @@ func TestFLOW_EventsAtOnceTellEverybodyOnce(t *testing.T) {
 		for n := range 10 {
 			all.Go(func() {
 				for i := range events {
-					if _, err := h.api.TellEvents(h.Context(), events[(i*3+n)%5]); err != nil {
+					if _, err := h.api.Tasks.Tell(h.Context(), events[(i*3+n)%5]); err != nil {
 						h.Error(err)
 					}
 				}
@@ -300,7 +300,7 @@ func TestFLOW_ATaskThatNobodyIsToldOfIsAWarning(t *testing.T) {
 		if task := h.task("7"); len(task.Warnings) != 2 {
 			h.Errorf("the task's warnings are %+v", task.Warnings)
 		}
-		_, err := h.api.PutUsers(h.Context(), posthouse.User{ID: "new", Roles: []string{"nobody"}})
+		_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "new", Roles: []string{"nobody"}})
 		h.must(err)
 		h.tell(e)
 		h.wantSent("task_created", "7", "new")
@@ -311,7 +311,7 @@ func TestFLOW_ATaskThatNobodyIsToldOfIsAWarning(t *testing.T) {
 func TestFLOW_AMissingTemplateHoldsUpNothingElse(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
-		h.must(h.api.DeleteTemplate(h.Context(), "task_created"))
+		h.must(h.api.Templates.Delete(h.Context(), "task_created"))
 		told := time.Now()
 		out := h.tell(imaging("7"), nodeEvent(posthouse.NodeDone, "7", "1"))
 		refused := time.Now()
@@ -319,7 +319,7 @@ func TestFLOW_AMissingTemplateHoldsUpNothingElse(t *testing.T) {
 			h.Errorf("the warnings are %+v", out[0].Warnings)
 		}
 		h.wantSent("node_done", "71", "guest", "o1", "p1", "p2")
-		_, err := h.api.PutTemplate(h.Context(), posthouse.Template{Name: "task_created", Text: "x"})
+		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "task_created", Text: "x"})
 		h.must(err)
 		if next := h.task("7").NextAt; next.Before(told.Add(29*time.Second)) || next.After(refused.Add(31*time.Second)) {
 			h.Errorf("what was refused between %s and %s is tried again by itself at %s, want 30s later", told, refused, next)
@@ -339,11 +339,11 @@ func TestFLOW_EventsOverHTTP(t *testing.T) {
 		h.bureau()
 		bad := imaging("8")
 		bad.Created.Channels = []string{"fax"}
-		_, err := h.api.TellEvents(h.Context(), imaging("7"), bad, posthouse.TaskEvent{Type: "task.lost", Task: "9"})
+		_, err := h.api.Tasks.Tell(h.Context(), imaging("7"), bad, posthouse.TaskEvent{Type: "task.lost", Task: "9"})
 		if got, want := paths(err), []string{"events[1].task.channels[0]", "events[2].event"}; !slices.Equal(got, want) {
 			h.Errorf("the problems are %v, want %v", got, want)
 		}
-		if page, err := h.api.Tasks(h.Context(), client.Filter{}); err != nil || len(page.Items) != 0 {
+		if page, err := h.api.Tasks.List(h.Context(), client.Filter{}); err != nil || len(page.Items) != 0 {
 			h.Errorf("something was taken in: %+v, %v", page, err)
 		}
 		if status, answer := h.call("POST", "/v1/workflow/events", "application/json", `{"event": "task.finished", "task": 7, "nodeId": "x"}`); status != 422 {
@@ -353,18 +353,18 @@ func TestFLOW_EventsOverHTTP(t *testing.T) {
 			h.Errorf("a list of one: %d %v", status, answer)
 		}
 		body, _ := json.Marshal(imaging("7"))
-		first, err := h.api.TellEventsJSON(h.Context(), "key-1", body)
+		first, err := h.api.Tasks.TellJSON(h.Context(), "key-1", body)
 		h.must(err)
-		again, err := h.api.TellEventsJSON(h.Context(), "key-1", body)
+		again, err := h.api.Tasks.TellJSON(h.Context(), "key-1", body)
 		h.must(err)
 		if diff := cmp.Diff(first, again); diff != "" || len(first[0].Told) != 2 {
 			h.Errorf("the same key (-first +again):\n%s", diff)
 		}
-		_, err = h.api.TellEventsJSON(h.Context(), "key-1", []byte(`{"event": "task.finished", "task_id": "7"}`))
+		_, err = h.api.Tasks.TellJSON(h.Context(), "key-1", []byte(`{"event": "task.finished", "task_id": "7"}`))
 		if posthouse.CodeOf(err) != posthouse.CodeKeyReused {
 			h.Errorf("the key with another body: %v", err)
 		}
-		_, err = h.api.Task(h.Context(), "9")
+		_, err = h.api.Tasks.Get(h.Context(), "9")
 		if posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			h.Errorf("a task that no event has named: %v", err)
 		}
@@ -387,7 +387,7 @@ func TestFLOW_AResolverOfTheCallersIsAsked(t *testing.T) {
 	h.bureau()
 	h.tell(imaging("7"))
 	h.wantSent("task_created", "7", "x1")
-	page, err := h.api.Deliveries(h.Context(), client.Filter{Kind: "task_created"})
+	page, err := h.api.Deliveries.List(h.Context(), client.Filter{Kind: "task_created"})
 	h.must(err)
 	if page.Items[0].Address != "138" {
 		h.Errorf("the delivery goes to %q", page.Items[0].Address)
@@ -413,7 +413,7 @@ func TestFLOW_WhoCouldNotBeToldStandsWithTheTask(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			h.Errorf("the message stands (-want +got):\n%s", diff)
 		}
-		page, err := h.api.Deliveries(h.Context(), client.Filter{Kind: "task_created"})
+		page, err := h.api.Deliveries.List(h.Context(), client.Filter{Kind: "task_created"})
 		h.must(err)
 		attempts := map[string]int{}
 		for _, d := range page.Items {

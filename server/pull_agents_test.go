@@ -28,7 +28,7 @@ func (h *house) register(id string, change ...func(*posthouse.Agent)) *phone {
 	for _, f := range change {
 		f(&a)
 	}
-	made, err := h.api.AddAgent(h.Context(), a)
+	made, err := h.api.Agents.Add(h.Context(), a)
 	h.must(err)
 	return h.phoneAt(h.url, id, made.Secret)
 }
@@ -45,7 +45,7 @@ func (h *house) pulled(name string, change func(*posthouse.ChannelSettings)) {
 	h.Helper()
 	s := posthouse.ChannelSettings{Pull: true, Timeout: posthouse.Duration(time.Minute), Backoff: []posthouse.Duration{posthouse.Duration(time.Millisecond)}}
 	change(&s)
-	_, _, err := h.api.PutChannel(h.Context(), posthouse.Channel{Name: name, Driver: "discard", ChannelSettings: s})
+	_, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: name, Driver: "discard", ChannelSettings: s})
 	h.must(err)
 }
 
@@ -56,7 +56,7 @@ func (h *house) tells(users ...string) (ids []string) {
 	for _, u := range users {
 		d.To = append(d.To, posthouse.Recipient{User: u})
 	}
-	sent, err := h.api.Send(h.Context(), d)
+	sent, err := h.api.Messages.Send(h.Context(), d)
 	h.must(err)
 	for _, d := range sent.Accepted[0].Deliveries {
 		ids = append(ids, d.ID)
@@ -68,7 +68,7 @@ func (h *house) tells(users ...string) (ids []string) {
 func (p *phone) claims(n int) (list []posthouse.Handout) {
 	p.Helper()
 	for len(list) < n {
-		got, err := p.Claim(p.Context(), p.id, client.Claim{Max: n - len(list), Wait: posthouse.Duration(20 * time.Second), App: "test/1"})
+		got, err := p.Handouts.Claim(p.Context(), p.id, client.Claim{Max: n - len(list), Wait: posthouse.Duration(20 * time.Second), App: "test/1"})
 		p.must(err)
 		if len(got.Handouts) == 0 {
 			p.Fatalf("%s was handed %d of %d: %+v", p.id, len(list), n, got)
@@ -86,7 +86,7 @@ func holdOf(h posthouse.Handout) client.Hold {
 func (p *phone) starts(list ...posthouse.Handout) {
 	p.Helper()
 	for _, h := range list {
-		got, err := p.StartHandouts(p.Context(), p.id, holdOf(h))
+		got, err := p.Handouts.Start(p.Context(), p.id, holdOf(h))
 		p.must(err)
 		if !got[0].OK {
 			p.Fatalf("%s may not start %s: %s", p.id, h.Delivery, got[0].Reason)
@@ -97,7 +97,7 @@ func (p *phone) starts(list ...posthouse.Handout) {
 // says reports on one hand-out.
 func (p *phone) says(h posthouse.Handout, outcome posthouse.Outcome) client.ReportAnswer {
 	p.Helper()
-	got, err := p.Report(p.Context(), p.id, posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: outcome})
+	got, err := p.Handouts.Report(p.Context(), p.id, posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: outcome})
 	p.must(err)
 	return got[0]
 }
@@ -106,7 +106,7 @@ func (h *house) stands(id string, want posthouse.State) (d posthouse.Delivery) {
 	h.Helper()
 	h.eventually(id+" is "+string(want), func() bool {
 		var err error
-		d, err = h.api.Delivery(h.Context(), id)
+		d, err = h.api.Deliveries.Get(h.Context(), id)
 		h.must(err)
 		return d.State == want
 	})
@@ -120,10 +120,10 @@ func TestPULL_ABatchIsReportedInParts(t *testing.T) {
 		h.tells("u1", "u2", "u3", "u4")
 		list := p.claims(4)
 		p.starts(list[:3]...)
-		if got, err := p.RenewHandouts(h.Context(), p.id, holdOf(list[0]), holdOf(list[3])); err != nil || !got[0].OK || !got[1].OK || got[0].LeaseMillis <= 0 {
+		if got, err := p.Handouts.Renew(h.Context(), p.id, holdOf(list[0]), holdOf(list[3])); err != nil || !got[0].OK || !got[1].OK || got[0].LeaseMillis <= 0 {
 			h.Errorf("renew: %+v, %v", got, err)
 		}
-		back, err := p.GiveBack(h.Context(), p.id, "no signal", holdOf(list[3]))
+		back, err := p.Handouts.GiveBack(h.Context(), p.id, "no signal", holdOf(list[3]))
 		if err != nil || !back[0].OK {
 			h.Errorf("give back: %+v, %v", back, err)
 		}
@@ -148,12 +148,12 @@ func TestPULL_ABatchIsReportedInParts(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{list[1].Delivery: 2, list[3].Delivery: 1}, attempts); diff != "" {
 			h.Errorf("handed again, with the attempts (-want +got):\n%s", diff)
 		}
-		tally, err := h.api.Tally(h.Context(), "phones")
+		tally, err := h.api.Channels.Tally(h.Context(), "phones")
 		if want := (client.Tally{Processing: 2, Unknown: 1, Success: 1}); err != nil || tally != want {
 			h.Errorf("the tally: %+v, %v, want %+v", tally, err, want)
 		}
 		h.eventually("the agent was seen", func() bool {
-			a, err := h.api.Agent(h.Context(), p.id)
+			a, err := h.api.Agents.Get(h.Context(), p.id)
 			h.must(err)
 			return !a.LastSeenAt.IsZero() && a.App == "test/1" && a.Holds == 2
 		})
@@ -183,7 +183,7 @@ func TestPULL_ALeaseThatEnds(t *testing.T) {
 		if stranger := alive.says(list[0], posthouse.OutcomeSent); stranger.Result != posthouse.ReportMissing {
 			h.Errorf("a report on what it was never handed: %+v", stranger)
 		}
-		story, err := h.api.Story(h.Context(), list[1].Delivery)
+		story, err := h.api.Deliveries.Story(h.Context(), list[1].Delivery)
 		h.must(err)
 		if len(story.HandedOut) != 2 || story.HandedOut[0].Agent != "dead" || story.HandedOut[1].Agent != "alive" || len(story.Reported) != 1 || story.Reported[0].Answer != "stale" {
 			h.Errorf("the story has the hand-outs %+v and the reports %+v", story.HandedOut, story.Reported)
@@ -210,7 +210,7 @@ func TestPULL_AWaitingAgentHearsOfAnotherServersWork(t *testing.T) {
 			there := open(t, dsn)
 			handed := make(chan []posthouse.Handout, 1)
 			go func() {
-				got, _ := p.Claim(t.Context(), p.id, client.Claim{Wait: posthouse.Duration(30 * time.Second)})
+				got, _ := p.Handouts.Claim(t.Context(), p.id, client.Claim{Wait: posthouse.Duration(30 * time.Second)})
 				handed <- got.Handouts
 			}()
 			id := there.tells("u1")[0]
@@ -227,11 +227,11 @@ func TestPULL_AnAgentIsHandedWhatItCanSend(t *testing.T) {
 		p := h.register("phone-1", func(a *posthouse.Agent) { a.Capabilities = map[string]string{"operator": "cmcc", "sim": "1"} })
 		h.pulled("phones", func(s *posthouse.ChannelSettings) { s.Needs = map[string]string{"operator": "cucc"} })
 		id := h.tells("u1")[0]
-		got, err := p.Claim(h.Context(), p.id, client.Claim{})
+		got, err := p.Handouts.Claim(h.Context(), p.id, client.Claim{})
 		if err != nil || len(got.Handouts) != 0 || got.Reason != "lacks_capabilities" || got.RetryAfter() <= 0 {
 			h.Errorf("a claim without the operator: %+v, %v", got, err)
 		}
-		got, err = p.Claim(h.Context(), p.id, client.Claim{Capabilities: map[string]string{"operator": "cucc"}, Wait: posthouse.Duration(20 * time.Second)})
+		got, err = p.Handouts.Claim(h.Context(), p.id, client.Claim{Capabilities: map[string]string{"operator": "cucc"}, Wait: posthouse.Duration(20 * time.Second)})
 		if err != nil || len(got.Handouts) != 1 || got.Handouts[0].Delivery != id {
 			h.Errorf("a claim with another SIM: %+v, %v", got, err)
 		}
@@ -249,21 +249,21 @@ func TestPULL_AnAgentIsHeldToItsLimits(t *testing.T) {
 			h.tells("u1", "u2", "u3")
 			began = time.Now()
 			var err error
-			first, err = usual.Claim(h.Context(), usual.id, client.Claim{Max: 3})
+			first, err = usual.Handouts.Claim(h.Context(), usual.id, client.Claim{Max: 3})
 			if err != nil || len(first.Handouts) != 1 {
 				h.Fatalf("the first claim: %+v, %v, want one", first, err)
 			}
-			second, err = usual.Claim(h.Context(), usual.id, client.Claim{Max: 3})
+			second, err = usual.Handouts.Claim(h.Context(), usual.id, client.Claim{Max: 3})
 			h.must(err)
 		}
 		if len(second.Handouts) != 0 || second.Reason != "limited" || second.RetryAfter() <= 0 || second.RetryAfter() > 4*time.Second {
 			h.Errorf("the second claim: %+v, want it limited for up to 4s", second)
 		}
-		back, err := usual.GiveBack(h.Context(), usual.id, "", holdOf(first.Handouts[0]))
+		back, err := usual.Handouts.GiveBack(h.Context(), usual.id, "", holdOf(first.Handouts[0]))
 		if err != nil || !back[0].OK {
 			h.Fatalf("give back: %+v, %v", back, err)
 		}
-		third, err := usual.Claim(h.Context(), usual.id, client.Claim{Max: 3})
+		third, err := usual.Handouts.Claim(h.Context(), usual.id, client.Claim{Max: 3})
 		if err != nil || len(third.Handouts) != 1 {
 			h.Errorf("after it gave one back: %+v, %v, want one", third, err)
 		}
@@ -290,7 +290,7 @@ func TestPULL_ASensitiveContentIsSealed(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		p := h.register("phone-1")
 		const secret = "482913-only-you"
-		_, err := h.api.Send(h.Context(), posthouse.Draft{
+		_, err := h.api.Messages.Send(h.Context(), posthouse.Draft{
 			Channel: "phones", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: secret}, Sensitive: true,
 		})
 		h.must(err)

@@ -205,7 +205,7 @@ func brief(s *server.SMS) { s.Timeout = time.Second }
 // patient lets what is handed out from now on take its time.
 func (h *house) patient() {
 	h.Helper()
-	ch, err := h.api.Channel(h.Context(), "sms")
+	ch, err := h.api.Channels.Get(h.Context(), "sms")
 	h.must(err)
 	ch.Timeout = posthouse.Duration(time.Hour)
 	h.put(ch)
@@ -290,13 +290,13 @@ func TestPULL_ATaskThatTimesOutIsRecovered(t *testing.T) {
 // PULL-8: one that was cancelled while a phone had it is not sent again, and does not stay in processing either.
 func TestPULL_ACancelledTaskThatTimesOutFails(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {
-		ch, err := h.api.Channel(h.Context(), "sms")
+		ch, err := h.api.Channels.Get(h.Context(), "sms")
 		h.must(err)
 		ch.HoldTimeout = posthouse.Duration(time.Second)
 		h.put(ch)
 		id := h.sms("13800138000", "x")
 		h.fetched("a", 1)
-		_, err = h.api.Cancel(h.Context(), posthouse.MessageID(id))
+		_, err = h.api.Messages.Cancel(h.Context(), posthouse.MessageID(id))
 		h.must(err)
 		h.endLeases()
 		if s := h.becomes(id, 3, 0).Task; s.Result != "处理超时，超过最大重试次数" || s.App != "" {

@@ -18,20 +18,20 @@ func TestPULL_WhatIsLeftOfALeaseGoesByTheDatabasesClock(t *testing.T) {
 			h := open(t, clockIsAway(t, away))
 			p := h.register("phone-1")
 			h.tells("u1")
-			got, err := p.Claim(t.Context(), p.id, client.Claim{Wait: posthouse.Duration(20 * time.Second)})
+			got, err := p.Handouts.Claim(t.Context(), p.id, client.Claim{Wait: posthouse.Duration(20 * time.Second)})
 			h.must(err)
 			if len(got.Handouts) != 1 {
 				t.Fatalf("got %d hand-outs, want one", len(got.Handouts))
 			}
 			one := got.Handouts[0]
 			left := map[string]time.Duration{"the claim": millis(one.LeaseMillis), "the claim's times": one.LeaseUntil.Sub(got.ServerTime)}
-			started, err := p.StartHandouts(t.Context(), p.id, holdOf(one))
+			started, err := p.Handouts.Start(t.Context(), p.id, holdOf(one))
 			h.must(err)
 			left["the start"] = millis(started[0].LeaseMillis)
-			renewed, err := p.RenewHandouts(t.Context(), p.id, holdOf(one))
+			renewed, err := p.Handouts.Renew(t.Context(), p.id, holdOf(one))
 			h.must(err)
 			left["the renewal"] = millis(renewed[0].LeaseMillis)
-			held, err := p.Handouts(t.Context(), p.id)
+			held, err := p.Handouts.List(t.Context(), p.id)
 			h.must(err)
 			left["the list"] = millis(held[0].LeaseMillis)
 			for answer, d := range left {

@@ -15,7 +15,7 @@ import (
 // keyOf makes an API key.
 func (h *house) keyOf(scope posthouse.Scope) string {
 	h.Helper()
-	k, err := h.api.CreateKey(h.Context(), "test", scope)
+	k, err := h.api.Keys.Create(h.Context(), "test", scope)
 	h.must(err)
 	return k.Secret
 }
@@ -23,7 +23,7 @@ func (h *house) keyOf(scope posthouse.Scope) string {
 // agentKey registers an agent for the front door's channel and returns its key.
 func (h *house) agentKey(id string, channels ...string) string {
 	h.Helper()
-	a, err := h.api.AddAgent(h.Context(), posthouse.Agent{ID: id, Channels: channels, Limits: []posthouse.Limit{}})
+	a, err := h.api.Agents.Add(h.Context(), posthouse.Agent{ID: id, Channels: channels, Limits: []posthouse.Limit{}})
 	h.must(err)
 	return a.Secret
 }
@@ -96,7 +96,7 @@ func TestPULL_APausedAppFinishesWhatItHolds(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {
 		ids := h.texts(2)
 		h.fetched("a", 1)
-		if _, err := h.api.PauseAgent(h.Context(), "a", "its SIM is blocked"); err != nil {
+		if _, err := h.api.Agents.Pause(h.Context(), "a", "its SIM is blocked"); err != nil {
 			h.Fatal(err)
 		}
 		if got := h.fetched("a", 10); len(got) != 0 {

@@ -195,7 +195,7 @@ func TestPULL_TheChannelIsMadeOnceAndKept(t *testing.T) {
 	t.Parallel()
 	dsn := databases[0].dsn(t)
 	h := open(t, dsn, withSMS(func(s *server.SMS) { s.RetryDelay = 0 }))
-	ch, err := h.api.Channel(t.Context(), "sms")
+	ch, err := h.api.Channels.Get(t.Context(), "sms")
 	h.must(err)
 	if ch.Driver != "pull" || ch.Tries != 4 || ch.Backoff[0].Std() != 5*time.Minute || ch.Timeout.Std() != 30*time.Minute || ch.OnUnknown != posthouse.Retry || ch.HoldTimeout != ch.Timeout {
 		t.Errorf("the channel is made as %+v", ch)
@@ -203,7 +203,7 @@ func TestPULL_TheChannelIsMadeOnceAndKept(t *testing.T) {
 	ch.Tries, ch.Timeout = 6, posthouse.Duration(time.Minute)
 	h.put(ch)
 	again := open(t, dsn, withSMS(func(s *server.SMS) { s.RetryDelay, s.Timeout = 0, time.Hour }))
-	if ch, err = again.api.Channel(t.Context(), "sms"); err != nil || ch.Tries != 6 || ch.Timeout.Std() != time.Hour {
+	if ch, err = again.api.Channels.Get(t.Context(), "sms"); err != nil || ch.Tries != 6 || ch.Timeout.Std() != time.Hour {
 		t.Errorf("after a start with another time-out: %+v and error %v", ch, err)
 	}
 	h.put(posthouse.Channel{Name: "pushed", Driver: "console"})

@@ -149,7 +149,7 @@ func (h *house) post(body string) (status int, answer map[string]any) {
 // notify hands in a notice and returns what was answered.
 func (h *house) notify(user, kind, platform, content string) client.NoticeSent {
 	h.Helper()
-	sent, err := h.api.SendNotice(h.Context(), client.NoticeDraft{UserID: user, UserType: kind, Platform: platform, Content: content})
+	sent, err := h.api.Notices.Send(h.Context(), client.NoticeDraft{UserID: user, UserType: kind, Platform: platform, Content: content})
 	h.must(err)
 	return sent
 }
@@ -163,7 +163,7 @@ func (h *house) branch(user, platform string) string {
 // put configures a channel.
 func (h *house) put(ch posthouse.Channel) posthouse.Channel {
 	h.Helper()
-	stored, _, err := h.api.PutChannel(h.Context(), ch)
+	stored, _, err := h.api.Channels.Put(h.Context(), ch)
 	h.must(err)
 	return stored
 }
@@ -171,27 +171,27 @@ func (h *house) put(ch posthouse.Channel) posthouse.Channel {
 // roster stores a roster.
 func (h *house) roster(r posthouse.Roster) {
 	h.Helper()
-	_, err := h.api.PutRoster(h.Context(), r)
+	_, err := h.api.Rosters.Put(h.Context(), r)
 	h.must(err)
 }
 
 func (h *house) notice(id string) client.Notice {
 	h.Helper()
-	n, err := h.api.Notice(h.Context(), id)
+	n, err := h.api.Notices.Get(h.Context(), id)
 	h.must(err)
 	return n
 }
 
 func (h *house) delivery(id string) posthouse.Delivery {
 	h.Helper()
-	d, err := h.api.Delivery(h.Context(), id)
+	d, err := h.api.Deliveries.Get(h.Context(), id)
 	h.must(err)
 	return d
 }
 
 func (h *house) attempts(id string) []posthouse.Attempt {
 	h.Helper()
-	list, err := h.api.Attempts(h.Context(), id)
+	list, err := h.api.Deliveries.Attempts(h.Context(), id)
 	h.must(err)
 	return list
 }

@@ -100,7 +100,7 @@ func TestAClientThatStandsStillCutsNoSendAtTheStop(t *testing.T) {
 	settings := atOnce(time.Second)
 	settings.Timeout = posthouse.Duration(time.Minute) // longer than the stop
 	h.put(posthouse.Channel{Name: "slow", Driver: "slow", ChannelSettings: settings})
-	_, err := h.api.Send(t.Context(), posthouse.Draft{Channel: "slow", To: []posthouse.Recipient{{User: "early"}}, Content: &posthouse.Content{Text: "hello"}})
+	_, err := h.api.Messages.Send(t.Context(), posthouse.Draft{Channel: "slow", To: []posthouse.Recipient{{User: "early"}}, Content: &posthouse.Content{Text: "hello"}})
 	h.must(err)
 	<-provider.began
 	still, late := h.beginsToSend("nobody"), h.beginsToSend("late")

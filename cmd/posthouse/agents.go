@@ -28,7 +28,7 @@ func (p *program) agentsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the agents", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			page, err := c.Agents(ctx, f)
+			page, err := c.Agents.List(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -70,11 +70,11 @@ func (p *program) agentsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show AGENT", Short: "Show an agent and what it holds", Args: takes("AGENT"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			a, err := c.Agent(ctx, args[0])
+			a, err := c.Agents.Get(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			held, err := c.Handouts(ctx, args[0])
+			held, err := c.Handouts.List(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -174,7 +174,7 @@ func (p *program) agentsAdd() *cobra.Command {
 		if err := f.apply(cmd.Flags(), &a); err != nil {
 			return err
 		}
-		made, err := c.AddAgent(ctx, a)
+		made, err := c.Agents.Add(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -195,14 +195,14 @@ func (p *program) agentsSet() *cobra.Command {
 
 // changeAgent reads an agent, changes it and stores it.
 func (p *program) changeAgent(ctx context.Context, c *client.Client, id string, change func(*posthouse.Agent) error) error {
-	a, err := c.Agent(ctx, id)
+	a, err := c.Agents.Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if err := change(&a.Agent); err != nil {
 		return err
 	}
-	stored, err := c.PutAgent(ctx, a.Agent)
+	stored, err := c.Agents.Put(ctx, a.Agent)
 	if err != nil {
 		return err
 	}
@@ -226,20 +226,20 @@ func (p *program) agentsLimits() *cobra.Command {
 }
 
 func (p *program) agentsPause() *cobra.Command {
-	return p.halted("pause AGENT", "Hand an agent nothing for now; it may finish what it holds", (*client.Client).PauseAgent)
+	return p.halted("pause AGENT", "Hand an agent nothing for now; it may finish what it holds", client.Agents.Pause)
 }
 
 func (p *program) agentsDrain() *cobra.Command {
-	return p.halted("drain AGENT", "Hand an agent nothing more, to take it away when it holds nothing", (*client.Client).DrainAgent)
+	return p.halted("drain AGENT", "Hand an agent nothing more, to take it away when it holds nothing", client.Agents.Drain)
 }
 
 // halted is a command that has an agent handed nothing, for a reason.
-func (p *program) halted(use, short string, do func(c *client.Client, ctx context.Context, id, reason string) (client.Agent, error)) *cobra.Command {
+func (p *program) halted(use, short string, do func(c client.Agents, ctx context.Context, id, reason string) (client.Agent, error)) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: takes("AGENT"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			a, err := do(c, ctx, args[0], reason)
+			a, err := do(c.Agents, ctx, args[0], reason)
 			if err != nil {
 				return err
 			}
@@ -254,7 +254,7 @@ func (p *program) agentsResume() *cobra.Command {
 	return &cobra.Command{
 		Use: "resume AGENT", Short: "Hand an agent messages again", Args: takes("AGENT"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			a, err := c.ResumeAgent(ctx, args[0])
+			a, err := c.Agents.Resume(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -270,7 +270,7 @@ func (p *program) agentsReassign() *cobra.Command {
 		Long: `Take everything from an agent that does not come back. What it had not started goes to others at once. What it had
 started may have left: it becomes unknown, and the channel's on_unknown says what follows.`,
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			out, err := c.ReassignAgent(ctx, args[0], reason)
+			out, err := c.Agents.Reassign(ctx, args[0], reason)
 			if err != nil {
 				return err
 			}
@@ -288,7 +288,7 @@ func (p *program) agentsKey() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "key AGENT", Short: "Make an agent another key; it is shown this once", Args: takes("AGENT"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			k, err := c.NewAgentKey(ctx, args[0], revoke)
+			k, err := c.Agents.NewKey(ctx, args[0], revoke)
 			if err != nil {
 				return err
 			}
@@ -303,7 +303,7 @@ func (p *program) agentsRemove() *cobra.Command {
 	return &cobra.Command{
 		Use: "rm AGENT", Short: "Take an agent away that holds nothing; its keys end", Args: takes("AGENT"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			err := c.DeleteAgent(ctx, args[0])
+			err := c.Agents.Delete(ctx, args[0])
 			if posthouse.CodeOf(err) == posthouse.CodeConflict {
 				err = hinted{err, fmt.Sprintf("posthouse agents drain %s lets it finish; posthouse agents reassign %s takes what it holds", args[0], args[0])}
 			}

@@ -23,9 +23,9 @@ func (p *program) cancel() *cobra.Command {
 				if err := messageID(args[0]); err != nil {
 					return err
 				}
-				out, err = c.Cancel(cmd.Context(), args[0])
+				out, err = c.Messages.Cancel(cmd.Context(), args[0])
 			case len(args) == 0 && kind != "" && ref != "":
-				out, err = c.CancelRef(cmd.Context(), kind, ref)
+				out, err = c.Messages.CancelRef(cmd.Context(), kind, ref)
 			default:
 				return usagef("either a message's id or both --kind and --ref say what is cancelled")
 			}

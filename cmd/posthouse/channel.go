@@ -33,7 +33,7 @@ func (p *program) channelList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the channels", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			all, err := c.Channels(ctx)
+			all, err := c.Channels.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func (p *program) channelShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a channel, its secrets masked; set -f takes it back", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			ch, err := c.Channel(ctx, args[0])
+			ch, err := c.Channels.Get(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (p *program) channelDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete NAME", Short: "Delete a channel that has nothing left to send", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.DeleteChannel(ctx, args[0]); err != nil {
+			if err := c.Channels.Delete(ctx, args[0]); err != nil {
 				return err
 			}
 			return p.done(args[0], "deleted")
@@ -106,7 +106,7 @@ func (p *program) channelPause() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pause NAME", Short: "Stop a channel's sending; what it is given waits", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			ch, err := c.PauseChannel(ctx, args[0], reason)
+			ch, err := c.Channels.Pause(ctx, args[0], reason)
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (p *program) channelResume() *cobra.Command {
 	return &cobra.Command{
 		Use: "resume NAME", Short: "Let a channel send again, also where its provider had refused it", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			ch, err := c.ResumeChannel(ctx, args[0])
+			ch, err := c.Channels.Resume(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func (p *program) channelTest() *cobra.Command {
 				test.To = &posthouse.Recipient{User: to, Address: to}
 				test.Content = &posthouse.Content{Title: "Posthouse", Text: text}
 			}
-			result, err := c.TestChannel(ctx, args[0], test)
+			result, err := c.Channels.Test(ctx, args[0], test)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func (p *program) channelDrivers() *cobra.Command {
 	return &cobra.Command{
 		Use: "drivers [NAME]", Short: "List the drivers a channel can have, or the fields of one", Args: cobra.MaximumNArgs(1),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			all, err := c.Drivers(ctx)
+			all, err := c.Channels.Drivers(ctx)
 			if err != nil {
 				return err
 			}

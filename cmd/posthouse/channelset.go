@@ -63,7 +63,7 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 			if err != nil {
 				return err
 			}
-			return p.stored(c.PutChannel(cmd.Context(), ch))
+			return p.stored(c.Channels.Put(cmd.Context(), ch))
 		},
 	}
 	flags := cmd.Flags()
@@ -121,7 +121,7 @@ func (p *program) setFromFile(cmd *cobra.Command, c *client.Client, file string,
 	if err != nil {
 		return err
 	}
-	return p.stored(c.PutChannelJSON(cmd.Context(), name, body))
+	return p.stored(c.Channels.PutJSON(cmd.Context(), name, body))
 }
 
 func isChannelFlag(name string) bool {
@@ -146,7 +146,7 @@ func (p *program) channelFromFlags(cmd *cobra.Command, c *client.Client, args []
 	if err != nil {
 		return posthouse.Channel{}, err
 	}
-	ch, err := c.Channel(cmd.Context(), args[0])
+	ch, err := c.Channels.Get(cmd.Context(), args[0])
 	var missing *posthouse.Error
 	if errors.As(err, &missing) && missing.Code == posthouse.CodeNotFound {
 		ch, err = posthouse.Channel{}, nil

@@ -31,7 +31,7 @@ deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `
 			}
 			explained := []client.Explanation{}
 			for _, id := range ids {
-				x, err := c.Explain(cmd.Context(), id)
+				x, err := c.Deliveries.Explain(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ func explainable(ctx context.Context, c *client.Client, id string) ([]string, er
 	if posthouse.DeliveryNumber(id) > 0 {
 		return []string{id}, nil
 	}
-	m, err := c.MessagePage(ctx, id, "", 1000)
+	m, err := c.Messages.Page(ctx, id, "", 1000)
 	if err != nil {
 		return nil, err
 	}

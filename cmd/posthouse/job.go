@@ -51,7 +51,7 @@ func (p *program) jobEnqueue() *cobra.Command {
 			if j.NextRunTime, err = moment("--at", when); err != nil {
 				return err
 			}
-			made, err := c.EnqueueJob(ctx, j)
+			made, err := c.Jobs.Enqueue(ctx, j)
 			if err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (p *program) jobList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := c.Jobs(ctx, n, args[1])
+			list, err := c.Jobs.List(ctx, n, args[1])
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func (p *program) jobShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show JOB", Short: "Show a job with its recipients", Args: takes("JOB"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			j, err := c.Job(ctx, args[0])
+			j, err := c.Jobs.Get(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -140,13 +140,13 @@ func by(who string) string {
 
 func (p *program) jobStop(use, short string, status workflow.Status) *cobra.Command {
 	return p.jobChange(use, short, func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
-		return c.UpdateJobs(ctx, client.JobStatus{BizType: n, BizIDs: ids, Status: int(status), Operator: operator})
+		return c.Jobs.Update(ctx, client.JobStatus{BizType: n, BizIDs: ids, Status: int(status), Operator: operator})
 	})
 }
 
 func (p *program) jobDelete() *cobra.Command {
 	return p.jobChange("delete", "Delete jobs, and free their dedup keys", func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
-		return c.DeleteJobs(ctx, n, ids, operator)
+		return c.Jobs.Delete(ctx, n, ids, operator)
 	})
 }
 

@@ -19,7 +19,7 @@ func (p *program) keyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without their secrets", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			all, err := c.Keys(ctx)
+			all, err := c.Keys.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -63,20 +63,20 @@ func (p *program) keyAdd() *cobra.Command {
 func createKey(ctx context.Context, c *client.Client, name string, scope posthouse.Scope, agent string) (client.NewKey, error) {
 	switch {
 	case scope == posthouse.ScopeAgent && agent != "":
-		return c.CreateAgentKey(ctx, name, agent)
+		return c.Keys.CreateForAgent(ctx, name, agent)
 	case scope == posthouse.ScopeAgent:
 		return client.NewKey{}, usagef("--agent is missing: whose key it is; posthouse agents list names them")
 	case agent != "":
 		return client.NewKey{}, usagef("--agent goes with --scope agent")
 	}
-	return c.CreateKey(ctx, name, scope)
+	return c.Keys.Create(ctx, name, scope)
 }
 
 func (p *program) keyRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "End a key", Args: takes("ID"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.RevokeKey(ctx, args[0]); err != nil {
+			if err := c.Keys.Revoke(ctx, args[0]); err != nil {
 				return err
 			}
 			return p.done(args[0], "revoked")

@@ -20,7 +20,7 @@ func (p *program) outboxList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the rejected rows and why they are", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			box, err := c.Outbox(ctx, f)
+			box, err := c.Outbox.List(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func (p *program) outboxList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) printOutbox(box client.Outbox) {
+func (p *program) printOutbox(box client.OutboxPage) {
 	p.printf("%d waiting, %d rejected\n", box.Waiting, box.Rejected)
 	if len(box.Items) == 0 {
 		return
@@ -49,15 +49,15 @@ func (p *program) printOutbox(box client.Outbox) {
 }
 
 func (p *program) outboxRetry() *cobra.Command {
-	return p.ofRows("retry ROW…", "Try rejected rows at once", "tried at once", (*client.Client).RetryRow)
+	return p.ofRows("retry ROW…", "Try rejected rows at once", "tried at once", client.Outbox.Retry)
 }
 
 func (p *program) outboxDrop() *cobra.Command {
-	return p.ofRows("drop ROW…", "Delete rejected rows: what they hold is not sent", "deleted", (*client.Client).DropRow)
+	return p.ofRows("drop ROW…", "Delete rejected rows: what they hold is not sent", "deleted", client.Outbox.Drop)
 }
 
 // ofRows is a command that does something to each row it is given.
-func (p *program) ofRows(use, short, done string, do func(c *client.Client, ctx context.Context, id string) error) *cobra.Command {
+func (p *program) ofRows(use, short, done string, do func(c client.Outbox, ctx context.Context, id string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ func (p *program) ofRows(use, short, done string, do func(c *client.Client, ctx 
 		},
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
 			for _, id := range args {
-				if err := do(c, ctx, id); err != nil {
+				if err := do(c.Outbox, ctx, id); err != nil {
 					return err
 				}
 				if err := p.done(id, done); err != nil {

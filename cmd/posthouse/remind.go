@@ -67,7 +67,7 @@ func (p *program) runRemind(ctx context.Context, c *client.Client, f remindFlags
 	if key == "" {
 		key = posthouse.NewID()
 	}
-	out, err := c.RemindOnce(ctx, key, r)
+	out, err := c.Reminders.CreateOnce(ctx, key, r)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (p *program) remindList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List reminders", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			page, err := c.Reminders(ctx, f)
+			page, err := c.Reminders.List(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (p *program) remindShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a reminder with its next messages", Args: takes("ID"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			r, err := c.Reminder(ctx, args[0])
+			r, err := c.Reminders.Get(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -205,13 +205,13 @@ func (p *program) remindEnd() *cobra.Command {
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
 			case len(args) == 1 && kind+ref == "":
-				r, err := c.EndReminder(ctx, args[0])
+				r, err := c.Reminders.End(ctx, args[0])
 				if err != nil {
 					return err
 				}
 				return p.show(r, func() { p.printReminder(r) })
 			case len(args) == 0 && kind != "" && ref != "":
-				page, err := c.EndReminders(ctx, kind, ref)
+				page, err := c.Reminders.EndRef(ctx, kind, ref)
 				if err != nil {
 					return err
 				}

@@ -49,7 +49,7 @@ func (p *program) replayEach(ctx context.Context, c *client.Client, ids []string
 	}
 	var out []client.Replay
 	for _, id := range ids {
-		r, err := c.Replay(ctx, id, forceNew)
+		r, err := c.Deliveries.Replay(ctx, id, forceNew)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (p *program) replayFilter(ctx context.Context, c *client.Client, f replayFl
 	if filter.Channel+filter.Kind+filter.Ref+filter.User == "" && len(filter.States) == 0 && filter.Since.IsZero() {
 		return usagef("delivery ids or a filter such as --channel oa --state failed say what is replayed")
 	}
-	out, err := c.ReplayAll(ctx, client.ReplayRequest{
+	out, err := c.Deliveries.ReplayAll(ctx, client.ReplayRequest{
 		Channel: filter.Channel, Kind: filter.Kind, Ref: filter.Ref, User: filter.User, States: filter.States,
 		Since: filter.Since, Until: filter.Until, ForceNew: f.forceNew, DryRun: !f.yes, Max: f.max,
 	})

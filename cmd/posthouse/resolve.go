@@ -31,7 +31,7 @@ func (p *program) resolve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := c.Resolve(cmd.Context(), args[0], outcome)
+			d, err := c.Deliveries.Resolve(cmd.Context(), args[0], outcome)
 			if err != nil {
 				return err
 			}

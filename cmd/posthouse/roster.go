@@ -35,7 +35,7 @@ func (p *program) rosterList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the rosters", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			all, err := c.Rosters(ctx)
+			all, err := c.Rosters.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -56,13 +56,13 @@ func (p *program) rosterShow() *cobra.Command {
 		Use: "show [NAME]", Short: "Show a roster (default duty)", Args: cobra.MaximumNArgs(1),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
 			if csv {
-				text, err := c.ExportRoster(ctx, named(args))
+				text, err := c.Rosters.Export(ctx, named(args))
 				if err == nil {
 					_, err = p.out.Write(text)
 				}
 				return err
 			}
-			r, err := c.Roster(ctx, named(args))
+			r, err := c.Rosters.Get(ctx, named(args))
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func (p *program) rosterImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := c.ImportRoster(ctx, name, text)
+			r, err := c.Rosters.Import(ctx, name, text)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (p *program) rosterSet() *cobra.Command {
 			if r.Overrides, err = usersBy("--override", overrides); err != nil {
 				return err
 			}
-			stored, err := c.PutRoster(ctx, r)
+			stored, err := c.Rosters.Put(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (p *program) rosterCheck() *cobra.Command {
 	return &cobra.Command{
 		Use: "check [NAME]", Short: "Show the empty days and the overlaps of a roster (default duty)", Args: cobra.MaximumNArgs(1),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			check, err := c.CheckRoster(ctx, named(args))
+			check, err := c.Rosters.Check(ctx, named(args))
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ func (p *program) rosterToday() *cobra.Command {
 	return &cobra.Command{
 		Use: "today [NAME]", Short: "Say who is on duty now (default roster duty)", Args: cobra.MaximumNArgs(1),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			d, err := c.OnDuty(ctx, named(args))
+			d, err := c.Rosters.OnDuty(ctx, named(args))
 			if err != nil {
 				return err
 			}
@@ -202,7 +202,7 @@ func (p *program) rosterDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete NAME", Short: "Delete a roster", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.DeleteRoster(ctx, args[0]); err != nil {
+			if err := c.Rosters.Delete(ctx, args[0]); err != nil {
 				return err
 			}
 			return p.done(args[0], "deleted")

@@ -88,9 +88,9 @@ func (p *program) handIn(cmd *cobra.Command, c *client.Client, f sendFlags) (cli
 			return client.Sent{}, err
 		}
 		if f.key != "" {
-			return c.SendOnce(cmd.Context(), f.key, draft)
+			return c.Messages.SendOnce(cmd.Context(), f.key, draft)
 		}
-		return c.Send(cmd.Context(), draft)
+		return c.Messages.Send(cmd.Context(), draft)
 	}
 	if beside := flagsBesideMessages(cmd); len(beside) > 0 {
 		return client.Sent{}, usagef("--messages holds whole messages: leave out %s", strings.Join(beside, ", "))
@@ -99,7 +99,7 @@ func (p *program) handIn(cmd *cobra.Command, c *client.Client, f sendFlags) (cli
 	if err != nil {
 		return client.Sent{}, err
 	}
-	return c.SendJSON(cmd.Context(), f.key, body)
+	return c.Messages.SendJSON(cmd.Context(), f.key, body)
 }
 
 // flagsBesideMessages are the given flags that would say something of a message: with --messages nobody would look at
@@ -208,7 +208,7 @@ func deliveriesOf(ctx context.Context, c *client.Client, sent []posthouse.Accept
 	for _, m := range sent {
 		cursor := ""
 		for {
-			page, err := c.MessagePage(ctx, m.ID, cursor, 1000)
+			page, err := c.Messages.Page(ctx, m.ID, cursor, 1000)
 			if err != nil {
 				return nil, err
 			}

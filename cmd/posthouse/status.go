@@ -112,13 +112,13 @@ func (p *program) listStatus(ctx context.Context, c *client.Client, f *filterFla
 		return usagef("--limit: %d is not a number from 1 to 1000", filter.Limit)
 	}
 	if len(filter.States) > 0 || filter.User != "" {
-		page, err := c.Deliveries(ctx, filter)
+		page, err := c.Deliveries.List(ctx, filter)
 		if err != nil {
 			return err
 		}
 		return p.show(page, func() { p.printDeliveries(page.Items) })
 	}
-	page, err := c.Messages(ctx, filter)
+	page, err := c.Messages.List(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func counts(c map[posthouse.State]int) string {
 }
 
 func (p *program) messageStatus(ctx context.Context, c *client.Client, id string) error {
-	m, err := c.MessagePage(ctx, id, "", 1000)
+	m, err := c.Messages.Page(ctx, id, "", 1000)
 	if err != nil {
 		return err
 	}
@@ -199,11 +199,11 @@ func why(d posthouse.Delivery) string {
 }
 
 func (p *program) deliveryStatus(ctx context.Context, c *client.Client, id string) error {
-	d, err := c.Delivery(ctx, id)
+	d, err := c.Deliveries.Get(ctx, id)
 	if err != nil {
 		return err
 	}
-	attempts, err := c.Attempts(ctx, id)
+	attempts, err := c.Deliveries.Attempts(ctx, id)
 	if err != nil {
 		return err
 	}

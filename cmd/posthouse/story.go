@@ -22,7 +22,7 @@ func (p *program) story() *cobra.Command {
 			if !posthouse.ValidID(args[0]) || posthouse.DeliveryNumber(args[0]) == 0 {
 				return usagef("%q is not a delivery's id: posthouse status MESSAGE lists those of a message", args[0])
 			}
-			s, err := c.Story(ctx, args[0])
+			s, err := c.Deliveries.Story(ctx, args[0])
 			if err != nil {
 				return err
 			}

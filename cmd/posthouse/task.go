@@ -28,7 +28,7 @@ event may be told twice, and events in any order.`,
 			if err != nil {
 				return err
 			}
-			out, err := c.TellEventsJSON(ctx, key, text)
+			out, err := c.Tasks.TellJSON(ctx, key, text)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (p *program) taskList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tasks that events have named", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			page, err := c.Tasks(ctx, f)
+			page, err := c.Tasks.List(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (p *program) taskShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TASK", Short: "Show what is known of a task, and who was told", Args: takes("TASK"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			t, err := c.Task(ctx, args[0])
+			t, err := c.Tasks.Get(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func (p *program) templateList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the templates", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			all, err := c.Templates(ctx)
+			all, err := c.Templates.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ func (p *program) templateShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show a template", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			t, err := c.Template(ctx, args[0], version)
+			t, err := c.Templates.Get(ctx, args[0], version)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (p *program) templateSet() *cobra.Command {
 				return err
 			}
 			t.Name, t.Text = args[0], strings.TrimRight(string(b), "\n")
-			stored, err := c.PutTemplate(ctx, t)
+			stored, err := c.Templates.Put(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ func (p *program) templateDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete NAME", Short: "Delete a template with all its versions", Args: takes("NAME"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.DeleteTemplate(ctx, args[0]); err != nil {
+			if err := c.Templates.Delete(ctx, args[0]); err != nil {
 				return err
 			}
 			return p.done(args[0], "deleted")
@@ -118,7 +118,7 @@ func (p *program) templatePreview() *cobra.Command {
 				return err
 			}
 			ask.Text = string(b)
-			out, err := c.PreviewTemplate(ctx, args[0], ask)
+			out, err := c.Templates.Preview(ctx, args[0], ask)
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (p *program) templateTest() *cobra.Command {
 			if test.Payload, err = p.object("--payload", payload); err != nil {
 				return err
 			}
-			result, err := c.TestTemplate(ctx, args[0], test)
+			result, err := c.Templates.Test(ctx, args[0], test)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func (p *program) userList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the directory", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			page, err := c.Users(ctx, f)
+			page, err := c.Users.List(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func (p *program) userShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show one user", Args: takes("ID"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			u, err := c.User(ctx, args[0])
+			u, err := c.Users.Get(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (p *program) userSet() *cobra.Command {
 			if u.Addresses, err = pairs("--address", at); err != nil {
 				return err
 			}
-			if _, err := c.PutUsers(ctx, u); err != nil {
+			if _, err := c.Users.Put(ctx, u); err != nil {
 				return err
 			}
 			return p.done(u.ID, "stored")
@@ -100,7 +100,7 @@ each channel that holds the address there. Users that are there already are repl
 			if err != nil {
 				return err
 			}
-			out, err := c.ImportUsers(ctx, text)
+			out, err := c.Users.Import(ctx, text)
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func (p *program) userDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete a user", Args: takes("ID"),
 		RunE: p.over(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.DeleteUser(ctx, args[0]); err != nil {
+			if err := c.Users.Delete(ctx, args[0]); err != nil {
 				return err
 			}
 			return p.done(args[0], "deleted")

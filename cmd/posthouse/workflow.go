@@ -16,7 +16,7 @@ func (p *program) workflowInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init", Short: "Store the default templates of workflow notices where there are none", Args: takes(),
 		RunE: p.over(func(ctx context.Context, c *client.Client, _ []string) error {
-			out, err := c.InstallTemplates(ctx)
+			out, err := c.Templates.Install(ctx)
 			if err != nil {
 				return err
 			}

@@ -169,16 +169,16 @@ func furnish(ctx context.Context, url, key, provider string) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = c.PutChannel(ctx, posthouse.Channel{Name: "dingtalk", Driver: "dingtalk", Config: map[string]any{
+	_, _, err = c.Channels.Put(ctx, posthouse.Channel{Name: "dingtalk", Driver: "dingtalk", Config: map[string]any{
 		"baseUrl": provider + "/dingtalk/send", "agentId": "AGENT", "corpId": "CORP",
 	}})
 	if err != nil {
 		return err
 	}
-	if _, err := c.InstallTemplates(ctx); err != nil {
+	if _, err := c.Templates.Install(ctx); err != nil {
 		return err
 	}
-	_, err = c.PutUsers(ctx,
+	_, err = c.Users.Put(ctx,
 		person("zhang.san", "张三", "planner"), person("li.na", "李娜", "planner"),
 		person("wang.wei", "王伟", "operator"), person("zhao.min", "赵敏", "operator"))
 	return err

@@ -105,7 +105,7 @@ func databaseJumps(t *testing.T, binary string) {
 			startedFar, startedNear := 0, 0
 			for _, id := range later {
 				startedFar += len(begun[posthouse.DeliveryID(id, 1)])
-				if _, err := h.Members[0].Client(t, 3).Cancel(t.Context(), id); err != nil {
+				if _, err := h.Members[0].Client(t, 3).Messages.Cancel(t.Context(), id); err != nil {
 					t.Error(err)
 				}
 			}

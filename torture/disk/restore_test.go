@@ -194,7 +194,7 @@ func settleByHand(t *testing.T, h *house.House) {
 	t.Helper()
 	c := h.Members[0].Client(t, 3)
 	arrived := byKey(h.Provider.Arrivals(t))
-	list, err := c.Deliveries(t.Context(), client.Filter{States: []posthouse.State{posthouse.Unknown}, Limit: 1000})
+	list, err := c.Deliveries.List(t.Context(), client.Filter{States: []posthouse.State{posthouse.Unknown}, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,17 +203,17 @@ func settleByHand(t *testing.T, h *house.House) {
 		if len(arrived[d.ID]) > 0 {
 			outcome = client.OutcomeSent
 		}
-		if _, err := c.Resolve(t.Context(), d.ID, outcome); err != nil {
+		if _, err := c.Deliveries.Resolve(t.Context(), d.ID, outcome); err != nil {
 			t.Error(err)
 		}
 	}
-	list, err = c.Deliveries(t.Context(), client.Filter{States: []posthouse.State{posthouse.Pending}, Limit: 1000})
+	list, err = c.Deliveries.List(t.Context(), client.Filter{States: []posthouse.State{posthouse.Pending}, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range list.Items {
 		if d.DueAt.After(time.Now()) {
-			if _, err := c.Cancel(t.Context(), d.Message); err != nil {
+			if _, err := c.Messages.Cancel(t.Context(), d.Message); err != nil {
 				t.Error(err)
 			}
 		}

@@ -85,7 +85,7 @@ func people(t *testing.T, h *house.House) {
 	for i := range users {
 		users[i] = posthouse.User{ID: fmt.Sprint("u", i), Addresses: map[string]string{"dingtalk": fmt.Sprint("staff", i)}}
 	}
-	if _, err := h.Members[0].Client(t, 3).PutUsers(t.Context(), users...); err != nil {
+	if _, err := h.Members[0].Client(t, 3).Users.Put(t.Context(), users...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -113,7 +113,7 @@ func (h *House) Send(t testing.TB, key string, d posthouse.Draft, once bool) (id
 		m := h.Members[try%len(h.Members)]
 		line := Told{Asked: time.Now(), Op: "send", Key: key, Body: key, Recipients: len(d.To)}
 		call, cancel := context.WithTimeout(t.Context(), callLimit)
-		sent, err := m.quick.SendOnce(call, key, d)
+		sent, err := m.quick.Messages.SendOnce(call, key, d)
 		cancel()
 		line.At, line.Answer = time.Now(), "accepted"
 		if err == nil {

@@ -156,7 +156,7 @@ func Patient(ch posthouse.Channel) posthouse.Channel {
 // PutChannel makes or changes a channel, at the first member.
 func (h *House) PutChannel(t testing.TB, ch posthouse.Channel) {
 	t.Helper()
-	if _, _, err := h.Members[0].Client(t, 3).PutChannel(t.Context(), ch); err != nil {
+	if _, _, err := h.Members[0].Client(t, 3).Channels.Put(t.Context(), ch); err != nil {
 		t.Fatal(fmt.Errorf("put the channel: %w", err))
 	}
 }

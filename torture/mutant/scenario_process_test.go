@@ -99,7 +99,7 @@ var cancels = scenario{fault: "no fault: every message cancelled as soon as it i
 // cancel takes a message back and notes what its caller is told.
 func (r *rig) cancel(h *house.House, message string) {
 	asked := time.Now()
-	answer, err := h.Members[0].Client(r, 1).Cancel(r.Context(), message)
+	answer, err := h.Members[0].Client(r, 1).Messages.Cancel(r.Context(), message)
 	if err != nil {
 		r.Error(err)
 		return

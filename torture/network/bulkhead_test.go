@@ -63,7 +63,7 @@ func compareWithAlone(t *testing.T, h *house.House, db house.Database, hung *end
 	var latency, rate []float64
 	var alone, beside pace
 	for round := range rounds {
-		if _, err := c.PauseChannel(t.Context(), "hung", "to measure"); err != nil {
+		if _, err := c.Channels.Pause(t.Context(), "hung", "to measure"); err != nil {
 			t.Fatal(err)
 		}
 		house.Until(t, "what hangs to end", func() bool {
@@ -71,7 +71,7 @@ func compareWithAlone(t *testing.T, h *house.House, db house.Database, hung *end
 			return hung.connections() == 0
 		})
 		alone = caller.measure(t, fmt.Sprintf("alone-%d", round))
-		if _, err := c.ResumeChannel(t.Context(), "hung"); err != nil {
+		if _, err := c.Channels.Resume(t.Context(), "hung"); err != nil {
 			t.Fatal(err)
 		}
 		h.Produce(t, house.Load{Messages: 100, Prefix: fmt.Sprintf("more-%d", round), Draft: func(n int) posthouse.Draft { return house.Text("hung", n) }})

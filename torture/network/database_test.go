@@ -221,7 +221,7 @@ func (l *linked) suffersWithoutKeys(t *testing.T, db house.Database) {
 		told++
 	}
 	l.set(proxy.Faults{})
-	page, err := l.Members[0].Client(t, 3).Messages(t.Context(), client.Filter{Limit: 1000})
+	page, err := l.Members[0].Client(t, 3).Messages.List(t.Context(), client.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

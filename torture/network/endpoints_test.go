@@ -149,13 +149,13 @@ func atRest(t *testing.T, m *house.Member) (files, goroutines float64) {
 func (c caged) feed(t *testing.T, h *house.House, n int) (wrong int) {
 	t.Helper()
 	api, prefix := h.Members[0].Client(t, 3), posthouse.NewID()
-	if _, err := api.PauseChannel(t.Context(), c.channel, "to hand in first"); err != nil {
+	if _, err := api.Channels.Pause(t.Context(), c.channel, "to hand in first"); err != nil {
 		t.Fatal(err)
 	}
 	ids := h.Produce(t, house.Load{Messages: n, Producers: n, Prefix: prefix, Draft: func(k int) posthouse.Draft { return house.Text(c.channel, k) }})
 	// An earlier refusal has parked it. Resumed before, what was refused then could park it again first; and without a pause
 	// the resume would have what was refused meanwhile sent again.
-	if _, err := api.ResumeChannel(t.Context(), c.channel); err != nil {
+	if _, err := api.Channels.Resume(t.Context(), c.channel); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
@@ -181,7 +181,7 @@ func (c caged) parked(t *testing.T, h *house.House, delivery string, a posthouse
 	t.Helper()
 	var longest time.Duration
 	house.Until(t, c.driver+", "+c.name+" to wait", func() bool {
-		x, err := h.Members[0].Client(t, 3).Explain(t.Context(), delivery)
+		x, err := h.Members[0].Client(t, 3).Deliveries.Explain(t.Context(), delivery)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func isolate(t *testing.T, db house.Database, iso isolation) {
 	ch := h.Channel("generic")
 	ch.Timeout = posthouse.Duration(sendTimeout())
 	for _, m := range h.Members { // each knows it at once: one that does not would rescue with cautious waits
-		if _, _, err := m.Client(t, 3).PutChannel(t.Context(), ch); err != nil {
+		if _, _, err := m.Client(t, 3).Channels.Put(t.Context(), ch); err != nil {
 			t.Fatal(err)
 		}
 	}

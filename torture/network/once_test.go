@@ -143,7 +143,7 @@ func firstAttempt(t *testing.T, h *house.House, delivery string) posthouse.Attem
 	c := h.Members[0].Client(t, 3)
 	var first posthouse.Attempt
 	house.Until(t, "the attempt's end", func() bool {
-		list, err := c.Attempts(t.Context(), delivery)
+		list, err := c.Deliveries.Attempts(t.Context(), delivery)
 		if err != nil {
 			t.Fatal(err)
 		}

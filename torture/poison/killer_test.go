@@ -100,14 +100,14 @@ func databases(small house.Database) []house.Database {
 
 func pause(t *testing.T, h *house.House, channel string) {
 	t.Helper()
-	if _, err := h.Members[0].Client(t, 1).PauseChannel(t.Context(), channel, "the test fills its queue"); err != nil {
+	if _, err := h.Members[0].Client(t, 1).Channels.Pause(t.Context(), channel, "the test fills its queue"); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func resume(t *testing.T, h *house.House, channel string) {
 	t.Helper()
-	if _, err := h.Members[0].Client(t, 1).ResumeChannel(t.Context(), channel); err != nil {
+	if _, err := h.Members[0].Client(t, 1).Channels.Resume(t.Context(), channel); err != nil {
 		t.Fatal(err)
 	}
 }

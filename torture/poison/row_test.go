@@ -96,7 +96,7 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 			fresh := h.Produce(t, house.Load{Messages: good})
 			template := house.Text("generic", 1)
 			template.Content, template.Template = nil, "broken"
-			if _, err := h.Members[0].Client(t, 1).SendOnce(t.Context(), "template", template); err == nil {
+			if _, err := h.Members[0].Client(t, 1).Messages.SendOnce(t.Context(), "template", template); err == nil {
 				t.Error("a message was accepted by a template that can not be read")
 			}
 			want := map[string]string{posthouse.DeliveryID(others[1], 1): "pending", posthouse.DeliveryID(others[2], 1): "pending"}

@@ -157,7 +157,7 @@ func (r *rush) insist(ctx context.Context, t *testing.T, k, c int, body string) 
 		draft := house.Text("generic", k)
 		draft.Content.Text = body
 		line := house.Told{Asked: time.Now(), Op: "send", Key: fmt.Sprintf("key-%d", k), Body: body, Recipients: 1, Answer: "accepted"}
-		sent, err := r.calls[(c+try)%len(r.calls)].SendOnce(ctx, line.Key, draft)
+		sent, err := r.calls[(c+try)%len(r.calls)].Messages.SendOnce(ctx, line.Key, draft)
 		line.At = time.Now()
 		a := answer{body: body}
 		code := posthouse.CodeOf(err)

@@ -69,7 +69,7 @@ func newHouse(t *testing.T, change ...func(*server.Options)) *house {
 // agent registers an agent and answers its key.
 func (h *house) agent(id, channel string) string {
 	h.t.Helper()
-	made, err := h.client.AddAgent(h.t.Context(), posthouse.Agent{ID: id, Channels: []string{channel}, Limits: []posthouse.Limit{}})
+	made, err := h.client.Agents.Add(h.t.Context(), posthouse.Agent{ID: id, Channels: []string{channel}, Limits: []posthouse.Limit{}})
 	must(h.t, err)
 	return made.Secret
 }
@@ -79,7 +79,7 @@ func withSMS(o *server.Options) { o.SMS = server.SMS{Username: user, Password: p
 
 func (h *house) channel(name string, s posthouse.ChannelSettings) {
 	h.t.Helper()
-	_, _, err := h.client.PutChannel(h.t.Context(), posthouse.Channel{Name: name, Driver: "pull", ChannelSettings: s})
+	_, _, err := h.client.Channels.Put(h.t.Context(), posthouse.Channel{Name: name, Driver: "pull", ChannelSettings: s})
 	must(h.t, err)
 }
 
@@ -88,7 +88,7 @@ func (h *house) send(numbers ...string) []string {
 	h.t.Helper()
 	var ids []string
 	for _, n := range numbers {
-		sent, err := h.client.Send(h.t.Context(), posthouse.Draft{
+		sent, err := h.client.Messages.Send(h.t.Context(), posthouse.Draft{
 			Channel: "phones", To: []posthouse.Recipient{{Address: n}}, Content: &posthouse.Content{Text: "您的验证码是123456"},
 		})
 		must(h.t, err)
@@ -109,7 +109,7 @@ func (h *house) states(ids ...string) []posthouse.State {
 
 func (h *house) delivery(message string) posthouse.Delivery {
 	h.t.Helper()
-	m, err := h.client.Message(h.t.Context(), message)
+	m, err := h.client.Messages.Get(h.t.Context(), message)
 	must(h.t, err)
 	return m.Deliveries[0]
 }

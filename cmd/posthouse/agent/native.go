@@ -29,7 +29,7 @@ const atOnce = time.Second
 
 func (n *native) claim(ctx context.Context, id string) (claimed, error) {
 	asked := time.Now()
-	out, err := n.client.Claim(ctx, n.o.ID, client.Claim{
+	out, err := n.client.Handouts.Claim(ctx, n.o.ID, client.Claim{
 		ID: id, Max: n.o.Max, Wait: posthouse.Duration(n.o.Wait), Capabilities: n.o.Capabilities, App: n.o.App,
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func holdsOf(tasks []*task) []client.Hold {
 }
 
 func (n *native) start(ctx context.Context, t *task) (refused string, err error) {
-	answers, err := n.client.StartHandouts(ctx, n.o.ID, holdsOf([]*task{t})...)
+	answers, err := n.client.Handouts.Start(ctx, n.o.ID, holdsOf([]*task{t})...)
 	switch {
 	case err != nil:
 		return "", err
@@ -74,7 +74,7 @@ func (n *native) start(ctx context.Context, t *task) (refused string, err error)
 
 func (n *native) renew(ctx context.Context, tasks []*task) error {
 	asked := time.Now()
-	answers, err := n.client.RenewHandouts(ctx, n.o.ID, holdsOf(tasks)...)
+	answers, err := n.client.Handouts.Renew(ctx, n.o.ID, holdsOf(tasks)...)
 	if err != nil {
 		return err
 	}
@@ -88,12 +88,12 @@ func (n *native) renew(ctx context.Context, tasks []*task) error {
 }
 
 func (n *native) giveBack(ctx context.Context, tasks []*task, reason string) error {
-	_, err := n.client.GiveBack(ctx, n.o.ID, reason, holdsOf(tasks)...)
+	_, err := n.client.Handouts.GiveBack(ctx, n.o.ID, reason, holdsOf(tasks)...)
 	return err
 }
 
 func (n *native) report(ctx context.Context, list []posthouse.AgentReport) ([]posthouse.ReportResult, error) {
-	answers, err := n.client.Report(ctx, n.o.ID, list...)
+	answers, err := n.client.Handouts.Report(ctx, n.o.ID, list...)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func TestTheEventLogAccountsForEverySMS(t *testing.T) {
 func (h *house) events(messages []string) func(func(posthouse.Event, error) bool) {
 	var all []posthouse.Event
 	for _, id := range messages {
-		list, err := h.client.Events(h.t.Context(), h.delivery(id).ID)
+		list, err := h.client.Deliveries.Events(h.t.Context(), h.delivery(id).ID)
 		must(h.t, err)
 		all = append(all, list...)
 	}

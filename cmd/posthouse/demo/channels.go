@@ -115,33 +115,33 @@ func staff() []posthouse.User {
 // furnish configures everything by HTTP.
 func furnish(ctx context.Context, c *client.Client, simulator, secret string) error {
 	for _, ch := range channels(simulator, secret) {
-		if _, _, err := c.PutChannel(ctx, ch); err != nil {
+		if _, _, err := c.Channels.Put(ctx, ch); err != nil {
 			return fmt.Errorf("configure the channel %s: %w", ch.Name, err)
 		}
 	}
-	if _, err := c.PauseChannel(ctx, "closed", "closed for the demo"); err != nil {
+	if _, err := c.Channels.Pause(ctx, "closed", "closed for the demo"); err != nil {
 		return fmt.Errorf("pause a channel: %w", err)
 	}
-	_, err := c.PutTemplate(ctx, posthouse.Template{
+	_, err := c.Templates.Put(ctx, posthouse.Template{
 		Name: "leave", Title: "请假审批：${name}", Text: "${name} 申请请假 ${days} 天（${from} 起），请审批。",
 	})
 	if err != nil {
 		return fmt.Errorf("store a template: %w", err)
 	}
-	if _, err := c.InstallTemplates(ctx); err != nil {
+	if _, err := c.Templates.Install(ctx); err != nil {
 		return fmt.Errorf("store the templates of workflow notices: %w", err)
 	}
-	if _, err := c.InstallTemplates(ctx); err != nil {
+	if _, err := c.Templates.Install(ctx); err != nil {
 		return fmt.Errorf("store the workflow's templates: %w", err)
 	}
-	if _, err := c.PutUsers(ctx, staff()...); err != nil {
+	if _, err := c.Users.Put(ctx, staff()...); err != nil {
 		return fmt.Errorf("fill the directory: %w", err)
 	}
 	days := map[string][]string{}
 	for day := 1; day <= 7; day++ {
 		days[fmt.Sprint(day)] = []string{onDuty}
 	}
-	if _, err := c.PutRoster(ctx, posthouse.Roster{Name: "duty", Days: days}); err != nil {
+	if _, err := c.Rosters.Put(ctx, posthouse.Roster{Name: "duty", Days: days}); err != nil {
 		return fmt.Errorf("store the duty roster: %w", err)
 	}
 	return nil

@@ -64,7 +64,7 @@ func settle(ctx context.Context, s *stage, say *voice) ([]Row, error) {
 // look reads every delivery.
 func look(ctx context.Context, s *stage) (rows []Row, open int, err error) {
 	for _, sent := range s.sent {
-		m, err := s.client.Message(ctx, sent.message)
+		m, err := s.client.Messages.Get(ctx, sent.message)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -91,7 +91,7 @@ func rowOf(ctx context.Context, c *client.Client, sc *scene, d posthouse.Deliver
 		return r, nil
 	}
 	r.Outcome = outcomeRetried
-	attempts, err := c.Attempts(ctx, d.ID)
+	attempts, err := c.Deliveries.Attempts(ctx, d.ID)
 	if err != nil {
 		return r, err
 	}

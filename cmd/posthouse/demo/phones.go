@@ -77,11 +77,11 @@ func (h *house) startPhones(ctx context.Context, c *client.Client) error {
 
 // register makes the native phone known, or gives it a new key where it is.
 func register(ctx context.Context, c *client.Client) (key string, err error) {
-	made, err := c.AddAgent(ctx, posthouse.Agent{ID: nativePhone, Channels: []string{phoneChannel}, Limits: []posthouse.Limit{}})
+	made, err := c.Agents.Add(ctx, posthouse.Agent{ID: nativePhone, Channels: []string{phoneChannel}, Limits: []posthouse.Limit{}})
 	if posthouse.CodeOf(err) != posthouse.CodeConflict {
 		return made.Secret, err
 	}
-	again, err := c.NewAgentKey(ctx, nativePhone, true)
+	again, err := c.Agents.NewKey(ctx, nativePhone, true)
 	return again.Secret, err
 }
 

@@ -102,7 +102,7 @@ func post(drafts ...posthouse.Draft) func(context.Context, *stage) error {
 }
 
 func (s *stage) post(ctx context.Context, drafts ...posthouse.Draft) (client.Sent, error) {
-	out, err := s.client.Send(ctx, drafts...)
+	out, err := s.client.Messages.Send(ctx, drafts...)
 	for _, a := range out.Accepted {
 		s.sent = append(s.sent, sent{message: a.ID})
 	}
@@ -112,7 +112,7 @@ func (s *stage) post(ctx context.Context, drafts ...posthouse.Draft) (client.Sen
 // notice sends through the duty-gated front door (DUTY-1).
 func notice(user, userType, platform string) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
-		out, err := s.client.SendNotice(ctx, client.NoticeDraft{
+		out, err := s.client.Notices.Send(ctx, client.NoticeDraft{
 			UserID: user, UserType: userType, Platform: platform, Content: "机房巡检提醒：请确认今日值班安排。",
 		})
 		if err == nil {
@@ -163,7 +163,7 @@ func playCancel(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.client.Cancel(ctx, out.Accepted[0].ID)
+	_, err = s.client.Messages.Cancel(ctx, out.Accepted[0].ID)
 	return err
 }
 
@@ -183,7 +183,7 @@ func demoTask() *posthouse.Task {
 func playTask(e posthouse.TaskEvent) func(context.Context, *stage) error {
 	e.Task = "T2026-0001"
 	return func(ctx context.Context, s *stage) error {
-		outcomes, err := s.client.TellEvents(ctx, e)
+		outcomes, err := s.client.Tasks.Tell(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func playDedup(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	second, err := s.client.Send(ctx, d)
+	second, err := s.client.Messages.Send(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -217,12 +217,12 @@ func playDedup(ctx context.Context, s *stage) error {
 // playRepeat makes the same request twice: the second is answered with the first answer.
 func playRepeat(ctx context.Context, s *stage) error {
 	d, key := draft("oa", "lin.feng"), posthouse.NewID()
-	first, err := s.client.SendOnce(ctx, key, d)
+	first, err := s.client.Messages.SendOnce(ctx, key, d)
 	if err != nil {
 		return err
 	}
 	s.sent = append(s.sent, sent{message: first.Accepted[0].ID})
-	second, err := s.client.SendOnce(ctx, key, d)
+	second, err := s.client.Messages.SendOnce(ctx, key, d)
 	if err != nil {
 		return err
 	}
