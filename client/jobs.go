@@ -49,6 +49,7 @@ type Job struct {
 	Payload     json.RawMessage `json:"payload"`
 	Channel     int             `json:"channel"`
 	Status      int             `json:"status"`
+	State       string          `json:"state"` // the status in a word, or held: Remark says what to do
 	RetryCount  int             `json:"retry_count"`
 	NextRunTime time.Time       `json:"next_run_time"`
 	Remark      string          `json:"remark,omitempty"`

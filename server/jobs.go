@@ -15,7 +15,7 @@ func (s *Server) Jobs() workflow.Jobs { return s.jobsOf(api.Once{}) }
 
 // jobsOf are the jobs that one request makes.
 func (s *Server) jobsOf(once api.Once) workflow.Jobs {
-	return workflow.Jobs{Post: jobPost{s, once}, Store: s.store, Marks: s.store}
+	return workflow.Jobs{Post: jobPost{s, once}, Store: s.store, Marks: s.store, Gates: s.store}
 }
 
 // InstallTemplates stores the default templates of workflow notices where there are none, as

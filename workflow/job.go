@@ -70,12 +70,18 @@ type JobMarks interface {
 	MarkDeleted(ctx context.Context, now time.Time, tenant string, jobs []string, by string, keys []work.DedupRow) error
 }
 
+// JobGates knows the accounts that a provider has refused: nothing of them starts before a time.
+type JobGates interface {
+	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
+}
+
 // Jobs is the document's notification service (section 4.1) over messages and reminders: a job is one of
-// them, and its id is theirs. All three fields are required.
+// them, and its id is theirs. All fields are required.
 type Jobs struct {
 	Post  JobPost
 	Store JobStore
 	Marks JobMarks
+	Gates JobGates
 }
 
 // Enqueue makes a job. One whose dedup key stands for another makes none, and answers that one's id: also

@@ -16,34 +16,53 @@ type record struct {
 	id        string
 	messages  []posthouse.Message
 	reminder  *posthouse.Reminder // nil for a message
-	counts    work.Counts         // of all deliveries
+	counts    []work.Counts       // of the deliveries of each message
 	createdAt time.Time
 	mark      work.Mark // its Job is empty without one
 }
 
 // status is a job's: the one it was given, or else what follows from its deliveries. Those that were sent
-// again, repeated of them, are left out.
+// again, repeated of them, are left out. A deleted job waits for nothing.
 func (r *record) status(repeated int) Status {
-	sum := func(states ...posthouse.State) (n int) {
-		for _, s := range states {
-			n += r.counts[s]
-		}
-		return n
-	}
+	all := r.counts
 	switch {
 	case r.given() != Waiting:
 		return r.given()
-	case r.reminder != nil && r.reminder.State == posthouse.ReminderOpen, sum(posthouse.Pending, posthouse.Sending, posthouse.Unknown) > 0:
+	case !r.mark.Deleted && (r.reminder != nil && r.reminder.State == posthouse.ReminderOpen || sum(all, openStates...) > 0):
 		return Waiting
-	case sum(failedStates...) > repeated:
+	case sum(all[:r.decisive()], failedStates...) > repeated:
 		return Failed
-	case sum(posthouse.Sent, posthouse.Delivered) > 0:
+	case sum(all, sentStates...) > 0:
 		return Succeeded
 	}
 	return Cancelled
 }
 
-var failedStates = []posthouse.State{posthouse.Failed, posthouse.Undelivered, posthouse.Expired, posthouse.Quarantined}
+// sum counts deliveries in states.
+func sum(list []work.Counts, states ...posthouse.State) (n int) {
+	for _, counts := range list {
+		for _, s := range states {
+			n += counts[s]
+		}
+	}
+	return n
+}
+
+// decisive is how many messages decide whether the job has failed, the newest ones first: what failed in one
+// round of a reminder is made good by a later round of which something was sent.
+func (r *record) decisive() int {
+	last := slices.IndexFunc(r.counts, func(c work.Counts) bool { return sum([]work.Counts{c}, sentStates...) > 0 })
+	if last < 0 {
+		return len(r.counts)
+	}
+	return last + 1
+}
+
+var (
+	openStates   = []posthouse.State{posthouse.Pending, posthouse.Sending, posthouse.Unknown}
+	sentStates   = []posthouse.State{posthouse.Sent, posthouse.Delivered}
+	failedStates = []posthouse.State{posthouse.Failed, posthouse.Undelivered, posthouse.Expired, posthouse.Quarantined}
+)
 
 // given is the status that UpdateStatus gave the job, Waiting without one.
 func (r *record) given() Status {
@@ -53,16 +72,17 @@ func (r *record) given() Status {
 	return Waiting
 }
 
-// recipientStatus is a delivery's, in a job with a given status: what was sent or failed stays so.
-func recipientStatus(s posthouse.State, given Status) Status {
+// recipientStatus is a delivery's: what was sent or failed stays so, and all others follow their job where it was
+// given a status or deleted. Of one whose attempt had begun its state tells.
+func (r *record) recipientStatus(s posthouse.State) Status {
 	switch {
-	case s == posthouse.Sent, s == posthouse.Delivered:
+	case slices.Contains(sentStates, s):
 		return Succeeded
 	case slices.Contains(failedStates, s):
 		return Failed
-	case given != Waiting && (s == posthouse.Pending || s == posthouse.Cancelled || s == posthouse.Suppressed):
-		return given
-	case s == posthouse.Cancelled, s == posthouse.Suppressed:
+	case r.given() != Waiting:
+		return r.given()
+	case s == posthouse.Cancelled, s == posthouse.Suppressed, r.mark.Deleted:
 		return Cancelled
 	}
 	return Waiting
@@ -88,14 +108,11 @@ func (j Jobs) find(ctx context.Context, tenant, kind, ref string) ([]*record, er
 		id := jobID(&s.Message)
 		r, known := byID[id]
 		if !known {
-			r = &record{id: id, counts: work.Counts{}, createdAt: s.Message.CreatedAt}
+			r = &record{id: id, createdAt: s.Message.CreatedAt}
 			byID[id] = r
 			list = append(list, r)
 		}
-		r.messages = append(r.messages, s.Message)
-		for state, n := range s.Counts {
-			r.counts[state] += n
-		}
+		r.messages, r.counts = append(r.messages, s.Message), append(r.counts, s.Counts)
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +135,7 @@ func reminderOf(p work.Plan) (*record, error) {
 		return nil, fmt.Errorf("read the reminder %q: %w", p.ID, err)
 	}
 	r.ID, r.Error, r.UpdatedAt = p.ID, p.Error, p.UpdatedAt
-	return &record{id: p.ID, reminder: &r, counts: work.Counts{}, createdAt: p.CreatedAt}, nil
+	return &record{id: p.ID, reminder: &r, createdAt: p.CreatedAt}, nil
 }
 
 // eachMessage visits the messages of a kind and ref, newest first.
@@ -157,7 +174,7 @@ func (j Jobs) settle(ctx context.Context, tenant string, r *record) (Status, err
 		return s, nil
 	}
 	repeated := map[string]bool{}
-	err := j.eachDelivery(ctx, tenant, r.messages, func(d posthouse.Delivery) {
+	err := j.eachDelivery(ctx, tenant, r.messages[:r.decisive()], func(d posthouse.Delivery) {
 		if d.ReplayOf != "" && d.State != posthouse.Quarantined {
 			repeated[d.ReplayOf] = true
 		}

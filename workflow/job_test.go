@@ -17,16 +17,20 @@ import (
 
 // desk keeps jobs in memory: what Jobs works with.
 type desk struct {
-	messages  []work.Summary
-	reminders map[string]posthouse.Reminder
-	marks     map[string]work.Mark
-	fails     bool // to cancel anything
-	sent      []posthouse.Draft
-	cancelled []string
-	late      *posthouse.Message // made while its reminder is ended
+	messages   []work.Summary
+	reminders  map[string]posthouse.Reminder
+	marks      map[string]work.Mark
+	fails      bool // to cancel anything
+	sent       []posthouse.Draft
+	cancelled  []string
+	gates      []work.Gate
+	deliveries map[string][]posthouse.Delivery // by message
+	late       *posthouse.Message              // made while its reminder is ended
 }
 
-func (d *desk) jobs() Jobs { return Jobs{Post: d, Store: d, Marks: d} }
+func (d *desk) jobs() Jobs { return Jobs{Post: d, Store: d, Marks: d, Gates: d} }
+
+func (d *desk) Gates(context.Context, string) ([]work.Gate, error) { return d.gates, nil }
 
 func (d *desk) Send(_ context.Context, _ string, draft posthouse.Draft) (posthouse.Accepted, error) {
 	d.sent = append(d.sent, draft)
@@ -76,8 +80,8 @@ func (d *desk) Messages(_ context.Context, f work.Filter) ([]work.Summary, strin
 	return out, "", nil
 }
 
-func (d *desk) DeliveriesOf(context.Context, string, string, string, int) ([]posthouse.Delivery, string, error) {
-	return nil, "", nil
+func (d *desk) DeliveriesOf(_ context.Context, _, message, _ string, _ int) ([]posthouse.Delivery, string, error) {
+	return d.deliveries[message], "", nil
 }
 
 func (d *desk) Plan(_ context.Context, _ string, _ work.PlanType, id string) (work.Plan, bool, error) {

@@ -12,21 +12,23 @@ import (
 
 // JobView is a job under the names of the document's table tc_notify_job (section 2.1). Ids are texts.
 type JobView struct {
-	ID          string          `json:"id"`
-	BizType     BizType         `json:"biz_type"`
-	BizID       string          `json:"biz_id"`
-	DedupKey    string          `json:"dedup_key,omitempty"`
-	Payload     json.RawMessage `json:"payload"`
-	Channel     int             `json:"channel"`
-	Status      Status          `json:"status"`
-	RetryCount  int             `json:"retry_count"`
-	NextRunTime time.Time       `json:"next_run_time"`
-	Remark      string          `json:"remark,omitempty"`
-	DelFlag     int             `json:"del_flag"`
-	CreateBy    string          `json:"create_by,omitempty"`
-	CreateTime  time.Time       `json:"create_time"`
-	UpdateBy    string          `json:"update_by,omitempty"`
-	UpdateTime  time.Time       `json:"update_time"`
+	ID       string          `json:"id"`
+	BizType  BizType         `json:"biz_type"`
+	BizID    string          `json:"biz_id"`
+	DedupKey string          `json:"dedup_key,omitempty"`
+	Payload  json.RawMessage `json:"payload"`
+	Channel  int             `json:"channel"`
+	Status   Status          `json:"status"`
+	// State is the status in a word, or held where only a person moves the job on; Remark says how.
+	State       string    `json:"state"`
+	RetryCount  int       `json:"retry_count"`
+	NextRunTime time.Time `json:"next_run_time"`
+	Remark      string    `json:"remark,omitempty"`
+	DelFlag     int       `json:"del_flag"`
+	CreateBy    string    `json:"create_by,omitempty"`
+	CreateTime  time.Time `json:"create_time"`
+	UpdateBy    string    `json:"update_by,omitempty"`
+	UpdateTime  time.Time `json:"update_time"`
 	// Recipients are its deliveries; of a job that comes again those of its last message.
 	Recipients []JobRecipient `json:"recipients"`
 }
@@ -65,8 +67,8 @@ func (j Jobs) one(ctx context.Context, tenant, id string) (*record, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := &record{id: id, messages: []posthouse.Message{m}, counts: work.Counts{}, createdAt: m.CreatedAt}
-		err = j.eachDelivery(ctx, tenant, r.messages, func(d posthouse.Delivery) { r.counts[d.State]++ })
+		r := &record{id: id, messages: []posthouse.Message{m}, counts: []work.Counts{{}}, createdAt: m.CreatedAt}
+		err = j.eachDelivery(ctx, tenant, r.messages, func(d posthouse.Delivery) { r.counts[0][d.State]++ })
 		if err != nil {
 			return nil, err
 		}
@@ -152,14 +154,25 @@ func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, erro
 	if v.Status, err = j.settle(ctx, tenant, r); err != nil {
 		return v, err
 	}
+	v.State = v.Status.String()
 	return v, j.addRecipients(ctx, tenant, r, &v)
 }
 
+// held is the state of a job of which a delivery is unknown until a person decides, and heldRemark what to do.
+const (
+	held       = "held"
+	heldRemark = "held for a person: nobody knows whether it arrived. Decide with posthouse resolve: sent, not_sent or retry"
+)
+
 func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *JobView) error {
+	gates, err := j.gates(ctx, tenant, r)
+	if err != nil {
+		return err
+	}
 	var next time.Time
-	err := j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
+	err = j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
 		to := JobRecipient{
-			ID: d.ID, UserID: d.User, Status: recipientStatus(d.State, r.given()), LastError: d.Error, ExternalMsgID: d.ProviderRef,
+			ID: d.ID, UserID: d.User, Status: r.recipientStatus(d.State), LastError: d.Error, ExternalMsgID: d.ProviderRef,
 			UpdateTime: d.UpdatedAt, State: d.State,
 		}
 		if to.Status == Succeeded {
@@ -168,12 +181,48 @@ func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *Jo
 		v.Recipients = append(v.Recipients, to)
 		v.RetryCount = max(v.RetryCount, d.Tries)
 		v.UpdateTime = later(v.UpdateTime, d.UpdatedAt)
-		if d.State == posthouse.Pending && !d.DueAt.IsZero() && (next.IsZero() || d.DueAt.Before(next)) {
-			next = d.DueAt
+		if due := later(d.DueAt, gates[d.Account]); d.State == posthouse.Pending && !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
 		}
+		v.hold(d)
 	})
 	if r.reminder == nil {
 		v.NextRunTime = cmp.Or(next, v.NextRunTime)
 	}
+	for i := 1; i < len(r.messages) && err == nil; i++ { // of earlier rounds only what is held counts
+		if r.counts[i][posthouse.Unknown] > 0 {
+			err = j.eachDelivery(ctx, tenant, r.messages[i:i+1], v.hold)
+		}
+	}
 	return err
+}
+
+// hold says that the job waits for a person where one of its deliveries does.
+func (v *JobView) hold(d posthouse.Delivery) {
+	if d.State != posthouse.Unknown || !d.DueAt.IsZero() {
+		return
+	}
+	v.Remark = cmp.Or(v.Remark, heldRemark)
+	if v.Status == Waiting {
+		v.State = held
+	}
+}
+
+// gates are the times when the parked accounts of a job's channel may send again, by account.
+func (j Jobs) gates(ctx context.Context, tenant string, r *record) (map[string]time.Time, error) {
+	if sum(r.counts, posthouse.Pending) == 0 {
+		return nil, nil
+	}
+	list, err := j.Gates.Gates(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	_, channel := r.draft()
+	until := map[string]time.Time{}
+	for _, g := range list {
+		if g.Channel == channel {
+			until[g.Account] = g.Until
+		}
+	}
+	return until, nil
 }

@@ -89,7 +89,7 @@ func (p *program) jobList() *cobra.Command {
 			return p.show(list, func() {
 				var rows [][]string
 				for _, j := range list {
-					rows = append(rows, []string{j.ID, workflow.ChannelName(j.Channel), jobStatus(j.Status), fmt.Sprint(len(j.Recipients)), at(j.NextRunTime), j.DedupKey})
+					rows = append(rows, []string{j.ID, workflow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(j), j.DedupKey})
 				}
 				p.printTable([]string{"Job", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
 			})
@@ -98,6 +98,22 @@ func (p *program) jobList() *cobra.Command {
 }
 
 func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, workflow.Status(n)) }
+
+// jobState is a job's status, in words where it waits for a person.
+func jobState(j client.Job) string {
+	if j.State == "held" {
+		return fmt.Sprintf("%d held for a person", j.Status)
+	}
+	return jobStatus(j.Status)
+}
+
+// nextRun is when a job is sent; one that is held is not.
+func nextRun(j client.Job) string {
+	if j.State == "held" {
+		return ""
+	}
+	return at(j.NextRunTime)
+}
 
 func (p *program) jobShow() *cobra.Command {
 	return &cobra.Command{
@@ -118,8 +134,8 @@ func (p *program) printJob(j client.Job) {
 		deleted = "yes" + by(j.UpdateBy)
 	}
 	p.printFields([][2]string{
-		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", workflow.ChannelName(j.Channel)}, {"status", jobStatus(j.Status)},
-		{"retries", fmt.Sprint(j.RetryCount)}, {"next run", at(j.NextRunTime)}, {"dedup key", j.DedupKey}, {"remark", j.Remark},
+		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", workflow.ChannelName(j.Channel)}, {"status", jobState(j)},
+		{"retries", fmt.Sprint(j.RetryCount)}, {"next run", nextRun(j)}, {"dedup key", j.DedupKey}, {"remark", j.Remark},
 		{"made", at(j.CreateTime) + by(j.CreateBy)}, {"changed", at(j.UpdateTime) + by(j.UpdateBy)}, {"deleted", deleted}, {"payload", string(j.Payload)},
 	}...)
 	var rows [][]string

@@ -64,7 +64,9 @@ func TestJobViewDerivesStatusFromDeliveries(t *testing.T) {
 			{"failed> failed> sent", -1, "1: 2 2 1"},
 			{"cancelled cancelled", -1, "3: 3 3"},
 			{"suppressed", -1, "3: 3"},
-			{"sent cancelled sending", 3, "3: 1 3 0"},
+			{"sent cancelled sending", 3, "3: 1 3 3"},
+			{"unknown", 3, "3: 3"},
+			{"unknown sent", 4, "4: 4 1"},
 			{"sent cancelled failed", 4, "4: 1 4 2"},
 			{"pending", 4, "4: 4"},
 		} {
@@ -211,14 +213,63 @@ func TestJobViewShowsAReminderOnce(t *testing.T) {
 		}
 		plan.Version, plan.NextAt, plan.Doc = 1, time.Time{}, fmt.Appendf(nil, doc, "ended")
 		put()
+		if ended := find(); ended.Status != 1 {
+			t.Errorf("ended after a round that made the failure of the first one good it has status %d, want 1", ended.Status)
+		}
+		tamper(t, s, "UPDATE settled SET state = 'failed' WHERE id = ?", posthouse.DeliveryID(second.Message.ID, 2))
 		if ended := find(); ended.Status != 2 {
-			t.Errorf("ended after a failure it has status %d, want 2", ended.Status)
+			t.Errorf("ended after a round with a failure it has status %d, want 2", ended.Status)
+		}
+		tamper(t, s, "UPDATE settled SET state = 'cancelled' WHERE id > ? AND id < ?", second.Message.ID, second.Message.ID[:22]+"ZZZZ")
+		if ended := find(); ended.Status != 2 {
+			t.Errorf("ended after a failure and a round that was cancelled it has status %d, want 2", ended.Status)
 		}
 		if n := len(readJobs(t, s)); n != 3 {
 			t.Errorf("there are %d jobs, want 3", n)
 		}
 		if n := count(t, s, "SELECT COUNT(*) FROM tc_notify_recipient WHERE job_id = '5_8882_0'"); n != 4 {
 			t.Errorf("the reminder has %d recipients, want 4", n)
+		}
+	})
+}
+
+// FLOW-2: of a parked account the view says when it may send again, and of what nobody knows that a person decides.
+func TestJobViewSaysWhatAJobWaitsFor(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		due := time.Now().Add(time.Minute).Truncate(time.Second)
+		parked, doubtful, asked := entry(2, job("node_done", "1")), entry(2, job("node_done", "2")), entry(1, job("node_done", "3"))
+		accept(t, s, parked, doubtful, asked)
+		settleAs(t, s, doubtful.Message.ID, "unknown sent")
+		settleAs(t, s, asked.Message.ID, "unknown")
+		tamper(t, s, "UPDATE queue SET due_at = 0 WHERE state = 'unknown'")
+		tamper(t, s, "UPDATE queue SET due_at = ? WHERE id > ? AND id < ?", due.UnixMicro(), parked.Message.ID, parked.Message.ID[:22]+"ZZZZ")
+		tamper(t, s, "UPDATE queue SET due_at = ? WHERE id = ?", due.UnixMicro(), posthouse.DeliveryID(asked.Message.ID, 1))
+		gate := func(wait time.Duration) {
+			t.Helper()
+			if err := s.SetGate(t.Context(), at(), work.Gate{Tenant: "t1", Channel: "oa", Class: posthouse.ClassAuth}, wait); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows := func() map[string]jobRow {
+			byID := map[string]jobRow{}
+			for _, r := range readJobs(t, s) {
+				byID[r.ID] = r
+			}
+			return byID
+		}
+		if next := viewTime(t, rows()[parked.Message.ID].Next); !next.Equal(due) {
+			t.Errorf("next_run_time is %v, want %v", next, due)
+		}
+		gate(time.Hour)
+		if next := viewTime(t, rows()[parked.Message.ID].Next); next.Before(due.Add(30 * time.Minute)) {
+			t.Errorf("next_run_time is %v while the account is parked for an hour", next)
+		}
+		got := rows()
+		if r := got[doubtful.Message.ID].Remark; r == nil || !strings.HasPrefix(*r, "held for a person") {
+			t.Errorf("the remark of a job that nobody knows of is %v", r)
+		}
+		if r := got[asked.Message.ID].Remark; r != nil {
+			t.Errorf("the remark of one that the provider is asked about is %q", *r)
 		}
 	})
 }
