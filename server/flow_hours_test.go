@@ -61,7 +61,7 @@ func openOffice(t *testing.T) (o *office, close func()) {
 	})
 	o.must(err)
 	o.must(o.s.engine.Start(ctx))
-	o.must(o.s.channels.reload(ctx))
+	o.must(o.s.channels.Reload(ctx))
 	_, err = o.s.PutChannel(ctx, posthouse.DefaultTenant, posthouse.Channel{Name: "oa", Driver: "console"})
 	o.must(err)
 	for kind, text := range map[string]string{"orbit_remind": "${remainMin}", "node_timeout": "${overtime} ${maxDuration} ${originalMaxDuration}", "task_created": "new", "task_finished": "over"} {

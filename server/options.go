@@ -1,15 +1,20 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -19,6 +24,9 @@ type Options struct {
 	DSN string
 	// Addr is where the HTTP API listens. Defaults to 127.0.0.1:8080; port 0 takes a free one.
 	Addr string
+	// NoListen serves nothing at Addr: the program that embeds the server serves Server.Handler where it likes.
+	// Defaults to false.
+	NoListen bool
 	// AdminKey is an API key of scope admin for the default tenant, in the form ph_<id>_<secret>.
 	// Defaults to a new one that is made, stored and announced once when the database has no key yet.
 	AdminKey string
@@ -80,4 +88,47 @@ type Options struct {
 	Output io.Writer
 	// Version is shown by /healthz. Defaults to "dev".
 	Version string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:8080"
+	}
+	if o.TimeZone == "" {
+		o.TimeZone = "Asia/Shanghai"
+	}
+	if o.Drain == 0 {
+		o.Drain = 15 * time.Second
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = 4 << 20
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Output == nil {
+		o.Output = os.Stdout
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Drivers == nil {
+		o.Drivers = builtin.Types()
+	}
+	if o.KeyringFile == "" {
+		o.KeyringFile = "posthouse.keys"
+		if path, ok := store.SQLiteFile(o.DSN); ok {
+			o.KeyringFile = filepath.Join(filepath.Dir(path), o.KeyringFile)
+		}
+	}
+	if o.Announce == nil {
+		out := o.Output
+		o.Announce = func(key string) {
+			fmt.Fprintf(out, "The first API key, shown once: %s\n", key)
+		}
+	}
+	return o
 }

@@ -65,7 +65,7 @@ func (o SMS) check() error {
 	case strings.EqualFold(o.Username, o.Password):
 		return errors.New("BASIC_AUTH_PASSWORD is the user name: choose another, such as what `openssl rand -base64 24` prints")
 	case strings.Contains(o.Username, ":"):
-		return errors.New("BASIC_AUTH_USERNAME has a colon: HTTP Basic can not carry it")
+		return errors.New("BASIC_AUTH_USERNAME has a colon: HTTP Basic cannot carry it")
 	}
 	return nil
 }
@@ -75,13 +75,9 @@ func (o SMS) channel() string { return cmp.Or(o.Channel, "sms") }
 // smsHandler makes the front door.
 func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
-	zone, err := time.LoadLocation(s.o.TimeZone)
-	if err != nil {
-		return nil, err
-	}
 	return lksms.New(lksms.Options{
 		Engine: s.engine, Store: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
-		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
+		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})
 }
 
@@ -108,7 +104,7 @@ func (s *Server) prepareSMS(ctx context.Context) error {
 		before = posthouse.Channel{Name: name, Driver: pull.Name, ChannelSettings: smsSettings()}
 	case err != nil:
 		return fmt.Errorf("read the channel %s of the SMS front door: %w", name, err)
-	case !before.Pull && !s.channels.types[before.Driver].Pull:
+	case !s.channels.Pulled(before):
 		return fmt.Errorf("the channel %s of the SMS front door is pushed by the driver %s: name another with sms_channel, or set pull on it", name, before.Driver)
 	}
 	after := s.o.SMS.applied(before)

@@ -13,14 +13,14 @@ import (
 )
 
 // openFlow makes what turns events of tasks into messages.
-func (s *Server) openFlow(zone *time.Location) error {
+func (s *Server) openFlow(context.Context) error {
 	resolver, err := s.resolver()
 	if err != nil {
 		return err
 	}
 	s.flow, err = workflow.New(workflow.Options{
-		Book: s.store, Post: post{s, zone}, Resolver: resolver, Channels: s.channelNames, Name: s.userName,
-		Zone: zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
+		Book: s.store, Post: post{s}, Resolver: resolver, Channels: s.channelNames, Name: s.userName,
+		Zone: s.zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
 	})
 	return err
 }
@@ -67,11 +67,10 @@ func (s *Server) userName(ctx context.Context, tenant, id string) (string, error
 // post is the engine as package workflow sees it.
 type post struct {
 	*Server
-	zone *time.Location
 }
 
 // Submit stores messages, reminders and the task's document in one transaction. Messages of a channel that
-// can not be opened are refused by themselves: the others need not wait for its repair.
+// cannot be opened are refused by themselves: the others need not wait for its repair.
 func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Accepted, error) {
 	plans := []work.Plan{s.Task}
 	var problems []posthouse.Problem
@@ -82,18 +81,18 @@ func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Ac
 			late.From = now // it is to begin at once, however long it took to come here: New would pass to its second slot
 			r.Repeat = &late
 		}
-		r, wrong := remind.New(r, now, p.zone)
+		r, wrong := remind.New(r, now, p.Server.zone)
 		for _, w := range wrong {
 			problems = append(problems, posthouse.Problem{Path: at("reminders", i) + w.Path, Message: w.Message})
 		}
 		plans = append(plans, remind.Plan(r))
 	}
 	for i := range s.Drafts {
-		if name := s.Drafts[i].Channel; p.channels.isBroken(s.Tenant, name) {
-			problems = append(problems, posthouse.Problem{Path: at("drafts", i) + "channel", Message: "it can not be opened now; /readyz says why"})
+		if name := s.Drafts[i].Channel; p.channels.IsBroken(s.Tenant, name) {
+			problems = append(problems, posthouse.Problem{Path: at("drafts", i) + "channel", Message: "it cannot be opened now; /readyz says why"})
 		}
 	}
-	if err := posthouse.Invalid("the task's messages can not be accepted", problems); err != nil {
+	if err := posthouse.Invalid("the task's messages cannot be accepted", problems); err != nil {
 		return nil, err
 	}
 	answer, err := p.engine.Accept(ctx, engine.Request{
@@ -113,7 +112,7 @@ func (p post) Withdraw(ctx context.Context, tenant string, messages []string) er
 	return jobPost{Server: p.Server}.Cancel(ctx, tenant, messages)
 }
 
-// Misaddressed are whom a channel can not reach.
+// Misaddressed are whom a channel cannot reach.
 func (p post) Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error) {
 	return p.engine.Misaddressed(ctx, tenant, channel, to)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,10 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
 )
@@ -169,8 +171,15 @@ func keyringBeside(dsn string) string {
 	return "posthouse.keys"
 }
 
-// examineChannels opens every channel as the server would.
+// examineChannels opens every channel as the server does.
 func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, c config.Config) []finding {
+	opener, err := channels.NewOpener(channels.OpenerOptions{
+		Types: builtin.Types(), Keyring: ring, Log: c.Server.Log, Output: io.Discard,
+		Network: channel.Network{Allow: c.Server.AllowNetworks, AllowPrivate: c.Server.AllowPrivate},
+	})
+	if err != nil {
+		return []finding{{"channels", false, err.Error()}}
+	}
 	rows, err := s.Channels(ctx, "")
 	if err != nil {
 		return []finding{{"channels", false, err.Error()}}
@@ -179,7 +188,10 @@ func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, 
 	for _, row := range rows {
 		err := row.Err
 		if err == nil {
-			err = openChannel(row.Channel, ring, c)
+			var opened engine.Opened
+			if opened, err = opener.OpenStored(row.Channel); err == nil {
+				opener.Close(opened)
+			}
 		}
 		if err != nil {
 			out = append(out, finding{"channel " + row.Channel.Name, false, err.Error()})
@@ -189,29 +201,4 @@ func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, 
 		out = append(out, finding{"channels", true, fmt.Sprintf("%d, all of them open", len(rows))})
 	}
 	return out
-}
-
-func openChannel(ch posthouse.Channel, ring *secret.Keyring, c config.Config) error {
-	driver, ok := builtin.Lookup(ch.Driver)
-	if !ok {
-		return fmt.Errorf("there is no driver %q", ch.Driver)
-	}
-	clear, err := driver.MapSecrets(ch.Config, func(name, value string) (string, error) {
-		return ring.Open(value, secret.AAD(ch.Tenant, ch.Name, name))
-	})
-	if err != nil {
-		return fmt.Errorf("a secret can not be decrypted with this keyring: %w", err)
-	}
-	decoded, problems := driver.Validate(clear)
-	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
-		return err
-	}
-	opened, err := driver.Open(decoded, channel.Env{
-		Tenant: ch.Tenant, Channel: ch.Name, Log: c.Server.Log, Codes: ch.Codes,
-		Network: channel.Network{Allow: c.Server.AllowNetworks, AllowPrivate: c.Server.AllowPrivate},
-	})
-	if closer, ok := opened.(interface{ Close() error }); ok && err == nil {
-		return closer.Close()
-	}
-	return err
 }

@@ -239,8 +239,8 @@ func (a *api) checkPulled(c *call, names []string) error {
 // pulled reports whether agents fetch a channel's deliveries.
 func (a *api) pulled(ch posthouse.Channel) bool {
 	for _, t := range a.drivers {
-		if t.Name == ch.Driver && t.Pull {
-			return true
+		if t.Name == ch.Driver {
+			return t.Pulled(ch.ChannelSettings)
 		}
 	}
 	return ch.Pull

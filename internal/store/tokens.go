@@ -25,7 +25,7 @@ type sharedToken struct {
 }
 
 // TokenFetch gets a new token from its provider and says how long it lasts.
-type TokenFetch func(ctx context.Context) (value string, lasts time.Duration, err error)
+type TokenFetch = func(ctx context.Context) (value string, lasts time.Duration, err error)
 
 // Token answers the token of a name that all processes share, and how long it lasts yet. A kept one is
 // taken if fits says so. Else one caller at a time, over all processes, fetches another; the others wait

@@ -13,7 +13,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/server"
@@ -148,11 +147,11 @@ func drain(t *testing.T, db house.Database, messages int, spoil bool) drained {
 				drafts[i].Content.Text = oddities[n/100%len(oddities)].name
 			}
 		}
-		answer, err := fill.Engine().Accept(t.Context(), engine.Request{Tenant: posthouse.DefaultTenant, Drafts: drafts})
+		accepted, err := fill.Accept(t.Context(), posthouse.DefaultTenant, drafts...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, a := range answer.Accepted {
+		for i, a := range accepted {
 			if n := from + i; spoil && n%100 == 50 {
 				d.odd[a.Deliveries[0].ID] = oddities[n/100%len(oddities)]
 			}

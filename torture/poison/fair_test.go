@@ -12,7 +12,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/torture/house"
 )
@@ -80,7 +79,7 @@ func fill(t *testing.T, s *server.Server, tenant string, p posthouse.Priority, d
 		for i := range min(1000, deliveries-from) {
 			d.To = append(d.To, posthouse.Recipient{User: fmt.Sprintf("u%d", from+i)})
 		}
-		if _, err := s.Engine().Accept(t.Context(), engine.Request{Tenant: tenant, Drafts: []posthouse.Draft{d}}); err != nil {
+		if _, err := s.Accept(t.Context(), tenant, d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +112,7 @@ func TestASmallTenantDoesNotWaitBehindABigOne(t *testing.T) {
 				<-tick.C
 				draft := house.Text("queue", 1)
 				draft.Content.Text = strconv.FormatInt(time.Now().UnixNano(), 10)
-				if _, err := s.Engine().Accept(t.Context(), engine.Request{Tenant: "small", Drafts: []posthouse.Draft{draft}}); err != nil {
+				if _, err := s.Accept(t.Context(), "small", draft); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -194,7 +193,7 @@ func TestRetriesDoNotStarve(t *testing.T) {
 				for i := range drafts {
 					drafts[i] = house.Text("queue", accepted+i)
 				}
-				if _, err := s.Engine().Accept(t.Context(), engine.Request{Tenant: posthouse.DefaultTenant, Drafts: drafts}); err != nil {
+				if _, err := s.Accept(t.Context(), posthouse.DefaultTenant, drafts...); err != nil {
 					t.Fatal(err)
 				}
 				accepted += part

@@ -19,7 +19,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/bench/trial"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
 )
@@ -40,7 +39,7 @@ type Queue struct {
 // channelName is the one channel of a trial.
 const channelName = "bench"
 
-// Open opens Posthouse as a Go program embeds it: messages are handed to the engine.
+// Open opens Posthouse as a Go program embeds it: messages go through Server.Accept.
 func Open(ctx context.Context, dsn string) (trial.Queue, error) {
 	q, err := open(ctx, dsn)
 	if err != nil {
@@ -125,7 +124,7 @@ func (q *Queue) Accept(ctx context.Context, texts []string) error {
 }
 
 func (q *Queue) acceptGo(ctx context.Context, drafts []posthouse.Draft) error {
-	_, err := q.server.Engine().Accept(ctx, engine.Request{Tenant: posthouse.DefaultTenant, Drafts: drafts})
+	_, err := q.server.Accept(ctx, posthouse.DefaultTenant, drafts...)
 	return err
 }
 

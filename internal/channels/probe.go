@@ -1,4 +1,4 @@
-package server
+package channels
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 
 // Test checks that the provider can be reached: by the driver's own check, or by really sending
 // out to an address. Nothing is queued.
-func (c *channels) Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error) {
-	opened, err := c.openStored(ctx, tenant, name)
+func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error) {
+	opened, err := s.openOne(ctx, tenant, name)
 	if err != nil {
 		return channel.Result{}, err
 	}
-	defer c.closeDriver(opened)
-	if out.Recipient, err = c.addressed(ctx, tenant, name, opened, out.Recipient); err != nil {
+	defer s.Close(opened)
+	if out.Recipient, err = s.addressed(ctx, tenant, name, opened, out.Recipient); err != nil {
 		return channel.Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
@@ -36,11 +36,11 @@ func (c *channels) Test(ctx context.Context, tenant, name string, out channel.Ou
 }
 
 // addressed is a recipient with his address, as a delivery to him would have it.
-func (c *channels) addressed(ctx context.Context, tenant, name string, o engine.Opened, to posthouse.Recipient) (posthouse.Recipient, error) {
+func (s *Set) addressed(ctx context.Context, tenant, name string, o engine.Opened, to posthouse.Recipient) (posthouse.Recipient, error) {
 	if to.Address != "" || to.User == "" {
 		return to, nil
 	}
-	known, err := c.store.Addresses(ctx, tenant, name, []string{to.User})
+	known, err := s.store.Addresses(ctx, tenant, name, []string{to.User})
 	if err != nil {
 		return to, err
 	}
@@ -51,30 +51,27 @@ func (c *channels) addressed(ctx context.Context, tenant, name string, o engine.
 }
 
 // Fit says what the channel's provider would cut or refuse of a content, as far as its driver knows.
-func (c *channels) Fit(ctx context.Context, tenant, name string, content posthouse.Content) ([]posthouse.Problem, error) {
-	opened, err := c.openStored(ctx, tenant, name)
+func (s *Set) Fit(ctx context.Context, tenant, name string, content posthouse.Content) ([]posthouse.Problem, error) {
+	opened, err := s.openOne(ctx, tenant, name)
 	if err != nil {
 		return nil, err
 	}
-	defer c.closeDriver(opened)
+	defer s.Close(opened)
 	if fitter, ok := opened.Driver.(channel.Fitter); ok {
 		return fitter.Fit(content), nil
 	}
 	return nil, nil
 }
 
-// openStored opens a channel's driver for one look.
-func (c *channels) openStored(ctx context.Context, tenant, name string) (engine.Opened, error) {
-	ch, err := c.store.Channel(ctx, tenant, name)
+// openOne opens a channel's driver for one look.
+func (s *Set) openOne(ctx context.Context, tenant, name string) (engine.Opened, error) {
+	ch, err := s.store.Channel(ctx, tenant, name)
 	if err != nil {
 		return engine.Opened{}, err
 	}
-	if ch, err = c.unsealed(ch); err != nil {
-		return engine.Opened{}, err
-	}
-	opened, err := c.openDriver(ch)
+	opened, err := s.OpenStored(ch)
 	if err != nil {
-		return opened, posthouse.Errorf(posthouse.CodeConflict, "the channel can not be opened: %w", err)
+		return opened, posthouse.Errorf(posthouse.CodeConflict, "the channel cannot be opened: %w", err)
 	}
 	return opened, nil
 }

@@ -1,0 +1,84 @@
+package channels
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/retry"
+)
+
+var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
+
+// finder collects what is wrong with a channel.
+type finder []posthouse.Problem
+
+func (f *finder) add(path, format string, args ...any) {
+	*f = append(*f, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// Check finds what is wrong with a channel besides its driver's own fields. The type is empty where there is no
+// such driver.
+func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem) {
+	var f finder
+	if !channelName.MatchString(ch.Name) {
+		f.add("name", "is %q: want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit", ch.Name)
+	}
+	t, ok := p.types[ch.Driver]
+	if !ok {
+		f.add("driver", "is %q, which is not a driver: want one of %s", ch.Driver, p.names())
+	}
+	pulled := t.Pulled(ch.ChannelSettings)
+	f.ranges(ch.ChannelSettings, pulled)
+	f = append(f, retry.Check(ch.ChannelSettings)...)
+	if ch.TimeZone != "" {
+		if _, err := time.LoadLocation(ch.TimeZone); err != nil {
+			f.add("time_zone", "is %q, which is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
+		}
+	}
+	for _, p := range limit.Check(ch.Limits) {
+		f.add("limits"+p.Path, "%s", p.Message)
+	}
+	for code, class := range ch.Codes {
+		if !class.Valid() {
+			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
+		}
+	}
+	if len(ch.Needs) > 0 && !pulled {
+		f.add("needs", "are what agents must have: only a channel with pull has any")
+	}
+	return t, f
+}
+
+// ranges finds durations and numbers that are out of bounds.
+func (f *finder) ranges(s posthouse.ChannelSettings, pulled bool) {
+	inRange := func(path string, d posthouse.Duration, least, most time.Duration) {
+		if d != 0 && (d.Std() < least || d.Std() > most) {
+			f.add(path, "is %s: want %s to %s", d, posthouse.Duration(least), posthouse.Duration(most))
+		}
+	}
+	if s.Every != nil {
+		inRange("every", *s.Every, time.Second, 24*time.Hour)
+	}
+	if pulled {
+		inRange("timeout", s.Timeout, time.Second, 24*time.Hour)
+	} else {
+		inRange("timeout", s.Timeout, 100*time.Millisecond, 5*time.Minute)
+	}
+	inRange("hold_timeout", s.HoldTimeout, time.Second, 30*24*time.Hour)
+	inRange("dedup_window", s.DedupWindow, time.Second, 366*24*time.Hour)
+	for _, n := range []struct {
+		path    string
+		n, most int
+	}{{"max_inflight", s.MaxInflight, 10000}, {"batch", s.Batch, 10000}} {
+		if n.n < 0 || n.n > n.most {
+			f.add(n.path, "is %d: want 1 to %d", n.n, n.most)
+		}
+	}
+	if pulled && s.Every != nil && *s.Every != 0 {
+		f.add("every", "is %s: agents ask when they like, so leave it out", *s.Every)
+	}
+}

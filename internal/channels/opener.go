@@ -1,0 +1,156 @@
+package channels
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// Opener opens channels: it knows the drivers, and what each of them gets from the house.
+type Opener struct {
+	o     OpenerOptions
+	types map[string]channel.Type
+}
+
+// OpenerOptions makes an Opener. Types and Keyring are required.
+type OpenerOptions struct {
+	Types   []channel.Type
+	Keyring Keyring
+	// Tokens keeps the access tokens of drivers. Defaults to one driver's memory.
+	Tokens channel.Tokens
+	// Network decides which addresses may be dialled. Defaults to public ones.
+	Network channel.Network
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// Output is where console channels print. Defaults to standard output.
+	Output io.Writer
+}
+
+// NewOpener makes an Opener. It refuses a table of drivers that cannot be right.
+func NewOpener(o OpenerOptions) (*Opener, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	p := &Opener{o: o, types: map[string]channel.Type{}}
+	for _, t := range o.Types {
+		if _, twice := p.types[t.Name]; twice {
+			return nil, fmt.Errorf("the driver %q is listed twice", t.Name)
+		}
+		if t.Open == nil {
+			return nil, fmt.Errorf("the driver %q cannot be opened: it has no Open", t.Name)
+		}
+		p.types[t.Name] = t
+	}
+	return p, nil
+}
+
+// Types lists the drivers there are, by name.
+func (p *Opener) Types() []channel.Type {
+	return slices.SortedFunc(maps.Values(p.types), func(a, b channel.Type) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Pulled reports whether agents fetch a channel's deliveries.
+func (p *Opener) Pulled(ch posthouse.Channel) bool {
+	return p.types[ch.Driver].Pulled(ch.ChannelSettings)
+}
+
+// Open opens the driver of a channel whose secrets are in clear.
+func (p *Opener) Open(ch posthouse.Channel) (engine.Opened, error) {
+	t, err := p.typeOf(ch)
+	if err != nil {
+		return engine.Opened{}, err
+	}
+	config, problems := t.Validate(ch.Config)
+	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
+		return engine.Opened{}, err
+	}
+	opened := engine.Opened{
+		MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.CallTimeout(ch.ChannelSettings), Limits: t.Limits,
+		OwnAddresses: t.OwnAddresses, Pull: t.Pulled(ch.ChannelSettings),
+	}
+	if t.Address != nil {
+		opened.Address = func(address string) (string, error) { return t.Address(config, address) }
+	}
+	if t.BatchSize != nil {
+		opened.MaxBatch = max(t.BatchSize(config), 1)
+	}
+	if t.IdempotencyWindow != nil {
+		opened.Window = t.IdempotencyWindow(config)
+	}
+	opened.Driver, err = t.Open(config, channel.Env{
+		Tenant: ch.Tenant, Channel: ch.Name, Log: p.o.Log.With("channel", ch.Name), Output: p.o.Output, Network: p.o.Network,
+		Timeout: opened.Timeout, Tokens: p.o.Tokens, Codes: ch.Codes,
+	})
+	return opened, err
+}
+
+// OpenStored opens the driver of a channel as it is stored.
+func (p *Opener) OpenStored(ch posthouse.Channel) (engine.Opened, error) {
+	ch, err := p.Unsealed(ch)
+	if err != nil {
+		return engine.Opened{}, err
+	}
+	return p.Open(ch)
+}
+
+// Close ends the connections of a driver that was opened for one look only.
+func (p *Opener) Close(o engine.Opened) {
+	if closer, ok := o.Driver.(io.Closer); ok {
+		if err := closer.Close(); err != nil {
+			p.o.Log.Warn("a driver could not be closed", "error", err)
+		}
+	}
+}
+
+// Masked is a stored channel as it may be shown.
+func (p *Opener) Masked(ch posthouse.Channel) posthouse.Channel {
+	if t, ok := p.types[ch.Driver]; ok {
+		ch.Config = t.Redact(ch.Config)
+	} else {
+		ch.Config = nil // nobody can say what is secret in it
+	}
+	return ch
+}
+
+// Sealed encrypts the secrets of a configuration, each bound to its tenant, channel and field.
+func (p *Opener) Sealed(ch posthouse.Channel) (posthouse.Channel, error) {
+	config, err := p.types[ch.Driver].MapSecrets(ch.Config, func(name, value string) (string, error) {
+		return p.o.Keyring.Seal(value, secret.AAD(ch.Tenant, ch.Name, name))
+	})
+	ch.Config = config
+	return ch, err
+}
+
+// Unsealed is a stored channel with its secrets in clear.
+func (p *Opener) Unsealed(ch posthouse.Channel) (posthouse.Channel, error) {
+	t, err := p.typeOf(ch)
+	if err != nil {
+		return ch, err
+	}
+	ch.Config, err = t.MapSecrets(ch.Config, func(name, value string) (string, error) {
+		plain, err := p.o.Keyring.Open(value, secret.AAD(ch.Tenant, ch.Name, name))
+		if err != nil {
+			return "", fmt.Errorf("the secret %s cannot be decrypted with this keyring: %w", name, err)
+		}
+		return plain, nil
+	})
+	return ch, err
+}
+
+func (p *Opener) typeOf(ch posthouse.Channel) (channel.Type, error) {
+	t, ok := p.types[ch.Driver]
+	if !ok {
+		return t, fmt.Errorf("there is no driver %q; the drivers are %s", ch.Driver, p.names())
+	}
+	return t, nil
+}
+
+func (p *Opener) names() string { return strings.Join(slices.Sorted(maps.Keys(p.types)), ", ") }

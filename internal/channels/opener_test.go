@@ -1,0 +1,125 @@
+package channels_test
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/channels"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// probe is a driver that keeps what it was opened with and counts its ends.
+type probe struct{ closed int }
+
+func (p *probe) Close() error { p.closed++; return nil }
+
+func openerWith(t *testing.T, types ...channel.Type) *channels.Opener {
+	t.Helper()
+	p, err := channels.NewOpener(channels.OpenerOptions{Types: types, Keyring: ring(t, "one")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func ring(t *testing.T, id string) *secret.Keyring {
+	t.Helper()
+	r, err := secret.Parse(id + ":" + base64.StdEncoding.EncodeToString([]byte("the 32 bytes of a key for tests.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// probeType is a driver with a secret; env and config are what it was opened with last.
+func probeType(d *probe, env *channel.Env, config *channel.Config) channel.Type {
+	return channel.Type{
+		Name: "probe", Timeout: 30 * time.Second, MaxBatch: 7,
+		Fields: []channel.Field{{Name: "key", Kind: channel.KindSecret}},
+		Open: func(c channel.Config, e channel.Env) (channel.Driver, error) {
+			*env, *config = e, c
+			return d, nil
+		},
+	}
+}
+
+func TestAStoredChannelOpensWithWhatItsSettingsSay(t *testing.T) {
+	t.Parallel()
+	second := posthouse.Duration(time.Second)
+	for name, c := range map[string]struct {
+		settings posthouse.ChannelSettings
+		timeout  time.Duration
+		pulled   bool
+	}{
+		"the driver's time-out":    {posthouse.ChannelSettings{}, 30 * time.Second, false},
+		"a time-out of its own":    {posthouse.ChannelSettings{Timeout: second}, time.Second, false},
+		"how long an agent holds":  {posthouse.ChannelSettings{Timeout: second, Pull: true}, 30 * time.Second, true},
+		"classes of its own codes": {posthouse.ChannelSettings{Codes: map[string]posthouse.Class{"7": posthouse.ClassTransient}}, 30 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var env channel.Env
+			var config channel.Config
+			d := &probe{}
+			p := openerWith(t, probeType(d, &env, &config))
+			ch := posthouse.Channel{Tenant: "bank", Name: "hook", Driver: "probe", Config: map[string]any{"key": "a secret"}, ChannelSettings: c.settings}
+			stored, err := p.Sealed(ch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := stored.Config["key"].(string); strings.Contains(text, "secret") {
+				t.Errorf("stored as %s", text)
+			}
+			o, err := p.OpenStored(stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Timeout != c.timeout || env.Timeout != c.timeout || o.Pull != c.pulled || o.MaxBatch != 7 {
+				t.Errorf("opened with %+v and the time-out %s, want %s and pulled %v", o, env.Timeout, c.timeout, c.pulled)
+			}
+			if env.Tenant != "bank" || env.Channel != "hook" || len(env.Codes) != len(c.settings.Codes) || config.String("key") != "a secret" {
+				t.Errorf("the driver got %+v", env)
+			}
+			if p.Close(o); d.closed != 1 {
+				t.Errorf("closed %d times", d.closed)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeOpenedSaysWhy(t *testing.T) {
+	t.Parallel()
+	p := openerWith(t, probeType(&probe{}, new(channel.Env), new(channel.Config)))
+	other, err := channels.NewOpener(channels.OpenerOptions{Types: p.Types(), Keyring: ring(t, "two")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := other.Sealed(posthouse.Channel{Name: "hook", Driver: "probe", Config: map[string]any{"key": "a secret"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, ch := range map[string]posthouse.Channel{
+		`no driver "telepathy"; the drivers are probe`:         {Name: "hook", Driver: "telepathy"},
+		`the secret key cannot be decrypted with this keyring`: sealed,
+		`encrypted by Posthouse`:                               {Name: "hook", Driver: "probe", Config: map[string]any{"key": "in clear"}},
+	} {
+		if _, err := p.OpenStored(ch); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+	for _, types := range [][]channel.Type{{{Name: "probe"}}, append(p.Types(), p.Types()...)} {
+		if _, err := channels.NewOpener(channels.OpenerOptions{Types: types, Keyring: ring(t, "one")}); err == nil {
+			t.Errorf("%d drivers were taken that cannot be right", len(types))
+		}
+	}
+}
+
+var _ channel.Tokens = (*channels.Tokens)(nil)
+
+// Send of the probe is never called.
+func (p *probe) Send(context.Context, channel.Outgoing) channel.Result { return channel.Result{} }

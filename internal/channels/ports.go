@@ -1,0 +1,56 @@
+package channels
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Store keeps the channels. *store.Store satisfies it.
+type Store interface {
+	reads
+	writes
+	looks
+}
+
+type reads interface {
+	Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error)
+	Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error)
+	// ChannelsVersion changes whenever any channel does.
+	ChannelsVersion(ctx context.Context) (int64, error)
+}
+
+type writes interface {
+	PutChannel(ctx context.Context, now time.Time, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error)
+	DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error
+	PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string) error
+}
+
+// looks is what a change or a test has to know besides.
+type looks interface {
+	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
+	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
+}
+
+// Engine runs the channels. *engine.Engine satisfies it.
+type Engine interface {
+	CheckChannel(ch posthouse.Channel, o engine.Opened) error
+	SetChannel(ch posthouse.Channel, o engine.Opened) error
+	RemoveChannel(tenant, name string)
+	Resume(ctx context.Context, tenant, name string) error
+}
+
+// Keyring seals secrets and opens them. *secret.Keyring satisfies it.
+type Keyring interface {
+	Seal(plain, aad string) (string, error)
+	Open(text, aad string) (string, error)
+}
+
+// TokenRows keeps sealed tokens for all processes. *store.Store satisfies it.
+type TokenRows interface {
+	Token(ctx context.Context, name string, fits func(value string) bool,
+		fetch func(context.Context) (value string, lasts time.Duration, err error)) (value string, lasts time.Duration, err error)
+}

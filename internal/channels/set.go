@@ -1,0 +1,210 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Set is the configured channels of a server. The Opener's methods that show and check them are its own too.
+type Set struct {
+	*Opener
+	store  Store
+	engine Engine
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	version int64           // of the stored set, as this process knows it
+	open    map[key]edition // what was handed to the engine
+	broken  map[key]error   // why it is not open
+}
+
+// key names a channel.
+type key struct{ tenant, name string }
+
+// edition tells a channel from all that ever had its name: one that was deleted and made again begins anew with its
+// version.
+type edition struct {
+	version int64
+	created int64 // in microseconds, as it is stored
+}
+
+func editionOf(ch posthouse.Channel) edition { return edition{ch.Version, ch.CreatedAt.UnixMicro()} }
+
+// Options makes a Set. All but Log are required.
+type Options struct {
+	Opener *Opener
+	Store  Store
+	Engine Engine
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// New makes a Set; nothing is open until Reload.
+func New(o Options) (*Set, error) {
+	if o.Opener == nil || o.Store == nil || o.Engine == nil {
+		return nil, errors.New("channels: Opener, Store and Engine are required")
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Set{Opener: o.Opener, store: o.Store, engine: o.Engine, log: o.Log, version: -1, open: map[key]edition{}, broken: map[key]error{}}, nil
+}
+
+// List lists a tenant's channels, secrets masked.
+func (s *Set) List(ctx context.Context, tenant string) ([]posthouse.Channel, error) {
+	rows, err := s.store.Channels(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]posthouse.Channel, len(rows))
+	for i, row := range rows {
+		out[i] = s.Masked(row.Channel)
+	}
+	return out, nil
+}
+
+// Get reads one channel, secrets masked.
+func (s *Set) Get(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
+	ch, err := s.store.Channel(ctx, tenant, name)
+	return s.Masked(ch), err
+}
+
+// Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
+func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
+	ch.Tenant = tenant
+	ch, err := s.checked(ctx, engine.Preset(ch))
+	if err != nil {
+		return ch, false, err
+	}
+	sealed, err := s.Sealed(ch)
+	if err != nil {
+		return ch, false, err
+	}
+	stored, created, err := s.store.PutChannel(ctx, time.Now(), sealed)
+	if err != nil {
+		return ch, false, err
+	}
+	if err := s.Reload(ctx); err != nil {
+		return ch, created, err
+	}
+	return s.Masked(stored), created, nil
+}
+
+// checked is a channel that can be stored, with the stored secrets in place of masks.
+func (s *Set) checked(ctx context.Context, ch posthouse.Channel) (posthouse.Channel, error) {
+	t, problems := s.Check(ch)
+	if len(problems) > 0 && t.Name == "" {
+		return ch, posthouse.Invalid("the channel cannot be stored", problems)
+	}
+	var err error
+	if ch.Config, err = s.kept(ctx, t, ch); err != nil {
+		return ch, err
+	}
+	_, more := t.Validate(ch.Config)
+	if err := posthouse.Invalid("the channel cannot be stored", append(problems, more...)); err != nil {
+		return ch, err
+	}
+	opened, err := s.Open(ch)
+	if err != nil {
+		return ch, posthouse.Invalid("the channel cannot be opened", []posthouse.Problem{{Path: "config", Message: err.Error()}})
+	}
+	err = s.engine.CheckChannel(ch, opened)
+	s.Close(opened)
+	if err != nil {
+		return ch, err
+	}
+	return ch, s.mayTurn(ctx, ch)
+}
+
+// kept is the configuration of ch with the stored secrets in place of masks. A stored channel that cannot be read or
+// decrypted has none to give: its secrets are to be written anew, and a mask that is left is named as a problem.
+func (s *Set) kept(ctx context.Context, t channel.Type, ch posthouse.Channel) (map[string]any, error) {
+	old, err := s.store.Channel(ctx, ch.Tenant, ch.Name)
+	switch posthouse.CodeOf(err) {
+	case posthouse.CodeNotFound, posthouse.CodeConflict:
+		return ch.Config, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if old.Driver != ch.Driver {
+		return ch.Config, nil
+	}
+	known, err := s.Unsealed(old)
+	if err != nil {
+		s.log.Warn("the stored secrets of a channel that is replaced cannot be kept", "tenant", ch.Tenant, "channel", ch.Name, "error", err)
+	}
+	return t.Keep(known.Config, ch.Config), nil
+}
+
+// mayTurn refuses to make a channel pulled that was pushed, or the other way, while it has open deliveries: they
+// wait where nobody would look.
+func (s *Set) mayTurn(ctx context.Context, ch posthouse.Channel) error {
+	old, err := s.store.Channel(ctx, ch.Tenant, ch.Name)
+	if err != nil || s.Pulled(old) == s.Pulled(ch) {
+		return nil //nolint:nilerr // new, or one that cannot be read: it has to be replaced
+	}
+	open := slices.DeleteFunc(posthouse.States(), func(s posthouse.State) bool { return !s.Open() })
+	list, _, err := s.store.Deliveries(ctx, work.Filter{Tenant: ch.Tenant, Channel: ch.Name, States: open, Limit: 1})
+	if err == nil && len(list) > 0 {
+		return posthouse.Errorf(posthouse.CodeConflict,
+			"channel %q has open deliveries and cannot change who sends them: cancel them or wait until they are settled", ch.Name)
+	}
+	return err
+}
+
+// Delete removes a channel that has nothing open.
+func (s *Set) Delete(ctx context.Context, tenant, name string) error {
+	if err := s.store.DeleteChannel(ctx, time.Now(), tenant, name); err != nil {
+		return err
+	}
+	return s.Reload(ctx)
+}
+
+// Pause stops a channel's sending; what is under way finishes.
+func (s *Set) Pause(ctx context.Context, tenant, name, reason string) error {
+	return s.setPaused(ctx, tenant, name, true, reason)
+}
+
+// Resume lets a channel send again, and opens the accounts that its provider had refused.
+func (s *Set) Resume(ctx context.Context, tenant, name string) error {
+	if err := s.setPaused(ctx, tenant, name, false, ""); err != nil {
+		return err
+	}
+	return s.engine.Resume(ctx, tenant, name)
+}
+
+func (s *Set) setPaused(ctx context.Context, tenant, name string, paused bool, reason string) error {
+	if err := s.store.PauseChannel(ctx, time.Now(), tenant, name, paused, reason); err != nil {
+		return err
+	}
+	return s.Reload(ctx)
+}
+
+// Broken lists the channels that are not open, as tenant/name, with why.
+func (s *Set) Broken() map[string]error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]error, len(s.broken))
+	for k, err := range maps.All(s.broken) {
+		out[k.tenant+"/"+k.name] = err
+	}
+	return out
+}
+
+// IsBroken reports whether there is a channel of this name that is not open.
+func (s *Set) IsBroken(tenant, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken[key{tenant, name}] != nil
+}

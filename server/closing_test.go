@@ -1,0 +1,51 @@
+package server
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/limit"
+)
+
+func TestWhatWasOpenedIsClosedInReverse(t *testing.T) {
+	t.Parallel()
+	var order []string
+	var c closing
+	first, second := errors.New("the first"), errors.New("the second")
+	c.add(func() error { order = append(order, "first"); return first })
+	c.add(func() error { order = append(order, "second"); return second })
+	err := c.close()
+	if want := []string{"second", "first"}; !slices.Equal(order, want) {
+		t.Errorf("closed %v, want %v", order, want)
+	}
+	if !errors.Is(err, first) || !errors.Is(err, second) {
+		t.Errorf("got %v, want both errors", err)
+	}
+	if err := c.close(); err != nil || len(order) != 2 {
+		t.Errorf("a second call closed again: %v %v", order, err)
+	}
+}
+
+// A driver that is listed twice is found after the database and Redis were opened.
+func TestAServerThatCannotBeMadeKeepsNothingOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := assemble(t.Context(), Options{
+		DSN: "sqlite:" + filepath.Join(dir, "posthouse.db"), Redis: "redis://127.0.0.1:1/0", Announce: func(string) {},
+		Drivers: append(builtin.Types(), channel.Type{Name: "webhook"}),
+	})
+	if err == nil {
+		t.Fatal("a driver that is listed twice was taken")
+	}
+	if err := s.store.Ping(t.Context()); err == nil {
+		t.Error("the database is still open")
+	}
+	redis := s.limiter.(*limit.Fallback).Primary.(*limit.Redis)
+	if err := redis.Close(); err == nil {
+		t.Error("the Redis client was still open")
+	}
+}

@@ -1,0 +1,147 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/posthouse/posthouse/internal/api"
+)
+
+// openDoors makes what serves HTTP.
+func (s *Server) openDoors(context.Context) (err error) {
+	s.gate = api.NewGate(s.store)
+	if s.handler, err = s.apiHandler(); err != nil {
+		return err
+	}
+	if s.o.SMS.on() {
+		door, err := s.smsHandler()
+		if err != nil {
+			return err
+		}
+		both := http.NewServeMux()
+		both.Handle("/", s.handler)
+		both.Handle("/api/v1/", door)
+		both.Handle("/health", door)
+		s.handler = both
+		if s.o.SMS.Addr != "" {
+			s.sms = s.httpServer(door) // and nothing else: its address is often open to phones
+		}
+	}
+	if !s.o.NoListen {
+		s.http = s.httpServer(s.handler)
+	}
+	return nil
+}
+
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, WriteTimeout: 120 * time.Second,
+		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+func (s *Server) apiHandler() (http.Handler, error) {
+	if err := s.measureProcess(); err != nil {
+		return nil, err
+	}
+	return api.New(api.Options{
+		Engine: s.engine, Store: s.store, Channels: s.channels, Gate: s.gate, Jobs: s.jobsOf, Tasks: s.flow, Readiness: s.checks, Unsafe: s.unsafe,
+		Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}), Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Database: s.store.Database(),
+		TimeZone: s.o.TimeZone,
+	})
+}
+
+// measureProcess registers the process's own metrics. The registry of a program that embeds the server may have them
+// already.
+func (s *Server) measureProcess() error {
+	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := s.o.Registry.Register(c); err != nil && !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
+			return fmt.Errorf("register the metrics of the process: %w", err)
+		}
+	}
+	return nil
+}
+
+// listen takes the addresses, so that what is wrong with them is known before anything is sent.
+func (s *Server) listen() (err error) {
+	if s.http != nil {
+		if s.listener, err = net.Listen("tcp", s.o.Addr); err != nil {
+			return fmt.Errorf("listen on %s: %w", s.o.Addr, err)
+		}
+	}
+	if s.sms == nil {
+		return nil
+	}
+	if s.smsAt, err = net.Listen("tcp", s.o.SMS.Addr); err != nil {
+		s.closeListeners()
+		return fmt.Errorf("listen on %s for SMS: %w", s.o.SMS.Addr, err)
+	}
+	return nil
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range []net.Listener{s.listener, s.smsAt} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+func (s *Server) serve(h *http.Server, at net.Listener) {
+	if err := h.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+		select {
+		case s.failed <- err:
+		default: // the other one has failed already
+		}
+	}
+}
+
+// URL is where the API is served, once started.
+func (s *Server) URL() string {
+	if s.listener == nil {
+		return ""
+	}
+	return "http://" + s.listener.Addr().String()
+}
+
+// SMSURL is where the SMS front door is served on an address of its own, once started; else empty.
+func (s *Server) SMSURL() string {
+	if s.smsAt == nil {
+		return ""
+	}
+	return "http://" + s.smsAt.Addr().String()
+}
+
+// doorShare is the part of the drain that requests have. A client that lost its network in the middle of its request
+// would else hold up the stop for all of it, and cut sends that end late.
+const doorShare = 3
+
+// shutDoors takes no more requests, and lets those finish that are being answered, at all addresses at once.
+func (s *Server) shutDoors(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Drain/doorShare)
+	defer cancel()
+	var both sync.WaitGroup
+	var errs [2]error
+	for i, h := range []*http.Server{s.http, s.sms} {
+		if h == nil {
+			continue
+		}
+		both.Go(func() {
+			if h.Shutdown(ctx) != nil {
+				errs[i] = h.Close()
+			}
+		})
+	}
+	both.Wait()
+	return errors.Join(errs[:]...)
+}

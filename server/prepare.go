@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+// openStore opens the database and brings its schema up.
+func (s *Server) openStore(ctx context.Context) (err error) {
+	if s.store, err = store.Open(ctx, store.Options{DSN: s.o.DSN, Log: s.o.Log}); err != nil {
+		return err
+	}
+	s.closing.add(s.store.Close)
+	have, want, err := s.store.Schema(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	switch {
+	case have > want:
+		return fmt.Errorf("the database's schema has version %d, newer than this binary's %d: use a newer posthouse", have, want)
+	case have < want && s.o.NoMigrate:
+		return fmt.Errorf("the database's schema has version %d, this binary wants %d: run posthouse migrate", have, want)
+	case have < want:
+		steps, err := s.store.Migrate(ctx)
+		if err != nil {
+			return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
+		}
+		s.o.Log.Info("schema brought up", "from", have, "to", want, "steps", steps)
+	}
+	return nil
+}
+
+// openKeyring opens the keyring.
+func (s *Server) openKeyring(context.Context) (err error) {
+	s.keyring, err = keyringOf(s.o)
+	return err
+}
+
+// keyringOf reads the keyring from its text or its file, and makes the file where there is none.
+func keyringOf(o Options) (*secret.Keyring, error) {
+	if o.Keyring != "" {
+		return secret.Parse(o.Keyring)
+	}
+	ring, err := secret.Load(o.KeyringFile)
+	if errors.Is(err, os.ErrNotExist) {
+		ring, err = secret.Create(o.KeyringFile)
+	}
+	if errors.Is(err, os.ErrExist) { // another process that starts at the same moment made it
+		return secret.Load(o.KeyringFile)
+	}
+	return ring, err
+}
+
+// prepareKey stores the given admin key, or makes the first one.
+func (s *Server) prepareKey(ctx context.Context) error {
+	if s.o.AdminKey != "" {
+		id, text, ok := secret.ParseKey(s.o.AdminKey)
+		if !ok {
+			return errors.New("the API key given at start has not the form ph_<id>_<secret>: `posthouse key new` prints one")
+		}
+		return s.addKey(ctx, id, text, "given at start")
+	}
+	any, err := s.store.AnyKey(ctx)
+	if err != nil || any {
+		return err
+	}
+	id, text := secret.NewKey()
+	if err := s.addKey(ctx, id, text, "first"); err != nil {
+		return err
+	}
+	s.o.Announce(secret.FormatKey(id, text))
+	return nil
+}
+
+func (s *Server) addKey(ctx context.Context, id, text, name string) error {
+	if found, err := s.hasKey(ctx, id, text); found || err != nil {
+		return err
+	}
+	key := posthouse.Key{ID: id, Tenant: posthouse.DefaultTenant, Name: name, Scope: posthouse.ScopeAdmin}
+	err := s.store.AddKey(ctx, time.Now(), key, secret.HashKey(text))
+	if err == nil {
+		return nil
+	}
+	if found, _ := s.hasKey(ctx, id, text); found { // another process that starts at the same moment stored it
+		return nil
+	}
+	return err
+}
+
+// hasKey reports whether the key is stored; it is an error if its id is that of another.
+func (s *Server) hasKey(ctx context.Context, id, text string) (bool, error) {
+	_, hash, found, err := s.store.KeyHash(ctx, id)
+	if err == nil && found && !secret.Equal(hash, secret.HashKey(text)) {
+		return false, fmt.Errorf("the API key given at start has the id %s of another key: use a fresh one", id)
+	}
+	return found && err == nil, err
+}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/api"
+)
+
+// Check is one part of what the server needs for its work.
+type Check struct {
+	Name string
+	OK   bool
+	// Detail says what is wrong, or what was found.
+	Detail string
+	// Optional parts are named when they fail, but the server stays ready: the others go on.
+	Optional bool
+}
+
+// Readiness says whether the server can do its work, part by part.
+func (s *Server) Readiness(ctx context.Context) []Check {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	checks := []Check{{Name: "database", OK: true, Detail: s.store.Database()}}
+	if err := s.store.Ping(ctx); err != nil {
+		checks[0].OK, checks[0].Detail = false, "the database does not answer"
+	} else if s.store.Full(time.Now()) {
+		checks[0].OK, checks[0].Detail = false, "the database has no room"
+	}
+	if s.engine.Stale() {
+		checks = append(checks, Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
+	}
+	if n := s.engine.Unreadable(); n > 0 {
+		checks = append(checks, Check{Name: "queue", Optional: true, Detail: fmt.Sprintf("%d deliveries have a state or priority that is not known: the log names their channels", n)})
+	}
+	for name, err := range s.channels.Broken() {
+		checks = append(checks, Check{Name: "channel " + name, Detail: err.Error(), Optional: true})
+	}
+	return checks
+}
+
+// checks is Readiness for /readyz.
+func (s *Server) checks(ctx context.Context) []api.Check {
+	list := s.Readiness(ctx)
+	out := make([]api.Check, len(list))
+	for i, c := range list {
+		out[i] = api.Check(c)
+	}
+	return out
+}
+
+// unsafe names the database's unsafe settings.
+func (s *Server) unsafe(ctx context.Context) ([]api.Finding, error) {
+	found, err := s.store.Doctor(ctx)
+	out := make([]api.Finding, len(found))
+	for i, f := range found {
+		out[i] = api.Finding(f)
+	}
+	return out, err
+}
