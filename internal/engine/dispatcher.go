@@ -180,7 +180,7 @@ func (e *Engine) permit(r *route, want int) (limit.Grant, error) {
 	if len(r.settings.limits) == 0 {
 		return limit.Grant{N: want}, nil
 	}
-	grant, err := e.o.Limiter.Take(e.bg, limitKey(r.key), r.settings.limits, want)
+	grant, err := e.o.Limiter.Take(e.bg, r.bounds(), want)
 	if err == nil && grant.N == 0 {
 		e.metrics.limited.WithLabelValues(r.key.channel).Inc()
 	}
@@ -188,12 +188,17 @@ func (e *Engine) permit(r *route, want int) (limit.Grant, error) {
 }
 
 func (e *Engine) refund(r *route, grant limit.Grant, n int) {
-	if n <= 0 || len(r.settings.limits) == 0 {
+	if n <= 0 {
 		return
 	}
-	if err := e.o.Limiter.Refund(e.bg, limitKey(r.key), grant, n); err != nil {
+	if err := e.o.Limiter.Refund(e.bg, grant, n); err != nil {
 		e.log.Warn("unused permits could not be given back", "channel", r.key.channel, "permits", n, "error", err)
 	}
+}
+
+// bounds are all that must let a claim of the route through at once.
+func (r *route) bounds() []limit.Bound {
+	return []limit.Bound{{Key: limitKey(r.key), Windows: r.settings.limits}}
 }
 
 // limitKey names a channel's limits.

@@ -102,9 +102,9 @@ type forgets interface {
 
 // Limiter decides how many sends may start now. limit's types satisfy it.
 type Limiter interface {
-	Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error)
-	Refund(ctx context.Context, key string, grant limit.Grant, n int) error
-	Peek(ctx context.Context, key string, windows []posthouse.Limit) (limit.Grant, error)
+	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
+	Refund(ctx context.Context, grant limit.Grant, n int) error
+	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
 
 // Opened is a channel's driver, open and ready.

@@ -126,7 +126,7 @@ func (e *Engine) turns(ctx context.Context, r *route, now time.Time) []Wait {
 		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.settings.job, posthouse.Duration(r.settings.every)), nextRun})
 	}
 	if len(r.settings.limits) > 0 {
-		if g, err := e.o.Limiter.Peek(ctx, limitKey(r.key), r.settings.limits); err == nil && g.N == 0 {
+		if g, err := e.o.Limiter.Peek(ctx, r.bounds()); err == nil && g.N == 0 {
 			out = append(out, Wait{"limit", fmt.Sprintf("the window of %d in %s is full", g.Held.Max, g.Held.Per), now.Add(g.Wait)})
 		}
 	}

@@ -15,15 +15,15 @@ var aDay = []posthouse.Limit{{Max: 20, Per: posthouse.Duration(24 * time.Hour)}}
 func TestPermitsThatOthersGiveBackAreUsed(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{Limits: aDay}, idempotent)
-		limiter, key := limit.SQL{Rows: r.store}, limitKey(routeKey{r.tenant, "c"})
-		grant, err := limiter.Take(r.Context(), key, aDay, 256)
+		limiter := limit.SQL{Rows: r.store}
+		grant, err := limiter.Take(r.Context(), []limit.Bound{{Key: limitKey(routeKey{r.tenant, "c"}), Windows: aDay}}, 256)
 		if err != nil || grant.N != 20 {
 			r.Fatal(grant, err)
 		}
 		id := r.send(text("c", "u1"))[0]
 		r.pass(time.Second)
 		r.want(id, posthouse.Pending, "", 0)
-		if err := limiter.Refund(r.Context(), key, grant, 19); err != nil {
+		if err := limiter.Refund(r.Context(), grant, 19); err != nil {
 			r.Fatal(err)
 		}
 		r.pass(12 * time.Second)

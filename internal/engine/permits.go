@@ -24,7 +24,7 @@ func (e *Engine) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, err
 	if err != nil || !slices.Contains(ready, true) {
 		return limit.Grant{}, err
 	}
-	grant, err := e.o.Limiter.Take(e.bg, agentLimitKey(&c.Agent), windows, c.Max)
+	grant, err := e.o.Limiter.Take(e.bg, []limit.Bound{{Key: agentLimitKey(&c.Agent), Windows: windows}}, c.Max)
 	if err == nil && grant.N == 0 {
 		e.metrics.limited.WithLabelValues(o.keys[0].channel).Inc()
 		grant.Wait = max(grant.Wait, time.Millisecond)
@@ -34,10 +34,10 @@ func (e *Engine) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, err
 
 // disallow gives permits back that were not used.
 func (e *Engine) disallow(a *posthouse.Agent, grant limit.Grant, n int) {
-	if n <= 0 || len(limitsOf(a)) == 0 {
+	if n <= 0 {
 		return
 	}
-	if err := e.o.Limiter.Refund(e.bg, agentLimitKey(a), grant, n); err != nil {
+	if err := e.o.Limiter.Refund(e.bg, grant, n); err != nil {
 		e.log.Warn("unused permits could not be given back", "tenant", a.Tenant, "agent", a.ID, "permits", n, "error", err)
 	}
 }
@@ -62,7 +62,6 @@ type permits struct {
 
 // permit is one grant of an agent's limiter.
 type permit struct {
-	key   string
 	grant limit.Grant
 	until time.Time // when it counts no more
 }
@@ -77,7 +76,7 @@ func (p *permits) keep(a *posthouse.Agent, grant limit.Grant, items []work.Item)
 	for _, w := range windows {
 		longest = max(longest, w.Per.Std())
 	}
-	one := &permit{agentLimitKey(a), grant, time.Now().Add(longest)}
+	one := &permit{grant, time.Now().Add(longest)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.list == nil {
@@ -119,8 +118,8 @@ func (p *permits) sweep() {
 // refundHolds gives the permits of hand-outs back that came back before they started.
 func (e *Engine) refundHolds(list []work.Hold) {
 	for one, n := range e.permits.spend(list) {
-		if err := e.o.Limiter.Refund(e.bg, one.key, one.grant, n); err != nil {
-			e.log.Warn("permits of what came back could not be given back", "limit", one.key, "permits", n, "error", err)
+		if err := e.o.Limiter.Refund(e.bg, one.grant, n); err != nil {
+			e.log.Warn("permits of what came back could not be given back", "permits", n, "error", err)
 		}
 	}
 }

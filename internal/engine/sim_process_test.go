@@ -497,14 +497,14 @@ func (p *process) Message(ctx context.Context, tenant, id string) (m posthouse.M
 	return m, n, err
 }
 
-// UpdateLimit and LookLimit are as limit.Rows and limit.Looker say. What they pass is on the
+// UpdateLimits and LookLimits are as limit.Rows and limit.Looker say. What they pass is on the
 // database's clock, and the engine only gives it back.
-func (p *process) UpdateLimit(ctx context.Context, key string, change func(now time.Time, state []byte) ([]byte, error)) error {
-	return p.do("limit/"+key, func() error { return p.w.store.UpdateLimit(ctx, key, change) })
+func (p *process) UpdateLimits(ctx context.Context, keys []string, change func(now time.Time, states [][]byte) ([][]byte, error)) error {
+	return p.do("limit/"+strings.Join(keys, "+"), func() error { return p.w.store.UpdateLimits(ctx, keys, change) })
 }
 
-func (p *process) LookLimit(ctx context.Context, key string) (state []byte, now time.Time, err error) {
-	return p.w.store.LookLimit(ctx, key)
+func (p *process) LookLimits(ctx context.Context, keys []string) (states [][]byte, now time.Time, err error) {
+	return p.w.store.LookLimits(ctx, keys)
 }
 
 var _ interface {
@@ -555,10 +555,11 @@ type meter struct {
 	w *world
 }
 
-func (m meter) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error) {
-	g, err := m.SQL.Take(ctx, key, windows, want)
-	if err == nil && g.N > 0 {
-		m.w.granted(key, windows, g.At, g.N)
+func (m meter) Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error) {
+	g, err := m.SQL.Take(ctx, bounds, want)
+	for _, s := range g.Stamps {
+		i := slices.IndexFunc(bounds, func(b limit.Bound) bool { return b.Key == s.Key })
+		m.w.granted(s.Key, bounds[i].Windows, s.At, g.N)
 	}
 	if err == nil && g.N == 0 {
 		m.w.saw("limiter refused", 1)
@@ -566,8 +567,10 @@ func (m meter) Take(ctx context.Context, key string, windows []posthouse.Limit, 
 	return g, err
 }
 
-func (m meter) Refund(ctx context.Context, key string, g limit.Grant, n int) error {
-	name := key[strings.Index(key, "/")+1:]
-	m.w.granted(key, m.w.channel(name).settings.Limits, g.At, -n)
-	return m.SQL.Refund(ctx, key, g, n)
+func (m meter) Refund(ctx context.Context, g limit.Grant, n int) error {
+	for _, s := range g.Stamps {
+		name := s.Key[strings.Index(s.Key, "/")+1:]
+		m.w.granted(s.Key, m.w.channel(name).settings.Limits, s.At, -n)
+	}
+	return m.SQL.Refund(ctx, g, n)
 }

@@ -1,12 +1,13 @@
-// Package limit decides how many sends may start now: limits in several
-// sliding windows at once, exact, and for many permits in one call.
+// Package limit decides how many sends may start now: limits of several keys
+// (a channel, its account, a recipient), each in several sliding windows, exact,
+// and for many permits in one call.
 //
-// There is one algorithm, State.Take, and several places to keep its state:
-// Memory for one process, SQL for a row in the database that all processes
+// There is one algorithm, take over States, and several places to keep them:
+// Memory for one process, SQL for rows in the database that all processes
 // share, and Redis. Fallback puts a fast place in front of a durable one. All
-// of them check every window first and take from every window after, in one
-// atomic step on one clock, so a request that one window refuses costs nothing
-// in the others.
+// of them check every window of every key first and take from all of them after,
+// in one atomic step, so a request that one window refuses costs nothing in the
+// others.
 //
 // # What is promised
 //

@@ -29,26 +29,47 @@ func ExampleState_Take() {
 	// 8 granted
 }
 
-// Permits that were not used go back to the moment they were taken at.
+// Permits that were not used go back to the moment they were counted at.
 func ExampleMemory() {
 	ctx := context.Background()
-	windows := []posthouse.Limit{{Max: 100, Per: posthouse.Duration(time.Hour)}}
+	wecom := limit.Bound{Key: "default/wecom", Windows: []posthouse.Limit{{Max: 100, Per: posthouse.Duration(time.Hour)}}}
 
 	m := limit.NewMemory()
-	g, _ := m.Take(ctx, "default/wecom", windows, 80)
-	_ = m.Refund(ctx, "default/wecom", g, 30)
-	free, _ := m.Peek(ctx, "default/wecom", windows)
+	g, _ := m.Take(ctx, []limit.Bound{wecom}, 80)
+	_ = m.Refund(ctx, g, 30)
+	free, _ := m.Peek(ctx, []limit.Bound{wecom})
 	fmt.Println(g.N, free.N)
 
-	unlimited, _ := m.Take(ctx, "default/console", nil, 80)
+	unlimited, _ := m.Take(ctx, []limit.Bound{{Key: "default/console"}}, 80)
 	fmt.Println(unlimited.N)
 
-	_, err := m.Take(ctx, "default/typo", []posthouse.Limit{{Max: 0, Per: posthouse.Duration(time.Second)}}, 80)
+	typo := limit.Bound{Key: "default/typo", Windows: []posthouse.Limit{{Max: 0, Per: posthouse.Duration(time.Second)}}}
+	_, err := m.Take(ctx, []limit.Bound{typo}, 80)
 	fmt.Println(err)
 	// Output:
 	// 80 50
 	// 80
-	// the limits of "default/typo" can not be kept: [0].max: is 0, must be from 1 to 1000000000; no limit is an empty list
+	// the limits of "default/typo" cannot be kept: [0].max: is 0, must be from 1 to 1000000000; no limit is an empty list
+}
+
+// A channel and its account let through what both have room for. What the account
+// refuses is not taken from the channel either.
+func ExampleLimiter() {
+	ctx := context.Background()
+	channel := limit.Bound{Key: "default/wecom", Windows: []posthouse.Limit{{Max: 100, Per: posthouse.Duration(time.Hour)}}}
+	account := limit.Bound{Key: "default/wecom/sales", Windows: []posthouse.Limit{{Max: 20, Per: posthouse.Duration(time.Minute)}}}
+
+	var l limit.Limiter = limit.NewMemory()
+	g, _ := l.Take(ctx, []limit.Bound{channel, account}, 50)
+	fmt.Println(g.N, g.Key)
+	g, _ = l.Take(ctx, []limit.Bound{channel, account}, 50)
+	fmt.Println(g.N, g.Key)
+	free, _ := l.Peek(ctx, []limit.Bound{channel})
+	fmt.Println(free.N)
+	// Output:
+	// 20 default/wecom/sales
+	// 0 default/wecom/sales
+	// 80
 }
 
 // The text of a state fits into a row of a database.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/posthouse/posthouse"
 )
 
 // Fallback puts a fast place (Primary, Redis) before a durable one (Secondary,
@@ -41,14 +39,18 @@ type Fallback struct {
 }
 
 // Take is as Limiter says. Grant.At is Secondary's clock.
-func (f *Fallback) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (Grant, error) {
-	if err := check(key, windows); err != nil {
+func (f *Fallback) Take(ctx context.Context, bounds []Bound, want int) (Grant, error) {
+	bounds, err := kept(bounds)
+	if err != nil {
 		return Grant{}, err
+	}
+	if len(bounds) == 0 {
+		return Grant{N: max(0, want)}, nil
 	}
 	var first *Grant
 	ask := want
 	if f.usable() {
-		g, err := f.Primary.Take(ctx, key, windows, want)
+		g, err := f.Primary.Take(ctx, bounds, want)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return Grant{}, ctx.Err()
@@ -58,10 +60,10 @@ func (f *Fallback) Take(ctx context.Context, key string, windows []posthouse.Lim
 			first, ask = &g, g.N
 		}
 	}
-	g, err := f.Secondary.Take(ctx, key, windows, ask)
+	g, err := f.Secondary.Take(ctx, bounds, ask)
 	g.first = first
 	if first != nil && g.N < first.N {
-		f.giveBack(ctx, key, *first, first.N-g.N)
+		f.giveBack(ctx, *first, first.N-g.N)
 	}
 	if err != nil {
 		return Grant{}, err
@@ -72,27 +74,27 @@ func (f *Fallback) Take(ctx context.Context, key string, windows []posthouse.Lim
 // orLonger takes over the wait of another grant where that is longer.
 func (g Grant) orLonger(other *Grant, want int) Grant {
 	if other != nil && g.N < want && other.Wait > g.Wait {
-		g.Wait, g.Held = other.Wait, other.Held
+		g.Wait, g.Held, g.Key = other.Wait, other.Held, other.Key
 	}
 	return g
 }
 
 // Refund is as Limiter says.
-func (f *Fallback) Refund(ctx context.Context, key string, g Grant, n int) error {
+func (f *Fallback) Refund(ctx context.Context, g Grant, n int) error {
 	if g.first != nil && f.usable() {
-		f.giveBack(ctx, key, *g.first, min(n, g.N))
+		f.giveBack(ctx, *g.first, min(n, g.N))
 	}
-	return f.Secondary.Refund(ctx, key, g, n)
+	return f.Secondary.Refund(ctx, g, n)
 }
 
 // Peek is as Limiter says; it asks Secondary, which has counted everything.
-func (f *Fallback) Peek(ctx context.Context, key string, windows []posthouse.Limit) (Grant, error) {
-	return f.Secondary.Peek(ctx, key, windows)
+func (f *Fallback) Peek(ctx context.Context, bounds []Bound) (Grant, error) {
+	return f.Secondary.Peek(ctx, bounds)
 }
 
 // giveBack returns permits to Primary, also if the request is over by now.
-func (f *Fallback) giveBack(ctx context.Context, key string, g Grant, n int) {
-	f.answered(f.Primary.Refund(context.WithoutCancel(ctx), key, g, n))
+func (f *Fallback) giveBack(ctx context.Context, g Grant, n int) {
+	f.answered(f.Primary.Refund(context.WithoutCancel(ctx), g, n))
 }
 
 // usable reports whether to ask Primary: always while it is well, and once each

@@ -45,7 +45,7 @@ func (u *unsteady) place() (limit.Limiter, error) {
 	return u.Limiter, nil
 }
 
-func (u *unsteady) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (limit.Grant, error) {
+func (u *unsteady) Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error) {
 	u.mu.Lock()
 	u.calls++
 	u.mu.Unlock()
@@ -54,15 +54,15 @@ func (u *unsteady) Take(ctx context.Context, key string, windows []posthouse.Lim
 	if err != nil {
 		return limit.Grant{}, err
 	}
-	return l.Take(ctx, key, windows, want)
+	return l.Take(ctx, bounds, want)
 }
 
-func (u *unsteady) Refund(ctx context.Context, key string, g limit.Grant, n int) error {
+func (u *unsteady) Refund(ctx context.Context, g limit.Grant, n int) error {
 	l, err := u.place()
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
-	return l.Refund(ctx, key, g, n)
+	return l.Refund(ctx, g, n)
 }
 
 // TestFallbackIsExactAcrossSwitches lets two processes share a Secondary while
@@ -119,7 +119,7 @@ func TestFallbackAsksABrokenPrimaryOnceAPause(t *testing.T) {
 			if i == 200 {
 				primary.set(false, false)
 			}
-			if g, err := f.Take(t.Context(), "key", []posthouse.Limit{per(1000, time.Hour)}, 1); err != nil || g.N != 1 {
+			if g, err := f.Take(t.Context(), one("key", []posthouse.Limit{per(1000, time.Hour)}), 1); err != nil || g.N != 1 {
 				t.Fatalf("got %+v, error %v, want 1 granted", g, err)
 			}
 			limittest.Pause(t.Context(), time.Second)
@@ -139,7 +139,7 @@ func TestFallbackLetsOneCallTryABrokenPrimary(t *testing.T) {
 		primary := &unsteady{Limiter: limit.NewMemory(), down: true, slow: time.Second / 4}
 		f := &limit.Fallback{Primary: primary, Secondary: limit.NewMemory()}
 		take := func() {
-			if _, err := f.Take(t.Context(), "key", []posthouse.Limit{per(1000, time.Hour)}, 1); err != nil {
+			if _, err := f.Take(t.Context(), one("key", []posthouse.Limit{per(1000, time.Hour)}), 1); err != nil {
 				t.Error(err)
 			}
 		}
@@ -159,11 +159,11 @@ func TestFallbackLetsOneCallTryABrokenPrimary(t *testing.T) {
 func TestFallbackGrantsNoMoreThanPrimary(t *testing.T) {
 	t.Parallel()
 	primary, windows := limit.NewMemory(), []posthouse.Limit{per(10, time.Hour)}
-	if _, err := primary.Take(t.Context(), "key", windows, 8); err != nil {
+	if _, err := primary.Take(t.Context(), one("key", windows), 8); err != nil {
 		t.Fatal(err)
 	}
 	f := &limit.Fallback{Primary: primary, Secondary: limit.NewMemory()}
-	if g, err := f.Take(t.Context(), "key", windows, 7); err != nil || g.N != 2 {
+	if g, err := f.Take(t.Context(), one("key", windows), 7); err != nil || g.N != 2 {
 		t.Errorf("got %+v, error %v, want 2 granted", g, err)
 	}
 }
@@ -174,7 +174,7 @@ func TestFallbackSparesSecondaryWhatPrimaryRefuses(t *testing.T) {
 	f := &limit.Fallback{Primary: limit.NewMemory(), Secondary: secondary}
 	w := per(5, time.Hour)
 	for i, want := range []int{5, 0, 0, 0} {
-		g, err := f.Take(t.Context(), "key", []posthouse.Limit{w}, 7)
+		g, err := f.Take(t.Context(), one("key", []posthouse.Limit{w}), 7)
 		if err != nil || g.N != want || g.Held != w || g.Wait < 59*time.Minute {
 			t.Errorf("take %d: got %+v, error %v, want %d granted and held by %+v", i, g, err, want, w)
 		}
@@ -190,28 +190,28 @@ func TestFallbackGivesBackWhatSecondaryRefuses(t *testing.T) {
 	f := &limit.Fallback{Primary: primary, Secondary: secondary}
 	windows := []posthouse.Limit{per(10, time.Hour)}
 	free := func() int {
-		g, err := primary.Peek(t.Context(), "key", windows)
+		g, err := primary.Peek(t.Context(), one("key", windows))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return g.N
 	}
 	secondary.down = true
-	if g, err := f.Take(t.Context(), "key", windows, 7); !errors.Is(err, errDown) || g.N != 0 || free() != 10 {
+	if g, err := f.Take(t.Context(), one("key", windows), 7); !errors.Is(err, errDown) || g.N != 0 || free() != 10 {
 		t.Errorf("got %+v, error %v, %d free, want error %v and all 10 given back", g, err, free(), errDown)
 	}
 	secondary.down = false
-	if _, err := secondary.Take(t.Context(), "key", windows, 8); err != nil {
+	if _, err := secondary.Take(t.Context(), one("key", windows), 8); err != nil {
 		t.Fatal(err)
 	}
-	g, err := f.Take(t.Context(), "key", windows, 7)
+	g, err := f.Take(t.Context(), one("key", windows), 7)
 	if err != nil || g.N != 2 || g.Held != windows[0] || free() != 8 {
 		t.Errorf("got %+v, error %v, %d free, want 2 granted and 5 given back", g, err, free())
 	}
-	if err := f.Refund(t.Context(), "key", g, 2); err != nil || free() != 10 {
+	if err := f.Refund(t.Context(), g, 2); err != nil || free() != 10 {
 		t.Errorf("error %v, %d free after the refund, want 10", err, free())
 	}
-	if g, err := f.Peek(t.Context(), "key", windows); err != nil || g.N != 2 {
+	if g, err := f.Peek(t.Context(), one("key", windows)); err != nil || g.N != 2 {
 		t.Errorf("got %+v, error %v, want 2 free", g, err)
 	}
 }
@@ -222,7 +222,7 @@ type canceller struct {
 	cancel context.CancelFunc
 }
 
-func (c canceller) Take(ctx context.Context, _ string, _ []posthouse.Limit, _ int) (limit.Grant, error) {
+func (c canceller) Take(ctx context.Context, _ []limit.Bound, _ int) (limit.Grant, error) {
 	c.cancel()
 	return limit.Grant{}, ctx.Err()
 }
@@ -235,14 +235,14 @@ func TestFallbackBlamesNobodyForACallerThatGaveUp(t *testing.T) {
 		Primary: primary, Secondary: canceller{limit.NewMemory(), cancel},
 		Report: func(err error) { t.Errorf("reported %v, want nothing", err) },
 	}
-	if g, err := f.Take(ctx, "key", windows, 1); !errors.Is(err, context.Canceled) {
+	if g, err := f.Take(ctx, one("key", windows), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, error %v, want %v", g, err, context.Canceled)
 	}
-	if free, err := primary.Peek(t.Context(), "key", windows); err != nil || free.N != 5 {
+	if free, err := primary.Peek(t.Context(), one("key", windows)); err != nil || free.N != 5 {
 		t.Errorf("%d free in Primary, error %v, want all 5 given back", free.N, err)
 	}
 	primary.set(true, false)
-	if g, err := f.Take(ctx, "key", windows, 1); !errors.Is(err, context.Canceled) {
+	if g, err := f.Take(ctx, one("key", windows), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, error %v, want %v", g, err, context.Canceled)
 	}
 }

@@ -3,10 +3,9 @@ package limit
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/posthouse/posthouse"
 )
 
 // Memory keeps the states in this process: the limiter of a single process, and
@@ -36,59 +35,94 @@ func NewMemory() *Memory {
 	return &Memory{start: time.Now(), seed: maphash.MakeSeed()}
 }
 
-// Take is as Limiter says. It never waits, and errs only on impossible windows.
-func (m *Memory) Take(_ context.Context, key string, windows []posthouse.Limit, want int) (Grant, error) {
-	if err := check(key, windows); err != nil {
+// Take is as Limiter says. It never waits, and errs only on impossible bounds.
+func (m *Memory) Take(_ context.Context, bounds []Bound, want int) (Grant, error) {
+	bounds, err := kept(bounds)
+	if err != nil {
 		return Grant{}, err
 	}
-	if len(windows) == 0 {
+	if len(bounds) == 0 {
 		return Grant{N: max(0, want)}, nil
 	}
-	sh, now := m.lock(key)
-	defer sh.Unlock()
-	s := sh.states[key]
-	if s == nil {
-		s = new(State)
-		sh.states[key] = s
-	}
-	return s.Take(now, windows, want), nil
+	states, now, unlock := m.lock(keysOf(bounds))
+	defer unlock()
+	return take(now, bounds, states, want), nil
 }
 
 // Refund is as Limiter says.
-func (m *Memory) Refund(_ context.Context, key string, g Grant, n int) error {
-	sh, _ := m.lock(key)
-	defer sh.Unlock()
-	if s := sh.states[key]; s != nil {
-		s.Refund(g.At, min(n, g.N))
+func (m *Memory) Refund(_ context.Context, g Grant, n int) error {
+	n, some := g.back(n)
+	if !some {
+		return nil
+	}
+	states, _, unlock := m.lock(g.keys())
+	defer unlock()
+	for i, s := range states {
+		s.Refund(g.Stamps[i].At, n)
 	}
 	return nil
 }
 
 // Peek is as Limiter says.
-func (m *Memory) Peek(_ context.Context, key string, windows []posthouse.Limit) (Grant, error) {
-	if err := check(key, windows); err != nil {
+func (m *Memory) Peek(_ context.Context, bounds []Bound) (Grant, error) {
+	bounds, err := kept(bounds)
+	if err != nil {
 		return Grant{}, err
 	}
-	sh, now := m.lock(key)
-	defer sh.Unlock()
+	if len(bounds) == 0 {
+		return Grant{N: maxMax}, nil
+	}
+	states, now, unlock := m.lock(keysOf(bounds))
+	defer unlock()
+	return peek(now, bounds, states), nil
+}
+
+// lock locks the shards of the keys, in one order for all callers, and returns the
+// keys' states and the time, which must be read under the locks so that it never
+// steps back for a key.
+func (m *Memory) lock(keys []string) (states []*State, now time.Time, unlock func()) {
+	places := make([]int, len(keys))
+	for i, key := range keys {
+		places[i] = int(maphash.String(m.seed, key) % uint64(len(m.shards)))
+	}
+	held := places
+	if len(places) > 1 {
+		held = slices.Compact(slices.Sorted(slices.Values(places)))
+	}
+	for _, p := range held {
+		m.shards[p].Lock()
+	}
+	now = m.start.Add(time.Since(m.start))
+	for _, p := range held {
+		m.shards[p].tidy(now)
+	}
+	states = make([]*State, len(keys))
+	for i, key := range keys {
+		states[i] = m.shards[places[i]].state(key)
+	}
+	return states, now, func() {
+		for _, p := range held {
+			m.shards[p].Unlock()
+		}
+	}
+}
+
+// state is the key's state, a new one where there is none.
+func (sh *shard) state(key string) *State {
 	s := sh.states[key]
 	if s == nil {
 		s = new(State)
+		sh.states[key] = s
 	}
-	return s.Peek(now, windows), nil
+	return s
 }
 
-// lock locks the key's shard and returns it with the time, which must be read
-// under the lock so that it never steps back for a key.
-func (m *Memory) lock(key string) (*shard, time.Time) {
-	sh := &m.shards[maphash.String(m.seed, key)%uint64(len(m.shards))]
-	sh.Lock()
-	now := m.start.Add(time.Since(m.start))
+// tidy drops the idle keys where that is due.
+func (sh *shard) tidy(now time.Time) {
 	if !now.Before(sh.sweep) {
 		sh.drop(now)
 		sh.sweep = now.Add(sweepEvery)
 	}
-	return sh, now
 }
 
 // drop forgets the idle keys.

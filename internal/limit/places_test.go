@@ -18,6 +18,11 @@ import (
 
 var per = limittest.Per
 
+// one is the bound of a call for one key.
+func one(key string, windows []posthouse.Limit) []limit.Bound {
+	return []limit.Bound{{Key: key, Windows: windows}}
+}
+
 // rows is a table in memory: one lock for all rows.
 type rows struct {
 	now    func() time.Time // defaults to time.Now
@@ -27,7 +32,7 @@ type rows struct {
 	err    error // of the next calls
 }
 
-func (r *rows) UpdateLimit(_ context.Context, key string, change func(time.Time, []byte) ([]byte, error)) error {
+func (r *rows) UpdateLimits(_ context.Context, keys []string, change func(time.Time, [][]byte) ([][]byte, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
@@ -37,25 +42,37 @@ func (r *rows) UpdateLimit(_ context.Context, key string, change func(time.Time,
 	if r.now != nil {
 		now = r.now
 	}
-	text, err := change(now(), r.text[key])
-	if err != nil || text == nil {
+	texts, err := change(now(), r.texts(keys))
+	if err != nil {
 		return err
 	}
 	if r.text == nil {
 		r.text = map[string][]byte{}
 	}
-	r.text[key] = text
-	r.writes++
+	for i, text := range texts {
+		if text != nil {
+			r.text[keys[i]] = text
+			r.writes++
+		}
+	}
 	return nil
+}
+
+func (r *rows) texts(keys []string) [][]byte {
+	texts := make([][]byte, len(keys))
+	for i, key := range keys {
+		texts[i] = r.text[key]
+	}
+	return texts
 }
 
 // glassRows are rows that can be read without their lock.
 type glassRows struct{ *rows }
 
-func (r glassRows) LookLimit(_ context.Context, key string) ([]byte, time.Time, error) {
+func (r glassRows) LookLimits(_ context.Context, keys []string) ([][]byte, time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.text[key], time.Now(), r.err
+	return r.texts(keys), time.Now(), r.err
 }
 
 // openMini is a Redis that lives in this process, on the clock of the bubble.
@@ -99,7 +116,7 @@ func TestMemoryGrantsEachPermitOnce(t *testing.T) {
 	for range 8 {
 		takers.Go(func() {
 			for {
-				g, err := m.Take(t.Context(), "key", windows, 3)
+				g, err := m.Take(t.Context(), one("key", windows), 3)
 				if granted.Add(int64(g.N)); err != nil || g.N == 0 {
 					return
 				}
@@ -118,7 +135,7 @@ func TestMemoryDropsIdleKeys(t *testing.T) {
 		m := limit.NewMemory()
 		take := func(key string, w posthouse.Limit) {
 			t.Helper()
-			if _, err := m.Take(t.Context(), key, []posthouse.Limit{w}, 1); err != nil {
+			if _, err := m.Take(t.Context(), one(key, []posthouse.Limit{w}), 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -142,7 +159,7 @@ func TestSQLWritesNothingWhereNothingIsGranted(t *testing.T) {
 	l := limit.SQL{Rows: r}
 	windows := []posthouse.Limit{per(5, time.Hour)}
 	for range 10 {
-		if _, err := l.Take(t.Context(), "key", windows, 5); err != nil {
+		if _, err := l.Take(t.Context(), one("key", windows), 5); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,14 +172,14 @@ func TestSQLRefusesARowItCanNotRead(t *testing.T) {
 	t.Parallel()
 	table := &rows{text: map[string][]byte{"key": []byte("garbage")}}
 	l, windows := limit.SQL{Rows: table}, []posthouse.Limit{per(5, time.Hour)}
-	g, err := l.Take(t.Context(), "key", windows, 5)
-	want := `take permits of "key": read limit state: it does not begin with "a"`
+	g, err := l.Take(t.Context(), one("key", windows), 5)
+	want := `take permits of "key": the row of "key": read limit state: it does not begin with "a"`
 	if err == nil || err.Error() != want || g.N != 0 {
 		t.Errorf("got %+v, error %v, want error %s", g, err, want)
 	}
 	for _, l := range []limit.SQL{l, {Rows: glassRows{table}}} {
 		want := strings.Replace(want, "take", "peek", 1)
-		if _, err := l.Peek(t.Context(), "key", windows); err == nil || err.Error() != want {
+		if _, err := l.Peek(t.Context(), one("key", windows)); err == nil || err.Error() != want {
 			t.Errorf("%T: got error %v, want %s", l.Rows, err, want)
 		}
 	}
@@ -172,11 +189,11 @@ func TestSQLReturnsTheErrorOfItsRows(t *testing.T) {
 	t.Parallel()
 	down := errors.New("connection refused")
 	l := limit.SQL{Rows: &rows{err: down}}
-	g, err := l.Take(t.Context(), "key", []posthouse.Limit{per(5, time.Hour)}, 5)
-	if !errors.Is(err, down) || g != (limit.Grant{}) {
+	g, err := l.Take(t.Context(), one("key", []posthouse.Limit{per(5, time.Hour)}), 5)
+	if !errors.Is(err, down) || g.N != 0 {
 		t.Errorf("got %+v, error %v, want %v", g, err, down)
 	}
-	if err := l.Refund(t.Context(), "key", limit.Grant{N: 1, At: time.Now()}, 1); !errors.Is(err, down) {
+	if err := l.Refund(t.Context(), limit.Grant{N: 1, Stamps: []limit.Stamp{{Key: "key", At: time.Now()}}}, 1); !errors.Is(err, down) {
 		t.Errorf("refund: got error %v, want %v", err, down)
 	}
 }

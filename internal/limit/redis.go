@@ -27,8 +27,8 @@ type RedisOptions struct {
 }
 
 // Redis keeps the states in one Redis, version 5 or later, one hash a key, and
-// decides by a script: all windows in one atomic call on the clock of Redis. A
-// key goes when its longest window has passed.
+// decides by a script: all windows of all keys in one atomic call on the clock of
+// Redis. A key goes when its longest window has passed.
 //
 // A Redis that loses its memory (restart without persistence, FLUSHALL, an
 // eviction policy other than noeviction, failover to a replica that lags)
@@ -46,7 +46,7 @@ func OpenRedis(o RedisOptions) (*Redis, error) {
 	opts, err := redis.ParseURL(o.URL)
 	if err != nil { // its text may hold the password
 		return nil, posthouse.Errorf(posthouse.CodeInvalid,
-			"the Redis URL can not be read: redis://user:password@host:6379/0 and rediss:// are allowed")
+			"the Redis URL cannot be read: redis://user:password@host:6379/0 and rediss:// are allowed")
 	}
 	return newRedis(opts, o), nil
 }
@@ -73,60 +73,82 @@ func newRedis(opts *redis.Options, o RedisOptions) *Redis {
 func (r *Redis) Close() error { return r.client.Close() }
 
 // Take is as Limiter says.
-func (r *Redis) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (Grant, error) {
-	if err := check(key, windows); err != nil {
-		return Grant{}, err
-	}
-	if len(windows) == 0 {
-		return Grant{N: max(0, want)}, nil
-	}
-	return r.ask(ctx, key, "take", max(0, want), windows)
-}
-
-// Peek is as Limiter says.
-func (r *Redis) Peek(ctx context.Context, key string, windows []posthouse.Limit) (Grant, error) {
-	if err := check(key, windows); err != nil {
-		return Grant{}, err
-	}
-	return r.ask(ctx, key, "peek", 0, windows)
-}
-
-// Refund is as Limiter says.
-func (r *Redis) Refund(ctx context.Context, key string, g Grant, n int) error {
-	if n = min(n, g.N); n <= 0 || g.At.IsZero() {
-		return nil
-	}
-	_, err := r.run(ctx, key, "refund", n, g.At.UnixMicro())
-	return err
-}
-
-func (r *Redis) ask(ctx context.Context, key, verb string, want int, windows []posthouse.Limit) (Grant, error) {
-	args := append(make([]any, 0, 2+3*len(windows)), verb, want)
-	for _, w := range windows {
-		per, step := grid(w)
-		args = append(args, w.Max, per, step)
-	}
-	got, err := r.run(ctx, key, args...)
+func (r *Redis) Take(ctx context.Context, bounds []Bound, want int) (Grant, error) {
+	bounds, err := kept(bounds)
 	if err != nil {
 		return Grant{}, err
 	}
-	g := Grant{N: int(got[0]), At: time.UnixMicro(got[1]).UTC(), Wait: time.Duration(got[2]) * time.Microsecond}
-	if held := int(got[3]); held > 0 && held <= len(windows) {
-		g.Held = windows[held-1]
+	if len(bounds) == 0 {
+		return Grant{N: max(0, want)}, nil
+	}
+	return r.ask(ctx, "take", max(0, want), bounds)
+}
+
+// Peek is as Limiter says.
+func (r *Redis) Peek(ctx context.Context, bounds []Bound) (Grant, error) {
+	bounds, err := kept(bounds)
+	if err != nil {
+		return Grant{}, err
+	}
+	if len(bounds) == 0 {
+		return Grant{N: maxMax}, nil
+	}
+	return r.ask(ctx, "peek", 0, bounds)
+}
+
+// Refund is as Limiter says.
+func (r *Redis) Refund(ctx context.Context, g Grant, n int) error {
+	n, some := g.back(n)
+	if !some {
+		return nil
+	}
+	args := []any{"refund", n}
+	for _, s := range g.Stamps {
+		args = append(args, s.At.UnixMicro())
+	}
+	_, err := r.run(ctx, g.keys(), args)
+	return err
+}
+
+func (r *Redis) ask(ctx context.Context, verb string, want int, bounds []Bound) (Grant, error) {
+	args := []any{verb, want}
+	for _, b := range bounds {
+		args = append(args, len(b.Windows))
+		for _, w := range b.Windows {
+			per, step := grid(w)
+			args = append(args, w.Max, per, step)
+		}
+	}
+	got, err := r.run(ctx, keysOf(bounds), args)
+	if err != nil {
+		return Grant{}, err
+	}
+	g := Grant{N: int(got[0]), Wait: time.Duration(got[1]) * time.Microsecond, At: timeOf(got[4])}
+	if k, w := int(got[2])-1, int(got[3])-1; k >= 0 && w >= 0 {
+		g.Held, g.Key = bounds[k].Windows[w], bounds[k].Key
+	}
+	for i, at := range got[4:] {
+		if verb == "take" && g.N > 0 {
+			g.Stamps = append(g.Stamps, Stamp{bounds[i].Key, timeOf(at)})
+		}
 	}
 	return g, nil
 }
 
 // run runs the script; args begin with the verb.
-func (r *Redis) run(ctx context.Context, key string, args ...any) ([]int64, error) {
+func (r *Redis) run(ctx context.Context, keys []string, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	got, err := r.script.Run(ctx, r.client, []string{r.prefix + key}, args...).Int64Slice()
-	if err == nil && len(got) != 4 {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = r.prefix + key
+	}
+	got, err := r.script.Run(ctx, r.client, names, args...).Int64Slice()
+	if err == nil && len(got) != 4+len(keys) {
 		err = errors.New("the script answered in another form")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s permits of %q in Redis: %w", args[0], key, err)
+		return nil, fmt.Errorf("%s permits of %s in Redis: %w", args[0], list(keys), err)
 	}
 	return got, nil
 }

@@ -1,17 +1,17 @@
--- The algorithm of state.go, for a state that lives in one hash of Redis.
+-- The algorithm of state.go and call.go, for states that live in one hash of Redis each.
 --
---   KEYS[1]          the hash
---   ARGV             take <want> <max> <per> <step> [<max> <per> <step> ...]
---                    peek 0 <max> <per> <step> ...
---                    refund <n> <at>
---   answer           { granted, time, wait, held window counted from 1 or 0 }
+--   KEYS             the hashes
+--   ARGV             take <want>, then for each key: <windows> <max> <per> <step> [<max> <per> <step> ...]
+--                    peek 0 and the same
+--                    refund <n>, then for each key: <at>
+--   answer           { granted, wait, held key, its held window (counted from 1, or 0), time of each key ... }
 --
 -- Times are µs since 1970 and stay exact in Lua's numbers until the year 2255.
 -- Field "latest" is the latest time seen; field "1", "2", ... is a window:
 -- "per step sum " and its runs, oldest first, each 16 digits of stamp and 10 of
 -- count. The fixed width lets a call read the first and last runs only.
 
-local key, verb, want = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local verb, want = ARGV[1], tonumber(ARGV[2])
 local WIDTH, MAXBACK, UNLIMITED = 26, 60e6, 1e9
 
 local function ceil(t, step)
@@ -76,7 +76,7 @@ local function refund(w, t, n)
   end
 end
 
-local function load()
+local function load(key)
   local fields, windows, latest = redis.call('HGETALL', key), {}, 0
   for i = 1, #fields, 2 do
     if fields[i] == 'latest' then
@@ -93,7 +93,7 @@ local function load()
 end
 
 -- save writes the windows, and lets Redis drop the key when the last one has passed.
-local function save(windows, latest, t)
+local function save(key, windows, latest, t)
   local fields, idle = { 'latest', string.format('%.0f', latest) }, t
   for i, w in ipairs(windows) do
     fields[#fields + 1] = tostring(i)
@@ -143,51 +143,71 @@ local function fits(windows, wanted)
   return true
 end
 
+-- advance brings a key's windows to the time that counts for it, and returns both.
+local function advance(key, limits, now)
+  local windows, latest = load(key)
+  local t, back = now, 0
+  if latest - t > MAXBACK then
+    back = latest - t
+  elseif latest > t then
+    t = latest
+  end
+  if back > 0 or not fits(windows, limits) then
+    windows = rebuilt(windows, limits, latest, back)
+  end
+  for _, w in ipairs(windows) do expire(w, t) end
+  return windows, t
+end
+
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1e6 + tonumber(clock[2])
-local windows, latest = load()
 
 if verb == 'refund' then
-  local taken = tonumber(ARGV[3])
-  if #windows == 0 or taken > latest then return { 0, now, 0, 0 } end
-  for _, w in ipairs(windows) do refund(w, taken, want) end
-  save(windows, latest, now)
-  return { want, now, 0, 0 }
-end
-
-local limits = {}
-for i = 3, #ARGV, 3 do
-  limits[#limits + 1] = { max = tonumber(ARGV[i]), per = tonumber(ARGV[i + 1]), step = tonumber(ARGV[i + 2]) }
-end
-
-local t, back = now, 0
-if latest - t > MAXBACK then
-  back = latest - t
-elseif latest > t then
-  t = latest
-end
-if back > 0 or not fits(windows, limits) then
-  windows = rebuilt(windows, limits, latest, back)
+  local answer = { want, 0, 0, 0 }
+  for k, key in ipairs(KEYS) do
+    local windows, latest = load(key)
+    local taken = tonumber(ARGV[2 + k])
+    if #windows > 0 and taken <= latest then
+      for _, w in ipairs(windows) do refund(w, taken, want) end
+      save(key, windows, latest, now)
+    end
+    answer[4 + k] = now
+  end
+  return answer
 end
 
 local asked = verb == 'take' and want or 1
 local granted = verb == 'take' and want or UNLIMITED
-for i, l in ipairs(limits) do
-  expire(windows[i], t)
-  granted = math.min(granted, l.max - windows[i].sum)
+local bounds, next = {}, 3
+for k, key in ipairs(KEYS) do
+  local limits = {}
+  for i = next + 1, next + 3 * tonumber(ARGV[next]), 3 do
+    limits[#limits + 1] = { max = tonumber(ARGV[i]), per = tonumber(ARGV[i + 1]), step = tonumber(ARGV[i + 2]) }
+  end
+  next = next + 1 + 3 * #limits
+  local windows, t = advance(key, limits, now)
+  for i, l in ipairs(limits) do
+    granted = math.min(granted, l.max - windows[i].sum)
+  end
+  bounds[k] = { key = key, limits = limits, windows = windows, t = t }
 end
 granted = math.max(granted, 0)
 
 if verb == 'take' and granted > 0 then
-  for _, w in ipairs(windows) do add(w, t, granted) end
-  save(windows, t, now)
-end
-
-local wait, held = 0, 0
-if granted < asked then
-  for i, l in ipairs(limits) do
-    local d = free(windows[i], t, l.max) - t
-    if d > wait then wait, held = d, i end
+  for _, b in ipairs(bounds) do
+    for _, w in ipairs(b.windows) do add(w, b.t, granted) end
+    save(b.key, b.windows, b.t, now)
   end
 end
-return { granted, t, wait, held }
+
+local answer = { granted, 0, 0, 0 }
+for k, b in ipairs(bounds) do
+  answer[4 + k] = b.t
+  if granted < asked then
+    for i, l in ipairs(b.limits) do
+      local d = free(b.windows[i], b.t, l.max) - b.t
+      if d > answer[2] then answer[2], answer[3], answer[4] = d, k, i end
+    end
+  end
+end
+return answer

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/limit/limittest"
@@ -106,20 +108,25 @@ func TestScriptDecidesAsState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		state := limit.SQL{Rows: &rows{now: func() time.Time { return now }}}
-		key, windows := posthouse.NewID(), drawWindows(t)
+		keys := []string{posthouse.NewID(), posthouse.NewID(), posthouse.NewID()}
+		windows := [][]posthouse.Limit{drawWindows(t), drawWindows(t), drawWindows(t)}
 		for range rapid.IntRange(1, 25).Draw(t, "calls") {
-			now = now.Add(drawStep(t, windows))
+			now = now.Add(drawStep(t, rapid.SampledFrom(windows).Draw(t, "step by")))
 			m.SetTime(now)
 			if rapid.IntRange(0, 9).Draw(t, "change") == 0 {
-				windows = drawWindows(t)
+				windows[rapid.IntRange(0, 2).Draw(t, "changed")] = drawWindows(t)
 			}
+			bounds := drawBounds(t, keys, windows)
 			want := rapid.SampledFrom([]int{0, 1, 2, 30, 150, 400}).Draw(t, "want")
-			both(t, state, r, func(l limit.Limiter) (limit.Grant, error) { return l.Peek(t.Context(), key, windows) })
-			got := both(t, state, r, func(l limit.Limiter) (limit.Grant, error) { return l.Take(t.Context(), key, windows, want) })
-			got.At = got.At.Add(rapid.SampledFrom([]time.Duration{0, 0, 0, -time.Microsecond, time.Microsecond, time.Hour}).Draw(t, "astray"))
+			both(t, state, r, func(l limit.Limiter) (limit.Grant, error) { return l.Peek(t.Context(), bounds) })
+			got := both(t, state, r, func(l limit.Limiter) (limit.Grant, error) { return l.Take(t.Context(), bounds, want) })
+			for i := range got.Stamps {
+				s := &got.Stamps[i]
+				s.At = s.At.Add(rapid.SampledFrom([]time.Duration{0, 0, 0, -time.Microsecond, time.Microsecond, time.Hour}).Draw(t, "astray"))
+			}
 			if give := rapid.IntRange(0, max(1, got.N)).Draw(t, "refund"); rapid.Bool().Draw(t, "refunds") {
 				both(t, state, r, func(l limit.Limiter) (limit.Grant, error) {
-					return limit.Grant{}, l.Refund(t.Context(), key, got, give)
+					return limit.Grant{}, l.Refund(t.Context(), got, give)
 				})
 			}
 		}
@@ -134,10 +141,19 @@ func both(t *rapid.T, a, b limit.Limiter, ask func(limit.Limiter) (limit.Grant, 
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}
-	if fromA != fromB {
+	if !cmp.Equal(fromA, fromB, cmpopts.IgnoreUnexported(limit.Grant{})) {
 		t.Fatalf("%T says %+v, %T says %+v", a, fromA, b, fromB)
 	}
 	return fromA
+}
+
+// drawBounds draws some of the keys, in any order.
+func drawBounds(t *rapid.T, keys []string, windows [][]posthouse.Limit) []limit.Bound {
+	var bounds []limit.Bound
+	for _, i := range rapid.Permutation([]int{0, 1, 2}).Draw(t, "keys")[:rapid.IntRange(1, 3).Draw(t, "how many")] {
+		bounds = append(bounds, limit.Bound{Key: keys[i], Windows: windows[i]})
+	}
+	return bounds
 }
 
 func drawWindows(t *rapid.T) []posthouse.Limit {
@@ -163,7 +179,7 @@ func TestRedisKeysExpireWithTheirLongestWindow(t *testing.T) {
 	t.Cleanup(m.Close)
 	r := limit.OpenRedisBy(m.Dial, limit.RedisOptions{Prefix: "test:", Timeout: time.Minute})
 	t.Cleanup(func() { r.Close() })
-	if _, err := r.Take(t.Context(), "key", []posthouse.Limit{per(5, time.Second), per(50, time.Hour)}, 1); err != nil {
+	if _, err := r.Take(t.Context(), one("key", []posthouse.Limit{per(5, time.Second), per(50, time.Hour)}), 1); err != nil {
 		t.Fatal(err)
 	}
 	m.FastForward(time.Hour)
@@ -184,8 +200,8 @@ func TestRedisFailsFastWhenNobodyAnswers(t *testing.T) {
 	}
 	r := limit.OpenRedisBy(mute, limit.RedisOptions{Timeout: 20 * time.Millisecond})
 	t.Cleanup(func() { r.Close() })
-	g, err := r.Take(t.Context(), "key", []posthouse.Limit{per(5, time.Second)}, 1)
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) || g != (limit.Grant{}) {
+	g, err := r.Take(t.Context(), one("key", []posthouse.Limit{per(5, time.Second)}), 1)
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) || g.N != 0 {
 		t.Errorf("got %+v, error %v, want a deadline exceeded", g, err)
 	}
 }

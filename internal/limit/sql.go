@@ -4,23 +4,21 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/posthouse/posthouse"
 )
 
 // Rows keeps one small text for each key, in a table that all processes share.
 type Rows interface {
-	// UpdateLimit locks the key's row, calls change with the database's clock and
-	// the row's text (empty for a key without a row), writes what change returns,
-	// and commits. A nil text leaves the row as it is; an error of change rolls
-	// back and is returned. Change may be called again if the transaction is.
-	UpdateLimit(ctx context.Context, key string, change func(now time.Time, state []byte) ([]byte, error)) error
+	// UpdateLimits locks the rows of the keys, calls change with the database's clock and
+	// their texts (empty for a key without a row), writes what change returns, and
+	// commits. A nil text leaves its row as it is; an error of change rolls back and is
+	// returned. Change may be called again if the transaction is.
+	UpdateLimits(ctx context.Context, keys []string, change func(now time.Time, states [][]byte) ([][]byte, error)) error
 }
 
-// Looker is what Rows may be besides: it reads a key's text without a lock, empty
+// Looker is what Rows may be besides: it reads the texts of keys without a lock, empty
 // for a key without a row, and then the database's clock. Peek uses it where it is there.
 type Looker interface {
-	LookLimit(ctx context.Context, key string) (state []byte, now time.Time, err error)
+	LookLimits(ctx context.Context, keys []string) (states [][]byte, now time.Time, err error)
 }
 
 // SQL keeps the states in rows of a database: the limiter of several processes
@@ -32,15 +30,15 @@ type Looker interface {
 type SQL struct{ Rows Rows }
 
 // Take is as Limiter says.
-func (q SQL) Take(ctx context.Context, key string, windows []posthouse.Limit, want int) (g Grant, err error) {
-	if err := check(key, windows); err != nil {
+func (q SQL) Take(ctx context.Context, bounds []Bound, want int) (g Grant, err error) {
+	if bounds, err = kept(bounds); err != nil {
 		return Grant{}, err
 	}
-	if len(windows) == 0 {
+	if len(bounds) == 0 {
 		return Grant{N: max(0, want)}, nil
 	}
-	err = q.update(ctx, "take", key, func(now time.Time, s *State) bool {
-		g = s.Take(now, windows, want)
+	err = q.update(ctx, "take", keysOf(bounds), func(now time.Time, states []*State) bool {
+		g = take(now, bounds, states, want)
 		return g.N > 0
 	})
 	if err != nil {
@@ -50,60 +48,77 @@ func (q SQL) Take(ctx context.Context, key string, windows []posthouse.Limit, wa
 }
 
 // Refund is as Limiter says.
-func (q SQL) Refund(ctx context.Context, key string, g Grant, n int) error {
-	if n = min(n, g.N); n <= 0 || g.At.IsZero() {
+func (q SQL) Refund(ctx context.Context, g Grant, n int) error {
+	n, some := g.back(n)
+	if !some {
 		return nil
 	}
-	return q.update(ctx, "refund", key, func(_ time.Time, s *State) bool {
-		s.Refund(g.At, n)
+	return q.update(ctx, "refund", g.keys(), func(_ time.Time, states []*State) bool {
+		for i, s := range states {
+			s.Refund(g.Stamps[i].At, n)
+		}
 		return true
 	})
 }
 
 // Peek is as Limiter says.
-func (q SQL) Peek(ctx context.Context, key string, windows []posthouse.Limit) (g Grant, err error) {
-	if err := check(key, windows); err != nil {
+func (q SQL) Peek(ctx context.Context, bounds []Bound) (g Grant, err error) {
+	if bounds, err = kept(bounds); err != nil {
 		return Grant{}, err
 	}
-	peek := func(now time.Time, s *State) bool {
-		g = s.Peek(now, windows)
+	if len(bounds) == 0 {
+		return Grant{N: maxMax}, nil
+	}
+	keys, look := keysOf(bounds), func(now time.Time, states []*State) bool {
+		g = peek(now, bounds, states)
 		return false
 	}
 	looker, ok := q.Rows.(Looker)
 	if !ok {
-		err = q.update(ctx, "peek", key, peek)
+		err = q.update(ctx, "peek", keys, look)
 		return g, err
 	}
-	text, now, err := looker.LookLimit(ctx, key)
+	texts, now, err := looker.LookLimits(ctx, keys)
 	if err == nil {
-		_, err = changed(now, text, peek)
+		_, err = changed(now, keys, texts, look)
 	}
-	return g, failed("peek", key, err)
+	return g, failed("peek", keys, err)
 }
 
-// update reads the key's state, lets change look at it, and writes it back where
-// change says that it changed.
-func (q SQL) update(ctx context.Context, verb, key string, change func(now time.Time, s *State) bool) error {
-	return failed(verb, key, q.Rows.UpdateLimit(ctx, key, func(now time.Time, text []byte) ([]byte, error) {
-		return changed(now, text, change)
+// update reads the states of the keys, lets change look at them, and writes them back
+// where change says that it changed them.
+func (q SQL) update(ctx context.Context, verb string, keys []string, change func(now time.Time, states []*State) bool) error {
+	return failed(verb, keys, q.Rows.UpdateLimits(ctx, keys, func(now time.Time, texts [][]byte) ([][]byte, error) {
+		return changed(now, keys, texts, change)
 	}))
 }
 
-// changed is the text after a change, nil where there was none.
-func changed(now time.Time, text []byte, change func(now time.Time, s *State) bool) ([]byte, error) {
-	var s State
-	if err := s.UnmarshalText(text); err != nil {
-		return nil, err
+// changed are the texts after a change, nil where there was none.
+func changed(now time.Time, keys []string, texts [][]byte, change func(now time.Time, states []*State) bool) ([][]byte, error) {
+	states := make([]*State, len(texts))
+	for i, text := range texts {
+		states[i] = new(State)
+		if err := states[i].UnmarshalText(text); err != nil {
+			return nil, fmt.Errorf("the row of %q: %w", keys[i], err)
+		}
 	}
-	if !change(now, &s) {
-		return nil, nil
+	after := make([][]byte, len(texts))
+	if !change(now, states) {
+		return after, nil
 	}
-	return s.MarshalText()
+	for i, s := range states {
+		text, err := s.MarshalText()
+		if err != nil {
+			return nil, err
+		}
+		after[i] = text
+	}
+	return after, nil
 }
 
-func failed(verb, key string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s permits of %q: %w", verb, key, err)
+func failed(verb string, keys []string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s permits of %s: %w", verb, list(keys), err)
 }

@@ -51,30 +51,13 @@ type run struct {
 // one that was set back further goes on from there, as if no time had passed
 // since the last call. Neither grants anything that a steady clock would not.
 func (s *State) Take(now time.Time, limits []posthouse.Limit, want int) Grant {
-	t := s.advance(now, limits)
-	n := max(0, min(want, s.room(limits)))
-	if n > 0 {
-		for i := range s.windows {
-			s.windows[i].add(t, n)
-		}
-	}
-	g := Grant{N: n, At: time.UnixMicro(t).UTC()}
-	if n < want {
-		g.Wait, g.Held = s.next(t, limits)
-	}
-	return g
+	return take(now, []Bound{{Windows: limits}}, []*State{s}, want)
 }
 
 // Peek tells how many permits are free, and where none is, which limit holds
 // and for how long. It changes nothing.
 func (s *State) Peek(now time.Time, limits []posthouse.Limit) Grant {
-	seen := s.clone()
-	t := seen.advance(now, limits)
-	g := Grant{N: max(0, seen.room(limits)), At: time.UnixMicro(t).UTC()}
-	if g.N == 0 {
-		g.Wait, g.Held = seen.next(t, limits)
-	}
-	return g
+	return peek(now, []Bound{{Windows: limits}}, []*State{s})
 }
 
 // Refund gives back n permits of the grant made at the time at, in every window
@@ -100,12 +83,12 @@ func (s *State) Idle(now time.Time) bool {
 	return true
 }
 
-func (s *State) clone() State {
+func (s *State) clone() *State {
 	windows := slices.Clone(s.windows)
 	for i := range windows {
 		windows[i].runs = slices.Clone(windows[i].runs)
 	}
-	return State{s.latest, windows}
+	return &State{s.latest, windows}
 }
 
 // advance brings the state to the given time and limits, and returns the time
@@ -170,6 +153,13 @@ func (s *State) source(per int64) []run {
 		}
 	}
 	return best.runs
+}
+
+// add notes n permits in all windows.
+func (s *State) add(t int64, n int) {
+	for i := range s.windows {
+		s.windows[i].add(t, n)
+	}
 }
 
 // room is how many permits are free in all windows.

@@ -166,7 +166,7 @@ func FuzzText(f *testing.F) {
 		}
 		read, _, err := reread(&s)
 		if err != nil {
-			t.Fatal(errors.Join(errors.New("can not read what was written"), err))
+			t.Fatal(errors.Join(errors.New("cannot read what was written"), err))
 		}
 		if diff := cmp.Diff(s, read, sameState...); diff != "" {
 			t.Fatal(diff)

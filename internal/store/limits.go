@@ -2,57 +2,96 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
-// UpdateLimit locks a key's row, calls change with the database's clock and the row's text
-// (empty for a new key), and writes what it returns; a nil text leaves the row as it is. An
-// error of change undoes all and is returned. Change is called again when the transaction is
-// repeated.
-func (s *Store) UpdateLimit(ctx context.Context, key string, change func(now time.Time, state []byte) ([]byte, error)) error {
-	return s.change(ctx, time.Now(), "update a limit", func(t *tx) error {
-		state, err := t.lockLimit(key)
+var limitTable = newTable("limits", "name", "state", "updated_at#")
+
+// UpdateLimits locks the rows of the keys, which are named once each, calls change with the
+// database's clock and the rows' texts (empty for a new key), and writes what it returns; a nil
+// text leaves its row as it is. An error of change undoes all and is returned. Change is called
+// again when the transaction is repeated.
+func (s *Store) UpdateLimits(ctx context.Context, keys []string, change func(now time.Time, states [][]byte) ([][]byte, error)) error {
+	return s.change(ctx, time.Now(), "update limits", func(t *tx) error {
+		states, err := t.lockLimits(keys)
 		if err != nil {
 			return err
 		}
-		at, err := t.now() // after the lock: times of one row never go back
+		at, err := t.now() // after the locks: times of one row never go back
 		if err != nil {
 			return err
 		}
-		after, err := change(timeOf(at), []byte(state))
-		if err != nil || after == nil {
+		after, err := change(timeOf(at), states)
+		if err != nil {
 			return err
 		}
-		_, err = t.exec("UPDATE limits SET state = ?, updated_at = ? WHERE name = ?", string(after), at, key)
-		return err
+		var rows [][]any
+		for i, state := range after {
+			if state != nil {
+				rows = append(rows, []any{keys[i], string(state), at})
+			}
+		}
+		return t.put(limitTable, 1, rows)
 	})
 }
 
-// lockLimit locks a key's row. Where there is none it is made by an insert that waits for
-// others who do the same, and gives way to them.
-func (t *tx) lockLimit(key string) (string, error) {
-	query := "SELECT state FROM limits WHERE name = ?" + t.store.dialect.lock
-	state, found, err := first(t.query, word, query, key)
-	if err != nil || found {
-		return state, err
+// lockLimits locks the rows of keys, in one order for all, and returns their texts. A row that
+// is missing is made by an insert that waits for others who do the same, and gives way to them.
+func (t *tx) lockLimits(keys []string) ([][]byte, error) {
+	lock := " ORDER BY name" + t.store.dialect.lock
+	found, err := limitTexts(t.query, keys, lock)
+	if err != nil || len(found) == len(keys) {
+		return inTurn(keys, found), err
 	}
-	if _, err := t.exec("INSERT INTO limits (name, state, updated_at) VALUES (?, '', 0)"+
-		t.store.dialect.upsert("limits", []string{"name"}, []string{"name"}, false), key); err != nil {
-		return "", err
+	missing := slices.DeleteFunc(slices.Sorted(slices.Values(keys)), func(key string) bool {
+		_, there := found[key]
+		return there
+	})
+	give := t.store.dialect.upsert("limits", []string{"name"}, []string{"name"}, false)
+	for _, key := range missing {
+		if _, err := t.exec("INSERT INTO limits (name, state, updated_at) VALUES (?, '', 0)"+give, key); err != nil {
+			return nil, err
+		}
 	}
-	state, _, err = first(t.query, word, query, key)
-	return state, err
+	found, err = limitTexts(t.query, keys, lock)
+	return inTurn(keys, found), err
 }
 
-// LookLimit is a key's text without a lock, empty where there is none, and the time on the
-// clock that it was written by.
-func (s *Store) LookLimit(ctx context.Context, key string) (state []byte, now time.Time, err error) {
-	text, _, err := first(s.reads(ctx), word, "SELECT state FROM limits WHERE name = ?", key)
+// limitTexts are the texts of the keys that have a row.
+func limitTexts(query lookup, keys []string, suffix string) (map[string]string, error) {
+	args := make([]any, len(keys))
+	for i, key := range keys {
+		args[i] = key
+	}
+	found := make(map[string]string, len(keys))
+	err := query("SELECT name, state FROM limits WHERE name IN ("+marks(len(keys))+")"+suffix, args, func(scan scanner) error {
+		var name, state string
+		err := scan(&name, &state)
+		found[name] = state
+		return err
+	})
+	return found, err
+}
+
+// inTurn are the texts in the order of the keys, empty where there is none.
+func inTurn(keys []string, found map[string]string) [][]byte {
+	states := make([][]byte, len(keys))
+	for i, key := range keys {
+		states[i] = []byte(found[key])
+	}
+	return states
+}
+
+// LookLimits are the texts of keys without a lock, empty where there is none, and the time on
+// the clock that they were written by.
+func (s *Store) LookLimits(ctx context.Context, keys []string) (states [][]byte, now time.Time, err error) {
+	found, err := limitTexts(s.reads(ctx), keys, "")
 	if err != nil {
-		return nil, now, s.toError(err, "look at a limit")
+		return nil, now, s.toError(err, "look at limits")
 	}
 	now, err = s.Now(ctx)
-	return []byte(text), now, err
+	return inTurn(keys, found), now, err
 }
 
 // instant is the present within a statement, by the clock that counts, and its argument if it has one.

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -323,12 +325,17 @@ func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
 		for c := range callers {
 			wg.Go(func() {
 				for range calls {
-					err := s.UpdateLimit(t.Context(), fmt.Sprint("通道 ", c%2), func(now time.Time, state []byte) ([]byte, error) {
-						n, _ := strconv.Atoi(string(state))
+					keys := []string{fmt.Sprint("通道 ", c%2), "通道", fmt.Sprint("客户 ", c%3)}
+					rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+					err := s.UpdateLimits(t.Context(), keys, func(now time.Time, states [][]byte) ([][]byte, error) {
 						if time.Since(now).Abs() > time.Hour {
 							t.Errorf("now = %v", now)
 						}
-						return strconv.AppendInt(nil, int64(n+1), 10), nil
+						for i := range states {
+							n, _ := strconv.Atoi(string(states[i]))
+							states[i] = strconv.AppendInt(nil, int64(n+1), 10)
+						}
+						return states, nil
 					})
 					if err != nil {
 						t.Error(err)
@@ -337,22 +344,26 @@ func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for _, key := range []string{"通道 0", "通道 1"} {
-			state, now, err := s.LookLimit(t.Context(), key)
-			if string(state) != fmt.Sprint(callers*calls/2) || err != nil || !now.After(last) {
-				t.Errorf("%s = %q at %v, %v", key, state, now, err)
-			}
+		keys := []string{"通道 0", "通道", "nobody's", "通道 1", "客户 2"}
+		states, now, err := s.LookLimits(t.Context(), keys)
+		got, want := string(bytes.Join(states, []byte(","))), fmt.Sprintf("%d,%d,,%d,%d", callers*calls/2, callers*calls, callers*calls/2, 2*calls)
+		if got != want || err != nil || !now.After(last) {
+			t.Errorf("%q = %s at %v, %v, want %s", keys, got, now, err, want)
 		}
 		broken := errors.New("broken")
-		err := s.UpdateLimit(t.Context(), "new", func(time.Time, []byte) ([]byte, error) { return []byte("x"), broken })
-		if !errors.Is(err, broken) || count(t, s, "SELECT COUNT(*) FROM limits") != 2 {
+		err = s.UpdateLimits(t.Context(), []string{"new", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
+			return [][]byte{[]byte("x"), []byte("x")}, broken
+		})
+		if !errors.Is(err, broken) || count(t, s, "SELECT COUNT(*) FROM limits") != 6 {
 			t.Errorf("an error of change = %v; nothing may be stored", err)
 		}
-		if err := s.UpdateLimit(t.Context(), "通道 0", func(time.Time, []byte) ([]byte, error) { return nil, nil }); err != nil {
+		if err := s.UpdateLimits(t.Context(), []string{"通道 1", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
+			return [][]byte{[]byte("x"), nil}, nil
+		}); err != nil {
 			t.Error(err)
 		}
-		if state, _, _ := s.LookLimit(t.Context(), "通道 0"); string(state) != "40" {
-			t.Errorf("a nil text changes the row to %q", state)
+		if states, _, _ := s.LookLimits(t.Context(), []string{"通道 0", "通道 1"}); string(states[0]) != "40" || string(states[1]) != "x" {
+			t.Errorf("a nil text changes the row to %q, and the other is %q, want x", states[0], states[1])
 		}
 	})
 }

@@ -350,6 +350,10 @@ func (m *member) prune(ctx context.Context) error {
 
 func (m *member) limit(ctx context.Context) error {
 	windows := []posthouse.Limit{{Max: 1_000_000, Per: posthouse.Duration(time.Second)}, {Max: 1_000_000, Per: posthouse.Duration(time.Minute)}}
-	_, err := m.limits.Take(ctx, fmt.Sprintf("limit-%d", m.random.IntN(3)), windows, 1+m.random.IntN(20))
+	var bounds []limit.Bound
+	for _, n := range m.random.Perm(3)[:1+m.random.IntN(3)] {
+		bounds = append(bounds, limit.Bound{Key: fmt.Sprintf("limit-%d", n), Windows: windows})
+	}
+	_, err := m.limits.Take(ctx, bounds, 1+m.random.IntN(20))
 	return err
 }

@@ -87,14 +87,14 @@ func TestNoWindowIsEverExceeded(t *testing.T) {
 			const workers = 32
 			nodes := p.open(t)
 			lasts := time.Duration(house.Size(1500, 90_000)) * time.Millisecond
-			d := &drawers{key: "default/limited", nodes: nodes}
+			d := &drawers{nodes: nodes}
 			d.saturate(t, workers, lasts)
 			over := d.over(t, p.twice)
 			phantom := phantomCharges(t, nodes, workers)
 			ideal := idealUse(tiers, lasts)
 			use := float64(d.net()) / float64(ideal)
 			house.Report(t, house.Row{
-				Test: "C4", Database: p.name, What: fmt.Sprintf("%d workers on %d nodes at the tiers 10/s, 300/min, 5000/h, all %d times as fast", workers, len(nodes), hurry), N: d.net(), Unit: "permits",
+				Test: "C4", Database: p.name, What: fmt.Sprintf("%d workers on %d nodes at a channel's tiers 10/s, 300/min, 5000/h and those of %d accounts, all %d times as fast", workers, len(nodes), limitedAccounts, hurry), N: d.net(), Unit: "permits",
 				Figure: fmt.Sprintf("%d windows over; %d phantom charges after %d refusals by the last tier; %.1f %% of what the limits allow was used", over, phantom, phantomAsked-100, 100*use),
 				Bar:    "0; 0; ≥ 98 % in the full form", Bound: house.Bound(d.net()), Pass: over == 0 && phantom == 0 && (use >= 0.98 || !house.Full()),
 			})
@@ -102,28 +102,52 @@ func TestNoWindowIsEverExceeded(t *testing.T) {
 	}
 }
 
-// drawers draw permits of one key and keep the limiter's journal.
+// limitedAccounts is how many accounts share the channel's tiers. Each has tiers of its own, which hold
+// where one of them draws more than its share.
+const limitedAccounts = 3
+
+var limitedChannel = limit.Bound{Key: "default/limited", Windows: tiers}
+
+func limitedAccount(n int) limit.Bound {
+	return limit.Bound{
+		Key:     fmt.Sprintf("default/limited/%d", n),
+		Windows: []posthouse.Limit{scaled(6, time.Second), scaled(150, time.Minute)},
+	}
+}
+
+// drawers draw permits of a channel and one of its accounts at once and keep the limiter's journal.
 type drawers struct {
-	key   string
 	nodes []limit.Limiter
 
 	mu    sync.Mutex
 	lines []verify.GrantLine
 }
 
-func (d *drawers) note(op string, windows []posthouse.Limit, want int, g limit.Grant) {
-	line := verify.GrantLine{At: g.At, Key: d.key, Windows: windows, Op: op, Want: want, Granted: g.N, RefusedBy: -1}
-	if op == verify.OpTake && g.N < want {
-		line.RefusedBy = slices.Index(windows, g.Held)
-	}
+// note writes a grant, or permits of one that came back, for each key.
+func (d *drawers) note(bounds []limit.Bound, want int, g limit.Grant, op string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.lines = append(d.lines, line)
+	for i, b := range bounds {
+		line := verify.GrantLine{At: g.At, Key: b.Key, Windows: b.Windows, Op: op, Want: want, Granted: g.N, RefusedBy: -1}
+		if len(g.Stamps) > 0 {
+			line.At = g.Stamps[i].At
+		}
+		switch {
+		case op == verify.OpRefund:
+			line.Granted = 0
+		case g.N < want && b.Key == g.Key:
+			line.RefusedBy = slices.Index(b.Windows, g.Held)
+		}
+		d.lines = append(d.lines, line)
+	}
 }
 
 // net is how many permits were granted and kept.
 func (d *drawers) net() (n int) {
 	for _, l := range d.lines {
+		if l.Key != limitedChannel.Key {
+			continue
+		}
 		if l.Op == verify.OpRefund {
 			n -= l.Want
 		}
@@ -142,19 +166,22 @@ func (d *drawers) saturate(t *testing.T, workers int, lasts time.Duration) {
 		wg.Go(func() {
 			l, random := d.nodes[n%len(d.nodes)], rand.New(rand.NewPCG(uint64(n), 4))
 			for ctx.Err() == nil {
-				want := 1 + random.IntN(7)
-				g, err := l.Take(t.Context(), d.key, tiers, want)
+				want, bounds := 1+random.IntN(7), []limit.Bound{limitedAccount(random.IntN(limitedAccounts)), limitedChannel}
+				if random.IntN(2) == 0 {
+					slices.Reverse(bounds)
+				}
+				g, err := l.Take(t.Context(), bounds, want)
 				if err != nil {
 					t.Errorf("take: %v", err)
 					return
 				}
-				d.note(verify.OpTake, tiers, want, g)
+				d.note(bounds, want, g, verify.OpTake)
 				if g.N > 1 && random.IntN(50) == 0 {
-					if err := l.Refund(t.Context(), d.key, g, 1); err != nil {
+					if err := l.Refund(t.Context(), g, 1); err != nil {
 						t.Errorf("refund: %v", err)
 						return
 					}
-					d.note(verify.OpRefund, tiers, 1, limit.Grant{At: g.At})
+					d.note(bounds, 1, g, verify.OpRefund)
 				}
 				house.Pause(ctx, g.Wait)
 			}
@@ -167,19 +194,24 @@ func (d *drawers) saturate(t *testing.T, workers int, lasts time.Duration) {
 // checker judge the journal too.
 func (d *drawers) over(t *testing.T, twice bool) (over int) {
 	t.Helper()
-	kept := map[time.Time]int{}
+	kept, windows := map[string]map[time.Time]int{}, map[string][]posthouse.Limit{}
 	for _, l := range d.lines {
-		kept[l.At] += l.Granted
+		if kept[l.Key] == nil {
+			kept[l.Key], windows[l.Key] = map[time.Time]int{}, l.Windows
+		}
+		kept[l.Key][l.At] += l.Granted
 		if l.Op == verify.OpRefund {
-			kept[l.At] -= l.Want
+			kept[l.Key][l.At] -= l.Want
 		}
 	}
-	var grants []limit.Grant
-	for at, n := range kept {
-		grants = append(grants, limit.Grant{At: at, N: n})
-	}
-	for _, w := range tiers {
-		over += overIn(grants, w.Max, w.Per.Std())
+	for key, moments := range kept {
+		var grants []limit.Grant
+		for at, n := range moments {
+			grants = append(grants, limit.Grant{At: at, N: n})
+		}
+		for _, w := range windows[key] {
+			over += overIn(grants, w.Max, w.Per.Std())
+		}
 	}
 	report := judgeGrants(t, d.lines, twice)
 	for _, i := range report.Invariants {
@@ -231,10 +263,12 @@ func judgeGrants(t *testing.T, lines []verify.GrantLine, twice bool) verify.Repo
 // phantomAsked is how many permits are asked for when the last of two tiers has a hundred.
 const phantomAsked = 500
 
-// phantomCharges exhausts the last of two tiers and counts what its refusals took from the first.
+// phantomCharges exhausts the last tier of an account and counts what its refusals took from the channel.
 func phantomCharges(t *testing.T, nodes []limit.Limiter, workers int) int {
 	t.Helper()
 	hour, day := posthouse.Limit{Max: 500, Per: posthouse.Duration(time.Hour)}, posthouse.Limit{Max: 100, Per: posthouse.Duration(24 * time.Hour)}
+	channel := limit.Bound{Key: "default/phantom", Windows: []posthouse.Limit{hour}}
+	account := limit.Bound{Key: "default/phantom/account", Windows: []posthouse.Limit{hour, day}}
 	var mu sync.Mutex
 	granted, asked := 0, 0
 	var failed error
@@ -249,7 +283,7 @@ func phantomCharges(t *testing.T, nodes []limit.Limiter, workers int) int {
 				if over {
 					return
 				}
-				g, err := nodes[n%len(nodes)].Take(t.Context(), "default/phantom", []posthouse.Limit{hour, day}, 1)
+				g, err := nodes[n%len(nodes)].Take(t.Context(), []limit.Bound{channel, account}, 1)
 				mu.Lock()
 				granted, failed = granted+g.N, errors.Join(failed, err)
 				mu.Unlock()
@@ -257,7 +291,7 @@ func phantomCharges(t *testing.T, nodes []limit.Limiter, workers int) int {
 		})
 	}
 	wg.Wait()
-	left, err := nodes[0].Peek(t.Context(), "default/phantom", []posthouse.Limit{hour})
+	left, err := nodes[0].Peek(t.Context(), []limit.Bound{channel})
 	if failed = errors.Join(failed, err); failed != nil {
 		t.Fatal(failed)
 	}

@@ -21,7 +21,7 @@ func testWait(t *testing.T, l limit.Limiter, _ bool) {
 		for range 10 { // where a busy machine let the window pass between the two, they prove nothing
 			x = newTester(t, l)
 			first := x.take(w.Max-1, w)
-			if first.N != w.Max-1 || first.Wait != 0 || first.Held != (posthouse.Limit{}) {
+			if first.N != w.Max-1 || first.Wait != 0 || first.Held != (posthouse.Limit{}) || first.Key != "" {
 				t.Fatalf("%v: got %+v, want all granted", w, first)
 			}
 			if g = x.take(5, w); g.At.Sub(first.At) < w.Per.Std() {
@@ -29,7 +29,7 @@ func testWait(t *testing.T, l limit.Limiter, _ bool) {
 			}
 		}
 		longest := w.Per.Std() + w.Per.Std()/100 + time.Microsecond
-		if g.N != 1 || g.Held != w || g.Wait <= 0 || g.Wait > longest {
+		if g.N != 1 || g.Held != w || g.Key != x.key || g.Wait <= 0 || g.Wait > longest {
 			t.Fatalf("%v: got %+v, want the last one and a wait of at most %v", w, g, longest)
 		}
 		Pause(t.Context(), g.Wait)
@@ -96,14 +96,14 @@ func testRefund(t *testing.T, l limit.Limiter, _ bool) {
 	first := x.take(4, minute, hour)
 	g := x.take(6, minute, hour)
 	for _, n := range []int{4, 0} {
-		if err := x.Refund(t.Context(), x.key, g, n); err != nil {
+		if err := x.Refund(t.Context(), g, n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if free := x.peek(minute, hour).N; free != 4 {
 		t.Errorf("%d free after 4 came back, want 4", free)
 	}
-	if err := x.Refund(t.Context(), x.key, first, 99); err != nil {
+	if err := x.Refund(t.Context(), first, 99); err != nil {
 		t.Fatal(err)
 	}
 	if free := x.peek(minute, hour).N; free != 8 {
@@ -112,7 +112,8 @@ func testRefund(t *testing.T, l limit.Limiter, _ bool) {
 	if free := x.peek(hour).N; free != 998 {
 		t.Errorf("%d free in the hour, want 998", free)
 	}
-	if err := x.Refund(t.Context(), "never seen", g, 1); err != nil {
+	g.Stamps[0].Key = "never seen"
+	if err := x.Refund(t.Context(), g, 1); err != nil {
 		t.Errorf("refund to a forgotten key: %v", err)
 	}
 }
@@ -151,7 +152,7 @@ func testWindows(t *testing.T, l limit.Limiter, _ bool) {
 		t.Errorf("got %+v without a window, want all", g)
 	}
 	for _, w := range []posthouse.Limit{Per(0, time.Second), Per(-1, time.Second), Per(1, 0), Per(1, 1000*24*time.Hour)} {
-		g, err := x.Take(t.Context(), x.key, []posthouse.Limit{Per(5, time.Second), w}, 1)
+		g, err := x.Take(t.Context(), x.bound([]posthouse.Limit{Per(5, time.Second), w}), 1)
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "[1].") || g.N != 0 {
 			t.Errorf("%+v: got %+v and error %v, want an error of code invalid at [1]", w, g, err)
 		}
@@ -196,7 +197,7 @@ func Saturate(ctx context.Context, t *testing.T, l limit.Limiter, key string, wi
 	for range 16 {
 		takers.Go(func() {
 			for {
-				g, err := l.Take(ctx, key, windows, 1+rand.IntN(7))
+				g, err := l.Take(ctx, []limit.Bound{{Key: key, Windows: windows}}, 1+rand.IntN(7))
 				if err != nil {
 					t.Error(err)
 					return

@@ -37,6 +37,10 @@ func Run(t *testing.T, o Options) {
 		{"counts what was granted under other limits", testChanged},
 		{"grants everything without a window and refuses impossible ones", testWindows},
 		{"peeking takes nothing", testPeek},
+		{"takes nothing of any key if one refuses", testPhantomKeys},
+		{"gives permits of several keys back to each", testRefundKeys},
+		{"never exceeds a window of any key in random schedules", testSchedules},
+		{"keeps windowless keys out and refuses impossible calls", testBounds},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,9 +104,14 @@ func newTester(t *testing.T, l limit.Limiter) tester {
 	return tester{t, l, "tenant/channel/" + posthouse.NewID()}
 }
 
+// bound is the tester's key under some windows.
+func (t tester) bound(windows []posthouse.Limit) []limit.Bound {
+	return []limit.Bound{{Key: t.key, Windows: windows}}
+}
+
 func (t tester) take(want int, windows ...posthouse.Limit) limit.Grant {
 	t.Helper()
-	g, err := t.Take(t.Context(), t.key, windows, want)
+	g, err := t.Take(t.Context(), t.bound(windows), want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +120,7 @@ func (t tester) take(want int, windows ...posthouse.Limit) limit.Grant {
 
 func (t tester) peek(windows ...posthouse.Limit) limit.Grant {
 	t.Helper()
-	g, err := t.Peek(t.Context(), t.key, windows)
+	g, err := t.Peek(t.Context(), t.bound(windows))
 	if err != nil {
 		t.Fatal(err)
 	}
