@@ -62,7 +62,8 @@ var floors = map[string]floor{
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
 	"workflow":                 {layer: 2},
-	"internal/engine":          {layer: 2, never: []string{"internal/store"}},
+	"internal/state":           {layer: 2, never: []string{"internal/store"}}, // what follows which result
+	"internal/engine":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	"internal/api":      {layer: 3, never: []string{"internal/store"}},

@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/outbox"
 )
@@ -159,7 +160,7 @@ func (h *house) serve() {
 		}
 	})
 	ch := posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: "test", Version: 1}
-	if err := e.SetChannel(ch, engine.Opened{Driver: h, Window: channel.Forever}); err != nil {
+	if err := e.SetChannel(ch, state.Opened{Driver: h, Window: channel.Forever}); err != nil {
 		h.Fatal(err)
 	}
 }

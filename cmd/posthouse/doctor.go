@@ -17,8 +17,8 @@ import (
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/config"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 )
 
@@ -188,7 +188,7 @@ func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, 
 	for _, row := range rows {
 		err := row.Err
 		if err == nil {
-			var opened engine.Opened
+			var opened state.Opened
 			if opened, err = opener.OpenStored(row.Channel); err == nil {
 				opener.Close(opened)
 			}

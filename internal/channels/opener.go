@@ -10,8 +10,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // Opener opens channels: it knows the drivers, and what each of them gets from the house.
@@ -63,16 +63,16 @@ func (p *Opener) Pulled(ch posthouse.Channel) bool {
 }
 
 // Open opens the driver of a channel whose secrets are in clear.
-func (p *Opener) Open(ch posthouse.Channel) (engine.Opened, error) {
+func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	t, err := p.typeOf(ch)
 	if err != nil {
-		return engine.Opened{}, err
+		return state.Opened{}, err
 	}
 	config, problems := t.Validate(ch.Config)
 	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
-		return engine.Opened{}, err
+		return state.Opened{}, err
 	}
-	opened := engine.Opened{
+	opened := state.Opened{
 		MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.CallTimeout(ch.ChannelSettings), Limits: t.Limits,
 		OwnAddresses: t.OwnAddresses, Pull: t.Pulled(ch.ChannelSettings),
 	}
@@ -93,16 +93,16 @@ func (p *Opener) Open(ch posthouse.Channel) (engine.Opened, error) {
 }
 
 // OpenStored opens the driver of a channel as it is stored.
-func (p *Opener) OpenStored(ch posthouse.Channel) (engine.Opened, error) {
+func (p *Opener) OpenStored(ch posthouse.Channel) (state.Opened, error) {
 	ch, err := p.Unsealed(ch)
 	if err != nil {
-		return engine.Opened{}, err
+		return state.Opened{}, err
 	}
 	return p.Open(ch)
 }
 
 // Close ends the connections of a driver that was opened for one look only.
-func (p *Opener) Close(o engine.Opened) {
+func (p *Opener) Close(o state.Opened) {
 	if closer, ok := o.Driver.(io.Closer); ok {
 		if err := closer.Close(); err != nil {
 			p.o.Log.Warn("a driver could not be closed", "error", err)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -37,8 +37,8 @@ type looks interface {
 
 // Engine runs the channels. *engine.Engine satisfies it.
 type Engine interface {
-	CheckChannel(ch posthouse.Channel, o engine.Opened) error
-	SetChannel(ch posthouse.Channel, o engine.Opened) error
+	CheckChannel(ch posthouse.Channel, o state.Opened) error
+	SetChannel(ch posthouse.Channel, o state.Opened) error
 	RemoveChannel(tenant, name string)
 	Resume(ctx context.Context, tenant, name string) error
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // Test checks that the provider can be reached: by the driver's own check, or by really sending
@@ -36,7 +36,7 @@ func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoin
 }
 
 // addressed is a recipient with his address, as a delivery to him would have it.
-func (s *Set) addressed(ctx context.Context, tenant, name string, o engine.Opened, to posthouse.Recipient) (posthouse.Recipient, error) {
+func (s *Set) addressed(ctx context.Context, tenant, name string, o state.Opened, to posthouse.Recipient) (posthouse.Recipient, error) {
 	if to.Address != "" || to.User == "" {
 		return to, nil
 	}
@@ -64,10 +64,10 @@ func (s *Set) Fit(ctx context.Context, tenant, name string, content posthouse.Co
 }
 
 // openOne opens a channel's driver for one look.
-func (s *Set) openOne(ctx context.Context, tenant, name string) (engine.Opened, error) {
+func (s *Set) openOne(ctx context.Context, tenant, name string) (state.Opened, error) {
 	ch, err := s.store.Channel(ctx, tenant, name)
 	if err != nil {
-		return engine.Opened{}, err
+		return state.Opened{}, err
 	}
 	opened, err := s.OpenStored(ch)
 	if err != nil {

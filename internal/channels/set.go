@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -82,7 +82,7 @@ func (s *Set) Get(ctx context.Context, tenant, name string) (posthouse.Channel, 
 // Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
 func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
 	ch.Tenant = tenant
-	ch, err := s.checked(ctx, engine.Preset(ch))
+	ch, err := s.checked(ctx, state.Preset(ch))
 	if err != nil {
 		return ch, false, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -71,7 +72,7 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	var problems []posthouse.Problem
 	for i := range req.Drafts {
 		p := &draft.Problems{Path: req.pathOf(i)}
-		if entry, err := e.prepare(ctx, req.Tenant, or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
+		if entry, err := e.prepare(ctx, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
 			return Answer{}, err
 		} else if len(p.List) == 0 {
 			entry.Message.Trace = traceOf(span.SpanContext())
@@ -162,7 +163,7 @@ func (e *Engine) announce(ctx context.Context, sub *work.Submission, accepted []
 // levelOf is the level at which a new delivery is logged: a channel that sends in runs logs each
 // one it will send (DUTY-9), a continuous one would log nothing else.
 func (r *route) levelOf(s posthouse.State) slog.Level {
-	if r != nil && r.settings.every > 0 && s == posthouse.Pending {
+	if r != nil && r.Settings.Every > 0 && s == posthouse.Pending {
 		return slog.LevelInfo
 	}
 	return slog.LevelDebug
@@ -183,14 +184,14 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 		return work.Entry{}, nil
 	}
 	m := posthouse.Message{
-		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: or(d.Priority, posthouse.Normal),
+		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: cmp.Or(d.Priority, posthouse.Normal),
 		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
-	if d.OnUnknown == posthouse.Query && r.settings.policy != posthouse.Query && !r.queries() {
+	if d.OnUnknown == posthouse.Query && r.Settings.Policy != posthouse.Query && !r.Queries() {
 		p.Add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
 	}
-	if r.settings.endOfDay && m.Deadline.IsZero() {
-		m.Deadline = rule.EndOfDay(later(now, m.NotBefore).In(r.settings.location))
+	if r.Settings.EndOfDay && m.Deadline.IsZero() {
+		m.Deadline = rule.EndOfDay(later(now, m.NotBefore).In(r.Settings.Location))
 	}
 	if err := e.fill(ctx, tenant, d, &m, now, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
@@ -200,7 +201,7 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 	if err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	entry := work.Entry{Message: m, DedupWindow: or(d.DedupWindow.Std(), r.settings.dedupWindow), Sealed: sealed}
+	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed}
 	for i, to := range to {
 		delivery, err := e.deliver(ctx, r, &m, to, i+1, now)
 		if err != nil {
@@ -214,15 +215,15 @@ func (e *Engine) prepare(ctx context.Context, tenant, id string, d *posthouse.Dr
 // deliver makes the nth delivery, after asking the channel's rules about its recipient.
 func (e *Engine) deliver(ctx context.Context, r *route, m *posthouse.Message, to posthouse.Recipient, n int, now time.Time) (posthouse.Delivery, error) {
 	d := posthouse.Delivery{
-		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.settings.pulled,
-		State: posthouse.Pending, OnUnknown: or(m.OnUnknown, r.settings.policy), Epoch: e.Epoch(),
+		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.Settings.Pulled,
+		State: posthouse.Pending, OnUnknown: cmp.Or(m.OnUnknown, r.Settings.Policy), Epoch: e.Epoch(),
 		NotBefore: m.NotBefore, DueAt: m.NotBefore, Deadline: m.Deadline,
 	}
 	d.IdemKey = d.ID
-	if r.rules == nil {
+	if r.Rules == nil {
 		return d, nil
 	}
-	v, err := r.rules.Judge(ctx, rule.Subject{Tenant: m.Tenant, Channel: m.Channel, Kind: m.Kind, Recipient: to, Now: now})
+	v, err := r.Rules.Judge(ctx, rule.Subject{Tenant: m.Tenant, Channel: m.Channel, Kind: m.Kind, Recipient: to, Now: now})
 	if err != nil {
 		return d, fmt.Errorf("ask the rules of channel %s: %w", m.Channel, err)
 	}
@@ -277,10 +278,10 @@ func (e *Engine) addresses(ctx context.Context, tenant string, drafts []posthous
 // recipients are a draft's, each once, with their addresses as the channel keeps them.
 func (r *route) recipients(d *posthouse.Draft, known map[string]string, p *draft.Problems) []posthouse.Recipient {
 	list := d.To
-	if r.opened.Address != nil { // two ways to write one address are one recipient
+	if r.Opened.Address != nil { // two ways to write one address are one recipient
 		list = slices.Clone(d.To)
 		for i := range list {
-			address, err := r.address(list[i], known)
+			address, err := r.Address(list[i], known)
 			if err != nil {
 				p.Add(fmt.Sprintf("to[%d].address", i), "%v", err)
 			}

@@ -10,7 +10,7 @@ import (
 // address that it takes, such as a phone number.
 func (e *Engine) Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error) {
 	r := e.route(tenant, channel)
-	if r == nil || r.opened.Address == nil {
+	if r == nil || r.Opened.Address == nil {
 		return nil, nil
 	}
 	known, err := e.addresses(ctx, tenant, []posthouse.Draft{{Channel: channel, To: to}})
@@ -19,15 +19,9 @@ func (e *Engine) Misaddressed(ctx context.Context, tenant, channel string, to []
 	}
 	why := map[int]string{}
 	for i := range to {
-		if _, err := r.address(to[i], known[channel]); err != nil {
+		if _, err := r.Address(to[i], known[channel]); err != nil {
 			why[i] = err.Error()
 		}
 	}
 	return why, nil
-}
-
-// address is a recipient's address as the channel keeps it.
-func (r *route) address(to posthouse.Recipient, known map[string]string) (string, error) {
-	to.Address = or(to.Address, known[to.User])
-	return r.opened.Address(r.addressed(to).Address)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // numbers takes digits, with or without spaces and +86, as addresses.
@@ -23,7 +24,7 @@ func numbers(address string) (string, error) {
 // PULL-13: numbers are checked at the door and kept in one form, so that one written twice is told once.
 func TestAddressesAreKeptAsTheChannelWritesThem(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.open("sms", posthouse.ChannelSettings{}, Opened{Pull: true, Address: numbers})
+		r.open("sms", posthouse.ChannelSettings{}, state.Opened{Pull: true, Address: numbers})
 		draft := posthouse.Draft{Channel: "sms", Content: &posthouse.Content{Text: "hello"}, To: []posthouse.Recipient{
 			{Address: "138 0013 8000"}, {Address: "+8613800138000"}, {User: "13900139000"},
 		}}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -134,7 +136,7 @@ func (e *Engine) waitAtDesk(ctx context.Context, w *waiter, held, left time.Dura
 		wake = nil
 	}
 	defer e.desk.leave(w)
-	timer := time.NewTimer(or(held, left))
+	timer := time.NewTimer(cmp.Or(held, left))
 	defer timer.Stop()
 	select {
 	case <-wake:
@@ -152,7 +154,7 @@ func (e *Engine) waitAtDesk(ctx context.Context, w *waiter, held, left time.Dura
 
 // offer is what an agent may be handed now.
 type offer struct {
-	keys     []routeKey
+	keys     []state.Key
 	channels []work.HandOutChannel
 	reason   string // why there are none
 }
@@ -170,15 +172,15 @@ func (e *Engine) offer(a *posthouse.Agent) offer {
 	for i := range a.Channels {
 		r := e.route(a.Tenant, a.Channels[(first+i)%len(a.Channels)])
 		switch {
-		case r == nil || !r.settings.pulled:
-		case r.channel.Paused:
+		case r == nil || !r.Settings.Pulled:
+		case r.Stored.Paused:
 			o.reason = IdleChannel
-		case !able(a, r.channel.Needs):
-			o.reason = or(o.reason, IdleLacks)
+		case !able(a, r.Stored.Needs):
+			o.reason = cmp.Or(o.reason, IdleLacks)
 		default:
-			o.keys = append(o.keys, r.key)
+			o.keys = append(o.keys, r.Key)
 			o.channels = append(o.channels, work.HandOutChannel{
-				Name: r.key.channel, Lease: r.settings.timeout, Priorities: r.order(), FairAfter: fairAfter,
+				Name: r.Key.Channel, Lease: r.Settings.Timeout, Priorities: r.order(), FairAfter: fairAfter,
 			})
 		}
 	}
@@ -244,7 +246,7 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 	// Not the caller's context: a claim that commits after its caller left would hold deliveries that nobody sends.
 	handed, err := e.o.Store.HandOut(e.bg, asked, work.HandOut{
 		Tenant: c.Agent.Tenant, Agent: c.Agent.ID, ClaimID: c.ClaimID, Channels: o.channels, Max: grant.N, Start: c.Started,
-		Epoch: e.Epoch(), Request: plain(c.Request, maxExcerpt),
+		Epoch: e.Epoch(), Request: state.Plain(c.Request, state.MaxExcerpt),
 	})
 	if err != nil {
 		if posthouse.CodeOf(err) == posthouse.CodeStorageFull { // surely undone; else a repeat may find what was done, and hand it out
@@ -263,7 +265,7 @@ func (e *Engine) handOut(ctx context.Context, c Claim, o offer) (Claimed, error)
 	if ctx.Err() != nil && c.ClaimID == "" {
 		var back []returned // its agent has seen none of it
 		for _, item := range handed.Items {
-			back = append(back, returned{item: item, reason: ReasonCallerLeft})
+			back = append(back, returned{item: item, reason: state.ReasonCallerLeft})
 		}
 		e.putBack(back)
 		return idle, ctx.Err()

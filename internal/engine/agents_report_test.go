@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -28,7 +29,7 @@ func TestWhatFollowsAReport(t *testing.T) {
 		"sent":               {outcome: posthouse.OutcomeSent, state: posthouse.Sent, history: "sent "},
 		"delivered":          {outcome: posthouse.OutcomeDelivered, state: posthouse.Delivered, history: "sent "},
 		"not sent":           {outcome: posthouse.OutcomeNotSent, state: posthouse.Pending, reason: "transient", tries: 1, history: "retry "},
-		"not sent, no retry": {outcome: posthouse.OutcomeNotSent, with: func(r *work.Report) { r.Retry = no() }, state: posthouse.Failed, reason: ReasonNoRetry, tries: 1, history: "fail "},
+		"not sent, no retry": {outcome: posthouse.OutcomeNotSent, with: func(r *work.Report) { r.Retry = no() }, state: posthouse.Failed, reason: state.ReasonNoRetry, tries: 1, history: "fail "},
 		"not sent, by a code": {
 			outcome: posthouse.OutcomeNotSent, with: func(r *work.Report) { r.Code = "BAD_NUMBER" },
 			state: posthouse.Failed, reason: "recipient", tries: 1, history: "fail ",
@@ -39,7 +40,7 @@ func TestWhatFollowsAReport(t *testing.T) {
 		},
 		"not sent, the last try": {
 			settings: posthouse.ChannelSettings{Tries: 1}, outcome: posthouse.OutcomeNotSent,
-			state: posthouse.Failed, reason: ReasonTriesUsedUp, tries: 1, history: "fail ",
+			state: posthouse.Failed, reason: state.ReasonTriesUsedUp, tries: 1, history: "fail ",
 		},
 		"unknown is held": {outcome: posthouse.OutcomeUnknown, state: posthouse.Unknown, reason: "unknown", tries: 1, history: "ambiguous "},
 		"unknown is tried again": {
@@ -239,6 +240,6 @@ func TestACancelledHandOutIsNotTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.say(a, h, posthouse.OutcomeNotSent)
-		r.want(id, posthouse.Cancelled, ReasonCancelled, 1)
+		r.want(id, posthouse.Cancelled, state.ReasonCancelled, 1)
 	})
 }

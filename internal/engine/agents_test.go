@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -26,7 +27,7 @@ func (r *rig) phone(id string, limits []posthouse.Limit, channels ...string) pos
 func (r *rig) pull(name string, settings posthouse.ChannelSettings) {
 	r.Helper()
 	settings.Pull = true
-	r.open(name, settings, Opened{})
+	r.open(name, settings, state.Opened{})
 }
 
 // fetch hands out, and fails the test on an error.

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 )
 
@@ -56,7 +57,7 @@ func BenchmarkFlow(b *testing.B) {
 			defer e.Stop(ctx)
 			c := &counted{want: int64(b.N), done: make(chan struct{})}
 			ch := posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: "c", ChannelSettings: posthouse.ChannelSettings{MaxInflight: 1000}}
-			if err := e.SetChannel(ch, Opened{Driver: c, Window: channel.Forever}); err != nil {
+			if err := e.SetChannel(ch, state.Opened{Driver: c, Window: channel.Forever}); err != nil {
 				b.Fatal(err)
 			}
 			b.ResetTimer()

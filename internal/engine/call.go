@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -30,15 +30,15 @@ func (e *Engine) call(r *route, group []work.Item, end time.Time) ([]channel.Res
 	if !e.bounded(end, func(ctx context.Context) { answer.results, answer.panicked = e.drive(ctx, r, group) }) {
 		answer = new(driverAnswer) // the other is still the driver's
 		code, text = "NO_RETURN", "the driver did not return at its time-out"
-		e.log.Error("the driver did not return at its time-out and is left behind", "channel", r.key.channel, "driver", r.channel.Driver,
-			"delivery", group[0].Delivery.ID, "timeout", r.settings.timeout)
+		e.log.Error("the driver did not return at its time-out and is left behind", "channel", r.Key.Channel, "driver", r.Stored.Driver,
+			"delivery", group[0].Delivery.ID, "timeout", r.Settings.Timeout)
 	}
 	results := answer.results
 	for len(results) < len(group) {
 		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: code, Error: text})
 	}
 	for i := range results {
-		fit(&results[i])
+		state.Fit(&results[i])
 	}
 	return results, answer.panicked
 }
@@ -74,13 +74,13 @@ const maxGrace = time.Second
 // drive calls the driver and survives its panic.
 func (e *Engine) drive(ctx context.Context, r *route, group []work.Item) (results []channel.Result, panicked bool) {
 	ctx, span := e.tracer.Start(ctx, "attempt", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
-		attribute.String("posthouse.channel", r.key.channel), attribute.String("posthouse.message", group[0].Delivery.Message),
+		attribute.String("posthouse.channel", r.Key.Channel), attribute.String("posthouse.message", group[0].Delivery.Message),
 		attribute.String("posthouse.delivery", group[0].Delivery.ID), attribute.Int("posthouse.recipients", len(group)),
 	), trace.WithLinks(linkTo(group[0].Message)...))
 	defer span.End()
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.Error("the driver panicked: its deliveries are quarantined", "channel", r.key.channel, "driver", r.channel.Driver,
+			e.log.Error("the driver panicked: its deliveries are quarantined", "channel", r.Key.Channel, "driver", r.Stored.Driver,
 				"delivery", group[0].Delivery.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			panicked = true
 			results = nil
@@ -91,42 +91,17 @@ func (e *Engine) drive(ctx context.Context, r *route, group []work.Item) (result
 	}()
 	outs := make([]channel.Outgoing, len(group))
 	for i, item := range group {
-		outs[i] = r.outgoing(item)
+		outs[i] = r.Outgoing(item)
 	}
-	if driver, ok := r.opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
+	if driver, ok := r.Opened.Driver.(channel.BatchDriver); ok && len(group) > 1 {
 		results = driver.SendBatch(ctx, outs)
 	} else {
-		results = append(results, r.opened.Driver.Send(ctx, outs[0]))
+		results = append(results, r.Opened.Driver.Send(ctx, outs[0]))
 	}
 	if len(results) > 0 {
 		span.SetAttributes(attribute.String("posthouse.class", string(results[0].Class)))
 	}
 	return results, false
-}
-
-// What the store keeps of a driver's words, in bytes: its columns hold no more. The kit of package
-// channel keeps to less; a driver need not use the kit.
-const (
-	maxCode    = 255
-	maxRef     = 512
-	maxError   = 4 << 10
-	maxExcerpt = 4 << 10
-)
-
-// fit makes a result one that can be kept: a class that there is, and texts that every database stores.
-// One that can not be stored would keep all others of its batch from being recorded.
-func fit(r *channel.Result) {
-	if !r.Class.Valid() {
-		r.Class = posthouse.ClassUnknown
-	}
-	r.Code, r.Ref, r.Error = plain(r.Code, maxCode), plain(r.Ref, maxRef), plain(r.Error, maxError)
-	r.Request, r.Response = plain(r.Request, maxExcerpt), plain(r.Response, maxExcerpt)
-}
-
-// plain is a text of valid UTF-8 without NUL, of at most so many bytes.
-func plain(s string, most int) string {
-	s = strings.ToValidUTF8(s[:min(len(s), most)], "")
-	return strings.ReplaceAll(s, "\x00", "?")
 }
 
 // linkTo links an attempt to the span that accepted its message.
@@ -135,24 +110,4 @@ func linkTo(m *posthouse.Message) []trace.Link {
 		return []trace.Link{{SpanContext: sc}}
 	}
 	return nil
-}
-
-// outgoing is a delivery as the driver sees it.
-func (r *route) outgoing(item work.Item) channel.Outgoing {
-	d, m := &item.Delivery, item.Message
-	return channel.Outgoing{
-		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: r.addressed(d.Recipient),
-		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority,
-		Template: m.Template, TemplateID: m.TemplateID, Payload: m.Payload,
-		IdemKey: d.IdemKey, Attempt: d.Attempts,
-	}
-}
-
-// addressed is a recipient as the driver sees him: his id is his address where there is none, but for
-// drivers with addresses of their own.
-func (r *route) addressed(to posthouse.Recipient) posthouse.Recipient {
-	if !r.opened.OwnAddresses {
-		to.Address = or(to.Address, to.User)
-	}
-	return to
 }

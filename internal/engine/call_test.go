@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // sends is a driver that is a function.
@@ -28,7 +29,7 @@ func TestADriverThatDoesNotReturnIsLeftBehind(t *testing.T) {
 			}
 			return channel.Result{Class: posthouse.ClassOK}
 		})
-		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, MaxInflight: 1}, Opened{Driver: deaf, Timeout: 5 * time.Second})
+		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, MaxInflight: 1}, state.Opened{Driver: deaf, Timeout: 5 * time.Second})
 		id := r.send(text("c", "deaf"))[0]
 		r.pass(time.Second)
 		next := r.send(text("c", "u2"))[0]
@@ -47,7 +48,7 @@ func TestADriverThatEndsItsGoroutineGivesNoResult(t *testing.T) {
 			runtime.Goexit()
 			return channel.Result{}
 		})
-		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, Opened{Driver: exits})
+		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{Driver: exits})
 		id := r.send(text("c", "u1"))[0]
 		r.pass(time.Second)
 		r.want(id, posthouse.Unknown, "NO_RESULT", 1)
@@ -62,14 +63,14 @@ func TestEveryResultCanBeStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := channel.Result{Class: "maybe", Code: text, Ref: text, Error: text, Request: text, Response: text}
-			fit(&r)
+			state.Fit(&r)
 			if r.Class != posthouse.ClassUnknown {
 				t.Errorf("class %q, want unknown", r.Class)
 			}
 			for part, got := range map[string]struct {
 				text string
 				most int
-			}{"code": {r.Code, maxCode}, "ref": {r.Ref, maxRef}, "error": {r.Error, maxError}, "request": {r.Request, maxExcerpt}, "response": {r.Response, maxExcerpt}} {
+			}{"code": {r.Code, state.MaxCode}, "ref": {r.Ref, state.MaxRef}, "error": {r.Error, state.MaxError}, "request": {r.Request, state.MaxExcerpt}, "response": {r.Response, state.MaxExcerpt}} {
 				if !utf8.ValidString(got.text) || strings.Contains(got.text, "\x00") || len(got.text) > got.most || (got.text == "") != (text == "") {
 					t.Errorf("%s: %d bytes, %.20q", part, len(got.text), got.text)
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -14,7 +15,7 @@ import (
 // something wakes the next.
 type desk struct {
 	mu    sync.Mutex
-	lines map[routeKey][]*waiter // who may be handed something of a channel, longest waiting first
+	lines map[state.Key][]*waiter // who may be handed something of a channel, longest waiting first
 	all   map[*waiter]bool
 
 	closed chan struct{} // nobody waits any more
@@ -27,12 +28,12 @@ func (e *Engine) Dismiss() { e.desk.close.Do(func() { close(e.desk.closed) }) }
 
 // waiter is an agent that waits.
 type waiter struct {
-	keys []routeKey
+	keys []state.Key
 	wake chan struct{} // capacity 1
 }
 
 func newDesk() *desk {
-	return &desk{lines: map[routeKey][]*waiter{}, all: map[*waiter]bool{}, closed: make(chan struct{})}
+	return &desk{lines: map[state.Key][]*waiter{}, all: map[*waiter]bool{}, closed: make(chan struct{})}
 }
 
 // enter lets an agent in. It stands in no line yet, but hears when everybody is to look again.
@@ -45,7 +46,7 @@ func (d *desk) enter() *waiter {
 }
 
 // queue puts an agent that has entered in the lines of channels.
-func (d *desk) queue(w *waiter, keys []routeKey) {
+func (d *desk) queue(w *waiter, keys []state.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.keys = keys
@@ -73,7 +74,7 @@ func (d *desk) leave(w *waiter) {
 }
 
 // wake wakes one agent of each channel, and puts it at the end of its line.
-func (d *desk) wake(keys ...routeKey) {
+func (d *desk) wake(keys ...state.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, k := range keys {
@@ -105,10 +106,10 @@ func (w *waiter) nudge() {
 }
 
 // awaited lists the channels that somebody waits for.
-func (d *desk) awaited() []routeKey {
+func (d *desk) awaited() []state.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	keys := make([]routeKey, 0, len(d.lines))
+	keys := make([]state.Key, 0, len(d.lines))
 	for k := range d.lines {
 		keys = append(keys, k)
 	}
@@ -138,9 +139,9 @@ func (e *Engine) attend(ctx context.Context) {
 			}
 			continue
 		}
-		woken := map[routeKey]bool{}
+		woken := map[state.Key]bool{}
 		for i, due := range ready {
-			if k := (routeKey{lanes[i].Tenant, lanes[i].Channel}); due && !woken[k] {
+			if k := (state.Key{Tenant: lanes[i].Tenant, Channel: lanes[i].Channel}); due && !woken[k] {
 				woken[k] = true
 				e.desk.wake(k)
 			}
@@ -152,16 +153,16 @@ func (e *Engine) attend(ctx context.Context) {
 // do not look in step. Unlike spread it can be foretold: a loop that skips its look would else begin the next one by
 // chance, and no seed of the simulation would take its course again.
 func (e *Engine) stride(d time.Duration) time.Duration {
-	return d + time.Duration(fraction(e.o.Owner)*float64(d)/5)
+	return d + time.Duration(state.Fraction(e.o.Owner)*float64(d)/5)
 }
 
 // pulledLanes are all lanes of pulled channels.
-func pulledLanes(keys []routeKey) []work.Lane {
+func pulledLanes(keys []state.Key) []work.Lane {
 	var lanes []work.Lane
 	for _, k := range keys {
 		for _, p := range posthouse.Priorities() {
 			for _, again := range []bool{false, true} {
-				lanes = append(lanes, work.Lane{Tenant: k.tenant, Channel: k.channel, Priority: p, Pulled: true, Again: again})
+				lanes = append(lanes, work.Lane{Tenant: k.Tenant, Channel: k.Channel, Priority: p, Pulled: true, Again: again})
 			}
 		}
 	}

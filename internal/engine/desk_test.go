@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -111,7 +112,7 @@ func TestAnAgentThatHasEnteredHearsOfChannels(t *testing.T) {
 	d := newDesk()
 	w := d.enter()
 	d.wakeAll()
-	d.queue(w, []routeKey{{"t", "sms"}})
+	d.queue(w, []state.Key{{Tenant: "t", Channel: "sms"}})
 	select {
 	case <-w.wake:
 	default:
@@ -183,7 +184,7 @@ func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 					r.pause("sms")
 				}
 				a := r.phone("a", nil, "sms")
-				a.State, a.Capabilities = or(c.state, a.State), c.can
+				a.State, a.Capabilities = either(c.state, a.State), c.can
 				got := r.fetch(Claim{Agent: a, Max: 1, Wait: time.Second})
 				if len(got.Handouts) > 0 || got.Reason != c.want || (got.After > 0) != (c.want != "") {
 					t.Errorf("got %d hand-outs, reason %q, again after %s; want the reason %q", len(got.Handouts), got.Reason, got.After, c.want)
@@ -360,7 +361,7 @@ func TestWhatAnAgentThatLeftWasHandedComesBack(t *testing.T) {
 		if _, err := r.engine.HandOut(ctx, Claim{Agent: a, Max: 1, Started: true}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want that its context has ended", err)
 		}
-		if d := r.want(id, posthouse.Pending, ReasonCallerLeft, 0); d.Attempts != 0 {
+		if d := r.want(id, posthouse.Pending, state.ReasonCallerLeft, 0); d.Attempts != 0 {
 			t.Errorf("got %d attempts, want none", d.Attempts)
 		}
 	})

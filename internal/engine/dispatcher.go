@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -62,7 +63,7 @@ func (e *Engine) dispatchOnce(r *route) time.Duration {
 	}
 	wait, err := e.start(r, shares, idle, time.Time{}, nil)
 	if err != nil {
-		e.log.Warn("nothing starts for a moment", "tenant", r.key.tenant, "channel", r.key.channel, "error", err)
+		e.log.Warn("nothing starts for a moment", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "error", err)
 		return faultPause
 	}
 	return wait
@@ -74,7 +75,7 @@ func (e *Engine) room(r *route) (n int, idle bool) { return r.free(e.recorder.un
 
 // barred reports whether nothing of the route may start at all, and until when.
 func (e *Engine) barred(r *route) (time.Duration, bool) {
-	if r.channel.Paused || e.stale.Load() {
+	if r.Stored.Paused || e.stale.Load() {
 		return whenWoken, true
 	}
 	if e.recorder.stuck() {
@@ -152,15 +153,15 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before t
 	// Not the route's context: a claim that commits after its caller left would hold deliveries
 	// that nobody sends until their leases end.
 	items, err := e.o.Store.Claim(e.bg, at, work.Claim{
-		Lane: work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p},
-		Max:  n, Owner: e.o.Owner, Lease: r.settings.timeout + e.o.LeaseMargin, DueBefore: before, Epoch: e.Epoch(),
+		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: p},
+		Max:  n, Owner: e.o.Owner, Lease: r.Settings.Timeout + e.o.LeaseMargin, DueBefore: before, Epoch: e.Epoch(),
 		Whole: r.whole(), Cut: cut,
 	})
 	if err != nil || len(items) == 0 {
 		return nil, err // without a commit nothing is ours: nothing may be sent
 	}
 	e.metrics.wrote("claim", at)
-	end := at.Add(r.settings.timeout + e.o.LeaseMargin)
+	end := at.Add(r.Settings.Timeout + e.o.LeaseMargin)
 	sent := e.setApart(r, items, end)
 	r.occupy(len(sent))
 	e.send(r, sent, end)
@@ -169,20 +170,20 @@ func (e *Engine) claim(r *route, p posthouse.Priority, n int, cut bool, before t
 
 // whole reports whether the channel's driver takes many recipients in one call: then a message is
 // claimed whole where that is possible.
-func (r *route) whole() bool { return r.settings.batch > 1 }
+func (r *route) whole() bool { return r.Settings.Batch > 1 }
 
 // mayCut reports whether a claim of n may take a part of its first message: it is all that a call takes. Where less
 // is free, the slots that are in use come free; none are on an idle route, which must not wait for them.
-func (r *route) mayCut(n int) bool { return !r.whole() || n >= r.settings.batch }
+func (r *route) mayCut(n int) bool { return !r.whole() || n >= r.Settings.Batch }
 
 // permit asks the limiter; a channel without limits may start all.
 func (e *Engine) permit(r *route, want int) (limit.Grant, error) {
-	if len(r.settings.limits) == 0 {
+	if len(r.Settings.Limits) == 0 {
 		return limit.Grant{N: want}, nil
 	}
 	grant, err := e.o.Limiter.Take(e.bg, r.bounds(), want)
 	if err == nil && grant.N == 0 {
-		e.metrics.limited.WithLabelValues(r.key.channel).Inc()
+		e.metrics.limited.WithLabelValues(r.Key.Channel).Inc()
 	}
 	return grant, err
 }
@@ -192,17 +193,17 @@ func (e *Engine) refund(r *route, grant limit.Grant, n int) {
 		return
 	}
 	if err := e.o.Limiter.Refund(e.bg, grant, n); err != nil {
-		e.log.Warn("unused permits could not be given back", "channel", r.key.channel, "permits", n, "error", err)
+		e.log.Warn("unused permits could not be given back", "channel", r.Key.Channel, "permits", n, "error", err)
 	}
 }
 
 // bounds are all that must let a claim of the route through at once.
 func (r *route) bounds() []limit.Bound {
-	return []limit.Bound{{Key: limitKey(r.key), Windows: r.settings.limits}}
+	return []limit.Bound{{Key: limitKey(r.Key), Windows: r.Settings.Limits}}
 }
 
 // limitKey names a channel's limits.
-func limitKey(k routeKey) string { return k.tenant + "/" + k.channel }
+func limitKey(k state.Key) string { return k.Tenant + "/" + k.Channel }
 
 // share is how much of the next claim goes to one priority.
 type share struct {
@@ -312,13 +313,13 @@ func (e *Engine) quiet() (lanes []work.Lane, routes []*route) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, r := range e.routes {
-		if r.settings.every > 0 || r.settings.pulled || r.channel.Paused {
+		if r.Settings.Every > 0 || r.Settings.Pulled || r.Stored.Paused {
 			continue
 		}
 		r.mu.Lock()
 		for _, p := range posthouse.Priorities() {
 			if !r.due[p] {
-				lanes = append(lanes, work.Lane{Tenant: r.key.tenant, Channel: r.key.channel, Priority: p})
+				lanes = append(lanes, work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: p})
 				routes = append(routes, r)
 			}
 		}

@@ -17,7 +17,7 @@
 //	desk        is where agents wait for something to be handed out
 //	pruner      deletes what is settled and old
 //
-// What follows which result is decided by pure functions in machine.go and pulled.go. The engine
+// What follows which result is decided by pure functions in package state. The engine
 // holds no SQL and no provider's protocol: the store and the drivers do. It keeps no
 // truth in memory: whatever it knows beyond the database may be lost at any line.
 package engine

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/render"
 )
@@ -119,14 +118,6 @@ func oneOf(what string, names []string) string {
 		names = append(names[:20:20], "…")
 	}
 	return "the " + what + " are " + strings.Join(names, ", ")
-}
-
-func (r *route) queries() bool {
-	if r.settings.pulled {
-		return false // who sent it was an agent
-	}
-	_, ok := r.opened.Driver.(channel.Querier)
-	return ok
 }
 
 // renderProblems names what a template could not insert.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,9 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 )
@@ -107,21 +108,6 @@ type Limiter interface {
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
 
-// Opened is a channel's driver, open and ready.
-type Opened struct {
-	Driver   channel.Driver
-	MaxBatch int
-	Window   time.Duration // how long the provider remembers an idempotency key
-	Timeout  time.Duration
-	Limits   []posthouse.Limit
-	// OwnAddresses is set where a user's id is never an address.
-	OwnAddresses bool
-	// Pull hands the channel's deliveries to agents instead of the driver.
-	Pull bool
-	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
-	Address func(address string) (string, error)
-}
-
 // Options makes an engine. Store, Rosters and Limiter are required.
 type Options struct {
 	Store   Store
@@ -193,7 +179,7 @@ type Engine struct {
 	suspect    atomic.Bool  // one that has lost leases is under way: no other begins
 
 	mu     sync.RWMutex
-	routes map[routeKey]*route
+	routes map[state.Key]*route
 
 	templates templates
 	accepter  *accepter
@@ -223,16 +209,16 @@ func New(o Options) (*Engine, error) {
 	if o.Store == nil || o.Rosters == nil || o.Limiter == nil {
 		return nil, errors.New("engine: Store, Rosters and Limiter are required")
 	}
-	o.Log = or(o.Log, slog.Default())
-	o.Location = or(o.Location, time.UTC)
-	o.Poll = or(o.Poll, 250*time.Millisecond)
-	o.RescueEvery = or(o.RescueEvery, 2*time.Second)
-	o.LeaseMargin = or(o.LeaseMargin, 10*time.Second)
-	o.Keep = or(o.Keep, 90*24*time.Hour)
-	o.KeepLogs = or(o.KeepLogs, 90*24*time.Hour)
-	o.KeyTTL = or(o.KeyTTL, 7*24*time.Hour)
-	o.MaxRecipients = or(o.MaxRecipients, draft.MaxRecipients)
-	o.Accepters = or(o.Accepters, 1)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Location = cmp.Or(o.Location, time.UTC)
+	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
+	o.RescueEvery = cmp.Or(o.RescueEvery, 2*time.Second)
+	o.LeaseMargin = cmp.Or(o.LeaseMargin, 10*time.Second)
+	o.Keep = cmp.Or(o.Keep, 90*24*time.Hour)
+	o.KeepLogs = cmp.Or(o.KeepLogs, 90*24*time.Hour)
+	o.KeyTTL = cmp.Or(o.KeyTTL, 7*24*time.Hour)
+	o.MaxRecipients = cmp.Or(o.MaxRecipients, draft.MaxRecipients)
+	o.Accepters = cmp.Or(o.Accepters, 1)
 	if o.Owner == "" {
 		host, _ := os.Hostname()
 		o.Owner = fmt.Sprintf("%s-%d-%04x", host, os.Getpid(), rand.IntN(1<<16))
@@ -248,7 +234,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		o: o, log: o.Log, tracer: o.Tracer.Tracer("github.com/posthouse/posthouse/internal/engine"),
-		routes: map[routeKey]*route{}, stopping: make(chan struct{}), planning: make(chan struct{}, 1),
+		routes: map[state.Key]*route{}, stopping: make(chan struct{}), planning: make(chan struct{}, 1),
 	}
 	e.metrics = newMetrics(o.Metrics)
 	e.accepter = newAccepter(e)
@@ -359,7 +345,7 @@ func (e *Engine) closeDrivers() error {
 	defer e.mu.Unlock()
 	var errs []error
 	for key, r := range e.routes {
-		if closer, ok := r.opened.Driver.(io.Closer); ok {
+		if closer, ok := r.Opened.Driver.(io.Closer); ok {
 			errs = append(errs, closer.Close())
 		}
 		delete(e.routes, key)

@@ -14,11 +14,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // idempotent is a provider that never forgets a key.
-var idempotent = Opened{Window: channel.Forever}
+var idempotent = state.Opened{Window: channel.Forever}
 
 func fail(class posthouse.Class) func(channel.Outgoing) channel.Result {
 	return func(channel.Outgoing) channel.Result {
@@ -59,7 +60,7 @@ func TestTransientFailuresFollowTheBackoffAndEnd(t *testing.T) {
 		r.pass(30 * time.Second)
 		r.want(id, posthouse.Pending, "transient", 1)
 		r.pass(5 * time.Hour) // the tries take 4 h 49 min
-		d := r.want(id, posthouse.Failed, ReasonTriesUsedUp, 8)
+		d := r.want(id, posthouse.Failed, state.ReasonTriesUsedUp, 8)
 		if d.Error != "no" {
 			r.Errorf("the last error is %q", d.Error)
 		}
@@ -107,7 +108,7 @@ func TestUnknownFollowsThePolicy(t *testing.T) {
 	}
 	for _, c := range []struct {
 		policy       posthouse.Policy
-		opened       Opened
+		opened       state.Opened
 		state        posthouse.State
 		reason       string
 		tries, sends int
@@ -117,8 +118,8 @@ func TestUnknownFollowsThePolicy(t *testing.T) {
 		{posthouse.Hold, idempotent, posthouse.Unknown, "API_TIMEOUT", 1, 1, "accept start ambiguous "},
 		{posthouse.AssumeSent, idempotent, posthouse.Sent, "unconfirmed", 1, 1, "accept start ambiguous assume_sent "},
 		{"", idempotent, posthouse.Sent, "", 1, 2, "accept start ambiguous resend start sent "},
-		{"", Opened{}, posthouse.Unknown, "API_TIMEOUT", 1, 1, "accept start ambiguous "},
-		{posthouse.Retry, Opened{Window: 30 * time.Second}, posthouse.Unknown, ReasonWindowClosed, 1, 1, "accept start ambiguous "},
+		{"", state.Opened{}, posthouse.Unknown, "API_TIMEOUT", 1, 1, "accept start ambiguous "},
+		{posthouse.Retry, state.Opened{Window: 30 * time.Second}, posthouse.Unknown, state.ReasonWindowClosed, 1, 1, "accept start ambiguous "},
 	} {
 		t.Run(fmt.Sprintf("%s within %v", c.policy, c.opened.Window), func(t *testing.T) {
 			virtual(t, func(r *rig) {
@@ -158,7 +159,7 @@ func TestAHeldUnknownEndsWithItsTimer(t *testing.T) {
 		r.pass(59 * time.Minute)
 		r.want(id, posthouse.Unknown, "E1", 1)
 		r.pass(2 * time.Minute)
-		r.want(id, posthouse.Failed, ReasonUnknownTimeout, 1)
+		r.want(id, posthouse.Failed, state.ReasonUnknownTimeout, 1)
 	})
 }
 
@@ -300,7 +301,7 @@ func TestNotBeforeAndDeadline(t *testing.T) {
 		b := r.send(short)[0]
 		r.pass(59 * time.Minute)
 		r.want(a, posthouse.Pending, "", 0)
-		r.want(b, posthouse.Expired, ReasonDeadline, 0)
+		r.want(b, posthouse.Expired, state.ReasonDeadline, 0)
 		r.pass(2 * time.Minute)
 		r.want(a, posthouse.Sent, "", 0)
 	})
@@ -308,7 +309,7 @@ func TestNotBeforeAndDeadline(t *testing.T) {
 
 func TestNothingStartsAFractionOfAMicrosecondEarly(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.open("oa", posthouse.ChannelSettings{}, Opened{})
+		r.open("oa", posthouse.ChannelSettings{}, state.Opened{})
 		for _, fraction := range []time.Duration{0, 1, 500, 999, 1000} {
 			d := text("oa", "u1")
 			d.NotBefore = time.Now().Truncate(time.Second).Add(time.Hour + fraction)
@@ -328,7 +329,7 @@ func TestARetryPastTheDeadlineExpires(t *testing.T) {
 		d.Deadline = time.Now().Add(2 * time.Minute)
 		id := r.send(d)[0]
 		r.pass(time.Hour)
-		r.want(id, posthouse.Expired, ReasonDeadlineBefore, 2)
+		r.want(id, posthouse.Expired, state.ReasonDeadlineBefore, 2)
 	})
 }
 
@@ -356,8 +357,8 @@ func TestCancel(t *testing.T) {
 			r.Error(diff)
 		}
 		r.pass(2 * time.Hour)
-		r.want(a, posthouse.Cancelled, ReasonCancelled, 0)
-		r.want(b, posthouse.Cancelled, ReasonCancelled, 1) // no further try after the one under way
+		r.want(a, posthouse.Cancelled, state.ReasonCancelled, 0)
+		r.want(b, posthouse.Cancelled, state.ReasonCancelled, 1) // no further try after the one under way
 		if again, _ := r.engine.Cancel(r.Context(), r.tenant, []string{a}); again[0].Result != CancelFinal {
 			r.Errorf("a second cancel: %+v", again)
 		}
@@ -383,7 +384,7 @@ func TestALostLeaseIsUnknownAndThenFollowsThePolicy(t *testing.T) {
 		r.pass(59 * time.Second)
 		r.want(id, posthouse.Sending, "", 0)
 		r.pass(10 * time.Second)
-		d := r.want(id, posthouse.Unknown, ReasonLeaseLost, 1)
+		d := r.want(id, posthouse.Unknown, state.ReasonLeaseLost, 1)
 		if d.ClaimLosses != 1 {
 			r.Errorf("claim losses: %d", d.ClaimLosses)
 		}
@@ -413,8 +414,8 @@ func TestADeliveryThatKeepsTakingItsWorkerDownIsQuarantined(t *testing.T) {
 			}
 			r.pass(20 * time.Second)
 		}
-		d := r.want(id, posthouse.Quarantined, ReasonPoison, 5)
-		if d.Attempts != maxClaimLosses+1 {
+		d := r.want(id, posthouse.Quarantined, state.ReasonPoison, 5)
+		if d.Attempts != state.MaxClaimLosses+1 {
 			r.Errorf("attempts: %d", d.Attempts)
 		}
 		if _, err := r.engine.Resolve(r.Context(), r.tenant, id, ResolveFail); err != nil {
@@ -435,7 +436,7 @@ func TestAPanickingDriverQuarantinesItsDeliveryOnly(t *testing.T) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		bad, good := r.send(text("c", "bad"))[0], r.send(text("c", "good"))[0]
 		r.pass(time.Second)
-		r.want(bad, posthouse.Quarantined, ReasonPanic, 0)
+		r.want(bad, posthouse.Quarantined, state.ReasonPanic, 0)
 		r.want(good, posthouse.Sent, "", 0)
 	})
 }
@@ -474,7 +475,7 @@ func TestASlowChannelDoesNotDelayAnother(t *testing.T) {
 			time.Sleep(9 * time.Second) // in virtual time
 			return channel.Result{Class: posthouse.ClassUnknown}
 		}}
-		r.open("slow", posthouse.ChannelSettings{}, Opened{Driver: hang})
+		r.open("slow", posthouse.ChannelSettings{}, state.Opened{Driver: hang})
 		r.open("fast", posthouse.ChannelSettings{}, idempotent)
 		for i := range 100 {
 			r.send(text("slow", fmt.Sprint(i)))
@@ -519,7 +520,7 @@ func TestAPeriodicChannelSendsInRuns(t *testing.T) {
 			}
 			return channel.Result{Class: posthouse.ClassOK}
 		}
-		r.open("tianyuan", posthouse.ChannelSettings{Every: &every}, Opened{})
+		r.open("tianyuan", posthouse.ChannelSettings{Every: &every}, state.Opened{})
 		r.pass(time.Second) // the first, empty run
 		good, bad := r.send(text("tianyuan", "up"))[0], r.send(text("tianyuan", "down"))[0]
 		r.pass(50 * time.Second)
@@ -530,7 +531,7 @@ func TestAPeriodicChannelSendsInRuns(t *testing.T) {
 		r.pass(time.Minute)
 		r.want(bad, posthouse.Pending, "transient", 2)
 		r.pass(time.Minute)
-		r.want(bad, posthouse.Failed, ReasonTriesUsedUp, 3)
+		r.want(bad, posthouse.Failed, state.ReasonTriesUsedUp, 3)
 	})
 }
 
@@ -581,7 +582,7 @@ func (b *batching) SendBatch(ctx context.Context, outs []channel.Outgoing) []cha
 	b.mu.Unlock()
 	var results []channel.Result
 	for range outs {
-		results = append(results, channel.Result{Class: or(b.class, posthouse.ClassOK)})
+		results = append(results, channel.Result{Class: either(b.class, posthouse.ClassOK)})
 	}
 	if b.short {
 		results = results[:len(results)-1]
@@ -592,7 +593,7 @@ func (b *batching) SendBatch(ctx context.Context, outs []channel.Outgoing) []cha
 func TestOneCallForManyRecipientsOfOneMessage(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider}
-		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: b, MaxBatch: 50, Window: channel.Forever})
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: b, MaxBatch: 50, Window: channel.Forever})
 		var users []string
 		for i := range 120 {
 			users = append(users, fmt.Sprint(i))
@@ -613,7 +614,7 @@ func TestOneCallForManyRecipientsOfOneMessage(t *testing.T) {
 func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider, class: posthouse.ClassTransient}
-		r.open("c", posthouse.ChannelSettings{Tries: 2}, Opened{Driver: b, MaxBatch: 500})
+		r.open("c", posthouse.ChannelSettings{Tries: 2}, state.Opened{Driver: b, MaxBatch: 500})
 		r.pass(500 * time.Millisecond) // results of one call that are recorded some milliseconds apart come due in one second
 		jobs := map[string]int{}
 		for n := range 8 {
@@ -640,7 +641,7 @@ func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
 func TestAJobStaysOneCallBesideOtherPriorities(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider}
-		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: b, MaxBatch: 500})
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: b, MaxBatch: 500})
 		r.pause("c")
 		var users []string
 		for i := range 420 {
@@ -667,7 +668,7 @@ func TestAJobStaysOneCallBesideOtherPriorities(t *testing.T) {
 func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider}
-		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: b, MaxBatch: 500})
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: b, MaxBatch: 500})
 		r.pause("c") // the test itself claims
 		var users []string
 		for i := range 120 {
@@ -691,7 +692,7 @@ func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
 func TestARecipientTheAnswerDoesNotMentionIsUnknown(t *testing.T) {
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider, short: true}
-		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: b, MaxBatch: 10})
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: b, MaxBatch: 10})
 		ids := r.send(text("c", "a", "b"))
 		r.pass(time.Second)
 		r.want(ids[0], posthouse.Sent, "", 0)

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Explanation says why a delivery is where it is.
@@ -46,16 +48,16 @@ func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation 
 		x.Summary = fmt.Sprintf("Attempt %d is under way in %s.", d.Attempts, d.LeaseOwner)
 		x.Waits = append(x.Waits, Wait{"lease", "without a result by then its outcome is unknown", d.LeaseUntil})
 	case d.State == posthouse.Unknown:
-		x.Summary = "An attempt began and nobody knows whether it arrived: " + or(d.Error, d.Reason) + "."
+		x.Summary = "An attempt began and nobody knows whether it arrived: " + cmp.Or(d.Error, d.Reason) + "."
 		x.Waits = append(x.Waits, unknownWait(d))
 	case d.State == posthouse.Quarantined:
-		x.Summary = "It was set aside: " + or(d.Error, d.Reason) + "."
+		x.Summary = "It was set aside: " + cmp.Or(d.Error, d.Reason) + "."
 		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})
 	case !d.State.Valid():
 		x.Summary = "Its state is not known to this binary: nothing will move it until a person sets it right."
 	default:
 		x.Summary = "It is settled: " + string(d.State)
-		why := or(d.Error, d.Reason)
+		why := cmp.Or(d.Error, d.Reason)
 		if d.State == posthouse.Sent || d.State == posthouse.Delivered {
 			why = d.Reason // an error before the success explains nothing
 		}
@@ -70,9 +72,9 @@ func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation 
 // heldBy says what an agent does with a delivery.
 func heldBy(d posthouse.Delivery) string {
 	if d.StartedAt.IsZero() {
-		return fmt.Sprintf("The agent %s was handed it and has not started.", agentOf(d.LeaseOwner))
+		return fmt.Sprintf("The agent %s was handed it and has not started.", work.AgentOf(d.LeaseOwner))
 	}
-	return fmt.Sprintf("Attempt %d is under way at the agent %s.", d.Attempts, agentOf(d.LeaseOwner))
+	return fmt.Sprintf("Attempt %d is under way at the agent %s.", d.Attempts, work.AgentOf(d.LeaseOwner))
 }
 
 func unknownWait(d posthouse.Delivery) Wait {
@@ -91,7 +93,7 @@ func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	if d.DueAt.After(e.clock.now()) {
 		cause, detail := "scheduled", "not_before has not come"
 		if d.Attempts > 0 {
-			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, or(d.Error, d.Reason))
+			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, cmp.Or(d.Error, d.Reason))
 		} else if d.Reason != "" {
 			cause, detail = "rule", "a rule puts it off: "+d.Reason
 		}
@@ -101,8 +103,8 @@ func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	if r == nil {
 		return append(out, Wait{Cause: "channel", Detail: "its channel is not open in this process; /readyz says why"})
 	}
-	if r.channel.Paused {
-		out = append(out, Wait{Cause: "paused", Detail: or(r.channel.PauseReason, "the channel is paused until somebody resumes it")})
+	if r.Stored.Paused {
+		out = append(out, Wait{Cause: "paused", Detail: cmp.Or(r.Stored.PauseReason, "the channel is paused until somebody resumes it")})
 	}
 	if e.stale.Load() {
 		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
@@ -116,22 +118,22 @@ func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.
 func (e *Engine) turns(ctx context.Context, r *route, now time.Time) []Wait {
 	var out []Wait
-	if r.settings.pulled {
+	if r.Settings.Pulled {
 		return out // agents have limits of their own
 	}
 	r.mu.Lock()
 	nextRun, inflight := r.nextRun, r.inflight
 	r.mu.Unlock()
-	if r.settings.every > 0 && nextRun.After(now) {
-		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.settings.job, posthouse.Duration(r.settings.every)), nextRun})
+	if r.Settings.Every > 0 && nextRun.After(now) {
+		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.Settings.Job, posthouse.Duration(r.Settings.Every)), nextRun})
 	}
-	if len(r.settings.limits) > 0 {
+	if len(r.Settings.Limits) > 0 {
 		if g, err := e.o.Limiter.Peek(ctx, r.bounds()); err == nil && g.N == 0 {
 			out = append(out, Wait{"limit", fmt.Sprintf("the window of %d in %s is full", g.Held.Max, g.Held.Per), now.Add(g.Wait)})
 		}
 	}
-	if inflight >= r.settings.maxInflight {
-		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.settings.maxInflight)})
+	if inflight >= r.Settings.MaxInflight {
+		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.Settings.MaxInflight)})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -18,7 +19,7 @@ func (e *Engine) Fill(t posthouse.Template, payload json.RawMessage, clock *post
 	if err != nil {
 		return posthouse.Content{}, payload, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
 	}
-	return fillAt(t, payload, clock, or(at, e.clock.now()))
+	return fillAt(t, payload, clock, cmp.Or(at, e.clock.now()))
 }
 
 func fillAt(t posthouse.Template, payload json.RawMessage, clock *posthouse.Clock, at time.Time) (posthouse.Content, json.RawMessage, []posthouse.Problem) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // FLOW-8: what the countdown and the overtime are, and what becomes of a maxDuration.
@@ -146,7 +147,7 @@ func TestADraftsDedupWindowOverridesTheChannels(t *testing.T) {
 
 func TestAUsersIDIsNoAddressWhereTheDriverSaysSo(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.open("own", posthouse.ChannelSettings{}, Opened{Window: idempotent.Window, OwnAddresses: true})
+		r.open("own", posthouse.ChannelSettings{}, state.Opened{Window: idempotent.Window, OwnAddresses: true})
 		r.open("any", posthouse.ChannelSettings{}, idempotent)
 		for _, channel := range []string{"own", "any"} {
 			r.send(text(channel, "u1"))

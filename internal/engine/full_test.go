@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -77,7 +78,7 @@ func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
 		st.full.Store(true)
 		for i, e := range []*Engine{one, other} {
 			r.engine = e
-			r.open(fmt.Sprintf("c%d", i), posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, Opened{})
+			r.open(fmt.Sprintf("c%d", i), posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, state.Opened{})
 			ids = append(ids, r.send(text(fmt.Sprintf("c%d", i), "u1", "u2"))...)
 			r.pass(time.Second)
 		}
@@ -101,7 +102,7 @@ func TestAfterLostResultsOneSendTellsWhetherThereIsRoom(t *testing.T) {
 		st := &fullStore{Store: r.store, results: true}
 		one, _ := crew(r, st) // the other one has nothing to send, and rescues
 		r.engine = one
-		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, Opened{})
+		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{})
 		st.full.Store(true)
 		r.send(text("oa", "u0"))
 		r.pass(time.Second)
@@ -126,7 +127,7 @@ func TestEvidenceThatFoundNoRoomIsWrittenBeforeAnotherSend(t *testing.T) {
 		st := &fullStore{Store: r.store, results: true, late: true}
 		one, _ := crew(r, st) // the other one has nothing to send, and rescues
 		r.engine = one
-		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, Opened{})
+		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, state.Opened{})
 		st.full.Store(true)
 		id := r.send(text("c", "u1"))[0]
 		r.pass(5 * time.Minute)
@@ -159,7 +160,7 @@ func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T
 			return e
 		}
 		r.engine = start(Options{RescueEvery: time.Second})
-		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, Opened{})
+		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, state.Opened{})
 		st.full.Store(true)
 		ids := r.send(text("oa", "u1", "u2", "u3", "u4", "u5"))
 		r.pass(time.Second)
@@ -197,7 +198,7 @@ func TestWhereResultsCanNotBeWrittenNothingStartsAndNoneIsLost(t *testing.T) {
 			r.Fatal(err)
 		}
 		r.engine = e
-		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, Opened{})
+		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, state.Opened{})
 		st.full.Store(true)
 		first := r.send(text("oa", "u1"))[0]
 		r.pass(time.Second)

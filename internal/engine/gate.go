@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -35,7 +36,7 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate
 	g.Refusals++
 	wait := res.After // the provider's own word on a rate limit is exact
 	if res.Class != posthouse.ClassRate || wait <= 0 {
-		wait = r.settings.profile.TermsOf(res.Class).Schedule.Next(g.Refusals, res.After, rand.Float64())
+		wait = r.Settings.Profile.TermsOf(res.Class).Schedule.Next(g.Refusals, res.After, rand.Float64())
 	}
 	r.probing = r.probing || res.Class != posthouse.ClassRate
 	until := time.Now().Add(wait)
@@ -43,13 +44,13 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate
 		until = g.Until
 	}
 	g = gate{told: until, Gate: work.Gate{
-		Tenant: r.key.tenant, Channel: r.key.channel, Account: account, Until: until,
+		Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: account, Until: until,
 		Class: res.Class, Code: res.Code, Error: res.Error, Refusals: g.Refusals, UpdatedAt: time.Now(),
 	}}
 	r.gates[account] = g
 	r.mu.Unlock()
 
-	e.metrics.refusals.WithLabelValues(r.key.channel, string(res.Class)).Inc()
+	e.metrics.refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
 	e.log.Warn("the provider refuses the account: it is parked", "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)
 	return g.Gate, true
@@ -67,8 +68,8 @@ func (e *Engine) shareGateChanges(r *route, parked []work.Gate, opened []string)
 		}
 	}
 	for _, account := range opened {
-		if err := e.o.Store.ClearGate(e.bg, r.key.tenant, r.key.channel, account); err != nil {
-			e.log.Warn("a parked account could not be cleared", "channel", r.key.channel, "error", err)
+		if err := e.o.Store.ClearGate(e.bg, r.Key.Tenant, r.Key.Channel, account); err != nil {
+			e.log.Warn("a parked account could not be cleared", "channel", r.Key.Channel, "error", err)
 		}
 	}
 }
@@ -88,7 +89,7 @@ func (e *Engine) reopen(r *route, account string) bool {
 	}
 	r.mu.Unlock()
 	r.nudge()
-	e.log.Info("the provider accepts the account again", "tenant", r.key.tenant, "channel", r.key.channel, "account", account)
+	e.log.Info("the provider accepts the account again", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "account", account)
 	return true
 }
 
@@ -124,9 +125,9 @@ func (e *Engine) shareGates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stored := map[routeKey]map[string]work.Gate{}
+	stored := map[state.Key]map[string]work.Gate{}
 	for _, g := range gates {
-		k := routeKey{g.Tenant, g.Channel}
+		k := state.Key{Tenant: g.Tenant, Channel: g.Channel}
 		if stored[k] == nil {
 			stored[k] = map[string]work.Gate{}
 		}
@@ -140,7 +141,7 @@ func (e *Engine) shareGates(ctx context.Context) error {
 
 // merge takes over what was stored when it was asked, and returns the gates of this process that should have been stored
 // by then.
-func (e *Engine) merge(asked time.Time, stored map[routeKey]map[string]work.Gate) map[*route][]work.Gate {
+func (e *Engine) merge(asked time.Time, stored map[state.Key]map[string]work.Gate) map[*route][]work.Gate {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	untold := map[*route][]work.Gate{}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -27,7 +29,7 @@ func (e *Engine) handouts(ctx context.Context, handed work.HandedOut, asked time
 	if err := e.unseal(ctx, items); err != nil {
 		e.log.Warn("sealed contents can not be read: what was to be handed out is given back", "deliveries", len(items), "error", err)
 		for _, item := range items {
-			back = append(back, returned{item: item, reason: ReasonDatabase, after: rereadAfter})
+			back = append(back, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter})
 		}
 		items = nil
 	}
@@ -47,19 +49,19 @@ func (e *Engine) handouts(ctx context.Context, handed work.HandedOut, asked time
 
 // current is the message of a hand-out as it reads now, or why it can not be shown.
 func (e *Engine) current(ctx context.Context, item work.Item) (*posthouse.Message, returned) {
-	if why := unreadable(item); why != "" {
-		return nil, returned{item: item, reason: ReasonUnreadable, why: why}
+	if why := state.Unreadable(item); why != "" {
+		return nil, returned{item: item, reason: state.ReasonUnreadable, why: why}
 	}
 	if item.Message.Clock == nil {
 		return item.Message, returned{}
 	}
-	fresh, wrong, err := e.freshen(ctx, item.Message, or(item.Delivery.StartedAt, e.clock.now()))
+	fresh, wrong, err := e.freshen(ctx, item.Message, cmp.Or(item.Delivery.StartedAt, e.clock.now()))
 	switch {
 	case err != nil:
 		e.log.Warn("a template can not be read: what it fills is given back", "channel", item.Message.Channel, "message", item.Message.ID, "error", err)
-		return nil, returned{item: item, reason: ReasonDatabase, after: rereadAfter}
+		return nil, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter}
 	case wrong != "":
-		return nil, returned{item: item, reason: ReasonTemplate, why: wrong}
+		return nil, returned{item: item, reason: state.ReasonTemplate, why: wrong}
 	}
 	return fresh, returned{}
 }
@@ -68,9 +70,9 @@ func (e *Engine) current(ctx context.Context, item work.Item) (*posthouse.Messag
 // it can only end later.
 func (e *Engine) handoutOf(item work.Item, asked time.Time) posthouse.Handout {
 	d, m := &item.Delivery, item.Message
-	to, lease := d.Recipient, defaultHold
+	to, lease := d.Recipient, state.DefaultHold
 	if r := e.route(d.Tenant, d.Channel); r != nil {
-		to, lease = r.addressed(to), r.settings.timeout
+		to, lease = r.Addressed(to), r.Settings.Timeout
 	}
 	h := posthouse.Handout{
 		Delivery: d.ID, Token: d.Token, IdemKey: d.IdemKey, Message: d.Message, Channel: d.Channel, Kind: m.Kind, Ref: m.Ref,
@@ -97,9 +99,9 @@ func (e *Engine) putBack(list []returned) {
 		changes := make([]work.Change, len(list))
 		for i, b := range list {
 			if b.why != "" {
-				changes[i] = afterQuarantine(b.item.Delivery, b.reason, b.why)
+				changes[i] = state.AfterQuarantine(b.item.Delivery, b.reason, b.why)
 			} else {
-				changes[i] = afterGivenBack(b.item.Delivery, b.reason, "", now.Add(b.after))
+				changes[i] = state.AfterGivenBack(b.item.Delivery, b.reason, "", now.Add(b.after))
 			}
 		}
 		return changes
@@ -112,9 +114,7 @@ func (e *Engine) putBack(list []returned) {
 	for i := range list {
 		d := &list[i].item.Delivery
 		unsent[i] = work.Hold{Delivery: d.ID, Token: d.Token}
-		e.desk.wake(keyOf(d))
+		e.desk.wake(state.KeyOf(d))
 	}
 	e.refundHolds(unsent)
 }
-
-func keyOf(d *posthouse.Delivery) routeKey { return routeKey{d.Tenant, d.Channel} }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 var aDay = []posthouse.Limit{{Max: 20, Per: posthouse.Duration(24 * time.Hour)}}
@@ -16,7 +17,7 @@ func TestPermitsThatOthersGiveBackAreUsed(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{Limits: aDay}, idempotent)
 		limiter := limit.SQL{Rows: r.store}
-		grant, err := limiter.Take(r.Context(), []limit.Bound{{Key: limitKey(routeKey{r.tenant, "c"}), Windows: aDay}}, 256)
+		grant, err := limiter.Take(r.Context(), []limit.Bound{{Key: limitKey(state.Key{Tenant: r.tenant, Channel: "c"}), Windows: aDay}}, 256)
 		if err != nil || grant.N != 20 {
 			r.Fatal(grant, err)
 		}
@@ -44,7 +45,7 @@ func TestPermitsThatTheChannelItselfGivesBackAreUsed(t *testing.T) {
 		r.send(text("c", "u1"))
 		<-db.found
 		old := r.engine.route(r.tenant, "c")
-		if err := r.engine.SetChannel(old.channel, old.opened); err != nil {
+		if err := r.engine.SetChannel(old.Stored, old.Opened); err != nil {
 			r.Fatal(err)
 		}
 		synctest.Wait()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -22,7 +23,7 @@ const maxHolds = 500
 // StartHandouts marks hand-outs as started (T8): from now on each of them may have left.
 func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, list []work.Hold) ([]HoldAnswer, error) {
 	return e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
-		return afterStart(d, now), d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
+		return state.AfterStart(d, now), d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
 	}, func(d *posthouse.Delivery, now time.Time) bool {
 		e.permits.spend([]work.Hold{{Delivery: d.ID, Token: d.Token}})
 		return d.State == posthouse.Sending && !d.StartedAt.IsZero() && now.Before(d.LeaseUntil)
@@ -31,12 +32,12 @@ func (e *Engine) StartHandouts(ctx context.Context, tenant, agent string, list [
 
 // GiveBack returns hand-outs that have not left (T5): others get them at once.
 func (e *Engine) GiveBack(ctx context.Context, tenant, agent string, list []work.Hold, reason string) ([]HoldAnswer, error) {
-	var back []routeKey
+	var back []state.Key
 	var unsent []work.Hold
 	answers, err := e.reviseHolds(ctx, tenant, agent, list, func(d posthouse.Delivery, now time.Time) (work.Change, bool) {
-		return afterGivenBack(d, ReasonGivenBack, plainRunes(reason, maxOutcomeError), now), true
+		return state.AfterGivenBack(d, state.ReasonGivenBack, state.PlainRunes(reason, maxOutcomeError), now), true
 	}, func(d *posthouse.Delivery, _ time.Time) bool {
-		back = append(back, keyOf(d))
+		back = append(back, state.KeyOf(d))
 		unsent = append(unsent, work.Hold{Delivery: d.ID, Token: d.Token})
 		return true
 	})
@@ -62,7 +63,7 @@ func (e *Engine) reviseHolds(ctx context.Context, tenant, agent string, list []w
 		held, at = map[string]bool{}, now
 		var changes []work.Change
 		for _, d := range found {
-			if held[d.ID] = holds(&d, agent, d.Token) && wished[work.Hold{Delivery: d.ID, Token: d.Token}]; !held[d.ID] {
+			if held[d.ID] = state.Holds(&d, agent, d.Token) && wished[work.Hold{Delivery: d.ID, Token: d.Token}]; !held[d.ID] {
 				continue
 			}
 			if c, ok := change(d, now); ok {
@@ -131,7 +132,7 @@ func (e *Engine) RenewHandouts(ctx context.Context, tenant, agent string, list [
 	byLease := map[time.Duration][]work.Hold{}
 	for _, h := range list {
 		if name, ok := channels[h]; ok {
-			lease := e.settingsOf(posthouse.Delivery{Tenant: tenant, Channel: name}).timeout
+			lease := e.settingsOf(posthouse.Delivery{Tenant: tenant, Channel: name}).Timeout
 			byLease[lease] = append(byLease[lease], h)
 		}
 	}
@@ -182,7 +183,7 @@ func (e *Engine) Reassign(ctx context.Context, tenant, agent, reason string) (Re
 		return Reassigned{}, err
 	}
 	why := "taken from agent " + agent
-	if reason = plainRunes(reason, maxOutcomeError); reason != "" {
+	if reason = state.PlainRunes(reason, maxOutcomeError); reason != "" {
 		why += ": " + reason
 	}
 	var sum Reassigned
@@ -202,22 +203,22 @@ func (e *Engine) reassign(ctx context.Context, tenant, agent, why string, held [
 	for i := range held {
 		ids[i] = held[i].ID
 	}
-	var back []routeKey
+	var back []state.Key
 	_, err = e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		sum, back = Reassigned{}, nil
 		var changes []work.Change
 		for _, d := range found {
 			switch {
-			case !holds(&d, agent, 0):
+			case !state.Holds(&d, agent, 0):
 				continue
 			case d.StartedAt.IsZero():
 				sum.Released++
-				changes = append(changes, afterGivenBack(d, ReasonReassigned, why, now))
+				changes = append(changes, state.AfterGivenBack(d, state.ReasonReassigned, why, now))
 			default:
 				sum.Unknown++
-				changes = append(changes, afterTaken(e.settingsOf(d), d, why, now))
+				changes = append(changes, state.AfterTaken(e.settingsOf(d), d, why, now))
 			}
-			back = append(back, keyOf(&d))
+			back = append(back, state.KeyOf(&d))
 		}
 		return changes
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -61,7 +62,7 @@ func TestNothingStartsThatIsNotToBeSentAnyMore(t *testing.T) {
 		if got := r.begin(a, h); got != HoldExpired {
 			t.Errorf("the start after the deadline: got %q, want %q", got, HoldExpired)
 		}
-		r.want(late, posthouse.Expired, ReasonDeadline, 0)
+		r.want(late, posthouse.Expired, state.ReasonDeadline, 0)
 	})
 }
 
@@ -72,14 +73,14 @@ func TestALeaseLostWithoutAStartBurnsNothing(t *testing.T) {
 		r.pull("sms", posthouse.ChannelSettings{Tries: 1, Timeout: posthouse.Duration(10 * time.Second)})
 		a := r.phone("a", nil, "sms")
 		id := r.send(text("sms", "u1"))[0]
-		for range maxPulledLosses {
+		for range state.MaxPulledLosses {
 			r.one(a)
 			r.pass(20 * time.Second)
-			r.want(id, posthouse.Pending, ReasonLeaseLost, 0)
+			r.want(id, posthouse.Pending, state.ReasonLeaseLost, 0)
 		}
 		h := r.one(a)
 		r.pass(20 * time.Second)
-		if d := r.want(id, posthouse.Quarantined, ReasonPoison, 0); d.Attempts != 0 {
+		if d := r.want(id, posthouse.Quarantined, state.ReasonPoison, 0); d.Attempts != 0 {
 			t.Errorf("got %d attempts, want none", d.Attempts)
 		}
 		if got := r.begin(a, h); got != HoldStale {
@@ -96,12 +97,12 @@ func TestALeaseLostAfterAStartIsUnknown(t *testing.T) {
 		reason   string
 		wait     time.Duration
 	}{
-		"held by default": {posthouse.ChannelSettings{}, posthouse.Unknown, ReasonLeaseLost, 0},
+		"held by default": {posthouse.ChannelSettings{}, posthouse.Unknown, state.ReasonLeaseLost, 0},
 		"tried again": {
 			posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: []posthouse.Duration{posthouse.Duration(5 * time.Minute)}},
 			posthouse.Pending, "unknown", 5 * time.Minute,
 		},
-		"the last try": {posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Tries: 1}, posthouse.Failed, ReasonTriesUsedUp, 0},
+		"the last try": {posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Tries: 1}, posthouse.Failed, state.ReasonTriesUsedUp, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
@@ -186,7 +187,7 @@ func TestWhatIsGivenBackGoesToTheNext(t *testing.T) {
 			if err != nil || !answers[0].OK {
 				t.Fatalf("got %+v, %v; want it taken back", answers, err)
 			}
-			if d := r.want(id, posthouse.Pending, ReasonGivenBack, 0); d.Attempts != 0 {
+			if d := r.want(id, posthouse.Pending, state.ReasonGivenBack, 0); d.Attempts != 0 {
 				t.Errorf("got %d attempts, want none", d.Attempts)
 			}
 		}
@@ -211,10 +212,10 @@ func TestReassignTakesAllFromADeadPhone(t *testing.T) {
 		if want := (Reassigned{Released: 1, Unknown: 1}); err != nil || got != want {
 			t.Fatalf("got %+v, %v; want %+v", got, err, want)
 		}
-		if d := r.want(ids[0], posthouse.Unknown, ReasonReassigned, 1); d.Error != "taken from agent a: lost in a taxi" {
+		if d := r.want(ids[0], posthouse.Unknown, state.ReasonReassigned, 1); d.Error != "taken from agent a: lost in a taxi" {
 			t.Errorf("got the error %q, want who it was taken from and why", d.Error)
 		}
-		r.want(ids[1], posthouse.Pending, ReasonReassigned, 0)
+		r.want(ids[1], posthouse.Pending, state.ReasonReassigned, 0)
 		r.want(ids[2], posthouse.Sending, "", 0)
 		if got := r.say(a, mine[1], posthouse.OutcomeNotSent); got != posthouse.ReportStale {
 			t.Errorf("a failure reported after that was answered %q, want stale", got)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -47,7 +47,7 @@ func (e *Engine) ask(ctx context.Context, d posthouse.Delivery) {
 		if len(found) != 1 || found[0].Version != d.Version {
 			return nil
 		}
-		return []work.Change{afterQuery(e.settingsOf(d), found[0], finding, res, now)}
+		return []work.Change{state.AfterQuery(e.settingsOf(d), found[0], finding, res, now)}
 	})
 	e.log.Info("the provider was asked about an unknown", "channel", d.Channel, "delivery", d.ID, "finding", finding, "error", err)
 }
@@ -66,7 +66,7 @@ func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Findin
 	if r == nil {
 		return channel.NoAnswer, channel.Result{}
 	}
-	querier, ok := r.opened.Driver.(channel.Querier)
+	querier, ok := r.Opened.Driver.(channel.Querier)
 	if !ok {
 		return channel.NoAnswer, channel.Result{}
 	}
@@ -76,44 +76,19 @@ func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Findin
 		return channel.NoAnswer, channel.Result{}
 	}
 	answer := &finding{found: channel.NoAnswer}
-	returned := e.bounded(time.Now().Add(r.settings.timeout), func(ctx context.Context) {
+	returned := e.bounded(time.Now().Add(r.Settings.Timeout), func(ctx context.Context) {
 		defer func() {
 			if p := recover(); p != nil {
-				e.log.Error("the driver panicked when it was asked about an unknown", "channel", d.Channel, "driver", r.channel.Driver,
+				e.log.Error("the driver panicked when it was asked about an unknown", "channel", d.Channel, "driver", r.Stored.Driver,
 					"delivery", d.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
-		answer.found, answer.result = querier.Query(ctx, r.outgoing(work.Item{Delivery: d, Message: &m}))
+		answer.found, answer.result = querier.Query(ctx, r.Outgoing(work.Item{Delivery: d, Message: &m}))
 	})
 	if !returned {
-		e.log.Error("the driver did not return at its time-out when it was asked about an unknown", "channel", d.Channel, "driver", r.channel.Driver, "delivery", d.ID)
+		e.log.Error("the driver did not return at its time-out when it was asked about an unknown", "channel", d.Channel, "driver", r.Stored.Driver, "delivery", d.ID)
 		return channel.NoAnswer, channel.Result{}
 	}
-	fit(&answer.result)
+	state.Fit(&answer.result)
 	return answer.found, answer.result
-}
-
-// askFor is how long a provider is asked about an unknown before it is left to a person.
-const askFor = 24 * time.Hour
-
-// afterQuery is what follows a provider's answer about an unknown.
-func afterQuery(s *settings, d posthouse.Delivery, f channel.Finding, res channel.Result, now time.Time) work.Change {
-	switch f {
-	case channel.Found:
-		c, _ := afterResolve(d, true, false, "query_found", now)
-		c.After.ProviderRef = or(res.Ref, d.ProviderRef)
-		return c
-	case channel.Absent:
-		decision := retry.Decide(s.profile, posthouse.ClassTransient, d.Tries-1, 0, 0)
-		c, _ := afterResolve(d, false, !decision.GiveUp, "query_absent", now.Add(decision.Wait))
-		return c
-	}
-	step := begin(d)
-	waited := now.Sub(d.UpdatedAt)
-	step.change.After.DueAt = now.Add(max(2*waited, queryAfter))
-	if now.Sub(d.FirstStartAt) > askFor {
-		step.change.After.DueAt = time.Time{}
-	}
-	step.to(posthouse.EventResolve, posthouse.Unknown, "query_no_answer")
-	return step.change
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -34,7 +35,7 @@ func TestADriverThatMisbehavesWhenAskedGivesNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, Opened{Driver: odd{nobodyKnows, ask}})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, state.Opened{Driver: odd{nobodyKnows, ask}})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(time.Minute)
 				if d := r.want(id, posthouse.Unknown, "query_no_answer", 1); d.DueAt.IsZero() {
@@ -49,7 +50,7 @@ func TestADriverThatMisbehavesWhenAskedGivesNoAnswer(t *testing.T) {
 func TestASlowQueryKeepsNobodysLease(t *testing.T) {
 	virtual(t, func(r *rig) {
 		slow := odd{nobodyKnows, func(ctx context.Context) channel.Finding { <-ctx.Done(); return channel.NoAnswer }}
-		r.open("slow", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, Opened{Driver: slow, Timeout: time.Hour})
+		r.open("slow", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, state.Opened{Driver: slow, Timeout: time.Hour})
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, idempotent)
 		r.pause("c")
 		r.send(text("slow", "u1", "u2", "u3"))
@@ -61,7 +62,7 @@ func TestASlowQueryKeepsNobodysLease(t *testing.T) {
 			r.Fatal(err)
 		}
 		r.pass(2 * time.Minute)
-		r.want(id, posthouse.Unknown, ReasonLeaseLost, 1)
+		r.want(id, posthouse.Unknown, state.ReasonLeaseLost, 1)
 		r.pass(2 * time.Hour)
 	})
 }
@@ -72,16 +73,16 @@ func TestUnknownsThatAreAskedAboutHoldUpNoOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
 				hangs := odd{nobodyKnows, func(ctx context.Context) channel.Finding { <-ctx.Done(); return channel.NoAnswer }}
-				r.open("hangs", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, Opened{Driver: hangs, Timeout: time.Hour})
+				r.open("hangs", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, state.Opened{Driver: hangs, Timeout: time.Hour})
 				for range 2*rescueBatch + rescueBatch/2 {
 					r.send(text("hangs", "u1"))
 					r.pass(apart)
 				}
 				r.pass(time.Second)
-				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, HoldTimeout: posthouse.Duration(time.Minute)}, Opened{Driver: sends(nobodyKnows)})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, HoldTimeout: posthouse.Duration(time.Minute)}, state.Opened{Driver: sends(nobodyKnows)})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(2 * time.Minute)
-				r.want(id, posthouse.Failed, ReasonUnknownTimeout, 1)
+				r.want(id, posthouse.Failed, state.ReasonUnknownTimeout, 1)
 			})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -32,7 +33,7 @@ func (e *Engine) Cancel(ctx context.Context, tenant string, ids []string) ([]Can
 		var changes []work.Change
 		for _, d := range found {
 			before[d.ID] = d.State.Open()
-			if c, ok := afterCancel(d); ok {
+			if c, ok := state.AfterCancel(d); ok {
 				changes = append(changes, c)
 			}
 		}
@@ -71,7 +72,7 @@ func (e *Engine) Resolve(ctx context.Context, tenant, id string, r Resolution) (
 		changed = false
 		var changes []work.Change
 		for _, d := range found {
-			c, ok := afterResolve(d, r == ResolveSent, r == ResolveRetry, "operator_"+string(r), now)
+			c, ok := state.AfterResolve(d, r == ResolveSent, r == ResolveRetry, "operator_"+string(r), now)
 			if ok {
 				changed = true
 				changes = append(changes, c)

@@ -26,7 +26,7 @@ func (e *Engine) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, err
 	}
 	grant, err := e.o.Limiter.Take(e.bg, []limit.Bound{{Key: agentLimitKey(&c.Agent), Windows: windows}}, c.Max)
 	if err == nil && grant.N == 0 {
-		e.metrics.limited.WithLabelValues(o.keys[0].channel).Inc()
+		e.metrics.limited.WithLabelValues(o.keys[0].Channel).Inc()
 		grant.Wait = max(grant.Wait, time.Millisecond)
 	}
 	return grant, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -142,7 +143,7 @@ func (e *Engine) compose(ctx context.Context, p work.Plan) (err error) {
 // outbox, the channel it names may be configured later.
 func (e *Engine) putOffPlan(ctx context.Context, p work.Plan, why error) bool {
 	wait := relayWait(p.Failures)
-	held, err := e.o.Store.PutOffPlan(ctx, time.Now(), p, plain(why.Error(), maxPlanError), wait)
+	held, err := e.o.Store.PutOffPlan(ctx, time.Now(), p, state.Plain(why.Error(), maxPlanError), wait)
 	if err != nil {
 		e.log.Warn("it can not be written down why a plan failed", "type", p.Type, "plan", p.ID, "tenant", p.Tenant, "problem", why, "error", err)
 		return false

@@ -45,7 +45,7 @@ func (c *ticks) Compose(_ context.Context, p work.Plan, _ time.Time) ([]posthous
 func (r *rig) planning(c Composer, o Options) *Engine {
 	r.Helper()
 	o.Store, o.Rosters, o.Limiter = r.store, r.store, limit.SQL{Rows: r.store}
-	o.Log, o.Poll = slog.New(slog.NewTextHandler(r.Output(), nil)), or(o.Poll, 2*time.Second)
+	o.Log, o.Poll = slog.New(slog.NewTextHandler(r.Output(), nil)), either(o.Poll, 2*time.Second)
 	o.Composers = map[work.PlanType]Composer{work.PlanReminder: c}
 	e, err := New(o)
 	if err == nil {
@@ -115,7 +115,7 @@ func TestEachMomentBelongsToOneOfTwoEngines(t *testing.T) {
 		}()
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		ch := r.engine.route(r.tenant, "c")
-		if err := other.SetChannel(ch.channel, ch.opened); err != nil {
+		if err := other.SetChannel(ch.Stored, ch.Opened); err != nil {
 			r.Fatal(err)
 		}
 		ids := strings.Fields("a b c d e f g h")

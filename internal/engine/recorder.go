@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -234,14 +235,14 @@ func (rec *recorder) unsure() bool { return rec.database.Load() == mayTake }
 func (d *done) change(now time.Time) work.Change {
 	switch d.verdict {
 	case verdictRelease:
-		return afterRelease(d.item.Delivery, now.Add(d.result.After), d.reason)
+		return state.AfterRelease(d.item.Delivery, now.Add(d.result.After), d.reason)
 	case verdictWindow:
-		return afterWindow(&d.route.settings, d.item.Delivery, now)
+		return state.AfterWindow(&d.route.Settings, d.item.Delivery, now)
 	case verdictQuarantine:
-		return afterQuarantine(d.item.Delivery, d.reason, d.result.Error)
+		return state.AfterQuarantine(d.item.Delivery, d.reason, d.result.Error)
 	}
-	c := afterResult(&d.route.settings, d.item.Delivery, d.result, now)
-	d.await(&c, now)
+	c := state.AfterResult(&d.route.Settings, d.item.Delivery, d.result, now)
+	state.Await(d.route.Channel, &c, d.result, now)
 	return c
 }
 
@@ -307,9 +308,9 @@ func afterLate(byID map[string]*done, found []posthouse.Delivery, now time.Time)
 			again.item.Delivery = current
 			changes = append(changes, again.change(now))
 		} else if d.result.Class == posthouse.ClassOK {
-			if change, ok := afterEvidence(current, d.result); ok {
+			if change, ok := state.AfterEvidence(current, d.result); ok {
 				change.Events[0].Owner = d.item.Delivery.LeaseOwner // another may hold it
-				d.await(&change, now)
+				state.Await(d.route.Channel, &change, d.result, now)
 				changes = append(changes, change)
 			}
 		}
@@ -324,9 +325,9 @@ func (e *Engine) report(d *done, c *work.Change) {
 	if d.verdict != verdictResult {
 		outcome = string(d.verdict)
 	}
-	e.metrics.sends.WithLabelValues(r.key.channel, outcome).Inc()
+	e.metrics.sends.WithLabelValues(r.Key.Channel, outcome).Inc()
 	ok := d.result.Class == posthouse.ClassOK && d.verdict == verdictResult
-	if r.settings.every > 0 {
+	if r.Settings.Every > 0 {
 		r.mu.Lock()
 		if ok {
 			r.ran.ok++
@@ -336,14 +337,14 @@ func (e *Engine) report(d *done, c *work.Change) {
 		r.mu.Unlock()
 	}
 	level := slog.LevelInfo
-	if ok && r.settings.every == 0 {
+	if ok && r.Settings.Every == 0 {
 		level = slog.LevelDebug // a busy channel would log nothing else
 	}
 	ctx := context.Background()
 	if !e.log.Enabled(ctx, level) {
 		return
 	}
-	e.log.Log(ctx, level, "attempt ended", "job", r.settings.job, "tenant", after.Tenant, "channel", after.Channel,
+	e.log.Log(ctx, level, "attempt ended", "job", r.Settings.Job, "tenant", after.Tenant, "channel", after.Channel,
 		"message", after.Message, "delivery", after.ID, "attempt", d.item.Delivery.Attempts, "outcome", outcome,
 		"code", d.result.Code, "error", d.result.Error, "tries", after.Tries, "from", c.Before.State, "to", after.State,
 		"request", d.result.Request, "response", d.result.Response, "due", after.DueAt, "took", d.took)

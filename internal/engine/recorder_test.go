@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -126,7 +127,7 @@ func TestAResultThatWasRefusedOnceIsWrittenInTheEnd(t *testing.T) {
 					<-time.After(5 * time.Second)
 					return channel.Result{Class: posthouse.ClassOK, Ref: "r-1"}
 				}
-				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, Opened{})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(time.Second)
 				if got, err := r.engine.Cancel(r.Context(), r.tenant, []string{id}); err != nil || got[0].Result != CancelLate {

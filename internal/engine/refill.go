@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -25,16 +27,16 @@ func (e *Engine) refill(r *route, group []work.Item, leaseEnd time.Time) []work.
 	}
 	ctx, cancel := context.WithDeadline(e.sendCtx, leaseEnd)
 	defer cancel()
-	fresh, wrong, err := e.freshen(ctx, m, or(group[0].Delivery.StartedAt, e.clock.now()))
+	fresh, wrong, err := e.freshen(ctx, m, cmp.Or(group[0].Delivery.StartedAt, e.clock.now()))
 	if err == nil && wrong == "" {
 		for i := range group {
 			group[i].Message = fresh
 		}
 		return group
 	}
-	end := done{route: r, verdict: verdictQuarantine, reason: ReasonTemplate, result: channel.Result{Error: wrong}}
+	end := done{route: r, verdict: verdictQuarantine, reason: state.ReasonTemplate, result: channel.Result{Error: wrong}}
 	if err != nil {
-		end = done{route: r, verdict: verdictRelease, reason: ReasonDatabase, result: channel.Result{After: rereadAfter}}
+		end = done{route: r, verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}}
 		e.log.Warn("a template can not be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
 	}
 	for _, item := range group {

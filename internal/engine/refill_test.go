@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // FLOW-7, FLOW-8: numbers are those of the moment of sending, in the text and in the payload.
@@ -85,7 +86,7 @@ func TestAMessageWhoseTemplateIsGoneIsQuarantined(t *testing.T) {
 				r.keep(posthouse.Template{Name: "t", Text: c.again})
 			}
 			r.pass(5 * time.Minute)
-			if d := r.want(id, posthouse.Quarantined, ReasonTemplate, 0); !strings.Contains(d.Error, c.want) {
+			if d := r.want(id, posthouse.Quarantined, state.ReasonTemplate, 0); !strings.Contains(d.Error, c.want) {
 				r.Errorf("got %q, want %q", d.Error, c.want)
 			}
 		}
@@ -120,7 +121,7 @@ func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
 		id := r.send(posthouse.Draft{Channel: "c", Template: "t", Clock: &posthouse.Clock{Until: time.Now().Add(time.Hour)}, To: []posthouse.Recipient{{User: "u1"}}})[0]
 		r.pass(5 * time.Second)
-		r.want(id, posthouse.Pending, ReasonDatabase, 0)
+		r.want(id, posthouse.Pending, state.ReasonDatabase, 0)
 		r.pass(time.Minute)
 		if d := r.want(id, posthouse.Sent, "", 0); d.Attempts != 1 {
 			r.Errorf("%d attempts, want the one that was made", d.Attempts)

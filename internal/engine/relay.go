@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -158,13 +160,13 @@ func (e *Engine) weigh(ctx context.Context, letters []letter) error {
 func (e *Engine) weighOne(ctx context.Context, l *letter, known directory, handedIn time.Time) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.problem = plain(fmt.Sprintf("the message makes the server panic: %v", p), maxRejection)
+			l.problem = state.Plain(fmt.Sprintf("the message makes the server panic: %v", p), maxRejection)
 			e.log.Error("a message of the outbox made the server panic", "row", l.row.ID, "tenant", l.row.Tenant, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	problems := &draft.Problems{}
 	id, shared := draft.MessageOf(l.row.ID)
-	entry, err := e.prepare(ctx, l.row.Tenant, or(id, posthouse.NewID()), &l.draft, known, handedIn, problems)
+	entry, err := e.prepare(ctx, l.row.Tenant, cmp.Or(id, posthouse.NewID()), &l.draft, known, handedIn, problems)
 	switch {
 	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
 		return err
@@ -291,7 +293,7 @@ func (e *Engine) putOff(ctx context.Context, letters []letter) (int, error) {
 		if l.problem == "" {
 			continue
 		}
-		l.problem = plain(l.problem, maxRejection)
+		l.problem = state.Plain(l.problem, maxRejection)
 		byRow[l.row.ID] = l
 		list = append(list, work.Rejection{Row: l.row.ID, Failures: l.row.Failures, Error: l.problem, Wait: relayWait(l.row.Failures)})
 	}

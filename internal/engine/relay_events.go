@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // eventTimeout bounds what follows from one event: it may ask others who handles a node.
@@ -55,7 +58,7 @@ func (e *Engine) applyEvent(ctx context.Context, l *letter) (problem string) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			problem = plain(fmt.Sprintf("the event makes the server panic: %v", p), maxRejection)
+			problem = state.Plain(fmt.Sprintf("the event makes the server panic: %v", p), maxRejection)
 			e.log.Error("an event of the outbox made the server panic", "row", l.row.ID, "tenant", l.row.Tenant, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
@@ -66,7 +69,7 @@ func (e *Engine) applyEvent(ctx context.Context, l *letter) (problem string) {
 		event.At = l.row.CreatedAt
 	}
 	if err := e.o.TaskEvents(ctx, l.row.Tenant, event); err != nil {
-		return or(err.Error(), "the event can not be applied")
+		return cmp.Or(err.Error(), "the event can not be applied")
 	}
 	return ""
 }

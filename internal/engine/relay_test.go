@@ -17,6 +17,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/rule"
@@ -89,7 +90,7 @@ func (m *mailbox) begin() {
 	if err := m.engine.Start(context.Background()); err != nil {
 		m.Fatal(err)
 	}
-	m.open("open", posthouse.ChannelSettings{}, Opened{})
+	m.open("open", posthouse.ChannelSettings{}, state.Opened{})
 }
 
 // post enqueues drafts and commits them.
@@ -188,7 +189,7 @@ func TestRejectedRowBlocksNobodyAndIsAcceptedOnceItsChannelExists(t *testing.T) 
 		if diff := cmp.Diff(map[string]float64{"waiting": 0, "rejected": 1}, m.gauge()); diff != "" {
 			t.Errorf("posthouse_outbox_rows (-want +got):\n%s", diff)
 		}
-		m.open("later", posthouse.ChannelSettings{}, Opened{})
+		m.open("later", posthouse.ChannelSettings{}, state.Opened{})
 		m.pass(relayPauseMax + time.Minute)
 		m.want(posthouse.DeliveryID(ids[0], 1), posthouse.Sent, "", 0)
 		m.wantRows(nil)
@@ -286,7 +287,7 @@ func TestRelayThatWasDownChangesNoDeadline(t *testing.T) {
 		m.pass(time.Hour)
 		m.begin()
 		m.pass(2 * sightEvery) // only a sweep from the beginning sees what was overdue before it was accepted
-		m.want(posthouse.DeliveryID(id, 1), posthouse.Expired, ReasonDeadline, 0)
+		m.want(posthouse.DeliveryID(id, 1), posthouse.Expired, state.ReasonDeadline, 0)
 		m.wantRows(nil)
 		if sent := m.provider.to(); len(sent) != 0 {
 			t.Errorf("sent to %v", sent)
@@ -370,7 +371,7 @@ func (brittle) Judge(_ context.Context, s rule.Subject) (rule.Verdict, error) {
 // A row that makes the process panic would do so again in the next one, for ever.
 func TestARowThatMakesTheRelayPanicStaysBehindAlone(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
-		m.engine.route(m.tenant, "open").rules = brittle{}
+		m.engine.route(m.tenant, "open").Rules = brittle{}
 		bad, good := m.post(text("open", "boom"))[0], m.post(text("open", "u1"))[0]
 		m.pass(3 * time.Second)
 		m.wantRows(map[string]string{bad: "makes the server panic: boom"})

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -394,7 +395,7 @@ func doorOf(t *testing.T, s Store) *Engine {
 		err = e.Start(context.Background())
 	}
 	if err == nil {
-		err = e.SetChannel(posthouse.Channel{Tenant: "t1", Name: "c", Driver: "test", Version: 1}, Opened{Driver: &provider{}})
+		err = e.SetChannel(posthouse.Channel{Tenant: "t1", Name: "c", Driver: "test", Version: 1}, state.Opened{Driver: &provider{}})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -58,9 +60,9 @@ func (e *Engine) ReportHandouts(ctx context.Context, reports []work.Report) ([]w
 	list := slices.Clone(reports)
 	for i := range list {
 		r := &list[i]
-		r.ID, r.At, r.Answer, r.Repeated = or(r.ID, posthouse.NewID()), or(r.At, now), "", false
-		r.Error, r.Code, r.Ref = plainRunes(r.Error, maxOutcomeError), plain(r.Code, maxCode), plain(r.Ref, maxRef)
-		r.Request = plain(r.Request, maxExcerpt)
+		r.ID, r.At, r.Answer, r.Repeated = cmp.Or(r.ID, posthouse.NewID()), cmp.Or(r.At, now), "", false
+		r.Error, r.Code, r.Ref = state.PlainRunes(r.Error, maxOutcomeError), state.Plain(r.Code, state.MaxCode), state.Plain(r.Ref, state.MaxRef)
+		r.Request = state.Plain(r.Request, state.MaxExcerpt)
 	}
 	e.hushReports(ctx, list)
 	return e.reporter.submit(ctx, list)
@@ -76,8 +78,8 @@ func checkReports(list []work.Report) error {
 		problems = append(problems, posthouse.Problem{Path: "reports", Message: fmt.Sprintf("are %d: at most %d are allowed in one call", len(list), maxReports)})
 	}
 	for i := range list {
-		if n := len(list[i].ReportID); n == 0 || n > maxReportID || plain(list[i].ReportID, maxReportID) != list[i].ReportID {
-			add(i, "report_id", "is %q: want 1 to %d characters", plain(list[i].ReportID, maxReportID), maxReportID)
+		if n := len(list[i].ReportID); n == 0 || n > maxReportID || state.Plain(list[i].ReportID, maxReportID) != list[i].ReportID {
+			add(i, "report_id", "is %q: want 1 to %d characters", state.Plain(list[i].ReportID, maxReportID), maxReportID)
 		}
 		if list[i].Delivery == "" {
 			add(i, "delivery", "is required: the id of what was handed out")
@@ -87,18 +89,6 @@ func checkReports(list []work.Report) error {
 		}
 	}
 	return posthouse.Invalid("the reports can not be recorded", problems)
-}
-
-// plainRunes is a text of at most so many characters that every database keeps.
-func plainRunes(s string, most int) string {
-	s = plain(s, len(s))
-	n := 0
-	for i := range s {
-		if n++; n > most {
-			return s[:i]
-		}
-	}
-	return s
 }
 
 // submit waits until the reports are committed.
@@ -224,14 +214,14 @@ func (e *Engine) decideReport(now time.Time, r *work.Report, known work.Known) *
 	set := e.pulledSettings(r.Tenant, known.Delivery)
 	if d := known.Delivery; d != nil {
 		if route := e.route(d.Tenant, d.Channel); route != nil {
-			codes = route.channel.Codes
+			codes = route.Stored.Codes
 		}
 	}
-	return afterReport(set, codes, r, known, now)
+	return state.AfterReport(set, codes, r, known, now)
 }
 
 // pulledSettings are the settings of a delivery's channel, or cautious ones where it can not be opened.
-func (e *Engine) pulledSettings(tenant string, d *posthouse.Delivery) *settings {
+func (e *Engine) pulledSettings(tenant string, d *posthouse.Delivery) *state.Settings {
 	if d == nil {
 		return e.settingsOf(posthouse.Delivery{Tenant: tenant})
 	}

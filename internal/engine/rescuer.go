@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -35,8 +36,8 @@ func (e *Engine) rescue(ctx context.Context) {
 				return
 			}
 		}
-		e.sweep(ctx, work.PastDeadline, &deadlines, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterDeadline(d), true })
-		e.sweep(ctx, work.HoldOver, &holds, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return afterHold(d), true })
+		e.sweep(ctx, work.PastDeadline, &deadlines, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterDeadline(d), true })
+		e.sweep(ctx, work.HoldOver, &holds, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterHold(d), true })
 	}
 }
 
@@ -54,7 +55,7 @@ func (e *Engine) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, 
 		return work.Change{}, false
 	}
 	e.metrics.leaseLosses.Inc()
-	return afterLeaseLost(e.settingsOf(d), d, now), true
+	return state.AfterLeaseLost(e.settingsOf(d), d, now), true
 }
 
 // sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the
@@ -93,7 +94,7 @@ func (e *Engine) sweep(ctx context.Context, due work.Due, s *sight, batch int, d
 			}
 			if d.Pulled && d.State == posthouse.Pending {
 				unsent = append(unsent, work.Hold{Delivery: d.ID, Token: d.Token})
-				e.desk.wake(keyOf(d))
+				e.desk.wake(state.KeyOf(d))
 			}
 			e.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 		}
@@ -174,12 +175,11 @@ func (s *sight) end(since, now, left time.Time, took time.Duration) {
 }
 
 // settingsOf are the settings of a delivery's channel, or cautious ones where it can not be opened.
-func (e *Engine) settingsOf(d posthouse.Delivery) *settings {
+func (e *Engine) settingsOf(d posthouse.Delivery) *state.Settings {
 	if r := e.route(d.Tenant, d.Channel); r != nil {
-		return &r.settings
+		return &r.Settings
 	}
-	s, _ := resolve(posthouse.Channel{}, Opened{}, e.o.Location)
-	return &s
+	return state.Cautious(e.o.Location)
 }
 
 // watchEpoch looks now and then whether the database is still the one we started with, and at its clock.

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 )
 
@@ -129,7 +130,7 @@ func (r *rig) stop() {
 }
 
 // open makes a channel over the rig's provider. Jitter is off unless set.
-func (r *rig) open(name string, settings posthouse.ChannelSettings, o Opened) {
+func (r *rig) open(name string, settings posthouse.ChannelSettings, o state.Opened) {
 	r.Helper()
 	if settings.Jitter == nil {
 		settings.Jitter = new(float64)
@@ -222,9 +223,12 @@ func (r *rig) resume(name string) { r.Helper(); r.setPaused(name, false) }
 func (r *rig) setPaused(name string, paused bool) {
 	r.Helper()
 	old := r.engine.route(r.tenant, name)
-	ch := old.channel
+	ch := old.Stored
 	ch.Paused = paused
-	if err := r.engine.SetChannel(ch, old.opened); err != nil {
+	if err := r.engine.SetChannel(ch, old.Opened); err != nil {
 		r.Fatal(err)
 	}
 }
+
+// either is cmp.Or where another package has its name.
+func either[T comparable](value, fallback T) T { return cmp.Or(value, fallback) }

@@ -7,20 +7,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/rule"
 )
 
-// routeKey names a channel.
-type routeKey struct{ tenant, channel string }
-
-// route is a channel as the engine runs it: settings, open driver, gate and what is under way.
+// route is a channel as the engine runs it, with its gate and what is under way.
 type route struct {
-	key      routeKey
-	channel  posthouse.Channel
-	settings settings
-	opened   Opened
-	rules    rule.Rule // nil without rules
+	*state.Channel
 
 	ctx    context.Context // ends when the route is replaced or removed
 	cancel context.CancelFunc
@@ -44,18 +37,13 @@ var weights = map[posthouse.Priority]int{posthouse.High: 6, posthouse.Normal: 3,
 
 // SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
 // old settings, but what has not begun is given back where it is paused. The error says which setting can not work.
-func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
-	s, err := resolve(ch, o, e.o.Location)
-	if err != nil {
-		return err
-	}
-	rules, err := buildRules(s.rules, e.o.Rosters, s.location)
+func (e *Engine) SetChannel(ch posthouse.Channel, o state.Opened) error {
+	opened, err := state.Open(ch, o, e.o.Rosters, e.o.Location)
 	if err != nil {
 		return err
 	}
 	r := &route{
-		key: routeKey{ch.Tenant, ch.Name}, channel: ch, settings: s, opened: o, rules: rules,
-		wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credit: map[posthouse.Priority]int{},
+		Channel: opened, wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credit: map[posthouse.Priority]int{},
 		gates: map[string]gate{}, idle: make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -64,14 +52,14 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if old := e.routes[r.key]; old != nil {
+	if old := e.routes[r.Key]; old != nil {
 		e.retire(old)
 		old.mu.Lock()
 		r.gates, r.probing = old.gates, old.probing
 		old.gates = map[string]gate{}
 		old.mu.Unlock()
 	}
-	e.routes[r.key] = r
+	e.routes[r.Key] = r
 	e.desk.wakeAll() // what an agent may be handed can be another now
 	if e.started && !e.o.AcceptOnly {
 		e.begin(r)
@@ -80,11 +68,8 @@ func (e *Engine) SetChannel(ch posthouse.Channel, o Opened) error {
 }
 
 // CheckChannel says which setting of a channel can not work, without changing anything.
-func (e *Engine) CheckChannel(ch posthouse.Channel, o Opened) error {
-	s, err := resolve(ch, o, e.o.Location)
-	if err == nil {
-		_, err = buildRules(s.rules, e.o.Rosters, s.location)
-	}
+func (e *Engine) CheckChannel(ch posthouse.Channel, o state.Opened) error {
+	_, err := state.Open(ch, o, e.o.Rosters, e.o.Location)
 	return err
 }
 
@@ -92,16 +77,16 @@ func (e *Engine) CheckChannel(ch posthouse.Channel, o Opened) error {
 func (e *Engine) RemoveChannel(tenant, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r := e.routes[routeKey{tenant, name}]; r != nil {
+	if r := e.routes[state.Key{Tenant: tenant, Channel: name}]; r != nil {
 		e.retire(r)
-		delete(e.routes, r.key)
+		delete(e.routes, r.Key)
 	}
 }
 
 // retire ends a route's dispatching, and closes its driver when what is under way has ended.
 func (e *Engine) retire(r *route) {
 	r.cancel()
-	closer, ok := r.opened.Driver.(io.Closer)
+	closer, ok := r.Opened.Driver.(io.Closer)
 	if !ok || !e.started {
 		return
 	}
@@ -109,18 +94,18 @@ func (e *Engine) retire(r *route) {
 		r.settle(ctx)
 		r.asking.Wait()
 		if err := closer.Close(); err != nil {
-			e.log.Warn("a channel's driver could not be closed", "channel", r.key.channel, "error", err)
+			e.log.Warn("a channel's driver could not be closed", "channel", r.Key.Channel, "error", err)
 		}
 	})
 }
 
 // begin starts the role that serves the route.
 func (e *Engine) begin(r *route) {
-	if e.resting.Load() || r.settings.pulled {
+	if e.resting.Load() || r.Settings.Pulled {
 		return // of what is pulled, agents ask for it
 	}
 	role := e.dispatch
-	if r.settings.every > 0 {
+	if r.Settings.Every > 0 {
 		role = e.runPeriodically
 	}
 	e.claimers.Add(1)
@@ -133,7 +118,7 @@ func (e *Engine) begin(r *route) {
 func (e *Engine) route(tenant, channel string) *route {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return e.routes[routeKey{tenant, channel}]
+	return e.routes[state.Key{Tenant: tenant, Channel: channel}]
 }
 
 // halted reports whether a channel was paused or removed since its route was replaced. What was claimed before that,
@@ -142,8 +127,8 @@ func (e *Engine) halted(r *route) bool {
 	if r.ctx.Err() == nil {
 		return false
 	}
-	now := e.route(r.key.tenant, r.key.channel)
-	return now == nil || now.channel.Paused
+	now := e.route(r.Key.Tenant, r.Key.Channel)
+	return now == nil || now.Stored.Paused
 }
 
 // askThrough returns a channel's route for a question to its driver, nil where it is not open. The driver stays open until
@@ -151,7 +136,7 @@ func (e *Engine) halted(r *route) bool {
 func (e *Engine) askThrough(tenant, channel string) (r *route, done func()) {
 	e.mu.RLock() // whoever retires the route waits for every question that found it
 	defer e.mu.RUnlock()
-	r = e.routes[routeKey{tenant, channel}]
+	r = e.routes[state.Key{Tenant: tenant, Channel: channel}]
 	if r == nil {
 		return nil, func() {}
 	}
@@ -165,8 +150,8 @@ func (e *Engine) names(tenant string) []string {
 	defer e.mu.RUnlock()
 	var names []string
 	for k := range e.routes {
-		if k.tenant == tenant {
-			names = append(names, k.channel)
+		if k.Tenant == tenant {
+			names = append(names, k.Channel)
 		}
 	}
 	return names
@@ -180,7 +165,7 @@ const mostTurned = 10_000
 func (e *Engine) turnLane(ctx context.Context, d *work.Depth) {
 	astray := func() *route {
 		r := e.route(d.Tenant, d.Channel)
-		if r == nil || d.Unreadable || d.State != posthouse.Pending || d.Pulled == r.settings.pulled || e.isStopping() {
+		if r == nil || d.Unreadable || d.State != posthouse.Pending || d.Pulled == r.Settings.Pulled || e.isStopping() {
 			return nil
 		}
 		return r
@@ -200,7 +185,7 @@ func (e *Engine) turnLane(ctx context.Context, d *work.Depth) {
 		e.log.Warn("deliveries wait where nobody looks and can not be moved now", "tenant", d.Tenant, "channel", d.Channel, "error", err)
 	}
 	if n > 0 {
-		e.log.Info("deliveries were moved to where their channel is served from now", "tenant", d.Tenant, "channel", d.Channel, "deliveries", n, "pulled", r.settings.pulled)
+		e.log.Info("deliveries were moved to where their channel is served from now", "tenant", d.Tenant, "channel", d.Channel, "deliveries", n, "pulled", r.Settings.Pulled)
 		e.rouse(r, d.Priority)
 	}
 }
@@ -208,9 +193,9 @@ func (e *Engine) turnLane(ctx context.Context, d *work.Depth) {
 // rouse says that a channel may have something due of a priority.
 func (e *Engine) rouse(r *route, p posthouse.Priority) {
 	switch {
-	case r.settings.pulled:
-		e.desk.wake(r.key)
-	case r.settings.every == 0:
+	case r.Settings.Pulled:
+		e.desk.wake(r.Key)
+	case r.Settings.Every == 0:
 		r.rouse(p)
 	}
 }
@@ -235,7 +220,7 @@ func (r *route) nudge() {
 func (r *route) free(care bool) (n int, idle bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n = r.settings.maxInflight
+	n = r.Settings.MaxInflight
 	if r.probing || care {
 		n = 1
 	}
@@ -290,13 +275,4 @@ func (r *route) settle(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// buildRules makes the chain of a channel's rules.
-func buildRules(list []posthouse.RuleSettings, rosters rule.Rosters, zone *time.Location) (rule.Rule, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	built, problems := rule.Build(list, rule.Env{Rosters: rosters, TimeZone: zone.String()})
-	return built, posthouse.Invalid("the channel's rules can not be followed", problems)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -32,7 +33,7 @@ func (s *slowClaim) Claim(ctx context.Context, now time.Time, c work.Claim) ([]w
 }
 
 // whileClaiming lets a test do something to the channel c while a delivery of it is claimed.
-func whileClaiming(r *rig, o Opened, do func()) (id string) {
+func whileClaiming(r *rig, o state.Opened, do func()) (id string) {
 	r.Helper()
 	db := &slowClaim{Store: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
 	r.between(db)
@@ -53,11 +54,11 @@ func TestWhatIsClaimedWhileItsChannelIsPausedIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				id := whileClaiming(r, Opened{}, func() { halt(r) })
-				if d := r.want(id, posthouse.Pending, ReasonPaused, 0); d.Attempts != 0 || len(r.provider.to()) > 0 {
+				id := whileClaiming(r, state.Opened{}, func() { halt(r) })
+				if d := r.want(id, posthouse.Pending, state.ReasonPaused, 0); d.Attempts != 0 || len(r.provider.to()) > 0 {
 					r.Errorf("%d attempts are counted, sent to %v; want none", d.Attempts, r.provider.to())
 				}
-				r.open("c", posthouse.ChannelSettings{}, Opened{})
+				r.open("c", posthouse.ChannelSettings{}, state.Opened{})
 				r.pass(time.Second)
 				r.want(id, posthouse.Sent, "", 0)
 				if got := r.history(id); got != "accept start release start sent " {
@@ -90,7 +91,7 @@ func (c *closable) Close() error {
 func TestADriverIsOpenForWhatIsClaimedWhileItIsReplaced(t *testing.T) {
 	virtual(t, func(r *rig) {
 		old := &closable{}
-		id := whileClaiming(r, Opened{Driver: old}, func() { r.open("c", posthouse.ChannelSettings{}, Opened{}) })
+		id := whileClaiming(r, state.Opened{Driver: old}, func() { r.open("c", posthouse.ChannelSettings{}, state.Opened{}) })
 		r.want(id, posthouse.Sent, "", 0)
 		if old.sent.Load() != 1 || old.late.Load() > 0 || !old.closed.Load() {
 			r.Errorf("the old driver sent %d, %d of them closed, and is closed: %v; want one, and closed after it", old.sent.Load(), old.late.Load(), old.closed.Load())
@@ -151,10 +152,10 @@ func TestADriverIsOpenForWhatItIsAskedWhileItIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
 				old := &asked{begun: make(chan struct{}), answer: make(chan struct{})}
-				r.open("c", posthouse.ChannelSettings{OnUnknown: c.policy}, Opened{Driver: c.driver(old), Timeout: time.Minute})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: c.policy}, state.Opened{Driver: c.driver(old), Timeout: time.Minute})
 				id := r.send(text("c", "u1"))[0]
 				<-old.begun
-				r.open("c", posthouse.ChannelSettings{OnUnknown: c.policy}, Opened{Driver: c.driver(&asked{})})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: c.policy}, state.Opened{Driver: c.driver(&asked{})})
 				synctest.Wait()
 				if old.closed.Load() {
 					r.Error("the driver was closed while it was asked")

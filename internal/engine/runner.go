@@ -42,8 +42,8 @@ func (e *Engine) runPeriodically(r *route) {
 		if r.ctx.Err() != nil {
 			return
 		}
-		for next = next.Add(r.settings.every); time.Now().After(next); {
-			next = next.Add(r.settings.every) // a run that took longer than the period skips what it missed
+		for next = next.Add(r.Settings.Every); time.Now().After(next); {
+			next = next.Add(r.Settings.Every) // a run that took longer than the period skips what it missed
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (e *Engine) runPeriodically(r *route) {
 // runOnce is one run, with its start, end and counts in the log.
 func (e *Engine) runOnce(r *route) {
 	start := time.Now()
-	log := e.log.With("job", r.settings.job, "tenant", r.key.tenant, "channel", r.key.channel)
+	log := e.log.With("job", r.Settings.Job, "tenant", r.Key.Tenant, "channel", r.Key.Channel)
 	log.Info("run starts")
 	r.mu.Lock()
 	r.ran = tally{}
@@ -87,7 +87,7 @@ func (e *Engine) runOnce(r *route) {
 	r.mu.Lock()
 	t := r.ran
 	r.mu.Unlock()
-	e.metrics.runs.WithLabelValues(r.settings.job).Inc()
+	e.metrics.runs.WithLabelValues(r.Settings.Job).Inc()
 	log.Info("run ends", "claimed", t.claimed, "success", t.ok, "failure", t.failed, "took", time.Since(start))
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ func (e *Engine) Saw(tenant, agent, app string) {
 		s.list = map[agentKey]work.Seen{}
 	}
 	k := agentKey{tenant, agent}
-	s.list[k] = work.Seen{Tenant: tenant, Agent: agent, At: now, App: or(app, s.list[k].App)}
+	s.list[k] = work.Seen{Tenant: tenant, Agent: agent, At: now, App: cmp.Or(app, s.list[k].App)}
 }
 
 // take empties the list.

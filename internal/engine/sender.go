@@ -6,6 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -33,8 +34,8 @@ type done struct {
 // can, else one each. leaseEnd is by our monotonic clock.
 func (e *Engine) send(r *route, items []work.Item, leaseEnd time.Time) {
 	size := 1
-	if _, ok := r.opened.Driver.(channel.BatchDriver); ok {
-		size = max(1, r.settings.batch)
+	if _, ok := r.Opened.Driver.(channel.BatchDriver); ok {
+		size = max(1, r.Settings.Batch)
 	}
 	for len(items) > 0 {
 		n := 1
@@ -55,8 +56,8 @@ func (e *Engine) send(r *route, items []work.Item, leaseEnd time.Time) {
 func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	readable := group[:0:0]
 	for _, item := range e.refill(r, e.unsealGroup(r, group, leaseEnd), leaseEnd) {
-		if reason := unreadable(item); reason != "" {
-			e.recorder.add(done{route: r, item: item, verdict: verdictQuarantine, reason: ReasonUnreadable, result: channel.Result{Error: reason}})
+		if reason := state.Unreadable(item); reason != "" {
+			e.recorder.add(done{route: r, item: item, verdict: verdictQuarantine, reason: state.ReasonUnreadable, result: channel.Result{Error: reason}})
 			continue
 		}
 		if r.tooLate(item.Delivery, time.Until(leaseEnd)) {
@@ -71,13 +72,13 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	// A send that could outlast its lease must not begin: another worker may hold it by then.
 	// It ends by the clock that was read here, however long this process stands still before it begins.
 	start := time.Now()
-	end := start.Add(r.settings.timeout)
+	end := start.Add(r.Settings.Timeout)
 	back := "" // why it is given back
 	switch {
 	case end.After(leaseEnd), e.resting.Load():
-		back = ReasonShutdown
+		back = state.ReasonShutdown
 	case e.halted(r):
-		back = ReasonPaused
+		back = state.ReasonPaused
 	}
 	if back != "" {
 		for _, item := range readable {
@@ -88,12 +89,12 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 	results, panicked := e.call(r, readable, end)
 	hush(readable, results)
 	took := time.Since(start)
-	e.metrics.duration.WithLabelValues(r.key.channel).Observe(took.Seconds())
+	e.metrics.duration.WithLabelValues(r.Key.Channel).Observe(took.Seconds())
 	parked, opened := e.heed(r, readable, results)
 	for i, item := range readable {
 		d := done{route: r, item: item, verdict: verdictResult, result: results[i], took: took}
 		if panicked {
-			d.verdict, d.reason = verdictQuarantine, ReasonPanic
+			d.verdict, d.reason = verdictQuarantine, state.ReasonPanic
 		}
 		e.recorder.add(d)
 	}
@@ -103,7 +104,7 @@ func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
 // tooLate reports whether a delivery is a repeat that the provider may not recognise any more. The
 // time is that of the database, which the first start was written by: left is what is left of the lease.
 func (r *route) tooLate(d posthouse.Delivery, left time.Duration) bool {
-	return doubtful(d) && !retry.MayResend(d.LeaseUntil.Add(-left), d.FirstStartAt, r.settings.window, r.settings.timeout)
+	return state.Doubtful(d) && !retry.MayResend(d.LeaseUntil.Add(-left), d.FirstStartAt, r.Settings.Window, r.Settings.Timeout)
 }
 
 // isStopping reports whether nothing new may start.
@@ -114,19 +115,6 @@ func (e *Engine) isStopping() bool {
 	default:
 		return false
 	}
-}
-
-// unreadable says why an item can not be handed to a driver.
-func unreadable(item work.Item) string {
-	switch {
-	case item.Message == nil:
-		return "the message of this delivery is not stored"
-	case item.Message.Unreadable != "":
-		return "the stored message can not be read: " + item.Message.Unreadable
-	case item.Message.Tenant != item.Delivery.Tenant:
-		return "the message belongs to another tenant"
-	}
-	return ""
 }
 
 // heed parks or reopens accounts by what their provider said, in this process at once. The results

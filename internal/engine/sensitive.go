@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -38,7 +40,7 @@ func (e *Engine) seal(d *posthouse.Draft, m *posthouse.Message, now time.Time, p
 		p.Add("sensitive", "is not possible here: the server has no keyring to seal contents with")
 		return nil, nil
 	}
-	forget := wholeMicros(now.Add(or(d.ForgetAfter.Std(), forgetAfter)))
+	forget := wholeMicros(now.Add(cmp.Or(d.ForgetAfter.Std(), forgetAfter)))
 	if !forget.After(m.NotBefore) {
 		p.Add("forget_after", "is over before not_before: the content would be forgotten before it may be sent")
 		return nil, nil
@@ -122,19 +124,11 @@ func (e *Engine) unsealGroup(r *route, group []work.Item, leaseEnd time.Time) []
 	if err == nil {
 		return group
 	}
-	e.log.Warn("a sealed content can not be read: its deliveries are given back", "channel", r.key.channel, "message", group[0].Delivery.Message, "error", err)
+	e.log.Warn("a sealed content can not be read: its deliveries are given back", "channel", r.Key.Channel, "message", group[0].Delivery.Message, "error", err)
 	for _, item := range group {
-		e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: ReasonDatabase, result: channel.Result{After: rereadAfter}})
+		e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
 	}
 	return nil
-}
-
-// hidden stands for what a provider or an agent said of a sensitive message: it may quote it.
-func hidden(said string) string {
-	if said == "" {
-		return ""
-	}
-	return "hidden: the message is sensitive"
 }
 
 // hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
@@ -144,7 +138,7 @@ func hush(group []work.Item, results []channel.Result) {
 		return
 	}
 	for i := range results {
-		results[i].Request, results[i].Response, results[i].Error = "", "", hidden(results[i].Error)
+		results[i].Request, results[i].Response, results[i].Error = "", "", state.Hidden(results[i].Error)
 	}
 }
 
@@ -165,7 +159,7 @@ func (e *Engine) hushReports(ctx context.Context, list []work.Report) {
 			said[of] = err == nil && !m.Sensitive
 		}
 		if !said[of] {
-			r.Error, r.Request = hidden(r.Error), ""
+			r.Error, r.Request = state.Hidden(r.Error), ""
 		}
 	}
 }
@@ -205,7 +199,7 @@ func (e *Engine) hushReceipts(group []work.Awaited, list []channel.Receipt) {
 			said[id] = err == nil && !m.Sensitive
 		}
 		if !said[id] {
-			list[i].Response, list[i].Error = "", hidden(list[i].Error)
+			list[i].Response, list[i].Error = "", state.Hidden(list[i].Error)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -91,7 +92,7 @@ func TestASensitiveContentIsForgottenAndNothingIsOpenByThen(t *testing.T) {
 		if kept() {
 			t.Error("the content is still there after its time")
 		}
-		r.want(id, posthouse.Expired, ReasonDeadline, 0)
+		r.want(id, posthouse.Expired, state.ReasonDeadline, 0)
 	})
 }
 
@@ -142,7 +143,7 @@ func TestAContentThatCanNotBeOpenedIsSetAside(t *testing.T) {
 		if got := r.fetch(Claim{Agent: a, Max: 1}); len(got.Handouts) > 0 {
 			t.Errorf("got %+v, want nothing", got.Handouts)
 		}
-		r.want(id, posthouse.Quarantined, ReasonUnreadable, 0)
+		r.want(id, posthouse.Quarantined, state.ReasonUnreadable, 0)
 	})
 }
 
@@ -170,7 +171,7 @@ func TestWithoutTheSealedContentNothingIsSentYet(t *testing.T) {
 			t.Errorf("got %+v, want nothing without its content", got.Handouts)
 		}
 		r.pass(time.Second)
-		r.want(fetched, posthouse.Pending, ReasonDatabase, 0)
+		r.want(fetched, posthouse.Pending, state.ReasonDatabase, 0)
 		r.pass(time.Minute)
 		r.want(pushed, posthouse.Sent, "", 0)
 		if h := r.one(a); h.Content.Text != password {
@@ -218,7 +219,7 @@ func TestAReportOnAMessageThatIsGoneKeepsNoWords(t *testing.T) {
 			Delivery: posthouse.DeliveryID(posthouse.NewID(), 1), Outcome: posthouse.OutcomeNotSent, Error: "no signal for 428193",
 		}}}
 		r.engine.hushReports(r.Context(), list)
-		if list[0].Error != hidden("x") || list[0].Request != "" {
+		if list[0].Error != state.Hidden("x") || list[0].Request != "" {
 			t.Errorf("got the error %q and the request %q, want neither", list[0].Error, list[0].Request)
 		}
 	})
@@ -239,7 +240,7 @@ func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 		for _, h := range r.fetch(Claim{Agent: a, Max: 10}).Handouts {
 			r.say(a, h, posthouse.OutcomeNotSent, func(rep *work.Report) { rep.Error, rep.Request = h.Content.Text, h.Content.Text })
 		}
-		for id, want := range map[string]string{pushed: hidden("x"), fetched: hidden("x"), plain: "hello"} {
+		for id, want := range map[string]string{pushed: state.Hidden("x"), fetched: state.Hidden("x"), plain: "hello"} {
 			d, err := r.store.Delivery(r.Context(), r.tenant, id)
 			if err != nil || d.Error != want {
 				t.Errorf("the error is %q, %v; want %q", d.Error, err, want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -37,8 +38,8 @@ func TestASweepEndsWhenTheEngineStops(t *testing.T) {
 	virtual(t, func(r *rig) {
 		db := &slowSweep{Store: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
 		r.between(db)
-		r.open("c", posthouse.ChannelSettings{}, Opened{})
-		r.open("slow", posthouse.ChannelSettings{}, Opened{Timeout: time.Hour, Driver: sends(func(ctx context.Context, _ channel.Outgoing) channel.Result {
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{})
+		r.open("slow", posthouse.ChannelSettings{}, state.Opened{Timeout: time.Hour, Driver: sends(func(ctx context.Context, _ channel.Outgoing) channel.Result {
 			<-ctx.Done() // the drain lasts as long as it may
 			return channel.Result{Class: posthouse.ClassUnknown}
 		})})

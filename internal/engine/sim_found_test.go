@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -45,7 +46,7 @@ func TestAClaimThatIsAnsweredAfterTheDrainDoesNotHoldUpStop(t *testing.T) {
 		}
 		every := posthouse.Duration(time.Minute)
 		ch := posthouse.Channel{Tenant: r.tenant, Name: "c", Driver: "test", ChannelSettings: posthouse.ChannelSettings{Every: &every}}
-		if err := e.SetChannel(ch, Opened{Driver: r.provider}); err != nil {
+		if err := e.SetChannel(ch, state.Opened{Driver: r.provider}); err != nil {
 			r.Fatal(err)
 		}
 		if err := e.Start(context.Background()); err != nil {
@@ -87,17 +88,17 @@ func TestARepeatThatWasHeldUpForTooLongDoesNotStart(t *testing.T) {
 					return channel.Result{Class: c.classes[out.Attempt-1]}
 				}
 				backoff := []posthouse.Duration{posthouse.Duration(time.Minute)}
-				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: backoff}, Opened{Window: 10 * time.Minute})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: backoff}, state.Opened{Window: 10 * time.Minute})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(time.Duration(len(c.classes)-1)*time.Minute + 30*time.Second)
 				r.pause("c")
 				r.pass(time.Hour)
-				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: backoff}, Opened{Window: 10 * time.Minute})
+				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: backoff}, state.Opened{Window: 10 * time.Minute})
 				r.pass(time.Minute)
 				if got := r.history(id); got != c.history {
 					r.Errorf("history: got %q, want %q", got, c.history)
 				}
-				if d := r.want(id, posthouse.Unknown, ReasonWindowClosed, len(c.classes)); d.Attempts != len(c.classes) {
+				if d := r.want(id, posthouse.Unknown, state.ReasonWindowClosed, len(c.classes)); d.Attempts != len(c.classes) {
 					r.Errorf("attempts: got %d, want %d: nothing was sent", d.Attempts, len(c.classes))
 				}
 			})

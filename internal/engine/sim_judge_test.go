@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/verify"
 )
 
@@ -102,7 +104,7 @@ func (tr *trial) chain() {
 			tr.fail("event %d is older than the one before", i+1)
 		case claims(e) && e.Token != last.Token+1, !claims(e) && e.Token != last.Token:
 			tr.fail("event %d has token %d after %d", i+1, e.Token, last.Token)
-		case e.Type == posthouse.EventLeaseLost && e.Reason != ReasonReassigned && !e.At.After(tr.lease(i)):
+		case e.Type == posthouse.EventLeaseLost && e.Reason != state.ReasonReassigned && !e.At.After(tr.lease(i)):
 			tr.fail("event %d takes a lease that has not ended", i+1)
 		}
 		tr.w.saw("event "+string(e.Type), 1)
@@ -222,7 +224,7 @@ func (w *world) policy(d posthouse.Delivery) posthouse.Policy {
 	for _, c := range w.callers {
 		for _, to := range c.draft.To {
 			if to.User == d.User {
-				return or(c.draft.OnUnknown, w.channel(d.Channel).settings.OnUnknown)
+				return cmp.Or(c.draft.OnUnknown, w.channel(d.Channel).settings.OnUnknown)
 			}
 		}
 	}
@@ -308,7 +310,7 @@ func (w *world) judgeLimits() {
 		sent[a.out.Channel]++
 	}
 	for _, c := range w.channels {
-		grants := w.grants[limitKey(routeKey{posthouse.DefaultTenant, c.name})]
+		grants := w.grants[limitKey(state.Key{Tenant: posthouse.DefaultTenant, Channel: c.name})]
 		total := 0
 		for from, n := range grants {
 			total += n

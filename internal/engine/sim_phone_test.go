@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -258,7 +259,7 @@ func (ph *phone) sayOnce(p *process, s *statement, try int, r *rand.Rand) bool {
 	if s.answer != "" && list[0].Answer != s.answer && !ph.bare {
 		ph.w.fail("", "%s was told %s of the report %s, and %s before", ph.id, list[0].Answer, s.ReportID, s.answer)
 	}
-	s.answer = or(s.answer, list[0].Answer)
+	s.answer = cmp.Or(s.answer, list[0].Answer)
 	ph.w.saw("report answered "+string(s.answer), 1)
 	return true
 }

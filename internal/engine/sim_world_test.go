@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
@@ -141,7 +142,7 @@ func (w *world) open(p *process, c *simChannel) {
 	w.mu.Lock()
 	paused := c.paused
 	w.mu.Unlock()
-	o := Opened{Window: c.window, MaxBatch: c.batch}
+	o := state.Opened{Window: c.window, MaxBatch: c.batch}
 	switch d := (driver{p, c}); {
 	case c.batch > 0:
 		o.Driver = batchDriver{d}

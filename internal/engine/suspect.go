@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -21,7 +22,7 @@ func suspect(d *posthouse.Delivery) bool { return d.ClaimLosses >= suspectAfter 
 // together again. A channel that sends in runs gives nothing back, or its suspects would wait for a run
 // each; there they part by their waits. end is that of the lease.
 func (e *Engine) setApart(r *route, items []work.Item, end time.Time) []work.Item {
-	if r.settings.every > 0 || !slices.ContainsFunc(items, func(item work.Item) bool { return suspect(&item.Delivery) }) {
+	if r.Settings.Every > 0 || !slices.ContainsFunc(items, func(item work.Item) bool { return suspect(&item.Delivery) }) {
 		return items
 	}
 	var sent []work.Item
@@ -45,7 +46,7 @@ func (e *Engine) setApart(r *route, items []work.Item, end time.Time) []work.Ite
 func (e *Engine) giveBack(r *route, tokens map[string]int64, end time.Time) {
 	ids := slices.Sorted(maps.Keys(tokens))
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		_, err := e.o.Store.Revise(e.bg, time.Now(), work.Selection{Tenant: r.key.tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
+		_, err := e.o.Store.Revise(e.bg, time.Now(), work.Selection{Tenant: r.Key.Tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
 			for _, d := range found {
 				if d.State != posthouse.Sending || d.Token != tokens[d.ID] {
 					continue
@@ -54,15 +55,15 @@ func (e *Engine) giveBack(r *route, tokens map[string]int64, end time.Time) {
 				if left := d.Deadline.Sub(now); left > 0 {
 					wait = min(wait, left/2)
 				}
-				changes = append(changes, afterRelease(d, now.Add(wait), ReasonApart))
+				changes = append(changes, state.AfterRelease(d, now.Add(wait), state.ReasonApart))
 			}
 			return changes
 		})
 		if err == nil {
 			return
 		}
-		again := time.Until(end) > r.settings.timeout+pause
-		e.log.Warn("deliveries that lost their leases together can not be parted", "channel", r.key.channel, "deliveries", len(ids), "again", again, "error", err)
+		again := time.Until(end) > r.Settings.Timeout+pause
+		e.log.Warn("deliveries that lost their leases together can not be parted", "channel", r.Key.Channel, "deliveries", len(ids), "again", again, "error", err)
 		if !again || !e.pause(pause) {
 			return
 		}

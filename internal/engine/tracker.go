@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -28,25 +29,7 @@ const (
 	trackGroup = 100             // asked about at once
 	trackHold  = 2 * time.Minute // nobody else asks meanwhile
 	trackAsk   = time.Minute     // bounds one question
-	trackFor   = 24 * time.Hour  // after that a delivery stays sent
 )
-
-// trackWaits are the times between questions that the provider could not answer; the last one stays.
-var trackWaits = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute}
-
-// await says with a change that leads to sent when the provider is to be asked what became of it.
-func (d *done) await(c *work.Change, now time.Time) {
-	after := &c.After
-	if after.State != posthouse.Sent || d.result.Class != posthouse.ClassOK || d.result.Await <= 0 || d.result.Ref == "" {
-		return
-	}
-	if _, ok := d.route.opened.Driver.(channel.Tracker); ok {
-		c.Await = &work.Awaited{
-			Delivery: after.ID, Tenant: after.Tenant, Channel: after.Channel, Account: after.Account, Ref: d.result.Ref,
-			DueAt: now.Add(d.result.Await), UntilAt: now.Add(trackFor),
-		}
-	}
-}
 
 // track asks providers what became of deliveries that they have accepted. It is a role of its own, since
 // providers take their time.
@@ -114,7 +97,7 @@ func (e *Engine) trackGroup(ctx context.Context, group []work.Awaited) {
 	}
 	var learnt work.Learnt
 	err = e.o.Store.Receive(ctx, time.Now(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
-		learnt = learn(group, found, said, now)
+		learnt = state.Learn(group, found, said, now)
 		return learnt
 	})
 	if err != nil {
@@ -124,30 +107,6 @@ func (e *Engine) trackGroup(ctx context.Context, group []work.Awaited) {
 	e.reportReceipts(group[0], learnt)
 }
 
-// learn is what follows from the receipts of a group, given the deliveries as they now are.
-func learn(group []work.Awaited, found []posthouse.Delivery, said map[string]channel.Receipt, now time.Time) work.Learnt {
-	sent := map[string]posthouse.Delivery{}
-	for _, d := range found {
-		if d.State == posthouse.Sent {
-			sent[d.ID] = d
-		}
-	}
-	out := work.Learnt{At: now.Add(trackWaits[min(group[0].Asks, len(trackWaits)-1)])}
-	for _, a := range group {
-		d, open := sent[a.Delivery]
-		switch r := said[a.Delivery]; {
-		case open && r.Known:
-			out.Changes = append(out.Changes, afterReceipt(d, r))
-			out.Done = append(out.Done, a.Delivery)
-		case open && now.Before(a.UntilAt):
-			out.Later = append(out.Later, a.Delivery)
-		default:
-			out.Done = append(out.Done, a.Delivery)
-		}
-	}
-	return out
-}
-
 // receipts asks the provider about a group: one receipt for each, in order.
 func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	r, done := e.askThrough(group[0].Tenant, group[0].Channel)
@@ -155,13 +114,13 @@ func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	if r == nil {
 		return nil, errors.New("the channel is not open")
 	}
-	tracker, ok := r.opened.Driver.(channel.Tracker)
+	tracker, ok := r.Opened.Driver.(channel.Tracker)
 	if !ok {
-		return nil, fmt.Errorf("the driver %q has no receipts any more", r.channel.Driver)
+		return nil, fmt.Errorf("the driver %q has no receipts any more", r.Stored.Driver)
 	}
 	to := make([]posthouse.Recipient, len(group))
 	for i, a := range group {
-		to[i] = r.addressed(a.Recipient)
+		to[i] = r.Addressed(a.Recipient)
 	}
 	said, err := e.askTracker(r, tracker, group[0].Ref, to)
 	if err != nil {
@@ -169,7 +128,7 @@ func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	}
 	list := make([]channel.Receipt, len(group)) // what was left out is not known yet
 	for i := range copy(list, said) {
-		list[i].Code, list[i].Error, list[i].Response = plain(list[i].Code, maxCode), plain(list[i].Error, maxError), plain(list[i].Response, maxExcerpt)
+		list[i].Code, list[i].Error, list[i].Response = state.Plain(list[i].Code, state.MaxCode), state.Plain(list[i].Error, state.MaxError), state.Plain(list[i].Response, state.MaxExcerpt)
 	}
 	e.hushReceipts(group, list)
 	return list, nil
@@ -182,10 +141,10 @@ func (e *Engine) askTracker(r *route, tracker channel.Tracker, ref string, to []
 		err  error
 	}
 	said := &answer{err: errors.New("the driver panicked")}
-	returned := e.bounded(time.Now().Add(min(r.settings.timeout, trackAsk)), func(ctx context.Context) {
+	returned := e.bounded(time.Now().Add(min(r.Settings.Timeout, trackAsk)), func(ctx context.Context) {
 		defer func() {
 			if p := recover(); p != nil {
-				e.log.Error("the driver panicked when it was asked for receipts", "channel", r.key.channel, "driver", r.channel.Driver,
+				e.log.Error("the driver panicked when it was asked for receipts", "channel", r.Key.Channel, "driver", r.Stored.Driver,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
@@ -195,19 +154,6 @@ func (e *Engine) askTracker(r *route, tracker channel.Tracker, ref string, to []
 		return nil, errors.New("the driver did not return at its time-out") // said is still the driver's
 	}
 	return said.list, said.err
-}
-
-// afterReceipt is what follows a provider's last word on a delivery (T19, T20).
-func afterReceipt(d posthouse.Delivery, r channel.Receipt) work.Change {
-	step := begin(d)
-	state, reason := posthouse.Delivered, ""
-	if !r.Delivered {
-		state, reason = posthouse.Undelivered, ReasonReceipt
-		step.change.After.Error = r.Error
-	}
-	e := step.to(posthouse.EventReceipt, state, reason)
-	e.Code, e.Error, e.Response, e.Ref = r.Code, r.Error, r.Response, d.ProviderRef
-	return step.change
 }
 
 // reportReceipts says in the log and the metrics what was learnt.

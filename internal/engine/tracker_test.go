@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -73,7 +74,7 @@ func TestReceiptsDecideWhatArrived(t *testing.T) {
 			return list, nil
 		}}
 		c.accepts("task1", 10*time.Second)
-		r.open("c", posthouse.ChannelSettings{}, Opened{Driver: c, Window: channel.Forever})
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: c, Window: channel.Forever})
 		ids := r.send(text("c", "u1", "u2", "u3"))
 		r.pass(5 * time.Second)
 		for _, id := range ids {
@@ -81,7 +82,7 @@ func TestReceiptsDecideWhatArrived(t *testing.T) {
 		}
 		r.pass(30 * time.Second)
 		r.want(ids[0], posthouse.Delivered, "", 0)
-		bad := r.want(ids[1], posthouse.Undelivered, ReasonReceipt, 0)
+		bad := r.want(ids[1], posthouse.Undelivered, state.ReasonReceipt, 0)
 		if bad.Error != "left" || bad.ProviderRef != "task1" {
 			r.Errorf("got error %q and ref %q", bad.Error, bad.ProviderRef)
 		}
@@ -125,7 +126,7 @@ func TestAQuestionWithoutAnAnswerIsAskedAgain(t *testing.T) {
 			virtual(t, func(r *rig) {
 				c := &courier{track: track}
 				c.accepts("task1", 5*time.Second)
-				r.open("c", posthouse.ChannelSettings{Timeout: posthouse.Duration(2 * time.Second)}, Opened{Driver: c, Window: channel.Forever})
+				r.open("c", posthouse.ChannelSettings{Timeout: posthouse.Duration(2 * time.Second)}, state.Opened{Driver: c, Window: channel.Forever})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(10 * time.Minute)
 				r.want(id, posthouse.Sent, "", 0)
@@ -148,7 +149,7 @@ func TestQuestionsEndAfterADay(t *testing.T) {
 	now := time.Now()
 	group := []work.Awaited{{Delivery: "a", Asks: 99, UntilAt: now.Add(time.Second)}, {Delivery: "b", Asks: 99, UntilAt: now}, {Delivery: "gone", Asks: 99, UntilAt: now.Add(time.Hour)}}
 	found := []posthouse.Delivery{{ID: "a", State: posthouse.Sent}, {ID: "b", State: posthouse.Sent}, {ID: "gone", State: posthouse.Delivered}}
-	got := learn(group, found, nil, now)
+	got := state.Learn(group, found, nil, now)
 	if diff := cmp.Diff(work.Learnt{Done: []string{"b", "gone"}, Later: []string{"a"}, At: now.Add(10 * time.Minute)}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -157,7 +158,7 @@ func TestQuestionsEndAfterADay(t *testing.T) {
 func TestNobodyAsksWhereThereIsNothingToAskFor(t *testing.T) {
 	virtual(t, func(r *rig) {
 		c := &courier{track: func(to []posthouse.Recipient) ([]channel.Receipt, error) { return nil, nil }}
-		r.open("tracked", posthouse.ChannelSettings{}, Opened{Driver: c, Window: channel.Forever})
+		r.open("tracked", posthouse.ChannelSettings{}, state.Opened{Driver: c, Window: channel.Forever})
 		r.open("plain", posthouse.ChannelSettings{}, idempotent)
 		r.provider.answer = func(channel.Outgoing) channel.Result {
 			return channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second} // of a driver that can not be asked
@@ -206,7 +207,7 @@ func TestLateProofIsAskedAboutToo(t *testing.T) {
 			<-time.After(10 * time.Minute) // it outlives its lease
 			return channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second}
 		}
-		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, Timeout: posthouse.Duration(5 * time.Minute)}, Opened{Driver: c})
+		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, Timeout: posthouse.Duration(5 * time.Minute)}, state.Opened{Driver: c})
 		id := r.send(text("c", "u1"))[0]
 		r.pass(time.Second)
 		route := r.engine.route(r.tenant, "c")

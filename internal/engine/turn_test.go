@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // A channel turns from pushed to pulled, or back, when it has nothing open. Who accepts at that moment does not know it yet.
 func TestWhatIsAcceptedAsItsChannelTurnsIsSentAllTheSame(t *testing.T) {
 	virtual(t, func(r *rig) {
 		a := r.phone("a", nil, "sms")
-		r.open("sms", posthouse.ChannelSettings{}, Opened{})
+		r.open("sms", posthouse.ChannelSettings{}, state.Opened{})
 		r.pause("sms")
 		pushed := r.send(text("sms", "u1"))[0]
 		r.pull("sms", posthouse.ChannelSettings{})
@@ -22,7 +23,7 @@ func TestWhatIsAcceptedAsItsChannelTurnsIsSentAllTheSame(t *testing.T) {
 			t.Errorf("got %+v, want %s, and its report to be taken", h, pushed)
 		}
 		pulled := r.send(text("sms", "u2"))[0]
-		r.open("sms", posthouse.ChannelSettings{}, Opened{})
+		r.open("sms", posthouse.ChannelSettings{}, state.Opened{})
 		r.pass(2 * depthEvery)
 		if got := r.provider.to(); !slices.Equal(got, []string{"u2"}) {
 			t.Errorf("the driver was called for %v, want u2", got)
@@ -37,13 +38,13 @@ func TestWhoHasNotHeardThatAChannelTurnedMovesNothingBack(t *testing.T) {
 	virtual(t, func(r *rig) {
 		var turned atomic.Pointer[route]
 		r.stop()
-		r.refresh = func(context.Context) error { return r.engine.SetChannel(turned.Load().channel, turned.Load().opened) }
+		r.refresh = func(context.Context) error { return r.engine.SetChannel(turned.Load().Stored, turned.Load().Opened) }
 		r.restart()
 		a := r.phone("a", nil, "sms")
 		r.pull("sms", posthouse.ChannelSettings{})
 		turned.Store(r.engine.route(r.tenant, "sms"))
 		id := r.send(text("sms", "u1"))[0]
-		r.open("sms", posthouse.ChannelSettings{}, Opened{})
+		r.open("sms", posthouse.ChannelSettings{}, state.Opened{})
 		r.pass(2 * depthEvery)
 		if got := r.provider.to(); len(got) > 0 {
 			t.Errorf("the driver was called for %v", got)

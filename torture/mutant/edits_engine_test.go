@@ -4,9 +4,13 @@ import "github.com/posthouse/posthouse/torture/overlay"
 
 // keyOfEachAttempt tells a provider's attempts apart, which is the opposite of what the key is for.
 var keyOfEachAttempt = []overlay.Edit{{
-	File: "internal/engine/call.go",
+	File: "internal/state/channel.go",
 	Old:  "IdemKey: d.IdemKey, Attempt: d.Attempts,",
 	New:  `IdemKey: fmt.Sprintf("%s-%d", d.IdemKey, d.Attempts), Attempt: d.Attempts,`,
+}, {
+	File: "internal/state/channel.go",
+	Old:  "import (\n\t\"cmp\"\n",
+	New:  "import (\n\t\"cmp\"\n\t\"fmt\"\n",
 }}
 
 // lastRecipientLost drops repeated recipients by comparing neighbours, and leaves the last one behind.
@@ -35,10 +39,6 @@ var lastRecipientLost = []overlay.Edit{{
 	}
 	return out
 `,
-}, {
-	File: "internal/engine/accept.go",
-	Old:  "import (\n\t\"context\"\n",
-	New:  "import (\n\t\"cmp\"\n\t\"context\"\n",
 }}
 
 // startWithoutLook claims first and starts when the send's turn has come, so that what waits here can
@@ -63,7 +63,7 @@ func (e *Engine) markStarted(group []work.Item) {
 	after, err := e.o.Store.Revise(e.bg, time.Now(), work.Selection{IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
 		for _, d := range found {
 			if d.State == posthouse.Sending && d.Token == group[0].Delivery.Token {
-				changes = append(changes, afterStart(d, now))
+				changes = append(changes, state.AfterStart(d, now))
 			}
 		}
 		return changes

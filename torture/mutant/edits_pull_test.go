@@ -7,7 +7,7 @@ import "github.com/posthouse/posthouse/torture/overlay"
 var fetchedIsGone = []overlay.Edit{{
 	File: "internal/engine/rescuer.go",
 	Old:  "	if e.recorder.has(d) || e.reporter.has(d.ID) {\n",
-	New:  "	if e.recorder.has(d) || agentOf(d.LeaseOwner) != \"\" {\n",
+	New:  "	if e.recorder.has(d) || work.AgentOf(d.LeaseOwner) != \"\" {\n",
 }}
 
 // countedLater gathers what changes of the counts and writes it once a second, which costs a transaction a second
@@ -58,7 +58,7 @@ func (s *Store) countLater() {
 // reportOfAnybody asks whether the task is out, and not with whom: its protocol has no tokens, and apps know only
 // their own tasks.
 var reportOfAnybody = []overlay.Edit{{
-	File: "internal/engine/pulled.go",
+	File: "internal/state/pulled.go",
 	Old:  "	return d.State == posthouse.Sending && d.LeaseOwner == work.Owner(agent) && (token == 0 || token == d.Token)\n",
 	New:  "	return d.State == posthouse.Sending && (token == 0 || token == d.Token)\n",
 }}

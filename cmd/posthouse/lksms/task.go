@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/phone"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -144,7 +144,7 @@ func (h *history) retry(lost, last bool, text string, end time.Time) {
 	h.start(owner, begun, until(lost, begun, at))
 	d.Tries++
 	if lost {
-		h.end(posthouse.EventLeaseLost, posthouse.Unknown, engine.ReasonLeaseLost, posthouse.ClassUnknown, "", at)
+		h.end(posthouse.EventLeaseLost, posthouse.Unknown, state.ReasonLeaseLost, posthouse.ClassUnknown, "", at)
 		h.to(posthouse.EventResend, posthouse.Pending, string(posthouse.ClassUnknown), at)
 	} else {
 		h.end(posthouse.EventRetry, posthouse.Pending, string(posthouse.ClassTransient), posthouse.ClassTransient, text, at)
@@ -186,11 +186,11 @@ func (h *history) finish(row work.LksmsTask, end time.Time) {
 	text, usedUp := strings.CutPrefix(row.Result, triesUsedUp)
 	switch {
 	case row.Result == lostForGood:
-		h.end(posthouse.EventLeaseLost, posthouse.Unknown, engine.ReasonLeaseLost, posthouse.ClassUnknown, "", end)
-		h.to(posthouse.EventHoldTimeout, posthouse.Failed, engine.ReasonTriesUsedUp, end)
+		h.end(posthouse.EventLeaseLost, posthouse.Unknown, state.ReasonLeaseLost, posthouse.ClassUnknown, "", end)
+		h.to(posthouse.EventHoldTimeout, posthouse.Failed, state.ReasonTriesUsedUp, end)
 	case usedUp:
-		h.end(posthouse.EventFail, posthouse.Failed, engine.ReasonTriesUsedUp, posthouse.ClassTransient, text, end)
+		h.end(posthouse.EventFail, posthouse.Failed, state.ReasonTriesUsedUp, posthouse.ClassTransient, text, end)
 	default:
-		h.end(posthouse.EventFail, posthouse.Failed, engine.ReasonNoRetry, posthouse.ClassTransient, row.Result, end)
+		h.end(posthouse.EventFail, posthouse.Failed, state.ReasonNoRetry, posthouse.ClassTransient, row.Result, end)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/api"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/sms"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -191,7 +191,7 @@ func result(t posthouse.Delivery, events []posthouse.Event) string {
 			lost = false
 		}
 	}
-	usedUp := t.State == posthouse.Failed && t.Reason == engine.ReasonTriesUsedUp
+	usedUp := t.State == posthouse.Failed && t.Reason == state.ReasonTriesUsedUp
 	switch {
 	case status(t.State) == 2:
 		return ""

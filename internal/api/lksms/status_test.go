@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 func TestEveryStateHasAStatus(t *testing.T) {
@@ -37,9 +37,9 @@ func TestTheResultSaysHowTheLastHandOutEnded(t *testing.T) {
 		"refused after that":        {posthouse.Delivery{State: posthouse.Pending, Tries: 2, Attempts: 2, Error: "busy"}, []posthouse.Event{lost, refused}, "busy", 2},
 		"handed out again":          {posthouse.Delivery{State: posthouse.Sending, Tries: 1, Attempts: 2, Error: "lost"}, []posthouse.Event{lost}, "处理超时，自动重试", 1},
 		"refused for good":          {posthouse.Delivery{State: posthouse.Failed, Reason: "recipient", Tries: 1, Attempts: 1, Error: "no such number"}, nil, "no such number", 0},
-		"refused too often":         {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "busy"}, []posthouse.Event{refused}, "超过最大重试次数: busy", 3},
-		"timed out too often":       {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 3},
-		"timed out, cancelled":      {posthouse.Delivery{State: posthouse.Failed, Reason: engine.ReasonUnknownTimeout, Tries: 1, Attempts: 1, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 0},
+		"refused too often":         {posthouse.Delivery{State: posthouse.Failed, Reason: state.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "busy"}, []posthouse.Event{refused}, "超过最大重试次数: busy", 3},
+		"timed out too often":       {posthouse.Delivery{State: posthouse.Failed, Reason: state.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 3},
+		"timed out, cancelled":      {posthouse.Delivery{State: posthouse.Failed, Reason: state.ReasonUnknownTimeout, Tries: 1, Attempts: 1, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 0},
 		"proved after that":         {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Failed}}, "", 3},
 		"proved while it waited":    {posthouse.Delivery{State: posthouse.Sent, Tries: 1, Attempts: 1}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Pending}}, "", 1},
 		"cancelled while it waited": {posthouse.Delivery{State: posthouse.Cancelled, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},

@@ -1,6 +1,7 @@
-package engine
+package state
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -31,12 +32,15 @@ const (
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
 )
 
-// maxClaimLosses is how many leases a delivery may lose before it is quarantined. One that agents fetch may lose
+// MaxClaimLosses is how many leases a delivery may lose before it is quarantined. One that agents fetch may lose
 // more: a bad network loses leases too, and must not set aside what was never sent.
 const (
-	maxClaimLosses  = 5
-	maxPulledLosses = 20
+	MaxClaimLosses  = 5
+	MaxPulledLosses = 20
 )
+
+// leastRateWait is the least a delivery waits after a refusal of its account.
+const leastRateWait = time.Second
 
 // step collects the events of one change.
 type step struct {
@@ -76,9 +80,9 @@ func (s *step) describe(e *posthouse.Event, r channel.Result) {
 	}
 }
 
-// afterResult is what follows the result of a started attempt (T9 to T12, and what the policy
+// AfterResult is what follows the result of a started attempt (T9 to T12, and what the policy
 // then does with an unknown).
-func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.Time) work.Change {
+func AfterResult(s *Settings, d posthouse.Delivery, r channel.Result, now time.Time) work.Change {
 	step := begin(d)
 	step.rest()
 	switch {
@@ -91,7 +95,7 @@ func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.T
 	case r.Class == posthouse.ClassUnknown || !r.Class.Valid():
 		r.Class = posthouse.ClassUnknown
 		step.burn(s, r)
-		step.describe(step.to(posthouse.EventAmbiguous, posthouse.Unknown, or(r.Code, string(r.Class))), r)
+		step.describe(step.to(posthouse.EventAmbiguous, posthouse.Unknown, cmp.Or(r.Code, string(r.Class))), r)
 		step.afterUnknown(s, now)
 	case r.Class.Final():
 		step.change.After.Tries++
@@ -103,9 +107,9 @@ func afterResult(s *settings, d posthouse.Delivery, r channel.Result, now time.T
 }
 
 // burn counts a failed try, where the profile says that this class burns one.
-func (s *step) burn(set *settings, r channel.Result) retry.Decision {
+func (s *step) burn(set *Settings, r channel.Result) retry.Decision {
 	d := &s.change.After
-	decision := retry.Decide(set.profile, r.Class, d.Tries, r.After, set.chance(d))
+	decision := retry.Decide(set.Profile, r.Class, d.Tries, r.After, set.chance(d))
 	if decision.Burn {
 		d.Tries++
 	} else if !d.Pulled {
@@ -115,22 +119,22 @@ func (s *step) burn(set *settings, r channel.Result) retry.Decision {
 }
 
 // afterRefusal follows a refusal that may be retried (T10), or the last one (T11).
-func (s *step) afterRefusal(set *settings, r channel.Result, now time.Time) {
+func (s *step) afterRefusal(set *Settings, r channel.Result, now time.Time) {
 	decision := s.burn(set, r)
 	if decision.GiveUp {
 		s.describe(s.to(posthouse.EventFail, posthouse.Failed, ReasonTriesUsedUp), r)
 		return
 	}
 	reason := string(r.Class)
-	if doubtful(s.change.Before) {
+	if Doubtful(s.change.Before) {
 		reason = string(posthouse.ClassUnknown)
 	}
 	s.again(posthouse.EventRetry, reason, set.due(now, decision.Wait), func(e *posthouse.Event) { s.describe(e, r) })
 }
 
-// doubtful reports whether a delivery is under way once more although an earlier attempt may have
+// Doubtful reports whether a delivery is under way once more although an earlier attempt may have
 // arrived: resend gives it the reason unknown, and a later refusal does not take it away.
-func doubtful(d posthouse.Delivery) bool { return d.Reason == string(posthouse.ClassUnknown) }
+func Doubtful(d posthouse.Delivery) bool { return d.Reason == string(posthouse.ClassUnknown) }
 
 // again puts the delivery back to pending for another try, unless somebody asked to cancel it
 // or its deadline comes first.
@@ -152,7 +156,7 @@ func (s *step) again(kind posthouse.EventType, reason string, due time.Time, des
 
 // afterUnknown applies the policy to a delivery that has just become unknown (T14, T15, T17), or
 // leaves it there with the time at which it is looked at again.
-func (s *step) afterUnknown(set *settings, now time.Time) {
+func (s *step) afterUnknown(set *Settings, now time.Time) {
 	d := &s.change.After
 	s.hold(set, now)
 	switch d.OnUnknown {
@@ -167,11 +171,11 @@ func (s *step) afterUnknown(set *settings, now time.Time) {
 }
 
 // hold says when an unknown that nobody resolves is given up, if ever.
-func (s *step) hold(set *settings, now time.Time) {
+func (s *step) hold(set *Settings, now time.Time) {
 	d := &s.change.After
 	d.DueAt = time.Time{}
-	if set.holdTimeout > 0 {
-		d.DueAt = now.Add(set.holdTimeout)
+	if set.HoldTimeout > 0 {
+		d.DueAt = now.Add(set.HoldTimeout)
 	}
 }
 
@@ -179,23 +183,23 @@ func (s *step) hold(set *settings, now time.Time) {
 const queryAfter = 5 * time.Second
 
 // resend retries an unknown with the same token, while the provider still knows that token.
-func (s *step) resend(set *settings, now time.Time) {
+func (s *step) resend(set *Settings, now time.Time) {
 	d := &s.change.After
-	decision := retry.Decide(set.profile, posthouse.ClassUnknown, d.Tries-1, 0, set.chance(d))
+	decision := retry.Decide(set.Profile, posthouse.ClassUnknown, d.Tries-1, 0, set.chance(d))
 	due := set.due(now, decision.Wait)
 	switch {
 	case d.CancelRequested:
 	case decision.GiveUp:
 		s.to(posthouse.EventHoldTimeout, posthouse.Failed, ReasonTriesUsedUp)
-	case !retry.MayResend(due, d.FirstStartAt, set.window, set.timeout):
+	case !retry.MayResend(due, d.FirstStartAt, set.Window, set.Timeout):
 		d.Reason = ReasonWindowClosed
 	default:
 		s.again(posthouse.EventResend, string(posthouse.ClassUnknown), due, nil)
 	}
 }
 
-// afterLeaseLost is what the rescuer does with a lease that ended without a result (T6, T7, T13).
-func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Change {
+// AfterLeaseLost is what the rescuer does with a lease that ended without a result (T6, T7, T13).
+func AfterLeaseLost(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
 	step := begin(d)
 	a := &step.change.After
 	started := !d.StartedAt.IsZero()
@@ -203,9 +207,9 @@ func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Chang
 	step.rest()
 	a.ClaimLosses++
 	a.Error = silence(owner)
-	most := maxClaimLosses
+	most := MaxClaimLosses
 	if d.Pulled {
-		most = maxPulledLosses
+		most = MaxPulledLosses
 	}
 	if a.ClaimLosses > most {
 		step.to(posthouse.EventQuarantine, posthouse.Quarantined, ReasonPoison).Owner = owner
@@ -227,7 +231,7 @@ func afterLeaseLost(s *settings, d posthouse.Delivery, now time.Time) work.Chang
 
 // silence says who did not say what happened.
 func silence(owner string) string {
-	if agent := agentOf(owner); agent != "" {
+	if agent := work.AgentOf(owner); agent != "" {
 		return "the agent " + agent + " did not report before its lease ended"
 	}
 	return "the worker " + owner + " was lost before it could say what happened"
@@ -237,36 +241,36 @@ func silence(owner string) string {
 // more: one of them may be what takes their worker down, and it must not take the same others along
 // until all are poison. It is drawn from twice as long as one of them can be under way, then from
 // four times, and so on. Where it would come too late for the delivery there is none.
-func (s *step) apart(set *settings, now time.Time) time.Duration {
+func (s *step) apart(set *Settings, now time.Time) time.Duration {
 	d := &s.change.After
 	if d.ClaimLosses < 2 || d.Pulled { // no phone takes another down
 		return 0
 	}
-	wait := time.Duration(rand.Int64N(int64(max(set.timeout, set.every, time.Second)) << (d.ClaimLosses - 1)))
+	wait := time.Duration(rand.Int64N(int64(max(set.Timeout, set.Every, time.Second)) << (d.ClaimLosses - 1)))
 	last := now.Add(2 * wait)
-	if !d.Deadline.IsZero() && !last.Before(d.Deadline) || !retry.MayResend(last, d.FirstStartAt, set.window, set.timeout) {
+	if !d.Deadline.IsZero() && !last.Before(d.Deadline) || !retry.MayResend(last, d.FirstStartAt, set.Window, set.Timeout) {
 		return 0
 	}
 	return wait
 }
 
-// afterDeadline expires what has not started (T23).
-func afterDeadline(d posthouse.Delivery) work.Change {
+// AfterDeadline expires what has not started (T23).
+func AfterDeadline(d posthouse.Delivery) work.Change {
 	step := begin(d)
 	step.rest()
 	step.to(posthouse.EventExpire, posthouse.Expired, ReasonDeadline)
 	return step.change
 }
 
-// afterHold ends an unknown whose time is over (T17).
-func afterHold(d posthouse.Delivery) work.Change {
+// AfterHold ends an unknown whose time is over (T17).
+func AfterHold(d posthouse.Delivery) work.Change {
 	step := begin(d)
 	step.to(posthouse.EventHoldTimeout, posthouse.Failed, ReasonUnknownTimeout)
 	return step.change
 }
 
-// afterQuarantine sets aside what can not be read or made its driver panic (T25).
-func afterQuarantine(d posthouse.Delivery, reason, text string) work.Change {
+// AfterQuarantine sets aside what can not be read or made its driver panic (T25).
+func AfterQuarantine(d posthouse.Delivery, reason, text string) work.Change {
 	step := begin(d)
 	step.rest()
 	step.change.After.Error = text
@@ -275,10 +279,10 @@ func afterQuarantine(d posthouse.Delivery, reason, text string) work.Change {
 	return step.change
 }
 
-// afterRelease gives a claimed delivery back (T5). The worker itself says that no byte has left,
+// AfterRelease gives a claimed delivery back (T5). The worker itself says that no byte has left,
 // so a start that was marked with the claim is taken back and burns nothing.
-func afterRelease(d posthouse.Delivery, now time.Time, reason string) work.Change {
-	if doubtful(d) {
+func AfterRelease(d posthouse.Delivery, now time.Time, reason string) work.Change {
+	if Doubtful(d) {
 		reason = d.Reason
 	}
 	step := begin(d)
@@ -287,9 +291,9 @@ func afterRelease(d posthouse.Delivery, now time.Time, reason string) work.Chang
 	return step.change
 }
 
-// afterWindow is a release of a repeat that would have come too late for the provider's memory: it
+// AfterWindow is a release of a repeat that would have come too late for the provider's memory: it
 // was due in time, and then held up by a pause, a limit or a stop. It stays unknown.
-func afterWindow(s *settings, d posthouse.Delivery, now time.Time) work.Change {
+func AfterWindow(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
 	step := begin(d)
 	step.takeBack()
 	step.hold(s, now)
@@ -309,9 +313,9 @@ func (s *step) takeBack() {
 	s.rest()
 }
 
-// afterEvidence is late proof that an attempt was accepted: the result of a worker whose lease
+// AfterEvidence is late proof that an attempt was accepted: the result of a worker whose lease
 // was lost (T18). It closes what is still open, and corrects a failure.
-func afterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
+func AfterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
 	if d.State == posthouse.Quarantined || (!d.State.Open() && d.State != posthouse.Failed) {
 		return work.Change{}, false
 	}
@@ -330,9 +334,9 @@ func afterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
 	return step.change, true
 }
 
-// afterCancel withdraws what has not started (T21), and marks what has, so that no further try
+// AfterCancel withdraws what has not started (T21), and marks what has, so that no further try
 // starts (T22).
-func afterCancel(d posthouse.Delivery) (work.Change, bool) {
+func AfterCancel(d posthouse.Delivery) (work.Change, bool) {
 	step := begin(d)
 	switch {
 	case d.State == posthouse.Pending, d.State == posthouse.Sending && d.StartedAt.IsZero():
@@ -347,9 +351,9 @@ func afterCancel(d posthouse.Delivery) (work.Change, bool) {
 	return step.change, true
 }
 
-// afterResolve is a person's or a query's word on an unknown (T15, T16), or a person's on a
+// AfterResolve is a person's or a query's word on an unknown (T15, T16), or a person's on a
 // quarantined delivery (T26). An absent one is tried again when retry is set, else it failed.
-func afterResolve(d posthouse.Delivery, arrived, again bool, reason string, now time.Time) (work.Change, bool) {
+func AfterResolve(d posthouse.Delivery, arrived, again bool, reason string, now time.Time) (work.Change, bool) {
 	step := begin(d)
 	a := &step.change.After
 	switch {

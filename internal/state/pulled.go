@@ -1,8 +1,7 @@
-package engine
+package state
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -18,15 +17,15 @@ const (
 	ReasonCallerLeft = "caller_left"
 )
 
-// holds reports whether an agent has a delivery by this token. A token of 0 is any: its protocol has none.
-func holds(d *posthouse.Delivery, agent string, token int64) bool {
+// Holds reports whether an agent has a delivery by this token. A token of 0 is any: its protocol has none.
+func Holds(d *posthouse.Delivery, agent string, token int64) bool {
 	return d.State == posthouse.Sending && d.LeaseOwner == work.Owner(agent) && (token == 0 || token == d.Token)
 }
 
-// afterStart marks a hand-out as started (T8), or expires it where its deadline has passed (T23).
-func afterStart(d posthouse.Delivery, now time.Time) work.Change {
+// AfterStart marks a hand-out as started (T8), or expires it where its deadline has passed (T23).
+func AfterStart(d posthouse.Delivery, now time.Time) work.Change {
 	if !d.Deadline.IsZero() && !now.Before(d.Deadline) {
-		return afterDeadline(d)
+		return AfterDeadline(d)
 	}
 	step := begin(d)
 	step.start(now)
@@ -45,9 +44,9 @@ func (s *step) start(now time.Time) {
 	e.Attempt, e.Owner, e.LeaseUntil, e.Reason = d.Attempts, d.LeaseOwner, d.LeaseUntil, "" // the row keeps its reason
 }
 
-// afterReport decides on a report about a delivery that its agent holds, or held. It sets the report's Answer
+// AfterReport decides on a report about a delivery that its agent holds, or held. It sets the report's Answer
 // and State, and is nil where nothing changes.
-func afterReport(s *settings, codes map[string]posthouse.Class, r *work.Report, known work.Known, now time.Time) *work.Change {
+func AfterReport(s *Settings, codes map[string]posthouse.Class, r *work.Report, known work.Known, now time.Time) *work.Change {
 	d := known.Delivery
 	if d == nil || len(known.Tokens) == 0 || r.Token != 0 && !slices.Contains(known.Tokens, r.Token) {
 		r.Answer, r.State = posthouse.ReportMissing, ""
@@ -57,7 +56,7 @@ func afterReport(s *settings, codes map[string]posthouse.Class, r *work.Report, 
 	var change work.Change
 	var ok bool
 	switch {
-	case holds(d, r.Agent, r.Token):
+	case Holds(d, r.Agent, r.Token):
 		r.Answer, change = posthouse.ReportDone, afterOutcome(s, codes, r, *d, now)
 	case r.Token == 0 && sameReport(known.Last, r):
 		r.Answer = known.Last.Answer
@@ -83,14 +82,14 @@ func mayRetry(r *work.Report) bool { return r.Retry == nil || *r.Retry }
 
 // afterOutcome is what follows the report of who holds the delivery (T9 to T12). What an agent did not mark as
 // started has begun all the same.
-func afterOutcome(s *settings, codes map[string]posthouse.Class, r *work.Report, d posthouse.Delivery, now time.Time) work.Change {
+func afterOutcome(s *Settings, codes map[string]posthouse.Class, r *work.Report, d posthouse.Delivery, now time.Time) work.Change {
 	var before *work.Change
 	if d.StartedAt.IsZero() {
 		step := begin(d)
 		step.start(now)
 		before, d = &step.change, step.change.After
 	}
-	after := afterResult(s, d, resultOf(codes, r), now)
+	after := AfterResult(s, d, resultOf(codes, r), now)
 	if r.Outcome == posthouse.OutcomeNotSent && !mayRetry(r) && after.After.State != posthouse.Failed {
 		after = afterRefused(d, resultOf(codes, r))
 	}
@@ -139,11 +138,11 @@ func lateProof(d posthouse.Delivery, r *work.Report) (work.Change, bool) {
 		step.describe(step.to(posthouse.EventEvidence, posthouse.Delivered, "late_result"), resultOf(nil, r))
 		return step.change, true
 	}
-	return afterEvidence(d, resultOf(nil, r))
+	return AfterEvidence(d, resultOf(nil, r))
 }
 
-// afterTaken takes a started hand-out from an agent that does not come back (T13): nobody knows whether it left.
-func afterTaken(s *settings, d posthouse.Delivery, why string, now time.Time) work.Change {
+// AfterTaken takes a started hand-out from an agent that does not come back (T13): nobody knows whether it left.
+func AfterTaken(s *Settings, d posthouse.Delivery, why string, now time.Time) work.Change {
 	step := begin(d)
 	step.rest()
 	a := &step.change.After
@@ -155,17 +154,9 @@ func afterTaken(s *settings, d posthouse.Delivery, why string, now time.Time) wo
 	return step.change
 }
 
-// afterGivenBack returns what an agent says has not left (T5). Why is in its own words.
-func afterGivenBack(d posthouse.Delivery, reason, why string, now time.Time) work.Change {
-	c := afterRelease(d, now, reason)
+// AfterGivenBack returns what an agent says has not left (T5). Why is in its own words.
+func AfterGivenBack(d posthouse.Delivery, reason, why string, now time.Time) work.Change {
+	c := AfterRelease(d, now, reason)
 	c.Events[0].Owner, c.Events[0].Error = d.LeaseOwner, why
 	return c
-}
-
-// agentOf is who holds a lease of this owner, empty where it is a process of ours.
-func agentOf(owner string) string {
-	if name, ok := strings.CutPrefix(owner, work.Owner("")); ok {
-		return name
-	}
-	return ""
 }

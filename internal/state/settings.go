@@ -1,6 +1,7 @@
-package engine
+package state
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -13,23 +14,23 @@ import (
 	"github.com/posthouse/posthouse/internal/retry"
 )
 
-// settings are a channel's settings with every default filled in.
-type settings struct {
-	every       time.Duration
-	job         string
-	profile     retry.Profile
-	policy      posthouse.Policy
-	holdTimeout time.Duration
-	limits      []posthouse.Limit
-	maxInflight int
-	batch       int
-	timeout     time.Duration
-	window      time.Duration // how long the provider remembers an idempotency key
-	endOfDay    bool
-	location    *time.Location
-	dedupWindow time.Duration
-	rules       []posthouse.RuleSettings
-	pulled      bool // agents fetch its deliveries; the timeout is how long they hold one
+// Settings are a channel's settings with every default filled in.
+type Settings struct {
+	Every       time.Duration
+	Job         string
+	Profile     retry.Profile
+	Policy      posthouse.Policy
+	HoldTimeout time.Duration
+	Limits      []posthouse.Limit
+	MaxInflight int
+	Batch       int
+	Timeout     time.Duration
+	Window      time.Duration // how long the provider remembers an idempotency key
+	EndOfDay    bool
+	Location    *time.Location
+	DedupWindow time.Duration
+	Rules       []posthouse.RuleSettings
+	Pulled      bool // agents fetch its deliveries; the timeout is how long they hold one
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -39,7 +40,7 @@ const (
 	defaultInflight    = 256
 	cautiousInflight   = 32 // where each attempt under way at a crash stays unknown
 	dutyPeriod         = time.Minute
-	defaultHold        = 5 * time.Minute // what an agent was handed
+	DefaultHold        = 5 * time.Minute // what an agent was handed
 )
 
 // Preset fills in what a channel's name and profile decide, so that a stored channel says
@@ -64,55 +65,55 @@ func Preset(ch posthouse.Channel) posthouse.Channel {
 	return ch
 }
 
-// resolve fills in the defaults: the channel's own, its profile's, its driver's, ours.
-func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, error) {
+// Resolve fills in the defaults: the channel's own, its profile's, its driver's, ours.
+func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, error) {
 	ch = Preset(ch)
-	s := settings{
-		job:         ch.Job,
-		policy:      ch.OnUnknown,
-		holdTimeout: ch.HoldTimeout.Std(),
-		limits:      ch.Limits,
-		batch:       o.MaxBatch,
-		timeout:     o.Timeout,
-		window:      o.Window,
-		endOfDay:    ch.ExpireEndOfDay,
-		location:    zone,
-		rules:       ch.Rules,
-		dedupWindow: or(ch.DedupWindow.Std(), defaultDedupWindow),
-		pulled:      o.Pull || ch.Pull,
+	s := Settings{
+		Job:         ch.Job,
+		Policy:      ch.OnUnknown,
+		HoldTimeout: ch.HoldTimeout.Std(),
+		Limits:      ch.Limits,
+		Batch:       o.MaxBatch,
+		Timeout:     o.Timeout,
+		Window:      o.Window,
+		EndOfDay:    ch.ExpireEndOfDay,
+		Location:    zone,
+		Rules:       ch.Rules,
+		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
+		Pulled:      o.Pull || ch.Pull,
 	}
-	s.timeout = or(ch.Timeout.Std(), or(s.timeout, defaultTimeout))
+	s.Timeout = cmp.Or(ch.Timeout.Std(), cmp.Or(s.Timeout, defaultTimeout))
 	if ch.Every != nil {
-		s.every = ch.Every.Std()
+		s.Every = ch.Every.Std()
 	}
-	if s.job == "" {
-		s.job = camel(ch.Name) + "MessageSenderJob"
+	if s.Job == "" {
+		s.Job = camel(ch.Name) + "MessageSenderJob"
 	}
-	if s.limits == nil {
-		s.limits = o.Limits
+	if s.Limits == nil {
+		s.Limits = o.Limits
 	}
 	if ch.Batch > 0 {
-		s.batch = min(ch.Batch, max(s.batch, 1))
+		s.Batch = min(ch.Batch, max(s.Batch, 1))
 	}
-	if s.policy == "" {
-		s.policy = posthouse.Hold
-		if s.window > 0 {
-			s.policy = posthouse.Retry
+	if s.Policy == "" {
+		s.Policy = posthouse.Hold
+		if s.Window > 0 {
+			s.Policy = posthouse.Retry
 		}
 	}
-	s.maxInflight = ch.MaxInflight
-	if s.maxInflight == 0 {
-		s.maxInflight = defaultInflight
-		if s.window == 0 {
-			s.maxInflight = cautiousInflight
+	s.MaxInflight = ch.MaxInflight
+	if s.MaxInflight == 0 {
+		s.MaxInflight = defaultInflight
+		if s.Window == 0 {
+			s.MaxInflight = cautiousInflight
 		}
-		s.maxInflight = max(s.maxInflight, s.batch) // one call holds a whole batch
+		s.MaxInflight = max(s.MaxInflight, s.Batch) // one call holds a whole batch
 	}
-	if s.pulled {
+	if s.Pulled {
 		if err := s.pull(&ch); err != nil {
 			return s, err
 		}
-	} else if _, ok := o.Driver.(channel.Querier); s.policy == posthouse.Query && !ok {
+	} else if _, ok := o.Driver.(channel.Querier); s.Policy == posthouse.Query && !ok {
 		return s, problem("on_unknown", "the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
 	}
 	if ch.TimeZone != "" {
@@ -120,39 +121,39 @@ func resolve(ch posthouse.Channel, o Opened, zone *time.Location) (settings, err
 		if err != nil {
 			return s, problem("time_zone", "%q is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
 		}
-		s.location = zone
+		s.Location = zone
 	}
 	profile, problems := retry.For(ch.Name, ch.ChannelSettings)
-	s.profile = profile
+	s.Profile = profile
 	return s, posthouse.Invalid("the channel's retries can not be followed", problems)
 }
 
 // pull makes the settings those of a channel that agents fetch from: they send one at a time, and know by its
 // key what they have sent before.
-func (s *settings) pull(ch *posthouse.Channel) error {
+func (s *Settings) pull(ch *posthouse.Channel) error {
 	if ch.OnUnknown == posthouse.Query {
 		return problem("on_unknown", "an agent can not be asked what it has sent: want retry, hold or assume_sent")
 	}
-	s.policy = or(ch.OnUnknown, posthouse.Hold)
-	s.timeout = or(ch.Timeout.Std(), defaultHold)
-	s.window = channel.Forever
-	s.every, s.limits, s.batch = 0, nil, 1
+	s.Policy = cmp.Or(ch.OnUnknown, posthouse.Hold)
+	s.Timeout = cmp.Or(ch.Timeout.Std(), DefaultHold)
+	s.Window = channel.Forever
+	s.Every, s.Limits, s.Batch = 0, nil, 1
 	ch.Every = new(posthouse.Duration) // no run: a wait is a wait
 	return nil
 }
 
 // chance is the number in [0, 1) that spreads a wait. Deliveries of one message that go in one call have the
 // same, so that they are tried again in one call.
-func (s *settings) chance(d *posthouse.Delivery) float64 {
-	if s.batch <= 1 {
+func (s *Settings) chance(d *posthouse.Delivery) float64 {
+	if s.Batch <= 1 {
 		return rand.Float64()
 	}
-	return fraction(d.Message, d.Tries)
+	return Fraction(d.Message, d.Tries)
 }
 
-// fraction is a number in [0, 1) that looks drawn and follows from what it is given: whoever asks again, or in a
+// Fraction is a number in [0, 1) that looks drawn and follows from what it is given: whoever asks again, or in a
 // run that is repeated, gets the same.
-func fraction(of ...any) float64 {
+func Fraction(of ...any) float64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
 	n := h.Sum64()
@@ -164,9 +165,9 @@ func fraction(of ...any) float64 {
 
 // due is when a wait is over. Where a call takes many it is a whole second: the results of one call are recorded
 // in several transactions, and are to come due together.
-func (s *settings) due(now time.Time, wait time.Duration) time.Time {
+func (s *Settings) due(now time.Time, wait time.Duration) time.Time {
 	at := now.Add(wait)
-	if whole := at.Truncate(time.Second); s.batch > 1 && whole.Before(at) {
+	if whole := at.Truncate(time.Second); s.Batch > 1 && whole.Before(at) {
 		return whole.Add(time.Second)
 	}
 	return at
@@ -175,15 +176,6 @@ func (s *settings) due(now time.Time, wait time.Duration) time.Time {
 // problem is one thing that is wrong with a channel's settings.
 func problem(path, format string, args ...any) error {
 	return posthouse.Invalid("the channel can not work", []posthouse.Problem{{Path: path, Message: fmt.Sprintf(format, args...)}})
-}
-
-// or is value, or fallback where value is zero.
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }
 
 // camel is a channel's name as a job is called: "zhao-hu" becomes "ZhaoHu".

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestAReleaseOfACancelledDeliveryCancelsIt(t *testing.T) {
 	now := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	d := posthouse.Delivery{State: posthouse.Sending, StartedAt: now, FirstStartAt: now, Attempts: 1, LeaseOwner: "vm-1-a"}
 	d.CancelRequested = true
-	c := afterRelease(d, now, ReasonShutdown)
+	c := AfterRelease(d, now, ReasonShutdown)
 	var got []posthouse.EventType
 	for _, e := range c.Events {
 		got = append(got, e.Type)
@@ -41,7 +41,7 @@ func TestEvidenceEndsOnlyAnAttemptThatRuns(t *testing.T) {
 		"an attempt runs":           {posthouse.Delivery{State: posthouse.Sending, Attempts: 2, StartedAt: time.Now()}, 2},
 		"handed out, and not begun": {posthouse.Delivery{State: posthouse.Sending, Attempts: 2}, 0},
 	} {
-		change, ok := afterEvidence(c.d, channel.Result{Class: posthouse.ClassOK})
+		change, ok := AfterEvidence(c.d, channel.Result{Class: posthouse.ClassOK})
 		if !ok || change.Events[0].Attempt != c.want || change.After.State != posthouse.Sent {
 			t.Errorf("%s: got %v, %+v; want attempt %d", name, ok, change.Events, c.want)
 		}

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"testing"
@@ -30,18 +30,18 @@ func TestDeliveriesThatLoseTheirLeasesTogetherPart(t *testing.T) {
 			t.Parallel()
 			ch := posthouse.Channel{Name: "c"}
 			ch.OnUnknown, ch.Backoff, ch.Tries = posthouse.Retry, []posthouse.Duration{posthouse.Duration(backoff)}, 100
-			s, err := resolve(ch, Opened{Timeout: timeout, Window: c.window}, time.UTC)
+			s, err := Resolve(ch, Opened{Timeout: timeout, Window: c.window}, time.UTC)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.every = c.every
+			s.Every = c.every
 			d := posthouse.Delivery{State: posthouse.Sending, StartedAt: now, FirstStartAt: now, OnUnknown: posthouse.Retry, ClaimLosses: c.losses}
 			if c.left > 0 {
 				d.Deadline = now.Add(c.left)
 			}
 			least, most := time.Hour, time.Duration(0)
 			for range 2000 {
-				after := afterLeaseLost(&s, d, now).After
+				after := AfterLeaseLost(&s, d, now).After
 				if after.State != posthouse.Pending {
 					t.Fatalf("is %s, want pending", after.State)
 				}

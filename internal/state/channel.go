@@ -1,0 +1,117 @@
+package state
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// Key names a channel.
+type Key struct{ Tenant, Channel string }
+
+// KeyOf names the channel of a delivery.
+func KeyOf(d *posthouse.Delivery) Key { return Key{d.Tenant, d.Channel} }
+
+// Opened is a channel's driver, open and ready.
+type Opened struct {
+	Driver   channel.Driver
+	MaxBatch int
+	Window   time.Duration // how long the provider remembers an idempotency key
+	Timeout  time.Duration
+	Limits   []posthouse.Limit
+	// OwnAddresses is set where a user's id is never an address.
+	OwnAddresses bool
+	// Pull hands the channel's deliveries to agents instead of the driver.
+	Pull bool
+	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
+	Address func(address string) (string, error)
+}
+
+// Channel is a channel that is ready to be used. It never changes: one that is set anew is another.
+type Channel struct {
+	Key      Key
+	Stored   posthouse.Channel // as a person has set it
+	Settings Settings
+	Opened   Opened
+	Rules    rule.Rule // nil without rules
+}
+
+// Open makes a channel of what is stored of it and its open driver. The error says which setting can not work.
+func Open(ch posthouse.Channel, o Opened, rosters rule.Rosters, zone *time.Location) (*Channel, error) {
+	s, err := Resolve(ch, o, zone)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := buildRules(s.Rules, rosters, s.Location)
+	if err != nil {
+		return nil, err
+	}
+	return &Channel{Key: Key{ch.Tenant, ch.Name}, Stored: ch, Settings: s, Opened: o, Rules: rules}, nil
+}
+
+// buildRules makes the chain of a channel's rules.
+func buildRules(list []posthouse.RuleSettings, rosters rule.Rosters, zone *time.Location) (rule.Rule, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	built, problems := rule.Build(list, rule.Env{Rosters: rosters, TimeZone: zone.String()})
+	return built, posthouse.Invalid("the channel's rules can not be followed", problems)
+}
+
+// Cautious are the settings of a channel that can not be opened.
+func Cautious(zone *time.Location) *Settings {
+	s, _ := Resolve(posthouse.Channel{}, Opened{}, zone) // has nothing that could be wrong
+	return &s
+}
+
+// Queries reports whether the driver can be asked about an attempt.
+func (c *Channel) Queries() bool {
+	if c.Settings.Pulled {
+		return false // an agent has sent it
+	}
+	_, ok := c.Opened.Driver.(channel.Querier)
+	return ok
+}
+
+// Address is a recipient's address as the channel keeps it.
+func (c *Channel) Address(to posthouse.Recipient, known map[string]string) (string, error) {
+	to.Address = cmp.Or(to.Address, known[to.User])
+	return c.Opened.Address(c.Addressed(to).Address)
+}
+
+// Addressed is a recipient as the driver sees him: his id is his address where there is none, but for
+// drivers with addresses of their own.
+func (c *Channel) Addressed(to posthouse.Recipient) posthouse.Recipient {
+	if !c.Opened.OwnAddresses {
+		to.Address = cmp.Or(to.Address, to.User)
+	}
+	return to
+}
+
+// Outgoing is a delivery as the driver sees it.
+func (c *Channel) Outgoing(item work.Item) channel.Outgoing {
+	d, m := &item.Delivery, item.Message
+	return channel.Outgoing{
+		Tenant: d.Tenant, Channel: d.Channel, Account: d.Account, Message: d.Message, Delivery: d.ID, Recipient: c.Addressed(d.Recipient),
+		Content: m.Content, Kind: m.Kind, Ref: m.Ref, Priority: d.Priority,
+		Template: m.Template, TemplateID: m.TemplateID, Payload: m.Payload,
+		IdemKey: d.IdemKey, Attempt: d.Attempts,
+	}
+}
+
+// Unreadable says why an item can not be handed to a driver or an agent, empty where it can.
+func Unreadable(item work.Item) string {
+	switch {
+	case item.Message == nil:
+		return "the message of this delivery is not stored"
+	case item.Message.Unreadable != "":
+		return "the stored message can not be read: " + item.Message.Unreadable
+	case item.Message.Tenant != item.Delivery.Tenant:
+		return "the message belongs to another tenant"
+	}
+	return ""
+}

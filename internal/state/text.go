@@ -1,0 +1,53 @@
+package state
+
+import (
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// What the store keeps of other people's words, in bytes: its columns hold no more. The kit of package
+// channel keeps to less; a driver need not use the kit.
+const (
+	MaxCode    = 255
+	MaxRef     = 512
+	MaxError   = 4 << 10
+	MaxExcerpt = 4 << 10
+)
+
+// Fit makes a result one that can be kept: a class that there is, and texts that every database stores.
+// One that can not be stored would keep all others of its batch from being recorded.
+func Fit(r *channel.Result) {
+	if !r.Class.Valid() {
+		r.Class = posthouse.ClassUnknown
+	}
+	r.Code, r.Ref, r.Error = Plain(r.Code, MaxCode), Plain(r.Ref, MaxRef), Plain(r.Error, MaxError)
+	r.Request, r.Response = Plain(r.Request, MaxExcerpt), Plain(r.Response, MaxExcerpt)
+}
+
+// Plain is a text of valid UTF-8 without NUL, of at most so many bytes.
+func Plain(s string, most int) string {
+	s = strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return strings.ReplaceAll(s, "\x00", "?")
+}
+
+// PlainRunes is a text of at most so many characters that every database keeps.
+func PlainRunes(s string, most int) string {
+	s = Plain(s, len(s))
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// Hidden stands for what a provider or an agent said of a sensitive message: it may quote it.
+func Hidden(said string) string {
+	if said == "" {
+		return ""
+	}
+	return "hidden: the message is sensitive"
+}
