@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/store"
@@ -78,6 +79,12 @@ type Options struct {
 	AcceptOnly bool
 	// NoMigrate refuses to start on an older schema instead of bringing it up. Defaults to false.
 	NoMigrate bool
+	// OnEvents gets the events of deliveries that this process has committed, but for those that begin something
+	// (accept, claim, start): what was sent, is tried again, failed, was cancelled, was decided. It is called by the
+	// goroutine that wrote them, so it returns soon; two calls may come at once, and the event with the lower Version is
+	// the earlier one of its delivery. Events of other processes and those before a crash are in the log of the
+	// delivery only. Defaults to nothing.
+	OnEvents func(events []posthouse.Event)
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// Registry holds the metrics, and is served at /metrics. Defaults to a new one.

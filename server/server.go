@@ -83,7 +83,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Store: s.store, Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Store: s.engineStore(), Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent,
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },

@@ -20,3 +20,17 @@ func TestEachDriverIsFoundByItsName(t *testing.T) {
 		t.Error("a driver that does not exist is found")
 	}
 }
+
+func TestEachDriverDescribesItselfInBothLanguages(t *testing.T) {
+	t.Parallel()
+	for _, typ := range builtin.Types() {
+		if typ.TitleZH == "" || typ.DocZH == "" {
+			t.Errorf("the driver %s has no title or doc in Chinese: %q, %q", typ.Name, typ.TitleZH, typ.DocZH)
+		}
+		for _, f := range typ.Fields {
+			if f.LabelZH == "" || (f.Help == "") != (f.HelpZH == "") {
+				t.Errorf("the field %s of the driver %s lacks one of its languages: %+v", f.Name, typ.Name, f)
+			}
+		}
+	}
+}
