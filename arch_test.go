@@ -76,13 +76,21 @@ var floors = map[string]floor{
 	"server": {layer: 4},
 
 	// 5: from flags and files to a running program.
-	"internal/config":    {layer: 5},
-	"cmd/posthouse":      {layer: 5, beside: []string{"internal/config", "cmd/posthouse/*"}},
-	"cmd/posthouse/*":    {layer: 5, beside: []string{"internal/config"}},                        // the larger sub-commands
-	"cmd/posthouse/demo": {layer: 5, beside: []string{"internal/config", "cmd/posthouse/agent"}}, // starts sender apps
-	"torture":            {layer: 5, beside: []string{"torture/house"}, tests: true},             // prints what they found
-	"torture/*":          {layer: 5, beside: []string{"torture/*"}, tests: true},                 // kills, cuts and breaks; what it does that to is real
-	"examples/*":         {layer: 5},
+	"internal/config":      {layer: 5},
+	"internal/cli/columns": {layer: 5},
+	"internal/cli/lksms":   {layer: 5},
+	"internal/cli/agent":   {layer: 5},
+	"internal/cli/demo":    {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
+	"internal/cli/shell":   {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
+	"internal/cli/remote":  {layer: 6},
+	"internal/cli/local":   {layer: 6},
+
+	// 7: the program with its commands, a public door; cmd and examples walk through it.
+	"cli":           {layer: 7},
+	"cmd/posthouse": {layer: 8},
+	"torture":       {layer: 5, beside: []string{"torture/house"}, tests: true}, // prints what they found
+	"torture/*":     {layer: 5, beside: []string{"torture/*"}, tests: true},     // kills, cuts and breaks; what it does that to is real
+	"examples/*":    {layer: 8},
 }
 
 // floorOf finds the floor of a package, by its own name or that of its folder.

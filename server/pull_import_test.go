@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/posthouse/posthouse/cmd/posthouse/lksms"
+	"github.com/posthouse/posthouse/internal/cli/lksms"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 )

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"os"
+	_ "time/tzdata" // rosters have time zones, and a small machine may have none
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/cli/local"
+	"github.com/posthouse/posthouse/internal/cli/remote"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+)
+
+// Options says what a program is made of. The zero value is posthouse itself.
+type Options struct {
+	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
+	Drivers []channel.Type
+	// Version is what the program says of itself. Defaults to "dev".
+	Version string
+}
+
+// Main runs the command line of this process and ends it with the command's exit code.
+func Main(o Options) {
+	sh := o.shell()
+	sh.In, sh.Out, sh.Err, sh.Environ = os.Stdin, os.Stdout, os.Stderr, os.Environ()
+	sh.Terminal = isatty.IsTerminal(os.Stdout.Fd())
+	sh.ErrTerminal = isatty.IsTerminal(os.Stderr.Fd())
+	os.Exit(run(context.Background(), sh, os.Args[1:]))
+}
+
+func (o Options) shell() *shell.Shell {
+	sh := &shell.Shell{Drivers: o.Drivers, Version: o.Version}
+	if sh.Version == "" {
+		sh.Version = "dev"
+	}
+	return sh
+}
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, sh *shell.Shell, args []string) int {
+	root := root(sh)
+	root.SetArgs(args)
+	root.SetIn(sh.In)
+	root.SetOut(sh.Out)
+	root.SetErr(sh.Err)
+	return sh.Exit(root.ExecuteContext(ctx))
+}
+
+func root(sh *shell.Shell) *cobra.Command {
+	commands := append(local.Processes(sh), remote.Commands(sh)...)
+	root := shell.Group("posthouse", "A message centre: accepts messages, sends each over its channel, and knows what became of it",
+		append(commands, local.Tools(sh)...)...)
+	root.PersistentFlags().BoolVar(&sh.JSON, "json", false, "print JSON")
+	root.SetFlagErrorFunc(shell.FlagFault)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	return root
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/internal/dbtest"
+)
+
+// altered has a server send a message to two, and then changes its database by hand.
+func altered(t *testing.T, statement string, args ...any) (environ []string) {
+	t.Helper()
+	dsn := dbtest.SQLite(t)
+	sendTo(t, dsn)
+	if _, err := dbtest.SQL(t, dsn).Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"POSTHOUSE_DSN=" + dsn}
+}
+
+func TestVerifyFindsRowsThatAreLost(t *testing.T) {
+	t.Parallel()
+	for statement, want := range map[string]string{
+		"DELETE FROM settled": "by the log 2 deliveries are sent, by the database 0",
+		"DELETE FROM settled WHERE id = (SELECT MAX(id) FROM settled)": "by the log 2 deliveries are sent, by the database 1",
+		"DELETE FROM messages":           "messages of tenant default, by the log: its count is off by 1",
+		"DELETE FROM events":             "by the log 0 deliveries are sent, by the database 2",
+		"UPDATE settled SET tenant = ''": "by the log 2 deliveries are sent, by the database 0",
+	} {
+		t.Run(statement, func(t *testing.T) {
+			t.Parallel()
+			environ := altered(t, statement)
+			out, code := ran(t, environ, "verify", "--sometimes", "none", "--at-rest")
+			if !strings.HasPrefix(out, "VIOLATED. These do not hold: I3 conservation.") || !strings.Contains(out, want) || code != 1 {
+				t.Errorf("got exit code %d, want %q\n%s", code, want, out)
+			}
+			log, code := ran(t, environ, "events")
+			if strings.Count(log, "\n") != map[bool]int{false: 6}[statement == "DELETE FROM events"] || code != 0 {
+				t.Errorf("got exit code %d and the log\n%s", code, log)
+			}
+		})
+	}
+}
+
+// What is pruned goes with its events and its message: nothing of it is lost.
+func TestVerifyMissesNothingThatWasPruned(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.SQLite(t)
+	sendTo(t, dsn)
+	sendTo(t, dsn)
+	db := dbtest.SQL(t, dsn)
+	for _, statement := range []string{
+		"DELETE FROM events WHERE delivery IN (SELECT id FROM settled ORDER BY id LIMIT 3)",
+		"DELETE FROM settled WHERE id IN (SELECT id FROM settled ORDER BY id LIMIT 3)",
+		"DELETE FROM messages WHERE id = (SELECT MIN(id) FROM messages)",
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, code := ran(t, []string{"POSTHOUSE_DSN=" + dsn}, "verify", "--sometimes", "none", "--at-rest")
+	if !strings.HasPrefix(out, "HOLDS.") || !strings.Contains(out, "1 delivery in 1 message") || code != 0 {
+		t.Errorf("got exit code %d\n%s", code, out)
+	}
+}
+
+func TestEventsOfNoDateAreAnErrorThatNamesTheDelivery(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int64{0, -1, math.MaxInt64} {
+		environ := altered(t, "UPDATE events SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM events)", at)
+		for command, want := range map[string]string{"verify": "posthouse: no verdict: event 2 of delivery ", "events": "posthouse: event 2 of delivery "} {
+			out, code := ran(t, environ, command)
+			if !strings.Contains(out, want) || !strings.Contains(out, "0001: at is ") || !strings.Contains(out, "out of range") || code == 0 {
+				t.Errorf("%s of %d: got exit code %d: %s", command, at, code, out)
+			}
+		}
+	}
+}
+
+func TestWhatIsNoDatabaseOfOursIsCalledSo(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]func(testing.TB) string{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres, "mariadb": dbtest.MariaDB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := dsn(t)
+			environ := []string{"POSTHOUSE_DSN=" + dsn}
+			db := dbtest.SQL(t, dsn)
+			if _, err := db.Exec("CREATE TABLE songs (name VARCHAR(9))"); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range []string{"verify", "events"} {
+				out, code := ran(t, environ, command)
+				if !strings.Contains(out, "this is no Posthouse database") || strings.Contains(out, "migrate") || code == 0 || (command == "verify" && code != 2) {
+					t.Errorf("%s: got exit code %d: %s", command, code, out)
+				}
+			}
+			if out, code := ran(t, environ, "migrate"); code != 0 {
+				t.Fatal(out)
+			}
+			if _, err := db.Exec("DELETE FROM schema_version WHERE version_id > 1"); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range []string{"verify", "events"} {
+				out, code := ran(t, environ, command)
+				if !strings.Contains(out, "the schema is older than this binary's") || !strings.Contains(out, "posthouse migrate brings it up") || code == 0 {
+					t.Errorf("%s of an old one: got exit code %d: %s", command, code, out)
+				}
+			}
+		})
+	}
+}
+
+func TestVerifyChangesNoFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(path, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"verify", "events"} {
+		if out, code := ran(t, []string{"POSTHOUSE_DSN=sqlite:" + path}, command); !strings.Contains(out, "this is no Posthouse database") || code == 0 {
+			t.Errorf("%s: got exit code %d: %s", command, code, out)
+		}
+	}
+	if found, err := filepath.Glob(path + "*"); err != nil || len(found) != 1 {
+		t.Errorf("there are %v, %v", found, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Errorf("it was written: %v, %v", info, err)
+	}
+}

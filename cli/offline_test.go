@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// ran runs a command without a server and answers what it printed and its exit code.
+func ran(t *testing.T, environ []string, args ...string) (string, int) {
+	t.Helper()
+	var out bytes.Buffer
+	sh := &shell.Shell{In: strings.NewReader(""), Out: &out, Err: &out, Dir: t.TempDir(), Environ: environ}
+	code := run(t.Context(), sh, args)
+	return out.String(), code
+}
+
+func TestMigrateBringsTheSchemaUpOnce(t *testing.T) {
+	t.Parallel()
+	environ := []string{"POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}
+	expect := func(want string, wantCode int, args ...string) {
+		t.Helper()
+		if got, code := ran(t, environ, args...); !strings.Contains(got, want) || code != wantCode {
+			t.Errorf("%v: got %q and exit code %d, want %q and %d", args, got, code, want, wantCode)
+		}
+	}
+	expect("posthouse migrate makes it", 1, "migrate", "status")
+	expect("posthouse migrate brings it up", 1, "migrate", "new-epoch", "--yes")
+	expect("brought the sqlite schema from version 0", 0, "migrate")
+	expect("already: nothing to do", 0, "migrate")
+	expect("the sqlite schema has version", 0, "migrate", "status")
+	expect("nothing was changed", 2, "migrate", "new-epoch")
+	expect("0 deliveries are held as unknown", 0, "migrate", "new-epoch", "--yes")
+}
+
+func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	environ := []string{"POSTHOUSE_DSN=sqlite:" + filepath.Join(dir, "posthouse.db")}
+	type verdicts map[string]bool
+	examined := func() (verdicts, int) {
+		text, code := ran(t, environ, "doctor", "--json")
+		var report struct {
+			Healthy  bool
+			Findings []struct {
+				Check string
+				OK    bool
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if report.Healthy != (code == 0) {
+			t.Errorf("healthy is %v and the exit code %d", report.Healthy, code)
+		}
+		out := verdicts{}
+		for _, f := range report.Findings {
+			out[f.Check] = f.OK
+		}
+		return out, code
+	}
+	expect := func(when string, want verdicts, wantCode int) {
+		t.Helper()
+		got, code := examined()
+		if diff := cmp.Diff(want, got); diff != "" || code != wantCode {
+			t.Errorf("%s: exit code %d, findings (-want +got):\n%s", when, code, diff)
+		}
+	}
+	expect("no database", verdicts{"database": false}, 1)
+	if _, err := os.Stat(filepath.Join(dir, "posthouse.db")); err == nil {
+		t.Error("the doctor made a database")
+	}
+	if text, code := ran(t, environ, "migrate"); code != 0 {
+		t.Fatal(text)
+	}
+	expect("no keyring", verdicts{"database": true, "database settings": true, "schema": true, "clock": true, "keyring": false}, 1)
+	keys := filepath.Join(dir, "posthouse.keys")
+	if _, err := secret.Create(keys); err != nil {
+		t.Fatal(err)
+	}
+	expect("all well", verdicts{"database": true, "database settings": true, "schema": true, "clock": true, "keyring": true, "channels": true}, 0)
+	if err := os.Chmod(keys, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect("a keyring others can read", verdicts{"database": true, "database settings": true, "schema": true, "clock": true, "keyring": false}, 1)
+}
+
+func TestKeyNewMakesAKeyThatServeTakes(t *testing.T) {
+	t.Parallel()
+	text, code := ran(t, nil, "key", "new")
+	if _, _, ok := secret.ParseKey(strings.TrimSpace(text)); !ok || code != 0 {
+		t.Errorf("got %q and exit code %d, want a key", text, code)
+	}
+}
+
+// tap is an output that tells of each line as it is written.
+type tap struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	lines chan string
+}
+
+func (w *tap) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(b)
+	for {
+		line, err := w.text.ReadString('\n')
+		if err != nil {
+			w.text.WriteString(line)
+			return len(b), nil
+		}
+		w.lines <- line
+	}
+}
+
+// untilURL runs a command that stays, until it has printed as JSON where it listens.
+func untilURL(t *testing.T, o Options, args ...string) (announced map[string]any, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &tap{lines: make(chan string, 100)}
+	sh := o.shell()
+	sh.In, sh.Out, sh.Err, sh.Dir = strings.NewReader(""), out, new(bytes.Buffer), t.TempDir()
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, sh, append(args, "--json")) }()
+	var text string
+	for json.Unmarshal([]byte(text), &announced) != nil {
+		select {
+		case line := <-out.lines:
+			text += line
+		case c := <-code:
+			cancel()
+			t.Fatalf("%v ended with exit code %d: %s", args, c, sh.Err)
+		}
+	}
+	return announced, func() int {
+		cancel()
+		return <-code
+	}
+}
+
+func TestServePrintsWhereItListensAndTheFirstKeyAndStopsWhenTold(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")
+	said, stop := untilURL(t, Options{}, "serve", "--addr", "127.0.0.1:0", "--dsn", dsn)
+	res, err := http.Get(said["url"].(string) + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("/healthz answers %d", res.StatusCode)
+	}
+	if _, _, ok := secret.ParseKey(said["first_key"].(string)); !ok {
+		t.Errorf("got first key %q, want one", said["first_key"])
+	}
+	if got, code := ran(t, []string{"POSTHOUSE_API_KEY=" + said["first_key"].(string)}, "channel", "list", "--url", said["url"].(string)); code != 0 {
+		t.Errorf("the first key does not open the API: %s", got)
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("serve ended with exit code %d", code)
+	}
+	said, stop = untilURL(t, Options{}, "serve", "--addr", "127.0.0.1:0", "--dsn", dsn)
+	if said["first_key"] != "" {
+		t.Errorf("the second start shows a key: %q", said["first_key"])
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("serve ended with exit code %d", code)
+	}
+}
+
+func TestSimulateServesAndWritesItsJournal(t *testing.T) {
+	t.Parallel()
+	journal := filepath.Join(t.TempDir(), "arrivals.jsonl")
+	said, stop := untilURL(t, Options{}, "simulate", "--addr", "127.0.0.1:0", "--journal", journal)
+	res, err := http.Post(said["url"].(string)+"/generic/x", "application/json", strings.NewReader(`{"to": "li.na", "text": "hello"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if code := stop(); code != 0 {
+		t.Errorf("simulate ended with exit code %d", code)
+	}
+	b, err := os.ReadFile(journal)
+	if err != nil || !strings.Contains(string(b), "li.na") {
+		t.Errorf("got journal %q and error %v, want the arrival", b, err)
+	}
+}
+
+func TestServeHelp(t *testing.T) {
+	t.Parallel()
+	got, code := ran(t, nil, "serve", "--help")
+	const golden = "testdata/serve-help.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" || code != 0 {
+		t.Errorf("exit code %d, help (-want +got; go test -update writes it anew):\n%s", code, diff)
+	}
+}
+
+// Whoever only looks leaves a file of another program as it is: its journal mode stands in it.
+func TestCommandsThatLookChangeNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "other.db")
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id TEXT)")
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"migrate", "status"}, {"doctor"}} {
+		text, code := ran(t, []string{"POSTHOUSE_DSN=sqlite:" + path}, args...)
+		after, err := os.ReadFile(path)
+		files, listed := os.ReadDir(dir)
+		if code != 1 || !strings.Contains(text, "version 0") || err != nil || listed != nil || !bytes.Equal(before, after) || len(files) != 1 {
+			t.Errorf("%v ends with %d, %v, %v: the file is the same: %v, files %v\n%s", args, code, err, listed, bytes.Equal(before, after), files, text)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/channels"
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+// finding is one thing the doctor looked at.
+type finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// clockSlack is how far this machine's clock may be from the database's: leases are longer by far,
+// but schedules and deadlines should not be wrong by more.
+const clockSlack = 2 * time.Second
+
+func doctorCommand(sh *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look for what is unsafe or broken: database, schema, clock, keyring, channels; exit 1 if anything is",
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := sh.Settings(cmd)
+			if err != nil {
+				return err
+			}
+			c.Server.Log = c.Logger(sh.Err, sh.ErrTerminal)
+			return report(sh, examine(cmd.Context(), c))
+		},
+	}
+	config.AddFlags(cmd.Flags(), "dsn", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
+	return cmd
+}
+
+func report(sh *shell.Shell, found []finding) error {
+	sick := 0
+	rows := make([][]string, len(found))
+	for i, f := range found {
+		verdict := "ok"
+		if !f.OK {
+			verdict = "UNSAFE"
+			sick++
+		}
+		rows[i] = []string{verdict, f.Check, f.Detail}
+	}
+	err := sh.Show(map[string]any{"healthy": sick == 0, "findings": found}, func() {
+		sh.Table([]string{"", "What", "Finding"}, rows)
+	})
+	if err == nil && sick > 0 {
+		return shell.ErrQuiet
+	}
+	return err
+}
+
+// examine looks at everything that can be looked at and changes nothing.
+func examine(ctx context.Context, c config.Config) []finding {
+	if path, missing := missingFile(c.Server.DSN); missing {
+		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it"}}
+	}
+	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true})
+	if err != nil {
+		return []finding{{"database", false, err.Error()}}
+	}
+	defer s.Close() //nolint:errcheck // it was only read
+	out := []finding{{"database", true, database(c.Server.DSN)}}
+	out = append(out, examineSettings(ctx, s)...)
+	schema := examineSchema(ctx, s)
+	out = append(out, schema, examineClock(ctx, s))
+	ring, keyring := examineKeyring(c)
+	out = append(out, keyring)
+	if schema.OK && ring != nil {
+		out = append(out, examineChannels(ctx, s, ring, c)...)
+	}
+	return out
+}
+
+func examineSettings(ctx context.Context, s *store.Store) []finding {
+	unsafe, err := s.Doctor(ctx)
+	if err != nil {
+		return []finding{{"database settings", false, err.Error()}}
+	}
+	var out []finding
+	for _, f := range unsafe {
+		out = append(out, finding{f.Setting, false, fmt.Sprintf("it is %s: %s", f.Value, f.Why)})
+	}
+	if len(out) == 0 {
+		out = append(out, finding{"database settings", true, "durable"})
+	}
+	return out
+}
+
+func examineSchema(ctx context.Context, s *store.Store) finding {
+	have, want, err := s.Schema(ctx)
+	switch {
+	case err != nil:
+		return finding{"schema", false, err.Error()}
+	case have < want:
+		return finding{"schema", false, fmt.Sprintf("version %d, this binary wants %d: posthouse migrate brings it up", have, want)}
+	case have > want:
+		return finding{"schema", false, fmt.Sprintf("version %d, newer than this binary's %d: use a newer posthouse", have, want)}
+	}
+	return finding{"schema", true, fmt.Sprintf("version %d", have)}
+}
+
+func examineClock(ctx context.Context, s *store.Store) finding {
+	before := time.Now()
+	there, err := s.Now(ctx)
+	if err != nil {
+		return finding{"clock", false, err.Error()}
+	}
+	away := there.Sub(before.Add(time.Since(before) / 2)).Round(time.Millisecond)
+	if away.Abs() > clockSlack {
+		return finding{"clock", false, fmt.Sprintf("this machine and the database differ by %s: have both keep time (NTP)", away)}
+	}
+	if !s.SharedClock() {
+		return finding{"clock", true, "the machine's own"}
+	}
+	return finding{"clock", true, fmt.Sprintf("%s from the database's", away.Abs())}
+}
+
+// examineKeyring opens the keyring as the server does, but makes none.
+func examineKeyring(c config.Config) (*secret.Keyring, finding) {
+	ring, err := secret.Parse(c.Server.Keyring)
+	from := "from POSTHOUSE_KEYRING"
+	if c.Server.Keyring == "" {
+		path := c.Server.KeyringFile
+		if path == "" {
+			path = keyringBeside(c.Server.DSN)
+		}
+		ring, err = secret.Load(path)
+		from = path
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, finding{"keyring", false, "there is no file " + from + ": without it no channel with secrets opens (the first start makes one)"}
+	case err != nil:
+		return nil, finding{"keyring", false, err.Error()}
+	}
+	return ring, finding{"keyring", true, fmt.Sprintf("%d keys, %s", len(ring.IDs()), from)}
+}
+
+// missingFile is the SQLite file that a DSN names and nobody has made yet.
+func missingFile(dsn string) (path string, missing bool) {
+	path, ok := store.SQLiteFile(dsn)
+	_, err := os.Stat(path)
+	return path, ok && path != "" && !strings.Contains(path, ":memory:") && errors.Is(err, fs.ErrNotExist)
+}
+
+func keyringBeside(dsn string) string {
+	if path, ok := store.SQLiteFile(dsn); ok {
+		return filepath.Join(filepath.Dir(path), "posthouse.keys")
+	}
+	return "posthouse.keys"
+}
+
+// drivers are those that the server has.
+func drivers(c config.Config) []channel.Type {
+	if len(c.Server.Drivers) == 0 {
+		return builtin.Types()
+	}
+	return c.Server.Drivers
+}
+
+// examineChannels opens every channel as the server does.
+func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, c config.Config) []finding {
+	opener, err := channels.NewOpener(channels.OpenerOptions{
+		Types: drivers(c), Keyring: ring, Log: c.Server.Log, Output: io.Discard,
+		Network: channel.Network{Allow: c.Server.AllowNetworks, AllowPrivate: c.Server.AllowPrivate},
+	})
+	if err != nil {
+		return []finding{{"channels", false, err.Error()}}
+	}
+	rows, err := s.Channels(ctx, "")
+	if err != nil {
+		return []finding{{"channels", false, err.Error()}}
+	}
+	var out []finding
+	for _, row := range rows {
+		err := row.Err
+		if err == nil {
+			var opened state.Opened
+			if opened, err = opener.OpenStored(row.Channel); err == nil {
+				opener.Close(opened)
+			}
+		}
+		if err != nil {
+			out = append(out, finding{"channel " + row.Channel.Name, false, err.Error()})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, finding{"channels", true, fmt.Sprintf("%d, all of them open", len(rows))})
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/cli/lksms"
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+func importGroup(sh *shell.Shell) *cobra.Command {
+	return shell.Group("import", "Take over what another system has", importLksms(sh))
+}
+
+// importing takes over the tables of an SMS service.
+type importing struct {
+	*shell.Shell
+	from, zone        string
+	tenant, region    string
+	history, rehearse bool
+}
+
+func importLksms(sh *shell.Shell) *cobra.Command {
+	f := &importing{Shell: sh}
+	cmd := &cobra.Command{
+		Use: "lksms", Short: "Take over templates, default contents, tasks and logs of an SMS service built to the document",
+		Long: `Take over the six tables of an SMS service: templates, default contents, tasks and the three logs. Nothing
+is written to its database. Tasks keep their numbers, times and sources: GET /api/v1/sms/task/NUMBER finds
+them, those that wait are sent, and those that a phone holds wait for its report.
+
+Stop the old server before, or its phones send what ours send too. To be down for a short time only, run it
+first with --history while the old server works, and again without once it is stopped: what is there is
+passed over. So it can also be run again when it was interrupted.`,
+		Example: `  posthouse import lksms --from "$DATABASE_URL" --dry-run
+  posthouse import lksms --from "$DATABASE_URL" --time-zone Asia/Shanghai`,
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "the `DSN` of the other system's database: postgresql://…, mysql://… or sqlite:PATH")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "the `ZONE` of the times in it, which have none: the old server's, such as Asia/Shanghai")
+	flags.StringVar(&f.tenant, "tenant", "default", "whose they become, a `TENANT`")
+	flags.StringVar(&f.region, "region", "CN", "where phone numbers without + belong, a `COUNTRY` of two letters")
+	flags.BoolVar(&f.history, "history", false, "leave out what may still be sent: the old server goes on")
+	flags.BoolVar(&f.rehearse, "dry-run", false, "read everything and say what would be done")
+	config.AddFlags(flags, "dsn", "sms_channel", "log_level", "log_format")
+	return cmd
+}
+
+func (f *importing) run(cmd *cobra.Command) error {
+	if f.from == "" {
+		return shell.Usagef("--from is missing: the DSN of the database to take over, such as postgresql://user:password@host:5432/lksms_db")
+	}
+	zone, err := time.LoadLocation(f.zone)
+	if err != nil || f.zone == "" || f.zone == "Local" {
+		return shell.Usagef("--time-zone is %q: want a name such as UTC or Asia/Shanghai", f.zone)
+	}
+	c, err := f.Settings(cmd)
+	if err != nil {
+		return err
+	}
+	return withStore(f.Shell, cmd, false, func(ctx context.Context, _ *shell.Shell, to *store.Store) (err error) {
+		if err := currentSchema(ctx, to); err != nil {
+			return err
+		}
+		from, err := store.OpenLksms(ctx, f.from, zone)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, from.Close()) }()
+		if err := f.warnOfTheLiving(ctx, from, zone); err != nil {
+			return err
+		}
+		report, err := lksms.Run(ctx, lksms.Options{
+			From: from, To: to, Tenant: f.tenant, Channel: c.Server.SMS.Channel, Region: f.region,
+			History: f.history, DryRun: f.rehearse, Progress: f.progress(),
+		})
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
+		}
+		return errors.Join(f.Show(report, func() { f.print(report) }), err)
+	})
+}
+
+// currentSchema refuses a database that is not of this binary's version.
+func currentSchema(ctx context.Context, s *store.Store) error {
+	have, want, err := s.Schema(ctx)
+	if err == nil && have != want {
+		err = shell.Hint(fmt.Errorf("the schema has version %d, this binary wants %d", have, want), "posthouse migrate brings it up")
+	}
+	return err
+}
+
+// warnOfTheLiving says when the other system was last heard of: where it still works, its phones and ours would send
+// the same, and where that is hours away, the zone is wrong.
+func (f *importing) warnOfTheLiving(ctx context.Context, from *store.Lksms, zone *time.Location) error {
+	newest, err := from.Newest(ctx)
+	if err != nil || newest.IsZero() {
+		return err
+	}
+	ago := time.Since(newest).Round(time.Second)
+	switch {
+	case ago < -time.Minute:
+		fmt.Fprintf(f.Err, "the last change there is %s in the future: is --time-zone %s right?\n", -ago, f.zone)
+	case ago < time.Minute && !f.history && !f.rehearse:
+		fmt.Fprintf(f.Err, "the last change there is %s old: is the old server stopped?\n", max(0, ago))
+	default:
+		fmt.Fprintf(f.Err, "the last change there was at %s\n", newest.In(zone).Format("2006-01-02 15:04:05 -07:00"))
+	}
+	return nil
+}
+
+// progressEvery is how many rows of a table lie between two lines of progress where there is no terminal.
+const progressEvery = 100_000
+
+// progress tells how far a table is: on a terminal on one line that is written over, else now and then.
+func (f *importing) progress() func(table string, read, of int) {
+	told := 0
+	return func(table string, read, of int) {
+		switch line := fmt.Sprintf("%s: %d of %d rows", table, read, of); {
+		case f.ErrTerminal && read < of:
+			fmt.Fprintf(f.Err, "\r\x1b[K%s", line)
+		case f.ErrTerminal:
+			fmt.Fprint(f.Err, "\r\x1b[K")
+		case read < told:
+			told = 0 // another table
+		case read-told >= progressEvery:
+			told = read
+			fmt.Fprintln(f.Err, line)
+		}
+	}
+}
+
+func (f *importing) print(report lksms.Report) {
+	stored := "New"
+	if report.DryRun {
+		stored = "Would be stored"
+	}
+	var rows [][]string
+	var notes []string
+	for _, t := range report.Tables {
+		if t.Missing {
+			notes = append(notes, t.Name+": there is no such table")
+			continue
+		}
+		left := 0
+		for _, why := range slices.Sorted(maps.Keys(t.Left)) {
+			left += t.Left[why]
+			notes = append(notes, fmt.Sprintf("%s: %d left out, %s", t.Name, t.Left[why], why))
+		}
+		for _, why := range slices.Sorted(maps.Keys(t.Odd)) {
+			notes = append(notes, fmt.Sprintf("%s: %d taken over, %s", t.Name, t.Odd[why], why))
+		}
+		rows = append(rows, []string{t.Name, fmt.Sprint(t.Rows), fmt.Sprint(t.New), fmt.Sprint(t.There), fmt.Sprint(left)})
+	}
+	f.Table([]string{"Table", "Rows", stored, "There before", "Left out"}, rows)
+	for _, note := range notes {
+		f.Printf("  %s\n", note)
+	}
+}

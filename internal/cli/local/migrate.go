@@ -1,0 +1,144 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+func migrateCommand(sh *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring the database's schema up to this binary's version",
+		Long: `Bring the database's schema up to this binary's version. serve does it too, unless --no-migrate says no.
+Run it once before many processes start on one database.`,
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, false, runMigrate) },
+	}
+	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	cmd.AddCommand(migrateStatus(sh), newEpoch(sh))
+	return cmd
+}
+
+func migrateStatus(sh *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "status", Short: "Say which version the schema has; exit 1 where it is not this binary's", Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, true, runMigrateStatus) },
+	}
+	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	return cmd
+}
+
+func newEpoch(sh *shell.Shell) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "new-epoch", Short: "After a database was restored, promoted or cloned: hold what may have been sent since",
+		Long: `Run it on a database that is a copy: restored from a backup, promoted from a replica, or cloned.
+Deliveries that may have been sent since the copy was made become unknown and wait for a person
+(posthouse resolve), so that nobody is told twice. Processes that still run from before send
+nothing more; restart them.`,
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !yes {
+				return shell.Hint(shell.Usagef("new-epoch holds every open delivery that is due or was tried, as unknown; nothing was changed"),
+					"say --yes if this database is a restored, promoted or cloned one")
+			}
+			return withStore(sh, cmd, false, runNewEpoch)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	return cmd
+}
+
+// withStore opens the database for a command that works on it without a server, or only looks.
+func withStore(sh *shell.Shell, cmd *cobra.Command, look bool, do func(context.Context, *shell.Shell, *store.Store) error) (err error) {
+	c, err := sh.Settings(cmd)
+	if err != nil {
+		return err
+	}
+	if path, missing := missingFile(c.Server.DSN); look && missing {
+		return shell.Hint(fmt.Errorf("there is no file %s yet", path), "posthouse migrate makes it")
+	}
+	s, err := store.Open(cmd.Context(), store.Options{DSN: c.Server.DSN, Log: c.Logger(sh.Err, sh.ErrTerminal), ReadOnly: look})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(cmd.Context(), sh, s)
+}
+
+func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {
+	have, want, err := s.Schema(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if have > want {
+		return newerSchema(have, want)
+	}
+	steps, err := s.Migrate(ctx)
+	if err != nil {
+		return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
+	}
+	return sh.Show(map[string]any{"database": s.Database(), "from": have, "to": want, "steps": steps}, func() {
+		if steps == 0 {
+			sh.Printf("the schema has version %d already: nothing to do\n", want)
+			return
+		}
+		sh.Printf("brought the %s schema from version %d to %d\n", s.Database(), have, want)
+	})
+}
+
+func newerSchema(have, want int64) error {
+	return shell.Hint(fmt.Errorf("the schema has version %d, newer than this binary's %d", have, want), "use a newer posthouse")
+}
+
+func runMigrateStatus(ctx context.Context, sh *shell.Shell, s *store.Store) error {
+	have, want, err := s.Schema(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	err = sh.Show(map[string]any{"database": s.Database(), "have": have, "want": want, "current": have == want}, func() {
+		sh.Printf("the %s schema has version %d, this binary wants %d\n", s.Database(), have, want)
+	})
+	switch {
+	case err != nil:
+		return err
+	case have > want:
+		return newerSchema(have, want)
+	case have < want:
+		return shell.Hint(fmt.Errorf("the schema is older than this binary's"), "posthouse migrate brings it up")
+	}
+	return nil
+}
+
+func runNewEpoch(ctx context.Context, sh *shell.Shell, s *store.Store) error {
+	have, want, err := s.Schema(ctx)
+	if err == nil && have != want {
+		err = shell.Hint(fmt.Errorf("the schema has version %d, this binary wants %d", have, want), "posthouse migrate brings it up")
+	}
+	if err != nil {
+		return err
+	}
+	held, err := s.BumpEpoch(ctx, time.Now())
+	if err != nil {
+		return fmt.Errorf("begin a new epoch: %w", err)
+	}
+	epoch, err := s.Epoch(ctx)
+	if err != nil {
+		return err
+	}
+	return sh.Show(map[string]any{"epoch": epoch, "held": held}, func() {
+		sh.Printf("epoch %d begins; %d deliveries are held as unknown\n", epoch, held)
+		if held > 0 {
+			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/server"
+)
+
+const serveHelp = `Start the server and keep it until SIGINT or SIGTERM: then sends that are under way
+finish, for as long as --drain says, and requests, within a third of it. A second signal ends it at
+once; nothing accepted is lost.
+
+Each setting can be a flag, a variable, a line of .env in the working directory, or a line of the
+YAML file that --config names (time_zone: Asia/Shanghai). The first of these that names it counts.
+Durations are written as 500ms, 90s, 1h30m or 7d.
+
+Not on the command line, where others could read them:
+`
+
+func serveCommand(sh *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Start the server",
+		Long: serveHelp + strings.TrimRight(config.Variables(), "\n"),
+		Example: `  posthouse serve
+  posthouse serve --dsn postgres://posthouse@db/posthouse --addr :8080 --allow-networks 10.0.0.0/8
+  posthouse serve --config /etc/posthouse.yaml    # dsn: mysql://… in it, or in POSTHOUSE_DSN`,
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := sh.Settings(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, release := untilSignal(cmd.Context())
+			defer release()
+			return runServer(ctx, sh, c)
+		},
+	}
+	config.AddFlags(cmd.Flags())
+	cmd.Flags().SortFlags = false // they are in the table's order
+	return cmd
+}
+
+// untilSignal is a context that ends with SIGINT or SIGTERM. The next signal ends the process.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, release)
+	return ctx, release
+}
+
+// garbagePercent is GOGC's default for the server: its heap is small and what a message allocates is garbage
+// at once, so Go's own 100 collects hundreds of times a second. It costs 3 to 26 MB and saves an eighth to a
+// quarter of the processor time; docs/benchmarks.md has the figures.
+const garbagePercent = 200
+
+func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
+	log := c.Logger(sh.Err, sh.ErrTerminal)
+	for _, warning := range append(c.Warnings, risks(c)...) {
+		log.Warn(warning)
+	}
+	flush, err := trace(ctx, &c, sh.Version, log)
+	if err != nil {
+		return err
+	}
+	var firstKey string
+	c.Server.Log, c.Server.Output = log, sh.Out
+	c.Server.Announce = func(key string) { firstKey = key }
+	s, err := server.New(ctx, c.Server)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ending := context.WithoutCancel(ctx)
+		if stopErr := s.Stop(ending); err == nil {
+			err = stopErr
+		}
+		flush(ending)
+	}()
+	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	if err := announce(sh, s.URL(), database(c.Server.DSN), firstKey, frontDoor(c, s)); err != nil {
+		return err
+	}
+	select {
+	case err := <-s.Failed():
+		return fmt.Errorf("the listener ended: %w", err)
+	case <-ctx.Done():
+		log.Info("stopping: what is under way finishes", "at_most", cmp.Or(c.Server.Drain, 15*time.Second).String())
+		return nil
+	}
+}
+
+// frontDoor is where SMS senders and phones go, empty where they can not.
+func frontDoor(c config.Config, s *server.Server) string {
+	if c.Server.SMS.Username == "" {
+		return ""
+	}
+	return cmp.Or(s.SMSURL(), s.URL()) + "/api/v1/sms"
+}
+
+// announce says where the server is, and the key that nobody will see again.
+func announce(sh *shell.Shell, url, database, key, sms string) error {
+	said := map[string]string{"url": url, "database": database, "first_key": key, "version": sh.Version}
+	if sms != "" {
+		said["sms_url"] = sms
+	}
+	return sh.Show(said, func() {
+		sh.Printf("posthouse %s serves %s (database: %s)\n", sh.Version, url, database)
+		sh.Printf("  docs     %s/docs\n  metrics  %s/metrics\n", url, url)
+		if sms != "" {
+			sh.Printf("  SMS      %s\n", sms)
+		}
+		if key != "" {
+			sh.Printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", key)
+		}
+	})
+}
+
+// database names the kind of a DSN's database.
+func database(dsn string) string {
+	scheme, path, _ := strings.Cut(dsn, ":")
+	switch scheme {
+	case "sqlite":
+		return "SQLite, " + path
+	case "mysql", "mariadb":
+		return "MySQL or MariaDB"
+	}
+	return "PostgreSQL"
+}
+
+// public reports whether others than this machine can reach an address.
+func public(addr string) bool {
+	host, _, _ := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// risks are settings that are allowed and unsafe.
+func risks(c config.Config) []string {
+	var out []string
+	if public(c.Server.Addr) {
+		out = append(out, "addr "+c.Server.Addr+" can be reached from other machines, in plain HTTP: put a proxy with TLS in front")
+	}
+	if sms := c.Server.SMS; sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
+		out = append(out, "the SMS front door at "+sms.Addr+" can be reached from other machines, with passwords in plain HTTP: put a proxy with TLS in front")
+	}
+	if c.Server.AllowPrivate {
+		out = append(out, "allow_private lets channels reach every address inside: allow_networks can name just those they need")
+	}
+	if c.Server.Keep < 0 {
+		out = append(out, "keep is forever: the database grows without end")
+	}
+	return out
+}

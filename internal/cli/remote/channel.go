@@ -1,0 +1,216 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/client"
+)
+
+func channelGroup(sh *shell.Shell) *cobra.Command {
+	return shell.Calling(shell.Group("channel", "The channels messages are sent over",
+		channelList(sh), channelShow(sh), channelSet(sh), channelDelete(sh),
+		channelPause(sh), channelResume(sh), channelTest(sh), channelDrivers(sh)))
+}
+
+func channelList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the channels", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Channels.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(all, func() {
+				var rows [][]string
+				for _, ch := range all {
+					rows = append(rows, []string{ch.Name, ch.Driver, pace(ch), pausedWord(ch), sh.At(ch.UpdatedAt)})
+				}
+				sh.Table([]string{"Channel", "Driver", "Sends", "Paused", "Updated"}, rows)
+			})
+		}),
+	}
+}
+
+func pace(ch posthouse.Channel) string {
+	if ch.Pull || ch.Driver == "pull" {
+		return "by agents"
+	}
+	if ch.Every == nil || *ch.Every == 0 {
+		return "at once"
+	}
+	return "every " + ch.Every.String()
+}
+
+func pausedWord(ch posthouse.Channel) string {
+	if !ch.Paused {
+		return ""
+	}
+	if ch.PauseReason == "" {
+		return "paused"
+	}
+	return ch.PauseReason
+}
+
+func channelShow(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a channel, its secrets masked; set -f takes it back", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			ch, err := c.Channels.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if sh.JSON {
+				return sh.PrintJSON(ch)
+			}
+			return sh.PrintYAML(ch)
+		}),
+	}
+}
+
+func channelDelete(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a channel that has nothing left to send", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Channels.Delete(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "deleted")
+		}),
+	}
+}
+
+func channelPause(sh *shell.Shell) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "pause NAME", Short: "Stop a channel's sending; what it is given waits", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			ch, err := c.Channels.Pause(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return sh.Show(ch, func() { sh.Printf("%s: paused\n", args[0]) })
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that is shown with it")
+	return cmd
+}
+
+func channelResume(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "resume NAME", Short: "Let a channel send again, also where its provider had refused it", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			ch, err := c.Channels.Resume(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(ch, func() { sh.Printf("%s: sends\n", args[0]) })
+		}),
+	}
+}
+
+func channelTest(sh *shell.Shell) *cobra.Command {
+	var to, text string
+	cmd := &cobra.Command{
+		Use: "test NAME", Short: "Try a channel: by its driver's own check, or by really sending a text to --to",
+		Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			var test client.ChannelTest
+			if to != "" {
+				test.To = &posthouse.Recipient{User: to, Address: to}
+				test.Content = &posthouse.Content{Title: "Posthouse", Text: text}
+			}
+			result, err := c.Channels.Test(ctx, args[0], test)
+			if err != nil {
+				return err
+			}
+			return printTest(sh, result)
+		}),
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the `ADDRESS` a real message goes to")
+	cmd.Flags().StringVar(&text, "text", "A test of Posthouse. 这是一条测试消息。", "its `TEXT`")
+	return cmd
+}
+
+func printTest(sh *shell.Shell, r client.ChannelTestResult) error {
+	err := sh.Show(r, func() {
+		sh.Fields([][2]string{
+			{"class", string(r.Class)}, {"code", r.Code}, {"error", r.Error}, {"provider ref", r.Ref},
+			{"request", shell.Cut(r.Request, 300)}, {"response", shell.Cut(r.Response, 300)},
+		}...)
+	})
+	if err == nil && !r.OK {
+		err = fmt.Errorf("the test did not succeed: %s", r.Class)
+		if r.Code == channel.CodeBlocked {
+			err = shell.Hint(err, "the server's setting allow_networks lets channels reach addresses inside: posthouse serve --allow-networks 10.0.0.0/8")
+		}
+	}
+	return err
+}
+
+func channelDrivers(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "drivers [NAME]", Short: "List the drivers a channel can have, or the fields of one", Args: cobra.MaximumNArgs(1),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			all, err := c.Channels.Drivers(ctx)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return sh.Show(all, func() {
+					var rows [][]string
+					for _, d := range all {
+						rows = append(rows, []string{d.Name, d.Doc})
+					}
+					sh.Table([]string{"Driver", "What it does"}, rows)
+				})
+			}
+			var names []string
+			for _, d := range all {
+				if d.Name == args[0] {
+					return sh.Show(d, func() { printDriver(sh, d) })
+				}
+				names = append(names, d.Name)
+			}
+			return fmt.Errorf("there is no driver %q; the drivers are %s", args[0], shell.Words(names))
+		}),
+	}
+}
+
+func printDriver(sh *shell.Shell, d client.Driver) {
+	sh.Printf("%s: %s\n", d.Name, d.Doc)
+	if len(d.Fields) == 0 {
+		sh.Printf("It has no fields.\n")
+		return
+	}
+	sh.Printf("\n")
+	var rows [][]string
+	for _, f := range d.Fields {
+		kind := f.Kind
+		if f.Min != 0 || f.Max != 0 {
+			kind += " " + strconv.Itoa(f.Min) + " to " + strconv.Itoa(f.Max)
+		}
+		if len(f.Choices) > 0 {
+			kind = shell.Words(f.Choices)
+		}
+		rows = append(rows, []string{f.Name, shell.Cut(kind, 40), must(f), shell.Cut(f.Help, 70)})
+	}
+	sh.Table([]string{"Field", "Holds", "Default", "Help"}, rows)
+}
+
+func must(f client.Field) string {
+	switch {
+	case f.Required:
+		return "required"
+	case f.Default != nil:
+		return fmt.Sprint(f.Default)
+	}
+	return ""
+}

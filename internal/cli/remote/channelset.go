@@ -1,0 +1,278 @@
+package remote
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// channelFlag is one setting of a channel as a flag. Its text is the value of the JSON field.
+type channelFlag struct {
+	name, help string
+	// read makes the JSON value of the flag's text; nil takes it as a string.
+	read func(string) (any, error)
+}
+
+// channelFlags are the settings that fit a flag; rules and what is longer goes in a file.
+var channelFlags = []channelFlag{
+	{"profile", "a set of defaults, a `NAME`: duty or default", nil},
+	{"every", "send in runs, one each `DURATION`; 0s sends at once", duration},
+	{"job", "the `NAME` of the runs in logs and metrics", nil},
+	{"tries", "how many failures end a delivery, a `NUMBER`", number},
+	{"backoff", "the waits after the first, second, … failure, `DURATIONS` with commas between", durations},
+	{"jitter", "the share each wait is spread by, a `NUMBER` from 0 to 1", fraction},
+	{"on-unknown", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent", nil},
+	{"hold-timeout", "the `DURATION` after which a held unknown counts as failed", duration},
+	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m", windows},
+	{"max-inflight", "how many attempts may be under way in one process, a `NUMBER`", number},
+	{"batch", "how many recipients go in one call, a `NUMBER`", number},
+	{"timeout", "the bound on one call, a `DURATION`", duration},
+	{"expire-end-of-day", "true gives messages without a deadline the end of their day, a `BOOL`", truth},
+	{"time-zone", "the IANA `ZONE` of its days", nil},
+	{"dedup-window", "the `DURATION` a dedup key holds", duration},
+	{"pull", "true has agents fetch what is to be sent, a `BOOL`: the driver sends nothing then", truth},
+	{"needs", "the capabilities an agent must have, a `LIST` such as operator=cmcc,sim=2", needs},
+}
+
+// setChannel creates or changes a channel.
+type setChannel struct {
+	*shell.Shell
+	driver, config, file string
+}
+
+func channelSet(sh *shell.Shell) *cobra.Command {
+	s := &setChannel{Shell: sh}
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Create a channel, or change what the flags name",
+		Long: `Create a channel, or change what the flags name and keep the rest. With -f the file is the whole
+channel: YAML or JSON, as channel show prints it; a masked secret keeps the stored one.`,
+		Example: `  posthouse channel set oa --driver httpapi --config @oa.json --every 1m --tries 3
+  posthouse channel set oa --limits 20/1s,1000/1m
+  posthouse channel set -f oa.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := sh.Dial(cmd)
+			if err != nil {
+				return err
+			}
+			if s.file != "" {
+				return s.fromFile(cmd, c, args)
+			}
+			ch, err := s.fromFlags(cmd, c, args)
+			if err != nil {
+				return err
+			}
+			stored, created, err := c.Channels.Put(cmd.Context(), ch)
+			return showStored(s.Shell, stored, created, err)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.driver, "driver", "", "the `NAME` of its driver: posthouse channel drivers lists them")
+	flags.StringVar(&s.config, "config", "", "the driver's fields: a `JSON` object, @FILE, or -")
+	flags.StringVarP(&s.file, "file", "f", "", "a `FILE` with the whole channel, or -")
+	for _, f := range channelFlags {
+		flags.String(f.name, "", f.help)
+	}
+	return cmd
+}
+
+// showStored says what became of a channel.
+func showStored(sh *shell.Shell, ch posthouse.Channel, created bool, err error) error {
+	if err != nil {
+		return err
+	}
+	what := "changed"
+	if created {
+		what = "created"
+	}
+	return sh.Show(ch, func() { sh.Printf("%s: %s\n", ch.Name, what) })
+}
+
+// shownOnly are the fields that channel show prints and nobody can set.
+var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason"}
+
+// fromFile hands the file's fields to the server, which names all that is wrong with them.
+func (s *setChannel) fromFile(cmd *cobra.Command, c *client.Client, args []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if isChannelFlag(f.Name) && err == nil {
+			err = shell.Usagef("--%s does not go with --file, which is the whole channel", f.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	fields, err := s.ReadFields(s.file)
+	if err != nil {
+		return err
+	}
+	name, _ := fields["name"].(string)
+	switch {
+	case len(args) == 0 && name == "":
+		return shell.Usagef("name is missing: it is a field of the file, or the argument")
+	case len(args) == 1 && name != "" && name != args[0]:
+		return shell.Usagef("the file's name is %q, and the argument says %q", name, args[0])
+	case len(args) == 1:
+		name = args[0]
+	}
+	for _, field := range shownOnly {
+		delete(fields, field)
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	stored, created, err := c.Channels.PutJSON(cmd.Context(), name, body)
+	return showStored(s.Shell, stored, created, err)
+}
+
+func isChannelFlag(name string) bool {
+	for _, f := range channelFlags {
+		if f.name == name {
+			return true
+		}
+	}
+	return name == "driver" || name == "config"
+}
+
+// fromFlags is the stored channel, if there is one, with what the flags say.
+func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []string) (posthouse.Channel, error) {
+	if len(args) == 0 {
+		return posthouse.Channel{}, shell.Usagef("NAME is missing: %s", cmd.UseLine())
+	}
+	config, err := s.Object("--config", s.config)
+	if err != nil {
+		return posthouse.Channel{}, err
+	}
+	changed, err := changedSettings(cmd.Flags())
+	if err != nil {
+		return posthouse.Channel{}, err
+	}
+	ch, err := c.Channels.Get(cmd.Context(), args[0])
+	var missing *posthouse.Error
+	if errors.As(err, &missing) && missing.Code == posthouse.CodeNotFound {
+		ch, err = posthouse.Channel{}, nil
+		if s.driver == "" {
+			return ch, shell.Usagef("there is no channel %s yet: --driver says what it is", args[0])
+		}
+	}
+	if err != nil {
+		return ch, err
+	}
+	ch.Name = args[0]
+	if s.driver != "" {
+		ch.Driver = s.driver
+	}
+	if config != nil {
+		ch.Config = nil
+		if err := json.Unmarshal(config, &ch.Config); err != nil {
+			return ch, err
+		}
+	}
+	if cmd.Flags().Changed("needs") {
+		ch.Needs = nil // it replaces what was needed
+	}
+	if err := json.Unmarshal(changed, &ch.ChannelSettings); err != nil {
+		return ch, shell.Usagef("the settings can not be read: %w", err)
+	}
+	return ch, nil
+}
+
+// changedSettings is a JSON object of the settings given as flags.
+func changedSettings(flags *pflag.FlagSet) ([]byte, error) {
+	out := map[string]any{}
+	for _, f := range channelFlags {
+		if !flags.Changed(f.name) {
+			continue
+		}
+		text, _ := flags.GetString(f.name)
+		var value any = text
+		if f.read != nil {
+			var err error
+			if value, err = f.read(text); err != nil {
+				return nil, shell.Usagef("--%s: %w", f.name, err)
+			}
+		}
+		out[strings.ReplaceAll(f.name, "-", "_")] = value
+	}
+	return json.Marshal(out)
+}
+
+func number(s string) (any, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not a whole number")
+	}
+	return n, nil
+}
+
+func fraction(s string) (any, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not a number such as 0.2")
+	}
+	return n, nil
+}
+
+func truth(s string) (any, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not true or false")
+	}
+	return b, nil
+}
+
+func duration(s string) (any, error) {
+	var d posthouse.Duration
+	err := d.UnmarshalText([]byte(s))
+	return d, err
+}
+
+// durations are written with commas between.
+func durations(s string) (any, error) {
+	out := []posthouse.Duration{}
+	for _, part := range shell.List(s) {
+		var d posthouse.Duration
+		if err := d.UnmarshalText([]byte(part)); err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// needs are pairs with commas between; none are an empty object.
+func needs(s string) (any, error) {
+	out := map[string]string{}
+	for _, part := range shell.List(s) {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok || name == "" {
+			return nil, errors.New(strconv.Quote(part) + " is not of the form NAME=VALUE")
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// windows reads limits such as 20/1s.
+func windows(s string) (any, error) {
+	out := []posthouse.Limit{}
+	for _, part := range shell.List(s) {
+		most, per, ok := strings.Cut(part, "/")
+		n, err := strconv.Atoi(most)
+		var d posthouse.Duration
+		if !ok || err != nil || d.UnmarshalText([]byte(per)) != nil {
+			return nil, errors.New(strconv.Quote(part) + " is not a limit such as 20/1s: 20 in any second")
+		}
+		out = append(out, posthouse.Limit{Max: n, Per: d})
+	}
+	return out, nil
+}

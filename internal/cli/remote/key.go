@@ -1,0 +1,104 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+func keyGroup(sh *shell.Shell) *cobra.Command {
+	return shell.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRevoke(sh), keyNew(sh)))
+}
+
+func keyList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the keys, without their secrets", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Keys.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(all, func() {
+				var rows [][]string
+				for _, k := range all {
+					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), sh.At(k.CreatedAt), sh.At(k.RevokedAt)})
+				}
+				sh.Table([]string{"Key", "Name", "Scope", "Made", "Revoked"}, rows)
+			})
+		}),
+	}
+}
+
+// scopeOf is a key's scope, and whose key an agent's is.
+func scopeOf(k posthouse.Key) string {
+	if k.Agent == "" {
+		return string(k.Scope)
+	}
+	return string(k.Scope) + " " + k.Agent
+}
+
+func keyAdd(sh *shell.Shell) *cobra.Command {
+	var scope, agent string
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			k, err := createKey(ctx, c, args[0], posthouse.Scope(scope), agent)
+			if err != nil {
+				return err
+			}
+			return sh.Show(k, func() { showSecret(sh, k.Secret) })
+		}),
+	}
+	cmd.Flags().StringVar(&scope, "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
+	cmd.Flags().StringVar(&agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
+	return cmd
+}
+
+// createKey makes a key, or says that an agent's names whose it is.
+func createKey(ctx context.Context, c *client.Client, name string, scope posthouse.Scope, agent string) (client.NewKey, error) {
+	switch {
+	case scope == posthouse.ScopeAgent && agent != "":
+		return c.Keys.CreateForAgent(ctx, name, agent)
+	case scope == posthouse.ScopeAgent:
+		return client.NewKey{}, shell.Usagef("--agent is missing: whose key it is; posthouse agents list names them")
+	case agent != "":
+		return client.NewKey{}, shell.Usagef("--agent goes with --scope agent")
+	}
+	return c.Keys.Create(ctx, name, scope)
+}
+
+func keyRevoke(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "End a key", Args: shell.Takes("ID"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Keys.Revoke(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "revoked")
+		}),
+	}
+}
+
+// keyNew calls no server: it makes a key for a server that is yet to start.
+func keyNew(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "new", Short: "Draw a key for a server that is yet to start, as its POSTHOUSE_API_KEY", Args: shell.Takes(),
+		RunE: func(*cobra.Command, []string) error {
+			key := secret.FormatKey(secret.NewKey())
+			return sh.Show(map[string]string{"key": key}, func() { sh.Printf("%s\n", key) })
+		},
+	}
+}
+
+// showSecret prints a key alone, so that a shell can keep it in a variable, and what to do with it beside it.
+func showSecret(sh *shell.Shell, key string) {
+	sh.Printf("%s\n", key)
+	fmt.Fprintln(sh.Err, "  → shown this once: keep it")
+}

@@ -1,0 +1,229 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+func remindGroup(sh *shell.Shell) *cobra.Command {
+	return shell.Calling(shell.Group("remind", "Messages that come at several moments: in a countdown, or again and again",
+		remindAdd(sh), remindList(sh), remindShow(sh), remindEnd(sh)))
+}
+
+// remind opens a reminder: its flags say what is sent and when its slots are.
+type remind struct {
+	*shell.Shell
+	message                message
+	countdown, from, until string
+	before, every          string
+	daily                  []string
+	zone, missed           string
+	max                    int
+}
+
+func remindAdd(sh *shell.Shell) *cobra.Command {
+	f := &remind{Shell: sh}
+	cmd := &cobra.Command{
+		Use: "add", Short: "Open a reminder",
+		Example: `  posthouse remind add --channel oa --to li.na --template pass --countdown "2026-10-01 14:00" --before 60m --every 15m
+  posthouse remind add --channel oa --to li.na --text "日报" --daily 09:00,18:00 --time-zone Asia/Shanghai
+  posthouse remind add --channel oa --to li.na --text "还没有处理" --every 30m --max 5 --dedup-key ticket-7`,
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := sh.Dial(cmd)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c)
+		},
+	}
+	flags := cmd.Flags()
+	f.message.describe(flags)
+	flags.Lookup("dedup-key").Usage = "a `KEY` that names the reminder: while it is open, no second one is made"
+	flags.StringVar(&f.countdown, "countdown", "", "the `TIME` that is counted down to: 2h, \"2026-10-01 14:00\"")
+	flags.StringVar(&f.before, "before", "", "how `LONG` before it the countdown begins: 60m")
+	flags.StringVar(&f.every, "every", "", "how `LONG` from one message to the next: 15m")
+	flags.StringVar(&f.from, "from", "", "the `TIME` of the first message of a repeat (default now)")
+	flags.StringVar(&f.until, "until", "", "the `TIME` after which a repeat sends nothing (default none)")
+	flags.StringSliceVar(&f.daily, "daily", nil, "the local `TIMES` of each day, with commas between: 09:00,18:00")
+	flags.StringVar(&f.zone, "time-zone", "", "the `ZONE` of --daily, such as Asia/Shanghai (default the server's)")
+	flags.IntVar(&f.max, "max", 0, "how many messages a repeat has: at most `N` (default no bound)")
+	flags.StringVar(&f.missed, "missed", "", "what becomes of messages that could not be sent in time, a `WAY`: collapse or expire (default collapse)")
+	return cmd
+}
+
+func (f *remind) run(ctx context.Context, c *client.Client) error {
+	r, err := f.reminder()
+	if err != nil {
+		return err
+	}
+	key := f.message.key
+	if key == "" {
+		key = posthouse.NewID()
+	}
+	out, err := c.Reminders.CreateOnce(ctx, key, r)
+	if err != nil {
+		return err
+	}
+	return f.Show(out, func() {
+		if out.DuplicateOf != "" {
+			f.Printf("reminder %s is open already: no second one was made\n", out.DuplicateOf)
+		}
+		printReminder(f.Shell, out)
+	})
+}
+
+// reminder is what the flags describe. What is missing is the server's to say.
+func (f *remind) reminder() (r posthouse.Reminder, err error) {
+	if r.Draft, err = f.message.read(f.Shell); err != nil {
+		return r, err
+	}
+	r.Missed = posthouse.Missed(f.missed)
+	var before, every posthouse.Duration
+	for _, d := range []struct {
+		flag, text string
+		into       *posthouse.Duration
+	}{{"--before", f.before, &before}, {"--every", f.every, &every}} {
+		if d.text == "" {
+			continue
+		}
+		if err := d.into.UnmarshalText([]byte(d.text)); err != nil {
+			return r, shell.Usagef("%s: %v", d.flag, err)
+		}
+	}
+	if f.countdown != "" {
+		if f.from+f.until+f.zone != "" || len(f.daily) > 0 || f.max != 0 {
+			return r, shell.Usagef("--countdown goes with --before and --every: --from, --until, --daily, --time-zone and --max are of a repeat")
+		}
+		r.Countdown = &posthouse.Countdown{Before: before, Every: every}
+		r.Countdown.To, err = f.Moment("--countdown", f.countdown)
+		return r, err
+	}
+	if f.before != "" {
+		return r, shell.Usagef("--before goes with --countdown")
+	}
+	r.Repeat = &posthouse.Repeat{Every: every, Daily: f.daily, TimeZone: f.zone, Max: f.max}
+	if r.Repeat.From, err = f.Moment("--from", f.from); err != nil {
+		return r, err
+	}
+	r.Repeat.Until, err = f.Moment("--until", f.until)
+	return r, err
+}
+
+func remindList(sh *shell.Shell) *cobra.Command {
+	var f client.Filter
+	cmd := &cobra.Command{
+		Use: "list", Short: "List reminders", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			page, err := c.Reminders.List(ctx, f)
+			if err != nil {
+				return err
+			}
+			return sh.Show(page, func() { printReminders(sh, page) })
+		}),
+	}
+	cmd.Flags().StringVar(&f.Kind, "kind", "", "only of the `KIND`; goes with --ref")
+	cmd.Flags().StringVar(&f.Ref, "ref", "", "only with the `REF`; goes with --kind")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
+	return cmd
+}
+
+func printReminders(sh *shell.Shell, page client.Page[client.Reminder]) {
+	var rows [][]string
+	for _, r := range page.Items {
+		rows = append(rows, []string{r.ID, r.Draft.Channel, string(r.State), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
+	}
+	sh.Table([]string{"Reminder", "Channel", "State", "Reason", "Next", "Sent", "Last error"}, rows)
+	if page.Next != "" {
+		sh.Printf("  … and more: --limit shows up to 1000\n")
+	}
+}
+
+func remindShow(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a reminder with its next messages", Args: shell.Takes("ID"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			r, err := c.Reminders.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(r, func() { printReminder(sh, r) })
+		}),
+	}
+}
+
+func printReminder(sh *shell.Shell, r client.Reminder) {
+	const most = 3
+	var slots []string
+	for _, slot := range r.Slots[:min(most, len(r.Slots))] {
+		slots = append(slots, sh.At(slot))
+	}
+	if len(r.Slots) > most {
+		slots = append(slots, "…")
+	}
+	sh.Fields([][2]string{
+		{"reminder", r.ID}, {"state", string(r.State)}, {"reason", r.Reason}, {"last error", r.Error},
+		{"channel", r.Draft.Channel}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
+		{"when", whenever(sh, r.Reminder)}, {"missed", string(r.Missed)},
+		{"sent", strconv.Itoa(r.Fired) + " of " + strconv.Itoa(r.Reminder.Slots) + " that came"}, {"last message", r.Message},
+		{"next", strings.Join(slots, ", ")},
+	}...)
+}
+
+// whenever is a countdown or a repeat in words.
+func whenever(sh *shell.Shell, r posthouse.Reminder) string {
+	var words []string
+	add := func(given bool, format string, args ...any) {
+		if given {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	if c := r.Countdown; c != nil {
+		add(true, "down to %s", sh.At(c.To))
+		add(c.Before > 0, "from %s before", c.Before)
+		add(c.Before > 0, "every %s", c.Every)
+	} else if c := r.Repeat; c != nil {
+		add(true, "from %s", sh.At(c.From))
+		add(c.Every > 0, "every %s", c.Every)
+		add(len(c.Daily) > 0, "daily at %s %s", strings.Join(c.Daily, " "), c.TimeZone)
+		add(c.Max > 0, "at most %d", c.Max)
+		add(!c.Until.IsZero(), "until %s", sh.At(c.Until))
+	}
+	return strings.Join(words, ", ")
+}
+
+func remindEnd(sh *shell.Shell) *cobra.Command {
+	var kind, ref string
+	cmd := &cobra.Command{
+		Use: "end (ID | --kind KIND --ref REF)", Short: "End a reminder, and withdraw its message that waits", Args: cobra.MaximumNArgs(1),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			switch {
+			case len(args) == 1 && kind+ref == "":
+				r, err := c.Reminders.End(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return sh.Show(r, func() { printReminder(sh, r) })
+			case len(args) == 0 && kind != "" && ref != "":
+				page, err := c.Reminders.EndRef(ctx, kind, ref)
+				if err != nil {
+					return err
+				}
+				return sh.Show(page, func() { printReminders(sh, page) })
+			}
+			return shell.Usagef("either a reminder's id or both --kind and --ref say what is ended")
+		}),
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "the `KIND` of the reminders")
+	cmd.Flags().StringVar(&ref, "ref", "", "their `REF`")
+	return cmd
+}

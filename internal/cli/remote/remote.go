@@ -1,0 +1,22 @@
+// Package remote has the commands that call a server through package client: what is sent and
+// what became of it, and everything an operator configures. A command is a value with its flags,
+// one file a kind of thing.
+//
+// The commands that work on a database, or are a process of their own, are package local's.
+package remote
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+)
+
+// Commands are the commands in the order that the help shows them.
+func Commands(sh *shell.Shell) []*cobra.Command {
+	return []*cobra.Command{
+		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh),
+		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
+		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
+		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), outboxGroup(sh),
+	}
+}

@@ -1,0 +1,213 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// defaultRoster is the roster the duty rule asks where its channel names none.
+const defaultRoster = "duty"
+
+// weekdays are the names of the days 1 to 7.
+var weekdays = []string{"", "Mon 周一", "Tue 周二", "Wed 周三", "Thu 周四", "Fri 周五", "Sat 周六", "Sun 周日"}
+
+func rosterGroup(sh *shell.Shell) *cobra.Command {
+	return shell.Calling(shell.Group("roster", "Who is on duty",
+		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
+}
+
+// named is the first argument, or the default roster.
+func named(args []string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return defaultRoster
+}
+
+func rosterList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the rosters", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Rosters.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(all, func() {
+				var rows [][]string
+				for _, r := range all {
+					rows = append(rows, []string{r.Name, fmt.Sprint(len(r.Days)), fmt.Sprint(len(r.Overrides)), r.HandOver, r.TimeZone, sh.At(r.UpdatedAt)})
+				}
+				sh.Table([]string{"Roster", "Days", "Overrides", "Hand-over", "Time zone", "Updated"}, rows)
+			})
+		}),
+	}
+}
+
+func rosterShow(sh *shell.Shell) *cobra.Command {
+	var csv bool
+	cmd := &cobra.Command{
+		Use: "show [NAME]", Short: "Show a roster (default duty)", Args: cobra.MaximumNArgs(1),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if csv {
+				text, err := c.Rosters.Export(ctx, named(args))
+				if err == nil {
+					_, err = sh.Out.Write(text)
+				}
+				return err
+			}
+			r, err := c.Rosters.Get(ctx, named(args))
+			if err != nil {
+				return err
+			}
+			return sh.Show(r, func() { printRoster(sh, r) })
+		}),
+	}
+	cmd.Flags().BoolVar(&csv, "csv", false, "print the CSV that roster import reads")
+	return cmd
+}
+
+func printRoster(sh *shell.Shell, r posthouse.Roster) {
+	sh.Fields([][2]string{{"roster", r.Name}, {"hand-over", r.HandOver}, {"time zone", r.TimeZone}, {"updated", sh.At(r.UpdatedAt)}}...)
+	sh.Printf("\n")
+	var rows [][]string
+	for day := 1; day <= 7; day++ {
+		rows = append(rows, []string{weekdays[day], onDuty(r.Days[fmt.Sprint(day)])})
+	}
+	for _, date := range slices.Sorted(maps.Keys(r.Overrides)) {
+		rows = append(rows, []string{date, onDuty(r.Overrides[date])})
+	}
+	sh.Table([]string{"Day", "On duty"}, rows)
+}
+
+func onDuty(users []string) string {
+	if len(users) == 0 {
+		return "nobody"
+	}
+	return shell.Words(users)
+}
+
+func rosterImport(sh *shell.Shell) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Store a roster from CSV; what it had before is gone", Args: shell.Takes("FILE"),
+		Long: `Store a roster from CSV with the columns day and user: a day is 1 (Monday) to 7, or a date such as
+2026-10-01 that overrides it. FILE may be - for standard input.`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			text, err := sh.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := c.Rosters.Import(ctx, name, text)
+			if err != nil {
+				return err
+			}
+			return sh.Show(r, func() { printRoster(sh, r) })
+		}),
+	}
+	cmd.Flags().StringVar(&name, "name", defaultRoster, "the roster's `NAME`")
+	return cmd
+}
+
+func rosterSet(sh *shell.Shell) *cobra.Command {
+	var r posthouse.Roster
+	var days, overrides []string
+	cmd := &cobra.Command{
+		Use: "set [NAME]", Short: "Store a roster (default duty); what it had before is gone", Args: cobra.MaximumNArgs(1),
+		Example: `  posthouse roster set --day 1=li.na,wang.fang --day 2=zhang.wei --override 2026-10-01=zhao.min`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			var err error
+			r.Name = named(args)
+			if r.Days, err = usersBy("--day", days); err != nil {
+				return err
+			}
+			if r.Overrides, err = usersBy("--override", overrides); err != nil {
+				return err
+			}
+			stored, err := c.Rosters.Put(ctx, r)
+			if err != nil {
+				return err
+			}
+			return sh.Show(stored, func() { printRoster(sh, stored) })
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&days, "day", nil, "`DAY=USERS`: 1 for Monday to 7, users with commas between; may be repeated")
+	flags.StringArrayVar(&overrides, "override", nil, "`DATE=USERS` of one date instead; no users: nobody; may be repeated")
+	flags.StringVar(&r.HandOver, "hand-over", "", "the local `TIME` at which a duty day begins (default 00:00)")
+	flags.StringVar(&r.TimeZone, "time-zone", "", "the IANA `ZONE` (default the server's)")
+	return cmd
+}
+
+func usersBy(flag string, args []string) (map[string][]string, error) {
+	given, err := shell.Pairs(flag, args)
+	out := map[string][]string{}
+	for key, users := range given {
+		out[key] = append([]string{}, shell.List(users)...)
+	}
+	return out, err
+}
+
+func rosterCheck(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "check [NAME]", Short: "Show the empty days and the overlaps of a roster (default duty)", Args: cobra.MaximumNArgs(1),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			check, err := c.Rosters.Check(ctx, named(args))
+			if err != nil {
+				return err
+			}
+			return sh.Show(check, func() {
+				var rows [][]string
+				for _, day := range check.EmptyDays {
+					rows = append(rows, []string{day, "nobody is on duty: nobody is told"})
+				}
+				for _, user := range slices.Sorted(maps.Keys(check.Overlaps)) {
+					rows = append(rows, []string{shell.Words(check.Overlaps[user]), user + " is on duty on all of them"})
+				}
+				for _, day := range check.Past {
+					rows = append(rows, []string{day, "an override of a day that is over"})
+				}
+				sh.Table([]string{"Day", "Finding"}, rows)
+			})
+		}),
+	}
+}
+
+func rosterToday(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "today [NAME]", Short: "Say who is on duty now (default roster duty)", Args: cobra.MaximumNArgs(1),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			d, err := c.Rosters.OnDuty(ctx, named(args))
+			if err != nil {
+				return err
+			}
+			return sh.Show(d, func() {
+				if !d.Configured {
+					sh.Printf("%s, %s: the roster %s says nothing about the day\n", d.Date, weekdays[d.Weekday%8], d.Roster)
+					return
+				}
+				sh.Printf("%s, %s: %s\n", d.Date, weekdays[d.Weekday%8], onDuty(d.Users))
+			})
+		}),
+	}
+}
+
+func rosterDelete(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a roster", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Rosters.Delete(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "deleted")
+		}),
+	}
+}

@@ -1,0 +1,246 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// message is a message as flags describe it.
+type message struct {
+	draft                        posthouse.Draft
+	to                           []string
+	recipientType, title, text   string
+	payload, notBefore, deadline string
+	priority, onUnknown, key     string
+	forgetAfter                  string
+}
+
+// send hands in a message, or a file of them.
+type send struct {
+	*shell.Shell
+	message message
+	all     string
+	wait    bool
+	timeout time.Duration
+}
+
+func sendCommand(sh *shell.Shell) *cobra.Command {
+	s := &send{Shell: sh}
+	cmd := shell.Calling(&cobra.Command{
+		Use: "send", Short: "Send a message to one or many recipients",
+		Example: `  posthouse send --channel oa --to li.na,wang.fang --title "值班" --text "今晚值班请注意"
+  posthouse send --channel tianyuan --to li.na --template leave --payload '{"name": "李娜"}' --wait
+  git log -1 | posthouse send --channel console --to team --text -
+  posthouse send --messages @batch.json        # {"messages": [{…}, …]} as POST /v1/messages takes them`,
+		Args: shell.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
+	})
+	flags := cmd.Flags()
+	s.message.describe(flags)
+	flags.StringVar(&s.message.notBefore, "not-before", "", "a `TIME` before which nothing is sent: 10m, \"2026-10-01 08:30\"")
+	flags.StringVar(&s.message.deadline, "deadline", "", "a `TIME` after which nothing is sent")
+	flags.BoolVar(&s.message.draft.Sensitive, "sensitive", false, "keep the content sealed, show it nowhere and forget it: for one-time passwords")
+	flags.StringVar(&s.message.forgetAfter, "forget-after", "", "how `LONG` a sensitive content is kept: 10m (default 24h)")
+	flags.StringVar(&s.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
+	flags.BoolVar(&s.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
+	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long --wait waits")
+	return cmd
+}
+
+// describe adds the flags that a message is described by.
+func (m *message) describe(flags *pflag.FlagSet) {
+	flags.StringVar(&m.draft.Channel, "channel", "", "the `NAME` of the channel")
+	flags.StringSliceVar(&m.to, "to", nil, "the `RECIPIENTS`, with commas between: users, or USER=ADDRESS, or =ADDRESS")
+	flags.StringVar(&m.recipientType, "type", "", "the recipients' `TYPE`, which rules look at, such as head_office")
+	flags.StringVar(&m.title, "title", "", "the `TITLE`")
+	flags.StringVar(&m.text, "text", "", "the `TEXT`, @FILE, or - for standard input")
+	flags.StringVar(&m.draft.Template, "template", "", "the `NAME` of a template that makes title and text")
+	flags.StringVar(&m.payload, "payload", "", "the template's values: a `JSON` object, @FILE, or -")
+	flags.StringVar(&m.draft.Kind, "kind", "", "what it is about, a `WORD` of yours")
+	flags.StringVar(&m.draft.Ref, "ref", "", "the `KEY` of it within the kind")
+	flags.StringVar(&m.priority, "priority", "", "`PRIORITY`: high, normal or low (default normal)")
+	flags.StringVar(&m.draft.DedupKey, "dedup-key", "", "a `KEY` by which a second message is found to be the first")
+	flags.StringVar(&m.draft.Source, "source", "", "which `SYSTEM` sends it")
+	flags.StringVar(&m.onUnknown, "on-unknown", "", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent")
+	flags.StringVar(&m.key, "idempotency-key", "", "a `KEY` with which this very command can be repeated (default a new one)")
+}
+
+func (s *send) run(cmd *cobra.Command) error {
+	c, err := s.Dial(cmd)
+	if err != nil {
+		return err
+	}
+	sent, err := s.handIn(cmd, c)
+	if err != nil {
+		return err
+	}
+	if s.wait {
+		return s.waitFor(cmd.Context(), c, sent.Accepted)
+	}
+	return s.Show(map[string]any{"messages": sent.Accepted, "replayed": sent.Replayed}, func() { s.printSent(sent) })
+}
+
+func (s *send) handIn(cmd *cobra.Command, c *client.Client) (client.Sent, error) {
+	if s.all == "" {
+		draft, err := s.message.read(s.Shell)
+		if err != nil {
+			return client.Sent{}, err
+		}
+		if s.message.key != "" {
+			return c.Messages.SendOnce(cmd.Context(), s.message.key, draft)
+		}
+		return c.Messages.Send(cmd.Context(), draft)
+	}
+	if beside := flagsBesideMessages(cmd); len(beside) > 0 {
+		return client.Sent{}, shell.Usagef("--messages holds whole messages: leave out %s", strings.Join(beside, ", "))
+	}
+	body, err := s.Object("--messages", s.all)
+	if err != nil {
+		return client.Sent{}, err
+	}
+	return c.Messages.SendJSON(cmd.Context(), s.message.key, body)
+}
+
+// flagsBesideMessages are the given flags that would say something of a message: with --messages nobody would look at
+// them.
+func flagsBesideMessages(cmd *cobra.Command) (names []string) {
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !slices.Contains([]string{"messages", "idempotency-key", "wait", "timeout"}, f.Name) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
+}
+
+// read makes the message that the flags describe. What is missing is the server's to say.
+func (m *message) read(sh *shell.Shell) (d posthouse.Draft, err error) {
+	d = m.draft
+	d.Priority, d.OnUnknown = posthouse.Priority(m.priority), posthouse.Policy(m.onUnknown)
+	for _, to := range m.to {
+		user, address, _ := strings.Cut(to, "=")
+		d.To = append(d.To, posthouse.Recipient{User: user, Address: address, Type: m.recipientType})
+	}
+	text, err := sh.Input(m.text)
+	if err != nil {
+		return d, err
+	}
+	if m.title != "" || len(text) > 0 {
+		d.Content = &posthouse.Content{Title: m.title, Text: strings.TrimRight(string(text), "\n")}
+	}
+	if d.Payload, err = sh.Object("--payload", m.payload); err != nil {
+		return d, err
+	}
+	if m.forgetAfter != "" {
+		if err := d.ForgetAfter.UnmarshalText([]byte(m.forgetAfter)); err != nil {
+			return d, shell.Usagef("--forget-after: %w", err)
+		}
+	}
+	if d.NotBefore, err = sh.Moment("--not-before", m.notBefore); err != nil {
+		return d, err
+	}
+	d.Deadline, err = sh.Moment("--deadline", m.deadline)
+	return d, err
+}
+
+func (s *send) printSent(sent client.Sent) {
+	if sent.Replayed {
+		s.Printf("this idempotency key was used before: nothing new was sent; this was the answer\n")
+	}
+	var rows [][]string
+	for _, m := range sent.Accepted {
+		if m.DuplicateOf != "" {
+			s.Printf("message %s stands for this dedup key already: nothing new was sent\n", m.DuplicateOf)
+		}
+		for _, d := range m.Deliveries {
+			rows = append(rows, []string{d.ID, d.User, string(d.State), d.Reason})
+		}
+	}
+	s.Table([]string{"Delivery", "User", "State", "Reason"}, rows)
+	if len(sent.Accepted) == 1 {
+		s.Printf("  → posthouse status %s\n", sent.Accepted[0].ID)
+	}
+}
+
+// waitFor looks at messages until all their deliveries are settled, prints them, and fails where
+// one did not reach its recipient.
+func (s *send) waitFor(ctx context.Context, c *client.Client, sent []posthouse.Accepted) error {
+	all, err := settled(ctx, c, sent, s.timeout)
+	if err != nil {
+		return err
+	}
+	if err := s.Show(map[string]any{"deliveries": all}, func() { printDeliveries(s.Shell, all) }); err != nil {
+		return err
+	}
+	open, lost := tally(all)
+	switch {
+	case open > 0:
+		return shell.Hint(fmt.Errorf("%d of %d deliveries are not settled after %s", open, len(all), s.timeout), "posthouse explain ID says why one waits")
+	case lost > 0:
+		return fmt.Errorf("%d of %d deliveries did not reach their recipients", lost, len(all))
+	}
+	return nil
+}
+
+// settled reads messages' deliveries until all are settled, or for so long at most.
+func settled(ctx context.Context, c *client.Client, sent []posthouse.Accepted, most time.Duration) ([]posthouse.Delivery, error) {
+	over := time.NewTimer(most)
+	defer over.Stop()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		all, err := deliveriesOf(ctx, c, sent)
+		if open, _ := tally(all); err != nil || open == 0 {
+			return all, err
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return all, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func deliveriesOf(ctx context.Context, c *client.Client, sent []posthouse.Accepted) ([]posthouse.Delivery, error) {
+	var out []posthouse.Delivery
+	for _, m := range sent {
+		cursor := ""
+		for {
+			page, err := c.Messages.Page(ctx, m.ID, cursor, 1000)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, page.Deliveries...)
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// tally counts the deliveries that are not settled, and those that are and reached nobody though
+// they should have.
+func tally(all []posthouse.Delivery) (open, lost int) {
+	for _, d := range all {
+		switch {
+		case !d.State.Settled(d.OnUnknown):
+			open++
+		case d.State != posthouse.Sent && d.State != posthouse.Delivered && d.State != posthouse.Suppressed:
+			lost++
+		}
+	}
+	return open, lost
+}

@@ -1,0 +1,258 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// selection selects messages or deliveries by flags.
+type selection struct {
+	client.Filter
+	states       []string
+	since, until string
+}
+
+func (f *selection) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Channel, "channel", "", "only of the channel `NAME`")
+	flags.StringVar(&f.Kind, "kind", "", "only of the `KIND`")
+	flags.StringVar(&f.Ref, "ref", "", "only with the `REF`")
+	flags.StringVar(&f.User, "user", "", "only to the `USER`")
+	flags.StringSliceVar(&f.states, "state", nil, "only in these `STATES`, with commas between: "+shell.Words(stateNames()))
+	flags.StringVar(&f.since, "since", "", "only handed in from this `TIME`: \"2026-10-01 08:30\", or 2h ago")
+	flags.StringVar(&f.until, "until", "", "only handed in before this `TIME`")
+}
+
+func stateNames() []string {
+	var out []string
+	for _, s := range posthouse.States() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// filter checks the flags.
+func (f *selection) filter(sh *shell.Shell) (client.Filter, error) {
+	out := f.Filter
+	for _, word := range f.states {
+		state := posthouse.State(word)
+		if !state.Valid() {
+			return out, shell.Usagef("--state: %q is not a state; the states are %s", word, shell.Words(stateNames()))
+		}
+		out.States = append(out.States, state)
+	}
+	var err error
+	if out.Since, err = past(sh, "--since", f.since); err != nil {
+		return out, err
+	}
+	out.Until, err = past(sh, "--until", f.until)
+	return out, err
+}
+
+// past reads a time as moment does, but a duration counts back.
+func past(sh *shell.Shell, flag, v string) (time.Time, error) {
+	var d posthouse.Duration
+	if d.UnmarshalText([]byte(v)) == nil {
+		return time.Now().Add(-d.Std()), nil
+	}
+	t, err := sh.Moment(flag, v)
+	if err != nil {
+		return t, shell.Usagef(`%s: %q is not a time such as 2h (ago), "2026-10-01 08:30" or 2026-10-01T08:30:00+08:00`, flag, v)
+	}
+	return t, nil
+}
+
+func statusCommand(sh *shell.Shell) *cobra.Command {
+	var f selection
+	cmd := shell.Calling(&cobra.Command{
+		Use: "status [ID]", Short: "Show a message, a delivery, or the latest of them",
+		Example: `  posthouse status                       # the latest messages
+  posthouse status 01K…                  # a message with its deliveries, or a delivery with its attempts
+  posthouse status --state failed,unknown --channel oa`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := sh.Dial(cmd)
+			if err != nil {
+				return err
+			}
+			switch {
+			case len(args) == 0:
+				return listStatus(cmd.Context(), sh, c, &f)
+			case !posthouse.ValidID(args[0]):
+				return notAnID(args[0])
+			case posthouse.DeliveryNumber(args[0]) == 0:
+				return messageStatus(cmd.Context(), sh, c, args[0])
+			}
+			return deliveryStatus(cmd.Context(), sh, c, args[0])
+		},
+	})
+	f.add(cmd)
+	cmd.Flags().IntVar(&f.Limit, "limit", 20, "how many at most, 1 to 1000")
+	return cmd
+}
+
+func notAnID(s string) error {
+	return shell.Usagef("%q is not an id: ids are 26 letters and digits, as send and status print them", s)
+}
+
+// listStatus lists messages, or deliveries where states or a user are asked for.
+func listStatus(ctx context.Context, sh *shell.Shell, c *client.Client, f *selection) error {
+	filter, err := f.filter(sh)
+	if err != nil {
+		return err
+	}
+	if filter.Limit < 1 || filter.Limit > 1000 {
+		return shell.Usagef("--limit: %d is not a number from 1 to 1000", filter.Limit)
+	}
+	if len(filter.States) > 0 || filter.User != "" {
+		page, err := c.Deliveries.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		return sh.Show(page, func() { printDeliveries(sh, page.Items) })
+	}
+	page, err := c.Messages.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	return sh.Show(page, func() {
+		var rows [][]string
+		for _, m := range page.Items {
+			rows = append(rows, []string{m.ID, sh.At(m.CreatedAt), m.Channel, subject(m.Message), strconv.Itoa(m.Recipients), counts(m.Counts)})
+		}
+		sh.Table([]string{"Message", "Handed in", "Channel", "Subject", "To", "States"}, rows)
+	})
+}
+
+// subject is a message in a few words.
+func subject(m posthouse.Message) string {
+	for _, s := range []string{m.Content.Title, m.Content.Text} {
+		if s != "" {
+			return shell.Cut(s, 32)
+		}
+	}
+	return m.Kind
+}
+
+// counts reads: sent 3, failed 1.
+func counts(c map[posthouse.State]int) string {
+	var out []string
+	for _, s := range posthouse.States() {
+		if n := c[s]; n > 0 {
+			out = append(out, fmt.Sprintf("%s %d", s, n))
+		}
+	}
+	return shell.Words(out)
+}
+
+func messageStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id string) error {
+	m, err := c.Messages.Page(ctx, id, "", 1000)
+	if err != nil {
+		return err
+	}
+	return sh.Show(m, func() {
+		sh.Fields([][2]string{
+			{"message", m.ID}, {"channel", m.Channel}, {"kind", m.Kind}, {"ref", m.Ref}, {"priority", string(m.Priority)},
+			{"title", m.Content.Title}, {"text", shell.Cut(m.Content.Text, 200)}, {"template", m.Template},
+			{"handed in", sh.At(m.CreatedAt)}, {"not before", sh.At(m.NotBefore)}, {"deadline", sh.At(m.Deadline)},
+			{"states", counts(m.Counts)}, {"unreadable", m.Unreadable},
+		}...)
+		sh.Printf("\n")
+		printDeliveries(sh, m.Deliveries)
+		if m.Next != "" {
+			sh.Printf("  … and more: posthouse status --state … --kind … lists them\n")
+		}
+	})
+}
+
+func printDeliveries(sh *shell.Shell, all []posthouse.Delivery) {
+	var rows [][]string
+	for _, d := range all {
+		rows = append(rows, []string{d.ID, d.Channel, recipient(d.Recipient), string(d.State), strconv.Itoa(d.Attempts), sh.At(d.UpdatedAt), why(d)})
+	}
+	sh.Table([]string{"Delivery", "Channel", "Recipient", "State", "Attempts", "Updated", "Why"}, rows)
+}
+
+func recipient(r posthouse.Recipient) string {
+	if r.User != "" {
+		return r.User
+	}
+	return r.Address
+}
+
+// why is the reason of a state, and the last error where there is one.
+func why(d posthouse.Delivery) string {
+	switch {
+	case d.Reason == "":
+		return shell.Cut(d.Error, 60)
+	case d.Error == "":
+		return d.Reason
+	}
+	return shell.Cut(d.Reason+": "+d.Error, 60)
+}
+
+func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id string) error {
+	d, err := c.Deliveries.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	attempts, err := c.Deliveries.Attempts(ctx, id)
+	if err != nil {
+		return err
+	}
+	return sh.Show(map[string]any{"delivery": d, "attempts": attempts}, func() {
+		sh.Fields([][2]string{
+			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", d.Account},
+			{"recipient", d.User}, {"address", d.Address}, {"type", d.Type},
+			{"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error},
+			{"failures", fmt.Sprintf("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
+			{"provider ref", d.ProviderRef}, {"replay of", d.ReplayOf},
+			{"held by", holder(sh, d)},
+			{"handed in", sh.At(d.CreatedAt)}, {"updated", sh.At(d.UpdatedAt)}, {"due", sh.At(due(d))}, {"deadline", sh.At(d.Deadline)},
+		}...)
+		if len(attempts) > 0 {
+			sh.Printf("\n")
+			printAttempts(sh, attempts)
+		}
+	})
+}
+
+// holder is the agent that a delivery was handed to, and until when.
+func holder(sh *shell.Shell, d posthouse.Delivery) string {
+	agent := agentOf(d.LeaseOwner)
+	if d.State != posthouse.Sending || agent == "" {
+		return ""
+	}
+	return agent + " until " + sh.At(d.LeaseUntil)
+}
+
+// due is when an open delivery's turn comes; a settled one has none any more.
+func due(d posthouse.Delivery) time.Time {
+	if d.State.Settled(d.OnUnknown) {
+		return time.Time{}
+	}
+	return d.DueAt
+}
+
+func printAttempts(sh *shell.Shell, attempts []posthouse.Attempt) {
+	var rows [][]string
+	for _, a := range attempts {
+		took := ""
+		if !a.FinishedAt.IsZero() {
+			took = a.Duration.Round(time.Millisecond).String()
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(a.Number), sh.At(a.StartedAt), took, string(a.Class), a.Code, string(a.To), shell.Cut(a.Error, 60),
+		})
+	}
+	sh.Table([]string{"No", "Started", "Took", "Class", "Code", "Then", "Error"}, rows)
+}

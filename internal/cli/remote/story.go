@@ -1,0 +1,98 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+func storyCommand(sh *shell.Shell) *cobra.Command {
+	return shell.Calling(&cobra.Command{
+		Use: "story DELIVERY", Aliases: []string{"trace"}, Short: "Tell all that happened to a delivery: every request, transition, hand-out and report",
+		Args: shell.Takes("DELIVERY"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if !posthouse.ValidID(args[0]) || posthouse.DeliveryNumber(args[0]) == 0 {
+				return shell.Usagef("%q is not a delivery's id: posthouse status MESSAGE lists those of a message", args[0])
+			}
+			s, err := c.Deliveries.Story(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(s, func() { printStory(sh, s) })
+		}),
+	})
+}
+
+func printStory(sh *shell.Shell, s client.Story) {
+	text := shell.Cut(s.Message.Content.Text, 200)
+	if s.Message.Sensitive {
+		text = "(sensitive: not shown)"
+	}
+	d := s.Delivery
+	sh.Fields([][2]string{
+		{"delivery", d.ID}, {"channel", d.Channel}, {"kind", s.Message.Kind}, {"ref", s.Message.Ref}, {"recipient", d.User}, {"address", d.Address},
+		{"title", s.Message.Content.Title}, {"text", text}, {"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error}, {"provider ref", d.ProviderRef},
+	}...)
+	sh.Printf("\n")
+	var rows [][]string
+	for _, m := range moments(s) {
+		rows = append(rows, []string{sh.At(m.at), m.what, m.who, m.detail})
+	}
+	sh.Table([]string{"At", "What", "Who", "Detail"}, rows)
+}
+
+// storyLine is one line of a story.
+type storyLine struct {
+	at                time.Time
+	what, who, detail string
+}
+
+// moments are the events and the lines of the logs in the order they happened. What is of one time stands as it
+// follows from one another: the request, the events, what an agent was handed and said.
+func moments(s client.Story) []storyLine {
+	var out []storyLine
+	for _, l := range s.Received {
+		out = append(out, storyLine{l.At, "request", cmp.Or(l.SourceIP, l.UserAgent), "answered " + strconv.Itoa(l.Status)})
+	}
+	for _, e := range s.Events {
+		out = append(out, storyLine{e.At, string(e.Type), agentOf(e.Owner), eventDetail(e)})
+	}
+	for _, l := range s.HandedOut {
+		out = append(out, storyLine{l.At, "handed out", l.Agent, "token " + strconv.FormatInt(l.Token, 10)})
+	}
+	for _, l := range s.Reported {
+		out = append(out, storyLine{l.At, "report " + l.Outcome, l.Agent, joinWords(l.Answer, shell.Cut(l.Error, 60))})
+	}
+	slices.SortStableFunc(out, func(a, b storyLine) int { return a.at.Compare(b.at) })
+	return out
+}
+
+// agentOf is the agent that a lease's owner is, empty for a process of the server.
+func agentOf(owner string) string {
+	if agent, ok := strings.CutPrefix(owner, "agent/"); ok {
+		return agent
+	}
+	return ""
+}
+
+// eventDetail is where an event led, and why.
+func eventDetail(e posthouse.Event) string {
+	return joinWords("→ "+string(e.To), joinWords(e.Reason, joinWords(e.Code, shell.Cut(e.Error, 60))))
+}
+
+func joinWords(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
+}

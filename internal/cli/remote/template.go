@@ -1,0 +1,185 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+func templateGroup(sh *shell.Shell) *cobra.Command {
+	return shell.Calling(shell.Group("template", "Texts with placeholders",
+		templateList(sh), templateShow(sh), templateSet(sh), templateDelete(sh), templatePreview(sh), templateTest(sh)))
+}
+
+func templateList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the templates", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Templates.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(all, func() {
+				var rows [][]string
+				for _, t := range all {
+					rows = append(rows, []string{t.Name, fmt.Sprint(t.Version), shell.Words(t.Variables), shell.Cut(t.Text, 50)})
+				}
+				sh.Table([]string{"Template", "Version", "Variables", "Text"}, rows)
+			})
+		}),
+	}
+}
+
+func templateShow(sh *shell.Shell) *cobra.Command {
+	var version int
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show a template", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			t, err := c.Templates.Get(ctx, args[0], version)
+			if err != nil {
+				return err
+			}
+			return sh.Show(t, func() { printTemplate(sh, t) })
+		}),
+	}
+	cmd.Flags().IntVar(&version, "version", 0, "a `NUMBER` (default the latest)")
+	return cmd
+}
+
+func printTemplate(sh *shell.Shell, t posthouse.Template) {
+	missing := "refused"
+	if t.Lenient {
+		missing = "shown as they are"
+	}
+	sh.Fields([][2]string{
+		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(t.Disabled)}, {"variables", shell.Words(t.Variables)},
+		{"missing ones", missing}, {"made", sh.At(t.CreatedAt)}, {"title", t.Title}, {"text", t.Text},
+	}...)
+}
+
+func templateSet(sh *shell.Shell) *cobra.Command {
+	var t posthouse.Template
+	var text string
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Store a template; a changed text makes a new version", Args: shell.Takes("NAME"),
+		Example: `  posthouse template set leave --title '请假审批' --text '${name} 申请请假 ${days} 天，请审批。'`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			b, err := sh.Input(text)
+			if err != nil {
+				return err
+			}
+			t.Name, t.Text = args[0], strings.TrimRight(string(b), "\n")
+			stored, err := c.Templates.Put(ctx, t)
+			if err != nil {
+				return err
+			}
+			return sh.Show(stored, func() {
+				sh.Printf("%s: version %d, variables: %s\n", stored.Name, stored.Version, shell.Words(stored.Variables))
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&t.Title, "title", "", "the `TITLE`")
+	cmd.Flags().StringVar(&text, "text", "", "the `TEXT` with ${name} or {name} for each value, @FILE, or -")
+	cmd.Flags().StringVar(&t.ExternalID, "external-id", "", "what the provider calls the template, an `ID`")
+	cmd.Flags().BoolVar(&t.Disabled, "disabled", false, "refuse new messages with it")
+	cmd.Flags().BoolVar(&t.Lenient, "lenient", false, "leave a missing value's placeholder visible instead of refusing the message")
+	return cmd
+}
+
+func templateDelete(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a template with all its versions", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Templates.Delete(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "deleted")
+		}),
+	}
+}
+
+func templatePreview(sh *shell.Shell) *cobra.Command {
+	var payload, text string
+	var ask client.TemplatePreview
+	cmd := &cobra.Command{
+		Use: "preview NAME", Short: "Fill a template, or a text that is not stored, without sending it", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			var err error
+			if ask.Payload, err = sh.Object("--payload", payload); err != nil {
+				return err
+			}
+			b, err := sh.Input(text)
+			if err != nil {
+				return err
+			}
+			ask.Text = string(b)
+			out, err := c.Templates.Preview(ctx, args[0], ask)
+			if err != nil {
+				return err
+			}
+			return printPreview(sh, out)
+		}),
+	}
+	cmd.Flags().StringVar(&payload, "payload", "", "the values: a `JSON` object, @FILE, or -")
+	cmd.Flags().StringVar(&ask.Channel, "channel", "", "warn of what the provider of this channel, `NAME`, would cut or refuse")
+	cmd.Flags().StringVar(&ask.Title, "title", "", "try this `TITLE`")
+	cmd.Flags().StringVar(&text, "text", "", "try this `TEXT`, @FILE, or -")
+	return cmd
+}
+
+func printPreview(sh *shell.Shell, out client.Preview) error {
+	err := sh.Show(out, func() {
+		sh.Fields([][2]string{
+			{"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(out.Disabled)},
+			{"variables", shell.Words(out.Variables)},
+			{"length", fmt.Sprintf("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
+		}...)
+		for _, w := range out.Warnings {
+			sh.Printf("warning: the %s %s\n", w.Path, w.Message)
+		}
+	})
+	if err == nil {
+		err = posthouse.Invalid("the payload does not fill the template", out.Problems)
+	}
+	return err
+}
+
+// yes is "yes" for true and empty, which is not shown, for false.
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return ""
+}
+
+func templateTest(sh *shell.Shell) *cobra.Command {
+	var test client.TemplateTest
+	var payload string
+	cmd := &cobra.Command{
+		Use: "test NAME", Short: "Fill a template and really send it to one recipient, at once", Args: shell.Takes("NAME"),
+		Example: `  posthouse template test leave --channel tianyuan --user li.na --payload '{"name": "李娜", "days": 3}'`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			var err error
+			if test.Payload, err = sh.Object("--payload", payload); err != nil {
+				return err
+			}
+			result, err := c.Templates.Test(ctx, args[0], test)
+			if err != nil {
+				return err
+			}
+			return printTest(sh, result)
+		}),
+	}
+	cmd.Flags().StringVar(&test.Channel, "channel", "", "the `NAME` of the channel it is sent through")
+	cmd.Flags().StringVar(&test.To.User, "user", "", "whom it goes to, a user's `ID`")
+	cmd.Flags().StringVar(&test.To.Address, "address", "", "where it goes to, an `ADDRESS`")
+	cmd.Flags().StringVar(&payload, "payload", "", "the values: a `JSON` object, @FILE, or -")
+	return cmd
+}

@@ -1,0 +1,86 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/config"
+)
+
+// Shell is one run of the program: where it reads and writes, what it is made of, and what every command shares.
+type Shell struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string
+	Dir      string // where .env is looked for, empty for the working directory
+	// Terminal and ErrTerminal tell whether Out and Err are terminals: tables are coloured there.
+	Terminal, ErrTerminal bool
+	// JSON asks for JSON in place of what people read: --json.
+	JSON bool
+	// Version is the program's own.
+	Version string
+	// Drivers are the channel drivers there are. Empty stands for those of channel/builtin.
+	Drivers []channel.Type
+}
+
+// Group is a command that only holds others.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	g.AddCommand(commands...)
+	g.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range commands {
+			names = append(names, c.Name())
+		}
+		_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
+		return Usagef("%s%q: %s", path, args[0], channel.UnknownName("command", args[0], names))
+	}
+	return g
+}
+
+// FlagFault names the flags there are where one is not known.
+func FlagFault(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return Usagef("%w", err)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return Usagef("--%s: %s", unknown.GetSpecifiedName(), channel.UnknownName("flag", unknown.GetSpecifiedName(), names))
+}
+
+// Takes says which arguments a command wants, all of them required.
+func Takes(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return Usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
+		}
+		if len(args) > len(names) {
+			return Usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// Sources is where a command's settings come from.
+func (sh *Shell) Sources(cmd *cobra.Command) config.Sources {
+	return config.Sources{Flags: cmd.Flags(), Environ: sh.Environ, Dir: sh.Dir}
+}
+
+// Settings reads the server's settings; what is wrong with them is wrong usage.
+func (sh *Shell) Settings(cmd *cobra.Command) (config.Config, error) {
+	c, err := config.Load(sh.Sources(cmd))
+	if err != nil {
+		return c, Usagef("%w", err)
+	}
+	c.Server.Version, c.Server.Drivers = sh.Version, sh.Drivers
+	return c, nil
+}
