@@ -12,14 +12,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // openDoors makes what serves HTTP.
 func (s *Server) openDoors(context.Context) (err error) {
-	s.gate = api.NewGate(s.store)
+	s.gate = web.NewGate(s.store)
 	if s.handler, err = s.apiHandler(); err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	if err := s.measureProcess(); err != nil {
 		return nil, err
 	}
-	return api.New(api.Options{
-		Engine: s.engine, Store: s.store, Channels: s.channels, Gate: s.gate, Jobs: s.jobsOf, Tasks: s.flow, Readiness: s.checks, Unsafe: s.unsafe,
-		Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}), Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Database: s.store.Database(),
-		TimeZone: s.o.TimeZone,
-	})
+	routes, err := s.routes()
+	if err != nil {
+		return nil, err
+	}
+	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Terms: api.Terms()}, routes)
 }
 
 // measureProcess registers the process's own metrics. The registry of a program that embeds the server may have them

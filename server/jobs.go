@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/workflow"
 )
 
 // Jobs are the notification document's three functions, for a program that embeds the server. The HTTP API
 // has the same at /v1/notify/jobs.
-func (s *Server) Jobs() workflow.Jobs { return s.jobsOf(api.Once{}) }
+func (s *Server) Jobs() workflow.Jobs { return s.jobsOf(web.Once{}) }
 
 // jobsOf are the jobs that one request makes.
-func (s *Server) jobsOf(once api.Once) workflow.Jobs {
+func (s *Server) jobsOf(once web.Once) workflow.Jobs {
 	return workflow.Jobs{Post: jobPost{s, once}, Store: s.store, Marks: s.store, Gates: s.store}
 }
 
@@ -28,7 +28,7 @@ func (s *Server) InstallTemplates(ctx context.Context, tenant string) (workflow.
 // jobPost hands jobs to the engine.
 type jobPost struct {
 	*Server
-	once api.Once
+	once web.Once
 }
 
 func (p jobPost) request(tenant string) engine.Request {

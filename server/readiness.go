@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Check is one part of what the server needs for its work.
@@ -41,21 +41,21 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 }
 
 // checks is Readiness for /readyz.
-func (s *Server) checks(ctx context.Context) []api.Check {
+func (s *Server) checks(ctx context.Context) []wire.Check {
 	list := s.Readiness(ctx)
-	out := make([]api.Check, len(list))
+	out := make([]wire.Check, len(list))
 	for i, c := range list {
-		out[i] = api.Check(c)
+		out[i] = wire.Check(c)
 	}
 	return out
 }
 
 // unsafe names the database's unsafe settings.
-func (s *Server) unsafe(ctx context.Context) ([]api.Finding, error) {
+func (s *Server) unsafe(ctx context.Context) ([]wire.Setting, error) {
 	found, err := s.store.Doctor(ctx)
-	out := make([]api.Finding, len(found))
+	out := make([]wire.Setting, len(found))
 	for i, f := range found {
-		out[i] = api.Finding(f)
+		out[i] = wire.Setting(f)
 	}
 	return out, err
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -29,7 +29,7 @@ type Server struct {
 	limiter  engine.Limiter
 	channels *channels.Set
 	flow     *workflow.Flow
-	gate     *api.Gate
+	gate     *web.Gate
 	handler  http.Handler
 	http     *http.Server
 	listener net.Listener

@@ -13,7 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel/pull"
-	"github.com/posthouse/posthouse/internal/api/lksms"
+	"github.com/posthouse/posthouse/internal/front/lksms"
 )
 
 // SMS is the front door for senders of text messages and for the phones that fetch them. It is open where
@@ -76,7 +76,7 @@ func (o SMS) channel() string { return cmp.Or(o.Channel, "sms") }
 func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
 	return lksms.New(lksms.Options{
-		Engine: s.engine, Store: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
+		Reader: s.reader(), Engine: s.engine, Store: s.store, Agents: s.store, Texts: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
 		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})
 }

@@ -3,126 +3,128 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
-	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/rule"
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
-// Options makes the API. Engine, Store, Channels, Jobs and Tasks are required.
+// What a key needs for a route.
+const (
+	reads  = posthouse.ScopeRead
+	sends  = posthouse.ScopeSend
+	admin  = posthouse.ScopeAdmin
+	agents = posthouse.ScopeAgent
+)
+
+// Options are what the resources of the API work on. All but those that name a default are required.
 type Options struct {
-	Engine   Engine
-	Store    Store
+	// Reader reads what is shown.
+	Reader read.Reader
+
+	// Engine's parts.
+	Sender  Sender
+	Judge   Judge
+	Reminds Reminds
+	Desk    Desk
+	Holder  Holder
+	Filler  read.Filler
+
+	// Store's parts.
+	Refs      Refs
+	Replays   Replays
+	Plans     Plans
+	Outbox    Outbox
+	Templates Templates
+	Rosters   Rosters
+	Users     Users
+	Keys      Keys
+	Agents    Agents
+	Tally     Tally
+	Answers   Answers
+
 	Channels Channels
-	// Gate is the one that other front doors share. Defaults to a new one.
-	Gate *Gate
-	// Jobs are the notification document's functions, for one request.
-	Jobs func(Once) workflow.Jobs
 	// Tasks takes the events of workflows.
 	Tasks Tasks
+	// Gate forgets keys that are revoked.
+	Gate *web.Gate
+	Operation
+}
+
+// Operation is what the server says of itself.
+type Operation struct {
 	// Readiness says what /readyz answers. Defaults to no checks.
-	Readiness func(ctx context.Context) []Check
+	Readiness func(ctx context.Context) []wire.Check
 	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
-	Unsafe func(ctx context.Context) ([]Finding, error)
+	Unsafe func(ctx context.Context) ([]wire.Setting, error)
 	// Metrics serves /metrics. Defaults to an empty page.
 	Metrics http.Handler
-	// Log defaults to slog.Default().
-	Log *slog.Logger
-	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
-	MaxBody int64
 	// Version and Database are shown by /healthz.
 	Version, Database string
-	// TimeZone is the IANA zone of rosters that name none. Defaults to rule.DefaultTimeZone.
-	TimeZone string
+	// Zone is that of rosters that name none. Defaults to UTC.
+	Zone *time.Location
 }
 
-// Check is one part of readiness.
-type Check struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail,omitempty"`
-	// Optional parts are named when they fail, but the server stays ready: the others go on.
-	Optional bool `json:"optional,omitempty"`
+// Routes are the native addresses, each resource's together.
+func Routes(o Options) []web.Route {
+	o.Zone = cmp.Or(o.Zone, time.UTC)
+	keys := keys{o.Keys, o.Agents, o.Gate}
+	return slices.Concat(
+		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
+		reminders{o.Reminds, o.Plans}.routes(),
+		deliveries{o.Reader, o.Judge, o.Replays, o.Channels}.routes(),
+		outbox{o.Outbox}.routes(),
+		channels{o.Channels, o.Tally}.routes(),
+		phones{o.Agents, o.Channels, o.Desk, keys}.routes(),
+		handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}.routes(),
+		logs{o.Reader}.routes(),
+		templates{o.Templates, o.Filler, o.Channels}.routes(),
+		rosters{o.Rosters, o.Zone}.routes(),
+		users{o.Users}.routes(),
+		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates}.routes(),
+		keys.routes(),
+		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
+	)
 }
 
-// Finding is one setting of the database that is unsafe.
-type Finding struct {
-	Setting string `json:"setting"`
-	Value   string `json:"value"`
-	Why     string `json:"why"`
-}
-
-// api is what handlers share.
-type api struct {
-	Options
-	drivers []channel.Type
-	gate    *Gate
-	unsafe  *memo
-	spec    []byte
-	routes  []route
-	zone    *time.Location // of times that name none
-	mux     *http.ServeMux
-}
-
-// New makes the API's handler. It serves at once; it starts and stops nothing.
-func New(o Options) (http.Handler, error) {
-	if o.Engine == nil || o.Store == nil || o.Channels == nil || o.Jobs == nil || o.Tasks == nil {
-		return nil, errors.New("api: Engine, Store, Channels, Jobs and Tasks are required")
+// Terms are what the OpenAPI document says of the types of the API beyond what Go says of them.
+func Terms() web.Terms {
+	return web.Terms{
+		Words: map[reflect.Type][]any{
+			reflect.TypeFor[posthouse.State]():         web.Any(posthouse.States()...),
+			reflect.TypeFor[posthouse.Policy]():        web.Any(posthouse.Policies()...),
+			reflect.TypeFor[posthouse.Priority]():      web.Any(posthouse.Priorities()...),
+			reflect.TypeFor[posthouse.Class]():         web.Any(posthouse.Classes()...),
+			reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
+			reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),
+			reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
+			reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
+			reflect.TypeFor[posthouse.TaskEventType](): web.Any(workflow.Events()...),
+			reflect.TypeFor[workflow.WarningCode]():    web.Any(workflow.WarningCodes()...),
+			reflect.TypeFor[wire.Log]():                web.Any(wire.Logs()...),
+			reflect.TypeFor[wire.Outcome]():            web.Any(wire.Outcomes()...),
+			reflect.TypeFor[wire.FieldKind]():          fieldKinds(),
+		},
+		Kept: map[reflect.Type][]string{
+			reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "created_at", "updated_at"},
+			reflect.TypeFor[posthouse.Template](): {"tenant", "name", "version", "variables", "created_at"},
+			reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},
+			reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},
+			reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at"},
+		},
+		Names: map[reflect.Type]string{ // of two things that go by one name, the wire's keeps it
+			reflect.TypeFor[posthouse.Message]():  "StoredMessage",
+			reflect.TypeFor[posthouse.Reminder](): "StoredReminder",
+			reflect.TypeFor[posthouse.Agent]():    "RegisteredAgent",
+			reflect.TypeFor[posthouse.Key]():      "StoredKey",
+			reflect.TypeFor[workflow.Outcome]():   "TaskOutcome",
+			reflect.TypeFor[workflow.Summary]():   "TaskSummary",
+		},
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = 4 << 20
-	}
-	if o.Readiness == nil {
-		o.Readiness = func(context.Context) []Check { return nil }
-	}
-	if o.Metrics == nil {
-		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	}
-	a := &api{Options: o, gate: cmp.Or(o.Gate, NewGate(o.Store)), unsafe: newMemo(o.Unsafe), drivers: o.Channels.Types(), routes: table(), mux: http.NewServeMux()}
-	zone, err := time.LoadLocation(cmp.Or(o.TimeZone, rule.DefaultTimeZone))
-	if err != nil {
-		return nil, fmt.Errorf("read the time zone: %w", err)
-	}
-	a.zone = zone
-	spec, err := describe(a.routes)
-	if err != nil {
-		return nil, fmt.Errorf("describe the API: %w", err)
-	}
-	a.spec = spec
-	for _, r := range a.routes {
-		a.mux.Handle(r.method+" "+r.path, a.handler(r))
-	}
-	a.mux.Handle("/", a.handler(route{serve: (*api).nowhere}))
-	return a.mux, nil
-}
-
-// nowhere answers addresses that are not in the table: 405 where another method is.
-func (a *api) nowhere(c *call) (answer, error) {
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
-		probe := c.Clone(c.Context())
-		probe.Method = method
-		if _, pattern := a.mux.Handler(probe); pattern != "/" && pattern != "" {
-			allowed = append(allowed, method)
-		}
-	}
-	if len(allowed) == 0 {
-		return answer{}, faultf(http.StatusNotFound, "not_found", "there is no address %.200q; /openapi.json lists all there are", c.URL.Path)
-	}
-	if slices.Contains(allowed, http.MethodGet) {
-		allowed = append(allowed, http.MethodHead)
-	}
-	for _, method := range allowed {
-		c.writer.Header().Add("Allow", method)
-	}
-	return answer{}, faultf(http.StatusMethodNotAllowed, "invalid", "the method %.20q is not allowed here: want one of %s", c.Method, words(allowed))
 }

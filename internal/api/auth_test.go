@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // public are the addresses that need no key.
 var public = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true, "/openapi.json": true, "/docs": true, "/docs/{file}": true, "/{$}": true}
 
 // addressOf is a route's address with something in place of its parameters.
-func addressOf(r api.Route) string {
+func addressOf(r web.Route) string {
 	return strings.NewReplacer("{$}", "", "{file}", "rapidoc-min.js", "{id}", "x", "{name}", "x").Replace(r.Path)
 }
 
@@ -24,7 +24,7 @@ const noKey = `{"type":"about:blank","title":"Unauthorized","status":401,"code":
 func TestEveryAddressNeedsAKeyButThePublicOnes(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, r := range api.Routes() {
+	for _, r := range routes() {
 		got := h.do(request{method: r.Method, path: addressOf(r), key: "none"})
 		if public[r.Path] {
 			if got.status != 200 || r.Scope != "" {
@@ -41,7 +41,7 @@ func TestEveryAddressNeedsAKeyButThePublicOnes(t *testing.T) {
 func TestScopesReachWhatTheyAreFor(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, r := range api.Routes() {
+	for _, r := range routes() {
 		if r.Scope == "" {
 			continue
 		}

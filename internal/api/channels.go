@@ -1,172 +1,176 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
-func (a *api) channels(c *call) (answer, error) {
-	list, err := a.Channels.List(c.Context(), c.key.Tenant)
-	if err != nil {
-		return answer{}, err
-	}
-	return pageOf(list, "")
+// Channels keeps the configured channels and runs them. What it returns has its secrets masked;
+// a masked secret that is put back stays as it was.
+type Channels interface {
+	stored
+	operated
 }
 
-func (a *api) channel(c *call) (answer, error) {
-	ch, err := a.Channels.Get(c.Context(), c.key.Tenant, c.PathValue("name"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(ch)
+type stored interface {
+	List(ctx context.Context, tenant string) ([]posthouse.Channel, error)
+	Get(ctx context.Context, tenant, name string) (posthouse.Channel, error)
+	Put(ctx context.Context, tenant string, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error)
+	Delete(ctx context.Context, tenant, name string) error
 }
 
-var channelReader = bodyOf[posthouse.Channel]()
+type operated interface {
+	Pause(ctx context.Context, tenant, name, reason string) error
+	Resume(ctx context.Context, tenant, name string) error
+	// Test checks the provider; without a recipient by the driver's own check, where it has one. Of out, what
+	// the message is and whom it is for counts.
+	Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error)
+	// Fit says what the provider would cut or refuse of a content, as far as its driver knows.
+	Fit(ctx context.Context, tenant, name string, content posthouse.Content) ([]posthouse.Problem, error)
+	// Types lists the drivers there are.
+	Types() []channel.Type
+}
 
-// putChannel takes a channel as it is read, so that one can be read, changed and put back. What
+// Tally counts the deliveries of a pulled channel without looking at them.
+type Tally interface {
+	Tally(ctx context.Context, tenant, channel string) (work.Tally, error)
+}
+
+// channels is the resource of configured channels, and of the drivers they are made of.
+type channels struct {
+	Channels
+	counts Tally
+}
+
+var (
+	channelBody = web.BodyOf[posthouse.Channel]().Loose()
+	testBody    = web.BodyOf[wire.ChannelTest]().Optional()
+	reasonBody  = web.BodyOf[wire.Reason]().Optional()
+)
+
+func (ch channels) routes() []web.Route {
+	return web.Tagged("channels",
+		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list),
+		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked.", ch.get),
+		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated),
+		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove),
+		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending.", reasonBody, ch.pause),
+		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume),
+		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test),
+		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally),
+		web.Get("/v1/drivers", reads, "The drivers there are, with their settings.", ch.drivers),
+	)
+}
+
+func (ch channels) list(c *web.Call) (wire.Page[posthouse.Channel], error) {
+	return wholeOf(ch.List(c.Context(), c.Tenant()))
+}
+
+func (ch channels) get(c *web.Call) (posthouse.Channel, error) {
+	return ch.Get(c.Context(), c.Tenant(), c.PathValue("name"))
+}
+
+// put takes a channel as it is read, so that one can be read, changed and put back. What
 // the server keeps of it (version, times, whether it is paused) is not looked at.
-func (a *api) putChannel(c *call) (answer, error) {
-	ch, err := loose(c, channelReader)
-	if err != nil {
-		return answer{}, err
+func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, error) {
+	c.NameIn(&in.Name, in.Tenant)
+	if in.Driver == "" {
+		c.RefuseNew("driver", "is required: one of %s", web.Words(driverNames(ch.Types())))
 	}
-	c.sameName(&ch.Name, ch.Tenant)
-	if ch.Driver == "" && !c.concerns("driver") {
-		c.refuse("driver", "is required: one of %s", words(a.driverNames()))
+	if err := c.Wrong(); err != nil {
+		return in, err
 	}
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	stored, created, err := a.Channels.Put(c.Context(), c.key.Tenant, ch)
-	if err != nil {
-		return answer{}, err
-	}
+	stored, created, err := ch.Put(c.Context(), c.Tenant(), in)
 	if created {
-		return answer{status: http.StatusCreated, body: stored}, nil
+		c.Status = http.StatusCreated
 	}
-	return ok(stored)
+	return stored, err
 }
 
-// sameName takes a thing's name from the path; one in the body must be the same.
-func (c *call) sameName(name *string, tenant string) {
-	inPath := c.PathValue("name")
-	if *name != "" && *name != inPath {
-		c.refuse("name", "is %.80q, but the path says %.80q", *name, inPath)
-	}
-	if tenant != "" && tenant != c.key.Tenant {
-		c.refuse("tenant", "is not the key's: leave it out")
-	}
-	*name = inPath
+func (ch channels) remove(c *web.Call) error {
+	return ch.Delete(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
-func (a *api) deleteChannel(c *call) (answer, error) {
-	return none(a.Channels.Delete(c.Context(), c.key.Tenant, c.PathValue("name")))
-}
-
-type pauseBody struct {
-	Reason string `json:"reason,omitempty" doc:"Shown with the channel and by explain."`
-}
-
-var pauseReader = bodyOf[pauseBody]()
-
-func (a *api) pauseChannel(c *call) (answer, error) {
-	in, err := optional(c, pauseReader)
-	if err != nil {
-		return answer{}, err
+func (ch channels) pause(c *web.Call, in wire.Reason) (posthouse.Channel, error) {
+	if err := checkReason(c, in); err != nil {
+		return posthouse.Channel{}, err
 	}
-	if checkWord(c, "reason", in.Reason, 255); c.wrong() != nil {
-		return answer{}, c.wrong()
+	if err := ch.Pause(c.Context(), c.Tenant(), c.PathValue("name"), in.Reason); err != nil {
+		return posthouse.Channel{}, err
 	}
-	if err := a.Channels.Pause(c.Context(), c.key.Tenant, c.PathValue("name"), in.Reason); err != nil {
-		return answer{}, err
-	}
-	return a.channel(c)
+	return ch.get(c)
 }
 
-func (a *api) resumeChannel(c *call) (answer, error) {
-	if err := a.Channels.Resume(c.Context(), c.key.Tenant, c.PathValue("name")); err != nil {
-		return answer{}, err
+func checkReason(c *web.Call, in wire.Reason) error {
+	c.CheckWord("reason", in.Reason, 255)
+	return c.Wrong()
+}
+
+func (ch channels) resume(c *web.Call) (posthouse.Channel, error) {
+	if err := ch.Resume(c.Context(), c.Tenant(), c.PathValue("name")); err != nil {
+		return posthouse.Channel{}, err
 	}
-	return a.channel(c)
+	return ch.get(c)
 }
 
-// testBody is a message that is really sent and not queued.
-type testBody struct {
-	To      posthouse.Recipient `json:"to,omitzero" doc:"Without it the driver only checks that its provider can be reached, where it can."`
-	Content posthouse.Content   `json:"content,omitzero" doc:"Defaults to a short text that says it is a test."`
-}
-
-// testView says how the provider answered.
-type testView struct {
-	OK       bool            `json:"ok"`
-	Class    posthouse.Class `json:"class"`
-	Code     string          `json:"code,omitempty"`
-	Error    string          `json:"error,omitempty"`
-	Ref      string          `json:"provider_ref,omitempty"`
-	Request  string          `json:"request,omitempty" doc:"Redacted."`
-	Response string          `json:"response,omitempty" doc:"Redacted."`
-}
-
-var testReader = bodyOf[testBody]()
-
-func (a *api) testChannel(c *call) (answer, error) {
-	in, err := optional(c, testReader)
-	if err != nil {
-		return answer{}, err
-	}
+func (ch channels) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
 	if in.Content == (posthouse.Content{}) {
 		in.Content = posthouse.Content{Title: "Posthouse", Text: "This is a test of this channel. 这是一条渠道测试消息。"}
 	}
-	r, err := a.Channels.Test(c.Context(), c.key.Tenant, c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: in.Content})
+	return tested(ch.Test(c.Context(), c.Tenant(), c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: in.Content}))
+}
+
+func tested(r channel.Result, err error) (wire.ChannelTested, error) {
+	return wire.ChannelTested{
+		OK: r.Class == posthouse.ClassOK, Class: r.Class, Code: r.Code, Error: r.Error, Ref: r.Ref, Request: r.Request, Response: r.Response,
+	}, err
+}
+
+// tally counts a pulled channel's deliveries without looking at them.
+func (ch channels) tally(c *web.Call) (wire.Tally, error) {
+	of, err := ch.get(c)
 	if err != nil {
-		return answer{}, err
+		return wire.Tally{}, err
 	}
-	return ok(testViewOf(r))
+	if !pulled(ch.Types(), of) {
+		return wire.Tally{}, posthouse.Errorf(posthouse.CodeConflict, "nobody fetches from the channel %q: only pulled channels are counted", of.Name)
+	}
+	n, err := ch.counts.Tally(c.Context(), c.Tenant(), of.Name)
+	return wire.Tally(n), err
 }
 
-func testViewOf(r channel.Result) testView {
-	return testView{r.Class == posthouse.ClassOK, r.Class, r.Code, r.Error, r.Ref, r.Request, r.Response}
-}
-
-// driverView describes a kind of channel: what a form needs.
-type driverView struct {
-	Name    string      `json:"name"`
-	Title   string      `json:"title"`
-	TitleZH string      `json:"title_zh"`
-	Doc     string      `json:"doc"`
-	DocZH   string      `json:"doc_zh"`
-	Fields  []fieldView `json:"fields"`
-}
-
-type fieldView struct {
-	Name     string       `json:"name"`
-	Label    string       `json:"label"`
-	LabelZH  string       `json:"label_zh"`
-	Help     string       `json:"help,omitempty"`
-	HelpZH   string       `json:"help_zh,omitempty"`
-	Kind     channel.Kind `json:"kind"`
-	Required bool         `json:"required"`
-	Secret   bool         `json:"secret" doc:"Encrypted at rest and never shown."`
-	Default  any          `json:"default,omitempty"`
-	Choices  []string     `json:"choices,omitempty"`
-	Min      int          `json:"min,omitempty"`
-	Max      int          `json:"max,omitempty"`
-}
-
-func (a *api) listDrivers(*call) (answer, error) {
-	views := make([]driverView, len(a.drivers))
-	for i, t := range a.drivers {
-		views[i] = driverView{t.Name, t.Title, t.TitleZH, t.Doc, t.DocZH, []fieldView{}}
+func (ch channels) drivers(*web.Call) (wire.Page[wire.Driver], error) {
+	views := make([]wire.Driver, 0, len(ch.Types()))
+	for _, t := range ch.Types() {
+		v := wire.Driver{Name: t.Name, Title: t.Title, TitleZH: t.TitleZH, Doc: t.Doc, DocZH: t.DocZH, Fields: []wire.Field{}}
 		for _, f := range t.Fields {
-			views[i].Fields = append(views[i].Fields, fieldView{
-				f.Name, f.Label, f.LabelZH, f.Help, f.HelpZH, f.Kind, f.Required, f.Secret(), shownDefault(f.Default), f.Choices, f.Min, f.Max,
+			v.Fields = append(v.Fields, wire.Field{
+				Name: f.Name, Label: f.Label, LabelZH: f.LabelZH, Help: f.Help, HelpZH: f.HelpZH, Kind: wire.FieldKind(f.Kind), Required: f.Required,
+				Secret: f.Secret(), Default: shownDefault(f.Default), Choices: f.Choices, Min: f.Min, Max: f.Max,
 			})
 		}
+		views = append(views, v)
 	}
-	return pageOf(views, "")
+	return wholeOf(views, nil)
+}
+
+// fieldKinds are the kinds of a driver's settings.
+func fieldKinds() []any {
+	var kinds []any
+	for _, k := range []channel.Kind{
+		channel.KindString, channel.KindText, channel.KindSecret, channel.KindURL, channel.KindInt, channel.KindBool,
+		channel.KindDuration, channel.KindChoice, channel.KindMap, channel.KindSecrets, channel.KindList,
+	} {
+		kinds = append(kinds, wire.FieldKind(k))
+	}
+	return kinds
 }
 
 // shownDefault writes durations as they are read.
@@ -177,10 +181,20 @@ func shownDefault(v any) any {
 	return v
 }
 
-func (a *api) driverNames() []string {
-	names := make([]string, len(a.drivers))
-	for i, t := range a.drivers {
+func driverNames(types []channel.Type) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
 		names[i] = t.Name
 	}
 	return names
+}
+
+// pulled reports whether agents fetch a channel's deliveries.
+func pulled(types []channel.Type, ch posthouse.Channel) bool {
+	for _, t := range types {
+		if t.Name == ch.Driver {
+			return t.Pulled(ch.ChannelSettings)
+		}
+	}
+	return ch.Pull
 }

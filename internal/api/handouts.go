@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,25 +9,36 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
-// claimBody is what an agent asks for.
-type claimBody struct {
-	ClaimID      string             `json:"claim_id,omitempty" doc:"A new one for each claim, up to 64 bytes: a repeat with it answers what is still held of what it handed out."`
-	Max          int                `json:"max,omitempty" doc:"At most that many, 1 to 100. Defaults to 10."`
-	Wait         posthouse.Duration `json:"wait,omitempty" doc:"How long to wait where nothing is due, at most 60s. Defaults to 0."`
-	Capabilities map[string]string  `json:"capabilities,omitempty" doc:"What it can do now, over what is registered: a channel's needs are compared with it."`
-	App          string             `json:"app,omitempty" doc:"What the program says of itself, such as sms-app/2.1."`
+// Desk hands deliveries to agents and takes their reports. *engine.Engine satisfies it.
+type Desk interface {
+	HandOut(ctx context.Context, c engine.Claim) (engine.Claimed, error)
+	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
+	Reassign(ctx context.Context, tenant, agent, reason string) (engine.Reassigned, error)
+	// Now is the time on the clock that leases go by.
+	Now() time.Time
+	// Saw notes what an agent's program says of itself.
+	Saw(tenant, agent, app string)
 }
 
-// claimView is what an agent was handed.
-type claimView struct {
-	Handouts   []posthouse.Handout `json:"handouts"`
-	Repeated   bool                `json:"repeated,omitempty" doc:"The claim id was known: these are what is still held of it."`
-	Reason     string              `json:"reason,omitempty" doc:"Why there is nothing although there may be work: paused, draining, limited, channel_paused, lacks_capabilities."`
-	RetryAfter int64               `json:"retry_after_ms,omitempty" doc:"When to ask again, in milliseconds; missing for at once."`
-	ServerTime time.Time           `json:"server_time"`
+// Holder changes what an agent holds. *engine.Engine satisfies it.
+type Holder interface {
+	StartHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]engine.HoldAnswer, error)
+	RenewHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]engine.HoldAnswer, error)
+	GiveBack(ctx context.Context, tenant, agent string, holds []work.Hold, reason string) ([]engine.HoldAnswer, error)
+}
+
+// handouts is the resource of what agents are handed and say of it.
+type handouts struct {
+	agents   Agents
+	messages read.Messages
+	desk     Desk
+	holder   Holder
 }
 
 // Bounds of what an agent asks for.
@@ -39,62 +51,70 @@ const (
 	maxRequest   = 1000 // characters of a request that a log keeps
 )
 
-var claimReader = bodyOf[claimBody]()
+var (
+	claimBody = web.BodyOf[wire.Claim]().Loose()
+	holdsBody = web.BodyOf[wire.Holds](web.OneTo(maxHolds, "handouts", "hand-outs")).Loose()
+)
 
-// claim hands deliveries to an agent, and waits for some where it is told to.
-func (a *api) claim(c *call) (answer, error) {
-	in, err := loose(c, claimReader)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := c.checkClaim(&in); err != nil {
-		return answer{}, err
-	}
-	agent, err := a.agentOf(c)
-	if err != nil {
-		return answer{}, err
-	}
-	if in.App != "" {
-		a.Engine.Saw(agent.Tenant, agent.ID, in.App)
-	}
-	c.mayWait(in.Wait.Std())
-	out, err := a.Engine.HandOut(c.Context(), engine.Claim{
-		Agent: agent, ClaimID: in.ClaimID, Max: in.Max, Capabilities: in.Capabilities, Wait: in.Wait.Std(), Request: logged(in),
-		Still: func() error { _, err := a.gate.enter(c.Request); return err },
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	view := claimView{out.Handouts, out.Repeated, out.Reason, out.After.Milliseconds(), a.Engine.Now().UTC()}
-	if view.Handouts == nil {
-		view.Handouts = []posthouse.Handout{}
-	}
-	return ok(view)
+func (h handouts) routes() []web.Route {
+	return web.Tagged("agents",
+		web.Get("/v1/agents/{id}/handouts", reads, "What it holds, without the contents.", h.list).ByAgent(),
+		web.Post("/v1/agents/{id}/claims", agents, "Be handed due deliveries under a lease, and wait for some.", claimBody, h.claim),
+		web.Post("/v1/agents/{id}/start", agents, "Say that hand-outs are being sent now. What is not ok must not be sent.", holdsBody, h.start),
+		web.Post("/v1/agents/{id}/renew", agents, "Make leases last a whole time-out from now.", holdsBody, h.renew),
+		web.Post("/v1/agents/{id}/give-back", agents, "Return hand-outs that were not started: others get them at once.", holdsBody, h.giveBack),
+		web.Post("/v1/agents/{id}/report", agents, "Say what became of a hand-out, or of up to 500. A repeat is answered as before; of one alone that comes too late the answer is 409.", reportBody, h.report),
+	)
 }
 
-func (c *call) checkClaim(in *claimBody) error {
+// claim hands deliveries to an agent, and waits for some where it is told to.
+func (h handouts) claim(c *web.Call, in wire.Claim) (wire.Claimed, error) {
+	if err := checkClaim(c, &in); err != nil {
+		return wire.Claimed{}, err
+	}
+	agent, err := h.agents.Agent(c.Context(), c.Tenant(), c.PathValue("id"))
+	if err != nil {
+		return wire.Claimed{}, err
+	}
+	if in.App != "" {
+		h.desk.Saw(agent.Tenant, agent.ID, in.App)
+	}
+	mayWait(c, in.Wait.Std())
+	out, err := h.desk.HandOut(c.Context(), engine.Claim{
+		Agent: agent, ClaimID: in.ID, Max: in.Max, Capabilities: in.Capabilities, Wait: in.Wait.Std(), Request: logged(in), Still: c.Still,
+	})
+	if err != nil {
+		return wire.Claimed{}, err
+	}
+	list, err := wholeOf(out.Handouts, nil)
+	return wire.Claimed{
+		Handouts: list.Items, Repeated: out.Repeated, Reason: out.Reason, RetryAfterMillis: out.After.Milliseconds(), ServerTime: h.desk.Now().UTC(),
+	}, err
+}
+
+func checkClaim(c *web.Call, in *wire.Claim) error {
 	if in.Max == 0 {
 		in.Max = defaultClaim
 	}
 	if in.Max < 1 || in.Max > maxClaim {
-		c.refuse("max", "is %d: want 1 to %d", in.Max, maxClaim)
+		c.Refuse("max", "is %d: want 1 to %d", in.Max, maxClaim)
 	}
 	if wait := in.Wait.Std(); wait < 0 || wait > maxWait {
-		c.refuse("wait", "is %s: want 0s to %s", in.Wait, posthouse.Duration(maxWait))
+		c.Refuse("wait", "is %s: want 0s to %s", in.Wait, posthouse.Duration(maxWait))
 	}
-	checkWord(c, "claim_id", in.ClaimID, maxMark)
-	checkWord(c, "app", in.App, 255)
+	c.CheckWord("claim_id", in.ID, maxMark)
+	c.CheckWord("app", in.App, 255)
 	checkCapabilities(c, in.Capabilities)
-	return c.wrong()
+	return c.Wrong()
 }
 
 // mayWait keeps the connection open for as long as an agent waits: the server's own bounds are for
 // calls that are answered at once. Where there is no connection, in tests, they do not hold either.
-func (c *call) mayWait(wait time.Duration) {
+func mayWait(c *web.Call, wait time.Duration) {
 	if wait <= 0 {
 		return
 	}
-	connection := http.NewResponseController(c.writer)
+	connection := http.NewResponseController(c.Writer)
 	_ = connection.SetReadDeadline(time.Time{}) // the request was read
 	_ = connection.SetWriteDeadline(time.Now().Add(wait + time.Minute))
 }
@@ -110,120 +130,81 @@ func logged(v any) string {
 	return string(text)
 }
 
-// heldView is a delivery that an agent holds. Its token is the hand-out's.
-type heldView struct {
-	posthouse.Delivery
-	LeaseMillis int64 `json:"lease_ms" doc:"What is left of the lease, in milliseconds."`
-}
-
-// handouts lists what an agent holds, without the contents: a repeated claim has them.
-func (a *api) handouts(c *call) (answer, error) {
-	agent, err := a.agentOf(c)
+// list lists what an agent holds, without the contents: a repeated claim has them.
+func (h handouts) list(c *web.Call) (out wire.Page[wire.Held], err error) {
+	agent, err := h.agents.Agent(c.Context(), c.Tenant(), c.PathValue("id"))
 	if err != nil {
-		return answer{}, err
+		return out, err
 	}
-	list, err := a.Store.HeldBy(c.Context(), agent.Tenant, agent.ID)
+	held, err := h.agents.HeldBy(c.Context(), agent.Tenant, agent.ID)
+	out.Items = make([]wire.Held, len(held))
+	for i, d := range held {
+		out.Items[i] = wire.Held{Delivery: d, LeaseMillis: h.leaseLeft(d.LeaseUntil)}
+	}
+	return out, err
+}
+
+// read reads which hand-outs a request is about.
+func (h handouts) read(c *web.Call, in wire.Holds) ([]work.Hold, error) {
+	if len(in.Handouts) == 0 {
+		c.RefuseNew("handouts", "has 0 hand-outs: want 1 to %d", maxHolds)
+	}
+	list := make([]work.Hold, len(in.Handouts))
+	for i, hold := range in.Handouts {
+		checkHold(c, fmt.Sprintf("handouts[%d].", i), hold.Delivery, hold.Token)
+		list[i] = work.Hold(hold)
+	}
+	c.CheckWord("reason", in.Reason, 255)
+	return list, c.Wrong()
+}
+
+func checkHold(c *web.Call, path, delivery string, token int64) {
+	if !posthouse.ValidID(delivery) {
+		c.RefuseNew(path+"delivery", "is %.60q: want a delivery's id, 26 letters and digits", delivery)
+	}
+	if token < 1 {
+		c.RefuseNew(path+"token", "is %d: want the hand-out's token", token)
+	}
+}
+
+func (h handouts) start(c *web.Call, in wire.Holds) (wire.HoldResults, error) {
+	list, err := h.read(c, in)
 	if err != nil {
-		return answer{}, err
+		return wire.HoldResults{}, err
 	}
-	views := make([]heldView, len(list))
-	for i, d := range list {
-		views[i] = heldView{d, a.leaseLeft(d.LeaseUntil)}
-	}
-	return pageOf(views, "")
+	return h.view(h.holder.StartHandouts(c.Context(), c.Tenant(), c.Key.Agent, list))
 }
 
-// holdsBody names hand-outs.
-type holdsBody struct {
-	Handouts []holdBody `json:"handouts"`
-	Reason   string     `json:"reason,omitempty" doc:"Of what is given back: why."`
-}
-
-type holdBody struct {
-	Delivery string `json:"delivery"`
-	Token    int64  `json:"token"`
-}
-
-// holdView says what became of a wish about one hand-out.
-type holdView struct {
-	Delivery    string    `json:"delivery"`
-	OK          bool      `json:"ok"`
-	Reason      string    `json:"reason,omitempty" doc:"Why not: stale, cancelled, expired or missing. What is not ok must not be sent."`
-	LeaseUntil  time.Time `json:"lease_until,omitzero"`
-	LeaseMillis int64     `json:"lease_ms,omitempty" doc:"What is left of the lease, in milliseconds."`
-}
-
-// holdsView has an answer for each hand-out, in order.
-type holdsView struct {
-	Results []holdView `json:"results"`
-}
-
-var holdsReader = bodyOf[holdsBody](oneTo(maxHolds, "handouts", "hand-outs"))
-
-// holds reads which hand-outs a request is about.
-func (c *call) holds() (list []work.Hold, reason string, err error) {
-	in, err := loose(c, holdsReader)
+func (h handouts) renew(c *web.Call, in wire.Holds) (wire.HoldResults, error) {
+	list, err := h.read(c, in)
 	if err != nil {
-		return nil, "", err
+		return wire.HoldResults{}, err
 	}
-	if len(in.Handouts) == 0 && !c.concerns("handouts") {
-		c.refuse("handouts", "has 0 hand-outs: want 1 to %d", maxHolds)
-	}
-	for i, h := range in.Handouts {
-		checkHold(c, fmt.Sprintf("handouts[%d].", i), h.Delivery, h.Token)
-		list = append(list, work.Hold{Delivery: h.Delivery, Token: h.Token})
-	}
-	checkWord(c, "reason", in.Reason, 255)
-	return list, in.Reason, c.wrong()
+	return h.view(h.holder.RenewHandouts(c.Context(), c.Tenant(), c.Key.Agent, list))
 }
 
-func checkHold(c *call, path, delivery string, token int64) {
-	if !posthouse.ValidID(delivery) && !c.concerns(path+"delivery") {
-		c.refuse(path+"delivery", "is %.60q: want a delivery's id, 26 letters and digits", delivery)
-	}
-	if token < 1 && !c.concerns(path+"token") {
-		c.refuse(path+"token", "is %d: want the hand-out's token", token)
-	}
-}
-
-func (a *api) startHandouts(c *call) (answer, error) {
-	list, _, err := c.holds()
-	if err != nil {
-		return answer{}, err
-	}
-	return a.viewHolds(a.Engine.StartHandouts(c.Context(), c.key.Tenant, c.key.Agent, list))
-}
-
-func (a *api) renewHandouts(c *call) (answer, error) {
-	list, _, err := c.holds()
-	if err != nil {
-		return answer{}, err
-	}
-	return a.viewHolds(a.Engine.RenewHandouts(c.Context(), c.key.Tenant, c.key.Agent, list))
-}
-
-func (a *api) giveBack(c *call) (answer, error) {
-	list, reason, err := c.holds()
+func (h handouts) giveBack(c *web.Call, in wire.Holds) (wire.HoldResults, error) {
+	list, err := h.read(c, in)
 	if err == nil {
-		reason, err = a.hushed(c, list, reason)
+		in.Reason, err = h.hushed(c, list, in.Reason)
 	}
 	if err != nil {
-		return answer{}, err
+		return wire.HoldResults{}, err
 	}
-	return a.viewHolds(a.Engine.GiveBack(c.Context(), c.key.Tenant, c.key.Agent, list, reason))
+	return h.view(h.holder.GiveBack(c.Context(), c.Tenant(), c.Key.Agent, list, in.Reason))
 }
 
 // hushed is why hand-outs are given back, without the agent's own words where one of their messages is sensitive: they
 // may quote it, and are kept.
-func (a *api) hushed(c *call, list []work.Hold, reason string) (string, error) {
+func (h handouts) hushed(c *web.Call, list []work.Hold, reason string) (string, error) {
 	if reason == "" {
 		return "", nil
 	}
 	of := make([]posthouse.Delivery, len(list))
-	for i, h := range list {
-		of[i].Message = posthouse.MessageID(h.Delivery)
+	for i, hold := range list {
+		of[i].Message = posthouse.MessageID(hold.Delivery)
 	}
-	messages, err := a.Store.MessagesOf(c.Context(), c.key.Tenant, of)
+	messages, err := h.messages.MessagesOf(c.Context(), c.Tenant(), of)
 	for _, m := range messages {
 		if m.Sensitive {
 			reason = "hidden: the message is sensitive"
@@ -232,22 +213,19 @@ func (a *api) hushed(c *call, list []work.Hold, reason string) (string, error) {
 	return reason, err
 }
 
-func (a *api) viewHolds(list []engine.HoldAnswer, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	view := holdsView{make([]holdView, len(list))}
-	for i, h := range list {
-		view.Results[i] = holdView{Delivery: h.Delivery, OK: h.OK, Reason: h.Reason, LeaseUntil: h.LeaseUntil}
-		if !h.LeaseUntil.IsZero() {
-			view.Results[i].LeaseMillis = a.leaseLeft(h.LeaseUntil)
+func (h handouts) view(list []engine.HoldAnswer, err error) (wire.HoldResults, error) {
+	view := wire.HoldResults{Results: make([]wire.HoldResult, len(list))}
+	for i, a := range list {
+		view.Results[i] = wire.HoldResult{Delivery: a.Delivery, OK: a.OK, Reason: a.Reason, LeaseUntil: a.LeaseUntil}
+		if !a.LeaseUntil.IsZero() {
+			view.Results[i].LeaseMillis = h.leaseLeft(a.LeaseUntil)
 		}
 	}
-	return ok(view)
+	return view, err
 }
 
 // leaseLeft is what is left of a lease, in milliseconds. Leases end by the database's clock: by that of a machine
 // that is behind, a phone would go on with what another one is handed.
-func (a *api) leaseLeft(until time.Time) int64 {
-	return max(until.Sub(a.Engine.Now()).Milliseconds(), 0)
+func (h handouts) leaseLeft(until time.Time) int64 {
+	return max(until.Sub(h.desk.Now()).Milliseconds(), 0)
 }

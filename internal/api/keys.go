@@ -3,88 +3,106 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
-// keyBody is a key to be made.
-type keyBody struct {
-	Name  string          `json:"name"`
-	Scope posthouse.Scope `json:"scope"`
-	Agent string          `json:"agent,omitempty" doc:"Whose key it is, of scope agent."`
+// Keys keeps API keys.
+type Keys interface {
+	AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error
+	Keys(ctx context.Context, tenant string) ([]posthouse.Key, error)
+	RevokeKey(ctx context.Context, now time.Time, tenant, id string) error
 }
 
-// newKey is a key with its secret, which is shown this once.
-type newKey struct {
-	posthouse.Key
-	Secret string `json:"secret" doc:"Goes behind \"Authorization: Bearer\". It is not kept."`
+// keys is the resource of API keys.
+type keys struct {
+	store  Keys
+	agents Agents
+	gate   *web.Gate
 }
 
-var keyReader = bodyOf[keyBody]()
+var keyBody = web.BodyOf[wire.Key]().Loose()
 
-func (a *api) keys(c *call) (answer, error) {
-	list, err := a.Store.Keys(c.Context(), c.key.Tenant)
-	if err != nil {
-		return answer{}, err
-	}
-	return pageOf(list, "")
+func (k keys) routes() []web.Route {
+	return web.Tagged("keys",
+		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list),
+		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.create).Answers(http.StatusCreated),
+		web.Delete("/v1/keys/{id}", admin, "Revoke a key.", k.revoke),
+	)
 }
 
-func (a *api) createKey(c *call) (answer, error) {
-	in, err := loose(c, keyReader)
-	if err != nil {
-		return answer{}, err
-	}
-	if in.Name == "" && !c.concerns("name") {
-		c.refuse("name", "is required: who or what uses the key")
-	}
-	checkWord(c, "name", in.Name, 255)
-	if !in.Scope.Allows(in.Scope) && !c.concerns("scope") {
-		c.refuse("scope", "is %.60q: want read, send, admin or agent", in.Scope)
-	}
-	if err := a.checkKeyAgent(c, &in); err != nil {
-		return answer{}, err
-	}
-	key, err := a.makeKey(c.Context(), posthouse.Key{Tenant: c.key.Tenant, Name: in.Name, Scope: in.Scope, Agent: in.Agent})
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusCreated, body: key}, nil
+func (k keys) list(c *web.Call) (wire.Page[posthouse.Key], error) {
+	return wholeOf(k.store.Keys(c.Context(), c.Tenant()))
 }
 
-// checkKeyAgent checks that a key of scope agent names one that there is, and no other key does.
-func (a *api) checkKeyAgent(c *call, in *keyBody) error {
+func (k keys) create(c *web.Call, in wire.Key) (wire.NewKey, error) {
+	if in.Name == "" {
+		c.RefuseNew("name", "is required: who or what uses the key")
+	}
+	c.CheckWord("name", in.Name, 255)
+	if !in.Scope.Allows(in.Scope) {
+		c.RefuseNew("scope", "is %.60q: want read, send, admin or agent", in.Scope)
+	}
+	if err := k.checkAgent(c, &in); err != nil {
+		return wire.NewKey{}, err
+	}
+	return k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent})
+}
+
+// checkAgent checks that a key of scope agent names one that there is, and no other key does.
+func (k keys) checkAgent(c *web.Call, in *wire.Key) error {
 	switch {
-	case c.concerns("agent") || c.concerns("scope"):
+	case c.Concerns("agent") || c.Concerns("scope"):
 	case in.Scope != posthouse.ScopeAgent && in.Agent != "":
-		c.refuse("agent", "goes with the scope agent")
+		c.Refuse("agent", "goes with the scope agent")
 	case in.Scope == posthouse.ScopeAgent && in.Agent == "":
-		c.refuse("agent", "is required: whose key it is")
+		c.Refuse("agent", "is required: whose key it is")
 	case in.Agent != "":
-		_, err := a.Store.Agent(c.Context(), c.key.Tenant, in.Agent)
+		_, err := k.agents.Agent(c.Context(), c.Tenant(), in.Agent)
 		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-			c.refuse("agent", "there is no agent %.80q", in.Agent)
+			c.Refuse("agent", "there is no agent %.80q", in.Agent)
 		} else if err != nil {
 			return err
 		}
 	}
-	return c.wrong()
+	return c.Wrong()
 }
 
-// makeKey draws a key and stores it.
-func (a *api) makeKey(ctx context.Context, key posthouse.Key) (newKey, error) {
+// make draws a key and stores it.
+func (k keys) make(ctx context.Context, key posthouse.Key) (wire.NewKey, error) {
 	var text string
 	key.ID, text = secret.NewKey()
 	key.CreatedAt = time.Now().UTC()
-	err := a.Store.AddKey(ctx, key.CreatedAt, key, secret.HashKey(text))
-	return newKey{key, secret.FormatKey(key.ID, text)}, err
+	err := k.store.AddKey(ctx, key.CreatedAt, key, secret.HashKey(text))
+	return wire.NewKey{Key: key, Secret: secret.FormatKey(key.ID, text)}, err
 }
 
-func (a *api) revokeKey(c *call) (answer, error) {
+func (k keys) revoke(c *web.Call) error {
 	id := c.PathValue("id")
-	err := a.Store.RevokeKey(c.Context(), time.Now(), c.key.Tenant, id)
-	a.gate.forget(id)
-	return none(err)
+	err := k.store.RevokeKey(c.Context(), time.Now(), c.Tenant(), id)
+	k.gate.Forget(id)
+	return err
+}
+
+// revokeOf ends every key of an agent but those named.
+func (k keys) revokeOf(ctx context.Context, tenant, agent string, but ...string) error {
+	list, err := k.store.Keys(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	for _, key := range list {
+		if key.Agent != agent || !key.RevokedAt.IsZero() || slices.Contains(but, key.ID) {
+			continue
+		}
+		if err := k.store.RevokeKey(ctx, time.Now(), tenant, key.ID); err != nil {
+			return err
+		}
+		k.gate.Forget(key.ID)
+	}
+	return nil
 }

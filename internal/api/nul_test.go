@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
@@ -22,14 +21,14 @@ func TestWhatNoDatabaseLooksUpIsAskedOfNone(t *testing.T) {
 	t.Parallel()
 	h, key := onPostgres(t)
 	wildcard := regexp.MustCompile(`\{[a-z]+\}`)
-	for _, r := range api.Routes() {
+	for _, r := range routes() {
 		for odd, why := range map[string]string{"%00": "U+0000", "a%00b": "U+0000", "%ff": "UTF-8"} {
 			if path := wildcard.ReplaceAllString(r.Path, odd); path != r.Path && r.Scope != "agent" {
 				if got := h.do(request{method: r.Method, path: path, key: key}); got.status != 404 || !strings.Contains(got.body, why) {
 					t.Errorf("%s %s: got %d %s, want 404 and %s", r.Method, path, got.status, got.body, why)
 				}
 			}
-			for _, name := range r.Query {
+			for _, name := range r.Params {
 				path := wildcard.ReplaceAllString(r.Path, "x") + "?" + name + "=" + odd
 				got := h.do(request{method: r.Method, path: path, key: key})
 				if got.status != 422 || !strings.Contains(got.body, `"query.`+name) || !strings.Contains(got.body, why) {

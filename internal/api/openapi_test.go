@@ -13,15 +13,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/front/duty"
+	"github.com/posthouse/posthouse/internal/front/notify"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 var update = flag.Bool("update", false, "write the OpenAPI document that is committed anew")
+
+// routes are all that a server serves, with nothing behind them.
+func routes() []web.Route {
+	return slices.Concat(api.Routes(api.Options{}), duty.Routes(duty.Options{}), notify.Routes(notify.Options{}), web.Pages())
+}
+
+// describe makes the document of all that a server serves.
+func describe() ([]byte, error) {
+	list := routes()
+	return web.Describe(api.Terms(), list[:len(list)-len(web.Pages())])
+}
 
 const committed = "../../docs/openapi/openapi.json"
 
 func TestTheCommittedDocumentIsWhatIsServed(t *testing.T) {
 	t.Parallel()
-	made, err := api.Describe()
+	made, err := describe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +77,7 @@ func walk(at string, v any, visit func(at string, n node)) {
 
 func document(t *testing.T) node {
 	t.Helper()
-	text, err := api.Describe()
+	text, err := describe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +147,7 @@ func TestEveryOperationIsWhole(t *testing.T) {
 			}
 		}
 	}
-	if want := len(api.Routes()); operations != want {
+	if want := len(routes()); operations != want {
 		t.Errorf("%d operations are described, want the %d of the route table", operations, want)
 	}
 }
@@ -148,16 +162,16 @@ func TestTheDocumentNamesTheAllowedWords(t *testing.T) {
 		schema, field string
 		want          int
 	}{
-		{"Delivery", "state", 11}, {"Delivery", "on_unknown", 4}, {"Draft", "priority", 3}, {"Attempt", "class", 9}, {"KeyRequest", "scope", 4},
-		{"Field", "kind", 11}, {"Channel", "on_unknown", 4}, {"ResolveRequest", "outcome", 3}, {"AcceptedDelivery", "state", 11}, {"Message", "priority", 3},
-		{"Agent", "state", 3}, {"AgentReport", "outcome", 4}, {"Report", "result", 5},
+		{"Delivery", "state", 11}, {"Delivery", "on_unknown", 4}, {"Draft", "priority", 3}, {"Attempt", "class", 9}, {"Key", "scope", 4},
+		{"Field", "kind", 11}, {"Channel", "on_unknown", 4}, {"Resolve", "outcome", 3}, {"AcceptedDelivery", "state", 11}, {"Message", "priority", 3},
+		{"RegisteredAgent", "state", 3}, {"AgentReport", "outcome", 4}, {"ReportAnswer", "result", 5},
 	} {
 		if got, _ := field(test.schema, test.field)["enum"].([]any); len(got) != test.want {
 			t.Errorf("%s.%s: got the words %v, want %d", test.schema, test.field, got, test.want)
 		}
 	}
-	if got, _ := field("ReplayAllRequest", "states")["items"].(node)["enum"].([]any); len(got) != 11 {
-		t.Errorf("ReplayAllRequest.states: got the words %v", got)
+	if got, _ := field("ReplayAll", "states")["items"].(node)["enum"].([]any); len(got) != 11 {
+		t.Errorf("ReplayAll.states: got the words %v", got)
 	}
 	if got, _ := field("Channel", "codes")["additionalProperties"].(node)["enum"].([]any); len(got) != 9 {
 		t.Errorf("Channel.codes: got the words %v", got)
@@ -165,7 +179,7 @@ func TestTheDocumentNamesTheAllowedWords(t *testing.T) {
 	if field("Channel", "version")["readOnly"] != true || field("Channel", "driver")["readOnly"] == true {
 		t.Error("the document does not tell what of a channel is given and what the server keeps")
 	}
-	if field("Fault", "code")["description"] == nil || field("PreviewRequest", "payload")["type"] != "object" {
+	if field("Fault", "code")["description"] == nil || field("Preview", "payload")["type"] != "object" {
 		t.Error("descriptions or the type of a payload are missing")
 	}
 	if field("Draft", "to")["type"] != "array" {

@@ -1,59 +1,50 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
-// outboxView is how the outbox stands.
-type outboxView struct {
-	Waiting  int       `json:"waiting,omitempty" doc:"Rows that wait for their first try."`
-	Rejected int       `json:"rejected,omitempty" doc:"Rows that could not be accepted so far."`
-	Items    []heldRow `json:"items" doc:"The rejected rows, by id."`
-	Next     string    `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
+// Outbox shows what callers handed in within their own transactions and could not be accepted so far.
+type Outbox interface {
+	Box(ctx context.Context, tenant, cursor string, limit int) (box work.Box, next string, err error)
+	RetryRow(ctx context.Context, now time.Time, tenant, id string) error
+	DropRow(ctx context.Context, now time.Time, tenant, id string) error
 }
 
-// heldRow is a rejected row, without what it would send and to whom.
-type heldRow struct {
-	ID        string    `json:"id"`
-	Problem   string    `json:"problem"`
-	Failures  int       `json:"failures" doc:"How often it was tried."`
-	CreatedAt time.Time `json:"created_at,omitzero"`
-	FailedAt  time.Time `json:"failed_at"`
-	NextTryAt time.Time `json:"next_try_at,omitzero" doc:"Missing where it waits for a person."`
+// outbox is the resource of rows that wait or were rejected.
+type outbox struct{ store Outbox }
 
-	Message    string `json:"message,omitempty" doc:"The id that its message will have, where its writer chose one."`
-	Channel    string `json:"channel,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-	Ref        string `json:"ref,omitempty"`
-	DedupKey   string `json:"dedup_key,omitempty"`
-	Recipients int    `json:"recipients,omitempty"`
-	TaskEvent  string `json:"task_event,omitempty" doc:"Of an event of a task: which."`
-	Task       string `json:"task_id,omitempty"`
+func (o outbox) routes() []web.Route {
+	return web.Tagged("outbox",
+		web.Get("/v1/outbox", reads, "How the outbox stands, and its rejected rows without what they would send.", o.get).Paged(),
+		web.Do("/v1/outbox/{id}/retry", admin, "Try a rejected row at once.", o.retry),
+		web.Delete("/v1/outbox/{id}", admin, "Delete a rejected row: nothing is sent.", o.drop),
+	)
 }
 
-func (a *api) outbox(c *call) (answer, error) {
-	cursor, limit := c.query.Get("cursor"), c.number("limit", 1, maxPage)
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	box, next, err := a.Store.Box(c.Context(), c.key.Tenant, cursor, limit)
+func (o outbox) get(c *web.Call) (wire.Outbox, error) {
+	cursor, limit, err := c.Page()
 	if err != nil {
-		return answer{}, err
+		return wire.Outbox{}, err
 	}
-	out := outboxView{Waiting: box.Waiting, Rejected: box.Rejected, Items: []heldRow{}, Next: next}
+	box, next, err := o.store.Box(c.Context(), c.Tenant(), cursor, limit)
+	out := wire.Outbox{Waiting: box.Waiting, Rejected: box.Rejected, Page: wire.Page[wire.RejectedRow]{Items: []wire.RejectedRow{}, Next: next}}
 	for i := range box.Rows {
-		out.Items = append(out.Items, heldRowOf(&box.Rows[i]))
+		out.Items = append(out.Items, rejectedRow(&box.Rows[i]))
 	}
-	return ok(out)
+	return out, err
 }
 
-// heldRowOf shows a row. What can not be read of it is what its problem is about.
-func heldRowOf(r *work.Held) heldRow {
-	out := heldRow{ID: r.ID, Problem: r.Error, Failures: r.Failures, CreatedAt: r.CreatedAt, FailedAt: r.FailedAt}
+// rejectedRow shows a row. What can not be read of it is what its problem is about.
+func rejectedRow(r *work.Held) wire.RejectedRow {
+	out := wire.RejectedRow{ID: r.ID, Problem: r.Error, Failures: r.Failures, CreatedAt: r.CreatedAt, FailedAt: r.FailedAt}
 	if r.DueAt.Year() < 9999 {
 		out.NextTryAt = r.DueAt
 	}
@@ -69,10 +60,10 @@ func heldRowOf(r *work.Held) heldRow {
 	return out
 }
 
-func (a *api) retryRow(c *call) (answer, error) {
-	return none(a.Store.RetryRow(c.Context(), time.Now(), c.key.Tenant, c.PathValue("id")))
+func (o outbox) retry(c *web.Call) error {
+	return o.store.RetryRow(c.Context(), time.Now(), c.Tenant(), c.PathValue("id"))
 }
 
-func (a *api) dropRow(c *call) (answer, error) {
-	return none(a.Store.DropRow(c.Context(), time.Now(), c.key.Tenant, c.PathValue("id")))
+func (o outbox) drop(c *web.Call) error {
+	return o.store.DropRow(c.Context(), time.Now(), c.Tenant(), c.PathValue("id"))
 }

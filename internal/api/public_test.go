@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -13,10 +14,10 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/workflow"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func TestHealthNamesTheVersionAndTheDatabase(t *testing.T) {
@@ -30,46 +31,30 @@ func TestHealthNamesTheVersionAndTheDatabase(t *testing.T) {
 	}
 }
 
-// parts are what an API is made of where no database is needed.
-type parts struct {
-	api.Engine
-	api.Store
-	api.Channels
-	err error
+// noKeys knows no key, or none because of an error.
+type noKeys struct{ err error }
+
+func (k noKeys) KeyHash(context.Context, string) (posthouse.Key, string, bool, error) {
+	return posthouse.Key{}, "", false, k.err
 }
 
-func (p parts) Types() []channel.Type { return nil }
-
-func (p parts) KeyHash(context.Context, string) (posthouse.Key, string, bool, error) {
-	return posthouse.Key{}, "", false, p.err
-}
-
-// noJobs stands in where no job is made.
-func noJobs(api.Once) workflow.Jobs { return workflow.Jobs{} }
-
-// bare is an API without a database, changed by the test.
-func bare(t *testing.T, p parts, change func(*api.Options)) *httptest.Server {
+// bare is an API without a database.
+func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handler {
 	t.Helper()
-	o := api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Tasks: &workflow.Flow{}, Log: slog.New(slog.DiscardHandler)}
-	if change != nil {
-		change(&o)
-	}
-	handler, err := api.New(o)
+	handler, err := web.New(web.Options{Gate: web.NewGate(keys), Log: log, Terms: api.Terms()}, api.Routes(o))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	return s
+	return handler
 }
 
 func TestNotReadyIs503WithItsReasons(t *testing.T) {
 	t.Parallel()
-	s := bare(t, parts{}, func(o *api.Options) {
-		o.Readiness = func(context.Context) []api.Check {
-			return []api.Check{{Name: "database", OK: true}, {Name: "channel default/oa", Detail: "its secret can not be decrypted"}}
-		}
-	})
+	o := api.Options{Operation: api.Operation{Readiness: func(context.Context) []wire.Check {
+		return []wire.Check{{Name: "database", OK: true}, {Name: "channel default/oa", Detail: "its secret can not be decrypted"}}
+	}}}
+	s := httptest.NewServer(bare(t, o, noKeys{}, nil))
+	defer s.Close()
 	res, err := s.Client().Get(s.URL + "/readyz")
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +71,10 @@ func TestHealthAsksTheDatabaseOnceAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		p := parts{}
-		handler, err := api.New(api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Tasks: &workflow.Flow{}, Unsafe: func(context.Context) ([]api.Finding, error) {
+		handler := bare(t, api.Options{Operation: api.Operation{Unsafe: func(context.Context) ([]wire.Setting, error) {
 			asked++
-			return []api.Finding{{Setting: "fsync", Value: "off", Why: "loses"}}, nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+			return []wire.Setting{{Setting: "fsync", Value: "off", Why: "loses"}}, nil
+		}}}, noKeys{}, nil)
 		for want, wait := range []time.Duration{0, time.Second, time.Minute} {
 			time.Sleep(wait)
 			w := httptest.NewRecorder()
@@ -123,11 +104,8 @@ func TestWhatIsOursStaysInTheLog(t *testing.T) {
 		"panic":     {nil, 500, posthouse.CodeInternal, ""},
 	} {
 		var log strings.Builder
-		p := parts{err: test.err}
-		handler, err := api.New(api.Options{Engine: p, Store: p, Channels: p, Jobs: noJobs, Tasks: &workflow.Flow{}, Log: slog.New(slog.NewTextHandler(&log, nil)), Readiness: func(context.Context) []api.Check { panic("boom") }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := api.Options{Operation: api.Operation{Readiness: func(context.Context) []wire.Check { panic("boom") }}}
+		handler := bare(t, o, noKeys{test.err}, slog.New(slog.NewTextHandler(&log, nil)))
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/v1/users", nil)
 		if name == "panic" {

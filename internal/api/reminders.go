@@ -1,146 +1,136 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
-// reminderBody is a reminder as it is asked for.
-type reminderBody struct {
-	Draft     posthouse.Draft      `json:"draft" doc:"What each slot sends. Its dedup_key is the reminder's id."`
-	Countdown *posthouse.Countdown `json:"countdown,omitempty"`
-	Repeat    *posthouse.Repeat    `json:"repeat,omitempty"`
-	Missed    posthouse.Missed     `json:"missed,omitempty" doc:"expire or collapse. Defaults to collapse."`
+// Reminds opens and ends reminders. *engine.Engine satisfies it.
+type Reminds interface {
+	Remind(ctx context.Context, req engine.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ engine.Answer, err error)
+	EndReminder(ctx context.Context, tenant, id, reason string) (posthouse.Reminder, error)
+	EndReminders(ctx context.Context, tenant, kind, ref, reason string) ([]posthouse.Reminder, error)
 }
 
-// reminderView is a reminder with what is to come.
-type reminderView struct {
-	posthouse.Reminder
-	DuplicateOf string      `json:"duplicate_of,omitempty" doc:"The open reminder that has the dedup_key already; nothing was created."`
-	Slots       []time.Time `json:"next_slots" doc:"The next slots, at most 10."`
+// Plans reads reminders and tasks.
+type Plans interface {
+	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) (list []work.Plan, next string, err error)
+	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
+}
+
+// reminders is the resource of what is told at several moments.
+type reminders struct {
+	engine Reminds
+	plans  Plans
+}
+
+var remindBody = web.BodyOf[wire.Remind]().Keyed()
+
+func (r reminders) routes() []web.Route {
+	return web.Tagged("reminders",
+		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Answers(http.StatusAccepted, http.StatusOK),
+		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref").Paged(),
+		web.Get("/v1/reminders/{id}", reads, "One reminder, with its next slots.", r.get),
+		web.Act("/v1/reminders/{id}/end", sends, "End it, and cancel what has not started of its last message.", r.end),
+		web.Post("/v1/reminders/end", sends, "End all of a kind and ref.", refBody, r.endAll),
+	)
 }
 
 // shownSlots is how many slots to come are shown.
 const shownSlots = 10
 
-func viewReminder(r posthouse.Reminder) reminderView {
-	v := reminderView{Reminder: r, Slots: remind.Next(r, shownSlots)}
+func viewReminder(r posthouse.Reminder) wire.Reminder {
+	v := wire.Reminder{Reminder: r, Slots: remind.Next(r, shownSlots)}
 	if v.Slots == nil {
 		v.Slots = []time.Time{}
 	}
 	return v
 }
 
-var reminderReader = bodyOf[reminderBody]()
-
-func (a *api) addReminder(c *call) (answer, error) {
-	key, hash, in, err := readKeyed(c, reminderReader)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	r, duplicate, out, err := a.Engine.Remind(c.Context(), engine.Request{Tenant: c.key.Tenant, Endpoint: "reminders", Key: key, Hash: hash},
-		posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed})
-	if err != nil {
-		return answer{}, err
-	}
-	view, status := viewReminder(r), http.StatusAccepted
-	if duplicate {
-		view.DuplicateOf, status = r.ID, http.StatusOK
-	}
-	return answer{status: status, header: replayHeader(out.Replayed), body: view}, nil
+// viewPlan shows a stored reminder.
+func viewPlan(p work.Plan) (wire.Reminder, error) {
+	r, err := remind.Read(p)
+	return viewReminder(r), err
 }
 
-func (a *api) reminder(c *call) (answer, error) {
+func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
+	if err := c.Wrong(); err != nil {
+		return wire.Reminder{}, err
+	}
+	made, duplicate, out, err := r.engine.Remind(c.Context(), engine.Request{Tenant: c.Tenant(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
+		posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed})
+	if err != nil {
+		return wire.Reminder{}, err
+	}
+	c.Replayed(out.Replayed)
+	view := viewReminder(made)
+	if duplicate {
+		view.DuplicateOf, c.Status = made.ID, http.StatusOK
+	}
+	return view, nil
+}
+
+func (r reminders) get(c *web.Call) (wire.Reminder, error) {
 	id := c.PathValue("id")
-	p, found, err := a.Store.Plan(c.Context(), c.key.Tenant, work.PlanReminder, id)
+	p, found, err := r.plans.Plan(c.Context(), c.Tenant(), work.PlanReminder, id)
 	if err == nil && !found {
 		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %.80q", id)
 	}
 	if err != nil {
-		return answer{}, err
+		return wire.Reminder{}, err
 	}
-	r, err := remind.Read(p)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(viewReminder(r))
+	return viewPlan(p)
 }
 
-// reminders lists all, or those of a kind and ref.
-func (a *api) reminders(c *call) (answer, error) {
-	kind, ref := c.query.Get("kind"), c.query.Get("ref")
-	cursor, limit := c.query.Get("cursor"), c.number("limit", 1, maxPage)
+// list lists all, or those of a kind and ref.
+func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
+	kind, ref := c.Query.Get("kind"), c.Query.Get("ref")
 	if (kind == "") != (ref == "") {
-		c.refuse("query", "names one of kind and ref: reminders are found by both")
+		c.Refuse("query", "names one of kind and ref: reminders are found by both")
 	}
-	if err := c.wrong(); err != nil {
-		return answer{}, err
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return out, err
 	}
 	var list []work.Plan
-	var next string
-	var err error
 	if ref != "" {
-		list, err = a.Store.PlansByRef(c.Context(), c.key.Tenant, work.PlanReminder, kind, ref)
+		list, err = r.plans.PlansByRef(c.Context(), c.Tenant(), work.PlanReminder, kind, ref)
 	} else {
-		list, next, err = a.Store.Plans(c.Context(), c.key.Tenant, work.PlanReminder, cursor, limit)
+		list, out.Next, err = r.plans.Plans(c.Context(), c.Tenant(), work.PlanReminder, cursor, limit)
 	}
-	if err != nil {
-		return answer{}, err
+	out.Items = make([]wire.Reminder, len(list))
+	for i := 0; i < len(list) && err == nil; i++ {
+		out.Items[i], err = viewPlan(list[i])
 	}
-	views := make([]reminderView, len(list))
-	for i, p := range list {
-		r, err := remind.Read(p)
-		if err != nil {
-			return answer{}, err
-		}
-		views[i] = viewReminder(r)
-	}
-	return pageOf(views, next)
+	return out, err
 }
 
-func (a *api) endReminder(c *call) (answer, error) {
-	r, err := a.Engine.EndReminder(c.Context(), c.key.Tenant, c.PathValue("id"), remind.ReasonEnded)
+func (r reminders) end(c *web.Call) (wire.Reminder, error) {
+	ended, err := r.engine.EndReminder(c.Context(), c.Tenant(), c.PathValue("id"), remind.ReasonEnded)
 	if err != nil {
-		return answer{}, err
+		return wire.Reminder{}, err
 	}
-	return ok(viewReminder(r))
+	return viewReminder(ended), nil
 }
 
-// endReminders ends those of a kind and ref. There may be none.
-func (a *api) endReminders(c *call) (answer, error) {
-	in, err := c.ref()
-	if err != nil {
-		return answer{}, err
+// endAll ends those of a kind and ref. There may be none.
+func (r reminders) endAll(c *web.Call, in wire.Ref) (out wire.Page[wire.Reminder], err error) {
+	if err := checkRef(c, in); err != nil {
+		return out, err
 	}
-	ended, err := a.Engine.EndReminders(c.Context(), c.key.Tenant, in.Kind, in.Ref, remind.ReasonEnded)
-	if err != nil {
-		return answer{}, err
-	}
-	views := make([]reminderView, len(ended))
+	ended, err := r.engine.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonEnded)
+	out.Items = make([]wire.Reminder, len(ended))
 	for i := range ended {
-		views[i] = viewReminder(ended[i])
+		out.Items[i] = viewReminder(ended[i])
 	}
-	return pageOf(views, "")
-}
-
-// ref reads the body of what is done to all of a kind and ref.
-func (c *call) ref() (refBody, error) {
-	in, err := loose(c, refReader)
-	if err != nil {
-		return in, err
-	}
-	for _, f := range []struct{ name, value string }{{"kind", in.Kind}, {"ref", in.Ref}} {
-		if f.value == "" && !c.concerns(f.name) {
-			c.refuse(f.name, "is required")
-		}
-	}
-	return in, c.wrong()
+	return out, err
 }

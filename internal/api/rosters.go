@@ -2,176 +2,137 @@ package api
 
 import (
 	"bytes"
-	"net/http"
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/rule"
+	"github.com/posthouse/posthouse/wire"
 )
 
-func (a *api) rosters(c *call) (answer, error) {
-	list, err := a.Store.Rosters(c.Context(), c.key.Tenant)
-	if err != nil {
-		return answer{}, err
-	}
-	return pageOf(list, "")
+// Rosters keeps duty rosters.
+type Rosters interface {
+	PutRoster(ctx context.Context, now time.Time, r posthouse.Roster) (posthouse.Roster, error)
+	Roster(ctx context.Context, tenant, name string) (r posthouse.Roster, found bool, err error)
+	Rosters(ctx context.Context, tenant string) ([]posthouse.Roster, error)
+	DeleteRoster(ctx context.Context, tenant, name string) error
 }
 
-// named is the roster of the path.
-func (a *api) named(c *call, name string) (posthouse.Roster, error) {
-	r, found, err := a.Store.Roster(c.Context(), c.key.Tenant, name)
-	if err == nil && !found {
+// rosters is the resource of who is on duty when.
+type rosters struct {
+	store Rosters
+	zone  *time.Location
+}
+
+func (r rosters) routes() []web.Route {
+	body := web.BodyOf[posthouse.Roster]().OrCSV(r.fromCSV)
+	return web.Tagged("rosters",
+		web.Get("/v1/rosters", reads, "List duty rosters.", r.list),
+		web.Get("/v1/rosters/{name}", reads, "A roster; with .csv behind the name, as CSV.", r.get).Of(posthouse.Roster{}),
+		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON or CSV.", body, r.put),
+		web.Delete("/v1/rosters/{name}", admin, "Delete a roster.", r.remove),
+		web.Get("/v1/rosters/{name}/check", reads, "Days without anybody, and people on several days.", r.check),
+		web.Get("/v1/rosters/{name}/today", reads, "Who is on duty now.", r.today),
+	)
+}
+
+func (r rosters) list(c *web.Call) (wire.Page[posthouse.Roster], error) {
+	return wholeOf(r.store.Rosters(c.Context(), c.Tenant()))
+}
+
+// named is the roster of a name.
+func (r rosters) named(c *web.Call, name string) (posthouse.Roster, error) {
+	found, ok, err := r.store.Roster(c.Context(), c.Tenant(), name)
+	if err == nil && !ok {
 		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no roster %.80q", name)
 	}
-	return r, err
+	return found, err
 }
 
-func (a *api) roster(c *call) (answer, error) {
+func (r rosters) get(c *web.Call) (any, error) {
 	name, csv := strings.CutSuffix(c.PathValue("name"), ".csv")
-	r, err := a.named(c, name)
+	found, err := r.named(c, name)
 	if err != nil || !csv {
-		return answer{status: http.StatusOK, body: r}, err
+		return found, err
 	}
 	var b bytes.Buffer
-	if err := rule.WriteCSV(&b, r); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusOK, raw: b.Bytes(), kind: "text/csv; charset=utf-8"}, nil
+	err = rule.WriteCSV(&b, found)
+	return web.Raw{Kind: "text/csv; charset=utf-8", Text: b.Bytes()}, err
 }
 
-var rosterReader = bodyOf[posthouse.Roster]()
-
-// putRoster replaces a roster. A CSV holds days only: hand-over and zone stay as they are.
-func (a *api) putRoster(c *call) (answer, error) {
-	kind, err := c.kindOf("application/json", "text/csv")
-	if err != nil {
-		return answer{}, err
+// put replaces a roster. A CSV holds days only: hand-over and zone stay as they are.
+func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error) {
+	c.NameIn(&in.Name, in.Tenant)
+	c.CheckName("name", in.Name)
+	if strings.HasSuffix(in.Name, ".csv") {
+		c.Refuse("name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out")
 	}
-	var r posthouse.Roster
-	if kind == "text/csv" {
-		r, err = a.rosterFromCSV(c)
-	} else {
-		r, err = loose(c, rosterReader)
+	in.Tenant = c.Tenant()
+	c.Add(rule.Validate(in))
+	if err := c.Wrong(); err != nil {
+		return in, err
 	}
-	if err != nil {
-		return answer{}, err
-	}
-	c.sameName(&r.Name, r.Tenant)
-	checkName(c, "name", r.Name)
-	if strings.HasSuffix(r.Name, ".csv") {
-		c.refuse("name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out")
-	}
-	r.Tenant = c.key.Tenant
-	c.add(rule.Validate(r))
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	stored, err := a.Store.PutRoster(c.Context(), time.Now(), r)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(stored)
+	return r.store.PutRoster(c.Context(), time.Now(), in)
 }
 
-func (a *api) rosterFromCSV(c *call) (posthouse.Roster, error) {
-	text, err := c.text()
+func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {
+	given, problems, err := rule.ReadCSV(bytes.NewReader(text))
 	if err != nil {
-		return posthouse.Roster{}, err
+		return given, web.Unreadable("the CSV can not be read: %v", err)
 	}
-	r, problems, err := rule.ReadCSV(bytes.NewReader(text))
-	if err != nil {
-		return r, unreadable("the CSV can not be read: %v", err)
-	}
-	c.problems = append(c.problems, problems...)
-	old, _, err := a.Store.Roster(c.Context(), c.key.Tenant, c.PathValue("name"))
-	r.HandOver, r.TimeZone = old.HandOver, old.TimeZone
-	return r, err
+	c.Add(problems)
+	old, _, err := r.store.Roster(c.Context(), c.Tenant(), c.PathValue("name"))
+	given.HandOver, given.TimeZone = old.HandOver, old.TimeZone
+	return given, err
 }
 
-func (a *api) deleteRoster(c *call) (answer, error) {
-	return none(a.Store.DeleteRoster(c.Context(), c.key.Tenant, c.PathValue("name")))
+func (r rosters) remove(c *web.Call) error {
+	return r.store.DeleteRoster(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
-// rosterCheck is what an operator should look at.
-type rosterCheck struct {
-	Name      string              `json:"name"`
-	EmptyDays []string            `json:"empty_days" doc:"Days of the week, and dates, with nobody on duty."`
-	Overlaps  map[string][]string `json:"overlaps" doc:"Users on several days, with those days."`
-	Past      []string            `json:"past_overrides" doc:"Overrides of dates that are over."`
-}
-
-func (a *api) checkRoster(c *call) (answer, error) {
-	r, err := a.named(c, c.PathValue("name"))
+// check says what an operator should look at.
+func (r rosters) check(c *web.Call) (out wire.RosterCheck, err error) {
+	of, now, err := r.now(c)
 	if err != nil {
-		return answer{}, err
+		return out, err
 	}
-	found := rule.Report(r)
-	out := rosterCheck{Name: r.Name, EmptyDays: append(append([]string{}, found.EmptyDays...), found.EmptyDates...), Overlaps: map[string][]string{}, Past: []string{}}
+	found := rule.Report(of)
+	out = wire.RosterCheck{Name: of.Name, EmptyDays: append(append([]string{}, found.EmptyDays...), found.EmptyDates...), Overlaps: map[string][]string{}, Past: []string{}}
 	for _, u := range found.Several {
 		out.Overlaps[u.User] = u.Days
 	}
-	zone, err := rule.Zone(r, a.TimeZone)
-	if err != nil {
-		return answer{}, err
-	}
-	today := time.Now().In(zone).Format(time.DateOnly)
-	for date := range r.Overrides {
-		if date < today {
+	for date := range of.Overrides {
+		if date < now.Format(time.DateOnly) {
 			out.Past = append(out.Past, date)
 		}
 	}
 	slices.Sort(out.Past)
-	return ok(out)
+	return out, nil
 }
 
-// scheduled is a line of the duty schedule, as the bank's document names it.
-type scheduled struct {
-	ID     string `json:"id"`
-	Day    int    `json:"day_of_week" doc:"1 (Monday) to 7."`
-	UserID string `json:"user_id"`
+// now is the roster that the path names, and the time in its zone.
+func (r rosters) now(c *web.Call) (posthouse.Roster, time.Time, error) {
+	of, err := r.named(c, c.PathValue("name"))
+	if err != nil {
+		return of, time.Time{}, err
+	}
+	zone, err := rule.Zone(of, r.zone.String())
+	if err != nil {
+		return of, time.Time{}, fmt.Errorf("read the roster %s: %w", of.Name, err)
+	}
+	return of, time.Now().In(zone), nil
 }
 
-// dutySchedule is the roster duty in the words of its document, as the view duty_schedule shows it.
-func (a *api) dutySchedule(c *call) (answer, error) {
-	r, _, err := a.Store.Roster(c.Context(), c.key.Tenant, rule.DefaultRoster)
+func (r rosters) today(c *web.Call) (wire.Duty, error) {
+	of, now, err := r.now(c)
 	if err != nil {
-		return answer{}, err
+		return wire.Duty{}, err
 	}
-	var list []scheduled
-	for day := 1; day <= 7; day++ {
-		for _, user := range r.Days[itoa(day)] {
-			list = append(list, scheduled{ID: rule.DefaultRoster + ":" + itoa(day) + ":" + user, Day: day, UserID: user})
-		}
-	}
-	return pageOf(list, "")
-}
-
-// duty is who is on duty at a moment.
-type duty struct {
-	Roster     string    `json:"roster"`
-	Date       string    `json:"date" doc:"The duty day: before the hand-over it is yesterday's."`
-	Weekday    int       `json:"weekday" doc:"1 (Monday) to 7."`
-	Configured bool      `json:"configured" doc:"False where the roster says nothing of that day."`
-	Users      []string  `json:"users"`
-	At         time.Time `json:"at"`
-}
-
-func (a *api) onDuty(c *call) (answer, error) {
-	r, err := a.named(c, c.PathValue("name"))
-	if err != nil {
-		return answer{}, err
-	}
-	zone, err := rule.Zone(r, a.TimeZone)
-	if err != nil {
-		return answer{}, err
-	}
-	now := time.Now().In(zone)
-	shift, err := rule.ShiftAt(r, now)
-	if err != nil {
-		return answer{}, err
-	}
+	shift, err := rule.ShiftAt(of, now)
 	users := append([]string{}, shift.Users...)
-	return ok(duty{Roster: r.Name, Date: shift.Date, Weekday: shift.Weekday, Configured: shift.Source != "", Users: users, At: now})
+	return wire.Duty{Roster: of.Name, Date: shift.Date, Weekday: shift.Weekday, Configured: shift.Source != "", Users: users, At: now}, err
 }

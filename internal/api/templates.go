@@ -1,14 +1,31 @@
 package api
 
 import (
-	"encoding/json"
-	"slices"
+	"context"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/render"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
+
+// Templates keeps templates.
+type Templates interface {
+	PutTemplate(ctx context.Context, now time.Time, t posthouse.Template) (posthouse.Template, error)
+	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
+	Templates(ctx context.Context, tenant string) ([]posthouse.Template, error)
+	DeleteTemplate(ctx context.Context, tenant, name string) error
+}
+
+// templates is the resource of texts that payloads fill.
+type templates struct {
+	store    Templates
+	filler   read.Filler
+	channels Channels
+}
 
 // Bounds of a template, in bytes.
 const (
@@ -17,190 +34,118 @@ const (
 	maxExternal = 255
 )
 
-func (a *api) templates(c *call) (answer, error) {
-	list, err := a.Store.Templates(c.Context(), c.key.Tenant)
-	if err != nil {
-		return answer{}, err
-	}
+var (
+	templateBody     = web.BodyOf[posthouse.Template]().Loose()
+	previewBody      = web.BodyOf[wire.Preview]()
+	templateTestBody = web.BodyOf[wire.TemplateTest]().Loose()
+)
+
+func (t templates) routes() []web.Route {
+	return web.Tagged("templates",
+		web.Get("/v1/templates", reads, "List templates, the latest version of each.", t.list),
+		web.Get("/v1/templates/{name}", reads, "A template, its latest version or a given one.", t.get).Query("version"),
+		web.Put("/v1/templates/{name}", admin, "Store a new version.", templateBody, t.put),
+		web.Delete("/v1/templates/{name}", admin, "Delete a template, all versions.", t.remove),
+		web.Post("/v1/templates/{name}/preview", reads, "What a payload makes of it.", previewBody, t.preview),
+		web.Post("/v1/templates/{name}/test", admin, "Fill it and send it to one recipient, really and at once. Nothing is queued.", templateTestBody, t.test),
+	)
+}
+
+func (t templates) list(c *web.Call) (wire.Page[posthouse.Template], error) {
+	list, err := t.store.Templates(c.Context(), c.Tenant())
 	for i := range list {
-		list[i].Variables = variables(list[i])
+		list[i].Variables = read.Variables(list[i])
 	}
-	return pageOf(list, "")
+	return wholeOf(list, err)
 }
 
-func (a *api) template(c *call) (answer, error) {
-	version := c.number("version", 1, 1<<30)
-	if err := c.wrong(); err != nil {
-		return answer{}, err
+func (t templates) get(c *web.Call) (posthouse.Template, error) {
+	version := c.Number("version", 1, 1<<30)
+	if err := c.Wrong(); err != nil {
+		return posthouse.Template{}, err
 	}
-	t, err := a.Store.Template(c.Context(), c.key.Tenant, c.PathValue("name"), version)
-	if err != nil {
-		return answer{}, err
-	}
-	t.Variables = variables(t)
-	return ok(t)
+	return t.version(c, version)
 }
 
-// variables lists the names a template is filled with, those of the title first.
-func variables(t posthouse.Template) []string {
-	names := []string{}
-	for _, text := range []string{t.Title, t.Text} {
-		parsed, err := render.Parse(text)
-		if err != nil {
-			continue
-		}
-		for _, name := range parsed.Variables() {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+// version reads a version of the template that the path names, the latest for 0.
+func (t templates) version(c *web.Call, version int) (posthouse.Template, error) {
+	found, err := t.store.Template(c.Context(), c.Tenant(), c.PathValue("name"), version)
+	found.Variables = read.Variables(found)
+	return found, err
 }
 
-var templateReader = bodyOf[posthouse.Template]()
-
-// putTemplate stores a new version. What the server keeps of a template is not looked at.
-func (a *api) putTemplate(c *call) (answer, error) {
-	t, err := loose(c, templateReader)
-	if err != nil {
-		return answer{}, err
+// put stores a new version. What the server keeps of a template is not looked at.
+func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, error) {
+	c.NameIn(&in.Name, in.Tenant)
+	c.CheckName("name", in.Name)
+	checkTemplate(c, in.Title, in.Text)
+	c.CheckWord("external_id", in.ExternalID, maxExternal)
+	if err := c.Wrong(); err != nil {
+		return in, err
 	}
-	c.sameName(&t.Name, t.Tenant)
-	checkName(c, "name", t.Name)
-	c.checkTemplate(t.Title, t.Text)
-	checkWord(c, "external_id", t.ExternalID, maxExternal)
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	t.Tenant = c.key.Tenant
-	if t, err = a.Store.PutTemplate(c.Context(), time.Now(), t); err != nil {
-		return answer{}, err
-	}
-	t.Variables = variables(t)
-	return ok(t)
+	in.Tenant = c.Tenant()
+	stored, err := t.store.PutTemplate(c.Context(), time.Now(), in)
+	stored.Variables = read.Variables(stored)
+	return stored, err
 }
 
-func (c *call) checkTemplate(title, text string) {
-	if text == "" && !c.concerns("text") {
-		c.refuse("text", "is required")
+func checkTemplate(c *web.Call, title, text string) {
+	if text == "" {
+		c.RefuseNew("text", "is required")
 	}
-	checkWord(c, "title", title, maxTitle)
-	checkText(c, "text", text, maxText)
+	c.CheckWord("title", title, maxTitle)
+	c.CheckText("text", text, maxText)
 	for _, part := range []struct{ path, text string }{{"title", title}, {"text", text}} {
-		if _, err := render.Parse(part.text); err != nil && !c.concerns(part.path) {
-			c.refuse(part.path, "%s", err)
+		if _, err := render.Parse(part.text); err != nil {
+			c.RefuseNew(part.path, "%s", err)
 		}
 	}
 }
 
-func (a *api) deleteTemplate(c *call) (answer, error) {
-	return none(a.Store.DeleteTemplate(c.Context(), c.key.Tenant, c.PathValue("name")))
+func (t templates) remove(c *web.Call) error {
+	return t.store.DeleteTemplate(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
-// previewBody asks what a template makes of a payload.
-type previewBody struct {
-	Payload json.RawMessage  `json:"payload,omitempty" doc:"What the template is filled with, an object."`
-	Clock   *posthouse.Clock `json:"clock,omitempty" doc:"Counts to now, as a message with it does when it is sent."`
-	Channel string           `json:"channel,omitempty" doc:"A channel whose provider's bounds are looked at."`
-	Title   string           `json:"title,omitempty" doc:"A title to try in place of the stored one."`
-	Text    string           `json:"text,omitempty" doc:"A text to try in place of the stored one. With it the template need not exist."`
-	Lenient bool             `json:"lenient,omitempty" doc:"With a text to try: leave what is missing as it is written."`
-}
-
-// previewView is a filled template.
-type previewView struct {
-	Content     posthouse.Content   `json:"content" doc:"What the recipient reads. Placeholders that could not be filled stay."`
-	TitleLength render.Lengths      `json:"title_length"`
-	TextLength  render.Lengths      `json:"text_length"`
-	Variables   []string            `json:"variables"`
-	Payload     json.RawMessage     `json:"payload,omitempty" doc:"What it was filled with: the payload, with the fields of a clock and platformUrl."`
-	ExternalID  string              `json:"external_id,omitempty" doc:"What the provider calls the template."`
-	Disabled    bool                `json:"disabled,omitempty" doc:"A message with it would be refused."`
-	Problems    []posthouse.Problem `json:"problems" doc:"What the payload lacks; a message with it would be refused."`
-	Warnings    []posthouse.Problem `json:"warnings" doc:"What the channel's provider would cut or refuse."`
-}
-
-var previewReader = bodyOf[previewBody]()
-
-func (a *api) previewTemplate(c *call) (answer, error) {
-	in, err := object(c, previewReader)
-	if err != nil {
-		return answer{}, err
-	}
-	t := posthouse.Template{Name: c.PathValue("name"), Title: in.Title, Text: in.Text, Lenient: in.Lenient}
+func (t templates) preview(c *web.Call, in wire.Preview) (out wire.Previewed, err error) {
+	of := posthouse.Template{Name: c.PathValue("name"), Title: in.Title, Text: in.Text, Lenient: in.Lenient}
 	if in.Text == "" && in.Title == "" {
-		if t, err = a.Store.Template(c.Context(), c.key.Tenant, t.Name, 0); err != nil {
-			return answer{}, err
+		if of, err = t.version(c, 0); err != nil {
+			return out, err
 		}
 	}
-	if c.checkTemplate(t.Title, t.Text); c.wrong() != nil {
-		return answer{}, c.wrong()
+	checkTemplate(c, of.Title, of.Text)
+	if err := c.Wrong(); err != nil {
+		return out, err
 	}
-	v := a.preview(t, in.Payload, in.Clock)
-	if in.Channel != "" {
-		warnings, err := a.Channels.Fit(c.Context(), c.key.Tenant, in.Channel, v.Content)
-		if err != nil {
-			return answer{}, err
-		}
-		v.Warnings = append(v.Warnings, warnings...)
+	out = read.Preview(t.filler, of, in.Payload, in.Clock)
+	if in.Channel == "" {
+		return out, nil
 	}
-	return ok(v)
+	warnings, err := t.channels.Fit(c.Context(), c.Tenant(), in.Channel, out.Content)
+	out.Warnings = append(out.Warnings, warnings...)
+	return out, err
 }
 
-// preview fills a template twice: as it is for the problems, and leniently for what can be shown.
-func (a *api) preview(t posthouse.Template, payload json.RawMessage, clock *posthouse.Clock) previewView {
-	now := time.Time{}
-	v := previewView{Variables: variables(t), ExternalID: t.ExternalID, Disabled: t.Disabled, Warnings: []posthouse.Problem{}}
-	v.Content, v.Payload, v.Problems = a.Engine.Fill(t, payload, clock, now)
-	if len(v.Problems) > 0 {
-		t.Lenient = true
-		v.Content, _, _ = a.Engine.Fill(t, payload, clock, now)
-	} else {
-		v.Problems = []posthouse.Problem{}
+// test sends what a payload makes of a template, also of a disabled one.
+func (t templates) test(c *web.Call, in wire.TemplateTest) (out wire.ChannelTested, err error) {
+	if in.Channel == "" {
+		c.RefuseNew("channel", "is required: the name of a configured channel")
 	}
-	v.TitleLength, v.TextLength = render.Length(v.Content.Title), render.Length(v.Content.Text)
-	return v
-}
-
-// templateTestBody is a message that is really sent and not queued.
-type templateTestBody struct {
-	Channel string              `json:"channel"`
-	To      posthouse.Recipient `json:"to"`
-	Payload json.RawMessage     `json:"payload,omitempty" doc:"What the template is filled with, an object."`
-	Clock   *posthouse.Clock    `json:"clock,omitempty" doc:"Counts to now."`
-}
-
-var templateTestReader = bodyOf[templateTestBody]()
-
-// testTemplate sends what a payload makes of a template, also of a disabled one.
-func (a *api) testTemplate(c *call) (answer, error) {
-	in, err := loose(c, templateTestReader)
+	if in.To.User == "" && in.To.Address == "" {
+		c.RefuseNew("to", "names nobody: want a user or an address")
+	}
+	if err := c.Wrong(); err != nil {
+		return out, err
+	}
+	of, err := t.version(c, 0)
 	if err != nil {
-		return answer{}, err
+		return out, err
 	}
-	if in.Channel == "" && !c.concerns("channel") {
-		c.refuse("channel", "is required: the name of a configured channel")
-	}
-	if in.To.User == "" && in.To.Address == "" && !c.concerns("to") {
-		c.refuse("to", "names nobody: want a user or an address")
-	}
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	t, err := a.Store.Template(c.Context(), c.key.Tenant, c.PathValue("name"), 0)
-	if err != nil {
-		return answer{}, err
-	}
-	content, payload, problems := a.Engine.Fill(t, in.Payload, in.Clock, time.Time{})
+	content, payload, problems := t.filler.Fill(of, in.Payload, in.Clock, time.Time{})
 	if err := posthouse.Invalid("the payload does not fill the template", problems); err != nil {
-		return answer{}, err
+		return out, err
 	}
-	r, err := a.Channels.Test(c.Context(), c.key.Tenant, in.Channel, channel.Outgoing{
-		Recipient: in.To, Content: content, Template: t.Name, TemplateID: t.ExternalID, Payload: payload,
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(testViewOf(r))
+	return tested(t.channels.Test(c.Context(), c.Tenant(), in.Channel, channel.Outgoing{
+		Recipient: in.To, Content: content, Template: of.Name, TemplateID: of.ExternalID, Payload: payload,
+	}))
 }

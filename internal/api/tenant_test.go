@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/api"
 )
 
 // bodies are what routes with a path parameter are called with. A route of a method with a body
@@ -85,7 +84,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	h, things := furnished(t)
 	var own []request
-	for _, r := range api.Routes() {
+	for _, r := range routes() {
 		from := strings.IndexByte(r.Path, '{')
 		if from < 0 || r.Scope == "" || r.Scope == posthouse.ScopeAgent { // an agent's key is its own: see agents_test.go
 			continue
@@ -136,7 +135,7 @@ func (h *house) everything() string {
 func TestListsAndKeysOfATenantAreItsOwn(t *testing.T) {
 	t.Parallel()
 	h, things := furnished(t)
-	for _, r := range api.Routes() {
+	for _, r := range routes() {
 		if r.Method != http.MethodGet || r.Scope == "" || strings.Contains(r.Path, "{") || r.Path == "/v1/drivers" {
 			continue
 		}

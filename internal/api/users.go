@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,7 +12,20 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
+
+// Users keeps the directory.
+type Users interface {
+	PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error
+	User(ctx context.Context, tenant, id string) (posthouse.User, error)
+	Users(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.User, next string, err error)
+	DeleteUser(ctx context.Context, tenant, id string) error
+}
+
+// users is the resource of the directory.
+type users struct{ store Users }
 
 // maxUsers bounds the users of one request, and maxRoles the roles of one user.
 const (
@@ -19,137 +33,121 @@ const (
 	maxRoles = 200
 )
 
-// usersBody is a part of the directory.
-type usersBody struct {
-	Users []posthouse.User `json:"users"`
+// givenUsers are users with the lines of the CSV that they stand in, if it is one.
+type givenUsers struct {
+	wire.Users
+	lines []int
 }
 
-// imported says how many were stored.
-type imported struct {
-	Stored int `json:"stored"`
-}
-
-func (a *api) users(c *call) (answer, error) {
-	cursor, limit := c.query.Get("cursor"), c.number("limit", 1, maxPage)
-	if err := c.wrong(); err != nil {
-		return answer{}, err
+// path names a user in problems.
+func (g *givenUsers) path(i int) string {
+	if g.lines != nil {
+		return fmt.Sprintf("line %d", g.lines[i])
 	}
-	list, next, err := a.Store.Users(c.Context(), c.key.Tenant, cursor, limit)
+	return fmt.Sprintf("users[%d]", i)
+}
+
+var usersBody = web.BodyOf[givenUsers](web.OneTo(maxUsers, "users", "users")).OrCSV(usersFromCSV)
+
+func (u users) routes() []web.Route {
+	return web.Tagged("users",
+		web.Get("/v1/users", reads, "List the directory.", u.list).Paged(),
+		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}),
+		web.Get("/v1/users/{id}", reads, "One user.", u.get),
+		web.Delete("/v1/users/{id}", admin, "Delete a user.", u.remove),
+	)
+}
+
+func (u users) list(c *web.Call) (wire.Page[posthouse.User], error) {
+	cursor, limit, err := c.Page()
 	if err != nil {
-		return answer{}, err
+		return wire.Page[posthouse.User]{}, err
 	}
-	return pageOf(list, next)
+	return pageOf(u.store.Users(c.Context(), c.Tenant(), cursor, limit))
 }
 
-func (a *api) user(c *call) (answer, error) {
-	u, err := a.Store.User(c.Context(), c.key.Tenant, c.PathValue("id"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(u)
+func (u users) get(c *web.Call) (posthouse.User, error) {
+	return u.store.User(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
-func (a *api) deleteUser(c *call) (answer, error) {
-	return none(a.Store.DeleteUser(c.Context(), c.key.Tenant, c.PathValue("id")))
+func (u users) remove(c *web.Call) error {
+	return u.store.DeleteUser(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
-var usersReader = bodyOf[usersBody](oneTo(maxUsers, "users", "users"))
-
-func (a *api) putUsers(c *call) (answer, error) {
-	users, path, err := c.givenUsers()
-	if err != nil {
-		return answer{}, err
+func (u users) put(c *web.Call, in givenUsers) (wire.Imported, error) {
+	list := in.Users.Users
+	if n := len(list); (n == 0 || n > maxUsers) && c.Wrong() == nil {
+		c.Refuse("users", "has %d users: want 1 to %d", n, maxUsers)
 	}
-	if n := len(users); (n == 0 || n > maxUsers) && len(c.problems) == 0 {
-		c.refuse("users", "has %d users: want 1 to %d", n, maxUsers)
+	for i := range list {
+		checkUser(c, in.path(i), &list[i])
 	}
-	for i := range users {
-		c.checkUser(path(i), &users[i])
+	if err := c.Wrong(); err != nil {
+		return wire.Imported{}, err
 	}
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	if err := a.Store.PutUsers(c.Context(), time.Now(), c.key.Tenant, users); err != nil {
-		return answer{}, err
-	}
-	return ok(imported{len(users)})
+	return wire.Imported{Stored: len(list)}, u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
 }
 
-// givenUsers reads the users of a JSON or CSV body, and how user i is named in problems.
-func (c *call) givenUsers() (users []posthouse.User, path func(i int) string, err error) {
-	kind, err := c.kindOf("application/json", "text/csv")
-	if err != nil {
-		return nil, nil, err
-	}
-	if kind == "application/json" {
-		in, err := loose(c, usersReader)
-		return in.Users, func(i int) string { return fmt.Sprintf("users[%d]", i) }, err
-	}
-	text, err := c.text()
-	if err != nil {
-		return nil, nil, err
-	}
-	users, lines := c.readUsers(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
-	return users, func(i int) string { return fmt.Sprintf("line %d", lines[i]) }, nil
+func usersFromCSV(c *web.Call, text []byte) (in givenUsers, err error) {
+	in.Users.Users, in.lines = readUsers(c, bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	return in, nil
 }
 
-func (c *call) checkUser(path string, u *posthouse.User) {
-	if u.ID == "" && !c.concerns(path+".id") {
-		c.refuse(path+".id", "is required")
+func checkUser(c *web.Call, path string, u *posthouse.User) {
+	if u.ID == "" {
+		c.RefuseNew(path+".id", "is required")
 	}
-	if u.Tenant != "" && u.Tenant != c.key.Tenant {
-		c.refuse(path+".tenant", "is not the key's: leave it out")
-	}
-	checkWord(c, path+".id", u.ID, 255)
-	checkWord(c, path+".name", u.Name, 255)
-	checkWord(c, path+".type", u.Type, maxName)
+	c.CheckTenant(path+".tenant", u.Tenant)
+	c.CheckWord(path+".id", u.ID, 255)
+	c.CheckWord(path+".name", u.Name, 255)
+	c.CheckWord(path+".type", u.Type, web.MaxName)
 	if len(u.Roles) > maxRoles {
-		c.refuse(path+".roles", "has %d roles: at most %d are allowed", len(u.Roles), maxRoles)
+		c.Refuse(path+".roles", "has %d roles: at most %d are allowed", len(u.Roles), maxRoles)
 	}
 	for i, role := range u.Roles[:min(len(u.Roles), maxRoles)] {
 		at := fmt.Sprintf("%s.roles[%d]", path, i)
 		if role == "" || strings.Contains(role, ";") {
-			c.refuse(at, "is %.60q: want a name without ;", role)
+			c.Refuse(at, "is %.60q: want a name without ;", role)
 		}
-		checkWord(c, at, role, 255)
+		c.CheckWord(at, role, 255)
 	}
 	for channel, address := range u.Addresses {
-		checkWord(c, path+".addresses."+channel, address, 512)
+		c.CheckWord(path+".addresses."+channel, address, 512)
 	}
 }
 
 // readUsers reads a CSV with the columns id, name, type and roles (with ; between them), in any order, and
 // one more for each channel whose addresses it holds. lines are where the users stand.
-func (c *call) readUsers(text io.Reader) (users []posthouse.User, lines []int) {
+func readUsers(c *web.Call, text io.Reader) (users []posthouse.User, lines []int) {
 	r := csv.NewReader(text)
 	r.TrimLeadingSpace = true
 	const want = "want a header such as id,name,type,dingtalk"
 	header, err := r.Read()
 	if err != nil {
-		c.refuse("line 1", "can not be read: "+want)
+		c.Refuse("line 1", "can not be read: "+want)
 		return nil, nil
 	}
 	if !slices.Contains(header, "id") {
-		c.refuse("line 1", "has no column id: "+want)
+		c.Refuse("line 1", "has no column id: "+want)
 	}
 	seen := map[string]bool{}
 	for _, column := range header {
 		if seen[column] {
-			c.refuse("line 1", "has the column %.80q twice", column)
+			c.Refuse("line 1", "has the column %.80q twice", column)
 		}
 		seen[column] = true
 	}
-	if len(c.problems) > 0 {
+	if c.Wrong() != nil {
 		return nil, nil
 	}
-	for len(c.problems) <= maxProblems && len(users) <= maxUsers {
+	for c.Room() && len(users) <= maxUsers {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		var wrong *csv.ParseError
 		if errors.As(err, &wrong) {
-			c.refuse(fmt.Sprintf("line %d", wrong.Line), "%v", wrong.Err)
+			c.Refuse(fmt.Sprintf("line %d", wrong.Line), "%v", wrong.Err)
 			continue
 		}
 		line, _ := r.FieldPos(0)

@@ -8,8 +8,11 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -29,11 +32,20 @@ type Answers interface {
 	KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, answer []byte) ([]byte, error)
 }
 
+// tasks is the resource of workflows.
+type tasks struct {
+	read      read.Reader
+	flow      Tasks
+	plans     Plans
+	answers   Answers
+	templates Templates
+}
+
 // maxEvents bounds the events of one request.
 const maxEvents = 1000
 
-// eventBody is one event, or a list of them.
-type eventBody struct {
+// events is one event, or a list of them.
+type events struct {
 	posthouse.TaskEvent
 	Events []posthouse.TaskEvent `json:"events,omitempty"`
 }
@@ -43,100 +55,11 @@ type eventsTaken struct {
 	Outcomes []workflow.Outcome `json:"outcomes"`
 }
 
-var eventReader = bodyOf[eventBody](oneTo(maxEvents, "events", "events"))
-
-// takeEvents takes one event in or many. They are idempotent by themselves; an Idempotency-Key gets the
-// first answer again.
-func (a *api) takeEvents(c *call) (answer, error) {
-	key, hash, in, err := readKeyed(c, eventReader)
-	if err != nil {
-		return answer{}, err
-	}
-	events := []posthouse.TaskEvent{in.TaskEvent}
-	if in.Events != nil {
-		events = in.Events
-		if len(events) == 0 {
-			c.refuse("events", "has 0 events: want 1 to %d", maxEvents)
-		}
-		if !reflect.ValueOf(in.TaskEvent).IsZero() {
-			c.refuse("events", "stands beside fields of a single event: give one of both")
-		}
-	}
-	if len(c.problems) > 0 {
-		return answer{}, c.wrongEvents(events, in.Events != nil)
-	}
-	kept, replayed, err := a.once(c, key, hash, func() (any, error) {
-		list, err := a.Tasks.Apply(c.Context(), c.key.Tenant, events...)
-		if err != nil {
-			return nil, listedOne(err, len(events) == 1 && in.Events != nil)
-		}
-		if in.Events == nil {
-			return list[0], nil
-		}
-		return eventsTaken{list}, nil
-	})
-	return answer{status: http.StatusAccepted, header: replayHeader(replayed), body: kept}, err
-}
-
-// wrongEvents adds to the problems of the text those of its events.
-func (c *call) wrongEvents(events []posthouse.TaskEvent, many bool) error {
-	for i := range events {
-		at := ""
-		if many {
-			at = fmt.Sprintf("events[%d].", i)
-		}
-		c.add(workflow.Check(events[i], at))
-	}
-	return c.wrong()
-}
-
-// listedOne names the problems of a list's only event as those of a list.
-func listedOne(err error, one bool) error {
-	if one {
-		for i, p := range problemsOf(err) {
-			problemsOf(err)[i].Path = "events[0]." + p.Path
-		}
-	}
-	return err
-}
-
-// once does what a request asks for, or answers what its key was answered before.
-func (a *api) once(c *call, key, hash string, do func() (any, error)) (body any, replayed bool, err error) {
-	endpoint := c.Pattern
-	if key != "" {
-		if text, found, err := a.Store.Answer(c.Context(), c.key.Tenant, endpoint, key, hash); found || err != nil {
-			return json.RawMessage(text), found, err
-		}
-	}
-	body, err = do()
-	if err != nil || key == "" {
-		return body, false, err
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, false, fmt.Errorf("write the answer: %w", err)
-	}
-	kept, err := a.Store.KeepAnswer(c.Context(), c.key.Tenant, endpoint, key, hash, text)
-	return json.RawMessage(kept), string(kept) != string(text), err
-}
-
-func (a *api) tasks(c *call) (answer, error) {
-	cursor, limit := c.query.Get("cursor"), c.number("limit", 1, maxPage)
-	if err := c.wrong(); err != nil {
-		return answer{}, err
-	}
-	list, next, err := a.Tasks.Tasks(c.Context(), c.key.Tenant, cursor, limit)
-	if err != nil {
-		return answer{}, err
-	}
-	return pageOf(list, next)
-}
-
 // taskReport is a task with how its messages and reminders stand.
 type taskReport struct {
 	workflow.TaskStatus
-	Messages  []taskMessage  `json:"messages" doc:"The messages of its notices, and the last one of each reminder."`
-	Reminders []reminderView `json:"reminders" doc:"The reminders of its time-outs."`
+	Messages  []taskMessage   `json:"messages" doc:"The messages of its notices, and the last one of each reminder."`
+	Reminders []wire.Reminder `json:"reminders" doc:"The reminders of its time-outs."`
 }
 
 // taskMessage is how a message of a task stands.
@@ -144,43 +67,138 @@ type taskMessage struct {
 	ID      string      `json:"id"`
 	Kind    string      `json:"kind"`
 	Channel string      `json:"channel"`
-	Counts  work.Counts `json:"counts" doc:"How many deliveries there are in each state."`
+	Counts  wire.Counts `json:"counts" doc:"How many deliveries there are in each state."`
 }
 
-func (a *api) task(c *call) (answer, error) {
-	s, err := a.Tasks.Task(c.Context(), c.key.Tenant, c.PathValue("id"))
-	if err != nil {
-		return answer{}, err
+var eventsBody = web.BodyOf[events](web.OneTo(maxEvents, "events", "events")).Keyed()
+
+func (t tasks) routes() []web.Route {
+	return web.Tagged("workflow",
+		web.Post("/v1/workflow/events", sends, "Take in an event of a task, or a list of up to 1000: whoever is to be told of it is told. An event may come twice and in any order.", eventsBody, t.take).
+			Answers(http.StatusAccepted).Of(workflow.Outcome{}, eventsTaken{}),
+		web.Get("/v1/workflow/tasks", reads, "List the tasks that events have named, by id.", t.list).Paged(),
+		web.Get("/v1/workflow/tasks/{id}", reads, "What is known of a task, who was told what of it, and what could not be as it was meant.", t.get),
+		web.Act("/v1/workflow/templates/defaults", admin, "Store the default templates of workflow notices where there are none.", t.install),
+	)
+}
+
+// take takes one event in or many. They are idempotent by themselves; an Idempotency-Key gets the first answer again.
+func (t tasks) take(c *web.Call, in events) (any, error) {
+	list := []posthouse.TaskEvent{in.TaskEvent}
+	if in.Events != nil {
+		list = in.Events
+		if len(list) == 0 {
+			c.Refuse("events", "has 0 events: want 1 to %d", maxEvents)
+		}
+		if !reflect.ValueOf(in.TaskEvent).IsZero() {
+			c.Refuse("events", "stands beside fields of a single event: give one of both")
+		}
 	}
-	view := taskReport{TaskStatus: s, Messages: []taskMessage{}, Reminders: []reminderView{}}
+	if c.Wrong() != nil {
+		return nil, wrongEvents(c, list, in.Events != nil)
+	}
+	return t.once(c, func() (any, error) {
+		out, err := t.flow.Apply(c.Context(), c.Tenant(), list...)
+		if err != nil {
+			return nil, listedOne(err, len(list) == 1 && in.Events != nil)
+		}
+		if in.Events == nil {
+			return out[0], nil
+		}
+		return eventsTaken{out}, nil
+	})
+}
+
+// wrongEvents adds to the problems of the text those of its events.
+func wrongEvents(c *web.Call, events []posthouse.TaskEvent, many bool) error {
+	for i := range events {
+		at := ""
+		if many {
+			at = fmt.Sprintf("events[%d].", i)
+		}
+		c.Add(workflow.Check(events[i], at))
+	}
+	return c.Wrong()
+}
+
+// listedOne names the problems of a list's only event as those of a list.
+func listedOne(err error, one bool) error {
+	if one {
+		for i, p := range web.ProblemsOf(err) {
+			web.ProblemsOf(err)[i].Path = "events[0]." + p.Path
+		}
+	}
+	return err
+}
+
+// once does what a request asks for, or answers what its key was answered before.
+func (t tasks) once(c *web.Call, do func() (any, error)) (any, error) {
+	endpoint, key, hash := c.Pattern, c.Once.Key, c.Once.Hash
+	if key != "" {
+		if text, found, err := t.answers.Answer(c.Context(), c.Tenant(), endpoint, key, hash); found || err != nil {
+			c.Replayed(found)
+			return json.RawMessage(text), err
+		}
+	}
+	body, err := do()
+	if err != nil || key == "" {
+		return body, err
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	kept, err := t.answers.KeepAnswer(c.Context(), c.Tenant(), endpoint, key, hash, text)
+	c.Replayed(string(kept) != string(text))
+	return json.RawMessage(kept), err
+}
+
+func (t tasks) list(c *web.Call) (wire.Page[workflow.Summary], error) {
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return wire.Page[workflow.Summary]{}, err
+	}
+	return pageOf(t.flow.Tasks(c.Context(), c.Tenant(), cursor, limit))
+}
+
+func (t tasks) get(c *web.Call) (taskReport, error) {
+	s, err := t.flow.Task(c.Context(), c.Tenant(), c.PathValue("id"))
+	view := taskReport{TaskStatus: s, Messages: []taskMessage{}, Reminders: []wire.Reminder{}}
 	seen := map[string]bool{}
-	for _, n := range s.Notices {
+	for i := 0; i < len(s.Notices) && err == nil; i++ {
+		n := s.Notices[i]
 		ids := n.Messages
 		if n.Reminder != "" && !seen[n.Reminder] {
 			seen[n.Reminder] = true
-			p, found, err := a.Store.Plan(c.Context(), c.key.Tenant, work.PlanReminder, n.Reminder)
-			if err != nil {
-				return answer{}, err
-			}
-			if !found {
-				continue // it ended long ago
-			}
-			r, err := remind.Read(p)
-			if err != nil {
-				return answer{}, err
-			}
-			view.Reminders = append(view.Reminders, viewReminder(r))
-			if r.Message != "" {
-				ids = []string{r.Message}
-			}
+			ids, err = t.reminder(c, n.Reminder, ids, &view)
 		}
-		for _, id := range ids {
-			m := taskMessage{ID: id, Kind: n.Kind, Channel: n.Channel, Counts: work.Counts{}}
-			if err := a.each(c.Context(), c.key.Tenant, id, func(d *posthouse.Delivery) { m.Counts[d.State]++ }); err != nil {
-				return answer{}, err
-			}
+		for j := 0; j < len(ids) && err == nil; j++ {
+			m := taskMessage{ID: ids[j], Kind: n.Kind, Channel: n.Channel}
+			m.Counts, err = t.read.Counts(c.Context(), c.Tenant(), m.ID)
 			view.Messages = append(view.Messages, m)
 		}
 	}
-	return ok(view)
+	return view, err
+}
+
+// reminder adds a reminder to a task's view. Its last message stands for those of its notice; of one that ended long
+// ago nothing is shown.
+func (t tasks) reminder(c *web.Call, id string, ids []string, view *taskReport) ([]string, error) {
+	p, found, err := t.plans.Plan(c.Context(), c.Tenant(), work.PlanReminder, id)
+	if err != nil || !found {
+		return nil, err
+	}
+	r, err := remind.Read(p)
+	if err != nil {
+		return nil, err
+	}
+	view.Reminders = append(view.Reminders, viewReminder(r))
+	if r.Message != "" {
+		ids = []string{r.Message}
+	}
+	return ids, nil
+}
+
+func (t tasks) install(c *web.Call) (workflow.Installed, error) {
+	return workflow.InstallTemplates(c.Context(), t.templates, c.Tenant())
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // HandOut asks for due deliveries of pulled channels on behalf of an agent.
@@ -113,40 +114,18 @@ type Sealed struct {
 	ForgetAt        time.Time
 }
 
-// Log names one of the three logs of the SMS front door.
-type Log string
+// Log names one of the three logs, and Line is a line of one: their form is the wire's.
+type (
+	Log  = wire.Log
+	Line = wire.Line
+)
 
 // The logs.
 const (
-	ReceiveLog Log = "receive" // each request to send
-	SendLog    Log = "send"    // each hand-out of a task
-	ReportLog  Log = "report"  // each report on a task
+	ReceiveLog = wire.ReceiveLog
+	SendLog    = wire.SendLog
+	ReportLog  = wire.ReportLog
 )
-
-// Line is one line of a log. Which fields are set depends on the log.
-type Line struct {
-	ID        string    `json:"id"`
-	Log       Log       `json:"log"`
-	Tenant    string    `json:"tenant"`
-	At        time.Time `json:"created_at"`
-	Delivery  string    `json:"task_id,omitempty"`
-	Agent     string    `json:"app_id,omitempty"`   // send, report
-	Token     int64     `json:"token,omitempty"`    // send, report
-	ClaimID   string    `json:"claim_id,omitempty"` // send
-	ReportID  string    `json:"report_id,omitempty"`
-	Outcome   string    `json:"outcome,omitempty"`
-	Answer    string    `json:"answer,omitempty"`
-	Error     string    `json:"error_message,omitempty"`
-	RequestID string    `json:"request_id,omitempty"` // receive
-	Phone     string    `json:"phone_number,omitempty"`
-	Content   string    `json:"content,omitempty"` // receive; empty where it is sensitive
-	Templated bool      `json:"use_template,omitempty"`
-	SourceIP  string    `json:"source_ip,omitempty"`
-	UserAgent string    `json:"user_agent,omitempty"`
-	Request   string    `json:"request_data,omitempty"`
-	Response  string    `json:"response_data,omitempty"`
-	Status    int       `json:"status_code,omitempty"`
-}
 
 // LogFilter selects lines of a log, newest first. Tenant is required; Delivery or the times narrow it.
 type LogFilter struct {

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Replays sends deliveries again, as new ones.
+type Replays interface {
+	AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error)
+	ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error)
+}
+
+var (
+	replayBody    = web.BodyOf[wire.Replay]().Optional()
+	replayAllBody = web.BodyOf[wire.ReplayAll]().Loose()
+)
+
+func (d deliveries) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
+	old, err := d.get(c)
+	if err != nil {
+		return wire.Replayed{}, err
+	}
+	made, err := d.replays.AddReplay(c.Context(), time.Now(), c.Tenant(), []string{old.ID}, in.ForceNew)
+	if err == nil {
+		err = made[0].Err
+	}
+	if err != nil {
+		return wire.Replayed{}, err
+	}
+	d.judge.Wake(c.Tenant(), old.Channel)
+	return viewReplay(made[0]), nil
+}
+
+func viewReplay(r work.Replay) wire.Replayed {
+	v := wire.Replayed{Of: r.Of, ID: r.ID}
+	var coded *posthouse.Error
+	if errors.As(r.Err, &coded) {
+		v.Code, v.Reason = coded.Code, coded.Message
+	}
+	return v
+}
+
+// Bounds of one decision by filter.
+const (
+	defaultReplays = 1000
+	maxReplays     = 100_000
+)
+
+// replayable are the states a replay is for.
+var replayable = []posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}
+
+func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll, error) {
+	checkReplay(c, &in)
+	if err := c.Wrong(); err != nil {
+		return wire.ReplayedAll{}, err
+	}
+	f := work.Filter{
+		Tenant: c.Tenant(), Channel: in.Channel, Kind: in.Kind, Ref: in.Ref, User: in.User,
+		States: in.States, Since: in.Since, Until: in.Until,
+	}
+	if in.DryRun {
+		n, err := d.count(c, f, in.Max)
+		return wire.ReplayedAll{Matched: n, DryRun: true, Replays: []wire.Replayed{}}, err
+	}
+	made, err := d.replays.ReplayAll(c.Context(), time.Now(), f, in.ForceNew, in.Max)
+	if len(made) > 0 {
+		d.wakeAll(c, in.Channel)
+	}
+	return viewReplays(made), err
+}
+
+func checkReplay(c *web.Call, in *wire.ReplayAll) {
+	if in.Max == 0 {
+		in.Max = defaultReplays
+	}
+	if in.Max < 0 || in.Max > maxReplays {
+		c.Refuse("max", "is %d: want 1 to %d", in.Max, maxReplays)
+	}
+	for i, s := range in.States {
+		if !slices.Contains(replayable, s) {
+			c.Refuse(fmt.Sprintf("states[%d]", i), "is %.60q: want one of %s", s, web.Words(replayable))
+		}
+	}
+	if len(in.States) == 0 {
+		in.States = replayable
+	}
+	if in.Channel+in.Kind+in.Ref+in.User == "" && in.Since.IsZero() && in.Until.IsZero() {
+		c.Refuse("channel", "or kind, ref, user, since or until is required: a replay of everything is not meant by accident")
+	}
+}
+
+func checkOutcome(c *web.Call, o wire.Outcome) {
+	if !slices.Contains(wire.Outcomes(), o) {
+		c.RefuseNew("outcome", "is %.60q: want one of %s", o, web.Words(wire.Outcomes()))
+	}
+}
+
+// count counts what a filter selects, up to max.
+func (d deliveries) count(c *web.Call, f work.Filter, max int) (int, error) {
+	n := 0
+	for {
+		f.Limit = min(web.MaxPage, max-n)
+		list, next, err := d.read.Deliveries.Deliveries(c.Context(), f)
+		n += len(list)
+		if err != nil || next == "" || n >= max {
+			return n, err
+		}
+		f.Cursor = next
+	}
+}
+
+// wakeAll wakes one channel, or all of them.
+func (d deliveries) wakeAll(c *web.Call, name string) {
+	if name != "" {
+		d.judge.Wake(c.Tenant(), name)
+		return
+	}
+	list, err := d.channels.List(c.Context(), c.Tenant())
+	if err != nil {
+		return // they look by themselves soon
+	}
+	for _, ch := range list {
+		d.judge.Wake(c.Tenant(), ch.Name)
+	}
+}
+
+func viewReplays(made []work.Replay) wire.ReplayedAll {
+	v := wire.ReplayedAll{Matched: len(made), Replays: make([]wire.Replayed, 0, min(len(made), web.MaxPage))}
+	for i, r := range made {
+		if r.Err == nil {
+			v.Replayed++
+		}
+		if i < web.MaxPage {
+			v.Replays = append(v.Replays, viewReplay(r))
+		}
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+package lksms
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/sms"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// maxTemplateName is how long a template's name may be, in characters.
+const maxTemplateName = 100
+
+// template is a template as it is answered.
+type template struct {
+	ID           int64    `json:"id"`
+	Name         string   `json:"template_name"`
+	Text         string   `json:"template_content"`
+	Active       bool     `json:"is_active"`
+	Placeholders []string `json:"placeholders"`
+	CreatedAt    string   `json:"created_at"`
+	UpdatedAt    string   `json:"updated_at"`
+}
+
+func (d *door) shown(t work.SMSTemplate) template {
+	return template{t.ID, t.Name, t.Text, t.Active, append([]string{}, sms.Placeholders(t.Text)...), d.at(t.CreatedAt), d.at(t.UpdatedAt)}
+}
+
+// firstActive is the template that is used: the active one of the lowest number.
+func firstActive(list []work.SMSTemplate) (work.SMSTemplate, bool) {
+	var first work.SMSTemplate
+	for _, t := range list {
+		if t.Active && (first.ID == 0 || t.ID < first.ID) {
+			first = t
+		}
+	}
+	return first, first.ID != 0
+}
+
+func (d *door) addTemplate(c *call) (answer, error) {
+	body, err := d.body(c)
+	if err != nil {
+		return answer{}, err
+	}
+	var name, content text
+	active := flag(true)
+	if err := decode(body, map[string]json.Unmarshaler{"template_name": &name, "template_content": &content, "is_active": &active}); err != nil {
+		return answer{}, err
+	}
+	if err := checkText("template_name", string(name), maxTemplateName); err != nil {
+		return answer{}, err
+	}
+	if err := checkText("template_content", string(content), sms.MaxCharacters); err != nil {
+		return answer{}, err
+	}
+	t, err := d.Texts.AddSMSTemplate(c.Context(), time.Now(), work.SMSTemplate{Tenant: c.who.tenant, Name: string(name), Text: string(content), Active: bool(active)})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(d.shown(t))
+}
+
+func (d *door) templates(c *call) (answer, error) {
+	list, err := d.Texts.SMSTemplates(c.Context(), c.who.tenant)
+	out := make([]template, len(list))
+	for i, t := range list {
+		out[i] = d.shown(t)
+	}
+	return answer{data: out}, err
+}
+
+func (d *door) setTemplate(c *call) (answer, error) {
+	body, err := d.body(c)
+	if err != nil {
+		return answer{}, err
+	}
+	id, err := strconv.ParseInt(c.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return answer{}, refuse(http.StatusNotFound, "there is no template %.60q", c.PathValue("id"))
+	}
+	var active flag
+	if err := decode(body, map[string]json.Unmarshaler{"is_active": &active}); err != nil {
+		return answer{}, err
+	}
+	if given, _ := objectOf(body); cmp.Or(string(given["is_active"]), "null") == "null" {
+		return answer{}, malformed("is_active is required: true or false")
+	}
+	if err := d.Texts.SetSMSTemplate(c.Context(), time.Now(), c.who.tenant, id, bool(active)); err != nil {
+		return answer{}, err
+	}
+	return d.templates(c)
+}
+
+// defaultText is what a phone is sent without a content.
+type defaultText struct {
+	Phone       string `json:"phone_number"`
+	Content     string `json:"content"`
+	UseTemplate bool   `json:"use_template"`
+	Sent        bool   `json:"is_sent"`
+	CreatedAt   string `json:"created_at"`
+	UpdatedAt   string `json:"updated_at"`
+}
+
+func (d *door) shownDefault(def work.DefaultSMS) defaultText {
+	return defaultText{local(def.Phone), def.Text, def.Templated, def.Sent, d.at(def.CreatedAt), d.at(def.UpdatedAt)}
+}
+
+// putDefault sets a phone's default content. One that was sent can be sent once more then.
+func (d *door) putDefault(c *call) (answer, error) {
+	body, err := d.body(c)
+	if err != nil {
+		return answer{}, err
+	}
+	var given, content text
+	var templated flag
+	if err := decode(body, map[string]json.Unmarshaler{"phone_number": &given, "content": &content, "use_template": &templated}); err != nil {
+		return answer{}, err
+	}
+	n, err := number(string(given))
+	if err != nil {
+		return answer{}, err
+	}
+	if err := checkText("content", string(content), sms.MaxCharacters); err != nil {
+		return answer{}, err
+	}
+	if templated { // the template may come later, and be another
+		if _, err := sms.Fill("", string(content)); err != nil {
+			return answer{}, refuse(http.StatusBadRequest, "%v", err)
+		}
+	}
+	def, err := d.Texts.PutDefaultSMS(c.Context(), time.Now(), work.DefaultSMS{Tenant: c.who.tenant, Phone: n.E164, Text: string(content), Templated: bool(templated)})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(d.shownDefault(def))
+}
+
+func (d *door) defaultOf(c *call) (answer, error) {
+	n, err := number(c.PathValue("phone_number"))
+	if err != nil {
+		return answer{}, err
+	}
+	def, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n.E164)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case !found:
+		return answer{}, refuse(http.StatusNotFound, "this phone_number has no default content")
+	}
+	return ok(d.shownDefault(def))
+}

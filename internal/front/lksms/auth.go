@@ -1,0 +1,65 @@
+package lksms
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// caller is who asks: the shared pair, or a key.
+type caller struct {
+	tenant string
+	shared bool
+	key    posthouse.Key
+}
+
+// may reports whether the caller may do what needs a scope.
+func (c caller) may(need posthouse.Scope) bool { return c.shared || c.key.Scope.Allows(need) }
+
+// mayBe reports whether the caller may act as an app.
+func (c caller) mayBe(app string) bool { return c.shared || c.key.Agent == app }
+
+// errNobody says nothing about which part was wrong.
+var errNobody = &refusal{http.StatusUnauthorized, "the user name or the password is wrong: HTTP Basic is wanted, with the shared pair or an API key as the password"}
+
+// enter finds out who asks.
+func (d *door) enter(r *http.Request) (caller, error) {
+	user, password, ok := r.BasicAuth()
+	if bearer, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found {
+		password, ok = strings.TrimSpace(bearer), true
+		if _, _, isKey := secret.ParseKey(password); !isKey {
+			return caller{}, errNobody
+		}
+	}
+	if !ok {
+		return caller{}, errNobody
+	}
+	if _, _, isKey := secret.ParseKey(password); isKey {
+		return d.withKey(r, password)
+	}
+	// Hashes have one length, so that the time does not tell how long the real ones are.
+	userMark, mark := sha256.Sum256([]byte(user)), sha256.Sum256([]byte(password))
+	right := subtle.ConstantTimeCompare(userMark[:], d.user[:])&subtle.ConstantTimeCompare(mark[:], d.password[:]) == 1
+	right, err := d.Gate.Try(clipped(user, 100), web.AddressOf(r), mark, right)
+	if err != nil {
+		return caller{}, err
+	}
+	if !right {
+		return caller{}, errNobody
+	}
+	return caller{tenant: posthouse.DefaultTenant, shared: true}, nil
+}
+
+// withKey lets in who shows an API key.
+func (d *door) withKey(r *http.Request, text string) (caller, error) {
+	key, err := d.Gate.Key(r.Context(), text, web.AddressOf(r))
+	if posthouse.CodeOf(err) == posthouse.CodeUnauthorized {
+		return caller{}, errNobody
+	}
+	return caller{tenant: key.Tenant, key: key}, err
+}

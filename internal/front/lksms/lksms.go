@@ -1,0 +1,144 @@
+package lksms
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// Format is the form in which tasks are handed out.
+type Format string
+
+// The formats.
+const (
+	FormatList Format = "list" // data is the list of tasks, as documented
+	FormatPage Format = "page" // data is {total_count, app_id, tasks}, as some apps want it
+)
+
+// Options makes the front door. Reader, Engine, Store, Agents, Texts, Gate, Username and Password are required.
+type Options struct {
+	// Reader reads tasks and logs.
+	Reader read.Reader
+	Engine Engine
+	Store  Store
+	Agents Agents
+	Texts  Texts
+	// Gate is the one of the native API.
+	Gate *web.Gate
+	// Username and Password are the pair that all senders, phones and operators may share. Who shows them
+	// sees the default tenant.
+	Username, Password string
+	// Channel is the pulled channel whose deliveries are the tasks. Defaults to sms.
+	Channel string
+	// Format defaults to FormatList.
+	Format Format
+	// Sensitive marks every text as sensitive. Defaults to those whose request says so.
+	Sensitive bool
+	// Rules are what operators are shown of the retries. Defaults to nothing.
+	Rules func(ctx context.Context, tenant string) (Rules, error)
+	// TimeZone is the zone of the times in answers, which name none. Defaults to UTC.
+	TimeZone *time.Location
+	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
+	MaxBody int64
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Rules are the channel's settings in the words of this front door.
+type Rules struct {
+	MaxRetries int
+	RetryDelay time.Duration
+	Timeout    time.Duration // of a task that an app holds
+}
+
+// door is what handlers share.
+type door struct {
+	Options
+	user, password [sha256.Size]byte
+	keyed          roll
+}
+
+// New makes the front door's handler. It serves at once; it starts and stops nothing.
+func New(o Options) (http.Handler, error) {
+	if o.Engine == nil || o.Store == nil || o.Agents == nil || o.Texts == nil || o.Gate == nil || o.Username == "" || o.Password == "" {
+		return nil, errors.New("lksms: Engine, Store, Agents, Texts, Gate, Username and Password are required")
+	}
+	o.Channel, o.Format = cmp.Or(o.Channel, "sms"), cmp.Or(o.Format, FormatList)
+	if o.Format != FormatList && o.Format != FormatPage {
+		return nil, fmt.Errorf("the format of pending tasks is %q: want %s or %s", o.Format, FormatList, FormatPage)
+	}
+	o.TimeZone, o.Log = cmp.Or(o.TimeZone, time.UTC), cmp.Or(o.Log, slog.Default())
+	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
+	if o.Rules == nil {
+		o.Rules = func(context.Context, string) (Rules, error) { return Rules{}, nil }
+	}
+	d := &door{Options: o, user: sha256.Sum256([]byte(o.Username)), password: sha256.Sum256([]byte(o.Password))}
+	mux := http.NewServeMux()
+	for path, methods := range paths() {
+		mux.Handle(path, d.handler(methods))
+	}
+	mux.Handle("/", d.handler(map[string]route{}))
+	origin := http.NewCrossOriginProtection() // browsers send Basic by themselves, for pages of others too
+	origin.SetDenyHandler(d.handler(nil))
+	return origin.Handler(mux), nil
+}
+
+// route is one line of the front door: an address and what a key needs for it.
+type route struct {
+	method, path string
+	// scope is what a key needs; empty for what needs no password.
+	scope posthouse.Scope
+	serve func(*door, *call) (answer, error)
+}
+
+// table is every address there is.
+func table() []route {
+	const (
+		get, post, put           = http.MethodGet, http.MethodPost, http.MethodPut
+		read, send, agent, admin = posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAgent, posthouse.ScopeAdmin
+	)
+	return []route{
+		{post, "/api/v1/sms/send", send, (*door).send},
+		{get, "/api/v1/sms/task/{task_id}", read, (*door).task},
+		{get, "/api/v1/sms/tasks/pending", agent, (*door).pending},
+		{post, "/api/v1/sms/report", agent, (*door).report},
+
+		{post, "/api/v1/admin/template", admin, (*door).addTemplate},
+		{get, "/api/v1/admin/template", admin, (*door).templates},
+		{put, "/api/v1/admin/template/{id}", admin, (*door).setTemplate},
+		{post, "/api/v1/admin/default-sms", admin, (*door).putDefault},
+		{get, "/api/v1/admin/default-sms/{phone_number}", admin, (*door).defaultOf},
+		{get, "/api/v1/admin/task-statistics", admin, (*door).statistics},
+		{get, "/api/v1/admin/task-status-info", admin, (*door).statusInfo},
+		{post, "/api/v1/admin/recover-zombie-tasks", admin, (*door).recoverZombies},
+		{get, "/api/v1/admin/task/{task_id}", admin, (*door).story},
+		{get, "/api/v1/admin/logs/{log}", admin, (*door).logs},
+
+		{get, "/health", "", (*door).health},
+	}
+}
+
+// paths are the routes by path and method. A HEAD is no GET, but where nobody is asked for a password: who
+// only looks must not be handed anything.
+func paths() map[string]map[string]route {
+	out := map[string]map[string]route{}
+	for _, r := range table() {
+		if out[r.path] == nil {
+			out[r.path] = map[string]route{}
+		}
+		out[r.path][r.method] = r
+		if r.scope == "" {
+			out[r.path][http.MethodHead] = r
+		}
+	}
+	return out
+}

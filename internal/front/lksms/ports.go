@@ -1,0 +1,44 @@
+package lksms
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Engine accepts, hands out and takes reports. *engine.Engine satisfies it.
+type Engine interface {
+	Accept(ctx context.Context, req engine.Request) (engine.Answer, error)
+	HandOut(ctx context.Context, c engine.Claim) (engine.Claimed, error)
+	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
+	RescueNow(ctx context.Context) (int, error)
+}
+
+// Store is what the front door reads and keeps beside tasks. *store.Store satisfies it.
+type Store interface {
+	// Tally counts the tasks of a channel without looking at them.
+	Tally(ctx context.Context, tenant, channel string) (work.Tally, error)
+	// Answer is what the sender of an Idempotency-Key was told, if it was used.
+	Answer(ctx context.Context, tenant, endpoint, key, hash string) (answer []byte, found bool, err error)
+	// AddReceived keeps who asked for what.
+	AddReceived(ctx context.Context, now time.Time, lines []work.Line) error
+	Ping(ctx context.Context) error
+}
+
+// Agents knows the apps.
+type Agents interface {
+	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
+	AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error)
+}
+
+// Texts keeps templates and default contents.
+type Texts interface {
+	AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemplate) (work.SMSTemplate, error)
+	SetSMSTemplate(ctx context.Context, now time.Time, tenant string, id int64, active bool) error
+	SMSTemplates(ctx context.Context, tenant string) ([]work.SMSTemplate, error)
+	PutDefaultSMS(ctx context.Context, now time.Time, d work.DefaultSMS) (work.DefaultSMS, error)
+	DefaultSMS(ctx context.Context, tenant, channel, phone string) (d work.DefaultSMS, found bool, err error)
+}

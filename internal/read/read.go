@@ -1,0 +1,119 @@
+package read
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Reader reads what is shown. All of its fields are required.
+type Reader struct {
+	Messages   Messages
+	Deliveries Deliveries
+	History    History
+	Explainer  Explainer
+}
+
+// Messages reads messages.
+type Messages interface {
+	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
+	Messages(ctx context.Context, f work.Filter) (list []work.Summary, next string, err error)
+	// MessagesOf reads those of deliveries; one that is not there is missing.
+	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
+}
+
+// Deliveries reads deliveries.
+type Deliveries interface {
+	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
+	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
+	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
+}
+
+// History reads what became of deliveries.
+type History interface {
+	Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error)
+	Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error)
+	Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error)
+}
+
+// Explainer says why a delivery waits.
+type Explainer interface {
+	Explain(ctx context.Context, d posthouse.Delivery) engine.Explanation
+}
+
+// most is how many deliveries or lines are read at once.
+const most = 1000
+
+// Message reads a message with a page of its deliveries. What was told for a duplicate leads to the message it is
+// one of.
+func (r Reader) Message(ctx context.Context, tenant, id, cursor string, limit int) (wire.Message, error) {
+	m, recipients, err := r.Messages.Message(ctx, tenant, id)
+	if err != nil {
+		return wire.Message{}, err
+	}
+	out := wire.Message{Message: Hidden(m), Recipients: recipients}
+	if out.Deliveries, out.Next, err = r.Deliveries.DeliveriesOf(ctx, tenant, m.ID, cursor, limit); err != nil {
+		return out, err
+	}
+	out.Counts, err = r.Counts(ctx, tenant, m.ID)
+	return out, err
+}
+
+// List lists messages, newest first.
+func (r Reader) List(ctx context.Context, f work.Filter) (wire.Page[wire.Message], error) {
+	list, next, err := r.Messages.Messages(ctx, f)
+	out := wire.Page[wire.Message]{Items: make([]wire.Message, len(list)), Next: next}
+	for i, s := range list {
+		out.Items[i] = wire.Message{Message: Hidden(s.Message), Recipients: s.Recipients, Counts: wire.Counts(s.Counts)}
+	}
+	return out, err
+}
+
+// Counts says how the deliveries of a message stand.
+func (r Reader) Counts(ctx context.Context, tenant, message string) (wire.Counts, error) {
+	counts := wire.Counts{}
+	err := r.Each(ctx, tenant, message, func(d *posthouse.Delivery) { counts[d.State]++ })
+	return counts, err
+}
+
+// Each visits all deliveries of a message.
+func (r Reader) Each(ctx context.Context, tenant, message string, visit func(d *posthouse.Delivery)) error {
+	for cursor := ""; ; {
+		list, next, err := r.Deliveries.DeliveriesOf(ctx, tenant, message, cursor, most)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			visit(&list[i])
+		}
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// Hidden is a message as it may be shown: what is sensitive is not stored in it, and would not be shown if it were.
+func Hidden(m posthouse.Message) posthouse.Message {
+	if m.Sensitive {
+		m.Content, m.Payload = posthouse.Content{}, nil
+	}
+	return m
+}
+
+// Explain says why a delivery waits and until when, or why it ended as it did.
+func (r Reader) Explain(ctx context.Context, tenant, id string) (wire.Explanation, error) {
+	d, err := r.Deliveries.Delivery(ctx, tenant, id)
+	if err != nil {
+		return wire.Explanation{}, err
+	}
+	x := r.Explainer.Explain(ctx, d)
+	out := wire.Explanation{Delivery: x.Delivery, State: x.State, Summary: x.Summary, Waits: make([]wire.Wait, len(x.Waits))}
+	for i, w := range x.Waits {
+		out.Waits[i] = wire.Wait(w)
+	}
+	return out, nil
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+)
+
+// maxDepth bounds how deep objects and lists of a body may nest.
+const maxDepth = 32
+
+var errTooDeep = posthouse.Errorf(posthouse.CodeTooLarge, "the body nests deeper than %d levels", maxDepth)
+
+// Body reads JSON bodies into a T, strictly: what encoding/json would let pass or guess is a problem here. Names
+// are exact, unknown ones and those that stand twice are refused, a value of another type is named with its
+// path, and all of that is found in one go.
+type Body[T any] struct {
+	shape    *Shape
+	loose    bool
+	optional bool
+	keyed    bool
+	csv      func(c *Call, text []byte) (T, error)
+}
+
+// BodyOf makes the reader of a body. A request whose body has a problem is refused before its handler sees it.
+func BodyOf[T any](refine ...func(*Shape)) Body[T] {
+	s := shapeOf(reflect.TypeFor[T]())
+	for _, f := range refine {
+		f(s)
+	}
+	return Body[T]{shape: s}
+}
+
+// Loose leaves the problems of the body in the call, for a handler that finds more and then asks Call.Wrong.
+func (b Body[T]) Loose() Body[T] {
+	b.loose = true
+	return b
+}
+
+// Optional is for a body that may be missing.
+func (b Body[T]) Optional() Body[T] {
+	b.optional = true
+	return b
+}
+
+// Keyed is for a request that may come with an Idempotency-Key: Call.Once has it, with the hash of the body. The
+// problems of the body are left in the call, as by Loose.
+func (b Body[T]) Keyed() Body[T] {
+	b.keyed, b.loose = true, true
+	return b
+}
+
+// OrCSV lets the body come as text/csv too. What read finds wrong it leaves in the call, as by Loose.
+func (b Body[T]) OrCSV(read func(c *Call, text []byte) (T, error)) Body[T] {
+	b.csv, b.loose = read, true
+	return b
+}
+
+// from reads the body of a request.
+func (b Body[T]) from(c *Call) (v T, err error) {
+	if b.optional && c.ContentLength == 0 {
+		return v, c.Wrong()
+	}
+	kinds := []string{"application/json", "text/csv"}
+	if b.csv == nil {
+		kinds = kinds[:1]
+	}
+	kind, err := c.kindOf(kinds...)
+	if err != nil {
+		return v, err
+	}
+	text, err := c.text()
+	if err != nil {
+		return v, err
+	}
+	if kind == "text/csv" {
+		return b.csv(c, text)
+	}
+	v, problems, err := b.Read(text)
+	if err != nil {
+		return v, err
+	}
+	c.problems = append(c.problems, problems...)
+	if b.keyed {
+		c.Once = c.onceOf(text)
+	}
+	if !b.loose {
+		err = c.Wrong()
+	}
+	return v, err
+}
+
+// Read decodes a body. Problems come with what could be read: values that have one are left out.
+// The error is for a text that is no JSON at all, too deep, or has a list that is too long to look at.
+func (b Body[T]) Read(text []byte) (v T, problems []posthouse.Problem, err error) {
+	if err := checkSyntax(text); err != nil {
+		return v, nil, err
+	}
+	w := walker{text: text}
+	if err := w.walk(b.shape); err != nil {
+		return v, nil, err
+	}
+	if len(w.problems) > 0 {
+		text = w.good()
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, nil, Unreadable("the body can not be read: %s", err)
+	}
+	return v, w.problems, nil
+}
+
+// checkSyntax refuses what is not JSON.
+func checkSyntax(text []byte) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return Unreadable("the body is empty: want a JSON object")
+	}
+	if !utf8.Valid(text) {
+		return Unreadable("the body is not valid UTF-8")
+	}
+	if json.Valid(text) {
+		return nil
+	}
+	var syntax *json.SyntaxError
+	var ignored any
+	if err := json.Unmarshal(text, &ignored); errors.As(err, &syntax) {
+		if strings.HasSuffix(syntax.Error(), "exceeded max depth") {
+			return errTooDeep
+		}
+		before := text[:min(max(int(syntax.Offset)-1, 0), len(text))]
+		line := bytes.Count(before, []byte("\n")) + 1
+		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		return Unreadable("the body is not JSON: line %d, column %d: %s", line, column, syntax)
+	}
+	return Unreadable("the body is not JSON")
+}
+
+// good is the text with null in place of each value that has a problem.
+func (w *walker) good() []byte {
+	slices.SortFunc(w.bad, func(a, b span) int { return a.from - b.from })
+	var out []byte
+	at := 0
+	for _, s := range w.bad {
+		if s.from < at {
+			continue // inside one that is left out already
+		}
+		out = append(append(out, w.text[at:s.from]...), "null"...)
+		at = s.to
+	}
+	return append(out, w.text[at:]...)
+}

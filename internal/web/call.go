@@ -1,0 +1,276 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
+)
+
+// Call is one request on its way through: who asks, and what is wrong with it so far.
+type Call struct {
+	*http.Request
+	Key   posthouse.Key // its tenant is the only one the request can see
+	Query url.Values
+	// Once is set for bodies that are read Keyed.
+	Once Once
+	// Status is the answer's. Defaults to the route's.
+	Status int
+	// Writer is for what stands beside the answer: its headers, and the bounds of its connection.
+	Writer http.ResponseWriter
+
+	problems []posthouse.Problem
+	maxBody  int64
+	again    func() error
+}
+
+// Once is a request's Idempotency-Key with the hash of its body, empty without one.
+type Once struct{ Key, Hash string }
+
+// Raw is an answer that is no JSON.
+type Raw struct {
+	Kind string // content type
+	Text []byte
+}
+
+// Still checks that the caller may still do this: for a handler that waits.
+func (c *Call) Still() error { return c.again() }
+
+// Tenant is the caller's.
+func (c *Call) Tenant() string { return c.Key.Tenant }
+
+// Refuse notes a problem: as many as are listed, and one more, so that it is said that there are more.
+func (c *Call) Refuse(path, format string, args ...any) {
+	if len(c.problems) <= maxProblems {
+		c.problems = append(c.problems, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// RefuseNew is Refuse of a field that nothing is known of yet.
+func (c *Call) RefuseNew(path, format string, args ...any) {
+	if !c.Concerns(path) {
+		c.Refuse(path, format, args...)
+	}
+}
+
+// Add notes what others found wrong, but of fields that something is known of already.
+func (c *Call) Add(problems []posthouse.Problem) {
+	for _, p := range problems {
+		if len(c.problems) > maxProblems {
+			return
+		}
+		if !c.Concerns(p.Path) {
+			c.problems = append(c.problems, p)
+		}
+	}
+}
+
+// Concerns reports whether a problem is known already of a field, of one it is in, or of one in it.
+func (c *Call) Concerns(path string) bool {
+	within := func(inner, outer string) bool {
+		rest, ok := strings.CutPrefix(inner, outer)
+		return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	for _, p := range c.problems {
+		if within(path, p.Path) || within(p.Path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// cannotAccept is what is wrong with a request as a whole, before its single problems.
+const cannotAccept = "the request can not be accepted"
+
+// Wrong is the error of what was refused so far, nil without any.
+func (c *Call) Wrong() error {
+	return posthouse.Invalid(cannotAccept, c.problems)
+}
+
+// checkPath answers a path with a name in it that nothing has: no database could even look it up.
+func (c *Call) checkPath() error {
+	if odd := draft.Unkept(c.URL.Path); odd != "" {
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is nothing at %.200q: the path %s", c.URL.Path, odd)
+	}
+	return nil
+}
+
+// readQuery takes the query apart and refuses what the address does not know. What no database can look up is left out.
+func (c *Call) readQuery(known []string) {
+	values, err := url.ParseQuery(c.URL.RawQuery)
+	if err != nil {
+		c.Refuse("query", "can not be read: a %% or ; in it is not escaped")
+	}
+	c.Query = values
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		given := values[name]
+		if !slices.Contains(known, name) {
+			c.Refuse("query."+name, "%s", channel.UnknownName("query parameter", name, known))
+		} else if len(given) > 1 && name != "state" {
+			c.Refuse("query."+name, "stands %d times: once is allowed", len(given))
+		}
+		if odd := unkept(given...); odd != "" {
+			c.Refuse("query."+name, "%s", odd)
+			delete(values, name)
+		}
+	}
+}
+
+// Moment reads a time of the query, zero where it is not given.
+func (c *Call) Moment(name string) time.Time {
+	text := c.Query.Get(name)
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		c.Refuse("query."+name, "is %.60q: want a time such as 2026-10-01T08:30:00+08:00 (with + escaped as %%2B)", text)
+	}
+	return t
+}
+
+// Number reads a whole number of the query, 0 where it is not given.
+func (c *Call) Number(name string, least, most int) int {
+	text := c.Query.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		c.Refuse("query."+name, "is %.60q: want a whole number from %d to %d", text, least, most)
+		return 0
+	}
+	return n
+}
+
+// MaxPage bounds the entries of a page.
+const MaxPage = 1000
+
+// Page reads which part of a list is asked for. What is wrong with it, or with the rest of the query, is an error.
+func (c *Call) Page() (cursor string, limit int, err error) {
+	cursor, limit = c.Query.Get("cursor"), c.Number("limit", 1, MaxPage)
+	return cursor, limit, c.Wrong()
+}
+
+// States reads one or many states, given once with commas or many times.
+func (c *Call) States() []posthouse.State {
+	var states []posthouse.State
+	for _, given := range c.Query["state"] {
+		for word := range strings.SplitSeq(given, ",") {
+			if s := posthouse.State(word); s.Valid() {
+				states = append(states, s)
+			} else {
+				c.Refuse("query.state", "is %.60q: want one or more of %s", word, Words(posthouse.States()))
+			}
+		}
+	}
+	return states
+}
+
+// Words lists values for a problem.
+func Words[T ~string](values []T) string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return strings.Join(out, ", ")
+}
+
+// kindOf is the content type of the request's body, which must be one of those allowed. One that
+// is not named counts as the first.
+func (c *Call) kindOf(allowed ...string) (string, error) {
+	if e := c.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return "", Faultf(http.StatusUnsupportedMediaType, posthouse.CodeInvalid, "the Content-Encoding is %.40q: send the body as it is", e)
+	}
+	given := c.Header.Get("Content-Type")
+	if given == "" {
+		return allowed[0], nil
+	}
+	kind, _, err := mime.ParseMediaType(given)
+	if err != nil || !slices.Contains(allowed, kind) {
+		return "", Faultf(http.StatusUnsupportedMediaType, posthouse.CodeInvalid, "the Content-Type is %.80q: want %s", given, strings.Join(allowed, " or "))
+	}
+	return kind, nil
+}
+
+// text reads the whole body, up to the server's bound. The buffer grows with what arrives: a Content-Length is
+// only announced.
+func (c *Call) text() ([]byte, error) {
+	var b bytes.Buffer
+	_, err := b.ReadFrom(http.MaxBytesReader(c.Writer, c.Body, c.maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, posthouse.Errorf(posthouse.CodeTooLarge, "the body is larger than the %d bytes that are allowed", c.maxBody)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, Unreadable("the body ended before its Content-Length")
+	case err != nil:
+		return nil, Unreadable("the body could not be read")
+	}
+	return b.Bytes(), nil
+}
+
+const maxIdempotencyKey = 255
+
+// onceOf is the request's Idempotency-Key with the hash of its body.
+func (c *Call) onceOf(text []byte) Once {
+	given := c.Header["Idempotency-Key"]
+	if len(given) == 0 {
+		return Once{}
+	}
+	key := given[0]
+	switch {
+	case len(given) > 1:
+		c.Refuse("header.Idempotency-Key", "stands %d times: once is allowed", len(given))
+	case key == "" || len(key) > maxIdempotencyKey:
+		c.Refuse("header.Idempotency-Key", "has %d bytes: want 1 to %d", len(key), maxIdempotencyKey)
+	case strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }):
+		c.Refuse("header.Idempotency-Key", "holds characters beyond printable ASCII")
+	}
+	if key == "" {
+		return Once{}
+	}
+	return Once{key, hashOf(text)}
+}
+
+// Replayed tells the caller that the answer is the first one again.
+func (c *Call) Replayed(again bool) {
+	if again {
+		c.Writer.Header().Set("Idempotent-Replay", "true")
+	}
+}
+
+// send writes an answer.
+func send(w http.ResponseWriter, status int, body any) error {
+	out, raw := body.(Raw)
+	if !raw && body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+		out = Raw{"application/json", append(text, '\n')}
+	}
+	if out.Kind != "" {
+		w.Header().Set("Content-Type", out.Kind)
+		w.Header().Set("Content-Length", strconv.Itoa(len(out.Text)))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Text) // a caller who left is no error of ours
+	return nil
+}
+
+// Room reports whether a further problem would still be listed.
+func (c *Call) Room() bool { return len(c.problems) <= maxProblems }

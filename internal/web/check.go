@@ -1,0 +1,65 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/posthouse/posthouse/internal/draft"
+)
+
+// CheckWord checks a text of one line that every database keeps as it is.
+func (c *Call) CheckWord(path, value string, most int) {
+	if strings.ContainsAny(value, "\r\n") {
+		c.Refuse(path, "holds a line break: one line is allowed")
+	}
+	c.CheckText(path, value, most)
+}
+
+// CheckText checks a text that every database keeps as it is.
+func (c *Call) CheckText(path, value string, most int) {
+	if len(value) > most {
+		c.Refuse(path, "has %d bytes: at most %d are allowed", len(value), most)
+	} else if odd := unkept(value); odd != "" {
+		c.Refuse(path, "%s", odd)
+	}
+}
+
+// unkept says what keeps the first such text from being stored or looked up in every database, "" for nothing.
+func unkept(texts ...string) string {
+	for _, text := range texts {
+		if odd := draft.Unkept(text); odd != "" {
+			return odd
+		}
+	}
+	return ""
+}
+
+// MaxName bounds the names of things that are named in a path, in bytes.
+const MaxName = 128
+
+// CheckName checks the name of a thing that a path names.
+func (c *Call) CheckName(path, name string) {
+	if name == "" {
+		c.Refuse(path, "is required")
+	}
+	c.CheckWord(path, name, MaxName)
+	if strings.ContainsAny(name, "/\\?#%") || strings.TrimSpace(name) != name {
+		c.Refuse(path, "is %.80q: /, \\, ?, #, %% and spaces at the ends are not allowed in a name", name)
+	}
+}
+
+// NameIn takes a thing's name from the path; one in the body must be the same, and so must its tenant.
+func (c *Call) NameIn(name *string, tenant string) {
+	inPath := c.PathValue("name")
+	if *name != "" && *name != inPath {
+		c.Refuse("name", "is %.80q, but the path says %.80q", *name, inPath)
+	}
+	c.CheckTenant("tenant", tenant)
+	*name = inPath
+}
+
+// CheckTenant refuses a tenant that is not the caller's.
+func (c *Call) CheckTenant(path, tenant string) {
+	if tenant != "" && tenant != c.Key.Tenant {
+		c.Refuse(path, "is not the key's: leave it out")
+	}
+}

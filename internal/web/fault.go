@@ -1,0 +1,129 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// statuses is the one table from an error's code to its HTTP status.
+var statuses = map[posthouse.Code]int{
+	posthouse.CodeInvalid:        http.StatusUnprocessableEntity,
+	posthouse.CodeUnauthorized:   http.StatusUnauthorized,
+	posthouse.CodeForbidden:      http.StatusForbidden,
+	posthouse.CodeNotFound:       http.StatusNotFound,
+	posthouse.CodeConflict:       http.StatusConflict,
+	posthouse.CodeTooLarge:       http.StatusRequestEntityTooLarge,
+	posthouse.CodeKeyReused:      http.StatusUnprocessableEntity,
+	posthouse.CodeUnavailable:    http.StatusServiceUnavailable,
+	posthouse.CodeOutcomeUnknown: http.StatusServiceUnavailable,
+	posthouse.CodeStorageFull:    http.StatusInsufficientStorage,
+	posthouse.CodeInternal:       http.StatusInternalServerError,
+}
+
+// retryAfter is how many seconds a caller is asked to wait, for the codes that pass.
+var retryAfter = map[posthouse.Code]int{
+	posthouse.CodeUnavailable:    1,
+	posthouse.CodeOutcomeUnknown: 1,
+	posthouse.CodeStorageFull:    30,
+}
+
+// Fault is an error whose status says more than its code.
+type Fault struct {
+	err    *posthouse.Error
+	status int
+	after  int // seconds, for Retry-After
+}
+
+func (f *Fault) Error() string { return f.err.Error() }
+
+func (f *Fault) Unwrap() error { return f.err }
+
+// Faultf makes an error whose status says more than its code.
+func Faultf(status int, code posthouse.Code, format string, args ...any) *Fault {
+	return &Fault{err: &posthouse.Error{Code: code, Message: fmt.Sprintf(format, args...)}, status: status}
+}
+
+// Unreadable says that a request can not be understood at all, so that no single field is to blame.
+func Unreadable(format string, args ...any) error {
+	return Faultf(http.StatusBadRequest, posthouse.CodeInvalid, format, args...)
+}
+
+// problemOf turns an error into its answer. What has no code is ours: its text stays in the log.
+func problemOf(err error) (p wire.Problem, after int) {
+	var f *Fault
+	var coded *posthouse.Error
+	switch {
+	case errors.As(err, &f):
+		p, after = wire.Problem{Status: f.status, Code: f.err.Code, Detail: f.err.Message, Problems: f.err.Problems}, f.after
+	case errors.As(err, &coded) && coded.Code != posthouse.CodeInternal:
+		p, after = wire.Problem{Status: statuses[coded.Code], Code: coded.Code, Detail: coded.Message, Problems: coded.Problems}, retryAfter[coded.Code]
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		p, after = wire.Problem{Status: http.StatusServiceUnavailable, Code: posthouse.CodeUnavailable, Detail: "the request ended before it was done"}, 1
+	default:
+		id := posthouse.NewID()
+		p = wire.Problem{Status: http.StatusInternalServerError, Code: posthouse.CodeInternal, ID: id, Detail: "something went wrong here; the server's log says what, under the id " + id}
+	}
+	p.Type, p.Title, p.Problems = "about:blank", http.StatusText(p.Status), first(p.Problems)
+	return p, after
+}
+
+// Told is what a caller learns of an error, for front doors that have an envelope of their own.
+type Told struct {
+	Status   int // of HTTP
+	After    int // seconds after which to come again, 0 where that does not help
+	Detail   string
+	Problems []posthouse.Problem
+}
+
+// Tell turns an error into what its caller learns. What has no code is ours: log logs it under the id that
+// the detail names.
+func Tell(err error, log func(id string, cause error)) Told {
+	p, after := problemOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		log(p.ID, errors.New(causeOf(err)))
+	}
+	return Told{p.Status, after, p.Detail, p.Problems}
+}
+
+// maxProblems bounds what one answer lists.
+const maxProblems = 100
+
+// first is a list of problems that is not too long, and says where it was.
+func first(list []posthouse.Problem) []posthouse.Problem {
+	if len(list) <= maxProblems {
+		return list
+	}
+	more := posthouse.Problem{Message: fmt.Sprintf("there are more problems than the %d listed", maxProblems)}
+	return append(list[:maxProblems:maxProblems], more)
+}
+
+func problemAnswer(p wire.Problem) Raw {
+	text, _ := json.Marshal(p) // strings and numbers: can not fail
+	return Raw{"application/problem+json", append(text, '\n')}
+}
+
+// ProblemsOf lists what is wrong with an input by an error.
+func ProblemsOf(err error) []posthouse.Problem {
+	var coded *posthouse.Error
+	if errors.As(err, &coded) {
+		return coded.Problems
+	}
+	return nil
+}
+
+// Renamed gives the fields of an error's problems the names that the caller knows them by.
+func Renamed(err error, names map[string]string) error {
+	problems := slices.Clone(ProblemsOf(err))
+	for i, p := range problems {
+		problems[i].Path = cmp.Or(names[p.Path], p.Path)
+	}
+	return cmp.Or(posthouse.Invalid(cannotAccept, problems), err)
+}

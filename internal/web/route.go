@@ -1,0 +1,139 @@
+package web
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Route is one line of a table: an address, who may use it, what goes in and what comes out. The OpenAPI document
+// is made from the same line.
+type Route struct {
+	Method, Path string
+	// Scope is what a key needs; empty for what needs no key.
+	Scope posthouse.Scope
+	// Tag is the resource that the route belongs to.
+	Tag string
+	// Doc says in one sentence what it does.
+	Doc string
+	// Params are the names of the query.
+	Params []string
+	// Own lets in the agent that the path names as well, with its own key.
+	Own bool
+
+	in     reflect.Type   // of the body; nil for none
+	out    []reflect.Type // of the answer, one of them; none for none
+	status []int          // of the answer, the usual one first
+	csv    bool           // the body may be text/csv
+	keyed  bool           // an Idempotency-Key may come with it
+	serve  func(*Call) (any, error)
+	plain  http.Handler // serves in place of serve, for what is no JSON
+}
+
+// Get makes a route that reads.
+func Get[Out any](path string, scope posthouse.Scope, doc string, serve func(*Call) (Out, error)) Route {
+	return routeOf(http.MethodGet, path, scope, doc, serve)
+}
+
+// Act makes a POST without a body.
+func Act[Out any](path string, scope posthouse.Scope, doc string, serve func(*Call) (Out, error)) Route {
+	return routeOf(http.MethodPost, path, scope, doc, serve)
+}
+
+// Post makes a POST with a body.
+func Post[In, Out any](path string, scope posthouse.Scope, doc string, body Body[In], serve func(*Call, In) (Out, error)) Route {
+	return withBody(http.MethodPost, path, scope, doc, body, serve)
+}
+
+// Put makes a PUT with a body.
+func Put[In, Out any](path string, scope posthouse.Scope, doc string, body Body[In], serve func(*Call, In) (Out, error)) Route {
+	return withBody(http.MethodPut, path, scope, doc, body, serve)
+}
+
+// Do makes a POST without a body whose answer is empty.
+func Do(path string, scope posthouse.Scope, doc string, serve func(*Call) error) Route {
+	return empty(http.MethodPost, path, scope, doc, serve)
+}
+
+// Delete makes a route that takes something away.
+func Delete(path string, scope posthouse.Scope, doc string, serve func(*Call) error) Route {
+	return empty(http.MethodDelete, path, scope, doc, serve)
+}
+
+// Plain makes a route that anybody may read and that a handler of its own serves.
+func Plain(path, doc string, h http.Handler) Route {
+	return Route{Method: http.MethodGet, Path: path, Doc: doc, status: []int{http.StatusOK}, plain: h}
+}
+
+func routeOf[Out any](method, path string, scope posthouse.Scope, doc string, serve func(*Call) (Out, error)) Route {
+	r := Route{Method: method, Path: path, Scope: scope, Doc: doc, status: []int{http.StatusOK}}
+	if t := reflect.TypeFor[Out](); t != reflect.TypeFor[Raw]() && t.Kind() != reflect.Interface {
+		r.out = []reflect.Type{t}
+	}
+	r.serve = func(c *Call) (any, error) { return serve(c) }
+	return r
+}
+
+func withBody[In, Out any](method, path string, scope posthouse.Scope, doc string, body Body[In], serve func(*Call, In) (Out, error)) Route {
+	r := routeOf(method, path, scope, doc, func(c *Call) (out Out, err error) {
+		in, err := body.from(c)
+		if err != nil {
+			return out, err
+		}
+		return serve(c, in)
+	})
+	r.in, r.csv, r.keyed = reflect.TypeFor[In](), body.csv != nil, body.keyed
+	return r
+}
+
+func empty(method, path string, scope posthouse.Scope, doc string, serve func(*Call) error) Route {
+	return Route{
+		Method: method, Path: path, Scope: scope, Doc: doc, status: []int{http.StatusNoContent},
+		serve: func(c *Call) (any, error) { return nil, serve(c) },
+	}
+}
+
+// Query names what the query may hold.
+func (r Route) Query(names ...string) Route {
+	r.Params = append(r.Params[:len(r.Params):len(r.Params)], names...)
+	return r
+}
+
+// Paged is Query for the parts of a list.
+func (r Route) Paged() Route { return r.Query("cursor", "limit") }
+
+// Answers are the statuses of the answer, the usual one first. Defaults to 200.
+func (r Route) Answers(status ...int) Route {
+	r.status = status
+	return r
+}
+
+// ByAgent lets in the agent that the path names as well, with its own key.
+func (r Route) ByAgent() Route {
+	r.Own = true
+	return r
+}
+
+// Of says what the answer may be, for a handler that answers several things.
+func (r Route) Of(answers ...any) Route {
+	r.out = nil
+	for _, a := range answers {
+		r.out = append(r.out, reflect.TypeOf(a))
+	}
+	return r
+}
+
+// Takes says what the body is, for a handler whose own type has more in it.
+func (r Route) Takes(body any) Route {
+	r.in = reflect.TypeOf(body)
+	return r
+}
+
+// Tagged gives routes their resource.
+func Tagged(tag string, routes ...Route) []Route {
+	for i := range routes {
+		routes[i].Tag = tag
+	}
+	return routes
+}

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// form is what JSON may stand at a place of a body.
+type form int
+
+const (
+	formAny form = iota
+	formObject
+	formMap
+	formList
+	formText
+	formParsed // a text with a form of its own, such as a time
+	formInteger
+	formNumber
+	formBool
+)
+
+// Shape is a body's Go type as the reader needs it.
+type Shape struct {
+	form   form
+	want   string            // what is allowed, for a problem
+	fields map[string]*Shape // of an object
+	names  []string          // of its fields, in their order
+	elem   *Shape            // of a list or a map
+	parse  func(text string) error
+	most   int    // elements of a list
+	noun   string // what a problem calls them, where at least one is wanted
+	mended bool   // of a text: whoever reads it takes out U+0000, as encoding/json does half a surrogate pair
+}
+
+// A body of two letters for each object of a list would become a hundred times its size before a handler sees how many
+// there are. maxElements bounds the lists that have no smaller bound of their own, maxObjects the objects in all lists
+// together, as lists can lie in lists.
+const (
+	maxElements = 10_000
+	maxObjects  = 100_000
+)
+
+// OneTo bounds the list of a body that its handler wants 1 to so many elements of.
+func OneTo(most int, field, noun string) func(*Shape) {
+	return func(s *Shape) { s.fields[field].most, s.fields[field].noun = most, noun }
+}
+
+// Mended lets U+0000 and half a surrogate pair stand in a text of the body, named by the fields that lead to it:
+// its reader takes them out.
+func Mended(path ...string) func(*Shape) {
+	return func(s *Shape) {
+		for _, name := range path {
+			if s.elem != nil {
+				s = s.elem
+			}
+			s = s.fields[name]
+		}
+		s.mended = true
+	}
+}
+
+var (
+	rawType  = reflect.TypeFor[json.RawMessage]()
+	ownType  = reflect.TypeFor[json.Unmarshaler]()
+	timeType = reflect.TypeFor[time.Time]()
+	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	anything = &Shape{form: formAny}
+)
+
+// wants says what is allowed for the types that say no more by themselves.
+var wants = map[reflect.Type]string{
+	timeType:                              "a time such as 2026-10-01T08:30:00+08:00",
+	reflect.TypeFor[posthouse.Duration](): `a duration such as "500ms", "90s", "5m", "1h30m" or "7d"`,
+}
+
+// shapeOf follows a Go type as encoding/json does. The types of bodies are not recursive.
+func shapeOf(t reflect.Type) *Shape {
+	if t.Kind() == reflect.Pointer {
+		return shapeOf(t.Elem())
+	}
+	switch {
+	case t == rawType, t.Kind() == reflect.Interface:
+		return anything
+	case reflect.PointerTo(t).Implements(textType):
+		return &Shape{form: formParsed, want: wants[t], parse: parserOf(t)}
+	case reflect.PointerTo(t).Implements(ownType):
+		return anything // its handler says what is wrong with it
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		s := &Shape{form: formObject, want: "an object", fields: map[string]*Shape{}}
+		s.add(t)
+		return s
+	case reflect.Map:
+		return &Shape{form: formMap, want: "an object", elem: shapeOf(t.Elem())}
+	case reflect.Slice:
+		return &Shape{form: formList, want: "a list", elem: shapeOf(t.Elem()), most: maxElements}
+	case reflect.String:
+		return &Shape{form: formText, want: "a string"}
+	case reflect.Bool:
+		return &Shape{form: formBool, want: "true or false"}
+	case reflect.Float64:
+		return &Shape{form: formNumber, want: "a number"}
+	}
+	return &Shape{form: formInteger, want: "a whole number"}
+}
+
+// add takes the fields of a struct, those of embedded ones too.
+func (s *Shape) add(t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			s.add(f.Type)
+		case f.IsExported() && name != "-":
+			s.fields[name] = shapeOf(f.Type)
+			s.names = append(s.names, name)
+		}
+	}
+}
+
+func parserOf(t reflect.Type) func(string) error {
+	return func(text string) error {
+		return reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+	}
+}

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Options makes a door. Gate is required.
+type Options struct {
+	Gate *Gate
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
+	MaxBody int64
+	// Version is shown by the index.
+	Version string
+	// Terms describe types beyond what Go says of them. Defaults to none.
+	Terms Terms
+}
+
+// Terms are what the OpenAPI document says of types beyond what Go says of them.
+type Terms struct {
+	// Words are the values of each type that is a word.
+	Words map[reflect.Type][]any
+	// Kept are the fields that the server fills in, of the things that are put as they are read.
+	Kept map[reflect.Type][]string
+	// Names are of types whose own name would stand for two things.
+	Names map[reflect.Type]string
+}
+
+// door serves a table of routes.
+type door struct {
+	Options
+	spec []byte
+	mux  *http.ServeMux
+}
+
+// New makes the handler of a table of routes, with the document that describes it. It serves at once; it starts
+// and stops nothing.
+func New(o Options, routes []Route) (http.Handler, error) {
+	o.Log, o.MaxBody = cmp.Or(o.Log, slog.Default()), cmp.Or(o.MaxBody, 4<<20)
+	d := &door{Options: o, mux: http.NewServeMux()}
+	routes = append(routes[:len(routes):len(routes)], d.pages()...)
+	spec, err := describe(o.Terms, routes)
+	if err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
+	d.spec = spec
+	for _, r := range routes {
+		d.mux.Handle(r.Method+" "+r.Path, d.handler(r))
+	}
+	d.mux.Handle("/", d.handler(Route{status: []int{http.StatusOK}, serve: d.nowhere}))
+	return d.mux, nil
+}
+
+// Describe makes the OpenAPI 3.1 document of a table of routes. It is committed, and a test compares it.
+func Describe(t Terms, routes []Route) ([]byte, error) {
+	return describe(t, append(routes[:len(routes):len(routes)], Pages()...))
+}
+
+// nowhere answers addresses that are not in the table: 405 where another method is.
+func (d *door) nowhere(c *Call) (any, error) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		probe := c.Clone(c.Context())
+		probe.Method = method
+		if _, pattern := d.mux.Handler(probe); pattern != "/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return nil, Faultf(http.StatusNotFound, posthouse.CodeNotFound, "there is no address %.200q; /openapi.json lists all there are", c.URL.Path)
+	}
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	for _, method := range allowed {
+		c.Writer.Header().Add("Allow", method)
+	}
+	return nil, Faultf(http.StatusMethodNotAllowed, posthouse.CodeInvalid, "the method %.20q is not allowed here: want one of %s", c.Method, Words(allowed))
+}

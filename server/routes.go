@@ -1,0 +1,41 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/front/duty"
+	"github.com/posthouse/posthouse/internal/front/notify"
+	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// reader is what all doors show by.
+func (s *Server) reader() read.Reader {
+	return read.Reader{Messages: s.store, Deliveries: s.store, History: s.store, Explainer: s.engine}
+}
+
+// routes are the native API's, with those of the fronts that speak the language of other documents.
+func (s *Server) routes() ([]web.Route, error) {
+	zone, err := time.LoadLocation(s.o.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	reader := s.reader()
+	return slices.Concat(
+		api.Routes(api.Options{
+			Reader: reader, Sender: s.engine, Judge: s.engine, Reminds: s.engine, Desk: s.engine, Holder: s.engine, Filler: s.engine,
+			Refs: s.store, Replays: s.store, Plans: s.store, Outbox: s.store, Templates: s.store, Rosters: s.store, Users: s.store,
+			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate,
+			Operation: api.Operation{
+				Readiness: s.checks, Unsafe: s.unsafe, Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}),
+				Version: s.o.Version, Database: s.store.Database(), Zone: zone,
+			},
+		}),
+		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine, Channels: s.channels, Rosters: s.store}),
+		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: zone}),
+	), nil
+}

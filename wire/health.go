@@ -1,0 +1,31 @@
+package wire
+
+// Health says that the process lives.
+type Health struct {
+	Status   string    `json:"status"`
+	Version  string    `json:"version"`
+	Database string    `json:"database"`
+	Unsafe   []Setting `json:"unsafe" doc:"Settings of the database that can lose accepted messages."`
+}
+
+// Setting is a setting of the database that is unsafe.
+type Setting struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	Why     string `json:"why"`
+}
+
+// Readiness says whether a server can do its work, part by part.
+type Readiness struct {
+	Ready  bool    `json:"ready"`
+	Checks []Check `json:"checks"`
+}
+
+// Check is one part of readiness.
+type Check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+	// Optional parts are named when they fail, but the server stays ready: the others go on.
+	Optional bool `json:"optional,omitempty"`
+}

@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Ident is an id or a number of the notification document: callers write them as numbers and as texts. It is
+// kept as it is written, so that a number of 19 digits stays exact. What is neither begins with U+0000.
+type Ident string
+
+// UnmarshalJSON keeps numbers and texts. Anything else stays as it is written too, for the server to refuse.
+func (i *Ident) UnmarshalJSON(text []byte) error {
+	var word string
+	if json.Unmarshal(text, &word) == nil && !bytes.Equal(text, []byte("null")) {
+		*i = Ident(word)
+	} else if !bytes.Equal(text, []byte("null")) {
+		*i = Ident("\x00" + string(text))
+	}
+	return nil
+}
+
+// NewJob is a job as the document's enqueue takes it.
+type NewJob struct {
+	BizType     *Ident          `json:"bizType" doc:"0 task_created, 1 node_done, 2 orbit_remind, 3 task_finished, 4 task_abnormal, 5 node_timeout."`
+	BizID       Ident           `json:"bizId" doc:"The task's id; with bizType 1 and 5 the node's."`
+	Channel     *Ident          `json:"channel" doc:"0 oa, 1 dingtalk."`
+	Payload     json.RawMessage `json:"payload,omitempty" doc:"What the template is filled with, an object. With bizType 5 a timeoutRemind in it, in minutes, makes the job come again and again."`
+	UserIDs     []Ident         `json:"userIds" doc:"Who is told, each once."`
+	DedupKey    string          `json:"dedupKey,omitempty" doc:"A second job with it on the channel is the first one."`
+	NextRunTime string          `json:"nextRunTime,omitempty" doc:"When it is sent, as 2025-08-02T13:15:00+08:00, or as 2025-08-02 13:15:00 in the server's time zone. Defaults to now."`
+	Operator    Ident           `json:"operator,omitempty" doc:"Who hands it in."`
+}
+
+// JobMade answers an enqueued job.
+type JobMade struct {
+	JobID    string `json:"jobId"`
+	Existing bool   `json:"existing" doc:"The dedupKey stood for this job already: nothing was created."`
+}
+
+// JobStatus gives jobs a status.
+type JobStatus struct {
+	BizType  *Ident  `json:"bizType" doc:"0 to 5."`
+	BizIDs   []Ident `json:"bizIds"`
+	Status   *Ident  `json:"status" doc:"3 cancelled or 4 aborted."`
+	Expected []Ident `json:"expectedStatuses,omitempty" doc:"Only jobs that have one of these change. Defaults to 0, waiting."`
+	Operator Ident   `json:"operator,omitempty"`
+}
+
+// JobDelete deletes jobs.
+type JobDelete struct {
+	BizType  *Ident  `json:"bizType" doc:"0 to 5."`
+	BizIDs   []Ident `json:"bizIds"`
+	Operator Ident   `json:"operator,omitempty"`
+}
+
+// JobsChanged says how many jobs a call changed.
+type JobsChanged struct {
+	Changed int `json:"changed"`
+}

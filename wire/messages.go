@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Send is one message, or a list of them.
+type Send struct {
+	posthouse.Draft
+	Messages []posthouse.Draft `json:"messages,omitempty"`
+}
+
+// Sent answers a list.
+type Sent struct {
+	Messages []posthouse.Accepted `json:"messages"`
+}
+
+// Message is a message with how its deliveries stand.
+type Message struct {
+	posthouse.Message
+	Recipients int                  `json:"recipients" doc:"How many deliveries it was accepted with; replays come on top."`
+	Counts     Counts               `json:"counts" doc:"How many deliveries there are in each state; one without any is missing."`
+	Deliveries []posthouse.Delivery `json:"deliveries,omitempty" doc:"A page of its deliveries; lists leave them out."`
+	Next       string               `json:"next,omitempty" doc:"The cursor of the next page of deliveries."`
+}
+
+// Cancellation answers one delivery's cancel: cancelled, too_late or already_final.
+type Cancellation struct {
+	Delivery string          `json:"delivery"`
+	User     string          `json:"user,omitempty"`
+	Result   string          `json:"result" doc:"cancelled, too_late or already_final."`
+	State    posthouse.State `json:"state"`
+}
+
+// Cancelled answers a cancel with how many deliveries had each result.
+type Cancelled struct {
+	Cancelled    int            `json:"cancelled" doc:"No attempt will start."`
+	TooLate      int            `json:"too_late" doc:"An attempt has started; no further one will."`
+	AlreadyFinal int            `json:"already_final" doc:"They were settled before."`
+	Deliveries   []Cancellation `json:"deliveries"`
+}
+
+// Remind asks for a reminder.
+type Remind struct {
+	Draft     posthouse.Draft      `json:"draft" doc:"What each slot sends. Its dedup_key is the reminder's id."`
+	Countdown *posthouse.Countdown `json:"countdown,omitempty"`
+	Repeat    *posthouse.Repeat    `json:"repeat,omitempty"`
+	Missed    posthouse.Missed     `json:"missed,omitempty" doc:"expire or collapse. Defaults to collapse."`
+}
+
+// Reminder is a reminder with what is to come.
+type Reminder struct {
+	posthouse.Reminder
+	DuplicateOf string      `json:"duplicate_of,omitempty" doc:"The open reminder that has the dedup_key already; nothing was created."`
+	Slots       []time.Time `json:"next_slots" doc:"The next slots, at most 10."`
+}
+
+// Outbox is how the outbox stands.
+type Outbox struct {
+	Waiting  int `json:"waiting,omitempty" doc:"Rows that wait for their first try."`
+	Rejected int `json:"rejected,omitempty" doc:"Rows that could not be accepted so far."`
+	// Items are the rejected rows, by id.
+	Page[RejectedRow]
+}
+
+// RejectedRow is a row of the outbox that could not be accepted so far, without what it would send and to whom.
+type RejectedRow struct {
+	ID        string    `json:"id"`
+	Problem   string    `json:"problem"`
+	Failures  int       `json:"failures" doc:"How often it was tried."`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	FailedAt  time.Time `json:"failed_at"`
+	NextTryAt time.Time `json:"next_try_at,omitzero" doc:"Missing where it waits for a person."`
+
+	Message    string `json:"message,omitempty" doc:"The id that its message will have, where its writer chose one."`
+	Channel    string `json:"channel,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	Ref        string `json:"ref,omitempty"`
+	DedupKey   string `json:"dedup_key,omitempty"`
+	Recipients int    `json:"recipients,omitempty"`
+	TaskEvent  string `json:"task_event,omitempty" doc:"Of an event of a task: which."`
+	Task       string `json:"task_id,omitempty"`
+}

@@ -1,0 +1,37 @@
+package wire
+
+import "github.com/posthouse/posthouse"
+
+// Page is a list, or a part of one. Next is the cursor of the next part, empty at the end.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
+}
+
+// Problem is an error as every address answers it, application/problem+json (RFC 9457).
+type Problem struct {
+	// Type is about:blank: Code says what kind of error it is.
+	Type   string         `json:"type"`
+	Title  string         `json:"title" doc:"The HTTP status in words."`
+	Status int            `json:"status" doc:"The HTTP status."`
+	Code   posthouse.Code `json:"code" doc:"The stable word of the error."`
+	Detail string         `json:"detail" doc:"What is wrong, for a person."`
+	// Problems are all that is wrong with the input.
+	Problems []posthouse.Problem `json:"problems,omitempty" doc:"All that is wrong with the input, each with the path of its field."`
+	// ID is in the server's log beside the cause, of an internal error.
+	ID string `json:"id,omitempty" doc:"Stands in the server's log beside the cause of an internal error."`
+}
+
+// Counts is how many deliveries there are in each state; a state without any is missing.
+type Counts map[posthouse.State]int
+
+// Ref names messages or reminders in their sender's own words.
+type Ref struct {
+	Kind string `json:"kind"`
+	Ref  string `json:"ref"`
+}
+
+// Reason says why a person does something.
+type Reason struct {
+	Reason string `json:"reason,omitempty" doc:"Shown with the thing it is about, and by explain."`
+}
