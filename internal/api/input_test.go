@@ -79,11 +79,11 @@ var wrongMessages = []wrong{
 
 var wrongSettings = []wrong{
 	{"channel without a driver", "PUT", "/v1/channels/c", `{}`, 422, refused, []string{"driver", "is required: one of console, dingtalk, dingtalk_robot, dingtalk_work, discard, httpapi, pull, test, webhook"}},
-	{"channel of another driver", "PUT", "/v1/channels/c", `{"driver":"carrier-pigeon"}`, 422, "the channel can not be stored", []string{
+	{"channel of another driver", "PUT", "/v1/channels/c", `{"driver":"carrier-pigeon"}`, 422, "the channel cannot be stored", []string{
 		"driver", `is "carrier-pigeon", which is not a driver: want one of console, dingtalk, dingtalk_robot, dingtalk_work, discard, httpapi, pull, test, webhook`,
 	}},
 	{"channel with wrong settings", "PUT", "/v1/channels/C%20d", `{"driver":"test","tries":-1,"timeout":"1h","time_zone":"Mars","limits":[{"max":0,"per":"1s"}],"config":{"size":10,"tokn":"x"}}`, 422,
-		"the channel can not be stored", []string{
+		"the channel cannot be stored", []string{
 			"name", `is "C d": want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit`,
 			"timeout", "is 1h: want 100ms to 5m",
 			"tries", "-1 is not between 1 and 1000",
