@@ -116,7 +116,7 @@ func (l *line) wait(ctx context.Context, n int) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if _, err := l.raw.ExecContext(ctx, fmt.Sprintf("UPDATE tallies SET n = n * %d", n/pattern)); err != nil {
+	if _, err := l.raw.ExecContext(ctx, fmt.Sprintf("UPDATE posthouse_tallies SET n = n * %d", n/pattern)); err != nil {
 		return err
 	}
 	return l.settle(ctx)
@@ -169,7 +169,7 @@ func (l *line) older(ctx context.Context, table, key string, n int) error {
 // in the last one.
 func aged(l *line) string {
 	now := time.Now().UnixMicro()
-	return fmt.Sprintf(`UPDATE queue SET tries = 1, priority = 21, due_at = CASE WHEN substr(id, 19, 1) < '3' THEN %[1]d - 90000000 ELSE %[1]d - 1000000 END
+	return fmt.Sprintf(`UPDATE posthouse_queue SET tries = 1, priority = 21, due_at = CASE WHEN substr(id, 19, 1) < '3' THEN %[1]d - 90000000 ELSE %[1]d - 1000000 END
 		WHERE state = 'pending' AND priority = 11 AND substr(id, 21, 1) = '7' AND substr(id, 20, 1) < 'A'`, now)
 }
 

@@ -24,11 +24,11 @@ func altered(t *testing.T, statement string, args ...any) (environ []string) {
 func TestVerifyFindsRowsThatAreLost(t *testing.T) {
 	t.Parallel()
 	for statement, want := range map[string]string{
-		"DELETE FROM settled": "by the log 2 deliveries are sent, by the database 0",
-		"DELETE FROM settled WHERE id = (SELECT MAX(id) FROM settled)": "by the log 2 deliveries are sent, by the database 1",
-		"DELETE FROM messages":           "messages of tenant default, by the log: its count is off by 1",
-		"DELETE FROM events":             "by the log 0 deliveries are sent, by the database 2",
-		"UPDATE settled SET tenant = ''": "by the log 2 deliveries are sent, by the database 0",
+		"DELETE FROM posthouse_settled": "by the log 2 deliveries are sent, by the database 0",
+		"DELETE FROM posthouse_settled WHERE id = (SELECT MAX(id) FROM posthouse_settled)": "by the log 2 deliveries are sent, by the database 1",
+		"DELETE FROM posthouse_messages":           "messages of tenant default, by the log: its count is off by 1",
+		"DELETE FROM posthouse_events":             "by the log 0 deliveries are sent, by the database 2",
+		"UPDATE posthouse_settled SET tenant = ''": "by the log 2 deliveries are sent, by the database 0",
 	} {
 		t.Run(statement, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +38,7 @@ func TestVerifyFindsRowsThatAreLost(t *testing.T) {
 				t.Errorf("got exit code %d, want %q\n%s", code, want, out)
 			}
 			log, code := ran(t, environ, "events")
-			if strings.Count(log, "\n") != map[bool]int{false: 6}[statement == "DELETE FROM events"] || code != 0 {
+			if strings.Count(log, "\n") != map[bool]int{false: 6}[statement == "DELETE FROM posthouse_events"] || code != 0 {
 				t.Errorf("got exit code %d and the log\n%s", code, log)
 			}
 		})
@@ -53,9 +53,9 @@ func TestVerifyMissesNothingThatWasPruned(t *testing.T) {
 	sendTo(t, dsn)
 	db := dbtest.SQL(t, dsn)
 	for _, statement := range []string{
-		"DELETE FROM events WHERE delivery IN (SELECT id FROM settled ORDER BY id LIMIT 3)",
-		"DELETE FROM settled WHERE id IN (SELECT id FROM settled ORDER BY id LIMIT 3)",
-		"DELETE FROM messages WHERE id = (SELECT MIN(id) FROM messages)",
+		"DELETE FROM posthouse_events WHERE delivery IN (SELECT id FROM posthouse_settled ORDER BY id LIMIT 3)",
+		"DELETE FROM posthouse_settled WHERE id IN (SELECT id FROM posthouse_settled ORDER BY id LIMIT 3)",
+		"DELETE FROM posthouse_messages WHERE id = (SELECT MIN(id) FROM posthouse_messages)",
 	} {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestVerifyMissesNothingThatWasPruned(t *testing.T) {
 func TestEventsOfNoDateAreAnErrorThatNamesTheDelivery(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int64{0, -1, math.MaxInt64} {
-		environ := altered(t, "UPDATE events SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM events)", at)
+		environ := altered(t, "UPDATE posthouse_events SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM posthouse_events)", at)
 		for command, want := range map[string]string{"verify": "posthouse: no verdict: event 2 of delivery ", "events": "posthouse: event 2 of delivery "} {
 			out, code := ran(t, environ, command)
 			if !strings.Contains(out, want) || !strings.Contains(out, "0001: at is ") || !strings.Contains(out, "out of range") || code == 0 {
@@ -100,7 +100,7 @@ func TestWhatIsNoDatabaseOfOursIsCalledSo(t *testing.T) {
 			if out, code := ran(t, environ, "migrate"); code != 0 {
 				t.Fatal(out)
 			}
-			if _, err := db.Exec("DELETE FROM schema_version WHERE version_id > 1"); err != nil {
+			if _, err := db.Exec("DELETE FROM posthouse_schema_version WHERE version_id > 1"); err != nil {
 				t.Fatal(err)
 			}
 			for _, command := range []string{"verify", "events"} {

@@ -36,7 +36,7 @@ func TestRejectedRowsOfTheOutbox(t *testing.T) {
 	}
 	defer db.Close()
 	for _, id := range []string{"row 1", "row/2"} {
-		_, err := db.Exec(`INSERT INTO outbox (id, draft, error, failures, failed_at, due_at) VALUES (?, '{"channel": "late", "ref": "7"}', 'held', 1, 1, 9223372036854775807)`, id)
+		_, err := db.Exec(`INSERT INTO posthouse_outbox (id, draft, error, failures, failed_at, due_at) VALUES (?, '{"channel": "late", "ref": "7"}', 'held', 1, 1, 9223372036854775807)`, id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (h *house) until(what string, true func() bool) {
 // relayed waits until the outbox is empty.
 func (h *house) relayed() {
 	h.Helper()
-	h.until("the outbox was empty", func() bool { return h.count("outbox") == 0 })
+	h.until("the outbox was empty", func() bool { return h.count("posthouse_outbox") == 0 })
 }
 
 // wantMessage checks which message an id leads to.
@@ -102,7 +102,7 @@ func TestCallersWithOneKeyAreToldOneMessageAtEveryIsolationLevel(t *testing.T) {
 				h.Errorf("%s: after it was sent the key is told as %v, %v; want %s", name, ids, err, id)
 			}
 		}
-		if n := h.count("messages"); n != len(told) {
+		if n := h.count("posthouse_messages"); n != len(told) {
 			h.Errorf("%d messages, want %d", n, len(told))
 		}
 	})
@@ -224,7 +224,7 @@ func TestTransactionsOnBothSidesOfAMinuteMakeOneMessage(t *testing.T) {
 		}
 		h.wantMessage(early, late)
 		h.wantMessage(same, same)
-		if n := h.count("messages"); n != 2 {
+		if n := h.count("posthouse_messages"); n != 2 {
 			h.Errorf("%d messages, want 2", n)
 		}
 	})
@@ -243,7 +243,7 @@ func TestKeyThatWaitsInTheOutboxIsToldLongAfter(t *testing.T) {
 		if id := h.tell(b, h.business, other); id == first {
 			h.Error("the key of another channel is told the same message")
 		}
-		if n := h.count("outbox"); n != 2 {
+		if n := h.count("posthouse_outbox"); n != 2 {
 			h.Errorf("%d rows, want 2", n)
 		}
 	})
@@ -254,7 +254,7 @@ func TestKeyThatIsFreeAgainMakesAnotherMessage(t *testing.T) {
 	eachDB(t, 1, func(h *house) {
 		b := h.looking()
 		var told []string
-		for _, free := range []string{"DELETE FROM dedup", "UPDATE dedup SET expires_at = 1", "DELETE FROM dedup", "DELETE FROM dedup", "DELETE FROM dedup"} {
+		for _, free := range []string{"DELETE FROM posthouse_dedup", "UPDATE posthouse_dedup SET expires_at = 1", "DELETE FROM posthouse_dedup", "DELETE FROM posthouse_dedup", "DELETE FROM posthouse_dedup"} {
 			told = append(told, h.tell(b, h.business, keyed("k", "u1")))
 			h.relayed()
 			h.exec(free)
@@ -323,7 +323,7 @@ func TestSQLiteTransactionThatBeginsWithEnqueueIsNotRefused(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		if n := h.count("outbox"); n != 1 {
+		if n := h.count("posthouse_outbox"); n != 1 {
 			h.Errorf("%d rows, want 1", n)
 		}
 	})

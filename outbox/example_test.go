@@ -182,7 +182,7 @@ func shop() (*sql.DB, *outbox.Box, func()) {
 }
 
 func rows(db *sql.DB) (n int) {
-	if err := db.QueryRow("SELECT COUNT(*) FROM outbox").Scan(&n); err != nil {
+	if err := db.QueryRow("SELECT COUNT(*) FROM posthouse_outbox").Scan(&n); err != nil {
 		log.Fatal(err)
 	}
 	return n

@@ -80,7 +80,7 @@ func TestHandleOfEachLibraryJoinsItsTransaction(t *testing.T) {
 		if diff := cmp.Diff(want, h.next(len(want))); diff != "" {
 			h.Errorf("arrivals (-want +got):\n%s", diff)
 		}
-		if n := h.count("messages"); n != len(want) {
+		if n := h.count("posthouse_messages"); n != len(want) {
 			h.Errorf("%d messages, want %d", n, len(want))
 		}
 	})

@@ -231,7 +231,7 @@ func TestRollbackLeavesNothingAndCommitDelivers(t *testing.T) {
 		if out.Message != id || out.Recipient.User != "u1" || out.Content != *text().Content {
 			h.Errorf("arrived: %+v; want message %s", out, id)
 		}
-		for table, want := range map[string]int{"orders": 1, "messages": 1, "outbox": 0} {
+		for table, want := range map[string]int{"orders": 1, "posthouse_messages": 1, "posthouse_outbox": 0} {
 			if n := h.count(table); n != want {
 				h.Errorf("%d rows of %s, want %d", n, table, want)
 			}
@@ -263,7 +263,7 @@ func TestManyWritersAndTwoRelaysDeliverEachMessageOnce(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			h.Errorf("arrivals (-want +got):\n%s", diff)
 		}
-		for table, want := range map[string]int{"orders": len(want), "messages": len(want), "outbox": 0} {
+		for table, want := range map[string]int{"orders": len(want), "posthouse_messages": len(want), "posthouse_outbox": 0} {
 			if n := h.count(table); n != want {
 				h.Errorf("%d rows of %s, want %d", n, table, want)
 			}
@@ -286,7 +286,7 @@ func TestDedupKeyOfManyWritersMakesOneMessage(t *testing.T) {
 		if len(got) != 2 || got[last] != 1 {
 			h.Errorf("arrivals %v, want one of the many and %s", got, last)
 		}
-		if n := h.count("messages"); n != 2 {
+		if n := h.count("posthouse_messages"); n != 2 {
 			h.Errorf("%d messages, want 2", n)
 		}
 	})

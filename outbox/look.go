@@ -26,7 +26,7 @@ type dialect struct {
 func dialects() map[Database]dialect {
 	return map[Database]dialect{
 		// A transaction that reads first and writes then is refused for good where another wrote between.
-		SQLite: {lock: "UPDATE outbox SET due_at = due_at WHERE id = ''"},
+		SQLite: {lock: "UPDATE posthouse_outbox SET due_at = due_at WHERE id = ''"},
 		// Who reads what other callers write is undone for it by SERIALIZABLE. What Posthouse writes is no
 		// matter: it is never SERIALIZABLE.
 		Postgres: {dollar: true, clock: "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
@@ -183,7 +183,7 @@ func (a asked) fresh(taken map[string]bool) place {
 // the names are taken.
 func (b *Box) question(all []asked) (text string, args []any) {
 	add := func(more string, values ...any) { text, args = text+more, append(args, values...) }
-	add("SELECT 'holder', channel, dedup_key, message_id FROM dedup WHERE tenant = ? AND expires_at >= ", b.o.Tenant)
+	add("SELECT 'holder', channel, dedup_key, message_id FROM posthouse_dedup WHERE tenant = ? AND expires_at >= ", b.o.Tenant)
 	if b.text.clock == "" {
 		add("?", b.now().UnixMicro())
 	}
@@ -191,11 +191,11 @@ func (b *Box) question(all []asked) (text string, args []any) {
 	for i, a := range all {
 		add(or(i)+"(channel = ? AND dedup_key = ?)", a.channel, a.key)
 	}
-	add(") UNION ALL SELECT 'waiting', '', '', id FROM outbox WHERE (")
+	add(") UNION ALL SELECT 'waiting', '', '', id FROM posthouse_outbox WHERE (")
 	for i, a := range all {
 		add(or(i)+"(id > ? AND id < ?)", a.about+"-", a.about+".")
 	}
-	add(")" + b.text.waiting + " UNION ALL SELECT 'taken', '', '', id FROM messages WHERE id IN (?" + strings.Repeat(", ?", generations*len(all)-1) + ")")
+	add(")" + b.text.waiting + " UNION ALL SELECT 'taken', '', '', id FROM posthouse_messages WHERE id IN (?" + strings.Repeat(", ?", generations*len(all)-1) + ")")
 	for _, a := range all {
 		for _, id := range a.names {
 			args = append(args, id)

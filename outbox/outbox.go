@@ -151,7 +151,7 @@ func (b *Box) insert(ctx context.Context, tx Execer, rows []row) error {
 	for _, r := range rows {
 		args = append(args, r.id, b.o.Tenant, r.draft)
 	}
-	query := "INSERT INTO outbox (id, tenant, draft) VALUES " + strings.TrimSuffix(strings.Repeat("(?, ?, ?), ", len(rows)), ", ")
+	query := "INSERT INTO posthouse_outbox (id, tenant, draft) VALUES " + strings.TrimSuffix(strings.Repeat("(?, ?, ?), ", len(rows)), ", ")
 	if _, err := tx.ExecContext(ctx, b.text.rebind(query), args...); err != nil {
 		return fmt.Errorf("write into the outbox: %w", err)
 	}

@@ -71,9 +71,9 @@ func TestEnqueueIsOneStatementHoweverManyRecipients(t *testing.T) {
 func TestStatementOfEachDatabase(t *testing.T) {
 	t.Parallel()
 	for db, want := range map[outbox.Database]string{
-		outbox.SQLite:   "INSERT INTO outbox (id, tenant, draft) VALUES (?, ?, ?), (?, ?, ?)",
-		outbox.MySQL:    "INSERT INTO outbox (id, tenant, draft) VALUES (?, ?, ?), (?, ?, ?)",
-		outbox.Postgres: "INSERT INTO outbox (id, tenant, draft) VALUES ($1, $2, $3), ($4, $5, $6)",
+		outbox.SQLite:   "INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, ?, ?), (?, ?, ?)",
+		outbox.MySQL:    "INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, ?, ?), (?, ?, ?)",
+		outbox.Postgres: "INSERT INTO posthouse_outbox (id, tenant, draft) VALUES ($1, $2, $3), ($4, $5, $6)",
 	} {
 		var l ledger
 		first, second := text("u1"), text("u2")

@@ -12,10 +12,10 @@ import (
 
 // spoilt are rows of a channel that can not be opened, by what spoilt them.
 var spoilt = map[string]string{
-	"settings of a newer version":  `UPDATE channels SET settings = '{"quantum": 1}', version = version + 1`,
-	"a config that is no JSON":     `UPDATE channels SET config = '{', version = version + 1`,
-	"a secret of an unknown key":   `UPDATE channels SET config = replace(config, ':test:', ':gone:'), version = version + 1`,
-	"a driver that does not exist": `UPDATE channels SET driver = 'telepathy', version = version + 1`,
+	"settings of a newer version":  `UPDATE posthouse_channels SET settings = '{"quantum": 1}', version = version + 1`,
+	"a config that is no JSON":     `UPDATE posthouse_channels SET config = '{', version = version + 1`,
+	"a secret of an unknown key":   `UPDATE posthouse_channels SET config = replace(config, ':test:', ':gone:'), version = version + 1`,
+	"a driver that does not exist": `UPDATE posthouse_channels SET driver = 'telepathy', version = version + 1`,
 }
 
 func TestBrokenChannelRefusesForNowAndIsRepairedByPuttingItAnew(t *testing.T) {
@@ -47,7 +47,7 @@ func TestBrokenChannelRefusesForNowAndIsRepairedByPuttingItAnew(t *testing.T) {
 				t.Fatalf("after the repair a message gives %d: %v", status, answer)
 			}
 			h.eventually("it is sent", func() bool {
-				return h.number("SELECT COUNT(*) FROM deliveries WHERE state = 'sent'") == 1
+				return h.number("SELECT COUNT(*) FROM posthouse_deliveries WHERE state = 'sent'") == 1
 			})
 		})
 	}

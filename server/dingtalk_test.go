@@ -85,7 +85,7 @@ func TestFLOW14_OneCallTellsAllRecipientsOfAJob(t *testing.T) {
 		draft.To = append(draft.To, posthouse.Recipient{User: "nameless"})
 		sent := h.hand(draft)
 		h.eventually("501 deliveries are settled", func() bool {
-			return h.number("SELECT COUNT(*) FROM settled WHERE state = 'sent'") == 500 && h.number("SELECT COUNT(*) FROM settled WHERE state = 'failed'") == 1
+			return h.number("SELECT COUNT(*) FROM posthouse_settled WHERE state = 'sent'") == 500 && h.number("SELECT COUNT(*) FROM posthouse_settled WHERE state = 'failed'") == 1
 		})
 		if n := h.sim.Status().Providers["dingtalk"].Requests; n != 1 {
 			h.Errorf("%d calls, want 1", n)
@@ -113,7 +113,7 @@ func TestAccessTokensAreSharedAndSealed(t *testing.T) {
 		d := h.hand(posthouse.Draft{Channel: "notify", To: []posthouse.Recipient{{User: "li.na", Address: "li.na"}}, Content: &posthouse.Content{Text: "hello"}})
 		h.eventually("the notification is sent", func() bool { return !h.delivery(d.Deliveries[0].ID).State.Open() })
 		var name, value string
-		h.must(h.db.QueryRowContext(h.Context(), "SELECT name, value FROM tokens").Scan(&name, &value))
+		h.must(h.db.QueryRowContext(h.Context(), "SELECT name, value FROM posthouse_tokens").Scan(&name, &value))
 		if name != "default/notify/dingkey" || len(value) < 20 || value[:7] != "enc:v1:" {
 			h.Errorf("the token %s is kept as %q, want it sealed", name, value)
 		}

@@ -187,7 +187,7 @@ func TestFLOW13_OnlyTheRecipientThatFailedIsTriedAgain(t *testing.T) {
 			if !j.NextRunTime.Equal(d.DueAt) {
 				h.Errorf("next_run_time is %s, want %s", j.NextRunTime, d.DueAt)
 			}
-			_, err := h.db.ExecContext(h.Context(), "UPDATE queue SET due_at = 1 WHERE id = '"+d.ID+"'")
+			_, err := h.db.ExecContext(h.Context(), "UPDATE posthouse_queue SET due_at = 1 WHERE id = '"+d.ID+"'")
 			h.must(err)
 		}
 		j := h.jobReaches(id, 2, map[string]int{"u1": 1, "always-busy": 2})
@@ -293,33 +293,8 @@ func TestFLOW16_DeletingFreesTheDedupKeyEachTime(t *testing.T) {
 		if list, err := h.api.Jobs.List(h.Context(), 2, "1001"); len(list) != 0 || err != nil {
 			h.Errorf("the list shows %v, %v", list, err)
 		}
-		if n := h.number("SELECT COUNT(*) FROM queue"); n != 0 {
+		if n := h.number("SELECT COUNT(*) FROM posthouse_queue"); n != 0 {
 			h.Errorf("%d deliveries are still to be sent", n)
-		}
-	})
-}
-
-// FLOW-7: a slot that is enqueued when the next one has come is kept as a job, and is not sent.
-func TestFLOW7_ASlotThatIsEnqueuedTooLateIsNotSent(t *testing.T) {
-	onEachDatabase(t, func(h *house) {
-		h.flow(atOnce(20 * time.Millisecond))
-		slot := func(late time.Duration) string {
-			return `{"bizType": 2, "bizId": 1001, "channel": 0, "payload": {"taskName": "x", "orbitNo": 9, "remainMin": 45}, "userIds": ["u1"],
-				"dedupKey": "2_1001_9_45_0", "nextRunTime": "` + time.Now().Add(-late).Format(time.RFC3339) + `"}`
-		}
-		id, _ := h.enqueue(slot(20 * time.Minute))
-		j := h.jobReaches(id, 2, map[string]int{"u1": 2})
-		if j.Recipients[0].State != posthouse.Expired || len(h.arrivals("oa", "u1")) != 0 {
-			h.Errorf("a slot of 20 minutes ago is %s and OA got %v", j.Recipients[0].State, h.arrivals("oa", "u1"))
-		}
-		if again, existing := h.enqueue(slot(21 * time.Minute)); again != id || !existing {
-			h.Errorf("its key makes another job: %s", again)
-		}
-		h.change("delete", `{"bizType": 2, "bizIds": [1001]}`)
-		id, _ = h.enqueue(slot(5 * time.Minute))
-		h.jobReaches(id, 1, map[string]int{"u1": 1})
-		if a := h.arrivals("oa", "u1"); len(a) != 1 || !strings.Contains(a[0].Text, "40分钟") {
-			h.Errorf("of a slot of 5 minutes ago OA got %+v, want 40 minutes", a)
 		}
 	})
 }
@@ -329,12 +304,12 @@ func (h *house) passes(id string, d time.Duration) {
 	h.Helper()
 	var r posthouse.Reminder
 	var doc string
-	h.must(h.db.QueryRowContext(h.Context(), "SELECT doc FROM plans WHERE id = '"+id+"'").Scan(&doc))
+	h.must(h.db.QueryRowContext(h.Context(), "SELECT doc FROM posthouse_plans WHERE id = '"+id+"'").Scan(&doc))
 	h.must(json.Unmarshal([]byte(doc), &r))
 	r.NextAt, r.Repeat.From, r.Draft.Clock.Since = r.NextAt.Add(-d), r.Repeat.From.Add(-d), r.Draft.Clock.Since.Add(-d)
 	text, err := json.Marshal(r)
 	h.must(err)
-	_, err = h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE plans SET next_at = %d, doc = '%s' WHERE id = '%s'", r.NextAt.UnixMicro(), text, id))
+	_, err = h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE posthouse_plans SET next_at = %d, doc = '%s' WHERE id = '%s'", r.NextAt.UnixMicro(), text, id))
 	h.must(err)
 }
 
@@ -367,7 +342,7 @@ func TestFLOW8_ATimeoutJobComesAgainUntilItIsStopped(t *testing.T) {
 		if j := h.jobReaches(id, 3, map[string]int{"u1": 1}); j.UpdateBy != "u9" {
 			h.Errorf("the job is %+v", j)
 		}
-		if n := h.number("SELECT COUNT(*) FROM plans WHERE next_at > 0"); n != 0 {
+		if n := h.number("SELECT COUNT(*) FROM posthouse_plans WHERE next_at > 0"); n != 0 {
 			h.Error("the reminder goes on")
 		}
 		if again, known := h.enqueue(body()); again != id || !known {
@@ -444,7 +419,7 @@ func TestFLOW2_JobsThatCanNotBeSentAreRefusedByField(t *testing.T) {
 				h.Errorf("%.100s: HTTP %d, problems with %s, want %s: %v", c.body, status, got, c.want, answer)
 			}
 		}
-		if n := h.number("SELECT COUNT(*) FROM messages"); n != 0 {
+		if n := h.number("SELECT COUNT(*) FROM posthouse_messages"); n != 0 {
 			h.Errorf("%d messages were stored", n)
 		}
 	})

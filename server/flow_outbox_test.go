@@ -75,11 +75,11 @@ func TestFLOW_WhatABusinessCommitsIsToldAndWhatItRollsBackIsNot(t *testing.T) {
 		if _, err := h.api.Messages.Get(h.Context(), never); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			h.Errorf("what was rolled back is a message: %v", err)
 		}
-		h.eventually("the outbox is empty", func() bool { return h.number("SELECT COUNT(*) FROM outbox") == 0 })
+		h.eventually("the outbox is empty", func() bool { return h.number("SELECT COUNT(*) FROM posthouse_outbox") == 0 })
 		if users, _ := h.toldOf("task_created", "7", "oa"); len(users) != 0 {
 			h.Errorf("of the task that was rolled back %v are told", users)
 		}
-		if n := h.number("SELECT COUNT(*) FROM messages WHERE kind = 'accepted'"); n != 1 {
+		if n := h.number("SELECT COUNT(*) FROM posthouse_messages WHERE kind = 'accepted'"); n != 1 {
 			h.Errorf("%d messages say that a task was accepted, want 1", n)
 		}
 	})

@@ -324,7 +324,7 @@ func TestFLOW_AMissingTemplateHoldsUpNothingElse(t *testing.T) {
 		if next := h.task("7").NextAt; next.Before(told.Add(29*time.Second)) || next.After(refused.Add(31*time.Second)) {
 			h.Errorf("what was refused between %s and %s is tried again by itself at %s, want 30s later", told, refused, next)
 		}
-		_, err = h.db.ExecContext(h.Context(), "UPDATE plans SET next_at = 1 WHERE type = 'task' AND id = '7'") // now
+		_, err = h.db.ExecContext(h.Context(), "UPDATE posthouse_plans SET next_at = 1 WHERE type = 'task' AND id = '7'") // now
 		h.must(err)
 		h.wantSent("task_created", "7", "guest", "o1", "p1", "p2")
 		if task := h.task("7"); !task.NextAt.IsZero() {
@@ -432,11 +432,11 @@ func TestFLOW_AnEventComesThroughTheOutbox(t *testing.T) {
 		for _, e := range []posthouse.TaskEvent{nodeEvent(posthouse.NodeDone, "7", "1"), imaging("7"), imaging("7")} {
 			row, err := json.Marshal(map[string]any{"task_event": e})
 			h.must(err)
-			_, err = h.db.ExecContext(h.Context(), "INSERT INTO outbox (draft) VALUES ('"+string(row)+"')")
+			_, err = h.db.ExecContext(h.Context(), "INSERT INTO posthouse_outbox (draft) VALUES ('"+string(row)+"')")
 			h.must(err)
 		}
 		h.wantSent("task_created", "7", "guest", "o1", "p1", "p2")
 		h.wantSent("node_done", "71", "guest", "o1", "p1", "p2")
-		h.eventually("the outbox is empty", func() bool { return h.number("SELECT COUNT(*) FROM outbox") == 0 })
+		h.eventually("the outbox is empty", func() bool { return h.number("SELECT COUNT(*) FROM posthouse_outbox") == 0 })
 	})
 }

@@ -194,7 +194,7 @@ func TestPULL_ALeaseThatEnds(t *testing.T) {
 // endLeases lets all leases end now.
 func (h *house) endLeases() {
 	h.Helper()
-	_, err := h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE queue SET lease_until = %d WHERE state = 'sending'", time.Now().UnixMicro()))
+	_, err := h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE posthouse_queue SET lease_until = %d WHERE state = 'sending'", time.Now().UnixMicro()))
 	h.must(err)
 }
 
@@ -300,7 +300,7 @@ func TestPULL_ASensitiveContentIsSealed(t *testing.T) {
 			p.starts(got)
 			p.says(got, posthouse.OutcomeSent)
 		}
-		for _, query := range []string{"SELECT content FROM messages", "SELECT payload FROM messages", "SELECT body FROM sealed", "SELECT request FROM send_log", "SELECT request FROM report_log"} {
+		for _, query := range []string{"SELECT content FROM posthouse_messages", "SELECT payload FROM posthouse_messages", "SELECT body FROM posthouse_sealed", "SELECT request FROM posthouse_send_log", "SELECT request FROM posthouse_report_log"} {
 			for _, text := range h.column(query) {
 				if strings.Contains(text, secret) {
 					h.Errorf("%s shows it: %s", query, text)

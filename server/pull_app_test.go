@@ -67,7 +67,7 @@ func TestPULL_ARetryThatHasWaitedGoesFirst(t *testing.T) {
 		}
 		fresh := h.texts(2)
 		minute := time.Now().Add(-61 * time.Second).UnixMicro()
-		if _, err := h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", minute, old[1])); err != nil {
+		if _, err := h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", minute, old[1])); err != nil {
 			h.Fatal(err)
 		}
 		if got, want := h.fetched("a", 3), []string{old[1], fresh[0], fresh[1]}; !slices.Equal(got, want) {

@@ -158,7 +158,7 @@ func TestPULL_ASensitiveTextIsSeenByItsPhoneAlone(t *testing.T) {
 				h.Errorf("the text is seen in %s", seen.text)
 			}
 		}
-		for _, table := range []string{"messages", "receive_log", "send_log", "report_log", "sealed"} {
+		for _, table := range []string{"posthouse_messages", "posthouse_receive_log", "posthouse_send_log", "posthouse_report_log", "posthouse_sealed"} {
 			if rows := h.rowsOf(table); strings.Contains(rows, "918273") || rows == "" {
 				h.Errorf("table %s holds %s", table, rows)
 			}
@@ -184,7 +184,7 @@ func TestPULL_AReportOnASensitiveTextKeepsNoneOfIt(t *testing.T) {
 			h.says(409, "b", task, `"status":3,"error_message":"","content":"code 918273"`) // nobody's report, and logged
 			tasks = append(tasks, task)
 		}
-		if rows := h.rowsOf("report_log"); strings.Contains(rows, "918273") || strings.Count(rows, "not_sent") < len(tasks) {
+		if rows := h.rowsOf("posthouse_report_log"); strings.Contains(rows, "918273") || strings.Count(rows, "not_sent") < len(tasks) {
 			h.Errorf("the log of reports holds %s", rows)
 		}
 		other := h.sms("13800138000", "hello")
@@ -197,7 +197,7 @@ func TestPULL_AReportOnASensitiveTextKeepsNoneOfIt(t *testing.T) {
 		}
 
 		// What an earlier version has kept.
-		_, err := h.db.ExecContext(h.Context(), `UPDATE report_log SET request = '{"content":"code 918273"}'`)
+		_, err := h.db.ExecContext(h.Context(), `UPDATE posthouse_report_log SET request = '{"content":"code 918273"}'`)
 		h.must(err)
 		for _, task := range tasks {
 			_, native := h.call("GET", "/v1/deliveries/"+task+"/story", "", "")
@@ -228,7 +228,7 @@ func TestPULL_AMalformedRequestKeepsItsSecret(t *testing.T) {
 		} {
 			h.want(422, "POST", "/api/v1/sms/send", body)
 		}
-		if rows := h.rowsOf("receive_log"); strings.Contains(rows, "918273") || strings.Count(rows, "422") < 5 {
+		if rows := h.rowsOf("posthouse_receive_log"); strings.Contains(rows, "918273") || strings.Count(rows, "422") < 5 {
 			h.Errorf("the log of requests holds %s", rows)
 		}
 	})

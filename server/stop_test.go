@@ -119,10 +119,10 @@ func TestAClientThatStandsStillCutsNoSendAtTheStop(t *testing.T) {
 	<-time.After(300 * time.Millisecond) // the send ends later than that client's share of the stop
 	close(provider.answer)
 	h.must(<-stopped)
-	if h.number("SELECT COUNT(*) FROM deliveries WHERE user_id = 'early' AND state = 'sent'") != 1 {
+	if h.number("SELECT COUNT(*) FROM posthouse_deliveries WHERE user_id = 'early' AND state = 'sent'") != 1 {
 		t.Error("the send under way was cut off")
 	}
-	if h.number("SELECT COUNT(*) FROM deliveries WHERE user_id = 'late' AND state = 'pending' AND token = 0") != 1 {
+	if h.number("SELECT COUNT(*) FROM posthouse_deliveries WHERE user_id = 'late' AND state = 'pending' AND token = 0") != 1 {
 		t.Error("what was accepted at the stop was claimed, want it left for others")
 	}
 }

@@ -430,7 +430,7 @@ func TestWhatAnAgentSentAlongAboutAMessageThatIsGoneIsNotShown(t *testing.T) {
 		if seen := h.must(200, "GET", "/v1/logs?log=report", "").body; strings.Contains(seen, `"request_data"`) != shown || !strings.Contains(seen, id) {
 			t.Errorf("the request is to be shown: %v, in %s", shown, seen)
 		}
-		h.write("DELETE FROM messages")
+		h.write("DELETE FROM posthouse_messages")
 	}
 }
 

@@ -43,8 +43,8 @@ func (h *house) outbox(rejected int) client.OutboxPage {
 func TestRejectedRowOfTheOutboxIsSeenAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	h := with(t)
-	h.write(`INSERT INTO outbox (id, draft) VALUES ('row 1', '{"channel": "new", "kind": "order", "ref": "7", "dedup_key": "k", "to": [{"user": "zoe"}, {"address": "13800000000"}], "content": {"text": "a secret"}}')`)
-	h.write(`INSERT INTO outbox (id, draft) VALUES ('row/2', '{"task_event": {"event": "unheard of", "task_id": "t7"}}')`)
+	h.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('row 1', '{"channel": "new", "kind": "order", "ref": "7", "dedup_key": "k", "to": [{"user": "zoe"}, {"address": "13800000000"}], "content": {"text": "a secret"}}')`)
+	h.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('row/2', '{"task_event": {"event": "unheard of", "task_id": "t7"}}')`)
 	box := h.outbox(2)
 	first, second := box.Items[0], box.Items[1]
 	if first.ID != "row 1" || first.Channel != "new" || first.Kind != "order" || first.Ref != "7" || first.DedupKey != "k" || first.Recipients != 2 ||
@@ -57,7 +57,7 @@ func TestRejectedRowOfTheOutboxIsSeenAndTriedAgain(t *testing.T) {
 	if body := h.must(200, "GET", "/v1/outbox?limit=1", "").body; strings.Contains(body, "secret") || strings.Contains(body, "zoe") || !strings.Contains(body, `"next"`) {
 		t.Errorf("a page of one: %s", body)
 	}
-	h.write("UPDATE outbox SET due_at = due_at + 3600000000 WHERE id = 'row 1'") // an hour: not by itself
+	h.write("UPDATE posthouse_outbox SET due_at = due_at + 3600000000 WHERE id = 'row 1'") // an hour: not by itself
 	h.must(201, "PUT", "/v1/channels/new", `{"driver":"test"}`)
 	h.must(204, "POST", "/v1/outbox/row%201/retry", "")
 	h.must(204, "DELETE", "/v1/outbox/row%2F2", "")
@@ -72,7 +72,7 @@ func TestRejectedRowOfTheOutboxIsSeenAndTriedAgain(t *testing.T) {
 func TestRowThatWaitsForAPersonHasNoNextTry(t *testing.T) {
 	t.Parallel()
 	h := with(t)
-	h.write(`INSERT INTO outbox (id, draft, error, failures, failed_at, due_at) VALUES ('held', 'no JSON', 'held', 1, 1, 9223372036854775807)`)
+	h.write(`INSERT INTO posthouse_outbox (id, draft, error, failures, failed_at, due_at) VALUES ('held', 'no JSON', 'held', 1, 1, 9223372036854775807)`)
 	if row := h.outbox(1).Items[0]; !row.NextTryAt.IsZero() || row.Problem != "held" {
 		t.Errorf("%+v", row)
 	}

@@ -59,7 +59,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	waiting := h.send("later", "u1")[0]
 	h.until(failed, posthouse.Failed)
 	h.until(lost, posthouse.Unknown)
-	h.write(`INSERT INTO outbox (id, draft, error, failures, failed_at, due_at) VALUES ('held', '{}', 'the draft is empty', 1, 1, 9000000000000000000)`)
+	h.write(`INSERT INTO posthouse_outbox (id, draft, error, failures, failed_at, due_at) VALUES ('held', '{}', 'the draft is empty', 1, 1, 9000000000000000000)`)
 	notice := read[struct{ ID string }](t, h.must(202, "POST", "/v1/notices", `{"userId":"u","userType":"分行","platform":"天元","messageContent":"x"}`))
 	h.must(201, "PUT", "/v1/channels/oa", `{"driver":"discard"}`)
 	h.must(200, "POST", "/v1/workflow/templates/defaults", "")

@@ -152,7 +152,7 @@ func TestEventThatCanNotBeAppliedWaitsAndBlocksNobody(t *testing.T) {
 func TestAReasonThatNoDatabaseKeepsIsMended(t *testing.T) {
 	withEvents(t, func(m *mailbox, l *takenEvents) {
 		l.fail["odd"] = func(context.Context) error { return errors.New("who has the role \x00 is not known") }
-		m.write(`INSERT INTO outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "odd"}}')`)
+		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "odd"}}')`)
 		m.pass(3 * time.Second)
 		m.wantRows(map[string]string{"r": "who has the role ? is not known"})
 	})
@@ -160,11 +160,11 @@ func TestAReasonThatNoDatabaseKeepsIsMended(t *testing.T) {
 
 func TestServerWithoutATakerSaysSoInTheRow(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
-		m.write(`INSERT INTO outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "t1"}}')`)
-		m.write(`INSERT INTO outbox (id, draft) VALUES ('both', '{"task_event": {"event": "task.finished", "task_id": "t1"}, "channel": "open"}')`)
-		m.write(`INSERT INTO outbox (id, draft) VALUES ('odd', '{"task_event": {"event": "task.finished", "task": 7}}')`)
-		m.write(`INSERT INTO outbox (id, draft) VALUES ('list', '[]')`)
-		m.write(`INSERT INTO outbox (id, draft) VALUES ('misspelt', '{"chanel": "open"}')`)
+		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('r', '{"task_event": {"event": "task.finished", "task_id": "t1"}}')`)
+		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('both', '{"task_event": {"event": "task.finished", "task_id": "t1"}, "channel": "open"}')`)
+		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('odd', '{"task_event": {"event": "task.finished", "task": 7}}')`)
+		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('list', '[]')`)
+		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('misspelt', '{"chanel": "open"}')`)
 		m.pass(3 * time.Second)
 		m.wantRows(map[string]string{
 			"r": "takes no task events", "both": "stands beside the task_event", "odd": "can not be read: task_event.task can not be of the kind number",

@@ -118,7 +118,7 @@ func (m *mailbox) write(query string, args ...any) {
 // wantRows checks why each row is still in the outbox.
 func (m *mailbox) wantRows(want map[string]string) {
 	m.Helper()
-	rows, err := m.db.Query("SELECT id, error FROM outbox")
+	rows, err := m.db.Query("SELECT id, error FROM posthouse_outbox")
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestRejectedRowIsNotTriedAtEveryPoll(t *testing.T) {
 		m.post(text("nowhere", "u1"))
 		m.pass(15 * time.Minute)
 		var failures int
-		if err := m.db.QueryRow("SELECT failures FROM outbox").Scan(&failures); err != nil {
+		if err := m.db.QueryRow("SELECT failures FROM posthouse_outbox").Scan(&failures); err != nil {
 			t.Fatal(err)
 		}
 		if failures != 8 { // after 0, 5, 15, 35, 75, 155, 315 and 635 seconds
@@ -252,9 +252,9 @@ func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 		} {
 			id := fmt.Sprint("row ", i)
 			want[id] = c.problem
-			m.write("INSERT INTO outbox (id, draft) VALUES (?, ?)", id, c.draft)
+			m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", id, c.draft)
 		}
-		m.write(`INSERT INTO outbox (draft) VALUES ('{"channel": "open", "to": [{"user": "good"}], "content": {"text": "x"}}')`)
+		m.write(`INSERT INTO posthouse_outbox (draft) VALUES ('{"channel": "open", "to": [{"user": "good"}], "content": {"text": "x"}}')`)
 		m.pass(3 * time.Second)
 		m.wantRows(want)
 		if diff := cmp.Diff([]string{"good"}, m.provider.to()); diff != "" {
@@ -267,7 +267,7 @@ func TestRowThatTheDatabaseRefusesIsRejectedAlone(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
 		first := m.post(text("open", "u1"))[0]
 		m.pass(2 * time.Second)
-		m.write("INSERT INTO outbox (id, draft) VALUES (?, ?)", first, `{"channel": "open", "to": [{"user": "u2"}], "content": {"text": "x"}}`)
+		m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", first, `{"channel": "open", "to": [{"user": "u2"}], "content": {"text": "x"}}`)
 		m.post(text("open", "u3"))
 		m.pass(2 * time.Second)
 		m.wantRows(map[string]string{first: "the database refused the message"})
@@ -283,7 +283,7 @@ func TestRelayThatWasDownChangesNoDeadline(t *testing.T) {
 		late := text("open", "late")
 		late.Deadline = time.Now().Add(time.Minute)
 		id := m.post(late)[0]
-		m.write("UPDATE outbox SET created_at = ?", time.Now().UnixMicro()) // the database's clock is not virtual
+		m.write("UPDATE posthouse_outbox SET created_at = ?", time.Now().UnixMicro()) // the database's clock is not virtual
 		m.pass(time.Hour)
 		m.begin()
 		m.pass(2 * sightEvery) // only a sweep from the beginning sees what was overdue before it was accepted
@@ -325,7 +325,7 @@ func TestDuplicateFromTheOutboxCreatesNothingAndIsSaid(t *testing.T) {
 			t.Errorf("the key is told as %s again, want %s", again, first)
 		}
 		second := posthouse.NewID() // of a program that does not look
-		m.write("INSERT INTO outbox (id, draft) VALUES (?, ?)", second, `{"channel": "open", "to": [{"user": "u1"}], "content": {"text": "x"}, "dedup_key": "order 7"}`)
+		m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", second, `{"channel": "open", "to": [{"user": "u1"}], "content": {"text": "x"}, "dedup_key": "order 7"}`)
 		m.pass(2 * time.Second)
 		m.wantRows(nil)
 		if found, _, err := m.store.Message(m.Context(), m.tenant, second); err != nil || found.ID != first {
@@ -349,7 +349,7 @@ func TestProcessFromBeforeARestoreRelaysNothing(t *testing.T) {
 		m.post(text("open", "u1"))
 		m.pass(time.Minute)
 		var left int
-		if err := m.db.QueryRow("SELECT COUNT(*) FROM outbox WHERE failures = 0").Scan(&left); err != nil || left != 1 {
+		if err := m.db.QueryRow("SELECT COUNT(*) FROM posthouse_outbox WHERE failures = 0").Scan(&left); err != nil || left != 1 {
 			t.Errorf("%d untouched rows, %v; want 1", left, err)
 		}
 		if sent := m.provider.to(); len(sent) != 0 {

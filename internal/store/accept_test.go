@@ -53,7 +53,7 @@ func TestMessageWithoutOptionsKeepsNone(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		plain, timed := entry(1), entry(1, func(e *work.Entry) { e.Message.Clock = &posthouse.Clock{Until: time.Now().UTC()} })
 		accept(t, s, plain, timed)
-		if n := count(t, s, "SELECT COUNT(*) FROM messages WHERE options = ''"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages WHERE options = ''"); n != 1 {
 			t.Errorf("%d messages of 2 have no options, want 1", n)
 		}
 		claimed := map[string]*posthouse.Clock{}
@@ -70,7 +70,7 @@ func TestMessageWithoutOptionsKeepsNone(t *testing.T) {
 func TestMessageWhoseOptionsCanNotBeReadSaysSo(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
-		tamper(t, s, "UPDATE messages SET options = '{'")
+		tamper(t, s, "UPDATE posthouse_messages SET options = '{'")
 		if got := claim(t, s, 1)[0].Message.Unreadable; !strings.Contains(got, "options: ") {
 			t.Errorf("Unreadable = %q, want what is wrong with the options", got)
 		}
@@ -91,7 +91,7 @@ func TestAcceptIsAllOrNothing(t *testing.T) {
 		if _, err := s.Accept(t.Context(), at(), []*work.Submission{submit(again, twice)}); err == nil {
 			t.Fatal("Accept stores one id twice")
 		}
-		for _, table := range []string{"messages", "queue", "settled", "events"} {
+		for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_settled", "posthouse_events"} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 0 {
 				t.Errorf("%d rows of %s were left behind", n, table)
 			}
@@ -153,7 +153,7 @@ func TestIdempotencyKeyAnswersAsTheFirstTime(t *testing.T) {
 				t.Errorf("%s: %+v", name, other)
 			}
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 8 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != 8 {
 			t.Errorf("%d messages, want 8", n)
 		}
 	})
@@ -194,7 +194,7 @@ func TestOneKeyOfManyCallersAtOnceMakesOneMessage(t *testing.T) {
 				t.Errorf("key %d: %d callers were first", k, fresh)
 			}
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != keys {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != keys {
 			t.Errorf("%d messages, want %d", n, keys)
 		}
 	})
@@ -247,7 +247,7 @@ func TestDedupKeyTwiceInOneRequestMakesOneMessage(t *testing.T) {
 		if second := out[1].Accepted[0]; first.DuplicateOf != "" || second.DuplicateOf != first.ID {
 			t.Errorf("first %+v, second %+v", first, second)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 2 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != 2 {
 			t.Errorf("%d messages, want 2", n)
 		}
 	})
@@ -269,7 +269,7 @@ func TestManyDedupKeysAtOnceNeverDeadlock(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != keys {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != keys {
 			t.Errorf("%d messages, want %d", n, keys)
 		}
 	})

@@ -64,7 +64,7 @@ func (s *Store) AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) 
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("INSERT INTO agents ("+agentColumns+") VALUES ("+marks(13)+")", a.Tenant, a.ID, a.Name,
+		_, err = t.exec("INSERT INTO posthouse_agents ("+agentColumns+") VALUES ("+marks(13)+")", a.Tenant, a.ID, a.Name,
 			channels, capabilities, limits, string(a.State), a.Reason, a.Key, a.App, micros(a.LastSeenAt), at, at)
 		return err
 	})
@@ -103,7 +103,7 @@ func (s *Store) ofAgent(ctx context.Context, now time.Time, tenant, id, sets str
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE agents SET "+sets+", version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?", slices.Concat(args, []any{at, tenant, id})...)
+		n, err := t.exec("UPDATE posthouse_agents SET "+sets+", version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?", slices.Concat(args, []any{at, tenant, id})...)
 		if err == nil && n == 0 {
 			return noAgent(id)
 		}
@@ -117,7 +117,7 @@ func noAgent(id string) error {
 
 // Agent reads one agent, or says not_found.
 func (s *Store) Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error) {
-	a, found, err := first(s.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM agents WHERE tenant = ? AND id = ?", tenant, id)
+	a, found, err := first(s.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM posthouse_agents WHERE tenant = ? AND id = ?", tenant, id)
 	if err == nil && !found {
 		return a, noAgent(id)
 	}
@@ -131,7 +131,7 @@ func (s *Store) Agents(ctx context.Context, tenant, cursor string, limit int) (l
 		return nil, "", err
 	}
 	size := pageSize(limit)
-	list, err = all(s.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM agents WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
+	list, err = all(s.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM posthouse_agents WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
 	if err != nil {
 		return nil, "", s.toError(err, "list the agents")
 	}
@@ -142,7 +142,7 @@ func (s *Store) Agents(ctx context.Context, tenant, cursor string, limit int) (l
 // DeleteAgent takes an agent away. It is a conflict while it holds anything.
 func (s *Store) DeleteAgent(ctx context.Context, now time.Time, tenant, id string) error {
 	return s.change(ctx, now, "delete an agent", func(t *tx) error {
-		held, _, err := first(t.query, number, "SELECT COUNT(*) FROM queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ?",
+		held, _, err := first(t.query, number, "SELECT COUNT(*) FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ?",
 			tenant, work.Owner(id))
 		if err != nil {
 			return err
@@ -150,7 +150,7 @@ func (s *Store) DeleteAgent(ctx context.Context, now time.Time, tenant, id strin
 		if held > 0 {
 			return posthouse.Errorf(posthouse.CodeConflict, "agent %q holds %d deliveries: drain it and wait, or reassign them", id, held)
 		}
-		n, err := t.exec("DELETE FROM agents WHERE tenant = ? AND id = ?", tenant, id)
+		n, err := t.exec("DELETE FROM posthouse_agents WHERE tenant = ? AND id = ?", tenant, id)
 		if err == nil && n == 0 {
 			return noAgent(id)
 		}
@@ -166,7 +166,7 @@ func (s *Store) SeenAgents(ctx context.Context, now time.Time, list []work.Seen)
 	})
 	return s.change(ctx, now, "note which agents were heard of", func(t *tx) error {
 		for _, seen := range list {
-			_, err := t.exec(`UPDATE agents SET last_seen_at = CASE WHEN last_seen_at < ? THEN ? ELSE last_seen_at END,
+			_, err := t.exec(`UPDATE posthouse_agents SET last_seen_at = CASE WHEN last_seen_at < ? THEN ? ELSE last_seen_at END,
 				app = CASE WHEN ? <> '' THEN ? ELSE app END WHERE tenant = ? AND id = ?`,
 				micros(seen.At), micros(seen.At), seen.App, seen.App, seen.Tenant, seen.Agent)
 			if err != nil {

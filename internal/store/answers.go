@@ -15,7 +15,7 @@ const answerKept = 7 * 24 * time.Hour
 func (s *Store) Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error) {
 	type kept struct{ hash, answer string }
 	k, found, err := first(s.reads(ctx), func(scan scanner) (k kept, err error) { return k, scan(&k.hash, &k.answer) },
-		"SELECT body_hash, answer FROM idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND expires_at > ?",
+		"SELECT body_hash, answer FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND expires_at > ?",
 		tenant, endpoint, key, micros(time.Now()))
 	if err != nil || !found {
 		return nil, false, s.toError(err, "look up an idempotency key")

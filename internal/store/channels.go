@@ -35,7 +35,7 @@ func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Chan
 		if err != nil {
 			return err
 		}
-		old, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", ch.Tenant, ch.Name)
+		old, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name = ?", ch.Tenant, ch.Name)
 		if err != nil {
 			return err
 		}
@@ -44,12 +44,12 @@ func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Chan
 		ch.Paused, ch.PauseReason, ch.Version, ch.UpdatedAt = was.Paused, was.PauseReason, was.Version+1, timeOf(at)
 		if created {
 			ch.CreatedAt = ch.UpdatedAt
-			_, err = t.exec("INSERT INTO channels ("+channelColumns+") VALUES ("+marks(10)+")",
+			_, err = t.exec("INSERT INTO posthouse_channels ("+channelColumns+") VALUES ("+marks(10)+")",
 				ch.Tenant, ch.Name, ch.Driver, string(config), string(settings), 0, "", 1, at, at)
 			return err
 		}
 		ch.CreatedAt = was.CreatedAt
-		_, err = t.exec("UPDATE channels SET driver = ?, config = ?, settings = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
+		_, err = t.exec("UPDATE posthouse_channels SET driver = ?, config = ?, settings = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
 			ch.Driver, string(config), string(settings), at, ch.Tenant, ch.Name)
 		return err
 	})
@@ -59,7 +59,7 @@ func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Chan
 // serialize makes rare writes that look before they write wait for each other: it locks a
 // row that nothing else locks.
 func (t *tx) serialize() error {
-	_, _, err := first(t.query, word, "SELECT name FROM meta WHERE name = 'epoch'"+t.store.dialect.lock)
+	_, _, err := first(t.query, word, "SELECT name FROM posthouse_meta WHERE name = 'epoch'"+t.store.dialect.lock)
 	return err
 }
 
@@ -89,7 +89,7 @@ func readChannel(scan scanner) (work.ChannelRow, error) {
 // Channel reads one channel; an error of code not_found says that there is none, one of code
 // conflict that its row can not be read.
 func (s *Store) Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
-	row, found, err := first(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", tenant, name)
+	row, found, err := first(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name = ?", tenant, name)
 	if err != nil {
 		return posthouse.Channel{}, s.toError(err, "read a channel")
 	}
@@ -109,7 +109,7 @@ func noChannel(name string) error {
 // Channels lists a tenant's channels by name; an empty tenant means all tenants.
 func (s *Store) Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error) {
 	where, args := ofTenant(tenant)
-	list, err := all(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM channels"+where+" ORDER BY tenant, name", args...)
+	list, err := all(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels"+where+" ORDER BY tenant, name", args...)
 	return list, s.toError(err, "list the channels")
 }
 
@@ -129,25 +129,25 @@ func (s *Store) ChannelsVersion(ctx context.Context) (int64, error) {
 		h := fnv.New64a()
 		fmt.Fprint(h, n, " ", sum, " ", latest)
 		return int64(h.Sum64()), err
-	}, "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(MAX(updated_at), 0) FROM channels")
+	}, "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(MAX(updated_at), 0) FROM posthouse_channels")
 	return v, s.toError(err, "look at the channels")
 }
 
 // DeleteChannel deletes a channel without open deliveries, its gates and its counts.
 func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
 	return s.change(ctx, now, "delete a channel", func(t *tx) error {
-		open, _, err := first(t.query, number, "SELECT COUNT(*) FROM queue WHERE tenant = ? AND channel = ?", tenant, name)
+		open, _, err := first(t.query, number, "SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?", tenant, name)
 		if err != nil {
 			return err
 		}
 		if open > 0 {
 			return posthouse.Errorf(posthouse.CodeConflict, "channel %q has %d open deliveries: cancel them or wait until they are settled", name, open)
 		}
-		n, err := t.exec("DELETE FROM channels WHERE tenant = ? AND name = ?", tenant, name)
+		n, err := t.exec("DELETE FROM posthouse_channels WHERE tenant = ? AND name = ?", tenant, name)
 		if err == nil && n == 0 {
 			return noChannel(name)
 		}
-		for _, table := range []string{"gates", "tallies"} {
+		for _, table := range []string{"posthouse_gates", "posthouse_tallies"} {
 			if err == nil {
 				_, err = t.exec("DELETE FROM "+table+" WHERE tenant = ? AND channel = ?", tenant, name)
 			}
@@ -166,7 +166,7 @@ func (s *Store) PauseChannel(ctx context.Context, now time.Time, tenant, name st
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE channels SET paused = ?, pause_reason = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
+		n, err := t.exec("UPDATE posthouse_channels SET paused = ?, pause_reason = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
 			flag(paused), reason, at, tenant, name)
 		if err == nil && n == 0 {
 			return noChannel(name)

@@ -61,8 +61,8 @@ func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from
 // due is the statement that finds in the order of the index what may be claimed of a lane from a place to a due time.
 // The epoch stands in it, so that a process from before a restore claims nothing.
 func (d *dialect) due(columns, since string) string {
-	return "SELECT " + columns + " FROM queue" + d.by("queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
-		AND ` + since + ` AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+	return "SELECT " + columns + " FROM posthouse_queue" + d.by("posthouse_queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+		AND ` + since + ` AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT ` + d.limit
 }
 
@@ -111,7 +111,7 @@ func (t *tx) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.Item, e
 	}
 	for part := range parts(slices.Collect(maps.Keys(left)), 100) {
 		where := idRanges("id", part)
-		err := t.query("SELECT substr(id, 1, 22), COUNT(*) FROM queue WHERE "+where.text+
+		err := t.query("SELECT substr(id, 1, 22), COUNT(*) FROM posthouse_queue WHERE "+where.text+
 			" AND state = 'pending' AND due_at <= ? AND (deadline = 0 OR deadline > ?) GROUP BY substr(id, 1, 22)",
 			append(where.args, now, now), func(scan func(...any) error) error {
 				var stem string
@@ -165,7 +165,7 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 		}
 		events[i] = eventValues(&event)
 	}
-	set := "UPDATE queue" + t.store.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
+	set := "UPDATE posthouse_queue" + t.store.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?`
 	args := []any{lease, c.Owner, now, started, c.Epoch}
 	if !c.Agent {
@@ -216,7 +216,7 @@ func (s *Store) attach(from lookup, items []work.Item) error {
 		}
 	}
 	clause, args := s.in("id", ids)
-	err := from("SELECT "+messagesTable.list+" FROM messages WHERE "+clause, args, func(scan func(...any) error) error {
+	err := from("SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 		m, _, err := scanMessage(scan)
 		if err == nil {
 			found[m.ID] = m
@@ -305,8 +305,8 @@ func (s *Store) readyText(now time.Time, lanes []work.Lane, from []place) (text 
 	for i, l := range lanes {
 		due, at := s.instant(now)
 		since, begin := s.dialect.since(from[i])
-		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM queue%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("queue_due"), since, due, i)
+		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ?
+			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("posthouse_queue_due"), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args

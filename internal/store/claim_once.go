@@ -17,26 +17,26 @@ import (
 // statement. Of the deliveries of one message only the first carries the message.
 const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
 %s AS MATERIALIZED (
-	SELECT id, due_at FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+	SELECT id, due_at FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
 		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
-		AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+		AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
 claimed AS (
-	UPDATE queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = clock.now + ?::bigint,
+	UPDATE posthouse_queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = clock.now + ?::bigint,
 		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, %s
 	FROM due, clock WHERE q.id = due.id RETURNING q.*),
 logged AS (
-	INSERT INTO events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
+	INSERT INTO posthouse_events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
 	SELECT id, version, tenant, updated_at, %s, 'pending', 'sending', token, %s, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed)
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY due_at, id) AS nth FROM claimed) c
-	LEFT JOIN messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
+	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.due_at, c.id`
 
 // claimWhole leaves of what was found what wholeOf leaves.
 const claimWhole = `
 stems AS MATERIALIZED (
 	SELECT g.stem, g.taken = (
-		SELECT count(*) FROM queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending'
+		SELECT count(*) FROM posthouse_queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending'
 			AND q.due_at <= (SELECT now FROM clock) AND (q.deadline = 0 OR q.deadline > (SELECT now FROM clock))) AS whole
 	FROM (SELECT substr(id, 1, 22) AS stem, count(*) AS taken FROM found GROUP BY 1) g),
 due AS MATERIALIZED (

@@ -22,7 +22,7 @@ func TestClaimStartsWhatIsDueInItsLaneEarliestFirst(t *testing.T) {
 			return each(func(x *posthouse.Delivery) { x.Deadline = now.Add(d) })
 		}
 		second, first := accept(t, s, entry(1)), accept(t, s, entry(1, deadline(time.Hour)))
-		tamper(t, s, "UPDATE queue SET due_at = due_at - 3600000000 WHERE id = ?", first[0])
+		tamper(t, s, "UPDATE posthouse_queue SET due_at = due_at - 3600000000 WHERE id = ?", first[0])
 		accept(t, s, entry(1, due(time.Hour)))
 		accept(t, s, entry(1, deadline(-time.Second)))
 		accept(t, s, entry(1, in("t2", "c1")), entry(1, in("t2", "c1")))
@@ -105,7 +105,7 @@ func TestWholeClaimsTakeAPartWhereNothingIsWhole(t *testing.T) {
 		began := time.Now().Add(-time.Minute).UnixMicro()
 		for m := range 2 {
 			for n, id := range accept(t, s, entry(6)) {
-				tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", began+int64(2*n+m), id))
+				tamper(t, s, fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", began+int64(2*n+m), id))
 			}
 		}
 		for i, want := range []int{2, 3} {
@@ -123,7 +123,7 @@ func TestWholeClaimsComeBackForWhatTheyLeft(t *testing.T) {
 		began := time.Now().Add(-time.Minute)
 		for _, due := range [][]time.Duration{{0, 30 * time.Second}, {10 * time.Second, 10 * time.Second}} {
 			for n, id := range accept(t, s, entry(2)) {
-				tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", began.Add(due[n]).UnixMicro(), id))
+				tamper(t, s, fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", began.Add(due[n]).UnixMicro(), id))
 			}
 		}
 		for i, want := range []int{2, 2} {
@@ -140,13 +140,13 @@ func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(4))
 		for n, id := range ids {
-			tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", time.Now().Add(time.Duration(n-9)*10*time.Second).UnixMicro(), id))
+			tamper(t, s, fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", time.Now().Add(time.Duration(n-9)*10*time.Second).UnixMicro(), id))
 		}
 		run := work.Claim{Lane: lane, Max: 2, Owner: "w", Lease: time.Minute, DueBefore: time.Now(), Epoch: 1}
 		var first []work.Item
 		if s.SharedClock() { // another holds the first one for a moment
 			err := s.change(t.Context(), at(), "hold", func(x *tx) error {
-				_, err := all(x.query, word, "SELECT id FROM queue WHERE id = ?"+s.dialect.lock, ids[0])
+				_, err := all(x.query, word, "SELECT id FROM posthouse_queue WHERE id = ?"+s.dialect.lock, ids[0])
 				if err == nil {
 					first, err = s.Claim(t.Context(), at(), run)
 				}
@@ -170,17 +170,17 @@ func TestAClaimKeepsWhatItHasWhenItsRepeatFails(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(4))
 		for n, id := range ids {
-			tamper(t, s, fmt.Sprintf("UPDATE queue SET due_at = %d WHERE id = '%s'", time.Now().Add(time.Duration(n-9)*10*time.Second).UnixMicro(), id))
+			tamper(t, s, fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", time.Now().Add(time.Duration(n-9)*10*time.Second).UnixMicro(), id))
 		}
 		claim(t, s, 2)
-		tamper(t, s, "UPDATE queue SET state = 'pending' WHERE id = ?", ids[0]) // left behind where claims begin now
+		tamper(t, s, "UPDATE posthouse_queue SET state = 'pending' WHERE id = ?", ids[0]) // left behind where claims begin now
 		for _, refuse := range map[string][]string{
-			"sqlite": {"CREATE TRIGGER refuse BEFORE UPDATE ON queue WHEN OLD.id = '" + ids[0] + "' BEGIN SELECT RAISE(ABORT, 'no'); END"},
+			"sqlite": {"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue WHEN OLD.id = '" + ids[0] + "' BEGIN SELECT RAISE(ABORT, 'no'); END"},
 			"postgres": {
 				"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'no'; END$$",
-				"CREATE TRIGGER refuse BEFORE UPDATE ON queue FOR EACH ROW WHEN (OLD.id = '" + ids[0] + "') EXECUTE FUNCTION refuse()",
+				"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue FOR EACH ROW WHEN (OLD.id = '" + ids[0] + "') EXECUTE FUNCTION refuse()",
 			},
-			"mysql": {"CREATE TRIGGER refuse BEFORE UPDATE ON queue FOR EACH ROW IF OLD.id = '" + ids[0] + "' THEN SIGNAL SQLSTATE '45000'; END IF"},
+			"mysql": {"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue FOR EACH ROW IF OLD.id = '" + ids[0] + "' THEN SIGNAL SQLSTATE '45000'; END IF"},
 		}[s.dialect.name] {
 			tamper(t, s, refuse)
 		}
@@ -277,8 +277,8 @@ func TestProcessOfAnotherEpochClaimsNothing(t *testing.T) {
 func TestClaimOfAnUnreadableMessageSaysSo(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		broken, gone := accept(t, s, entry(1)), accept(t, s, entry(1))
-		tamper(t, s, "UPDATE messages SET content = '{oops' WHERE id = ?", posthouse.MessageID(broken[0]))
-		tamper(t, s, "DELETE FROM messages WHERE id = ?", posthouse.MessageID(gone[0]))
+		tamper(t, s, "UPDATE posthouse_messages SET content = '{oops' WHERE id = ?", posthouse.MessageID(broken[0]))
+		tamper(t, s, "DELETE FROM posthouse_messages WHERE id = ?", posthouse.MessageID(gone[0]))
 		items := claim(t, s, 10)
 		if len(items) != 2 {
 			t.Fatalf("claimed %d, want 2", len(items))

@@ -18,7 +18,7 @@ func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
 		d.Oldest, d.Unreadable = timeOf(oldest), !d.State.Open() || lane != numberOf(d.Lane)
 		return d, err
 	}, `SELECT tenant, channel, priority, state, COUNT(*), COALESCE(MIN(CASE WHEN due_at > 0 THEN due_at END), 0)
-		FROM queue GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
+		FROM posthouse_queue GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
 	return list, s.toError(err, "count the queue")
 }
 
@@ -28,6 +28,6 @@ func (s *Store) Counts(ctx context.Context, tenant string, since time.Time) ([]w
 	list, err := all(s.reads(ctx), func(scan scanner) (work.Settled, error) {
 		var c work.Settled
 		return c, scan(&c.Channel, &c.State, &c.Count)
-	}, "SELECT channel, state, COUNT(*) FROM settled WHERE tenant = ? AND id >= ? GROUP BY channel, state ORDER BY channel, state", tenant, idAt(since))
+	}, "SELECT channel, state, COUNT(*) FROM posthouse_settled WHERE tenant = ? AND id >= ? GROUP BY channel, state ORDER BY channel, state", tenant, idAt(since))
 	return list, s.toError(err, "count the settled deliveries")
 }

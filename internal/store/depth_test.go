@@ -10,7 +10,7 @@ func TestRowsThatNobodyCanMoveAreCountedApart(t *testing.T) {
 		ids := []string{accept(t, s, entry(1))[0], accept(t, s, entry(1))[0], accept(t, s, entry(1))[0]}
 		for _, spoil := range []struct{ id, set string }{{ids[0], "state = 'warbling'"}, {ids[1], "priority = 77"}} {
 			err := s.change(t.Context(), time.Now(), "spoil a row", func(t *tx) error {
-				_, err := t.exec("UPDATE queue SET "+spoil.set+" WHERE id LIKE ?", spoil.id[:22]+"%")
+				_, err := t.exec("UPDATE posthouse_queue SET "+spoil.set+" WHERE id LIKE ?", spoil.id[:22]+"%")
 				return err
 			})
 			if err != nil {

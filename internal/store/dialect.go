@@ -49,10 +49,14 @@ type dialect struct {
 	openToRead func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
-	// changed reports whether a change of a table was refused because it is found done: MySQL commits each
-	// by itself, so a process that is killed right after leaves one without its version. Such a change
-	// is alone in its migration. Nil where a migration is done whole or not at all.
-	changed func(error) bool
+	// objects lists the tables, views and indexes that stand where ours do: name, kind, and what the table says of itself.
+	objects string
+	// viewText reads the text of a view by its schema ('' for ours) and its name. schemas is set where views may stand in another schema.
+	viewText string
+	schemas  bool
+	// unmake removes what a killed migration has left of the objects that stand in its way, and returns the others. Nil
+	// where a migration is done whole or not at all.
+	unmake func(ctx context.Context, db *sql.DB, found []object) (strangers []object, err error)
 	// giveUp closes a pool's idle connections; nil where the pool itself finds out which are dead.
 	giveUp func(db *sql.DB)
 	// check names what is unsafe or unsupported about the server's settings.
@@ -115,7 +119,7 @@ func (d *dialect) rebind(query string) string {
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 // sumOnConflict is the clause sum of SQLite and PostgreSQL.
-const sumOnConflict = " ON CONFLICT (tenant, channel, bucket, slot) DO UPDATE SET n = tallies.n + excluded.n"
+const sumOnConflict = " ON CONFLICT (tenant, channel, bucket, slot) DO UPDATE SET n = posthouse_tallies.n + excluded.n"
 
 // onConflict is the upsert clause of SQLite and PostgreSQL.
 func onConflict(table string, keys, sets []string, expired bool) string {

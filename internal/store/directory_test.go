@@ -95,7 +95,7 @@ func TestChannelOfANewerVersionDoesNotHideTheOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tamper(t, s, `UPDATE channels SET settings = '{"tomorrow":1}' WHERE name = 'b'`)
+		tamper(t, s, `UPDATE posthouse_channels SET settings = '{"tomorrow":1}' WHERE name = 'b'`)
 		list, err := s.Channels(t.Context(), "")
 		if err != nil || len(list) != 3 {
 			t.Fatalf("Channels lists %d, %v; want 3", len(list), err)

@@ -27,7 +27,7 @@ func (s *Store) Epoch(ctx context.Context) (int64, error) {
 }
 
 func readEpoch(from lookup) (int64, error) {
-	text, _, err := first(from, word, "SELECT value FROM meta WHERE name = 'epoch'")
+	text, _, err := first(from, word, "SELECT value FROM posthouse_meta WHERE name = 'epoch'")
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +87,7 @@ func (t *tx) lockEpoch() (int64, error) {
 }
 
 func (t *tx) setEpoch(n int64) error {
-	_, err := t.exec("UPDATE meta SET value = ? WHERE name = 'epoch'", strconv.FormatInt(n, 10))
+	_, err := t.exec("UPDATE posthouse_meta SET value = ? WHERE name = 'epoch'", strconv.FormatInt(n, 10))
 	return err
 }
 
@@ -120,7 +120,7 @@ func (s *Store) inOrder(ctx context.Context, now time.Time, doing string, fn fun
 // holdAfter deals with the deliveries that follow an id: those that may have been sent are held, and those that were unknown
 // before are left to a person too. It returns how many it held, and the last one's id, empty where none was left.
 func (t *tx) holdAfter(last string, epoch, began int64) (held int, next string, err error) {
-	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+
+	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(primary)+
 		" WHERE id > ? ORDER BY id LIMIT ?"+t.store.dialect.lock, last, bulkStep)
 	if err != nil || len(list) == 0 {
 		return 0, "", err
@@ -178,7 +178,7 @@ func (t *tx) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		})
 	}
 	clause, args := t.in("id", ids)
-	if _, err := t.exec("UPDATE queue"+t.store.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
+	if _, err := t.exec("UPDATE posthouse_queue"+t.store.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
 		return err
 	}
@@ -195,6 +195,6 @@ func (t *tx) freeze(ids []string) error {
 		return nil
 	}
 	clause, args := t.in("id", ids)
-	_, err := t.exec("UPDATE queue"+t.store.dialect.by(primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
+	_, err := t.exec("UPDATE posthouse_queue"+t.store.dialect.by(primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
 	return err
 }

@@ -75,8 +75,8 @@ func TestErrorsShowNoSecretAndKeepTheirCause(t *testing.T) {
 // Two transactions that wait for each other both succeed.
 func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('a', '', 0)")
-		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('b', '', 0)")
+		tamper(t, s, "INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('a', '', 0)")
+		tamper(t, s, "INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('b', '', 0)")
 		var wg sync.WaitGroup
 		var met sync.WaitGroup // both hold their first row before they want the second
 		if s.committer == nil {
@@ -89,7 +89,7 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 				err := s.change(t.Context(), at(), "cross", func(x *tx) error {
 					runs.Add(1)
 					for i, name := range order {
-						if _, err := x.exec("UPDATE limits SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
+						if _, err := x.exec("UPDATE posthouse_limits SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
 							return err
 						}
 						if i == 0 && firstRun {
@@ -106,7 +106,7 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := count(t, s, "SELECT COUNT(*) FROM limits WHERE updated_at = 2"); n != 2 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_limits WHERE updated_at = 2"); n != 2 {
 			t.Errorf("%d of 2 rows were changed by both", n)
 		}
 		if s.committer == nil && runs.Load() < 3 {
@@ -143,7 +143,7 @@ func TestLostAnswerOfACommitIsSaidAndARepeatFindsTheMessage(t *testing.T) {
 			if err != nil || !out[0].Replayed {
 				t.Errorf("the repeat = %+v, %v; want the first one's answer", out, err)
 			}
-			if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 1 {
+			if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != 1 {
 				t.Errorf("%d messages, want 1", n)
 			}
 		})
@@ -235,7 +235,7 @@ func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	if now := time.Now(); !s.Full(now) || s.Full(now.Add(time.Minute)) {
 		t.Error("a refused write does not say for half a minute that there is no room")
 	}
-	if n := count(t, s, "SELECT COUNT(*) FROM queue"); int(n) != stored {
+	if n := count(t, s, "SELECT COUNT(*) FROM posthouse_queue"); int(n) != stored {
 		t.Errorf("%d deliveries are stored, want %d", n, stored)
 	}
 	limit(1 << 30)
@@ -280,7 +280,7 @@ func TestCallerThatLeavesIsToldThatTheOutcomeIsUnknown(t *testing.T) {
 	err := s.change(ctx, at(), "write", func(x *tx) error {
 		cancel()
 		<-ctx.Done()
-		_, err := x.exec("INSERT INTO meta (name, value) VALUES ('late', '')")
+		_, err := x.exec("INSERT INTO posthouse_meta (name, value) VALUES ('late', '')")
 		return err
 	})
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeOutcomeUnknown {

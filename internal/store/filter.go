@@ -60,7 +60,7 @@ func idAt(t time.Time) string {
 	return string(out)
 }
 
-// troubleStates is the condition of the partial index settled_trouble, word for word: SQLite
+// troubleStates is the condition of the partial index posthouse_settled_trouble, word for word: SQLite
 // uses it for no other.
 const troubleStates = "state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled')"
 

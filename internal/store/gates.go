@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var gatesTable = newTable("gates", "tenant", "channel", "account", "until_at#", "class", "code", "error", "refusals#", "updated_at#")
+var gatesTable = newTable("posthouse_gates", "tenant", "channel", "account", "until_at#", "class", "code", "error", "refusals#", "updated_at#")
 
 // SetGate parks an account for wait from now, by the clock that leases go by. Until and
 // UpdatedAt of g are not looked at.
@@ -26,7 +26,7 @@ func (s *Store) SetGate(ctx context.Context, now time.Time, g work.Gate, wait ti
 // ClearGate lets an account send again; the account "*" means all of the channel.
 func (s *Store) ClearGate(ctx context.Context, tenant, channel, account string) error {
 	return s.change(ctx, time.Time{}, "free an account", func(t *tx) error {
-		query, args := "DELETE FROM gates WHERE tenant = ? AND channel = ?", []any{tenant, channel}
+		query, args := "DELETE FROM posthouse_gates WHERE tenant = ? AND channel = ?", []any{tenant, channel}
 		if account != "*" {
 			query, args = query+" AND account = ?", append(args, account)
 		}
@@ -39,7 +39,7 @@ func (s *Store) ClearGate(ctx context.Context, tenant, channel, account string) 
 // the caller's clock, whatever the database's shows: for how long an account is parked is what counts.
 func (s *Store) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
 	where, args := ofTenant(tenant)
-	list, err := all(s.reads(ctx), readGate, "SELECT "+gatesTable.list+" FROM gates"+where+" ORDER BY tenant, channel, account", args...)
+	list, err := all(s.reads(ctx), readGate, "SELECT "+gatesTable.list+" FROM posthouse_gates"+where+" ORDER BY tenant, channel, account", args...)
 	if err != nil || len(list) == 0 || !s.SharedClock() {
 		return list, s.toError(err, "list the parked accounts")
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	agentClaimsTable = newTable("agent_claims", "tenant", "agent", "claim_id", "deliveries", "created_at#", "expires_at#")
-	sendLogTable     = newTable("send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
+	agentClaimsTable = newTable("posthouse_agent_claims", "tenant", "agent", "claim_id", "deliveries", "created_at#", "expires_at#")
+	sendLogTable     = newTable("posthouse_send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
 )
 
 const (
@@ -215,7 +215,7 @@ func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, mo
 			ids[i] = part[i].id
 		}
 		clause, values := t.in("id", ids)
-		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
 			t.store.dialect.skip, append(values, l.number(true), now, most-len(items))...)
 		items = append(items, found...)
 		if err != nil || len(items) == most {
@@ -306,7 +306,7 @@ func (s *Store) repeated(ctx context.Context, now time.Time, h *work.HandOut) (w
 	if h.ClaimID == "" {
 		return work.HandedOut{}, nil
 	}
-	text, known, err := first(s.reads(ctx), word, "SELECT deliveries FROM agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
+	text, known, err := first(s.reads(ctx), word, "SELECT deliveries FROM posthouse_agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
 	if err != nil || !known {
 		return work.HandedOut{}, s.toError(err, "look up a claim")
 	}
@@ -329,7 +329,7 @@ func (s *Store) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, l
 	clause, args := s.in("id", ids)
 	alive, present := s.instant(now)
 	args = slices.Concat(args, []any{h.Tenant, work.Owner(h.Agent)}, present)
-	items, err := all(s.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM queue WHERE "+clause+
+	items, err := all(s.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM posthouse_queue WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' AND lease_until > "+alive, args...)
 	items = slices.DeleteFunc(items, func(i work.Item) bool {
 		_, held := at[handed{i.Delivery.ID, i.Delivery.Token}]

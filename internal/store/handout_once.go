@@ -14,39 +14,39 @@ import (
 // The parts of a hand-out in PostgreSQL's one statement: each takes what the parts before it have left to take.
 // A part orders what it takes by the column rank, then by id.
 const (
-	handFound = ` AS MATERIALIZED (SELECT id, due_at AS rank, ?::bigint AS lease FROM queue
+	handFound = ` AS MATERIALIZED (SELECT id, due_at AS rank, ?::bigint AS lease FROM posthouse_queue
 	WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND (due_at, id) >= (?::bigint, ?) AND due_at <= (SELECT now FROM clock) - ?::bigint
-		AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+		AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED),
 `
 	handRest = ` AS MATERIALIZED (SELECT q.id, w.tries AS rank, ?::bigint AS lease FROM (
-		SELECT id, tries, priority FROM queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+		SELECT id, tries, priority FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
 			AND (due_at, id) >= (?::bigint, ?) AND due_at > (SELECT now FROM clock) - ?::bigint AND due_at <= (SELECT now FROM clock)
-			AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM meta WHERE name = 'epoch') = ?
+			AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT 1000) w
-	JOIN queue q ON q.id = w.id WHERE q.priority = w.priority AND q.state = 'pending' AND q.due_at <= (SELECT now FROM clock) ORDER BY w.tries, w.id LIMIT %s FOR UPDATE OF q SKIP LOCKED),
+	JOIN posthouse_queue q ON q.id = w.id WHERE q.priority = w.priority AND q.state = 'pending' AND q.due_at <= (SELECT now FROM clock) ORDER BY w.tries, w.id LIMIT %s FOR UPDATE OF q SKIP LOCKED),
 `
 	handHold = `claimed AS (
-	UPDATE queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = GREATEST(clock.now, q.updated_at) + found.lease,
+	UPDATE posthouse_queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = GREATEST(clock.now, q.updated_at) + found.lease,
 		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, %s
 	FROM found, clock WHERE q.id = found.id RETURNING q.*, found.part, found.rank),
 logged AS (
-	INSERT INTO events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
+	INSERT INTO posthouse_events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
 	SELECT id, version, tenant, updated_at, %s, 'pending', 'sending', token, %s, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed),
 handed AS (
-	INSERT INTO send_log (delivery, token, tenant, at, agent, claim_id, request) SELECT id, token, tenant, updated_at, ?, ?, ? FROM claimed),
+	INSERT INTO posthouse_send_log (delivery, token, tenant, at, agent, claim_id, request) SELECT id, token, tenant, updated_at, ?, ?, ? FROM claimed),
 kept AS (
-	INSERT INTO agent_claims (tenant, agent, claim_id, deliveries, created_at, expires_at)
+	INSERT INTO posthouse_agent_claims (tenant, agent, claim_id, deliveries, created_at, expires_at)
 	SELECT ?::text, ?::text, ?::text, json_agg(json_build_object('id', c.id, 'token', c.token) ORDER BY c.part, c.rank, c.id)::text, max(clock.now), max(clock.now) + ?::bigint
 	FROM claimed c, clock WHERE ?::text <> '' HAVING count(*) > 0),
 tallied AS (
-	INSERT INTO tallies (tenant, channel, bucket, slot, n)
+	INSERT INTO posthouse_tallies (tenant, channel, bucket, slot, n)
 	SELECT tenant, channel, bucket, ?::bigint, sum(n) FROM (
 		SELECT tenant, channel, CASE WHEN tries > 0 THEN 'retry' ELSE 'new' END AS bucket, -1 AS n FROM claimed
 		UNION ALL SELECT tenant, channel, 'processing', 1 FROM claimed) moved
 	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sumOnConflict + `)
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY part, rank, id) AS nth FROM claimed) c
-	LEFT JOIN messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
+	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.part, c.rank, c.id`
 )
 

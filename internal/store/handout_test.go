@@ -85,7 +85,7 @@ func TestHandOutHoldsWhatIsDueForAnAgent(t *testing.T) {
 					t.Errorf("%s: handed out = %+v", name, d)
 				}
 				wantChain(t, s, d.ID, "accept "+name)
-				if n := count(t, s, "SELECT COUNT(*) FROM send_log WHERE delivery = ? AND token = 1 AND agent = 'p1' AND request = '{}'", d.ID); n != 1 {
+				if n := count(t, s, "SELECT COUNT(*) FROM posthouse_send_log WHERE delivery = ? AND token = 1 AND agent = 'p1' AND request = '{}'", d.ID); n != 1 {
 					t.Errorf("%s: %d lines in the log of hand-outs, want 1", name, n)
 				}
 			}
@@ -110,7 +110,7 @@ func TestHandOutTakesNewFirstButLetsNoRetryStarve(t *testing.T) {
 		var want []string
 		for _, one := range append(at, later) {
 			id, due, _ := cutAt(one)
-			tamper(t, s, "UPDATE queue SET due_at = ? WHERE id = ?", due, id)
+			tamper(t, s, "UPDATE posthouse_queue SET due_at = ? WHERE id = ?", due, id)
 			want = append(want, id)
 		}
 		want = want[:len(at)]
@@ -180,7 +180,7 @@ func TestRepeatedClaimFindsWhatIsStillHeldOfIt(t *testing.T) {
 			t.Errorf("the repeat (-first +again):\n%s", diff)
 		}
 		record(t, s, step(first.Items[0].Delivery, posthouse.EventRelease, posthouse.Pending))
-		tamper(t, s, "UPDATE queue SET lease_until = 1 WHERE id = ?", first.Items[1].Delivery.ID)
+		tamper(t, s, "UPDATE posthouse_queue SET lease_until = 1 WHERE id = ?", first.Items[1].Delivery.ID)
 		again = handOut(t, s, wish(3, claimID("7f/…#1")))
 		if diff := cmp.Diff(idsOf(first.Items[2:]), idsOf(again.Items)); diff != "" || !again.Repeated {
 			t.Errorf("what is still held (-want +got):\n%s", diff)

@@ -16,13 +16,13 @@ func (s *Store) Box(ctx context.Context, tenant, cursor string, limit int) (work
 		return work.Box{}, "", err
 	}
 	var b work.Box
-	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM outbox WHERE tenant = ?",
+	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox WHERE tenant = ?",
 		[]any{tenant}, func(scan scanner) error { return scan(&b.Waiting, &b.Rejected) })
 	if err != nil {
 		return b, "", s.toError(err, "count the outbox")
 	}
 	size := pageSize(limit)
-	rows, err := all(s.reads(ctx), readHeld, "SELECT id, draft, created_at, failed_at, due_at, failures, error FROM outbox"+
+	rows, err := all(s.reads(ctx), readHeld, "SELECT id, draft, created_at, failed_at, due_at, failures, error FROM posthouse_outbox"+
 		" WHERE tenant = ? AND failed_at > 0 AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
 	if err != nil {
 		return b, "", s.toError(err, "list the outbox")
@@ -42,12 +42,12 @@ func readHeld(scan scanner) (work.Held, error) {
 
 // RetryRow lets a rejected row of the outbox be tried at the next look.
 func (s *Store) RetryRow(ctx context.Context, now time.Time, tenant, id string) error {
-	return s.ofHeld(ctx, now, "UPDATE outbox SET due_at = failed_at WHERE id = ? AND tenant = ? AND failed_at > 0", tenant, id)
+	return s.ofHeld(ctx, now, "UPDATE posthouse_outbox SET due_at = failed_at WHERE id = ? AND tenant = ? AND failed_at > 0", tenant, id)
 }
 
 // DropRow deletes a rejected row of the outbox: what it says will not be done.
 func (s *Store) DropRow(ctx context.Context, now time.Time, tenant, id string) error {
-	return s.ofHeld(ctx, now, "DELETE FROM outbox WHERE id = ? AND tenant = ? AND failed_at > 0", tenant, id)
+	return s.ofHeld(ctx, now, "DELETE FROM posthouse_outbox WHERE id = ? AND tenant = ? AND failed_at > 0", tenant, id)
 }
 
 // ofHeld changes one rejected row.

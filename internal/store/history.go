@@ -17,7 +17,7 @@ func (s *Store) Events(ctx context.Context, tenant, delivery string) ([]posthous
 	if err != nil {
 		return nil, err
 	}
-	list, err := all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM events WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+	list, err := all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_events WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
 	for i := range list {
 		fill(&list[i], &d)
 	}
@@ -121,7 +121,7 @@ func (s *Store) exportPart(ctx context.Context, tenant, after string) (list []po
 // eventsAfter reads the events of the next few deliveries. The one that the step cuts in two is left for the
 // next time, or is read alone.
 func (s *Store) eventsAfter(ctx context.Context, after string) ([]posthouse.Event, error) {
-	list, err := all(s.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM events WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
+	list, err := all(s.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_events WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
 	if err != nil || len(list) < exportStep {
 		return list, err
 	}
@@ -130,7 +130,7 @@ func (s *Store) eventsAfter(ctx context.Context, after string) ([]posthouse.Even
 	if whole > 0 {
 		return list[:whole], nil
 	}
-	return all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM events WHERE delivery = ? ORDER BY version", last)
+	return all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_events WHERE delivery = ? ORDER BY version", last)
 }
 
 // withRows fills events, sorted by delivery, with what the rows of their deliveries say, and keeps those of
@@ -193,7 +193,7 @@ func (s *Store) prunedSince(ctx context.Context, list []posthouse.Event, rows ma
 	}
 	for part := range parts(without, bulkStep) {
 		clause, args := s.in("delivery", part)
-		left, err := all(s.reads(ctx), word, "SELECT delivery FROM events WHERE "+clause+" GROUP BY delivery", args...)
+		left, err := all(s.reads(ctx), word, "SELECT delivery FROM posthouse_events WHERE "+clause+" GROUP BY delivery", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +236,7 @@ func (s *Store) countMessages(ctx context.Context, step int) (map[string]int, er
 	counts := map[string]int{}
 	for after := ""; ; {
 		n := 0
-		err := s.look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM messages WHERE id > ? ORDER BY id LIMIT %d) part
+		err := s.look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d) part
 			GROUP BY tenant`, step), []any{after}, func(scan scanner) error {
 			var tenant, last string
 			var here int

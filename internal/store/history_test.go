@@ -30,7 +30,7 @@ func key(e posthouse.Event) string { return fmt.Sprintf("%s %04d", e.Delivery, e
 // pruned deletes a delivery as Prune does.
 func pruned(t *testing.T, s *Store, id string) {
 	t.Helper()
-	for _, from := range []string{"events WHERE delivery = ?", "settled WHERE id = ?", "queue WHERE id = ?"} {
+	for _, from := range []string{"posthouse_events WHERE delivery = ?", "posthouse_settled WHERE id = ?", "posthouse_queue WHERE id = ?"} {
 		tamper(t, s, "DELETE FROM "+from, id)
 	}
 }
@@ -45,7 +45,7 @@ func TestExportTellsOfDeliveriesWhoseRowsAreGone(t *testing.T) {
 		if len(want) != 11 || len(everything) != 12 || !slices.IsSorted(everything) {
 			t.Fatalf("the log is %v", everything)
 		}
-		for _, delete := range []string{"DELETE FROM settled WHERE id = ?", "DELETE FROM queue WHERE id = ?", "DELETE FROM settled WHERE id <> ?", "DELETE FROM queue WHERE id <> ?"} {
+		for _, delete := range []string{"DELETE FROM posthouse_settled WHERE id = ?", "DELETE FROM posthouse_queue WHERE id = ?", "DELETE FROM posthouse_settled WHERE id <> ?", "DELETE FROM posthouse_queue WHERE id <> ?"} {
 			tamper(t, s, delete, map[bool]string{true: ids[1], false: ids[3]}[strings.Contains(delete, "settled")])
 			if diff := cmp.Diff(want, exported(t, s, "t1")); diff != "" {
 				t.Errorf("of t1 after %s (-want +got):\n%s", delete, diff)
@@ -76,8 +76,8 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 			t.Fatalf("%d events, %v", len(list), err)
 		}
 		pruned(t, s, ids[0])
-		tamper(t, s, "DELETE FROM settled WHERE id = ?", ids[1])
-		tamper(t, s, "DELETE FROM events WHERE delivery = ? AND version = 1", ids[1])
+		tamper(t, s, "DELETE FROM posthouse_settled WHERE id = ?", ids[1])
+		tamper(t, s, "DELETE FROM posthouse_events WHERE delivery = ? AND version = 1", ids[1])
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
 		accept(t, s, entry(1))
 		var want, got []string
@@ -122,7 +122,7 @@ func TestExportReadsDeliveriesWholeHoweverManyEventsTheyHave(t *testing.T) {
 func TestExportRefusesTimesOutOfRange(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(2))
-		good := count(t, s, "SELECT at FROM events WHERE delivery = ?", ids[1])
+		good := count(t, s, "SELECT at FROM posthouse_events WHERE delivery = ?", ids[1])
 		for _, c := range []struct {
 			column string
 			us     int64
@@ -132,8 +132,8 @@ func TestExportRefusesTimesOutOfRange(t *testing.T) {
 			{"at", (lastSecond + 1) * 1_000_000, false}, {"at", (lastSecond+1)*1_000_000 - 1, true}, {"at", 1, true},
 			{"due_at", 0, true}, {"due_at", -1, false}, {"due_at", math.MaxInt64, false}, {"lease_until", math.MaxInt64, false},
 		} {
-			tamper(t, s, "UPDATE events SET at = ?, due_at = 0, lease_until = 0", good)
-			tamper(t, s, "UPDATE events SET "+c.column+" = ? WHERE delivery = ?", c.us, ids[1])
+			tamper(t, s, "UPDATE posthouse_events SET at = ?, due_at = 0, lease_until = 0", good)
+			tamper(t, s, "UPDATE posthouse_events SET "+c.column+" = ? WHERE delivery = ?", c.us, ids[1])
 			_, err := s.ExportEvents(t.Context(), "", "", func(posthouse.Event) error { return nil })
 			want := fmt.Sprintf("event 1 of delivery %s: %s is %d, out of range", ids[1], c.column, c.us)
 			if (err == nil) != c.fits || (err != nil && !strings.Contains(err.Error(), want)) {

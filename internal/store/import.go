@@ -89,7 +89,7 @@ func (s *Store) ImportLines(ctx context.Context, now time.Time, tenant string, l
 // ImportTemplates stores templates under the numbers they have, but those whose numbers are taken.
 func (s *Store) ImportTemplates(ctx context.Context, now time.Time, tenant string, list []work.SMSTemplate) (stored int, err error) {
 	err = s.change(ctx, now, "import SMS templates", func(t *tx) error {
-		taken, err := all(t.query, number, "SELECT id FROM sms_texts WHERE tenant = ?", tenant)
+		taken, err := all(t.query, number, "SELECT id FROM posthouse_sms_texts WHERE tenant = ?", tenant)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Store) FormerTasks(ctx context.Context, now time.Time, tenant, kind str
 		return found, nil
 	}
 	err := s.change(ctx, now, "look for imported tasks", func(t *tx) error {
-		return t.eachOf("ref, id", "messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan scanner) error {
+		return t.eachOf("ref, id", "posthouse_messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan scanner) error {
 			var ref, id string
 			err := scan(&ref, &id)
 			found[ref] = posthouse.DeliveryID(id, 1)
@@ -164,11 +164,11 @@ type identity[T any] struct {
 }
 
 var (
-	importedTexts         = newTable("sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
-	importedDefaultsTable = newTable("default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
+	importedTexts         = newTable("posthouse_sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
+	importedDefaultsTable = newTable("posthouse_default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
 
-	importedMessages = identity[work.Imported]{"id", "messages", "id", false, importedID, importedID, word}
-	importedDefaults = identity[work.DefaultSMS]{"phone", "default_sms", "phone", true, phoneOf, phoneOf, word}
+	importedMessages = identity[work.Imported]{"id", "posthouse_messages", "id", false, importedID, importedID, word}
+	importedDefaults = identity[work.DefaultSMS]{"phone", "posthouse_default_sms", "phone", true, phoneOf, phoneOf, word}
 )
 
 func importedID(i work.Imported) string  { return i.Message.ID }
@@ -183,10 +183,10 @@ var importedLogs = map[work.Log]struct {
 	table  *table
 	values func(*work.Line) []any
 }{
-	work.ReceiveLog: {identity[work.Line]{"id", "receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receiveValues},
-	work.ReportLog:  {identity[work.Line]{"id", "report_log", "delivery", false, lineDelivery, lineID, word}, reportLogTable, reportedValues},
+	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receiveValues},
+	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", false, lineDelivery, lineID, word}, reportLogTable, reportedValues},
 	work.SendLog: {identity[work.Line]{
-		"delivery, token", "send_log", "delivery", false, lineDelivery,
+		"delivery, token", "posthouse_send_log", "delivery", false, lineDelivery,
 		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
 		func(scan scanner) (string, error) {
 			var delivery string

@@ -16,7 +16,7 @@ func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, ha
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("INSERT INTO api_keys ("+keyColumns+") VALUES ("+marks(8)+")",
+		_, err = t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(8)+")",
 			key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, at, 0, hash)
 		return err
 	})
@@ -38,7 +38,7 @@ func readKey(scan scanner) (hashedKey, error) {
 // KeyHash reads a key of any tenant by its id, revoked or not: it is how a caller's tenant is
 // found in the first place.
 func (s *Store) KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error) {
-	k, found, err := first(s.reads(ctx), readKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = ?", plain(id))
+	k, found, err := first(s.reads(ctx), readKey, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE id = ?", plain(id))
 	return k.Key, k.hash, found, s.toError(err, "look up a key")
 }
 
@@ -47,7 +47,7 @@ func (s *Store) Keys(ctx context.Context, tenant string) ([]posthouse.Key, error
 	list, err := all(s.reads(ctx), func(scan scanner) (posthouse.Key, error) {
 		k, err := readKey(scan)
 		return k.Key, err
-	}, "SELECT "+keyColumns+" FROM api_keys WHERE tenant = ? ORDER BY created_at, id", tenant)
+	}, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE tenant = ? ORDER BY created_at, id", tenant)
 	return list, s.toError(err, "list the keys")
 }
 
@@ -58,7 +58,7 @@ func (s *Store) RevokeKey(ctx context.Context, now time.Time, tenant, id string)
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE tenant = ? AND id = ?", at, tenant, plain(id))
+		n, err := t.exec("UPDATE posthouse_api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE tenant = ? AND id = ?", at, tenant, plain(id))
 		if err == nil && n == 0 {
 			return posthouse.Errorf(posthouse.CodeNotFound, "there is no key %q", id)
 		}
@@ -68,6 +68,6 @@ func (s *Store) RevokeKey(ctx context.Context, now time.Time, tenant, id string)
 
 // AnyKey reports whether there is any key, in any tenant, that is not revoked.
 func (s *Store) AnyKey(ctx context.Context) (bool, error) {
-	_, found, err := first(s.reads(ctx), word, "SELECT id FROM api_keys WHERE revoked_at = 0 LIMIT 1")
+	_, found, err := first(s.reads(ctx), word, "SELECT id FROM posthouse_api_keys WHERE revoked_at = 0 LIMIT 1")
 	return found, s.toError(err, "look for a key")
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-var limitTable = newTable("limits", "name", "state", "updated_at#")
+var limitTable = newTable("posthouse_limits", "name", "state", "updated_at#")
 
 // UpdateLimits locks the rows of the keys, which are named once each, calls change with the
 // database's clock and the rows' texts (empty for a new key), and writes what it returns; a nil
@@ -48,9 +48,9 @@ func (t *tx) lockLimits(keys []string) ([][]byte, error) {
 		_, there := found[key]
 		return there
 	})
-	give := t.store.dialect.upsert("limits", []string{"name"}, []string{"name"}, false)
+	give := t.store.dialect.upsert("posthouse_limits", []string{"name"}, []string{"name"}, false)
 	for _, key := range missing {
-		if _, err := t.exec("INSERT INTO limits (name, state, updated_at) VALUES (?, '', 0)"+give, key); err != nil {
+		if _, err := t.exec("INSERT INTO posthouse_limits (name, state, updated_at) VALUES (?, '', 0)"+give, key); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func limitTexts(query lookup, keys []string, suffix string) (map[string]string, 
 		args[i] = key
 	}
 	found := make(map[string]string, len(keys))
-	err := query("SELECT name, state FROM limits WHERE name IN ("+marks(len(keys))+")"+suffix, args, func(scan scanner) error {
+	err := query("SELECT name, state FROM posthouse_limits WHERE name IN ("+marks(len(keys))+")"+suffix, args, func(scan scanner) error {
 		var name, state string
 		err := scan(&name, &state)
 		found[name] = state

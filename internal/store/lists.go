@@ -77,7 +77,7 @@ func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in
 // lie below.
 func (s *Store) messagesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
 	where := messageCondition(f, before)
-	return all(s.reads(ctx), word, "SELECT id FROM messages WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, limit)...)
+	return all(s.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, limit)...)
 }
 
 // Messages lists the messages that the filter selects, newest first, with how their
@@ -138,8 +138,8 @@ func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]w
 		where := idRanges("id", part)
 		where.and("tenant = ?", tenant)
 		count := " WHERE " + where.text + " GROUP BY substr(id, 1, 22), state"
-		err := s.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM queue"+count+
-			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM settled"+count,
+		err := s.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
+			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_settled"+count,
 			slices.Concat(where.args, where.args), func(scan scanner) error {
 				var stem string
 				var state posthouse.State
@@ -163,7 +163,7 @@ func (s *Store) messagesOf(ctx context.Context, tenant string, ids []string) ([]
 		return nil, nil
 	}
 	clause, args := s.in("id", ids)
-	return all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+	return all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
 }
 
 // MessagesOf reads the messages of deliveries, by their ids; one that is not there is empty.
@@ -199,7 +199,7 @@ func (s *Store) OpenOf(ctx context.Context, tenant string, messages []string) ([
 	var ids []string
 	for part := range parts(messages, 100) {
 		where := idRanges("id", part)
-		found, err := all(s.reads(ctx), word, "SELECT id FROM queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
+		found, err := all(s.reads(ctx), word, "SELECT id FROM posthouse_queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
 		if err != nil {
 			return nil, s.toError(err, "look up open deliveries")
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var receiveLogTable = newTable("receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
+var receiveLogTable = newTable("posthouse_receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
 	"templated#?", "source_ip?", "user_agent?", "request?", "response?", "status#?")
 
 // AddReceived writes lines of the log of requests. A line without an ID or a time gets one.
@@ -53,9 +53,9 @@ type journal struct {
 
 // journals are the logs there are.
 var journals = map[work.Log]journal{
-	work.ReceiveLog: {receiveLogTable.list, "receive_log", "id", false, readReceived},
-	work.SendLog:    {sendLogTable.list, "send_log", "delivery, token", true, readHanded},
-	work.ReportLog:  {reportLogTable.list, "report_log", "id", true, readReported},
+	work.ReceiveLog: {receiveLogTable.list, "posthouse_receive_log", "id", false, readReceived},
+	work.SendLog:    {sendLogTable.list, "posthouse_send_log", "delivery, token", true, readHanded},
+	work.ReportLog:  {reportLogTable.list, "posthouse_report_log", "id", true, readReported},
 }
 
 func readReceived(scan scanner) (work.Line, error) {

@@ -136,7 +136,7 @@ func TestOldLinesOfLogsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := time.Now().Add(-2 * time.Hour).UnixMicro()
-		for table, key := range map[string]string{"receive_log": "id", "send_log": "delivery", "report_log": "id"} {
+		for table, key := range map[string]string{"posthouse_receive_log": "id", "posthouse_send_log": "delivery", "posthouse_report_log": "id"} {
 			tamper(t, s, "UPDATE "+table+" SET at = ? WHERE "+key+" <> (SELECT * FROM (SELECT MAX("+key+") FROM "+table+") newest)", old)
 		}
 		if n, err := s.PruneLogs(t.Context(), at(), time.Hour, 1000); n != 6 || err != nil {

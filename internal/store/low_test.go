@@ -73,11 +73,11 @@ func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 		for range 10 {
 			accept(t, s, entry(50))
 		}
-		tamper(t, s, "UPDATE queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
+		tamper(t, s, "UPDATE posthouse_queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
 		text, args := s.readyText(at(), []work.Lane{lane}, []place{{}})
 		var plan string
 		err := s.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
-		_, read, _ := strings.Cut(plan, `"table_name": "queue"`)
+		_, read, _ := strings.Cut(plan, `"table_name": "posthouse_queue"`)
 		_, read, _ = strings.Cut(read, `"r_rows": `)
 		if err != nil || !strings.HasPrefix(read, "0,") {
 			t.Errorf("%v: the plan of a look is\n%s\nwant it to read no row of 500 that are not due", err, plan)
@@ -98,8 +98,8 @@ func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 		query := "EXPLAIN FORMAT=JSON " + s.dialect.due(queueTable.list, since) + s.dialect.skip
 		var plan string
 		err := s.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
-		if err != nil || !strings.Contains(dense(plan), `"key":"queue_due"`) || !strings.Contains(dense(plan), toTheID) {
-			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index queue_due down to the id", err, plan)
+		if err != nil || !strings.Contains(dense(plan), `"key":"posthouse_queue_due"`) || !strings.Contains(dense(plan), toTheID) {
+			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index posthouse_queue_due down to the id", err, plan)
 		}
 	})
 }
@@ -113,10 +113,10 @@ func dense(plan string) string { return strings.Join(strings.Fields(plan), "") }
 func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(50))
-		verb, want := "EXPLAIN QUERY PLAN ", `queue_due\(.*\(due_at,id\)>\(\?,\?\)`
+		verb, want := "EXPLAIN QUERY PLAN ", `posthouse_queue_due\(.*\(due_at,id\)>\(\?,\?\)`
 		switch s.dialect {
 		case postgresDialect:
-			verb, want = "EXPLAIN ", `queue_due.*IndexCond:.*ROW\(due_at,id\)>=ROW\(`
+			verb, want = "EXPLAIN ", `posthouse_queue_due.*IndexCond:.*ROW\(due_at,id\)>=ROW\(`
 		case mysqlDialect:
 			verb, want = "EXPLAIN FORMAT=JSON ", regexp.QuoteMeta(toTheID)
 		}

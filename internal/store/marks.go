@@ -9,8 +9,8 @@ import (
 
 // A status and a deletion are written apart from each other, so that neither undoes the other.
 var (
-	statusMarks = newTable("notify_marks", "tenant", "job", "status#", "update_by", "updated_at#")
-	deleteMarks = newTable("notify_marks", "tenant", "job", "deleted#", "update_by", "updated_at#")
+	statusMarks = newTable("posthouse_notify_marks", "tenant", "job", "status#", "update_by", "updated_at#")
+	deleteMarks = newTable("posthouse_notify_marks", "tenant", "job", "deleted#", "update_by", "updated_at#")
 )
 
 func readMark(scan scanner) (work.Mark, error) {
@@ -26,7 +26,7 @@ func (s *Store) Marks(ctx context.Context, tenant string, jobs []string) (map[st
 	found := map[string]work.Mark{}
 	for part := range parts(jobs, 500) {
 		clause, args := s.in("job", part)
-		list, err := all(s.reads(ctx), readMark, "SELECT job, status, deleted, update_by, updated_at FROM notify_marks WHERE "+clause+" AND tenant = ?", append(args, tenant)...)
+		list, err := all(s.reads(ctx), readMark, "SELECT job, status, deleted, update_by, updated_at FROM posthouse_notify_marks WHERE "+clause+" AND tenant = ?", append(args, tenant)...)
 		if err != nil {
 			return nil, s.toError(err, "read the marks of jobs")
 		}
@@ -71,7 +71,7 @@ func (s *Store) mark(ctx context.Context, now time.Time, tab *table, tenant stri
 // freeDedup gives dedup keys back, those that still stand for the message.
 func (t *tx) freeDedup(tenant string, keys []work.DedupRow) error {
 	for _, k := range keys {
-		if _, err := t.exec("DELETE FROM dedup WHERE tenant = ? AND channel = ? AND dedup_key = ? AND message_id = ?", tenant, k.Channel, k.Key, k.Message); err != nil {
+		if _, err := t.exec("DELETE FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ? AND message_id = ?", tenant, k.Channel, k.Key, k.Message); err != nil {
 			return err
 		}
 	}

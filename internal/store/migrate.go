@@ -11,6 +11,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
+// versionTable is where the migration library notes what it has done.
+const versionTable = "posthouse_schema_version"
+
 //go:embed schema
 var schema embed.FS
 
@@ -20,7 +23,7 @@ func (s *Store) migrations(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.dialect.goose, db, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName("schema_version"))
+	return goose.NewProvider(s.dialect.goose, db, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName(versionTable))
 }
 
 // locked runs fn while no other process migrates. The lock is ours and not the library's, which
@@ -46,48 +49,82 @@ func (s *Store) locked(ctx context.Context, db *sql.DB, fn func() error) (err er
 }
 
 // Migrate brings the schema up to this binary's version and returns how many steps that
-// took. It refuses a database that a newer binary has migrated.
+// took. It refuses a database that a newer binary has migrated, and one in which somebody else's table,
+// view or index has a name of ours. Afterwards it makes the documents' views that are missing.
 func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
 	if err := s.refuseNewer(ctx); err != nil {
 		return 0, err
 	}
-	if s.committer == nil {
-		return s.migrateShared(ctx)
-	}
-	err = s.committer.alone(func() error {
-		// SQLite has no lock to wait for. A process that lost the race for a step fails whole, as the
-		// step is one transaction, and finds it done when it looks again.
-		for lost := true; lost; {
-			had, _, e := s.Schema(ctx)
-			var more int
-			more, err = s.migrateOnce(ctx, s.write)
-			steps += more
-			has, _, again := s.Schema(ctx)
-			lost = err != nil && e == nil && again == nil && has > had+int64(more)
+	err = s.alone(ctx, func(db *sql.DB) (err error) {
+		if steps, err = s.migrateAll(ctx, db); err != nil {
+			return err
 		}
-		return err
+		return s.makeViews(ctx, db)
 	})
 	return steps, err
 }
 
-// migrateShared migrates a database that others may want to migrate too. A change of a large table
-// takes as long as it takes.
-func (s *Store) migrateShared(ctx context.Context) (steps int, err error) {
+// MigrateDown removes everything that Migrate has made, with all that is stored in it, and nothing else.
+func (s *Store) MigrateDown(ctx context.Context) error {
+	if err := s.refuseNewer(ctx); err != nil {
+		return err
+	}
+	return s.alone(ctx, func(db *sql.DB) error {
+		if have, _, err := s.Schema(ctx); err != nil || have == 0 {
+			return err
+		}
+		if err := s.dropViews(ctx, db); err != nil {
+			return err
+		}
+		p, err := s.migrations(db)
+		if err != nil {
+			return err
+		}
+		if _, err := p.DownTo(ctx, 0); err != nil {
+			return err
+		}
+		_, err = db.ExecContext(ctx, "DROP TABLE "+versionTable)
+		return err
+	})
+}
+
+// alone runs fn while nobody else changes the schema. A change of a large table takes as long as it takes.
+func (s *Store) alone(ctx context.Context, fn func(db *sql.DB) error) (err error) {
+	if s.committer != nil {
+		return s.committer.alone(func() error { return fn(s.write) })
+	}
 	db := s.write
 	if s.dialect.patient != nil {
 		if db, err = s.dialect.patient(s.dsn); err != nil {
-			return 0, err
+			return err
 		}
 		defer db.Close()
 	}
-	err = s.locked(ctx, db, func() error {
-		steps, err = s.migrateOnce(ctx, db)
-		return err
-	})
+	return s.locked(ctx, db, func() error { return fn(db) })
+}
+
+// migrateAll takes the missing steps.
+func (s *Store) migrateAll(ctx context.Context, db *sql.DB) (steps int, err error) {
+	if s.committer == nil {
+		return s.migrateOnce(ctx, db)
+	}
+	// SQLite has no lock to wait for. A process that lost the race for a step fails whole, as the
+	// step is one transaction, and finds it done when it looks again.
+	for lost := true; lost; {
+		had, _, e := s.Schema(ctx)
+		var more int
+		more, err = s.migrateOnce(ctx, db)
+		steps += more
+		has, _, again := s.Schema(ctx)
+		lost = err != nil && e == nil && again == nil && has > had+int64(more)
+	}
 	return steps, err
 }
 
 func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
+	if err := s.refuseStrangers(ctx, db); err != nil {
+		return 0, err
+	}
 	if err := s.mendVersions(ctx, db); err != nil {
 		return 0, err
 	}
@@ -95,22 +132,13 @@ func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for steps := 0; ; {
-		done, err := p.Up(ctx)
-		steps += len(done)
-		var failed *goose.PartialError
-		if !errors.As(err, &failed) {
-			return steps, err
-		}
+	done, err := p.Up(ctx)
+	steps := len(done)
+	var failed *goose.PartialError
+	if errors.As(err, &failed) {
 		steps += len(failed.Applied)
-		if s.dialect.changed == nil || !s.dialect.changed(failed.Err) {
-			return steps, err
-		}
-		if _, err := db.ExecContext(ctx, s.text("INSERT INTO schema_version (version_id, is_applied) VALUES (?, TRUE)"), failed.Failed.Source.Version); err != nil {
-			return steps, err
-		}
-		steps++
 	}
+	return steps, err
 }
 
 // mendVersions gives the library's table the row it begins with. MySQL commits a new table by itself, so
@@ -120,11 +148,11 @@ func (s *Store) mendVersions(ctx context.Context, db *sql.DB) error {
 		return nil
 	}
 	var made bool
-	err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'schema_version'").Scan(&made)
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '"+versionTable+"'").Scan(&made)
 	if err != nil || !made {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "INSERT INTO schema_version (version_id, is_applied) SELECT 0, TRUE FROM DUAL WHERE NOT EXISTS (SELECT * FROM schema_version)")
+	_, err = db.ExecContext(ctx, "INSERT INTO posthouse_schema_version (version_id, is_applied) SELECT 0, TRUE FROM DUAL WHERE NOT EXISTS (SELECT * FROM posthouse_schema_version)")
 	return err
 }
 
@@ -145,9 +173,12 @@ func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
 	for _, source := range p.ListSources() {
 		want = max(want, source.Version)
 	}
-	have, _, err = first(s.reads(ctx), number, "SELECT COALESCE(MAX(version_id), 0) FROM schema_version")
+	have, _, err = first(s.reads(ctx), number, "SELECT COALESCE(MAX(version_id), 0) FROM posthouse_schema_version")
 	if err != nil && s.dialect.fault(err) == faultNoTable {
 		return 0, want, nil
+	}
+	if err != nil && s.dialect.fault(err) == faultOther {
+		return 0, want, errors.Join(strangerError(object{name: versionTable, kind: "table"}), err)
 	}
 	return have, want, s.toError(err, "read the schema's version")
 }

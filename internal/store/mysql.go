@@ -29,8 +29,12 @@ var mysqlDialect = &dialect{
 	open:    openMySQL,
 	check:   checkMySQL,
 
-	patient:      patientMySQL,
-	changed:      changedMySQL,
+	patient: patientMySQL,
+	unmake:  unmakeMySQL,
+	objects: `SELECT table_name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END, table_comment
+		FROM information_schema.tables WHERE table_schema = DATABASE()`,
+	viewText:     "SELECT view_definition FROM information_schema.views WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?",
+	schemas:      true,
 	giveUp:       giveUpMySQL,
 	forces:       true,
 	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
@@ -142,12 +146,6 @@ const mysqlConnections = 16
 func giveUpMySQL(db *sql.DB) {
 	db.SetMaxIdleConns(0)
 	db.SetMaxIdleConns(mysqlConnections)
-}
-
-// changedMySQL knows: the column is there (1060), the index is there (1061), what is to be dropped is not (1091).
-func changedMySQL(err error) bool {
-	var e *mysql.MySQLError
-	return errors.As(err, &e) && (e.Number == 1060 || e.Number == 1061 || e.Number == 1091)
 }
 
 func mysqlFault(err error) fault {

@@ -30,10 +30,10 @@ func settleAs(t *testing.T, s *Store, message string, states string) {
 	for i, state := range strings.Fields(states) {
 		id := posthouse.DeliveryID(message, i+1)
 		word, again := strings.CutSuffix(state, ">")
-		tamper(t, s, "UPDATE queue SET state = ?, replay_of = ? WHERE id = ?", word, previous, id)
+		tamper(t, s, "UPDATE posthouse_queue SET state = ?, replay_of = ? WHERE id = ?", word, previous, id)
 		if !posthouse.State(word).Open() {
-			tamper(t, s, "INSERT INTO settled ("+queueTable.list+") SELECT "+queueTable.list+" FROM queue WHERE id = ?", id)
-			tamper(t, s, "DELETE FROM queue WHERE id = ?", id)
+			tamper(t, s, "INSERT INTO posthouse_settled ("+queueTable.list+") SELECT "+queueTable.list+" FROM posthouse_queue WHERE id = ?", id)
+			tamper(t, s, "DELETE FROM posthouse_queue WHERE id = ?", id)
 		}
 		if previous = ""; again {
 			previous = id
@@ -216,11 +216,11 @@ func TestJobViewShowsAReminderOnce(t *testing.T) {
 		if ended := find(); ended.Status != 1 {
 			t.Errorf("ended after a round that made the failure of the first one good it has status %d, want 1", ended.Status)
 		}
-		tamper(t, s, "UPDATE settled SET state = 'failed' WHERE id = ?", posthouse.DeliveryID(second.Message.ID, 2))
+		tamper(t, s, "UPDATE posthouse_settled SET state = 'failed' WHERE id = ?", posthouse.DeliveryID(second.Message.ID, 2))
 		if ended := find(); ended.Status != 2 {
 			t.Errorf("ended after a round with a failure it has status %d, want 2", ended.Status)
 		}
-		tamper(t, s, "UPDATE settled SET state = 'cancelled' WHERE id > ? AND id < ?", second.Message.ID, second.Message.ID[:22]+"ZZZZ")
+		tamper(t, s, "UPDATE posthouse_settled SET state = 'cancelled' WHERE id > ? AND id < ?", second.Message.ID, second.Message.ID[:22]+"ZZZZ")
 		if ended := find(); ended.Status != 2 {
 			t.Errorf("ended after a failure and a round that was cancelled it has status %d, want 2", ended.Status)
 		}
@@ -241,9 +241,9 @@ func TestJobViewSaysWhatAJobWaitsFor(t *testing.T) {
 		accept(t, s, parked, doubtful, asked)
 		settleAs(t, s, doubtful.Message.ID, "unknown sent")
 		settleAs(t, s, asked.Message.ID, "unknown")
-		tamper(t, s, "UPDATE queue SET due_at = 0 WHERE state = 'unknown'")
-		tamper(t, s, "UPDATE queue SET due_at = ? WHERE id > ? AND id < ?", due.UnixMicro(), parked.Message.ID, parked.Message.ID[:22]+"ZZZZ")
-		tamper(t, s, "UPDATE queue SET due_at = ? WHERE id = ?", due.UnixMicro(), posthouse.DeliveryID(asked.Message.ID, 1))
+		tamper(t, s, "UPDATE posthouse_queue SET due_at = 0 WHERE state = 'unknown'")
+		tamper(t, s, "UPDATE posthouse_queue SET due_at = ? WHERE id > ? AND id < ?", due.UnixMicro(), parked.Message.ID, parked.Message.ID[:22]+"ZZZZ")
+		tamper(t, s, "UPDATE posthouse_queue SET due_at = ? WHERE id = ?", due.UnixMicro(), posthouse.DeliveryID(asked.Message.ID, 1))
 		gate := func(wait time.Duration) {
 			t.Helper()
 			if err := s.SetGate(t.Context(), at(), work.Gate{Tenant: "t1", Channel: "oa", Class: posthouse.ClassAuth}, wait); err != nil {
@@ -391,12 +391,12 @@ func TestPruneKeepsMarksAsLongAsTheirJobs(t *testing.T) {
 			if err := s.MarkStatus(t.Context(), at(), "t1", []string{id}, 3, ""); err != nil {
 				t.Fatal(err)
 			}
-			tamper(t, s, "UPDATE notify_marks SET updated_at = ? WHERE job = ?", time.Now().Add(-age).UnixMicro(), id)
+			tamper(t, s, "UPDATE posthouse_notify_marks SET updated_at = ? WHERE job = ?", time.Now().Add(-age).UnixMicro(), id)
 		}
 		if _, err := s.Prune(t.Context(), at(), 30*day, 100); err != nil {
 			t.Fatal(err)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM notify_marks WHERE job = 'younger'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM notify_marks") != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_notify_marks WHERE job = 'younger'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM posthouse_notify_marks") != 1 {
 			t.Error("want the mark that is younger than two times 30 days, and no other")
 		}
 	})

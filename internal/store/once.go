@@ -13,8 +13,8 @@ import (
 // What is to happen once: a request with an Idempotency-Key, a message with a dedup key.
 // The first three columns are the key, the fourth says whose it is.
 var (
-	idempotencyTable = newTable("idempotency", "tenant", "endpoint", "idem_key", "owner", "body_hash", "answer", "created_at#", "expires_at#")
-	dedupTable       = newTable("dedup", "tenant", "channel", "dedup_key", "message_id", "created_at#", "expires_at#")
+	idempotencyTable = newTable("posthouse_idempotency", "tenant", "endpoint", "idem_key", "owner", "body_hash", "answer", "created_at#", "expires_at#")
+	dedupTable       = newTable("posthouse_dedup", "tenant", "channel", "dedup_key", "message_id", "created_at#", "expires_at#")
 )
 
 // onceKey is what is contended for; scope is the endpoint, or the channel.
@@ -192,7 +192,7 @@ func (t *tx) resolveShared(now int64, subs []*work.Submission, outcomes []work.O
 		return nil
 	}
 	clause, args := t.in("id", ids)
-	stored, err := all(t.query, word, "SELECT id FROM messages WHERE "+clause, args...)
+	stored, err := all(t.query, word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
 	there := map[string]bool{}
 	for _, id := range stored {
 		there[id] = true

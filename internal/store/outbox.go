@@ -21,7 +21,7 @@ var errEnough = errors.New("enough rows were read")
 func (s *Store) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
 	due, args := s.instant(now)
 	var list []work.Enqueued
-	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
+	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
 		append(args, max), func(scan scanner) error {
 			var row work.Enqueued
 			var created int64
@@ -76,7 +76,7 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 		return nil, err
 	}
 	clause, args := t.in("id", rows)
-	free, err := all(t.query, word, "SELECT id FROM outbox WHERE "+clause+" AND due_at <= ?"+t.store.dialect.skip, append(args, now)...) // it may be held by now
+	free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+" AND due_at <= ?"+t.store.dialect.skip, append(args, now)...) // it may be held by now
 	if err != nil || len(free) == 0 {
 		return outcomes, err
 	}
@@ -127,7 +127,7 @@ func (t *tx) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 func (s *Store) Done(ctx context.Context, now time.Time, rows []string) error {
 	return s.change(ctx, now, "clear the outbox", func(t *tx) error {
 		clause, args := t.in("id", rows)
-		free, err := all(t.query, word, "SELECT id FROM outbox WHERE "+clause+t.store.dialect.skip, args...)
+		free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+t.store.dialect.skip, args...)
 		if err != nil || len(free) == 0 {
 			return err
 		}
@@ -158,13 +158,13 @@ func (t *tx) dropOutbox(rows []string) error {
 func (t *tx) dropText(rows []string) (string, []any) {
 	if t.store.dialect != mysqlDialect {
 		clause, args := t.in("id", rows)
-		return "DELETE FROM outbox WHERE " + clause, args
+		return "DELETE FROM posthouse_outbox WHERE " + clause, args
 	}
 	args := make([]any, len(rows))
 	for i, row := range rows {
 		args[i] = row
 	}
-	return "DELETE o FROM (SELECT ? AS id" + strings.Repeat(" UNION ALL SELECT ?", len(rows)-1) + ") g STRAIGHT_JOIN outbox o ON o.id = g.id", args
+	return "DELETE o FROM (SELECT ? AS id" + strings.Repeat(" UNION ALL SELECT ?", len(rows)-1) + ") g STRAIGHT_JOIN posthouse_outbox o ON o.id = g.id", args
 }
 
 // Reject writes into rows of the outbox why they can not be accepted, and when they are tried
@@ -178,7 +178,7 @@ func (s *Store) Reject(ctx context.Context, now time.Time, list []work.Rejection
 			return err
 		}
 		for _, r := range list {
-			n, err := t.exec("UPDATE outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ? AND due_at <= ?",
+			n, err := t.exec("UPDATE posthouse_outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ? AND due_at <= ?",
 				r.Error, at, at+r.Wait.Microseconds(), r.Row, r.Failures, at)
 			if err != nil {
 				return err
@@ -195,7 +195,7 @@ func (s *Store) Reject(ctx context.Context, now time.Time, list []work.Rejection
 // OutboxDepth counts the rows of the outbox: those that wait for their first try, and those that
 // could not be accepted so far.
 func (s *Store) OutboxDepth(ctx context.Context) (waiting, rejected int, err error) {
-	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM outbox", nil,
+	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox", nil,
 		func(scan scanner) error { return scan(&waiting, &rejected) })
 	return waiting, rejected, s.toError(err, "count the outbox")
 }
@@ -221,7 +221,7 @@ func (t *tx) holdRows(last string) (held int, next string, err error) {
 	if last != "" {
 		after, args = " WHERE id > ?", []any{last, bulkStep}
 	}
-	table := "outbox" + t.store.dialect.by(primary)
+	table := "posthouse_outbox" + t.store.dialect.by(primary)
 	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.store.dialect.lock, args...)
 	if err != nil || len(ids) == 0 {
 		return 0, "", err

@@ -25,7 +25,7 @@ func enqueue(t testing.TB, s *Store, n int) (rows []string) {
 	t.Helper()
 	for range n {
 		rows = append(rows, posthouse.NewID())
-		tamper(t, s, "INSERT INTO outbox (id, tenant, draft) VALUES (?, 't1', '{}')", rows[len(rows)-1])
+		tamper(t, s, "INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, 't1', '{}')", rows[len(rows)-1])
 	}
 	return rows
 }
@@ -64,7 +64,7 @@ func rowsOf(list []work.Enqueued) (ids []string) {
 // are still rows.
 func wantMoved(t *testing.T, s *Store, moved, left []string) {
 	t.Helper()
-	for _, table := range []string{"messages", "queue", "events"} {
+	for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_events"} {
 		if n := count(t, s, "SELECT COUNT(*) FROM "+table); int(n) != len(moved) {
 			t.Errorf("%d rows of %s, want %d", n, table, len(moved))
 		}
@@ -74,7 +74,7 @@ func wantMoved(t *testing.T, s *Store, moved, left []string) {
 			t.Errorf("message %s: %v", id, err)
 		}
 	}
-	if n := count(t, s, "SELECT COUNT(*) FROM outbox"); int(n) != len(left) {
+	if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox"); int(n) != len(left) {
 		t.Errorf("%d rows of the outbox are left, want %d", n, len(left))
 	}
 }
@@ -275,7 +275,7 @@ func TestRowsOfOpenTransactionsAreNeitherSeenNorWaitedFor(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := caller.ExecContext(t.Context(), s.text("INSERT INTO outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
+				if _, err := caller.ExecContext(t.Context(), s.text("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
 					t.Fatal(err)
 				}
 				return caller
@@ -330,7 +330,7 @@ func TestRejectedRowsWaitBehindNewOnesAndKeepTheirReason(t *testing.T) {
 		if list[1].Failures != 2 {
 			t.Errorf("failures = %d, want 2", list[1].Failures)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error = 'there is no channel “x”' AND failed_at > created_at"); n != 2 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error = 'there is no channel “x”' AND failed_at > created_at"); n != 2 {
 			t.Errorf("%d rows say why, want 2", n)
 		}
 		waiting, rejected, err := s.OutboxDepth(t.Context())
@@ -344,7 +344,7 @@ func TestRejectedRowsWaitBehindNewOnesAndKeepTheirReason(t *testing.T) {
 func TestDatabaseFillsInWhatAPlainInsertLeavesOut(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		for range 2 {
-			tamper(t, s, `INSERT INTO outbox (draft) VALUES ('{"channel": "c1"}')`)
+			tamper(t, s, `INSERT INTO posthouse_outbox (draft) VALUES ('{"channel": "c1"}')`)
 		}
 		list := inOutbox(t, s)
 		if len(list) != 2 || list[0].ID == list[1].ID {
@@ -363,7 +363,7 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 		rows := enqueue(t, s, 2)
 		err := s.change(t.Context(), at(), "enqueue", func(x *tx) (err error) {
 			for i := 0; i < bulkStep && err == nil; i++ { // more than one transaction holds
-				_, err = x.exec("INSERT INTO outbox (id, draft) VALUES (?, '{}')", fmt.Sprint("z", i))
+				_, err = x.exec("INSERT INTO posthouse_outbox (id, draft) VALUES (?, '{}')", fmt.Sprint("z", i))
 			}
 			return err
 		})
@@ -376,10 +376,10 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 		if list := inOutbox(t, s); len(list) != 0 {
 			t.Errorf("rows of a copy are due: %v", rowsOf(list))
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'"); n != bulkStep+2 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'"); n != bulkStep+2 {
 			t.Errorf("%d rows say why, want %d", n, bulkStep+2)
 		}
-		tamper(t, s, "UPDATE outbox SET due_at = 0 WHERE id = ?", rows[1])
+		tamper(t, s, "UPDATE posthouse_outbox SET due_at = 0 WHERE id = ?", rows[1])
 		if list := rowsOf(inOutbox(t, s)); !slices.Equal(list, rows[1:2]) {
 			t.Errorf("due after a person's word: %v, want %v", list, rows[1:2])
 		}
@@ -401,7 +401,7 @@ func TestRowsThatAreHeldMeanwhileAreNeitherMovedNorPutOff(t *testing.T) {
 		if err != nil || len(put) > 0 {
 			t.Errorf("Reject = %v, %v; want nothing put off", put, err)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'"); n != 2 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'"); n != 2 {
 			t.Errorf("%d rows are held, want 2", n)
 		}
 	})
@@ -413,7 +413,7 @@ func TestTheOutboxIsHeldBeforeTheQueue(t *testing.T) {
 	s := openTest(t, dbtest.SQLite(t))
 	enqueue(t, s, 1)
 	accept(t, s, entry(1))
-	tamper(t, s, "CREATE TRIGGER too_early BEFORE UPDATE ON queue WHEN EXISTS (SELECT 1 FROM outbox WHERE failed_at = 0) BEGIN SELECT RAISE(ABORT, 'the outbox is not held yet'); END")
+	tamper(t, s, "CREATE TRIGGER too_early BEFORE UPDATE ON posthouse_queue WHEN EXISTS (SELECT 1 FROM posthouse_outbox WHERE failed_at = 0) BEGIN SELECT RAISE(ABORT, 'the outbox is not held yet'); END")
 	if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
 		t.Errorf("BumpEpoch = %d, %v; want 1 held", held, err)
 	}
@@ -424,11 +424,11 @@ func TestALargeOutboxIsHeldInParts(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, dbtest.SQLite(t))
 	const rows = 2*bulkStep + 1
-	tamper(t, s, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO outbox (id, draft) SELECT CASE WHEN i = 0 THEN '' ELSE printf('%04d', i) END, '{}' FROM n", rows-1)
-	tamper(t, s, "CREATE TRIGGER dies BEFORE UPDATE ON outbox WHEN NEW.id = '0999' BEGIN SELECT RAISE(ABORT, 'the process died here'); END")
+	tamper(t, s, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO posthouse_outbox (id, draft) SELECT CASE WHEN i = 0 THEN '' ELSE printf('%04d', i) END, '{}' FROM n", rows-1)
+	tamper(t, s, "CREATE TRIGGER dies BEFORE UPDATE ON posthouse_outbox WHEN NEW.id = '0999' BEGIN SELECT RAISE(ABORT, 'the process died here'); END")
 	held := func() int64 {
 		t.Helper()
-		return count(t, s, "SELECT COUNT(*) FROM outbox WHERE error LIKE 'epoch_hold%'")
+		return count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'")
 	}
 	if _, err := s.BumpEpoch(t.Context(), at()); err == nil || held() != bulkStep {
 		t.Errorf("%d rows are held, %v; want the first %d, and an error", held(), err, bulkStep)
@@ -458,7 +458,7 @@ func TestRelayHonoursDedupKeys(t *testing.T) {
 		if got := out[0].Accepted[0].DuplicateOf + out[1].Accepted[0].DuplicateOf; got != rows[0] && got != rows[1] {
 			t.Errorf("outcomes %+v: want one message and its duplicate", out)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM messages"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != 1 {
 			t.Errorf("%d messages, want 1", n)
 		}
 		if list := inOutbox(t, s); len(list) != 0 {
@@ -476,7 +476,7 @@ func BenchmarkRelay(b *testing.B) {
 			for i := range rows {
 				rows[i] = []any{posthouse.NewID(), "t1", `{"channel": "c1", "to": [{"user": "u1"}], "content": {"text": "你好"}}`}
 			}
-			err := s.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.insert(newTable("outbox", "id", "tenant", "draft"), rows) })
+			err := s.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.insert(newTable("posthouse_outbox", "id", "tenant", "draft"), rows) })
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -524,7 +524,7 @@ func TestRowsOfOneMessageBecomeOne(t *testing.T) {
 		}
 		relay(sharing(rows[0], shared, "k"), sharing(rows[1], shared, "k"))
 		relay(sharing(rows[2], shared, "k"), sharing(rows[3], late, "k"))
-		tamper(t, s, "UPDATE dedup SET expires_at = 1 WHERE channel <> ''")
+		tamper(t, s, "UPDATE posthouse_dedup SET expires_at = 1 WHERE channel <> ''")
 		relay(sharing(rows[4], shared, "k")) // its caller's transaction took long
 		var both sync.WaitGroup
 		again := posthouse.NewID()
@@ -539,7 +539,7 @@ func TestRowsOfOneMessageBecomeOne(t *testing.T) {
 		if _, _, err := s.Message(t.Context(), "t2", late); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			t.Errorf("another tenant reads the message: %v", err)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM dedup WHERE channel = '' AND dedup_key = '"+shared+"'"); n != 0 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_dedup WHERE channel = '' AND dedup_key = '"+shared+"'"); n != 0 {
 			t.Error("an id that is a message's own leads elsewhere")
 		}
 	})
@@ -547,8 +547,8 @@ func TestRowsOfOneMessageBecomeOne(t *testing.T) {
 
 func TestOutboxTellsEventsFromMessages(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		tamper(t, s, `INSERT INTO outbox (id, draft) VALUES ('event', '{ "task_event" : {}}')`)
-		tamper(t, s, `INSERT INTO outbox (id, draft) VALUES ('message', '{"channel": "oa", "content": {"text": "one task_event"}}')`)
+		tamper(t, s, `INSERT INTO posthouse_outbox (id, draft) VALUES ('event', '{ "task_event" : {}}')`)
+		tamper(t, s, `INSERT INTO posthouse_outbox (id, draft) VALUES ('message', '{"channel": "oa", "content": {"text": "one task_event"}}')`)
 		for kind, want := range map[work.Kind]string{work.Drafts: "message", work.TaskEvents: "event"} {
 			list, err := s.Outbox(t.Context(), at(), kind, 10, 1<<20)
 			if err != nil || len(list) != 1 || list[0].ID != want {
@@ -558,7 +558,7 @@ func TestOutboxTellsEventsFromMessages(t *testing.T) {
 		if err := s.Done(t.Context(), at(), []string{"event", "gone"}); err != nil {
 			t.Error(err)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM outbox"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox"); n != 1 {
 			t.Errorf("%d rows are left, want the message", n)
 		}
 	})
@@ -567,7 +567,7 @@ func TestOutboxTellsEventsFromMessages(t *testing.T) {
 func TestRejectedRowsAreListedTriedAgainAndDropped(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		rows := enqueue(t, s, 4)
-		tamper(t, s, "INSERT INTO outbox (id, tenant, draft) VALUES ('other', 't2', '{}')")
+		tamper(t, s, "INSERT INTO posthouse_outbox (id, tenant, draft) VALUES ('other', 't2', '{}')")
 		var list []work.Rejection
 		for _, row := range append(rows[:3:3], "other") {
 			list = append(list, work.Rejection{Row: row, Error: "not so", Wait: time.Hour})

@@ -22,7 +22,7 @@ func readPlan(scan scanner) (work.Plan, error) {
 
 // Plan reads one plan; false says that there is none.
 func (s *Store) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
-	p, found, err := first(s.reads(ctx), readPlan, "SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
+	p, found, err := first(s.reads(ctx), readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
 	return p, found, s.toError(err, "read a plan")
 }
 
@@ -35,7 +35,7 @@ func (s *Store) Plans(ctx context.Context, tenant string, kind work.PlanType, cu
 	}
 	size := pageSize(limit)
 	list, err := all(s.reads(ctx), readPlan,
-		"SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND id > ? ORDER BY id LIMIT ?", tenant, string(kind), after, size+1)
+		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id > ? ORDER BY id LIMIT ?", tenant, string(kind), after, size+1)
 	if err != nil {
 		return nil, "", s.toError(err, "list the plans")
 	}
@@ -48,7 +48,7 @@ func (s *Store) Plans(ctx context.Context, tenant string, kind work.PlanType, cu
 func (s *Store) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
 	const most = 10_000
 	list, err := all(s.reads(ctx), readPlan,
-		"SELECT "+planColumns+" FROM plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY next_at DESC, id LIMIT ?",
+		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY next_at DESC, id LIMIT ?",
 		tenant, string(kind), about, ref, most)
 	return list, s.toError(err, "look up the plans of a ref")
 }
@@ -58,7 +58,7 @@ func (s *Store) PlansByRef(ctx context.Context, tenant string, kind work.PlanTyp
 func (s *Store) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
 	due, args := s.instant(now)
 	list, err := all(s.reads(ctx), readPlan,
-		"SELECT "+planColumns+" FROM plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", append(args, max)...)
+		"SELECT "+planColumns+" FROM posthouse_plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", append(args, max)...)
 	return list, s.toError(err, "look for due plans")
 }
 
@@ -71,7 +71,7 @@ func (s *Store) PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why 
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE plans SET failures = failures + 1, error = ?, next_at = ?, updated_at = ?"+
+		n, err := t.exec("UPDATE posthouse_plans SET failures = failures + 1, error = ?, next_at = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ? AND failures = ?",
 			why, at+wait.Microseconds(), at, p.Tenant, string(p.Type), p.ID, p.Version, p.Failures)
 		held = n == 1
@@ -129,12 +129,12 @@ func (t *tx) writePlans(now int64, plans []work.Plan) (stale *work.Plan, err err
 // the transaction must go back to its savepoint.
 func (t *tx) writePlan(now int64, p *work.Plan) (bool, error) {
 	if p.Version > 0 {
-		n, err := t.exec("UPDATE plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
+		n, err := t.exec("UPDATE posthouse_plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
 			p.Kind, p.Ref, string(p.Doc), micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
 		return n == 1, err
 	}
-	_, err := t.exec("INSERT INTO plans ("+planColumns+") VALUES ("+marks(12)+")",
+	_, err := t.exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+marks(12)+")",
 		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, micros(p.NextAt), p.Failures, p.Error, now, now)
 	if err != nil && t.store.dialect.fault(err) == faultTaken {
 		return false, nil // the transaction can go on from the savepoint
@@ -147,7 +147,7 @@ func (t *tx) freeKey(sub *work.Submission) error {
 	if sub.Key == "" {
 		return nil
 	}
-	_, err := t.exec("DELETE FROM idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND owner = ?",
+	_, err := t.exec("DELETE FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND owner = ?",
 		sub.Tenant, sub.Endpoint, sub.Key, sub.Name())
 	return err
 }
@@ -164,7 +164,7 @@ const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
 func (s *Store) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
 	at, arg := s.instant(now)
 	args := slices.Concat(arg, []any{keep.Microseconds(), string(work.PlanTask)}, arg, []any{keep.Microseconds() + taskKept.Microseconds(), endedTask, max})
-	old, err := all(s.reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
+	old, err := all(s.reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
 		" AND (type <> ? OR updated_at < "+at+" - ? OR doc LIKE ?) ORDER BY updated_at LIMIT ?", args...)
 	if err != nil {
 		return s.toError(err, "look for old plans")
@@ -172,7 +172,7 @@ func (s *Store) prunePlans(ctx context.Context, now time.Time, keep time.Duratio
 	for part := range parts(old, bulkStep) {
 		err := s.change(ctx, now, "prune plans", func(t *tx) error {
 			for _, p := range part {
-				_, err := t.exec("DELETE FROM plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
+				_, err := t.exec("DELETE FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
 				if err != nil {
 					return err
 				}

@@ -97,7 +97,7 @@ func TestAStalePlanRefusesItsSubmissionOnly(t *testing.T) {
 			t.Errorf("the others: %v, %v", out[0].Err, out[2].Err)
 		}
 		wantCode(t, out[1].Err, posthouse.CodeConflict)
-		for table, want := range map[string]int64{"plans": 1, "messages": 2, "queue": 2, "events": 2, "dedup": 0, "idempotency": 0} {
+		for table, want := range map[string]int64{"posthouse_plans": 1, "posthouse_messages": 2, "posthouse_queue": 2, "posthouse_events": 2, "posthouse_dedup": 0, "posthouse_idempotency": 0} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != want {
 				t.Errorf("%d rows of %s, want %d", n, table, want)
 			}
@@ -120,7 +120,7 @@ func TestARepeatedKeyWritesNoPlan(t *testing.T) {
 		if diff := cmp.Diff(want.Accepted, got.Accepted); want.Replayed || !got.Replayed || diff != "" {
 			t.Errorf("replayed %v, then %v (-want +got):\n%s", want.Replayed, got.Replayed, diff)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM plans"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_plans"); n != 1 {
 			t.Errorf("%d plans, want 1", n)
 		}
 		again.Hash = "other"
@@ -164,7 +164,7 @@ func TestManyWritersOfOnePlanTakeTurns(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		messages, version := count(t, s, "SELECT COUNT(*) FROM messages"), getPlan(t, s, "one").Version
+		messages, version := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"), getPlan(t, s, "one").Version
 		if messages != writers*rounds || version != writers*rounds {
 			t.Errorf("%d messages, version %d, want %d of both; %d conflicts", messages, version, writers*rounds, conflicts.Load())
 		}
@@ -189,7 +189,7 @@ func TestManyWritersOfManyPlansAllGetThrough(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := count(t, s, "SELECT COUNT(*) FROM plans WHERE version = 1"); n != plans {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_plans WHERE version = 1"); n != plans {
 			t.Errorf("%d plans, want %d", n, plans)
 		}
 	})
@@ -209,7 +209,7 @@ func TestATransactionThatIsUndoneLeavesNoPlan(t *testing.T) {
 		if !errors.Is(err, boom) {
 			t.Fatal(err)
 		}
-		for _, table := range []string{"plans", "messages", "queue", "events"} {
+		for _, table := range []string{"posthouse_plans", "posthouse_messages", "posthouse_queue", "posthouse_events"} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 0 {
 				t.Errorf("%d rows of %s are left", n, table)
 			}
@@ -302,7 +302,7 @@ func TestPlansAreListedByIDAndFoundByRef(t *testing.T) {
 func TestPruneDeletesPlansThatAreOver(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		put(t, s, planned(plan("over", time.Time{}), plan("young", time.Time{}), plan("open", time.Now().Add(time.Hour))))
-		tamper(t, s, "UPDATE plans SET updated_at = ? WHERE id <> 'young'", time.Now().Add(-48*time.Hour).UnixMicro())
+		tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id <> 'young'", time.Now().Add(-48*time.Hour).UnixMicro())
 		if _, err := s.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 			if _, err := flow.Apply(t.Context(), "t1", events...); err != nil {
 				t.Fatal(err)
 			}
-			tamper(t, s, "UPDATE plans SET updated_at = ? WHERE id = ?", time.Now().Add(-quiet).UnixMicro(), id)
+			tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id = ?", time.Now().Add(-quiet).UnixMicro(), id)
 		}
 		if _, err := s.Prune(t.Context(), at(), keep, 100); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 	for _, old := range []struct {
 		table, column string
 		keep          time.Duration
-	}{{"idempotency", "expires_at", 0}, {"dedup", "expires_at", 0}, {"limits", "updated_at", longestLimit}, {"notify_marks", "updated_at", 2 * keep}} {
+	}{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_limits", "updated_at", longestLimit}, {"posthouse_notify_marks", "updated_at", 2 * keep}} {
 		_, err := s.repeat(ctx, now, "prune "+old.table, max, func(t *tx, step int) (int, error) {
 			return t.pruneExpired(old.table, old.column, old.keep, step)
 		})
@@ -49,12 +49,12 @@ func (t *tx) pruneDeliveries(keep time.Duration, max int) (int, error) {
 		return 0, err
 	}
 	cutoff := timeOf(now).Add(-keep)
-	ids, err := all(t.query, word, "SELECT id FROM settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.store.dialect.skip,
+	ids, err := all(t.query, word, "SELECT id FROM posthouse_settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.store.dialect.skip,
 		idAt(cutoff), micros(cutoff), max)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	for _, d := range []struct{ table, column string }{{"events", "delivery"}, {"settled", "id"}} {
+	for _, d := range []struct{ table, column string }{{"posthouse_events", "delivery"}, {"posthouse_settled", "id"}} {
 		clause, args := t.in(d.column, ids)
 		if _, err := t.exec("DELETE FROM "+d.table+" WHERE "+clause, args...); err != nil {
 			return 0, err
@@ -94,7 +94,7 @@ func (t *tx) pruneMessages(deliveries []string) error {
 		return nil
 	}
 	clause, args := t.in("id", messages)
-	_, err := t.exec("DELETE FROM messages WHERE "+clause, args...)
+	_, err := t.exec("DELETE FROM posthouse_messages WHERE "+clause, args...)
 	return err
 }
 

@@ -15,7 +15,7 @@ func (s *Store) Message(ctx context.Context, tenant, id string) (posthouse.Messa
 	m, found, err := s.messageOf(ctx, tenant, id)
 	if err == nil && !found {
 		var of string
-		of, found, err = first(s.reads(ctx), word, "SELECT message_id FROM dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
+		of, found, err = first(s.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
 		if err == nil && found {
 			m, found, err = s.messageOf(ctx, tenant, of)
 		}
@@ -30,7 +30,7 @@ func (s *Store) Message(ctx context.Context, tenant, id string) (posthouse.Messa
 }
 
 func (s *Store) messageOf(ctx context.Context, tenant, id string) (work.Summary, bool, error) {
-	return first(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
+	return first(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
 }
 
 // idOnly is an id, and nothing in its place where a caller gave something else: id columns
@@ -83,8 +83,8 @@ func (s *Store) Delivery(ctx context.Context, tenant, id string) (posthouse.Deli
 
 // either selects deliveries from both tables; the condition's arguments are given twice.
 func either(where string) string {
-	return "SELECT " + queueTable.list + " FROM queue WHERE " + where +
-		" UNION ALL SELECT " + settledTable.list + " FROM settled WHERE " + where
+	return "SELECT " + queueTable.list + " FROM posthouse_queue WHERE " + where +
+		" UNION ALL SELECT " + settledTable.list + " FROM posthouse_settled WHERE " + where
 }
 
 // DeliveriesOf lists the deliveries of a message in their order, a page at a time, and returns

@@ -59,7 +59,7 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 		cut = time.UnixMilli(cut.UnixMilli() + 1)
 		open := accept(t, s, entry(3, named("order", "1")))
 		accept(t, s, entry(1, in("t2", "c1"), named("order", "1")))
-		tamper(t, s, "UPDATE queue SET tries = 1 WHERE id = ?", other[0])
+		tamper(t, s, "UPDATE posthouse_queue SET tries = 1 WHERE id = ?", other[0])
 		mine := slices.Concat(sent, failed, other, open)
 		user1 := func(ids []string) (list []string) {
 			for _, id := range ids {
@@ -372,7 +372,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 // mustClaim claims one delivery, whatever else is due.
 func mustClaim(t *testing.T, s *Store, id string) posthouse.Delivery {
 	t.Helper()
-	tamper(t, s, "UPDATE queue SET due_at = 1 WHERE id = ?", id)
+	tamper(t, s, "UPDATE posthouse_queue SET due_at = 1 WHERE id = ?", id)
 	items := claim(t, s, 1)
 	if len(items) != 1 || items[0].Delivery.ID != id {
 		t.Fatalf("claimed %+v, want %s", items, id)
@@ -389,8 +389,8 @@ func snapshot(t *testing.T, s *Store) map[string]int64 {
 		"gates": "until_at", "templates": "version", "rosters": "updated_at", "roster_days": "1", "roster_entries": "position",
 		"users": "updated_at", "api_keys": "revoked_at",
 	} {
-		all[table] = count(t, s, "SELECT COUNT(*) FROM "+table)
-		all[table+" sum"] = count(t, s, "SELECT COALESCE(SUM("+column+"), 0) FROM "+table)
+		all[table] = count(t, s, "SELECT COUNT(*) FROM posthouse_"+table)
+		all[table+" sum"] = count(t, s, "SELECT COALESCE(SUM("+column+"), 0) FROM posthouse_"+table)
 	}
 	return all
 }

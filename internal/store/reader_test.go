@@ -90,11 +90,11 @@ func TestAReaderOpensOnlyFiles(t *testing.T) {
 
 func TestTheSchemaIsNewOnlyWhereThereIsNone(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		tamper(t, s, "ALTER TABLE schema_version RENAME COLUMN version_id TO other")
+		tamper(t, s, "ALTER TABLE posthouse_schema_version RENAME COLUMN version_id TO other")
 		if have, _, err := s.Schema(t.Context()); err == nil {
 			t.Errorf("the version is %d, want an error: it can not be read", have)
 		}
-		tamper(t, s, "DROP TABLE schema_version")
+		tamper(t, s, "DROP TABLE posthouse_schema_version")
 		if have, _, err := s.Schema(t.Context()); err != nil || have != 0 {
 			t.Errorf("the version is %d, %v; want 0", have, err)
 		}

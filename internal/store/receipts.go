@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var awaitedTable = newTable("awaited", "delivery", "tenant", "channel", "account?", "ref?", "due_at#", "until_at#", "asks#?")
+var awaitedTable = newTable("posthouse_awaited", "delivery", "tenant", "channel", "account?", "ref?", "due_at#", "until_at#", "asks#?")
 
 func awaitedValues(a *work.Awaited) []any {
 	return []any{a.Delivery, a.Tenant, a.Channel, a.Account, a.Ref, micros(a.DueAt), micros(a.UntilAt), int64(a.Asks)}
@@ -27,7 +27,7 @@ func readAwaited(scan scanner) (work.Awaited, error) {
 // sent, is dropped.
 func (s *Store) Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
 	due, args := s.instant(now)
-	_, found, err := first(s.reads(ctx), word, "SELECT delivery FROM awaited WHERE due_at <= "+due+" LIMIT 1", args...)
+	_, found, err := first(s.reads(ctx), word, "SELECT delivery FROM posthouse_awaited WHERE due_at <= "+due+" LIMIT 1", args...)
 	if err != nil || !found {
 		return nil, s.toError(err, "look for receipts to ask for")
 	}
@@ -44,7 +44,7 @@ func (t *tx) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := all(t.query, readAwaited, "SELECT "+awaitedTable.list+" FROM awaited WHERE due_at <= ? ORDER BY due_at, delivery LIMIT ?"+
+	list, err := all(t.query, readAwaited, "SELECT "+awaitedTable.list+" FROM posthouse_awaited WHERE due_at <= ? ORDER BY due_at, delivery LIMIT ?"+
 		t.store.dialect.skip, now, most)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -54,7 +54,7 @@ func (t *tx) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
 		ids[i] = list[i].Delivery
 	}
 	clause, args := t.in("delivery", ids)
-	if _, err := t.exec("UPDATE awaited SET due_at = ? WHERE "+clause, append([]any{now + hold.Microseconds()}, args...)...); err != nil {
+	if _, err := t.exec("UPDATE posthouse_awaited SET due_at = ? WHERE "+clause, append([]any{now + hold.Microseconds()}, args...)...); err != nil {
 		return nil, err
 	}
 	return t.addressed(list, ids)
@@ -64,7 +64,7 @@ func (t *tx) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
 func (t *tx) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error) {
 	to := map[string]posthouse.Recipient{}
 	clause, args := t.in("id", ids)
-	err := t.query("SELECT id, user_id, address, recipient_type FROM settled WHERE "+clause+" AND state = 'sent'", args, func(scan func(...any) error) error {
+	err := t.query("SELECT id, user_id, address, recipient_type FROM posthouse_settled WHERE "+clause+" AND state = 'sent'", args, func(scan func(...any) error) error {
 		var id string
 		var r posthouse.Recipient
 		err := scan(&id, &r.User, &r.Address, &r.Type)
@@ -106,7 +106,7 @@ func (s *Store) Receive(ctx context.Context, now time.Time, ids []string, decide
 			return err
 		}
 		clause, args := t.in("delivery", learnt.Later)
-		_, err = t.exec("UPDATE awaited SET due_at = ?, asks = asks + 1 WHERE "+clause, append([]any{micros(learnt.At)}, args...)...)
+		_, err = t.exec("UPDATE posthouse_awaited SET due_at = ?, asks = asks + 1 WHERE "+clause, append([]any{micros(learnt.At)}, args...)...)
 		return err
 	})
 }
@@ -116,6 +116,6 @@ func (t *tx) forgetAwaited(ids []string) error {
 		return nil
 	}
 	clause, args := t.in("delivery", ids)
-	_, err := t.exec("DELETE FROM awaited WHERE "+clause, args...)
+	_, err := t.exec("DELETE FROM posthouse_awaited WHERE "+clause, args...)
 	return err
 }

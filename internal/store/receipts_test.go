@@ -103,7 +103,7 @@ func TestReceiptThatIsRefusedLeavesItsWait(t *testing.T) {
 		if err == nil {
 			t.Error("a receipt of a delivery that has moved on is taken")
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM awaited"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_awaited"); n != 1 {
 			t.Errorf("%d waits are left, want 1", n)
 		}
 	})
@@ -112,12 +112,12 @@ func TestReceiptThatIsRefusedLeavesItsWait(t *testing.T) {
 func TestWhatIsNoLongerSentIsNotAskedAbout(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		sent := sendAwaited(t, s, 3)
-		tamper(t, s, "UPDATE settled SET state = 'delivered' WHERE id = ?", sent[0].ID)
-		tamper(t, s, "DELETE FROM settled WHERE id = ?", sent[1].ID)
+		tamper(t, s, "UPDATE posthouse_settled SET state = 'delivered' WHERE id = ?", sent[0].ID)
+		tamper(t, s, "DELETE FROM posthouse_settled WHERE id = ?", sent[1].ID)
 		if list := awaited(t, s, time.Minute); len(list) != 1 || list[0].Delivery != sent[2].ID {
 			t.Errorf("asked about: %+v, want %s alone", list, sent[2].ID)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM awaited"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_awaited"); n != 1 {
 			t.Errorf("%d waits are left, want 1", n)
 		}
 	})
@@ -134,7 +134,7 @@ func TestResultThatIsRefusedAwaitsNothing(t *testing.T) {
 		if len(refused) != 1 || err != nil {
 			t.Fatalf("Record refused %v, %v", refused, err)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM awaited"); n != 0 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_awaited"); n != 0 {
 			t.Errorf("%d waits were written", n)
 		}
 	})

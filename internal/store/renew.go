@@ -30,7 +30,7 @@ func (s *Store) Renew(ctx context.Context, now time.Time, tenant, owner string, 
 			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: timeOf(until)})
 		}
 		clause, args := t.in("id", ids)
-		_, err = t.exec("UPDATE queue"+t.store.dialect.by(primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
+		_, err = t.exec("UPDATE posthouse_queue"+t.store.dialect.by(primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
 		return err
 	})
 	return renewed, err
@@ -48,7 +48,7 @@ func (t *tx) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Deli
 		return nil, nil
 	}
 	clause, args := t.in("id", ids)
-	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(primary)+" WHERE "+clause+
+	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(primary)+" WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.store.dialect.lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
 }
@@ -56,6 +56,6 @@ func (t *tx) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Deli
 // HeldBy lists what an agent holds, the oldest lease first.
 func (s *Store) HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error) {
 	list, err := all(s.reads(ctx), readDelivery, "SELECT "+queueTable.list+
-		" FROM queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? ORDER BY lease_until, id", tenant, work.Owner(agent))
+		" FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? ORDER BY lease_until, id", tenant, work.Owner(agent))
 	return list, s.toError(err, "list what an agent holds")
 }

@@ -118,7 +118,7 @@ func (t *tx) lockMessages(tenant string, ids []string) (recipients map[string]in
 	clause, args := t.in("id", slices.Compact(messages))
 	recipients, forget = map[string]int{}, map[string]time.Time{}
 	var sensitive []string
-	err = t.query("SELECT id, recipients, options FROM messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant), func(scan scanner) error {
+	err = t.query("SELECT id, recipients, options FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant), func(scan scanner) error {
 		var m posthouse.Message
 		var n int
 		var options string
@@ -133,7 +133,7 @@ func (t *tx) lockMessages(tenant string, ids []string) (recipients map[string]in
 		return recipients, forget, err
 	}
 	clause, args = t.in("message", sensitive)
-	return recipients, forget, t.query("SELECT message, forget_at FROM sealed WHERE "+clause, args, func(scan scanner) error {
+	return recipients, forget, t.query("SELECT message, forget_at FROM posthouse_sealed WHERE "+clause, args, func(scan scanner) error {
 		var id string
 		var at int64
 		err := scan(&id, &at)
@@ -150,7 +150,7 @@ func (t *tx) pulledNow(olds map[string]posthouse.Delivery) (map[string]bool, err
 		if _, known := pulled[d.Channel]; known {
 			continue
 		}
-		row, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM channels WHERE tenant = ? AND name = ?", d.Tenant, d.Channel)
+		row, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name = ?", d.Tenant, d.Channel)
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (r *replayer) refuseOpen(old *posthouse.Delivery) error {
 	if !found {
 		low, high := deliveryRange(old.Message)
 		var err error
-		open, found, err = first(r.tx.query, word, "SELECT id FROM queue WHERE id > ? AND id <= ? AND replay_of = ? LIMIT 1", low, high, old.ID)
+		open, found, err = first(r.tx.query, word, "SELECT id FROM posthouse_queue WHERE id > ? AND id <= ? AND replay_of = ? LIMIT 1", low, high, old.ID)
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (r *replayer) nextNumber(message string) (n int, err error) {
 func (t *tx) lastNumber(message string) (int, error) {
 	low, high := deliveryRange(message)
 	last := 0
-	for _, at := range []struct{ table, column string }{{"queue", "id"}, {"settled", "id"}, {"send_log", "delivery"}} { // in the direction rows move
+	for _, at := range []struct{ table, column string }{{"posthouse_queue", "id"}, {"posthouse_settled", "id"}, {"posthouse_send_log", "delivery"}} { // in the direction rows move
 		id, found, err := first(t.query, word, "SELECT "+at.column+" FROM "+at.table+" WHERE "+at.column+" > ? AND "+at.column+" <= ? ORDER BY "+at.column+" DESC LIMIT 1", low, high)
 		if err != nil {
 			return 0, err

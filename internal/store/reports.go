@@ -13,7 +13,7 @@ import (
 )
 
 // reportLogTable begins with the key of a report, as byKeys wants it.
-var reportLogTable = newTable("report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
+var reportLogTable = newTable("posthouse_report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
 	"outcome", "code?", "error?", "retry#?", "ref?", "request?", "answer", "state?")
 
 // What the column retry says of the agent's advice.
@@ -197,7 +197,7 @@ func (p *reporting) readTokens(t *tx, ids []string) error {
 		return nil
 	}
 	clause, args := t.in("delivery", ids)
-	return t.query("SELECT tenant, agent, delivery, token FROM send_log WHERE "+clause+" ORDER BY delivery, token", args, func(scan scanner) error {
+	return t.query("SELECT tenant, agent, delivery, token FROM posthouse_send_log WHERE "+clause+" ORDER BY delivery, token", args, func(scan scanner) error {
 		var h holding
 		var token int64
 		err := scan(&h.tenant, &h.agent, &h.delivery, &token)
@@ -226,7 +226,7 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 		p.last[holdingOf(r)] = r
 		return err
 	}
-	const newest = " FROM report_log WHERE tenant = %s AND agent = %s AND delivery = %s AND answer IN ('" +
+	const newest = " FROM posthouse_report_log WHERE tenant = %s AND agent = %s AND delivery = %s AND answer IN ('" +
 		string(posthouse.ReportDone) + "', '" + string(posthouse.ReportEvidence) + "') ORDER BY id DESC LIMIT 1"
 	if t.store.dialect.arrays && len(rows) > 0 {
 		texts := reportLogTable.numbers[:3]

@@ -111,7 +111,7 @@ func TestReportsAreAnsweredInOrderAndWrittenAtOnce(t *testing.T) {
 		if len(asked) != 1 || asked[0].Last == nil || asked[0].Last.ReportID != "r3" {
 			t.Errorf("asked %+v", asked)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM report_log"); n != 6 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_report_log"); n != 6 {
 			t.Errorf("%d lines in the log of reports, want 6", n)
 		}
 	})
@@ -149,7 +149,7 @@ func TestReportKnowsWhoWasHandedADelivery(t *testing.T) {
 			}
 		}
 		handOut(t, s, wish(1, byAgent("p4")))
-		tamper(t, s, "DELETE FROM send_log")
+		tamper(t, s, "DELETE FROM posthouse_send_log")
 		r := said("r", posthouse.Delivery{ID: id}, posthouse.OutcomeNotSent)
 		r.Agent = "p4"
 		if _, asked := report(t, s, r); !cmp.Equal(asked[0].Tokens, []int64{4}) {

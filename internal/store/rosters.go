@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	rostersTable       = newTable("rosters", "tenant", "name", "hand_over", "time_zone", "updated_at#")
-	rosterDaysTable    = newTable("roster_days", "tenant", "roster", "day")
-	rosterEntriesTable = newTable("roster_entries", "tenant", "roster", "day", "user_id", "position#")
+	rostersTable       = newTable("posthouse_rosters", "tenant", "name", "hand_over", "time_zone", "updated_at#")
+	rosterDaysTable    = newTable("posthouse_roster_days", "tenant", "roster", "day")
+	rosterEntriesTable = newTable("posthouse_roster_entries", "tenant", "roster", "day", "user_id", "position#")
 )
 
 // PutRoster stores a roster with all its days and overrides; what it had before is gone.
@@ -48,10 +48,10 @@ func (s *Store) PutRoster(ctx context.Context, now time.Time, r posthouse.Roster
 }
 
 func (t *tx) clearRoster(tenant, name string) error {
-	if _, err := t.exec("DELETE FROM roster_entries WHERE tenant = ? AND roster = ?", tenant, name); err != nil {
+	if _, err := t.exec("DELETE FROM posthouse_roster_entries WHERE tenant = ? AND roster = ?", tenant, name); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM roster_days WHERE tenant = ? AND roster = ?", tenant, name)
+	_, err := t.exec("DELETE FROM posthouse_roster_days WHERE tenant = ? AND roster = ?", tenant, name)
 	return err
 }
 
@@ -75,9 +75,9 @@ func (s *Store) Rosters(ctx context.Context, tenant string) ([]posthouse.Roster,
 func (s *Store) rosters(ctx context.Context, where string, args ...any) ([]posthouse.Roster, error) {
 	var list []posthouse.Roster
 	err := s.look(ctx, `SELECT r.tenant, r.name, r.hand_over, r.time_zone, r.updated_at, COALESCE(d.day, ''), COALESCE(e.user_id, '')
-		FROM rosters r
-		LEFT JOIN roster_days d ON d.tenant = r.tenant AND d.roster = r.name
-		LEFT JOIN roster_entries e ON e.tenant = d.tenant AND e.roster = d.roster AND e.day = d.day
+		FROM posthouse_rosters r
+		LEFT JOIN posthouse_roster_days d ON d.tenant = r.tenant AND d.roster = r.name
+		LEFT JOIN posthouse_roster_entries e ON e.tenant = d.tenant AND e.roster = d.roster AND e.day = d.day
 		WHERE `+where+` ORDER BY r.name, d.day, e.position`, args, func(scan scanner) error {
 		var r posthouse.Roster
 		var updated int64
@@ -119,7 +119,7 @@ func addDuty(r *posthouse.Roster, day, user string) {
 // DeleteRoster deletes a roster with its days.
 func (s *Store) DeleteRoster(ctx context.Context, tenant, name string) error {
 	return s.change(ctx, time.Time{}, "delete a roster", func(t *tx) error {
-		n, err := t.exec("DELETE FROM rosters WHERE tenant = ? AND name = ?", tenant, name)
+		n, err := t.exec("DELETE FROM posthouse_rosters WHERE tenant = ? AND name = ?", tenant, name)
 		if err != nil {
 			return err
 		}

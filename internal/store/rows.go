@@ -15,12 +15,12 @@ var deliveryColumns = []string{
 }
 
 var (
-	queueTable    = newTable("queue", deliveryColumns...)
-	settledTable  = newTable("settled", deliveryColumns...)
-	messagesTable = newTable("messages",
+	queueTable    = newTable("posthouse_queue", deliveryColumns...)
+	settledTable  = newTable("posthouse_settled", deliveryColumns...)
+	messagesTable = newTable("posthouse_messages",
 		"id", "tenant", "channel", "kind?", "ref?", "priority#", "content", "template?", "template_version#?",
 		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#", "options?")
-	eventsTable = newTable("events",
+	eventsTable = newTable("posthouse_events",
 		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var sealedTable = newTable("sealed", "message", "tenant", "body", "forget_at#")
+var sealedTable = newTable("posthouse_sealed", "message", "tenant", "body", "forget_at#")
 
 func sealedValues(s *work.Sealed) []any {
 	return []any{s.Message, s.Tenant, s.Body, micros(s.ForgetAt)}
@@ -22,7 +22,7 @@ func (s *Store) Sealed(ctx context.Context, tenant string, messages []string) (m
 			ids[i] = idOnly(id)
 		}
 		clause, args := s.in("message", ids)
-		err := s.look(ctx, "SELECT message, body FROM sealed WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		err := s.look(ctx, "SELECT message, body FROM posthouse_sealed WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			var message, body string
 			err := scan(&message, &body)
 			bodies[message] = body
@@ -43,13 +43,13 @@ const mostForgotten = 20_000
 // logs has no say in it.
 func (s *Store) Forget(ctx context.Context, now time.Time, max int) (int, error) {
 	n, err := s.repeat(ctx, now, "forget sealed contents", max, func(t *tx, step int) (int, error) {
-		return t.pruneExpired("sealed", "forget_at", 0, step)
+		return t.pruneExpired("posthouse_sealed", "forget_at", 0, step)
 	})
 	if err != nil {
 		return n, err
 	}
 	_, err = s.repeat(ctx, now, "forget claims", mostForgotten, func(t *tx, step int) (int, error) {
-		return t.pruneExpired("agent_claims", "expires_at", 0, step)
+		return t.pruneExpired("posthouse_agent_claims", "expires_at", 0, step)
 	})
 	return n, err
 }

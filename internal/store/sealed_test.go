@@ -46,12 +46,12 @@ func TestClaimIDsAreForgottenInTheEnd(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(2, pulled))
 		handOut(t, s, wish(1, claimID("old")))
-		tamper(t, s, "UPDATE agent_claims SET expires_at = 1")
+		tamper(t, s, "UPDATE posthouse_agent_claims SET expires_at = 1")
 		handOut(t, s, wish(1, claimID("young")))
 		if n, err := s.Forget(t.Context(), at(), 100); n != 0 || err != nil {
 			t.Errorf("Forget = %d, %v; want no sealed contents", n, err)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM agent_claims WHERE claim_id = 'young'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM agent_claims") != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_agent_claims WHERE claim_id = 'young'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM posthouse_agent_claims") != 1 {
 			t.Errorf("%d young claims are left, want that one alone", n)
 		}
 	})
@@ -62,7 +62,7 @@ func TestReplayOfASensitiveMessageEndsWithItsContent(t *testing.T) {
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		ids := append(accept(t, s, entry(1, sealedUntil(until))), accept(t, s, entry(1, sealedUntil(until)))...)
 		settle(t, s, posthouse.EventFail, posthouse.Failed)
-		tamper(t, s, "DELETE FROM sealed WHERE message = ?", posthouse.MessageID(ids[1]))
+		tamper(t, s, "DELETE FROM posthouse_sealed WHERE message = ?", posthouse.MessageID(ids[1]))
 		list, err := s.AddReplay(t.Context(), at(), "t1", ids, false)
 		if err != nil || list[0].Err != nil {
 			t.Fatal(list, err)

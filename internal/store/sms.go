@@ -28,12 +28,12 @@ func (s *Store) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTem
 		if err != nil {
 			return err
 		}
-		last, _, err := first(x.query, number, "SELECT COALESCE(MAX(id), 0) FROM sms_texts WHERE tenant = ?", t.Tenant)
+		last, _, err := first(x.query, number, "SELECT COALESCE(MAX(id), 0) FROM posthouse_sms_texts WHERE tenant = ?", t.Tenant)
 		if err != nil {
 			return err
 		}
 		t.ID, t.CreatedAt, t.UpdatedAt = last+1, timeOf(at), timeOf(at)
-		_, err = x.exec("INSERT INTO sms_texts ("+textColumns+") VALUES ("+marks(7)+")", t.Tenant, t.ID, t.Name, t.Text, flag(t.Active), at, at)
+		_, err = x.exec("INSERT INTO posthouse_sms_texts ("+textColumns+") VALUES ("+marks(7)+")", t.Tenant, t.ID, t.Name, t.Text, flag(t.Active), at, at)
 		return err
 	})
 	return t, err
@@ -46,7 +46,7 @@ func (s *Store) SetSMSTemplate(ctx context.Context, now time.Time, tenant string
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE sms_texts SET active = ?, updated_at = ? WHERE tenant = ? AND id = ?", flag(active), at, tenant, id)
+		n, err := t.exec("UPDATE posthouse_sms_texts SET active = ?, updated_at = ? WHERE tenant = ? AND id = ?", flag(active), at, tenant, id)
 		if err == nil && n == 0 {
 			return posthouse.Errorf(posthouse.CodeNotFound, "there is no SMS template %d", id)
 		}
@@ -56,7 +56,7 @@ func (s *Store) SetSMSTemplate(ctx context.Context, now time.Time, tenant string
 
 // SMSTemplates lists the templates of a tenant by number.
 func (s *Store) SMSTemplates(ctx context.Context, tenant string) ([]work.SMSTemplate, error) {
-	list, err := all(s.reads(ctx), readText, "SELECT "+textColumns+" FROM sms_texts WHERE tenant = ? ORDER BY id", tenant)
+	list, err := all(s.reads(ctx), readText, "SELECT "+textColumns+" FROM posthouse_sms_texts WHERE tenant = ? ORDER BY id", tenant)
 	return list, s.toError(err, "list the SMS templates")
 }
 
@@ -82,7 +82,7 @@ func (s *Store) PutDefaultSMS(ctx context.Context, now time.Time, d work.Default
 		if err != nil {
 			return err
 		}
-		old, found, err := first(t.query, readDefault, "SELECT "+defaultColumns+" FROM default_sms WHERE tenant = ? AND phone = ?", d.Tenant, d.Phone)
+		old, found, err := first(t.query, readDefault, "SELECT "+defaultColumns+" FROM posthouse_default_sms WHERE tenant = ? AND phone = ?", d.Tenant, d.Phone)
 		if err != nil {
 			return err
 		}
@@ -90,11 +90,11 @@ func (s *Store) PutDefaultSMS(ctx context.Context, now time.Time, d work.Default
 		put.Generation, put.CreatedAt, put.UpdatedAt = old.Generation+1, timeOf(at), timeOf(at)
 		if found {
 			put.CreatedAt = old.CreatedAt
-			_, err = t.exec("UPDATE default_sms SET body = ?, templated = ?, generation = ?, sent = ?, updated_at = ? WHERE tenant = ? AND phone = ?",
+			_, err = t.exec("UPDATE posthouse_default_sms SET body = ?, templated = ?, generation = ?, sent = ?, updated_at = ? WHERE tenant = ? AND phone = ?",
 				d.Text, flag(d.Templated), put.Generation, flag(d.Sent), at, d.Tenant, d.Phone)
 			return err
 		}
-		_, err = t.exec("INSERT INTO default_sms ("+defaultColumns+") VALUES ("+marks(8)+")",
+		_, err = t.exec("INSERT INTO posthouse_default_sms ("+defaultColumns+") VALUES ("+marks(8)+")",
 			d.Tenant, d.Phone, d.Text, flag(d.Templated), put.Generation, flag(d.Sent), at, at)
 		return err
 	})
@@ -103,10 +103,10 @@ func (s *Store) PutDefaultSMS(ctx context.Context, now time.Time, d work.Default
 
 // DefaultSMS reads a phone's default content, and whether a message on the channel has taken it.
 func (s *Store) DefaultSMS(ctx context.Context, tenant, channel, phone string) (d work.DefaultSMS, found bool, err error) {
-	d, found, err = first(s.reads(ctx), readDefault, "SELECT "+defaultColumns+" FROM default_sms WHERE tenant = ? AND phone = ?", tenant, phone)
+	d, found, err = first(s.reads(ctx), readDefault, "SELECT "+defaultColumns+" FROM posthouse_default_sms WHERE tenant = ? AND phone = ?", tenant, phone)
 	if err != nil || !found || d.Sent {
 		return d, found, s.toError(err, "read a default SMS")
 	}
-	_, d.Sent, err = first(s.reads(ctx), word, "SELECT message_id FROM dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, channel, d.DedupKey())
+	_, d.Sent, err = first(s.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, channel, d.DedupKey())
 	return d, found, s.toError(err, "read a default SMS")
 }

@@ -30,6 +30,8 @@ var sqliteDialect = &dialect{
 	open:        openSQLite,
 	openToRead:  openSQLiteToRead,
 	check:       checkSQLite,
+	objects:     "SELECT name, type, '' FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'",
+	viewText:    "SELECT sql FROM sqlite_master WHERE ? = '' AND name = ? AND type = 'view'",
 }
 
 // sqliteCache is the page cache of each connection, in KiB. More costs time: when a page is split, SQLite

@@ -13,7 +13,7 @@ import (
 
 // talliesTable counts the deliveries of pulled channels. A count is the sum over its slots: each transaction
 // takes a slot at random, so that writers seldom wait for each other.
-var talliesTable = newTable("tallies", "tenant", "channel", "bucket", "slot#", "n#")
+var talliesTable = newTable("posthouse_tallies", "tenant", "channel", "bucket", "slot#", "n#")
 
 // slots is how many rows one count is spread over.
 const slots = 64
@@ -102,7 +102,7 @@ func (t *tx) count(c counting) error { return t.write(talliesTable, c.rows(), t.
 // Tally says how many deliveries of a pulled channel there are of each kind. It does not look at them.
 func (s *Store) Tally(ctx context.Context, tenant, channel string) (work.Tally, error) {
 	sums := map[string]int{}
-	err := s.look(ctx, "SELECT bucket, n FROM tallies WHERE tenant = ? AND channel = ?", []any{tenant, channel}, func(scan scanner) error {
+	err := s.look(ctx, "SELECT bucket, n FROM posthouse_tallies WHERE tenant = ? AND channel = ?", []any{tenant, channel}, func(scan scanner) error {
 		var bucket string
 		var n int
 		err := scan(&bucket, &n)

@@ -73,7 +73,7 @@ func TestCountsAreWhatCountingFinds(t *testing.T) {
 		if want.New+want.Retry+want.Processing == 0 || want.Unknown == 0 || want.Success == 0 || want.Failed == 0 {
 			t.Errorf("too little happened: %+v", want)
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM deliveries WHERE address = 'phone' AND priority <> CASE WHEN tries > 0 THEN 21 ELSE 11 END"); n != 0 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_deliveries WHERE address = 'phone' AND priority <> CASE WHEN tries > 0 THEN 21 ELSE 11 END"); n != 0 {
 			t.Errorf("%d rows stand in a wrong lane", n)
 		}
 

@@ -24,7 +24,7 @@ func (s *Store) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.T
 		}
 		if found && sameTemplate(&latest, &tmpl) {
 			put.Version, put.CreatedAt = latest.Version, latest.CreatedAt
-			_, err := t.exec("UPDATE templates SET disabled = ? WHERE tenant = ? AND name = ? AND version = ?",
+			_, err := t.exec("UPDATE posthouse_templates SET disabled = ? WHERE tenant = ? AND name = ? AND version = ?",
 				flag(put.Disabled), put.Tenant, put.Name, put.Version)
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Store) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.T
 			return err
 		}
 		put.Version, put.CreatedAt = latest.Version+1, timeOf(at)
-		_, err = t.exec("INSERT INTO templates ("+templateColumns+") VALUES ("+marks(9)+")",
+		_, err = t.exec("INSERT INTO posthouse_templates ("+templateColumns+") VALUES ("+marks(9)+")",
 			put.Tenant, put.Name, put.Version, put.Title, put.Text, flag(put.Lenient), put.ExternalID, flag(put.Disabled), at)
 		return err
 	})
@@ -46,7 +46,7 @@ func sameTemplate(a, b *posthouse.Template) bool {
 }
 
 func latestTemplate(from lookup, tenant, name string) (posthouse.Template, bool, error) {
-	return first(from, readTemplate, "SELECT "+templateColumns+" FROM templates WHERE tenant = ? AND name = ? ORDER BY version DESC LIMIT 1", tenant, name)
+	return first(from, readTemplate, "SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? ORDER BY version DESC LIMIT 1", tenant, name)
 }
 
 // readTemplate reads the columns of templateColumns. Variables follow from the text: whoever
@@ -68,7 +68,7 @@ func (s *Store) Template(ctx context.Context, tenant, name string, version int) 
 		t, found, err = latestTemplate(s.reads(ctx), tenant, name)
 	} else {
 		t, found, err = first(s.reads(ctx), readTemplate,
-			"SELECT "+templateColumns+" FROM templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
+			"SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
 	}
 	if err != nil {
 		return t, s.toError(err, "read a template")
@@ -88,8 +88,8 @@ func noTemplate(name string, version int) error {
 
 // Templates lists the latest version of each template of a tenant by name.
 func (s *Store) Templates(ctx context.Context, tenant string) ([]posthouse.Template, error) {
-	list, err := all(s.reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM templates t WHERE tenant = ?
-		AND version = (SELECT MAX(version) FROM templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name`, tenant)
+	list, err := all(s.reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM posthouse_templates t WHERE tenant = ?
+		AND version = (SELECT MAX(version) FROM posthouse_templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name`, tenant)
 	return list, s.toError(err, "list the templates")
 }
 
@@ -97,7 +97,7 @@ func (s *Store) Templates(ctx context.Context, tenant string) ([]posthouse.Templ
 // their text.
 func (s *Store) DeleteTemplate(ctx context.Context, tenant, name string) error {
 	return s.change(ctx, time.Time{}, "delete a template", func(t *tx) error {
-		n, err := t.exec("DELETE FROM templates WHERE tenant = ? AND name = ?", tenant, name)
+		n, err := t.exec("DELETE FROM posthouse_templates WHERE tenant = ? AND name = ?", tenant, name)
 		if err == nil && n == 0 {
 			return noTemplate(name, 0)
 		}

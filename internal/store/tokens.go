@@ -73,7 +73,7 @@ func (s *Store) lookForToken(ctx context.Context, name, holder string, fits func
 		if mine = value == "" && kept.heldFor <= now; !mine {
 			return nil
 		}
-		_, err = t.exec("UPDATE tokens SET holder = ?, held_until = ? WHERE name = ?", holder, now+tokenLease.Microseconds(), name)
+		_, err = t.exec("UPDATE posthouse_tokens SET holder = ?, held_until = ? WHERE name = ?", holder, now+tokenLease.Microseconds(), name)
 		return err
 	})
 	return value, lasts, mine, err
@@ -90,7 +90,7 @@ func (k sharedToken) use(now int64, fits func(string) bool) (string, time.Durati
 	return k.value, time.Duration(left) * time.Microsecond
 }
 
-const sharedRow = "SELECT value, expires_at, updated_at, held_until FROM tokens WHERE name = ?"
+const sharedRow = "SELECT value, expires_at, updated_at, held_until FROM posthouse_tokens WHERE name = ?"
 
 func readToken(scan scanner) (k sharedToken, err error) {
 	return k, scan(&k.value, &k.expires, &k.updated, &k.heldFor)
@@ -113,8 +113,8 @@ func (t *tx) lockToken(name string) (sharedToken, error) {
 	if err != nil || found {
 		return k, err
 	}
-	if _, err := t.exec("INSERT INTO tokens (name, updated_at) VALUES (?, 0)"+
-		t.store.dialect.upsert("tokens", []string{"name"}, []string{"name"}, false), name); err != nil {
+	if _, err := t.exec("INSERT INTO posthouse_tokens (name, updated_at) VALUES (?, 0)"+
+		t.store.dialect.upsert("posthouse_tokens", []string{"name"}, []string{"name"}, false), name); err != nil {
 		return k, err
 	}
 	k, _, err = first(t.query, readToken, query, name)
@@ -151,12 +151,12 @@ func (s *Store) keepToken(ctx context.Context, name, holder, value string, lasts
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec("UPDATE tokens SET value = ?, generation = generation + 1, expires_at = ?, updated_at = ?, holder = '', held_until = 0 WHERE name = ? AND holder = ?",
+		if _, err := t.exec("UPDATE posthouse_tokens SET value = ?, generation = generation + 1, expires_at = ?, updated_at = ?, holder = '', held_until = 0 WHERE name = ? AND holder = ?",
 			value, now+lasts.Microseconds(), now, name, holder); err != nil {
 			return err
 		}
 		long := now - tokenStays.Microseconds()
-		_, err = t.exec("DELETE FROM tokens WHERE expires_at < ? AND held_until < ?", long, long)
+		_, err = t.exec("DELETE FROM posthouse_tokens WHERE expires_at < ? AND held_until < ?", long, long)
 		return err
 	})
 }
@@ -164,7 +164,7 @@ func (s *Store) keepToken(ctx context.Context, name, holder, value string, lasts
 // releaseToken lets others fetch at once after a fetch has failed.
 func (s *Store) releaseToken(ctx context.Context, name, holder string) {
 	err := s.change(context.WithoutCancel(ctx), time.Now(), "give a token's lease back", func(t *tx) error {
-		_, err := t.exec("UPDATE tokens SET holder = '', held_until = 0 WHERE name = ? AND holder = ?", name, holder)
+		_, err := t.exec("UPDATE posthouse_tokens SET holder = '', held_until = 0 WHERE name = ? AND holder = ?", name, holder)
 		return err
 	})
 	if err != nil {

@@ -91,14 +91,14 @@ func TestAnOldTokenServesWhileAnotherIsFetched(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		m := &mint{lasts: time.Hour}
 		wantToken(t, s, anyToken, m, "token-1")
-		tamper(t, s, "UPDATE tokens SET expires_at = expires_at - 3480000000, updated_at = updated_at - 3480000000") // two minutes are left
+		tamper(t, s, "UPDATE posthouse_tokens SET expires_at = expires_at - 3480000000, updated_at = updated_at - 3480000000") // two minutes are left
 		m.wait = make(chan struct{})
 		fetched := make(chan struct{})
 		go func() {
 			defer close(fetched)
 			wantToken(t, s, anyToken, m, "token-2")
 		}()
-		for count(t, s, "SELECT COUNT(*) FROM tokens WHERE held_until > 0") == 0 {
+		for count(t, s, "SELECT COUNT(*) FROM posthouse_tokens WHERE held_until > 0") == 0 {
 			<-time.After(time.Millisecond)
 		}
 		wantToken(t, s, anyToken, m, "token-1")
@@ -112,7 +112,7 @@ func TestATokenThatHasEndedIsNotUsed(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		m := &mint{lasts: time.Hour}
 		wantToken(t, s, anyToken, m, "token-1")
-		tamper(t, s, "UPDATE tokens SET expires_at = expires_at - 3600000001")
+		tamper(t, s, "UPDATE posthouse_tokens SET expires_at = expires_at - 3600000001")
 		wantToken(t, s, anyToken, m, "token-2")
 	})
 }
@@ -130,7 +130,7 @@ func TestALostLeaseEnds(t *testing.T) {
 		if _, _, err := s.Token(short, "t1/dingtalk", anyToken, m.fetch); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v while another has the lease, want the deadline", err)
 		}
-		tamper(t, s, "UPDATE tokens SET held_until = held_until - 31000000")
+		tamper(t, s, "UPDATE posthouse_tokens SET held_until = held_until - 31000000")
 		wantToken(t, s, anyToken, m, "token-1")
 		if err := s.keepToken(t.Context(), "t1/dingtalk", "the dead", "old", time.Hour); err != nil {
 			t.Fatal(err)
@@ -154,9 +154,9 @@ func TestTokensOfLongAgoAreForgotten(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		m := &mint{lasts: time.Hour}
 		wantToken(t, s, anyToken, m, "token-1")
-		tamper(t, s, "UPDATE tokens SET name = 'gone', expires_at = expires_at - 2700000000000")
+		tamper(t, s, "UPDATE posthouse_tokens SET name = 'gone', expires_at = expires_at - 2700000000000")
 		wantToken(t, s, anyToken, m, "token-2")
-		if n := count(t, s, "SELECT COUNT(*) FROM tokens"); n != 1 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_tokens"); n != 1 {
 			t.Errorf("%d tokens are kept, want 1", n)
 		}
 	})

@@ -237,10 +237,10 @@ func notID(id string) bool { return !posthouse.ValidID(id) }
 
 // overdue are the conditions that the rescuer and the inquirer look for, by the database's clock, and their indexes.
 var overdue = map[work.Due]struct{ index, clause string }{
-	work.LeaseLost:    {"queue_lease", "state = 'sending' AND lease_until >= ? AND lease_until < ? ORDER BY lease_until"},
-	work.PastDeadline: {"queue_deadline", "deadline > 0 AND deadline >= ? AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline"},
-	work.HoldOver:     {"queue_unknown", "state = 'unknown' AND on_unknown <> 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
-	work.QueryDue:     {"queue_unknown", "state = 'unknown' AND on_unknown = 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
+	work.LeaseLost:    {"posthouse_queue_lease", "state = 'sending' AND lease_until >= ? AND lease_until < ? ORDER BY lease_until"},
+	work.PastDeadline: {"posthouse_queue_deadline", "deadline > 0 AND deadline >= ? AND deadline <= ? AND (state = 'pending' OR (state = 'sending' AND started_at = 0)) ORDER BY deadline"},
+	work.HoldOver:     {"posthouse_queue_unknown", "state = 'unknown' AND on_unknown <> 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
+	work.QueryDue:     {"posthouse_queue_unknown", "state = 'unknown' AND on_unknown = 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
 }
 
 func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
@@ -250,7 +250,7 @@ func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 	}
 	var found []posthouse.Delivery
 	look := overdue[sel.Due]
-	err = t.query("SELECT "+queueTable.list+" FROM queue"+t.store.dialect.by(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.store.dialect.skip, []any{micros(sel.Since), now, sel.Max},
+	err = t.query("SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.store.dialect.skip, []any{micros(sel.Since), now, sel.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err == nil {

@@ -194,7 +194,7 @@ func TestReviseFindsWhatIsOverdue(t *testing.T) {
 			}
 		}
 		accept(t, s, entry(1)) // neither
-		tamper(t, s, "UPDATE queue SET lease_until = 1 WHERE id = ?", lost)
+		tamper(t, s, "UPDATE posthouse_queue SET lease_until = 1 WHERE id = ?", lost)
 		for due, want := range map[work.Due]string{work.PastDeadline: expired, work.LeaseLost: lost, work.HoldOver: held, work.QueryDue: asked} {
 			for since, want := range map[time.Time][]string{{}: {want}, time.Now().Add(-500 * time.Millisecond): nil} {
 				var got []string
@@ -311,7 +311,7 @@ func TestOneFailingWriteDoesNotFailThoseItSharesACommitWith(t *testing.T) {
 	for i := range errs {
 		wg.Go(func() {
 			errs[i] = s.change(t.Context(), at(), "write", func(x *tx) error {
-				if _, err := x.exec("INSERT INTO meta (name, value) VALUES (?, '')", fmt.Sprint("row", i)); err != nil {
+				if _, err := x.exec("INSERT INTO posthouse_meta (name, value) VALUES (?, '')", fmt.Sprint("row", i)); err != nil {
 					return err
 				}
 				if i%10 == 3 {
@@ -328,7 +328,7 @@ func TestOneFailingWriteDoesNotFailThoseItSharesACommitWith(t *testing.T) {
 			t.Errorf("write %d = %v", i, err)
 		}
 	}
-	if n := count(t, s, "SELECT COUNT(*) FROM meta WHERE name LIKE 'row%'"); n != 36 {
+	if n := count(t, s, "SELECT COUNT(*) FROM posthouse_meta WHERE name LIKE 'row%'"); n != 36 {
 		t.Errorf("%d rows were stored, want 36", n)
 	}
 }

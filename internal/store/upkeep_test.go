@@ -45,13 +45,13 @@ func TestPruneDeletesWhatIsSettledAndOldAndNothingElse(t *testing.T) {
 				record(t, s, step(item.Delivery, posthouse.EventAmbiguous, posthouse.Unknown))
 			}
 		}
-		tamper(t, s, "UPDATE settled SET updated_at = created_at - ?", (70 * day).Microseconds())
+		tamper(t, s, "UPDATE posthouse_settled SET updated_at = created_at - ?", (70 * day).Microseconds())
 		late := accept(t, s, entry(1, aged(60*day))) // handed in long ago, settled now
 		settle(t, s, posthouse.EventFail, posthouse.Failed)
 		open := accept(t, s, entry(1, aged(200*day)))
-		tamper(t, s, "INSERT INTO idempotency (tenant, endpoint, idem_key, body_hash, owner, answer, created_at, expires_at) VALUES ('t1', 'e', 'old', '', '', '', 1, 2)")
-		tamper(t, s, "INSERT INTO dedup (tenant, channel, dedup_key, message_id, created_at, expires_at) VALUES ('t1', 'c', 'old', '', 1, 2)")
-		tamper(t, s, "INSERT INTO limits (name, state, updated_at) VALUES ('old', '', 1)")
+		tamper(t, s, "INSERT INTO posthouse_idempotency (tenant, endpoint, idem_key, body_hash, owner, answer, created_at, expires_at) VALUES ('t1', 'e', 'old', '', '', '', 1, 2)")
+		tamper(t, s, "INSERT INTO posthouse_dedup (tenant, channel, dedup_key, message_id, created_at, expires_at) VALUES ('t1', 'c', 'old', '', 1, 2)")
+		tamper(t, s, "INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('old', '', 1)")
 		live := submit(entry(1, func(e *work.Entry) { e.Message.DedupKey = "live" }))
 		live.Key = "live"
 		if _, err := s.Accept(t.Context(), at(), []*work.Submission{live}); err != nil {
@@ -74,17 +74,17 @@ func TestPruneDeletesWhatIsSettledAndOldAndNothingElse(t *testing.T) {
 			if is := posthouse.CodeOf(err) == posthouse.CodeNotFound; is != slices.Contains(old, id) {
 				t.Errorf("message of %s: %v", id, err)
 			}
-			n := count(t, s, "SELECT COUNT(*) FROM events WHERE delivery = ?", id)
+			n := count(t, s, "SELECT COUNT(*) FROM posthouse_events WHERE delivery = ?", id)
 			if (n == 0) != slices.Contains(gone, id) {
 				t.Errorf("%d events of %s", n, id)
 			}
 		}
-		for _, table := range []string{"idempotency", "dedup"} {
+		for _, table := range []string{"posthouse_idempotency", "posthouse_dedup"} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 1 {
 				t.Errorf("%d rows of %s, want the live one", n, table)
 			}
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM limits"); n != 0 {
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_limits"); n != 0 {
 			t.Errorf("%d limits, want none", n)
 		}
 	})
@@ -134,7 +134,7 @@ func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
 		if err != nil || len(refused) != 1 {
 			t.Errorf("a result from before is refused %v, %v", refused, err)
 		}
-		tamper(t, s, "UPDATE queue SET due_at = 1 WHERE id = ?", later)
+		tamper(t, s, "UPDATE posthouse_queue SET due_at = 1 WHERE id = ?", later)
 		for epoch, want := range map[int64]int{1: 0, 2: 1} {
 			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 1000, Lease: time.Minute, Epoch: epoch})
 			if len(items) != want || err != nil {
@@ -175,7 +175,7 @@ func TestBumpEpochReadsTheQueueOnce(t *testing.T) {
 func TestInterruptedBumpIsFinishedByTheNext(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
-		tamper(t, s, "UPDATE meta SET value = '-4' WHERE name = 'epoch'")
+		tamper(t, s, "UPDATE posthouse_meta SET value = '-4' WHERE name = 'epoch'")
 		_, err := s.Epoch(t.Context())
 		wantCode(t, err, posthouse.CodeUnavailable)
 		if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
@@ -193,7 +193,7 @@ func TestReplayIsANewDelivery(t *testing.T) {
 		ctx := t.Context()
 		ids := accept(t, s, entry(2, each(func(d *posthouse.Delivery) { d.Deadline = time.Now().Add(time.Hour) })))
 		old := settle(t, s, posthouse.EventFail, posthouse.Failed)[0]
-		tamper(t, s, "UPDATE settled SET deadline = 1 WHERE id = ?", ids[1])
+		tamper(t, s, "UPDATE posthouse_settled SET deadline = 1 WHERE id = ?", ids[1])
 		list, err := s.AddReplay(ctx, at(), "t1", []string{ids[0], ids[0], "管理员"}, false)
 		if err != nil || len(list) != 3 {
 			t.Fatal(list, err)
@@ -243,8 +243,8 @@ func TestAReplayGetsANumberThatNoneHasHad(t *testing.T) {
 		ctx := t.Context()
 		ids := accept(t, s, entry(2, pulled))
 		gone := func(id string) {
-			tamper(t, s, "DELETE FROM settled WHERE id = ?", id)
-			tamper(t, s, "DELETE FROM events WHERE delivery = ?", id)
+			tamper(t, s, "DELETE FROM posthouse_settled WHERE id = ?", id)
+			tamper(t, s, "DELETE FROM posthouse_events WHERE delivery = ?", id)
 		}
 		handed := handOut(t, s, wish(10)).Items
 		record(t, s, step(handed[0].Delivery, posthouse.EventFail, posthouse.Failed), step(handed[1].Delivery, posthouse.EventSent, posthouse.Sent))
@@ -311,7 +311,7 @@ func TestReplaysAtOnceGetTheirOwnNumbers(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(made) != 8 || count(t, s, "SELECT COUNT(DISTINCT replay_of) FROM queue") != 8 {
+		if len(made) != 8 || count(t, s, "SELECT COUNT(DISTINCT replay_of) FROM posthouse_queue") != 8 {
 			t.Errorf("%d replays were made, want one of each", len(made))
 		}
 	})
@@ -354,7 +354,7 @@ func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
 		err = s.UpdateLimits(t.Context(), []string{"new", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
 			return [][]byte{[]byte("x"), []byte("x")}, broken
 		})
-		if !errors.Is(err, broken) || count(t, s, "SELECT COUNT(*) FROM limits") != 6 {
+		if !errors.Is(err, broken) || count(t, s, "SELECT COUNT(*) FROM posthouse_limits") != 6 {
 			t.Errorf("an error of change = %v; nothing may be stored", err)
 		}
 		if err := s.UpdateLimits(t.Context(), []string{"通道 1", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {

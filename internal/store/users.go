@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	usersTable = newTable("users", "tenant", "id", "name", "type", "addresses", "updated_at#")
-	rolesTable = newTable("user_roles", "tenant", "role", "user_id")
+	usersTable = newTable("posthouse_users", "tenant", "id", "name", "type", "addresses", "updated_at#")
+	rolesTable = newTable("posthouse_user_roles", "tenant", "role", "user_id")
 )
 
 // PutUsers stores users of a tenant, all or none; those there are already are replaced with their roles.
@@ -62,7 +62,7 @@ func (t *tx) putRoles(tenant string, roles map[string][]string) error {
 func (t *tx) clearRoles(tenant string, users []string) error {
 	for part := range parts(users, 500) {
 		clause, args := t.store.in("user_id", part)
-		if _, err := t.exec("DELETE FROM user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant)...); err != nil {
+		if _, err := t.exec("DELETE FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant)...); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Store) addRoles(ctx context.Context, tenant string, users []posthouse.U
 	}
 	for part := range parts(ids, 500) {
 		clause, args := s.in("user_id", part)
-		err := s.look(ctx, "SELECT user_id, role FROM user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		err := s.look(ctx, "SELECT user_id, role FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			var user, role string
 			err := scan(&user, &role)
 			u := &users[place[user]]
@@ -101,7 +101,7 @@ func (s *Store) UsersOf(ctx context.Context, tenant string, roles []string) (map
 	found := map[string][]string{}
 	for part := range parts(roles, 500) {
 		clause, args := s.in("role", part)
-		err := s.look(ctx, "SELECT role, user_id FROM user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		err := s.look(ctx, "SELECT role, user_id FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			var role, user string
 			err := scan(&role, &user)
 			found[role] = append(found[role], user)
@@ -130,7 +130,7 @@ func readUser(scan scanner) (posthouse.User, error) {
 
 // User reads one user of the directory.
 func (s *Store) User(ctx context.Context, tenant, id string) (posthouse.User, error) {
-	u, found, err := first(s.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM users WHERE tenant = ? AND id = ?", tenant, id)
+	u, found, err := first(s.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
 	if err != nil {
 		return u, s.toError(err, "read a user")
 	}
@@ -153,7 +153,7 @@ func (s *Store) Users(ctx context.Context, tenant, cursor string, limit int) ([]
 		return nil, "", err
 	}
 	size := pageSize(limit)
-	list, err := all(s.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM users WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
+	list, err := all(s.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM posthouse_users WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
 	if err != nil {
 		return nil, "", s.toError(err, "list the users")
 	}
@@ -167,7 +167,7 @@ func (s *Store) Users(ctx context.Context, tenant, cursor string, limit int) ([]
 // DeleteUser deletes one user.
 func (s *Store) DeleteUser(ctx context.Context, tenant, id string) error {
 	return s.change(ctx, time.Time{}, "delete a user", func(t *tx) error {
-		n, err := t.exec("DELETE FROM users WHERE tenant = ? AND id = ?", tenant, id)
+		n, err := t.exec("DELETE FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
 		if err == nil && n == 0 {
 			return noUser(id)
 		}
@@ -183,7 +183,7 @@ func (s *Store) Addresses(ctx context.Context, tenant, channel string, ids []str
 	found := map[string]string{}
 	for part := range parts(ids, 500) {
 		clause, args := s.in("id", part)
-		err := s.look(ctx, "SELECT "+usersTable.list+" FROM users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		err := s.look(ctx, "SELECT "+usersTable.list+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			u, err := readUser(scan)
 			if address := u.Addresses[channel]; address != "" {
 				found[u.ID] = address

@@ -49,7 +49,7 @@ func house(t *testing.T) (*pgx.Conn, *outbox.Box) {
 
 func rows(t *testing.T, conn *pgx.Conn) (n int) {
 	t.Helper()
-	if err := conn.QueryRow(t.Context(), "SELECT COUNT(*) FROM outbox").Scan(&n); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT COUNT(*) FROM posthouse_outbox").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -262,7 +262,7 @@ func inspect(ctx context.Context, file string) (map[string]bool, error) {
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'deliveries'").Scan(&made); err != nil || made == 0 {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT m.id FROM messages m JOIN deliveries d ON d.id = substr(m.id, 1, 22) || '0001'")
+	rows, err := db.QueryContext(ctx, "SELECT m.id FROM posthouse_messages m JOIN posthouse_deliveries d ON d.id = substr(m.id, 1, 22) || '0001'")
 	if err != nil {
 		return nil, err
 	}

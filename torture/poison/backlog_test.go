@@ -81,7 +81,7 @@ func backlogs() []backlog {
 
 // byDue is what a plan says that follows the index of due deliveries, sorts what one says that sorts by itself.
 var (
-	byDue = regexp.MustCompile(`USING (COVERING )?INDEX queue_due\b|Scan using queue_due\b|"key": "queue_due"`)
+	byDue = regexp.MustCompile(`USING (COVERING )?INDEX posthouse_queue_due\b|Scan using posthouse_queue_due\b|"key": "posthouse_queue_due"`)
 	sorts = regexp.MustCompile(`Sort|TEMP B-TREE|filesort`)
 )
 
@@ -115,13 +115,13 @@ func pile(t *testing.T, db house.Database, raw *sql.DB, channel string, deliveri
 		if db == house.MariaDB {
 			delivery = fmt.Sprintf("concat('%s', %s)", id[:22], strings.Join(end, ", "))
 		}
-		do(fmt.Sprintf(`INSERT INTO messages (id, tenant, channel, content, recipients, created_at) VALUES ('%s', 'default', '%s', '{"text":"hello"}', %d, %d)`, id, channel, n, now))
-		do(fmt.Sprintf(`INSERT INTO queue (id, tenant, channel, user_id, state, idem_key, on_unknown, epoch, created_at, updated_at, due_at)
+		do(fmt.Sprintf(`INSERT INTO posthouse_messages (id, tenant, channel, content, recipients, created_at) VALUES ('%s', 'default', '%s', '{"text":"hello"}', %d, %d)`, id, channel, n, now))
+		do(fmt.Sprintf(`INSERT INTO posthouse_queue (id, tenant, channel, user_id, state, idem_key, on_unknown, epoch, created_at, updated_at, due_at)
 			SELECT %[1]s, 'default', '%[2]s', 'u1', 'pending', %[1]s, 'retry', 1, %[3]d, %[3]d, %[3]d FROM %[4]s s`, delivery, channel, now, fmt.Sprintf(numbers[db], n)))
 	}
 	if db == house.Postgres {
-		do("ANALYZE queue") // as autovacuum does in time
-		do("CHECKPOINT")    // millions of rows at once leave gigabytes to be written, which is no claim's doing
+		do("ANALYZE posthouse_queue") // as autovacuum does in time
+		do("CHECKPOINT")              // millions of rows at once leave gigabytes to be written, which is no claim's doing
 	}
 }
 
@@ -145,9 +145,9 @@ func claimMany(t *testing.T, st *store.Store, times int) (took []time.Duration) 
 func explain(t *testing.T, db house.Database, raw *sql.DB) (plan string) {
 	t.Helper()
 	verb := map[house.Database]string{house.SQLite: "EXPLAIN QUERY PLAN ", house.Postgres: "EXPLAIN ", house.MariaDB: "EXPLAIN FORMAT=JSON "}[db]
-	table, since := "queue", "(due_at, id) >= (1, 'x')"
+	table, since := "posthouse_queue", "(due_at, id) >= (1, 'x')"
 	if db == house.MariaDB { // as claims do there
-		table, since = "queue FORCE INDEX (queue_due)", "(due_at = 1 AND id >= 'x' OR due_at > 1)"
+		table, since = "posthouse_queue FORCE INDEX (posthouse_queue_due)", "(due_at = 1 AND id >= 'x' OR due_at > 1)"
 	}
 	rows, err := raw.QueryContext(t.Context(), fmt.Sprintf(`%s SELECT id FROM %s WHERE tenant = 'default' AND channel = 'backlog' AND priority = 1
 		AND state = 'pending' AND %s AND due_at <= %d AND (deadline = 0 OR deadline > 1) ORDER BY due_at, id LIMIT %d`, verb, table, since, time.Now().UnixMicro(), claimed))

@@ -22,19 +22,19 @@ type spoilt struct {
 }
 
 var spoiltRows = []spoilt{
-	{"a state of a newer version", []string{"UPDATE queue SET state = 'teleporting' WHERE id = '%[1]s'"}, "teleporting"},
-	{"a priority of a newer version", []string{"UPDATE queue SET priority = 9 WHERE id = '%[1]s'"}, "pending"},
-	{"a policy of a newer version", []string{"UPDATE queue SET on_unknown = 'consult' WHERE id = '%[1]s'"}, "sent"},
-	{"a kind of recipient of a newer version", []string{"UPDATE queue SET recipient_type = 'hologram' WHERE id = '%[1]s'"}, "sent"},
-	{"a channel that is gone", []string{"UPDATE queue SET channel = 'vanished' WHERE id = '%[1]s'"}, "pending"},
-	{"broken JSON", []string{"UPDATE messages SET content = '{\"text\":' WHERE id = '%[2]s'"}, "quarantined"},
-	{"JSON of another form", []string{"UPDATE messages SET content = '{\"text\":[1,2]}' WHERE id = '%[2]s'"}, "quarantined"},
-	{"no content", []string{"UPDATE messages SET content = '' WHERE id = '%[2]s'"}, "quarantined"},
-	{"no message", []string{"DELETE FROM messages WHERE id = '%[2]s'"}, "quarantined"},
-	{"the message of another tenant", []string{"UPDATE messages SET tenant = 'other' WHERE id = '%[2]s'"}, "quarantined"},
-	{"an event of a newer version", []string{"UPDATE events SET type = 'wormhole' WHERE delivery = '%[1]s'"}, "sent"},
-	{"a lease of a state that knows none", []string{"UPDATE queue SET lease_until = 1, lease_owner = 'x' WHERE id = '%[1]s'"}, "sent"},
-	{"a time beyond all times", []string{"UPDATE queue SET deadline = 9223372036854775807 WHERE id = '%[1]s'"}, "sent"},
+	{"a state of a newer version", []string{"UPDATE posthouse_queue SET state = 'teleporting' WHERE id = '%[1]s'"}, "teleporting"},
+	{"a priority of a newer version", []string{"UPDATE posthouse_queue SET priority = 9 WHERE id = '%[1]s'"}, "pending"},
+	{"a policy of a newer version", []string{"UPDATE posthouse_queue SET on_unknown = 'consult' WHERE id = '%[1]s'"}, "sent"},
+	{"a kind of recipient of a newer version", []string{"UPDATE posthouse_queue SET recipient_type = 'hologram' WHERE id = '%[1]s'"}, "sent"},
+	{"a channel that is gone", []string{"UPDATE posthouse_queue SET channel = 'vanished' WHERE id = '%[1]s'"}, "pending"},
+	{"broken JSON", []string{"UPDATE posthouse_messages SET content = '{\"text\":' WHERE id = '%[2]s'"}, "quarantined"},
+	{"JSON of another form", []string{"UPDATE posthouse_messages SET content = '{\"text\":[1,2]}' WHERE id = '%[2]s'"}, "quarantined"},
+	{"no content", []string{"UPDATE posthouse_messages SET content = '' WHERE id = '%[2]s'"}, "quarantined"},
+	{"no message", []string{"DELETE FROM posthouse_messages WHERE id = '%[2]s'"}, "quarantined"},
+	{"the message of another tenant", []string{"UPDATE posthouse_messages SET tenant = 'other' WHERE id = '%[2]s'"}, "quarantined"},
+	{"an event of a newer version", []string{"UPDATE posthouse_events SET type = 'wormhole' WHERE delivery = '%[1]s'"}, "sent"},
+	{"a lease of a state that knows none", []string{"UPDATE posthouse_queue SET lease_until = 1, lease_owner = 'x' WHERE id = '%[1]s'"}, "sent"},
+	{"a time beyond all times", []string{"UPDATE posthouse_queue SET deadline = 9223372036854775807 WHERE id = '%[1]s'"}, "sent"},
 }
 
 // spoiltDrafts are rows of the outbox that can not be accepted.
@@ -77,20 +77,20 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 				}
 			}
 			for _, query := range []string{
-				"UPDATE channels SET settings = '{\"tries\":\"many\",\"paused\":', paused = 0, version = version + 1 WHERE name = 'broken'",
-				"INSERT INTO channels (tenant, name, driver, config, created_at, updated_at) VALUES ('default', 'newer', 'holodeck', '{}', 1, 1)",
-				"DELETE FROM limits WHERE name = 'default/limited'",
-				"INSERT INTO limits (name, state, updated_at) VALUES ('default/limited', 'v9 of a newer version', 1)",
-				"INSERT INTO templates (tenant, name, version, body, created_at) VALUES ('default', 'broken', 1, '${', 1)",
-				"INSERT INTO gates (tenant, channel, account, class, until_at, updated_at) VALUES ('default', 'generic', '', 'sulking', 1, 1)",
-				"UPDATE idempotency SET answer = '{' WHERE idem_key = 'spoilt-1'",
+				"UPDATE posthouse_channels SET settings = '{\"tries\":\"many\",\"paused\":', paused = 0, version = version + 1 WHERE name = 'broken'",
+				"INSERT INTO posthouse_channels (tenant, name, driver, config, created_at, updated_at) VALUES ('default', 'newer', 'holodeck', '{}', 1, 1)",
+				"DELETE FROM posthouse_limits WHERE name = 'default/limited'",
+				"INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('default/limited', 'v9 of a newer version', 1)",
+				"INSERT INTO posthouse_templates (tenant, name, version, body, created_at) VALUES ('default', 'broken', 1, '${', 1)",
+				"INSERT INTO posthouse_gates (tenant, channel, account, class, until_at, updated_at) VALUES ('default', 'generic', '', 'sulking', 1, 1)",
+				"UPDATE posthouse_idempotency SET answer = '{' WHERE idem_key = 'spoilt-1'",
 			} {
 				do(query)
 			}
 			for i, draft := range spoiltDrafts {
-				do(fmt.Sprintf("INSERT INTO outbox (id, tenant, draft) VALUES ('row-%d', 'default', '%s')", i, draft))
+				do(fmt.Sprintf("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES ('row-%d', 'default', '%s')", i, draft))
 			}
-			do(`INSERT INTO outbox (id, tenant, draft) VALUES ('row-good', 'default', '{"channel":"generic","to":[{"user":"u"}],"content":{"text":"hello"}}')`)
+			do(`INSERT INTO posthouse_outbox (id, tenant, draft) VALUES ('row-good', 'default', '{"channel":"generic","to":[{"user":"u"}],"content":{"text":"hello"}}')`)
 			resume(t, h, "generic")
 			resume(t, h, "limited")
 			fresh := h.Produce(t, house.Load{Messages: good})
@@ -109,8 +109,8 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 			states := map[string]string{}
 			house.Until(t, "all are where they should be", func() bool {
 				states = statesOf(t, raw)
-				return len(differing(states, want)) == 0 && count(t, raw, "SELECT COUNT(*) FROM outbox WHERE error <> ''") == len(spoiltDrafts) &&
-					count(t, raw, "SELECT COUNT(*) FROM outbox WHERE id = 'row-good'") == 0
+				return len(differing(states, want)) == 0 && count(t, raw, "SELECT COUNT(*) FROM posthouse_outbox WHERE error <> ''") == len(spoiltDrafts) &&
+					count(t, raw, "SELECT COUNT(*) FROM posthouse_outbox WHERE id = 'row-good'") == 0
 			})
 			more := h.Produce(t, house.Load{Messages: 10, Prefix: "later"})
 			for _, message := range more {
@@ -129,7 +129,7 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 					t.Errorf("/readyz does not name the channel %s: %s", name, ready)
 				}
 			}
-			kept := count(t, raw, "SELECT COUNT(*) FROM outbox")
+			kept := count(t, raw, "SELECT COUNT(*) FROM posthouse_outbox")
 			house.Report(t, house.Row{
 				Test: "E3", Database: string(db), What: fmt.Sprintf("rows spoilt in %d ways in the queue, messages, events, channels, limits, gates, templates, keys and the outbox", len(spoiltRows)+len(spoiltDrafts)+6),
 				N: total + len(spoiltDrafts) + 6, Unit: "rows", Figure: fmt.Sprintf("%d deliveries in a wrong state, %d of %d drafts kept with their problem; all %d others sent", len(differing(states, want)), kept, len(spoiltDrafts), good+11),
@@ -142,7 +142,7 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 // statesOf reads the state of every delivery from the tables.
 func statesOf(t *testing.T, raw *sql.DB) map[string]string {
 	t.Helper()
-	rows, err := raw.QueryContext(t.Context(), "SELECT id, state FROM queue UNION ALL SELECT id, state FROM settled")
+	rows, err := raw.QueryContext(t.Context(), "SELECT id, state FROM posthouse_queue UNION ALL SELECT id, state FROM posthouse_settled")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func (m *member) remember(o work.Outcome) {
 
 // relay writes a row as a caller's own transaction would, and moves what it finds, as several processes do.
 func (m *member) relay(ctx context.Context) error {
-	if _, err := m.raw.ExecContext(ctx, fmt.Sprintf("INSERT INTO outbox (id, tenant, draft) VALUES ('%s', '%s', '{}')", posthouse.NewID(), tenant)); err != nil {
+	if _, err := m.raw.ExecContext(ctx, fmt.Sprintf("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES ('%s', '%s', '{}')", posthouse.NewID(), tenant)); err != nil {
 		return err
 	}
 	rows, err := m.store.Outbox(ctx, time.Now(), work.Drafts, 20, 1<<20)

@@ -52,7 +52,7 @@ func TestOneKeyIsOneMessage(t *testing.T) {
 		h.Judge(t)
 		wrong := r.wrong()
 		stored := 0
-		if err := dbtest.SQL(t, dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM messages").Scan(&stored); err != nil {
+		if err := dbtest.SQL(t, dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posthouse_messages").Scan(&stored); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range wrong[:min(len(wrong), 10)] {

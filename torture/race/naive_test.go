@@ -62,7 +62,7 @@ func (p *player) claimNaively(raw *sql.DB) (bool, error) {
 	var id string
 	var version, token int64
 	call := time.Now()
-	err := raw.QueryRowContext(p.t.Context(), "SELECT id, version, token FROM queue WHERE state = 'pending' ORDER BY due_at, id LIMIT 1").Scan(&id, &version, &token)
+	err := raw.QueryRowContext(p.t.Context(), "SELECT id, version, token FROM posthouse_queue WHERE state = 'pending' ORDER BY due_at, id LIMIT 1").Scan(&id, &version, &token)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -70,7 +70,7 @@ func (p *player) claimNaively(raw *sql.DB) (bool, error) {
 		return false, err
 	}
 	runtime.Gosched() // as any other work between the two would
-	update := fmt.Sprintf("UPDATE queue SET state = 'sending', version = %d, token = %d WHERE id = '%s'", version+1, token+1, id)
+	update := fmt.Sprintf("UPDATE posthouse_queue SET state = 'sending', version = %d, token = %d WHERE id = '%s'", version+1, token+1, id)
 	if _, err := raw.ExecContext(p.t.Context(), update); err != nil {
 		return false, err
 	}

@@ -88,6 +88,9 @@ func examine(ctx context.Context, c config.Config) []finding {
 	out = append(out, schema, examineClock(ctx, s))
 	ring, keyring := examineKeyring(c)
 	out = append(out, keyring)
+	if schema.OK {
+		out = append(out, examineViews(ctx, s)...)
+	}
 	if schema.OK && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
 	}
@@ -120,6 +123,21 @@ func examineSchema(ctx context.Context, s *store.Store) finding {
 		return finding{"schema", false, fmt.Sprintf("version %d, newer than this binary's %d: use a newer posthouse", have, want)}
 	}
 	return finding{"schema", true, fmt.Sprintf("version %d", have)}
+}
+
+// examineViews lists the documents' views that are missing. Nothing of ours reads them, so that is no fault.
+func examineViews(ctx context.Context, s *store.Store) []finding {
+	views, err := s.DocumentViews(ctx)
+	if err != nil {
+		return []finding{{"views", false, err.Error()}}
+	}
+	var out []finding
+	for _, v := range views {
+		if v.Problem != "" {
+			out = append(out, finding{"view " + v.Name, true, v.Problem})
+		}
+	}
+	return out
 }
 
 func examineClock(ctx context.Context, s *store.Store) finding {

@@ -23,7 +23,7 @@ Run it once before many processes start on one database.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, false, runMigrate) },
 	}
 	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
-	cmd.AddCommand(migrateStatus(sh), newEpoch(sh))
+	cmd.AddCommand(migrateStatus(sh), migrateViews(sh), migrateDown(sh), newEpoch(sh))
 	return cmd
 }
 

@@ -6,14 +6,14 @@
 -- the next one begins anew: so each statement may find its work done.
 
 -- What there is once: the epoch, and when this database was made.
-CREATE TABLE IF NOT EXISTS meta (
+CREATE TABLE posthouse_meta (
   name varchar(128) NOT NULL,
   value mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (name)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- A message never changes after it was accepted.
-CREATE TABLE IF NOT EXISTS messages (
+CREATE TABLE posthouse_messages (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
@@ -32,12 +32,13 @@ CREATE TABLE IF NOT EXISTS messages (
   recipients int NOT NULL DEFAULT 0,
   trace varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
+  options mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (id),
-  KEY messages_ref (tenant, kind, ref, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+  KEY posthouse_messages_ref (tenant, kind, ref, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
-CREATE TABLE IF NOT EXISTS queue (
+CREATE TABLE posthouse_queue (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
@@ -71,15 +72,15 @@ CREATE TABLE IF NOT EXISTS queue (
   lease_until bigint NOT NULL DEFAULT 0,
   lease_owner varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (id),
-  KEY queue_due (tenant, channel, priority, state, due_at, id),
-  KEY queue_lease (state, lease_until),
-  KEY queue_unknown (state, due_at),
-  KEY queue_deadline (deadline),
-  KEY queue_user (tenant, user_id, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+  KEY posthouse_queue_due (tenant, channel, priority, state, due_at, id),
+  KEY posthouse_queue_lease (state, lease_until),
+  KEY posthouse_queue_unknown (state, due_at),
+  KEY posthouse_queue_deadline (deadline),
+  KEY posthouse_queue_user (tenant, user_id, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The settled deliveries, in the columns of the queue.
-CREATE TABLE IF NOT EXISTS settled (
+CREATE TABLE posthouse_settled (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
@@ -113,12 +114,12 @@ CREATE TABLE IF NOT EXISTS settled (
   lease_until bigint NOT NULL DEFAULT 0,
   lease_owner varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (id),
-  KEY settled_user (tenant, user_id, id),
-  KEY settled_trouble (tenant, state, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+  KEY posthouse_settled_user (tenant, user_id, id),
+  KEY posthouse_settled_trouble (tenant, state, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The event log: one row for each transition, in the transaction that made it.
-CREATE TABLE IF NOT EXISTS events (
+CREATE TABLE posthouse_events (
   delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   version bigint NOT NULL,
   tenant varchar(128) NOT NULL,
@@ -142,10 +143,10 @@ CREATE TABLE IF NOT EXISTS events (
   request mediumtext NOT NULL DEFAULT (''),
   response mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (delivery, version)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- What a caller's Idempotency-Key stands for.
-CREATE TABLE IF NOT EXISTS idempotency (
+CREATE TABLE posthouse_idempotency (
   tenant varchar(128) NOT NULL,
   endpoint varchar(128) NOT NULL,
   idem_key varbinary(1020) NOT NULL,
@@ -155,11 +156,11 @@ CREATE TABLE IF NOT EXISTS idempotency (
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   PRIMARY KEY (tenant, endpoint, idem_key),
-  KEY idempotency_expiry (expires_at)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+  KEY posthouse_idempotency_expiry (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Which message a dedup_key stands for, until its window closes.
-CREATE TABLE IF NOT EXISTS dedup (
+CREATE TABLE posthouse_dedup (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   dedup_key varbinary(1020) NOT NULL,
@@ -167,12 +168,12 @@ CREATE TABLE IF NOT EXISTS dedup (
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   PRIMARY KEY (tenant, channel, dedup_key),
-  KEY dedup_expiry (expires_at)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+  KEY posthouse_dedup_expiry (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Messages that callers hand in within their own transactions; the relay moves them on.
 -- A plain INSERT needs the draft alone.
-CREATE TABLE IF NOT EXISTS outbox (
+CREATE TABLE posthouse_outbox (
   id varchar(64) NOT NULL DEFAULT (UUID()),
   tenant varchar(128) NOT NULL DEFAULT 'default',
   draft mediumtext NOT NULL,
@@ -182,11 +183,11 @@ CREATE TABLE IF NOT EXISTS outbox (
   failures int NOT NULL DEFAULT 0,
   due_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id),
-  KEY outbox_due (due_at, created_at, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+  KEY posthouse_outbox_due (due_at, created_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The configured channels; secrets in config are sealed.
-CREATE TABLE IF NOT EXISTS channels (
+CREATE TABLE posthouse_channels (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   driver varchar(128) NOT NULL,
@@ -198,10 +199,10 @@ CREATE TABLE IF NOT EXISTS channels (
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, name)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Accounts that a provider refused: parked until a time, then probed.
-CREATE TABLE IF NOT EXISTS gates (
+CREATE TABLE posthouse_gates (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   account varchar(128) NOT NULL,
@@ -212,10 +213,10 @@ CREATE TABLE IF NOT EXISTS gates (
   refusals int NOT NULL DEFAULT 0,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, channel, account)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Every version of every template.
-CREATE TABLE IF NOT EXISTS templates (
+CREATE TABLE posthouse_templates (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   version int NOT NULL,
@@ -223,39 +224,41 @@ CREATE TABLE IF NOT EXISTS templates (
   body mediumtext NOT NULL DEFAULT (''),
   lenient smallint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
+  external_id varchar(255) NOT NULL DEFAULT '',
+  disabled smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name, version)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Who is on duty: the roster itself.
-CREATE TABLE IF NOT EXISTS rosters (
+CREATE TABLE posthouse_rosters (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
   hand_over varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   time_zone varchar(128) NOT NULL DEFAULT '',
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, name)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Days a roster knows; an override with nobody on duty is a day without entries.
-CREATE TABLE IF NOT EXISTS roster_days (
+CREATE TABLE posthouse_roster_days (
   tenant varchar(128) NOT NULL,
   roster varchar(128) NOT NULL,
   day varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   PRIMARY KEY (tenant, roster, day)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Who is on duty on a day: 1 to 7 (Monday = 1), or a date.
-CREATE TABLE IF NOT EXISTS roster_entries (
+CREATE TABLE posthouse_roster_entries (
   tenant varchar(128) NOT NULL,
   roster varchar(128) NOT NULL,
   day varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   user_id varchar(255) NOT NULL,
   position int NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, roster, day, user_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The directory.
-CREATE TABLE IF NOT EXISTS users (
+CREATE TABLE posthouse_users (
   tenant varchar(128) NOT NULL,
   id varchar(255) NOT NULL,
   name varchar(512) NOT NULL DEFAULT '',
@@ -263,10 +266,10 @@ CREATE TABLE IF NOT EXISTS users (
   addresses mediumtext NOT NULL DEFAULT (''),
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Keys of the API; only a hash of the secret is kept.
-CREATE TABLE IF NOT EXISTS api_keys (
+CREATE TABLE posthouse_api_keys (
   id varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   name varchar(255) NOT NULL,
@@ -274,61 +277,257 @@ CREATE TABLE IF NOT EXISTS api_keys (
   hash varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   created_at bigint NOT NULL,
   revoked_at bigint NOT NULL DEFAULT 0,
+  agent varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Shared limits: the state of all windows of one key.
-CREATE TABLE IF NOT EXISTS limits (
+CREATE TABLE posthouse_limits (
   name varchar(512) NOT NULL,
   state mediumtext NOT NULL DEFAULT (''),
   updated_at bigint NOT NULL,
   PRIMARY KEY (name)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
-INSERT IGNORE INTO meta (name, value) VALUES ('epoch', '1');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1');
+
+-- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
+CREATE TABLE posthouse_plans (
+  tenant varchar(128) NOT NULL,
+  type varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  id varbinary(1020) NOT NULL,
+  kind varchar(128) NOT NULL DEFAULT '',
+  ref varbinary(1020) NOT NULL DEFAULT '',
+  doc mediumtext NOT NULL DEFAULT (''),
+  version bigint NOT NULL DEFAULT 1,
+  next_at bigint NOT NULL DEFAULT 0,
+  failures int NOT NULL DEFAULT 0,
+  error mediumtext NOT NULL DEFAULT (''),
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, type, id),
+  KEY posthouse_plans_due (next_at, id),
+  KEY posthouse_plans_ref (tenant, type, kind, ref),
+  KEY posthouse_plans_over (next_at, updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- Who has which role.
+CREATE TABLE posthouse_user_roles (
+  tenant varchar(128) NOT NULL,
+  role varbinary(1020) NOT NULL,
+  user_id varbinary(1020) NOT NULL,
+  PRIMARY KEY (tenant, role, user_id),
+  KEY posthouse_user_roles_user (tenant, user_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- Deliveries that were sent and whose receipts have to be asked for.
+CREATE TABLE posthouse_awaited (
+  delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  account varchar(255) NOT NULL DEFAULT '',
+  ref varchar(512) NOT NULL DEFAULT '',
+  due_at bigint NOT NULL,
+  until_at bigint NOT NULL,
+  asks int NOT NULL DEFAULT 0,
+  PRIMARY KEY (delivery),
+  KEY posthouse_awaited_due (due_at, delivery)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- Access tokens of providers, sealed, shared by all processes; the holder is refreshing it.
+CREATE TABLE posthouse_tokens (
+  name varchar(255) NOT NULL,
+  value mediumtext NOT NULL DEFAULT (''),
+  generation bigint NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL DEFAULT 0,
+  holder varchar(255) NOT NULL DEFAULT '',
+  held_until bigint NOT NULL DEFAULT 0,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What callers of the compatibility face have said of a job: its status, or that it is deleted.
+CREATE TABLE posthouse_notify_marks (
+  job varbinary(1020) NOT NULL,
+  tenant varchar(128) NOT NULL,
+  status smallint NOT NULL DEFAULT -1,
+  deleted smallint NOT NULL DEFAULT 0,
+  update_by varchar(255) NOT NULL DEFAULT '',
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, job),
+  KEY posthouse_notify_marks_age (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- Phones and other programs that fetch deliveries. limits is JSON, or null for the usual ones.
+CREATE TABLE posthouse_agents (
+  tenant varchar(128) NOT NULL,
+  id varchar(128) NOT NULL,
+  name varchar(255) NOT NULL DEFAULT '',
+  channels mediumtext NOT NULL DEFAULT (''),
+  capabilities mediumtext NOT NULL DEFAULT (''),
+  limits mediumtext NOT NULL DEFAULT (''),
+  state varchar(128) NOT NULL,
+  reason varchar(255) NOT NULL DEFAULT '',
+  key_id varchar(128) NOT NULL DEFAULT '',
+  app varchar(255) NOT NULL DEFAULT '',
+  last_seen_at bigint NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What an agent was handed by a claim that it may repeat: deliveries is JSON, ids with tokens.
+CREATE TABLE posthouse_agent_claims (
+  tenant varchar(128) NOT NULL,
+  agent varchar(128) NOT NULL,
+  claim_id varbinary(1020) NOT NULL,
+  deliveries mediumtext NOT NULL DEFAULT (''),
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (tenant, agent, claim_id),
+  KEY posthouse_agent_claims_expiry (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The log of requests to send.
+CREATE TABLE posthouse_receive_log (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  at bigint NOT NULL,
+  delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  request_id varchar(255) NOT NULL DEFAULT '',
+  phone varchar(255) NOT NULL DEFAULT '',
+  content mediumtext NOT NULL DEFAULT (''),
+  templated smallint NOT NULL DEFAULT 0,
+  source_ip varchar(255) NOT NULL DEFAULT '',
+  user_agent mediumtext NOT NULL DEFAULT (''),
+  request mediumtext NOT NULL DEFAULT (''),
+  response mediumtext NOT NULL DEFAULT (''),
+  status int NOT NULL DEFAULT 0,
+  PRIMARY KEY (id),
+  KEY posthouse_receive_log_tenant (tenant, at, id),
+  KEY posthouse_receive_log_delivery (delivery),
+  KEY posthouse_receive_log_age (at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The log of hand-outs: who was handed a delivery with which token.
+CREATE TABLE posthouse_send_log (
+  delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  token bigint NOT NULL,
+  tenant varchar(128) NOT NULL,
+  at bigint NOT NULL,
+  agent varchar(128) NOT NULL,
+  claim_id varbinary(1020) NOT NULL DEFAULT '',
+  request mediumtext NOT NULL DEFAULT (''),
+  PRIMARY KEY (delivery, token),
+  KEY posthouse_send_log_tenant (tenant, at, delivery, token),
+  KEY posthouse_send_log_age (at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The log of reports. A report id is one agent's.
+CREATE TABLE posthouse_report_log (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  at bigint NOT NULL,
+  delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  agent varchar(128) NOT NULL,
+  report_id varbinary(1020) NOT NULL,
+  token bigint NOT NULL DEFAULT 0,
+  outcome varchar(128) NOT NULL,
+  code varchar(255) NOT NULL DEFAULT '',
+  error mediumtext NOT NULL DEFAULT (''),
+  retry smallint NOT NULL DEFAULT 0,
+  ref mediumtext NOT NULL DEFAULT (''),
+  request mediumtext NOT NULL DEFAULT (''),
+  answer varchar(128) NOT NULL,
+  state varchar(128) NOT NULL DEFAULT '',
+  PRIMARY KEY (tenant, agent, report_id),
+  KEY posthouse_report_log_tenant (tenant, at, id),
+  KEY posthouse_report_log_delivery (delivery, agent, id),
+  KEY posthouse_report_log_age (at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- How many deliveries of a pulled channel there are of a kind: the sum over its slots, so that writers do not wait for each other.
+CREATE TABLE posthouse_tallies (
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  bucket varchar(128) NOT NULL,
+  slot int NOT NULL,
+  n bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (tenant, channel, bucket, slot)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The contents of sensitive messages, encrypted, until they are forgotten.
+CREATE TABLE posthouse_sealed (
+  message varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  body mediumtext NOT NULL,
+  forget_at bigint NOT NULL,
+  PRIMARY KEY (message),
+  KEY posthouse_sealed_forget (forget_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The texts of the SMS front door. The document's own name for them, sms_templates, is that of a view.
+CREATE TABLE posthouse_sms_texts (
+  tenant varchar(128) NOT NULL,
+  id bigint NOT NULL,
+  name varchar(255) NOT NULL DEFAULT '',
+  body mediumtext NOT NULL DEFAULT (''),
+  active smallint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What a phone is sent where a request has no content. sent is set by an import alone: else the dedup key of the generation says it.
+CREATE TABLE posthouse_default_sms (
+  tenant varchar(128) NOT NULL,
+  phone varchar(128) NOT NULL,
+  body mediumtext NOT NULL DEFAULT (''),
+  templated smallint NOT NULL DEFAULT 0,
+  generation bigint NOT NULL DEFAULT 1,
+  sent smallint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, phone)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Every delivery, open or settled, for readers of the database.
-CREATE OR REPLACE VIEW deliveries AS
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM queue
+CREATE VIEW posthouse_deliveries AS
+SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM settled;
-
--- The bank's two tables under their own names, for readers of the database.
-CREATE OR REPLACE VIEW message_send_log AS
-SELECT d.id AS id, d.user_id AS user_id, d.channel AS platform, JSON_UNQUOTE(JSON_EXTRACT(m.content, '$.text')) AS content,
-  CASE WHEN d.state = 'pending' AND d.tries > 0 THEN 'failure'
-       WHEN d.state IN ('pending', 'sending') THEN 'pending'
-       WHEN d.state = 'unknown' THEN 'failure'
-       WHEN d.state IN ('sent', 'delivered') THEN 'success'
-       WHEN d.state = 'failed' THEN 'stopped'
-       ELSE d.state END AS status,
-  d.tries AS retry_count, TIMESTAMPADD(MICROSECOND, d.created_at, TIMESTAMP '1970-01-01 00:00:00') AS create_time, TIMESTAMPADD(MICROSECOND, d.updated_at, TIMESTAMP '1970-01-01 00:00:00') AS update_time,
-  d.last_error AS last_error, d.tenant AS tenant
-FROM deliveries d JOIN messages m ON m.id = CONCAT(SUBSTR(d.id, 1, 22), '0000')
-WHERE m.kind = 'notice' AND d.state <> 'suppressed';
-
-CREATE OR REPLACE VIEW duty_schedule AS
-SELECT CONCAT(roster, ':', day, ':', user_id) AS id, CAST(day AS SIGNED) AS day_of_week, user_id, tenant
-FROM roster_entries WHERE roster = 'duty' AND day IN ('1', '2', '3', '4', '5', '6', '7');
+SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled;
 
 -- +goose Down
-DROP VIEW duty_schedule;
-DROP VIEW message_send_log;
-DROP VIEW deliveries;
-DROP TABLE limits;
-DROP TABLE api_keys;
-DROP TABLE users;
-DROP TABLE roster_entries;
-DROP TABLE roster_days;
-DROP TABLE rosters;
-DROP TABLE templates;
-DROP TABLE gates;
-DROP TABLE channels;
-DROP TABLE outbox;
-DROP TABLE dedup;
-DROP TABLE idempotency;
-DROP TABLE events;
-DROP TABLE settled;
-DROP TABLE queue;
-DROP TABLE messages;
-DROP TABLE meta;
+DROP VIEW posthouse_deliveries;
+DROP TABLE posthouse_default_sms;
+DROP TABLE posthouse_sms_texts;
+DROP TABLE posthouse_sealed;
+DROP TABLE posthouse_tallies;
+DROP TABLE posthouse_report_log;
+DROP TABLE posthouse_send_log;
+DROP TABLE posthouse_receive_log;
+DROP TABLE posthouse_agent_claims;
+DROP TABLE posthouse_agents;
+DROP TABLE posthouse_notify_marks;
+DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_awaited;
+DROP TABLE posthouse_user_roles;
+DROP TABLE posthouse_plans;
+DROP TABLE posthouse_limits;
+DROP TABLE posthouse_api_keys;
+DROP TABLE posthouse_users;
+DROP TABLE posthouse_roster_entries;
+DROP TABLE posthouse_roster_days;
+DROP TABLE posthouse_rosters;
+DROP TABLE posthouse_templates;
+DROP TABLE posthouse_gates;
+DROP TABLE posthouse_channels;
+DROP TABLE posthouse_outbox;
+DROP TABLE posthouse_dedup;
+DROP TABLE posthouse_idempotency;
+DROP TABLE posthouse_events;
+DROP TABLE posthouse_settled;
+DROP TABLE posthouse_queue;
+DROP TABLE posthouse_messages;
+DROP TABLE posthouse_meta;

@@ -1,13 +1,13 @@
 -- +goose Up
 -- What there is once: the epoch, and when this database was made.
-CREATE TABLE meta (
+CREATE TABLE posthouse_meta (
   name text COLLATE "C" NOT NULL,
   value text NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 );
 
 -- A message never changes after it was accepted.
-CREATE TABLE messages (
+CREATE TABLE posthouse_messages (
   id text COLLATE "C" NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
@@ -26,12 +26,13 @@ CREATE TABLE messages (
   recipients integer NOT NULL DEFAULT 0,
   trace text COLLATE "C" NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
+  options text NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 );
-CREATE INDEX messages_ref ON messages (tenant, kind, ref, id) WHERE ref <> '';
+CREATE INDEX posthouse_messages_ref ON posthouse_messages (tenant, kind, ref, id) WHERE ref <> '';
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
-CREATE TABLE queue (
+CREATE TABLE posthouse_queue (
   id text COLLATE "C" NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
@@ -66,14 +67,14 @@ CREATE TABLE queue (
   lease_owner text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 );
-CREATE INDEX queue_due ON queue (tenant, channel, priority, due_at, id) WHERE state = 'pending';
-CREATE INDEX queue_lease ON queue (lease_until) WHERE state = 'sending';
-CREATE INDEX queue_unknown ON queue (due_at) WHERE state = 'unknown' AND due_at > 0;
-CREATE INDEX queue_deadline ON queue (deadline) WHERE deadline > 0;
-CREATE INDEX queue_user ON queue (tenant, user_id, id) WHERE user_id <> '';
+CREATE INDEX posthouse_queue_due ON posthouse_queue (tenant, channel, priority, due_at, id) WHERE state = 'pending';
+CREATE INDEX posthouse_queue_lease ON posthouse_queue (lease_until) WHERE state = 'sending';
+CREATE INDEX posthouse_queue_unknown ON posthouse_queue (due_at) WHERE state = 'unknown' AND due_at > 0;
+CREATE INDEX posthouse_queue_deadline ON posthouse_queue (deadline) WHERE deadline > 0;
+CREATE INDEX posthouse_queue_user ON posthouse_queue (tenant, user_id, id) WHERE user_id <> '';
 
 -- The settled deliveries, in the columns of the queue.
-CREATE TABLE settled (
+CREATE TABLE posthouse_settled (
   id text COLLATE "C" NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
@@ -108,11 +109,11 @@ CREATE TABLE settled (
   lease_owner text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 );
-CREATE INDEX settled_user ON settled (tenant, user_id, id) WHERE user_id <> '';
-CREATE INDEX settled_trouble ON settled (tenant, state, id) WHERE state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled');
+CREATE INDEX posthouse_settled_user ON posthouse_settled (tenant, user_id, id) WHERE user_id <> '';
+CREATE INDEX posthouse_settled_trouble ON posthouse_settled (tenant, state, id) WHERE state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled');
 
 -- The event log: one row for each transition, in the transaction that made it.
-CREATE TABLE events (
+CREATE TABLE posthouse_events (
   delivery text COLLATE "C" NOT NULL,
   version bigint NOT NULL,
   tenant text COLLATE "C" NOT NULL,
@@ -139,7 +140,7 @@ CREATE TABLE events (
 );
 
 -- What a caller's Idempotency-Key stands for.
-CREATE TABLE idempotency (
+CREATE TABLE posthouse_idempotency (
   tenant text COLLATE "C" NOT NULL,
   endpoint text COLLATE "C" NOT NULL,
   idem_key text COLLATE "C" NOT NULL,
@@ -150,10 +151,10 @@ CREATE TABLE idempotency (
   expires_at bigint NOT NULL,
   PRIMARY KEY (tenant, endpoint, idem_key)
 );
-CREATE INDEX idempotency_expiry ON idempotency (expires_at);
+CREATE INDEX posthouse_idempotency_expiry ON posthouse_idempotency (expires_at);
 
 -- Which message a dedup_key stands for, until its window closes.
-CREATE TABLE dedup (
+CREATE TABLE posthouse_dedup (
   tenant text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
   dedup_key text COLLATE "C" NOT NULL,
@@ -162,11 +163,11 @@ CREATE TABLE dedup (
   expires_at bigint NOT NULL,
   PRIMARY KEY (tenant, channel, dedup_key)
 );
-CREATE INDEX dedup_expiry ON dedup (expires_at);
+CREATE INDEX posthouse_dedup_expiry ON posthouse_dedup (expires_at);
 
 -- Messages that callers hand in within their own transactions; the relay moves them on.
 -- A plain INSERT needs the draft alone.
-CREATE TABLE outbox (
+CREATE TABLE posthouse_outbox (
   id text COLLATE "C" NOT NULL DEFAULT gen_random_uuid(),
   tenant text COLLATE "C" NOT NULL DEFAULT 'default',
   draft text NOT NULL,
@@ -177,10 +178,10 @@ CREATE TABLE outbox (
   due_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
-CREATE INDEX outbox_due ON outbox (due_at, created_at, id);
+CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, id);
 
 -- The configured channels; secrets in config are sealed.
-CREATE TABLE channels (
+CREATE TABLE posthouse_channels (
   tenant text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   driver text COLLATE "C" NOT NULL,
@@ -195,7 +196,7 @@ CREATE TABLE channels (
 );
 
 -- Accounts that a provider refused: parked until a time, then probed.
-CREATE TABLE gates (
+CREATE TABLE posthouse_gates (
   tenant text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
   account text COLLATE "C" NOT NULL,
@@ -209,7 +210,7 @@ CREATE TABLE gates (
 );
 
 -- Every version of every template.
-CREATE TABLE templates (
+CREATE TABLE posthouse_templates (
   tenant text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   version integer NOT NULL,
@@ -217,11 +218,13 @@ CREATE TABLE templates (
   body text NOT NULL DEFAULT '',
   lenient smallint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
+  external_id text COLLATE "C" NOT NULL DEFAULT '',
+  disabled smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name, version)
 );
 
 -- Who is on duty: the roster itself.
-CREATE TABLE rosters (
+CREATE TABLE posthouse_rosters (
   tenant text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   hand_over text COLLATE "C" NOT NULL DEFAULT '',
@@ -231,7 +234,7 @@ CREATE TABLE rosters (
 );
 
 -- Days a roster knows; an override with nobody on duty is a day without entries.
-CREATE TABLE roster_days (
+CREATE TABLE posthouse_roster_days (
   tenant text COLLATE "C" NOT NULL,
   roster text COLLATE "C" NOT NULL,
   day text COLLATE "C" NOT NULL,
@@ -239,7 +242,7 @@ CREATE TABLE roster_days (
 );
 
 -- Who is on duty on a day: 1 to 7 (Monday = 1), or a date.
-CREATE TABLE roster_entries (
+CREATE TABLE posthouse_roster_entries (
   tenant text COLLATE "C" NOT NULL,
   roster text COLLATE "C" NOT NULL,
   day text COLLATE "C" NOT NULL,
@@ -249,7 +252,7 @@ CREATE TABLE roster_entries (
 );
 
 -- The directory.
-CREATE TABLE users (
+CREATE TABLE posthouse_users (
   tenant text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL DEFAULT '',
@@ -260,7 +263,7 @@ CREATE TABLE users (
 );
 
 -- Keys of the API; only a hash of the secret is kept.
-CREATE TABLE api_keys (
+CREATE TABLE posthouse_api_keys (
   id text COLLATE "C" NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -268,61 +271,257 @@ CREATE TABLE api_keys (
   hash text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
   revoked_at bigint NOT NULL DEFAULT 0,
+  agent text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 );
 
 -- Shared limits: the state of all windows of one key.
-CREATE TABLE limits (
+CREATE TABLE posthouse_limits (
   name text COLLATE "C" NOT NULL,
   state text NOT NULL DEFAULT '',
   updated_at bigint NOT NULL,
   PRIMARY KEY (name)
 );
 
-INSERT INTO meta (name, value) VALUES ('epoch', '1');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1');
+
+-- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
+CREATE TABLE posthouse_plans (
+  tenant text COLLATE "C" NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL DEFAULT '',
+  ref text COLLATE "C" NOT NULL DEFAULT '',
+  doc text NOT NULL DEFAULT '',
+  version bigint NOT NULL DEFAULT 1,
+  next_at bigint NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,
+  error text NOT NULL DEFAULT '',
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, type, id)
+);
+CREATE INDEX posthouse_plans_due ON posthouse_plans (next_at, id) WHERE next_at > 0;
+CREATE INDEX posthouse_plans_ref ON posthouse_plans (tenant, type, kind, ref, id) WHERE ref <> '';
+CREATE INDEX posthouse_plans_over ON posthouse_plans (updated_at) WHERE next_at = 0;
+
+-- Who has which role.
+CREATE TABLE posthouse_user_roles (
+  tenant text COLLATE "C" NOT NULL,
+  role text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  PRIMARY KEY (tenant, role, user_id)
+);
+CREATE INDEX posthouse_user_roles_user ON posthouse_user_roles (tenant, user_id);
+
+-- Deliveries that were sent and whose receipts have to be asked for.
+CREATE TABLE posthouse_awaited (
+  delivery text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  account text COLLATE "C" NOT NULL DEFAULT '',
+  ref text COLLATE "C" NOT NULL DEFAULT '',
+  due_at bigint NOT NULL,
+  until_at bigint NOT NULL,
+  asks integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (delivery)
+);
+CREATE INDEX posthouse_awaited_due ON posthouse_awaited (due_at, delivery);
+
+-- Access tokens of providers, sealed, shared by all processes; the holder is refreshing it.
+CREATE TABLE posthouse_tokens (
+  name text COLLATE "C" NOT NULL,
+  value text NOT NULL DEFAULT '',
+  generation bigint NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL DEFAULT 0,
+  holder text COLLATE "C" NOT NULL DEFAULT '',
+  held_until bigint NOT NULL DEFAULT 0,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (name)
+);
+
+-- What callers of the compatibility face have said of a job: its status, or that it is deleted.
+CREATE TABLE posthouse_notify_marks (
+  job text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  status smallint NOT NULL DEFAULT -1,
+  deleted smallint NOT NULL DEFAULT 0,
+  update_by text COLLATE "C" NOT NULL DEFAULT '',
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, job)
+);
+CREATE INDEX posthouse_notify_marks_age ON posthouse_notify_marks (updated_at);
+
+-- Phones and other programs that fetch deliveries. limits is JSON, or null for the usual ones.
+CREATE TABLE posthouse_agents (
+  tenant text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL DEFAULT '',
+  channels text NOT NULL DEFAULT '',
+  capabilities text NOT NULL DEFAULT '',
+  limits text NOT NULL DEFAULT '',
+  state text COLLATE "C" NOT NULL,
+  reason text COLLATE "C" NOT NULL DEFAULT '',
+  key_id text COLLATE "C" NOT NULL DEFAULT '',
+  app text COLLATE "C" NOT NULL DEFAULT '',
+  last_seen_at bigint NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, id)
+);
+
+-- What an agent was handed by a claim that it may repeat: deliveries is JSON, ids with tokens.
+CREATE TABLE posthouse_agent_claims (
+  tenant text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  claim_id text COLLATE "C" NOT NULL,
+  deliveries text NOT NULL DEFAULT '',
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (tenant, agent, claim_id)
+);
+CREATE INDEX posthouse_agent_claims_expiry ON posthouse_agent_claims (expires_at);
+
+-- The log of requests to send.
+CREATE TABLE posthouse_receive_log (
+  id text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  delivery text COLLATE "C" NOT NULL DEFAULT '',
+  request_id text COLLATE "C" NOT NULL DEFAULT '',
+  phone text COLLATE "C" NOT NULL DEFAULT '',
+  content text NOT NULL DEFAULT '',
+  templated smallint NOT NULL DEFAULT 0,
+  source_ip text COLLATE "C" NOT NULL DEFAULT '',
+  user_agent text NOT NULL DEFAULT '',
+  request text NOT NULL DEFAULT '',
+  response text NOT NULL DEFAULT '',
+  status integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_receive_log_tenant ON posthouse_receive_log (tenant, at, id);
+CREATE INDEX posthouse_receive_log_delivery ON posthouse_receive_log (delivery);
+CREATE INDEX posthouse_receive_log_age ON posthouse_receive_log (at);
+
+-- The log of hand-outs: who was handed a delivery with which token.
+CREATE TABLE posthouse_send_log (
+  delivery text COLLATE "C" NOT NULL,
+  token bigint NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  claim_id text COLLATE "C" NOT NULL DEFAULT '',
+  request text NOT NULL DEFAULT '',
+  PRIMARY KEY (delivery, token)
+);
+CREATE INDEX posthouse_send_log_tenant ON posthouse_send_log (tenant, at, delivery, token);
+CREATE INDEX posthouse_send_log_age ON posthouse_send_log (at);
+
+-- The log of reports. A report id is one agent's.
+CREATE TABLE posthouse_report_log (
+  id text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  delivery text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  report_id text COLLATE "C" NOT NULL,
+  token bigint NOT NULL DEFAULT 0,
+  outcome text COLLATE "C" NOT NULL,
+  code text COLLATE "C" NOT NULL DEFAULT '',
+  error text NOT NULL DEFAULT '',
+  retry smallint NOT NULL DEFAULT 0,
+  ref text NOT NULL DEFAULT '',
+  request text NOT NULL DEFAULT '',
+  answer text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL DEFAULT '',
+  PRIMARY KEY (tenant, agent, report_id)
+);
+CREATE INDEX posthouse_report_log_tenant ON posthouse_report_log (tenant, at, id) WHERE at > 0;
+CREATE INDEX posthouse_report_log_delivery ON posthouse_report_log (delivery, agent, id);
+CREATE INDEX posthouse_report_log_age ON posthouse_report_log (at);
+
+-- How many deliveries of a pulled channel there are of a kind: the sum over its slots, so that writers do not wait for each other.
+CREATE TABLE posthouse_tallies (
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  bucket text COLLATE "C" NOT NULL,
+  slot integer NOT NULL,
+  n bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (tenant, channel, bucket, slot)
+);
+
+-- The contents of sensitive messages, encrypted, until they are forgotten.
+CREATE TABLE posthouse_sealed (
+  message text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  body text NOT NULL,
+  forget_at bigint NOT NULL,
+  PRIMARY KEY (message)
+);
+CREATE INDEX posthouse_sealed_forget ON posthouse_sealed (forget_at);
+
+-- The texts of the SMS front door. The document's own name for them, sms_templates, is that of a view.
+CREATE TABLE posthouse_sms_texts (
+  tenant text COLLATE "C" NOT NULL,
+  id bigint NOT NULL,
+  name text COLLATE "C" NOT NULL DEFAULT '',
+  body text NOT NULL DEFAULT '',
+  active smallint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, id)
+);
+
+-- What a phone is sent where a request has no content. sent is set by an import alone: else the dedup key of the generation says it.
+CREATE TABLE posthouse_default_sms (
+  tenant text COLLATE "C" NOT NULL,
+  phone text COLLATE "C" NOT NULL,
+  body text NOT NULL DEFAULT '',
+  templated smallint NOT NULL DEFAULT 0,
+  generation bigint NOT NULL DEFAULT 1,
+  sent smallint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, phone)
+);
 
 -- Every delivery, open or settled, for readers of the database.
-CREATE VIEW deliveries AS
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM queue
+CREATE VIEW posthouse_deliveries AS
+SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM settled;
-
--- The bank's two tables under their own names, for readers of the database.
-CREATE VIEW message_send_log AS
-SELECT d.id AS id, d.user_id AS user_id, d.channel AS platform, (m.content::json ->> 'text') AS content,
-  CASE WHEN d.state = 'pending' AND d.tries > 0 THEN 'failure'
-       WHEN d.state IN ('pending', 'sending') THEN 'pending'
-       WHEN d.state = 'unknown' THEN 'failure'
-       WHEN d.state IN ('sent', 'delivered') THEN 'success'
-       WHEN d.state = 'failed' THEN 'stopped'
-       ELSE d.state END AS status,
-  d.tries AS retry_count, to_timestamp(d.created_at / 1000000.0) AS create_time, to_timestamp(d.updated_at / 1000000.0) AS update_time,
-  d.last_error AS last_error, d.tenant AS tenant
-FROM deliveries d JOIN messages m ON m.id = substr(d.id, 1, 22) || '0000'
-WHERE m.kind = 'notice' AND d.state <> 'suppressed';
-
-CREATE VIEW duty_schedule AS
-SELECT roster || ':' || day || ':' || user_id AS id, CAST(day AS INTEGER) AS day_of_week, user_id, tenant
-FROM roster_entries WHERE roster = 'duty' AND day IN ('1', '2', '3', '4', '5', '6', '7');
+SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled;
 
 -- +goose Down
-DROP VIEW duty_schedule;
-DROP VIEW message_send_log;
-DROP VIEW deliveries;
-DROP TABLE limits;
-DROP TABLE api_keys;
-DROP TABLE users;
-DROP TABLE roster_entries;
-DROP TABLE roster_days;
-DROP TABLE rosters;
-DROP TABLE templates;
-DROP TABLE gates;
-DROP TABLE channels;
-DROP TABLE outbox;
-DROP TABLE dedup;
-DROP TABLE idempotency;
-DROP TABLE events;
-DROP TABLE settled;
-DROP TABLE queue;
-DROP TABLE messages;
-DROP TABLE meta;
+DROP VIEW posthouse_deliveries;
+DROP TABLE posthouse_default_sms;
+DROP TABLE posthouse_sms_texts;
+DROP TABLE posthouse_sealed;
+DROP TABLE posthouse_tallies;
+DROP TABLE posthouse_report_log;
+DROP TABLE posthouse_send_log;
+DROP TABLE posthouse_receive_log;
+DROP TABLE posthouse_agent_claims;
+DROP TABLE posthouse_agents;
+DROP TABLE posthouse_notify_marks;
+DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_awaited;
+DROP TABLE posthouse_user_roles;
+DROP TABLE posthouse_plans;
+DROP TABLE posthouse_limits;
+DROP TABLE posthouse_api_keys;
+DROP TABLE posthouse_users;
+DROP TABLE posthouse_roster_entries;
+DROP TABLE posthouse_roster_days;
+DROP TABLE posthouse_rosters;
+DROP TABLE posthouse_templates;
+DROP TABLE posthouse_gates;
+DROP TABLE posthouse_channels;
+DROP TABLE posthouse_outbox;
+DROP TABLE posthouse_dedup;
+DROP TABLE posthouse_idempotency;
+DROP TABLE posthouse_events;
+DROP TABLE posthouse_settled;
+DROP TABLE posthouse_queue;
+DROP TABLE posthouse_messages;
+DROP TABLE posthouse_meta;

@@ -1,6 +1,0 @@
--- +goose Up
--- What few messages have, as JSON: a clock, the provider's template, the reminder.
-ALTER TABLE messages ADD COLUMN options text NOT NULL DEFAULT '';
-
--- +goose Down
-ALTER TABLE messages DROP COLUMN options;

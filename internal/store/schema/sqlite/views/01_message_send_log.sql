@@ -1,0 +1,11 @@
+SELECT d.id AS id, d.user_id AS user_id, d.channel AS platform, json_extract(m.content, '$.text') AS content,
+  CASE WHEN d.state = 'pending' AND d.tries > 0 THEN 'failure'
+       WHEN d.state IN ('pending', 'sending') THEN 'pending'
+       WHEN d.state = 'unknown' THEN 'failure'
+       WHEN d.state IN ('sent', 'delivered') THEN 'success'
+       WHEN d.state = 'failed' THEN 'stopped'
+       ELSE d.state END AS status,
+  d.tries AS retry_count, strftime('%Y-%m-%d %H:%M:%f', d.created_at / 1000000.0, 'unixepoch') AS create_time, strftime('%Y-%m-%d %H:%M:%f', d.updated_at / 1000000.0, 'unixepoch') AS update_time,
+  d.last_error AS last_error, d.tenant AS tenant
+FROM posthouse_deliveries d JOIN posthouse_messages m ON m.id = substr(d.id, 1, 22) || '0000'
+WHERE m.kind = 'notice' AND d.state <> 'suppressed'
