@@ -299,6 +299,31 @@ func TestFLOW16_DeletingFreesTheDedupKeyEachTime(t *testing.T) {
 	})
 }
 
+// FLOW-7: a slot that is enqueued when the next one has come is kept as a job, and is not sent.
+func TestFLOW7_ASlotThatIsEnqueuedTooLateIsNotSent(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.flow(atOnce(20 * time.Millisecond))
+		slot := func(late time.Duration) string {
+			return `{"bizType": 2, "bizId": 1001, "channel": 0, "payload": {"taskName": "x", "orbitNo": 9, "remainMin": 45}, "userIds": ["u1"],
+				"dedupKey": "2_1001_9_45_0", "nextRunTime": "` + time.Now().Add(-late).Format(time.RFC3339) + `"}`
+		}
+		id, _ := h.enqueue(slot(20 * time.Minute))
+		j := h.jobReaches(id, 2, map[string]int{"u1": 2})
+		if j.Recipients[0].State != posthouse.Expired || len(h.arrivals("oa", "u1")) != 0 {
+			h.Errorf("a slot of 20 minutes ago is %s and OA got %v", j.Recipients[0].State, h.arrivals("oa", "u1"))
+		}
+		if again, existing := h.enqueue(slot(21 * time.Minute)); again != id || !existing {
+			h.Errorf("its key makes another job: %s", again)
+		}
+		h.change("delete", `{"bizType": 2, "bizIds": [1001]}`)
+		id, _ = h.enqueue(slot(5 * time.Minute))
+		h.jobReaches(id, 1, map[string]int{"u1": 1})
+		if a := h.arrivals("oa", "u1"); len(a) != 1 || !strings.Contains(a[0].Text, "40分钟") {
+			h.Errorf("of a slot of 5 minutes ago OA got %+v, want 40 minutes", a)
+		}
+	})
+}
+
 // passes sets a reminder back, as if time had passed.
 func (h *house) passes(id string, d time.Duration) {
 	h.Helper()

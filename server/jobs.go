@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -35,8 +36,9 @@ func (p jobPost) request(tenant string) engine.Request {
 }
 
 // Send stores a job's message.
-func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft) (posthouse.Accepted, error) {
+func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft, handedIn time.Time) (posthouse.Accepted, error) {
 	req := p.request(tenant)
+	req.HandedIn = handedIn
 	req.Drafts = []posthouse.Draft{d}
 	out, err := p.engine.Accept(ctx, req)
 	if err != nil {

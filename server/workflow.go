@@ -19,7 +19,7 @@ func (s *Server) openFlow(context.Context) error {
 		return err
 	}
 	s.flow, err = workflow.New(workflow.Options{
-		Book: s.store, Post: post{s}, Resolver: resolver, Channels: s.channelNames, Name: s.userName,
+		Book: s.store, Post: post{s}, Resolver: resolver, Channels: s.channelNames, Name: s.userName, Aborter: s.Jobs(),
 		Zone: s.zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
 	})
 	return err

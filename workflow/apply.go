@@ -225,6 +225,21 @@ func (t *turn) tell(ctx context.Context, n notice, room int) (int, error) {
 		return room, nil
 	}
 	p := part{notice: n, key: t.ledger.freshKey(n.key)}
+	shares, err := t.shares(ctx, n, to)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range shares {
+		p.add(&s.notice, s.to)
+	}
+	if len(p.drafts) > 0 {
+		t.parts = append(t.parts, p)
+	}
+	return len(to), nil
+}
+
+// add makes messages of a notice for recipients.
+func (p *part) add(n *notice, to []posthouse.Recipient) {
 	for chunk := range slices.Chunk(to, draft.MaxRecipients) {
 		d := n.draft(p.key)
 		d.To, d.ID = chunk, posthouse.NewID()
@@ -233,10 +248,6 @@ func (t *turn) tell(ctx context.Context, n notice, room int) (int, error) {
 		}
 		p.drafts = append(p.drafts, d)
 	}
-	if len(p.drafts) > 0 {
-		t.parts = append(t.parts, p)
-	}
-	return len(to), nil
 }
 
 // draft is a message of the notice, without its recipients.
@@ -249,14 +260,9 @@ func (n *notice) draft(key string) posthouse.Draft {
 
 // audience is who a notice goes to. One question is asked once a turn, and once for each channel whom it can reach.
 func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, error) {
-	question := string(canonical([]any{n.kind, n.to.nodes, n.to.roles, n.to.users, n.to.without}))
-	found, asked := t.answers[question]
-	if !asked {
-		var err error
-		if found, err = resolve(ctx, t.o.Resolver, t.tenant, t.event.Task, n.kind, n.to); err != nil {
-			return nil, err
-		}
-		t.answers[question] = found
+	found, question, err := t.ask(ctx, n.kind, n.to)
+	if err != nil {
+		return nil, err
 	}
 	for _, role := range found.Vacant {
 		t.warn(RoleVacant, "nobody has the role %q", role)
@@ -276,6 +282,19 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 		t.refuse(n, "nobody of it has an address")
 	}
 	return to, nil
+}
+
+// ask asks who an audience is. The question stands for it.
+func (t *turn) ask(ctx context.Context, kind string, who audience) (found Audience, question string, err error) {
+	question = string(canonical([]any{kind, who.nodes, who.roles, who.users, who.without}))
+	found, asked := t.answers[question]
+	if !asked {
+		if found, err = resolve(ctx, t.o.Resolver, t.tenant, t.event.Task, kind, who); err != nil {
+			return found, question, err
+		}
+		t.answers[question] = found
+	}
+	return found, question, nil
 }
 
 // refuse leaves a notice out for now, with a warning.

@@ -53,6 +53,11 @@ type Post interface {
 	Reached(ctx context.Context, tenant string, messages []string) (map[string][]posthouse.Recipient, error)
 }
 
+// Aborter says of jobs that still wait that their task ended abnormally. Jobs satisfies it.
+type Aborter interface {
+	Abort(ctx context.Context, tenant, kind, ref string, ids []string, by string) error
+}
+
 // Options makes a Flow. Book, Post, Resolver and Channels are required.
 type Options struct {
 	Book     Book
@@ -60,6 +65,8 @@ type Options struct {
 	Resolver Resolver
 	// Channels lists the channels that a tenant has configured.
 	Channels func(ctx context.Context, tenant string) ([]string, error)
+	// Aborter marks the jobs of a task that ended abnormally. Defaults to none: they are cancelled like others.
+	Aborter Aborter
 	// Name is what the directory calls a user, "" for one it does not know. Defaults to the user's id.
 	Name func(ctx context.Context, tenant, user string) (string, error)
 	// Zone is that of the times in texts. Defaults to UTC.

@@ -44,8 +44,8 @@ type Enqueued struct {
 
 // JobPost hands in what jobs are made of, and takes it back.
 type JobPost interface {
-	// Send stores a message.
-	Send(ctx context.Context, tenant string, d posthouse.Draft) (posthouse.Accepted, error)
+	// Send stores a message, as if it was handed in at a time: one whose deadline has passed since expires.
+	Send(ctx context.Context, tenant string, d posthouse.Draft, handedIn time.Time) (posthouse.Accepted, error)
 	// Remind opens a reminder; a duplicate is one of its id that is open already.
 	Remind(ctx context.Context, tenant string, r posthouse.Reminder) (duplicate bool, err error)
 	// EndReminder ends a reminder, if it is open.
@@ -99,7 +99,11 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 	if every := job.again(); every > 0 {
 		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
 	}
-	accepted, err := j.Post.Send(ctx, tenant, d)
+	handedIn := now
+	if !d.Deadline.IsZero() && !d.Deadline.After(now) {
+		handedIn = job.NextRunTime // it stands for its key, and expires
+	}
+	accepted, err := j.Post.Send(ctx, tenant, d, handedIn)
 	return Enqueued{accepted.ID, accepted.DuplicateOf != ""}, inTheDocumentsWords(err)
 }
 
@@ -165,22 +169,20 @@ func (job *Job) draft(now time.Time) posthouse.Draft {
 	case BizNodeTimeout:
 		d.Clock = &posthouse.Clock{Since: cmp.Or(job.NextRunTime, now)}
 	case BizOrbitRemind:
-		job.countDown(&d, now)
+		job.countDown(&d)
 	}
 	return d
 }
 
-// countDown computes remainMin when a message about a pass is sent, and drops the message when the next
-// slot has come: one that was late would say a wrong number, or come together with the next.
-func (job *Job) countDown(d *posthouse.Draft, now time.Time) {
+// countDown computes remainMin when a message about a pass is sent, and lets the message expire when the next
+// slot has come, also where it was enqueued after that: it would come together with the next.
+func (job *Job) countDown(d *posthouse.Draft) {
 	left, ok := job.number("remainMin")
 	if !ok || job.NextRunTime.IsZero() {
 		return
 	}
 	d.Clock = &posthouse.Clock{Until: job.NextRunTime.Add(minutes(left))}
-	if until := job.NextRunTime.Add(orbitEvery); until.After(now) {
-		d.Deadline = until
-	}
+	d.Deadline = job.NextRunTime.Add(orbitEvery)
 }
 
 // again is how often the job comes again, 0 for one that comes once (section 3.5).

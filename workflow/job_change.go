@@ -54,6 +54,29 @@ func (j Jobs) UpdateStatus(ctx context.Context, tenant string, b BizType, bizIDs
 	})
 }
 
+// Abort gives those of the jobs of a kind and ref that have one of the ids, and still wait, the status Aborted. It stops
+// nothing: a Flow that takes back what it has told does.
+func (j Jobs) Abort(ctx context.Context, tenant, kind, ref string, ids []string, by string) error {
+	list, err := j.find(ctx, tenant, kind, ref)
+	if err != nil {
+		return err
+	}
+	var waiting []string
+	for _, r := range list {
+		if !slices.Contains(ids, r.id) || r.mark.Deleted {
+			continue
+		}
+		is, err := j.settle(ctx, tenant, r)
+		if err != nil {
+			return err
+		}
+		if is == Waiting {
+			waiting = append(waiting, r.id)
+		}
+	}
+	return j.Marks.MarkStatus(ctx, time.Now(), tenant, waiting, int(Aborted), by)
+}
+
 // DeleteByBiz deletes the jobs of a business type and ids: they are kept, and marked. Nothing more of them
 // is sent, and their dedup keys are free for others. It returns how many were deleted now. After an error
 // some may be done: repeat the call.

@@ -32,7 +32,10 @@ func (d *desk) jobs() Jobs { return Jobs{Post: d, Store: d, Marks: d, Gates: d} 
 
 func (d *desk) Gates(context.Context, string) ([]work.Gate, error) { return d.gates, nil }
 
-func (d *desk) Send(_ context.Context, _ string, draft posthouse.Draft) (posthouse.Accepted, error) {
+func (d *desk) Send(_ context.Context, _ string, draft posthouse.Draft, handedIn time.Time) (posthouse.Accepted, error) {
+	if !draft.Deadline.IsZero() && !handedIn.Before(draft.Deadline) {
+		return posthouse.Accepted{}, posthouse.Errorf(posthouse.CodeInvalid, "the deadline has passed")
+	}
 	d.sent = append(d.sent, draft)
 	return posthouse.Accepted{ID: fmt.Sprint("m", len(d.sent))}, nil
 }
@@ -199,7 +202,7 @@ func TestAJobBecomesAMessageOrAReminder(t *testing.T) {
 		},
 		"a slot that has long passed": {
 			Job{BizType: BizOrbitRemind, BizID: "1", Users: []string{"u1"}, Payload: []byte(`{"remainMin": "0"}`), NextRunTime: slot.Add(-2 * time.Hour)},
-			posthouse.Draft{Channel: "oa", Kind: "orbit_remind", Ref: "1", Payload: []byte(`{"remainMin": "0"}`), Clock: &posthouse.Clock{Until: slot.Add(-2 * time.Hour)}}, nil,
+			posthouse.Draft{Channel: "oa", Kind: "orbit_remind", Ref: "1", Payload: []byte(`{"remainMin": "0"}`), Deadline: slot.Add(-105 * time.Minute), Clock: &posthouse.Clock{Until: slot.Add(-2 * time.Hour)}}, nil,
 		},
 		"a time-out, once": {
 			Job{BizType: BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, NextRunTime: slot},

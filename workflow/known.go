@@ -3,6 +3,8 @@ package workflow
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -165,8 +167,12 @@ func (k *known) createdAt() time.Time {
 	return k.Made.At
 }
 
-// open is the round of a node that is under way: the last that was begun, unless it or a later one is done.
+// open is the round of a node that is under way: the last that was begun, unless it or a later one is done. One that no
+// event has named began when those before it were done.
 func (k *known) open(node string) (number int, r *round) {
+	if at := k.implied(node); !at.IsZero() {
+		return 1, &round{Start: &fact[nothing]{At: at}}
+	}
 	for n, other := range k.Nodes[node] {
 		if n > number {
 			number, r = n, other
@@ -176,6 +182,54 @@ func (k *known) open(node string) (number int, r *round) {
 		return 0, nil
 	}
 	return number, r
+}
+
+// implied is when a node began that no event has named: when the last of its predecessors was done, and of a first node when
+// the task was described (section 3.5 of the document). It is zero where that has not come. A node without links among
+// others is not known to be a first one.
+func (k *known) implied(node string) time.Time {
+	if k.Task == nil || len(k.Nodes[node]) > 0 {
+		return time.Time{}
+	}
+	nodes := k.Task.Value.Nodes
+	first, linked := true, len(nodes) == 1
+	var at time.Time
+	for i := range nodes {
+		if nodes[i].ID == node {
+			linked = linked || len(nodes[i].Next) > 0
+		}
+		if !slices.Contains(nodes[i].Next, node) {
+			continue
+		}
+		done := k.doneAt(nodes[i].ID)
+		if done.IsZero() {
+			return time.Time{}
+		}
+		first, at = false, later(at, done)
+	}
+	if first && linked {
+		return k.Made.At
+	}
+	return at
+}
+
+// follows reports whether a node comes right after another.
+func (k *known) follows(node, next string) bool {
+	return k.Task != nil && slices.ContainsFunc(k.Task.Value.Nodes, func(n posthouse.Node) bool {
+		return n.ID == node && slices.Contains(n.Next, next)
+	})
+}
+
+// doneAt is when the last round of a node was done, zero where it is not.
+func (k *known) doneAt(node string) time.Time {
+	rounds := k.Nodes[node]
+	if len(rounds) == 0 {
+		return time.Time{}
+	}
+	if last := rounds[slices.Max(slices.Collect(maps.Keys(rounds)))]; last.Done != nil {
+		return last.Done.At
+	}
+	return time.Time{}
 }
 
 // cancelled reports whether the task ended in that nobody need know of it any more.

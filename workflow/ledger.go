@@ -62,11 +62,14 @@ const (
 	NoticeRefused WarningCode = "NOTICE_REFUSED"
 	// NoChannel is a task that names no channel where neither oa nor dingtalk is configured.
 	NoChannel WarningCode = "NO_CHANNEL"
+	// NotActivated is a node that may take so long and that no event has said to begin: its time-out counts from when
+	// those before it were done.
+	NotActivated WarningCode = "NOT_ACTIVATED"
 )
 
 // WarningCodes lists the codes.
 func WarningCodes() []WarningCode {
-	return []WarningCode{RoleVacant, NobodyToTell, NoAddress, NoticeRefused, NoChannel}
+	return []WarningCode{RoleVacant, NobodyToTell, NoAddress, NoticeRefused, NoChannel, NotActivated}
 }
 
 // maxWarnings bounds what is kept of warnings. Each is in the log as well.

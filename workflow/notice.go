@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -39,6 +40,14 @@ type notice struct {
 	deadline  time.Time
 	clock     *posthouse.Clock
 	repeat    *posthouse.Repeat // of a time-out, which is a reminder
+	next      []following       // of a node that is done: each handler reads of his own
+}
+
+// following is a node that follows one that is done.
+type following struct {
+	ID    string
+	Name  string
+	Until time.Time // zero for one that may take as long as it takes
 }
 
 // audience says who is told, in the task's own terms.
@@ -97,7 +106,7 @@ func (n *notice) mark() string { return n.id + n.words }
 // digest stands for all that a notice says.
 func (n *notice) digest() string {
 	h := fnv.New128a()
-	h.Write(canonical([]any{n.to.roles, n.to.users, n.to.without, n.payload, n.extra, n.notBefore, n.deadline, n.clock, n.repeat}))
+	h.Write(canonical([]any{n.to.roles, n.to.users, n.to.without, n.payload, n.extra, n.notBefore, n.deadline, n.clock, n.repeat, n.next}))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -128,26 +137,39 @@ func (d *deriver) done(node *posthouse.Node) {
 
 // next names the nodes that follow, and how long the most urgent of them may take.
 func (d *deriver) next(n *notice, node *posthouse.Node, done time.Time) {
-	var names string
-	for i, id := range node.Next {
-		next := d.node(id)
-		if i == 0 {
-			n.payload["nextNodeName"] = next.Name
-		} else {
-			names += ", "
+	for _, id := range node.Next {
+		f := following{ID: id, Name: d.node(id).Name}
+		if most := d.node(id).MaxDuration; most > 0 {
+			f.Until = done.Add(minutes(most))
 		}
-		names += next.Name
-		if next.MaxDuration > 0 {
-			until := done.Add(minutes(next.MaxDuration))
-			if n.clock == nil || until.Before(n.clock.Until) {
-				n.clock = &posthouse.Clock{Until: until}
-			}
+		n.next = append(n.next, f)
+	}
+	n.payload["nextNodeNames"] = namesOf(n.next)
+	n.follows(n.next)
+}
+
+// follows lets a notice say of some of the nodes that follow what they are and how long the most urgent of them may take.
+func (n *notice) follows(next []following) {
+	n.clock = nil
+	delete(n.payload, "remainMin")
+	for _, f := range next {
+		if !f.Until.IsZero() && (n.clock == nil || f.Until.Before(n.clock.Until)) {
+			n.clock = &posthouse.Clock{Until: f.Until}
 		}
 	}
-	n.payload["nextNodeNames"] = names
+	n.payload["nextNodeName"] = namesOf(next)
 	if n.clock == nil {
 		n.payload["remainMin"] = unlimited // a strict template names it
 	}
+}
+
+// namesOf lists the names of nodes.
+func namesOf(next []following) string {
+	var names []string
+	for _, f := range next {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // end tells everyone, the initiator too, that the task is over (section 3.4).

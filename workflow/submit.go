@@ -201,6 +201,9 @@ func (t *turn) takeBack(ctx context.Context) error {
 			reminders = append(reminders, told.Reminder)
 		}
 	}
+	if err := t.abort(ctx); err != nil {
+		return err
+	}
 	for _, id := range distinct(reminders) {
 		if err := t.endReminder(ctx, id); err != nil {
 			return err
@@ -210,6 +213,34 @@ func (t *turn) takeBack(ctx context.Context) error {
 		return err
 	}
 	return t.o.Post.Withdraw(ctx, t.tenant, messages)
+}
+
+// abort says of what is taken back because the task ended abnormally that it was so (section 6 of the document): cancelled
+// is what somebody did not want.
+func (t *turn) abort(ctx context.Context) error {
+	end := t.ledger.Known.End
+	if t.o.Aborter == nil || end == nil || end.Value.Event != posthouse.TaskAborted || t.event.Type != end.Value.Event && t.event.Type != "" {
+		return nil
+	}
+	type about struct{ kind, ref string }
+	jobs := map[about][]string{}
+	for i := range t.ledger.Told {
+		told := &t.ledger.Told[i]
+		if !told.Withdrawn {
+			continue
+		}
+		k := about{told.Kind, told.Ref}
+		jobs[k] = append(jobs[k], told.Messages...)
+		if told.Reminder != "" {
+			jobs[k] = append(jobs[k], told.Reminder)
+		}
+	}
+	for k, ids := range jobs {
+		if err := t.o.Aborter.Abort(ctx, t.tenant, k.kind, k.ref, distinct(ids), source); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endReminder ends a time-out, unless it is another task's by now: it has the id of its node and channel alone.
@@ -265,7 +296,7 @@ func isAbout(payload json.RawMessage, task string) bool {
 func (t *turn) concerns(told *telling) bool {
 	switch t.event.Type {
 	case posthouse.NodeActivated, posthouse.NodeDone:
-		return told.Kind == KindNodeTimeout && told.Ref == t.event.Node
+		return told.Kind == KindNodeTimeout && (told.Ref == t.event.Node || t.ledger.Known.follows(t.event.Node, told.Ref))
 	case posthouse.OrbitPlanChanged:
 		return told.Kind == KindOrbitRemind
 	}

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -104,7 +105,7 @@ func (f *Flow) ledger(ctx context.Context, tenant, id string) (l ledger, p work.
 func (l *ledger) status(p work.Plan) TaskStatus {
 	s := TaskStatus{
 		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []NoticeStatus{},
-		Warnings: append([]Warning{}, l.Warnings...), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Warnings: append(l.Known.notActivated(), l.Warnings...), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if end := l.Known.End; end != nil {
 		s.Ended, s.Reason = end.At, end.Value.Reason
@@ -126,6 +127,22 @@ func (l *ledger) status(p work.Plan) TaskStatus {
 		})
 	}
 	return s
+}
+
+// notActivated warns of the nodes that no event has said to begin and whose time-outs are planned nevertheless. It is no part
+// of the ledger: an event that comes late ends it.
+func (k *known) notActivated() []Warning {
+	out := []Warning{}
+	if k.Task == nil || k.End != nil {
+		return out
+	}
+	for i := range k.Task.Value.Nodes {
+		node := &k.Task.Value.Nodes[i]
+		if at := k.implied(node.ID); node.MaxDuration > 0 && !at.IsZero() {
+			out = append(out, Warning{NotActivated, fmt.Sprintf("node %q was not activated: its time-out counts from %s", node.ID, at.UTC().Format(time.RFC3339)), at})
+		}
+	}
+	return out
 }
 
 // state is a task's state in a word.
@@ -184,6 +201,10 @@ func (f *Flow) Recipients(ctx context.Context, r posthouse.Reminder) (to []posth
 	who, over := l.Known.assignees(r.Node)
 	if over {
 		return nil, false, nil
+	}
+	if !l.Known.implied(r.Node).IsZero() {
+		f.warnings.WithLabelValues(string(NotActivated)).Inc()
+		f.o.Log.Warn("a node takes too long of which no event said that it has begun", "code", NotActivated, "tenant", r.Tenant, "task", r.Task, "node", r.Node)
 	}
 	found, err := resolve(ctx, f.o.Resolver, r.Tenant, r.Task, r.Draft.Kind, who)
 	if err != nil {

@@ -32,6 +32,7 @@ type world struct {
 	conflicts int                            // so many submissions meet a writer that was faster
 	rivals    int                            // and so many after each that did not
 	asked     int                            // how often whom messages reached
+	aborted   []string                       // what was marked so: keys and reminders
 	log       strings.Builder
 }
 
@@ -55,6 +56,7 @@ func (w *world) flow(t testing.TB) *Flow {
 	t.Helper()
 	f, err := New(Options{
 		Book: w, Post: w, Resolver: Directory{w}, Zone: time.FixedZone("CST", 8*3600), Clock: func() time.Time { return w.now },
+		Aborter:  w,
 		Channels: func(context.Context, string) ([]string, error) { return w.channels, nil },
 		Name: func(_ context.Context, _, user string) (string, error) {
 			return map[string]string{"boss": "张三"}[user], nil
@@ -155,6 +157,20 @@ func (w *world) Withdraw(_ context.Context, _ string, ids []string) error {
 	return nil
 }
 
+// Abort marks what still waits: a message for each, and its reminders.
+func (w *world) Abort(_ context.Context, _, _, _ string, ids []string, _ string) error {
+	for _, id := range ids {
+		if m := w.messages[id]; m != nil && m.state == posthouse.Pending {
+			w.aborted = append(w.aborted, m.DedupKey)
+		}
+		if r, found := w.reminders[id]; found && r.State == posthouse.ReminderOpen {
+			w.aborted = append(w.aborted, id)
+		}
+	}
+	slices.Sort(w.aborted)
+	return nil
+}
+
 func (w *world) isLost(r posthouse.Recipient) bool { return slices.Contains(w.lost, r.User) }
 
 func (w *world) Misaddressed(_ context.Context, _, channel string, to []posthouse.Recipient) (map[int]string, error) {
@@ -220,7 +236,7 @@ func (w *world) send() {
 }
 
 // deliveries are what people get or will get: a line for each recipient, with everything that makes a
-// difference to him. Keys have the mark of a repeated telling left out.
+// difference to him. Keys have the marks of a repeated telling and of a part left out.
 func (w *world) deliveries() []string {
 	var out []string
 	for _, m := range w.messages {
@@ -239,7 +255,8 @@ func (w *world) deliveries() []string {
 }
 
 func (m *message) lines() []string {
-	key, _, _ := strings.Cut(m.DedupKey, "~")
+	key, _, _ := strings.Cut(m.DedupKey, "/")
+	key, _, _ = strings.Cut(key, "~")
 	clock, _ := json.Marshal(m.Clock)
 	var out []string
 	for _, to := range m.To {

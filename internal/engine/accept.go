@@ -26,6 +26,9 @@ type Request struct {
 	// Plans are written with the messages, each over the version that was read. When one of them has moved
 	// on since, the answer is an error of code conflict and nothing is stored. There may be plans alone.
 	Plans []work.Plan
+	// HandedIn is the time that the drafts are judged by. Defaults to now. A draft whose deadline lies between both
+	// is accepted and expires.
+	HandedIn time.Time
 	// DryRun stores nothing: it says what would be wrong.
 	DryRun bool
 	// Path names draft i in problems: "messages[i]." or "" for a single one. Defaults to that.
@@ -51,7 +54,7 @@ func (e *Engine) Accept(ctx context.Context, req Request) (Answer, error) {
 	if len(req.Drafts) == 0 {
 		sub.ID = posthouse.NewID()
 	}
-	now := e.clock.now()
+	now := cmp.Or(req.HandedIn, e.clock.now())
 	if err := e.meet(ctx, req.Tenant, req.Drafts); err != nil {
 		return Answer{}, err
 	}
