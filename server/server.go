@@ -85,7 +85,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 	s.engine, err = engine.New(engine.Options{
 		Store: s.engineStore(), Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
-		Sealer: s.keyring, PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent,
+		Sealer: s.keyring, PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
 		Broken:  func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
 	})

@@ -2,12 +2,16 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -43,6 +47,20 @@ func (s *Server) Flow() *workflow.Flow { return s.flow }
 // takeEvent takes an event that came through the outbox.
 func (s *Server) takeEvent(ctx context.Context, tenant string, e posthouse.TaskEvent) error {
 	_, err := s.flow.Apply(ctx, tenant, e)
+	return err
+}
+
+// takeJob takes a job that came through the outbox. Its row's id makes one that comes twice the same job.
+func (s *Server) takeJob(ctx context.Context, row work.Enqueued, text json.RawMessage) error {
+	job, problems := workflow.ReadJob(text, s.zone)
+	if err := posthouse.Invalid("the job cannot be accepted", problems); err != nil {
+		return err
+	}
+	if job.NextRunTime.IsZero() {
+		job.NextRunTime = row.CreatedAt
+	}
+	hash := sha256.Sum256(text)
+	_, err := s.jobsOf(web.Once{Key: "outbox " + row.ID, Hash: hex.EncodeToString(hash[:])}).Enqueue(ctx, row.Tenant, job)
 	return err
 }
 

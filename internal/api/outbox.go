@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Outbox shows what callers handed in within their own transactions and could not be accepted so far.
@@ -56,6 +57,10 @@ func rejectedRow(r *work.Held) wire.RejectedRow {
 	out.Channel, out.Kind, out.Ref, out.DedupKey, out.Recipients = in.Channel, in.Kind, in.Ref, in.DedupKey, len(in.To)
 	if in.TaskEvent != nil {
 		out.TaskEvent, out.Task, out.Message = string(in.TaskEvent.Type), in.TaskEvent.Task, ""
+	}
+	if job, _ := workflow.ReadJob(in.Job, time.UTC); in.Job != nil {
+		out.Channel, out.Kind, out.Ref, out.DedupKey, out.Recipients = workflow.ChannelName(job.Channel), job.BizType.Kind(), job.BizID, job.DedupKey, len(job.Users)
+		out.Message = ""
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package draft
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -10,10 +11,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Row is what the column draft of the table outbox holds, as JSON: a draft, or an event of a task.
+// Row is what the column draft of the table outbox holds, as JSON: a draft, an event of a task, or a job of the
+// notification document.
 type Row struct {
 	posthouse.Draft
 	TaskEvent *posthouse.TaskEvent `json:"task_event,omitempty"`
+	Job       json.RawMessage      `json:"job,omitempty"`
 	// Traceparent is the writer's span, as the W3C writes it.
 	Traceparent string `json:"traceparent,omitempty"`
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -150,6 +151,9 @@ type Options struct {
 	// TaskEvents takes the events of tasks that come through the outbox; one may come twice. Defaults to
 	// none: they wait in the outbox.
 	TaskEvents func(ctx context.Context, tenant string, event posthouse.TaskEvent) error
+	// Jobs takes the jobs that come through the outbox, with their rows; one may come twice. Defaults to none: they
+	// wait in the outbox.
+	Jobs func(ctx context.Context, row work.Enqueued, job json.RawMessage) error
 	// Accepters is how many transactions accept at once. Defaults to 1; the server passes 2
 	// for databases with several writers.
 	Accepters int

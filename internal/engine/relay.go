@@ -41,6 +41,7 @@ type letter struct {
 	row        work.Enqueued
 	draft      posthouse.Draft
 	event      *posthouse.TaskEvent // in place of a draft
+	job        json.RawMessage      // in place of both
 	trace      string
 	submission *work.Submission
 	problem    string // why it can not be accepted
@@ -111,12 +112,17 @@ func open(row work.Enqueued) letter {
 		l.problem = "the draft can not be read: " + unread(err)
 	} else if rest, _ := io.ReadAll(dec.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
 		l.problem = "the draft is followed by more text: want one JSON object"
-	} else if in.TaskEvent != nil && !reflect.ValueOf(in.Draft).IsZero() {
-		l.problem = "a message stands beside the task_event: want a row for each"
+	} else if in.TaskEvent != nil && in.Job != nil {
+		l.problem = "a job stands beside the task_event: want a row for each"
+	} else if (in.TaskEvent != nil || in.Job != nil) && !reflect.ValueOf(in.Draft).IsZero() {
+		l.problem = "a message stands beside the task_event or job: want a row for each"
 	}
-	l.draft, l.event, l.trace = in.Draft, in.TaskEvent, in.Traceparent
+	l.draft, l.event, l.job, l.trace = in.Draft, in.TaskEvent, in.Job, in.Traceparent
 	return l
 }
+
+// isDraft reports whether the letter is a message, and not what others make messages of.
+func (l *letter) isDraft() bool { return l.event == nil && l.job == nil }
 
 // unread says in words for who wrote the row why it is none: not which of our types it does not fit.
 func unread(err error) string {
@@ -140,7 +146,7 @@ func (e *Engine) weigh(ctx context.Context, letters []letter) error {
 	now := e.clock.now()
 	for i := range letters {
 		l := &letters[i]
-		if l.problem != "" || l.event != nil {
+		if l.problem != "" || !l.isDraft() {
 			continue
 		}
 		handedIn := l.row.CreatedAt
@@ -188,7 +194,7 @@ func (e *Engine) weighOne(ctx context.Context, l *letter, known directory, hande
 func (e *Engine) directories(ctx context.Context, letters []letter) (map[string]directory, error) {
 	drafts := map[string][]posthouse.Draft{}
 	for i := range letters {
-		if l := &letters[i]; l.problem == "" && l.event == nil {
+		if l := &letters[i]; l.problem == "" && l.isDraft() {
 			drafts[l.row.Tenant] = append(drafts[l.row.Tenant], l.draft)
 		}
 	}

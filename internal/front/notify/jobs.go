@@ -3,9 +3,6 @@ package notify
 import (
 	"fmt"
 	"net/http"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -44,12 +41,13 @@ func Routes(o Options) []web.Route {
 	)
 }
 
+// reader reads the words of one request.
+func (f front) reader() *workflow.Reader { return &workflow.Reader{Zone: f.Zone} }
+
 func (f front) enqueue(c *web.Call, in wire.NewJob) (wire.JobMade, error) {
-	job := workflow.Job{
-		BizType: workflow.BizType(code(c, "bizType", in.BizType)), BizID: id(c, "bizId", in.BizID), Channel: code(c, "channel", in.Channel),
-		Payload: in.Payload, Users: ids(c, "userIds", in.UserIDs), DedupKey: in.DedupKey, NextRunTime: f.localTime(c, "nextRunTime", in.NextRunTime),
-		Operator: id(c, "operator", in.Operator),
-	}
+	r := f.reader()
+	job := r.Job(in)
+	c.Add(r.Problems())
 	c.Add(job.Check())
 	if err := c.Wrong(); err != nil {
 		return wire.JobMade{}, err
@@ -62,12 +60,14 @@ func (f front) enqueue(c *web.Call, in wire.NewJob) (wire.JobMade, error) {
 }
 
 func (f front) update(c *web.Call, in wire.JobStatus) (wire.JobsChanged, error) {
+	r := f.reader()
 	var expected []workflow.Status
 	for i := range in.Expected {
-		expected = append(expected, workflow.Status(code(c, fmt.Sprintf("expectedStatuses[%d]", i), &in.Expected[i])))
+		expected = append(expected, workflow.Status(r.Code(fmt.Sprintf("expectedStatuses[%d]", i), &in.Expected[i])))
 	}
-	biz, about := workflow.BizType(code(c, "bizType", in.BizType)), ids(c, "bizIds", in.BizIDs)
-	status, operator := workflow.Status(code(c, "status", in.Status)), id(c, "operator", in.Operator)
+	biz, about := workflow.BizType(r.Code("bizType", in.BizType)), r.IDs("bizIds", in.BizIDs)
+	status, operator := workflow.Status(r.Code("status", in.Status)), r.ID("operator", in.Operator)
+	c.Add(r.Problems())
 	if err := c.Wrong(); err != nil {
 		return wire.JobsChanged{}, err
 	}
@@ -76,7 +76,9 @@ func (f front) update(c *web.Call, in wire.JobStatus) (wire.JobsChanged, error) 
 }
 
 func (f front) remove(c *web.Call, in wire.JobDelete) (wire.JobsChanged, error) {
-	biz, about, operator := workflow.BizType(code(c, "bizType", in.BizType)), ids(c, "bizIds", in.BizIDs), id(c, "operator", in.Operator)
+	r := f.reader()
+	biz, about, operator := workflow.BizType(r.Code("bizType", in.BizType)), r.IDs("bizIds", in.BizIDs), r.ID("operator", in.Operator)
+	c.Add(r.Problems())
 	if err := c.Wrong(); err != nil {
 		return wire.JobsChanged{}, err
 	}
@@ -101,57 +103,4 @@ func (f front) list(c *web.Call) (out wire.Page[workflow.JobView], err error) {
 	list, err := f.Jobs(web.Once{}).JobsOf(c.Context(), c.Tenant(), workflow.BizType(biz), c.Query.Get("bizId"))
 	out.Items = append([]workflow.JobView{}, list...)
 	return out, err
-}
-
-var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
-
-// id is the text of an id. A number is one as it is written; texts are taken as they are.
-func id(c *web.Call, path string, i wire.Ident) string {
-	number, marked := strings.CutPrefix(string(i), "\x00")
-	if marked && !wholeNumber.MatchString(number) {
-		c.Refuse(path, "is %.60s: want a whole number or a string", number)
-		return ""
-	}
-	c.CheckWord(path, number, 255)
-	return number
-}
-
-// code is a number of the document, also one that is written as text.
-func code(c *web.Call, path string, i *wire.Ident) int {
-	if i == nil {
-		c.Refuse(path, "is required")
-		return 0
-	}
-	text := strings.TrimPrefix(string(*i), "\x00")
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		c.Refuse(path, "is %.60q: want a whole number", text)
-	}
-	return n
-}
-
-// ids are the texts of ids.
-func ids(c *web.Call, path string, list []wire.Ident) []string {
-	out := make([]string, len(list))
-	for i := range list {
-		out[i] = id(c, fmt.Sprintf("%s[%d]", path, i), list[i])
-	}
-	return out
-}
-
-// localTime reads a time with its zone, or one of the server's zone without.
-func (f front) localTime(c *web.Call, path, text string) time.Time {
-	if text == "" {
-		return time.Time{}
-	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t
-	}
-	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(layout, text, f.Zone); err == nil {
-			return t
-		}
-	}
-	c.RefuseNew(path, "is %.60q: want a time such as 2025-08-02T13:15:00+08:00, or 2025-08-02 13:15:00 in the time zone %s", text, f.Zone)
-	return time.Time{}
 }
