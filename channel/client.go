@@ -31,7 +31,8 @@ type ClientOptions struct {
 // whether the request can have arrived. It speaks HTTP/1.1: only there does one connection carry
 // one request, so that a written byte is a byte of this request.
 type Client struct {
-	transport *http.Transport
+	wire      *wire
+	transport *http.Transport // for TLS and what else the wire does not carry
 	options   ClientOptions
 	redactor  *Redactor
 }
@@ -58,10 +59,10 @@ func NewClient(env Env, options ClientOptions) *Client {
 		MinVersion:         tls.VersionTLS12,
 		ClientSessionCache: tls.NewLRUClientSessionCache(64),
 	}}
-	return &Client{options: options, redactor: NewRedactor(options.Secrets...), transport: &http.Transport{
+	return &Client{options: options, redactor: NewRedactor(options.Secrets...), wire: newWire(dial), transport: &http.Transport{
 		DialContext:            dial.plain,
 		DialTLSContext:         dial.secure,
-		DisableCompression:     true, // an answer can not grow while it is read
+		DisableCompression:     true, // an answer cannot grow while it is read
 		MaxIdleConnsPerHost:    idleConnections,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
@@ -79,6 +80,7 @@ func (c *Client) Redactor() *Redactor { return c.redactor }
 
 // Close closes the connections that are idle. The client stays usable.
 func (c *Client) Close() error {
+	c.wire.close()
 	c.transport.CloseIdleConnections()
 	return nil
 }
@@ -93,9 +95,12 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 		reply.fail(err, CodeRequest)
 		return reply
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	response, written, err := c.send(ctx, req)
+	if until, bounded := ctx.Deadline(); !bounded || time.Until(until) > c.options.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.options.Timeout)
+		defer cancel()
+	}
+	response, written, err := c.send(ctx, &req)
 	reply.Written = written
 	if err != nil {
 		reply.fail(err, codeOf(err))
@@ -106,12 +111,11 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 }
 
 // send tries a second connection when a pooled one proves dead before a byte was written.
-func (c *Client) send(ctx context.Context, req Request) (response *http.Response, written bool, err error) {
+func (c *Client) send(ctx context.Context, req *Request) (response *http.Response, written bool, err error) {
 	until, _ := ctx.Deadline()
 	for range 2 {
 		t := track{until: until}
-		ctx := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: t.gotConn})
-		response, err = c.transport.RoundTrip(req.http(ctx))
+		response, err = c.roundTrip(ctx, req, &t)
 		if err == nil {
 			return response, true, nil
 		}
@@ -125,7 +129,16 @@ func (c *Client) send(ctx context.Context, req Request) (response *http.Response
 	return nil, false, err
 }
 
-// longBody is what hardly any answer is longer than, in bytes.
+// roundTrip makes the call by the wire, or by net/http.
+func (c *Client) roundTrip(ctx context.Context, req *Request, t *track) (*http.Response, error) {
+	if c.wire.fits(req) {
+		return c.wire.roundTrip(req.http(ctx), t)
+	}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: t.gotConn})
+	return c.transport.RoundTrip(req.http(ctx))
+}
+
+// longBody is what hardly any request or answer is longer than, in bytes.
 const longBody = 32 << 10
 
 func (c *Client) read(reply *Reply, response *http.Response) {

@@ -16,7 +16,7 @@ import (
 //	  └── reset for the next request;  clean ──seal──▶ sealed: nothing leaves any more
 //
 // It wraps the TLS connection, not the one below, so a handshake does not count: as long as the
-// peer can not decrypt a first byte, it has seen nothing.
+// peer cannot decrypt a first byte, it has seen nothing.
 //
 // A process may stand still for as long as it likes between two of its instructions. So the end of the
 // request's time is looked at right before each write: by then another worker may hold the delivery.
@@ -65,12 +65,17 @@ type track struct {
 	reused bool
 }
 
+// gotConn is follow for net/http.
 func (t *track) gotConn(got httptrace.GotConnInfo) {
-	t.reused = got.Reused
 	if c, ok := got.Conn.(*conn); ok {
-		c.state.Store(clean)
-		c.until, t.conn = t.until, c
+		t.follow(c, got.Reused)
 	}
+}
+
+// follow notes the connection that the request goes out on.
+func (t *track) follow(c *conn, reused bool) {
+	c.state.Store(clean)
+	c.until, t.conn, t.reused = t.until, c, reused
 }
 
 // left reports whether a byte of the request left, or may have. Without a connection none did.

@@ -75,7 +75,7 @@ type Finding string
 const (
 	Found    Finding = "found"     // it arrived
 	Absent   Finding = "absent"    // it surely did not
-	NoAnswer Finding = "no_answer" // the provider can not say
+	NoAnswer Finding = "no_answer" // the provider cannot say
 )
 
 // Querier asks a provider whether it has a delivery. A channel whose policy is query needs it.

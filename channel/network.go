@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Network decides which addresses drivers may connect to, so that a URL somebody typed can not
+// Network decides which addresses drivers may connect to, so that a URL somebody typed cannot
 // reach into the house. The check is made on the address that is really dialled, after the name
 // was looked up. The zero value allows public addresses only.
 type Network struct {

@@ -19,7 +19,7 @@ const (
 	CodeTimeout   = "API_TIMEOUT"
 	CodeCancelled = "CANCELLED"       // the caller gave up
 	CodeBlocked   = "ADDRESS_BLOCKED" // Network does not allow the address
-	CodeRequest   = "BAD_REQUEST"     // it can not be sent at all
+	CodeRequest   = "BAD_REQUEST"     // it cannot be sent at all
 )
 
 // Reply is what became of one call.

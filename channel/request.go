@@ -20,7 +20,7 @@ type Request struct {
 }
 
 // http builds the request so that the transport never sends it a second time by itself: without
-// GetBody it can not rewind a body, and what has no body gets one that is empty, or hides the
+// GetBody it cannot rewind a body, and what has no body gets one that is empty, or hides the
 // header by which the transport would think a repetition safe (it looks for one spelling only,
 // while servers take any).
 func (r Request) http(ctx context.Context) *http.Request {
@@ -49,9 +49,12 @@ func replayable(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions || method == http.MethodTrace
 }
 
-// check refuses what can not be sent: another protocol, or a header that would add lines of its
+// check refuses what cannot be sent: another protocol, or a header that would add lines of its
 // own to the request.
 func (r Request) check() error {
+	if strings.ContainsFunc(r.Method, func(c rune) bool { return c > 0x7e || !headerNameByte(byte(c)) }) {
+		return fmt.Errorf("%q is not a method of HTTP", r.Method)
+	}
 	if r.URL.Scheme != "http" && r.URL.Scheme != "https" || r.URL.Hostname() == "" {
 		return errors.New("the URL is not one of http or https with a host")
 	}

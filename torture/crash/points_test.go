@@ -114,7 +114,8 @@ var edits = []overlay.Edit{
 	{File: "internal/engine/engine.go", Old: "\t\tclose(e.stopping)\n", New: "\t\tclose(e.stopping)\n\t\tkillpoint.Here(\"drain\")\n"},
 
 	{File: "channel/client.go", Old: importOld, New: importNew},
-	{File: "channel/client.go", Old: "RoundTrip(req.http(ctx))", New: "RoundTrip(killpoint.Halve(req.http(ctx)))"},
+	{File: "channel/client.go", Old: "c.wire.roundTrip(req.http(ctx), t)", New: "c.wire.roundTrip(killpoint.Halve(req.http(ctx)), t)"},
+	{File: "channel/client.go", Old: "c.transport.RoundTrip(req.http(ctx))", New: "c.transport.RoundTrip(killpoint.Halve(req.http(ctx)))"},
 }
 
 // The texts that several edits name. PostgreSQL claims in one statement: not committed is not begun there.

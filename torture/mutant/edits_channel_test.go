@@ -9,9 +9,16 @@ var timeoutIsFailure = []overlay.Edit{{
 	New:  "\tcase !r.Written, r.Code == CodeTimeout:\n\t\treturn posthouse.ClassTransient\n",
 }}
 
+// allByNetHTTP leaves also plain calls to net/http, for faults that are in its use.
+var allByNetHTTP = overlay.Edit{
+	File: "channel/client.go",
+	Old:  "\tif c.wire.fits(req) {\n",
+	New:  "\tif false {\n",
+}
+
 // bodyCanBeRead makes requests the usual way: net/http can then rewind the body, and finds the header
 // that says that it may.
-var bodyCanBeRead = []overlay.Edit{{
+var bodyCanBeRead = []overlay.Edit{allByNetHTTP, {
 	File: "channel/request.go",
 	Old: `		switch name = http.CanonicalHeaderKey(name); name {
 		case "Idempotency-Key", "X-Idempotency-Key":
@@ -29,10 +36,10 @@ var bodyCanBeRead = []overlay.Edit{{
 }}
 
 // redirectsFollowed calls by a client, which follows them, instead of by its transport.
-var redirectsFollowed = []overlay.Edit{{
+var redirectsFollowed = []overlay.Edit{allByNetHTTP, {
 	File: "channel/client.go",
-	Old:  "response, err = c.transport.RoundTrip(req.http(ctx))",
-	New:  "response, err = (&http.Client{Transport: c.transport}).Do(req.http(ctx))",
+	Old:  "return c.transport.RoundTrip(req.http(ctx))",
+	New:  "return (&http.Client{Transport: c.transport}).Do(req.http(ctx))",
 }}
 
 // rubbishIsSuccess asks only whether the answer names an error, and rubbish names none.
