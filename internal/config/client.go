@@ -20,7 +20,7 @@ var clientSettings = []setting[Client]{{
 }}
 
 // LoadClient reads the settings of a command that calls a server, from all sources but the
-// YAML file, which is the server's.
+// YAML file, which is the server's, and a .env that --env-file does not name.
 func LoadClient(from Sources) (Client, error) {
 	c := Client{URL: "http://127.0.0.1:8080"}
 	from.clientOnly = true

@@ -271,6 +271,7 @@ func TestVariablesOfTheServerBeforeUsWork(t *testing.T) {
 	taken := map[string]string{
 		"DATABASE_URL": "postgresql+asyncpg://user:pw@localhost:5432/lksms_db", "BASIC_AUTH_USERNAME": "admin", "BASIC_AUTH_PASSWORD": "s3cret-enough",
 		"APP_HOST": "0.0.0.0", "APP_PORT": "8000", "DEBUG": "true",
+		"MAX_RETRY_COUNT": "5", "RETRY_DELAY_MINUTES": "7", "PROCESSING_TIMEOUT_MINUTES": "20",
 	}
 	var lines []string
 	for name, value := range taken {
@@ -286,6 +287,7 @@ func TestVariablesOfTheServerBeforeUsWork(t *testing.T) {
 		}
 		sms := got.Server.SMS
 		if got.Server.DSN != "postgresql://user:pw@localhost:5432/lksms_db" || got.LogLevel != slog.LevelDebug ||
+			sms.MaxRetries != 5 || sms.RetryDelay != 7*time.Minute || sms.Timeout != 20*time.Minute ||
 			sms.Username != "admin" || sms.Password != "s3cret-enough" || sms.Addr != "0.0.0.0:8000" {
 			t.Errorf("%s: got %+v", name, got)
 		}
@@ -358,5 +360,93 @@ func TestClientSettings(t *testing.T) {
 	}
 	if _, err := load([]string{"POSTHOUSE_URL=posthouse.example"}); err == nil {
 		t.Error("a URL without a scheme was taken")
+	}
+}
+
+// A .env that lies where one stands may be anybody's: the environment's key must not go to the address in it.
+func TestOnlyAFileThatIsNamedTellsACommandWhereItsServerIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".env")
+	if err := os.WriteFile(path, []byte("\ufeffPOSTHOUSE_URL=http://stranger.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load := func(args ...string) (Client, error) {
+		flags := pflag.NewFlagSet("send", pflag.ContinueOnError)
+		AddClientFlags(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		return LoadClient(Sources{Flags: flags, Environ: []string{"POSTHOUSE_API_KEY=ph_a_b"}, Dir: dir})
+	}
+	if got, err := load(); err != nil || got.URL != "http://127.0.0.1:8080" {
+		t.Errorf("got %+v and error %v, want the default URL", got, err)
+	}
+	if got, err := load("--env-file", path); err != nil || got.URL != "http://stranger.example" {
+		t.Errorf("got %+v and error %v, want the URL of the file that was named", got, err)
+	}
+	if _, err := load("--env-file", filepath.Join(dir, "none")); err == nil {
+		t.Error("a file that is not there was named, and nothing said so")
+	}
+}
+
+func TestTheServersFileOfVariables(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args    []string
+		content string
+		want    string
+	}{
+		"as it is":               {nil, "POSTHOUSE_ADDR=:1\n", ":1"},
+		"with a byte order mark": {nil, "\ufeffPOSTHOUSE_ADDR=:1\n", ":1"},
+		"not wanted":             {[]string{"--env-file="}, "POSTHOUSE_ADDR=:1\n", "127.0.0.1:8080"},
+	} {
+		got, err := Load(from(t, test.args, nil, map[string]string{".env": test.content}))
+		if err != nil || got.Server.Addr != test.want {
+			t.Errorf("%s: got address %q and error %v, want %q", name, got.Server.Addr, err, test.want)
+		}
+	}
+}
+
+// A deployment that names its database part by part.
+func TestADatabaseIsFoundByItsParts(t *testing.T) {
+	t.Parallel()
+	const parts = "POSTGRES_SERVER=db\nPOSTGRES_PORT=5433\nPOSTGRES_USER=sms\nPOSTGRES_PASSWORD=p@ss/word\nPOSTGRES_DB=lksms_db\n"
+	for name, test := range map[string]struct {
+		environ []string
+		files   map[string]string
+		want    string
+	}{
+		"all":                 {nil, map[string]string{".env": parts}, "postgres://sms:p%40ss%2Fword@db:5433/lksms_db"},
+		"environment first":   {[]string{"POSTGRES_HOST=other"}, map[string]string{".env": parts}, "postgres://sms:p%40ss%2Fword@other:5433/lksms_db"},
+		"the least":           {[]string{"POSTGRES_DB=lksms_db"}, nil, "postgres://postgres@localhost:5432/lksms_db"},
+		"a DSN counts before": {nil, map[string]string{".env": parts + "DATABASE_URL=mysql://a/b\n"}, "mysql://a/b"},
+		"YAML counts before":  {nil, map[string]string{".env": parts, "posthouse.yaml": "dsn: sqlite:a.db\n"}, "sqlite:a.db"},
+		"a server's password": {[]string{"POSTGRES_PASSWORD=x"}, nil, "sqlite:posthouse.db"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Load(from(t, nil, test.environ, test.files))
+			if err != nil || got.Server.DSN != test.want {
+				t.Errorf("got %q and error %v, want %q", got.Server.DSN, err, test.want)
+			}
+		})
+	}
+}
+
+func TestSettingsOfAnotherProgramAreNamed(t *testing.T) {
+	t.Parallel()
+	got, err := Load(from(t, nil, []string{"REDIS_URL=redis://cache", "POSTGRES_PASSWORD=hidden", "HOME=/"},
+		map[string]string{".env": "SECRET_KEY=hidden\nPROJECT_NAME=lksms\nAPP_PORT=8000\n"}))
+	want := []string{
+		"settings of another program are not read: REDIS_URL, POSTGRES_PASSWORD",
+		".env: settings of another program are not read: PROJECT_NAME, SECRET_KEY",
+	}
+	if diff := cmp.Diff(want, got.Warnings); diff != "" || err != nil {
+		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
+	}
+	got, err = Load(from(t, nil, nil, map[string]string{".env": "POSTGRES_DB=lksms_db\nPOSTGRES_PASSWORD=hidden\n"}))
+	if err != nil || len(got.Warnings) != 0 {
+		t.Errorf("error %v, warnings %q, want none: all of them are read", err, got.Warnings)
 	}
 }

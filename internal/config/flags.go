@@ -18,11 +18,15 @@ func (r *raw) Type() string       { return r.kind }
 // AddFlags gives a command the server's settings as flags, or only those named, and --config.
 func AddFlags(flags *pflag.FlagSet, only ...string) {
 	flags.StringP("config", "c", "", "a `FILE` in YAML with these settings, their names with _ for - [$POSTHOUSE_CONFIG]")
+	flags.String("env-file", "", "a `FILE` with variables, in place of .env in the working directory")
 	addFlags(flags, serverSettings, only)
 }
 
-// AddClientFlags gives a command --url and --key.
-func AddClientFlags(flags *pflag.FlagSet) { addFlags(flags, clientSettings, nil) }
+// AddClientFlags gives a command --url, --key and --env-file.
+func AddClientFlags(flags *pflag.FlagSet) {
+	addFlags(flags, clientSettings, nil)
+	flags.String("env-file", "", "a `FILE` with variables; .env in the working directory is read only when it is named here")
+}
 
 func addFlags[T any](flags *pflag.FlagSet, table []setting[T], only []string) {
 	for _, s := range table {

@@ -2,20 +2,11 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/joho/godotenv"
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/channel"
 )
 
 // Sources is where settings come from.
@@ -24,10 +15,13 @@ type Sources struct {
 	Flags *pflag.FlagSet
 	// Environ is the environment as os.Environ lists it.
 	Environ []string
-	// Dir is where .env is looked for. Defaults to the working directory.
+	// Dir is where .env is looked for, unless the flag --env-file names another file. Defaults to the working
+	// directory.
 	Dir string
 
-	clientOnly bool // no YAML file, no warnings
+	// clientOnly reads no YAML file and no .env that was not asked for, and warns of nothing. A .env that happens
+	// to lie in the working directory must not say where the environment's key is sent.
+	clientOnly bool
 }
 
 // given is one setting's text and where it was written.
@@ -40,16 +34,19 @@ type layer map[string]given
 // text that counts is checked.
 func load[T any](table []setting[T], into *T, from Sources) (warnings []string, err error) {
 	environ := environment(from.Environ)
-	dotenv, problems := readDotenv(from.Dir)
+	dotenv, problems := readDotenv(from)
 	layers := []layer{
 		flagLayer(table, from.Flags),
 		variableLayer(table, environ, ""),
-		variableLayer(table, dotenv, ".env: "),
+		variableLayer(table, dotenv.variables, dotenv.at),
 	}
 	if !from.clientOnly {
-		warnings = append(unknown(environ, ""), unknown(dotenv, ".env: ")...)
-		file, wrong := readFile(table, configFile(from.Flags, environ, dotenv))
+		file, wrong := readFile(table, configFile(from.Flags, environ, dotenv.variables))
 		layers, problems = append(layers, file), append(problems, wrong...)
+		theirs := postgresLayer(layers, environ, dotenv)
+		layers = append(layers, theirs)
+		warnings = append(unknown(environ, ""), unknown(dotenv.variables, dotenv.at)...)
+		warnings = append(warnings, foreign(environ, dotenv, len(theirs) > 0)...)
 	}
 	for _, s := range table {
 		if g, ok := first(layers, s.name); ok && g.text != "" {
@@ -88,11 +85,14 @@ func flagLayer[T any](table []setting[T], flags *pflag.FlagSet) layer {
 func variableLayer[T any](table []setting[T], variables map[string]string, at string) layer {
 	out := layer{}
 	for _, s := range table {
-		for _, name := range s.variables() {
+		for _, name := range append([]string{s.variable()}, s.also...) {
 			if v := variables[name]; v != "" {
 				out[s.name] = given{v, at + name}
 				break
 			}
+		}
+		if v := variables[s.minutes]; s.minutes != "" && v != "" && out[s.name].at == "" {
+			out[s.name] = given{inMinutes(v), at + s.minutes}
 		}
 	}
 	return out
@@ -108,54 +108,20 @@ func environment(environ []string) map[string]string {
 	return out
 }
 
-// readDotenv reads .env where there is one.
-func readDotenv(dir string) (map[string]string, []posthouse.Problem) {
-	variables, err := godotenv.Read(filepath.Join(dir, ".env"))
-	switch {
-	case os.IsNotExist(err):
-		return nil, nil
-	case err != nil: // godotenv quotes the line, which can hold a secret
-		return nil, []posthouse.Problem{{Path: ".env", Message: "it can not be read; " + unreadable(err)}}
-	}
-	return variables, nil
-}
-
-func unreadable(err error) string {
-	var wrong *fs.PathError
-	if errors.As(err, &wrong) {
-		return wrong.Err.Error()
-	}
-	return "each line must be NAME=value, a comment after #, or empty"
-}
-
 func configFile(flags *pflag.FlagSet, environ, dotenv map[string]string) string {
-	if flags != nil {
-		if f := flags.Lookup("config"); f != nil && f.Changed {
-			return f.Value.String()
-		}
+	if path, given := flagText(flags, "config"); given {
+		return path
 	}
 	return cmp.Or(environ[prefix+"CONFIG"], dotenv[prefix+"CONFIG"])
 }
 
-// unknown warns of variables that look like ours and are not.
-func unknown(variables map[string]string, at string) []string {
-	known := []string{prefix + "CONFIG"}
-	for _, s := range serverSettings {
-		known = append(known, s.variables()...)
+func flagText(flags *pflag.FlagSet, name string) (text string, given bool) {
+	if flags == nil {
+		return "", false
 	}
-	for _, s := range clientSettings {
-		known = append(known, s.variables()...)
+	f := flags.Lookup(name)
+	if f == nil || !f.Changed {
+		return "", false
 	}
-	slices.Sort(known)
-	known = slices.DeleteFunc(slices.Compact(known), func(name string) bool { // client and server share the key's
-		return !strings.HasPrefix(name, prefix)
-	})
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		ours := strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, prefix+"TEST_")
-		if ours && !slices.Contains(known, name) {
-			out = append(out, fmt.Sprintf("%s%s: %s", at, name, channel.UnknownName("variable", name, known)))
-		}
-	}
-	return out
+	return f.Value.String(), true
 }

@@ -98,15 +98,15 @@ var serverSettings = []setting[Config]{{
 	help:  "the `FORMAT` of tasks that phones fetch: list, or page for those that want {total_count, app_id, tasks}",
 	parse: func(c *Config, v string) error { return choice(&c.Server.SMS.Format, v, "list", "page") },
 }, {
-	name:  "sms_retry_delay",
+	name: "sms_retry_delay", minutes: "RETRY_DELAY_MINUTES",
 	help:  "the wait before a failed SMS task is tried again, a `DURATION` (default the channel's, 5m)",
 	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.RetryDelay, v) },
 }, {
-	name:  "sms_max_retries",
+	name: "sms_max_retries", also: []string{"MAX_RETRY_COUNT"},
 	help:  "how often it is tried again, a `NUMBER` (default the channel's, 3)",
 	parse: func(c *Config, v string) error { return retries(&c.Server.SMS.MaxRetries, v) },
 }, {
-	name:  "sms_timeout",
+	name: "sms_timeout", minutes: "PROCESSING_TIMEOUT_MINUTES",
 	help:  "how long a phone may hold an SMS task without a report, a `DURATION` (default the channel's, 30m)",
 	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.Timeout, v) },
 }, {

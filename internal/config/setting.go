@@ -14,6 +14,8 @@ type setting[T any] struct {
 	env string
 	// also are variables of other programs that say the same, looked at after our own.
 	also []string
+	// minutes is a variable of another program that says the same as a number of minutes.
+	minutes string
 	// def is the default as the help shows it; the zero value of T stands for it.
 	def string
 	// help says what the setting does. `BACKQUOTES` hold the placeholder of its value.
@@ -40,4 +42,10 @@ func (s setting[T]) variable() string {
 }
 
 // variables are all that name the setting, the first of them counts.
-func (s setting[T]) variables() []string { return append([]string{s.variable()}, s.also...) }
+func (s setting[T]) variables() []string {
+	all := append([]string{s.variable()}, s.also...)
+	if s.minutes != "" {
+		all = append(all, s.minutes)
+	}
+	return all
+}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,15 +28,18 @@ func (sh *Shell) ReadFile(path string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read standard input: %w", err)
 		}
-		return b, nil
+		return unmarked(b), nil
 	}
 	b, err := os.ReadFile(path)
 	var wrong *os.PathError
 	if errors.As(err, &wrong) {
 		return nil, Usagef("%s: the file can not be read; %w", path, wrong.Err)
 	}
-	return b, err
+	return unmarked(b), err
 }
+
+// unmarked leaves out the byte order mark that editors of Windows begin a file with.
+func unmarked(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\ufeff")) }
 
 // Object reads a JSON object from an argument.
 func (sh *Shell) Object(flag, arg string) (json.RawMessage, error) {
