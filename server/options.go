@@ -36,9 +36,16 @@ type Options struct {
 	// Keyring encrypts the secrets of channels: a text of "id:base64" keys, the newest last. Defaults to
 	// the file KeyringFile.
 	Keyring string
-	// KeyringFile holds the keyring, readable by its owner only. It is made where it does not exist.
-	// Defaults to posthouse.keys beside the SQLite file, or in the working directory.
+	// KeyringFile holds the keyring, readable by its owner only. It is made where it does not exist and the database
+	// knows none, for SQLite or with CreateKeyring. Defaults to posthouse.keys beside the SQLite file, or in the
+	// working directory.
 	KeyringFile string
+	// CreateKeyring makes KeyringFile for a database that several processes can share: the others need a copy of it.
+	// Defaults to false.
+	CreateKeyring bool
+	// AdoptKeyring starts with a keyring that is not the database's, for when that one is lost: what it sealed stays
+	// unreadable, and each secret has to be typed in again. Defaults to false.
+	AdoptKeyring bool
 	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
 	Drivers []channel.Type
 	// AllowNetworks are private networks that channels may reach, such as 10.0.0.0/8. Defaults to

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -37,27 +36,6 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// openKeyring opens the keyring.
-func (s *Server) openKeyring(context.Context) (err error) {
-	s.keyring, err = keyringOf(s.o)
-	return err
-}
-
-// keyringOf reads the keyring from its text or its file, and makes the file where there is none.
-func keyringOf(o Options) (*secret.Keyring, error) {
-	if o.Keyring != "" {
-		return secret.Parse(o.Keyring)
-	}
-	ring, err := secret.Load(o.KeyringFile)
-	if errors.Is(err, os.ErrNotExist) {
-		ring, err = secret.Create(o.KeyringFile)
-	}
-	if errors.Is(err, os.ErrExist) { // another process that starts at the same moment made it
-		return secret.Load(o.KeyringFile)
-	}
-	return ring, err
-}
-
 // prepareKey stores the given admin key, or makes the first one.
 func (s *Server) prepareKey(ctx context.Context) error {
 	if s.o.AdminKey != "" {
@@ -67,24 +45,24 @@ func (s *Server) prepareKey(ctx context.Context) error {
 		}
 		return s.addKey(ctx, id, text, "given at start")
 	}
-	any, err := s.store.AnyKey(ctx)
-	if err != nil || any {
-		return err
-	}
 	id, text := secret.NewKey()
-	if err := s.addKey(ctx, id, text, "first"); err != nil {
-		return err
+	added, err := s.store.AddFirstKey(ctx, time.Now(), firstKey(id, "first"), secret.HashKey(text))
+	if err == nil && added {
+		s.o.Announce(secret.FormatKey(id, text))
 	}
-	s.o.Announce(secret.FormatKey(id, text))
-	return nil
+	return err
+}
+
+// firstKey is a key for everything of the default tenant.
+func firstKey(id, name string) posthouse.Key {
+	return posthouse.Key{ID: id, Tenant: posthouse.DefaultTenant, Name: name, Scope: posthouse.ScopeAdmin}
 }
 
 func (s *Server) addKey(ctx context.Context, id, text, name string) error {
 	if found, err := s.hasKey(ctx, id, text); found || err != nil {
 		return err
 	}
-	key := posthouse.Key{ID: id, Tenant: posthouse.DefaultTenant, Name: name, Scope: posthouse.ScopeAdmin}
-	err := s.store.AddKey(ctx, time.Now(), key, secret.HashKey(text))
+	err := s.store.AddKey(ctx, time.Now(), firstKey(id, name), secret.HashKey(text))
 	if err == nil {
 		return nil
 	}

@@ -130,6 +130,7 @@ func (s *Server) Start(ctx context.Context) error {
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
+	s.done.Go(func() { resealer{s.store, s.keyring, s.channels.Opener, s.o.Log}.run(following) })
 	if s.http != nil {
 		s.done.Go(func() { s.serve(s.http, s.listener) })
 	}

@@ -6,39 +6,49 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
 )
 
-// An orchestrator starts all processes of an empty database at one moment, with one key and one
-// folder: each makes the schema, the keyring and the key, or finds what another has made.
+// An orchestrator starts all processes of an empty database at one moment, in one folder: each makes the schema, the
+// keyring and the key, or finds what another has made. Where no key is given, one of them makes one.
 func TestManyProcessesStartAtOnceOnAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
-	for _, d := range databases[1:] {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			o := server.Options{
-				DSN: d.dsn(t), Addr: "127.0.0.1:0", Output: io.Discard,
-				AdminKey:    secret.FormatKey(secret.NewKey()),
-				KeyringFile: filepath.Join(t.TempDir(), "posthouse.keys"),
+	for name, key := range map[string]string{"with a key": secret.FormatKey(secret.NewKey()), "without a key": ""} {
+		for _, d := range databases[1:] {
+			t.Run(d.name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				startTogether(t, d.dsn(t), key)
+			})
+		}
+	}
+}
+
+func startTogether(t *testing.T, dsn, key string) {
+	var made atomic.Int64
+	o := server.Options{
+		DSN: dsn, Addr: "127.0.0.1:0", Output: io.Discard, AdminKey: key, CreateKeyring: true,
+		KeyringFile: filepath.Join(t.TempDir(), "posthouse.keys"), Announce: func(string) { made.Add(1) },
+	}
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			s, err := server.New(t.Context(), o)
+			if err != nil {
+				t.Errorf("start: %v", err)
+				return
 			}
-			var all sync.WaitGroup
-			for range 6 {
-				all.Go(func() {
-					s, err := server.New(t.Context(), o)
-					if err != nil {
-						t.Errorf("start: %v", err)
-						return
-					}
-					if err := s.Stop(t.Context()); err != nil {
-						t.Errorf("stop: %v", err)
-					}
-				})
+			if err := s.Stop(t.Context()); err != nil {
+				t.Errorf("stop: %v", err)
 			}
-			all.Wait()
 		})
+	}
+	all.Wait()
+	if want := int64(1); key == "" && made.Load() != want {
+		t.Errorf("%d keys were made, want %d", made.Load(), want)
 	}
 }
 

@@ -145,6 +145,22 @@ func (p *Opener) Unsealed(ch posthouse.Channel) (posthouse.Channel, error) {
 	return ch, err
 }
 
+// KeysOf are the ids of the keys that sealed the secrets of a stored channel with a driver.
+func KeysOf(t channel.Type, ch posthouse.Channel) []string {
+	var ids []string
+	_, err := t.MapSecrets(ch.Config, func(_, value string) (string, error) {
+		ids = append(ids, secret.KeyOf(value))
+		return value, nil
+	})
+	if err != nil {
+		return nil // a config that does not fit its driver, which does not open either
+	}
+	return ids
+}
+
+// Keys is KeysOf for a channel whose driver is known.
+func (p *Opener) Keys(ch posthouse.Channel) []string { return KeysOf(p.types[ch.Driver], ch) }
+
 func (p *Opener) typeOf(ch posthouse.Channel) (channel.Type, error) {
 	t, ok := p.types[ch.Driver]
 	if !ok {

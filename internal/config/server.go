@@ -43,8 +43,16 @@ var serverSettings = []setting[Config]{{
 	parse: func(c *Config, v string) error { return text(&c.Server.Keyring, v) },
 }, {
 	name:  "keyring_file",
-	help:  "the `FILE` that holds the keyring, made where there is none (default posthouse.keys beside the SQLite file)",
+	help:  "the `FILE` that holds the keyring (default posthouse.keys beside the SQLite file, where the first start makes it)",
 	parse: func(c *Config, v string) error { return text(&c.Server.KeyringFile, v) },
+}, {
+	name: "create_keyring", toggle: true,
+	help:  "make the keyring's file for a PostgreSQL or MariaDB that has none yet; the other processes need a copy of it",
+	parse: func(c *Config, v string) error { return boolean(&c.Server.CreateKeyring, v) },
+}, {
+	name: "adopt_keyring", toggle: true,
+	help:  "start with another keyring than the database's, which is lost: each secret has to be typed in again",
+	parse: func(c *Config, v string) error { return boolean(&c.Server.AdoptKeyring, v) },
 }, {
 	name: "redis", secret: true,
 	help:  "a Redis that holds shared limits, `URL` redis://host:port/0 (default none: the database holds them)",

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -27,9 +28,6 @@ type secrets struct {
 	Content posthouse.Content `json:"content"`
 	Payload json.RawMessage   `json:"payload,omitempty"`
 }
-
-// place names a message as where its content belongs. An id has no slash.
-func place(tenant, message string) string { return "message/" + message + "/" + tenant }
 
 // seal takes the content out of a sensitive message. Its deadline is then no later than when it is forgotten.
 func (e *Engine) seal(d *posthouse.Draft, m *posthouse.Message, now time.Time, p *draft.Problems) (*work.Sealed, error) {
@@ -52,7 +50,7 @@ func (e *Engine) seal(d *posthouse.Draft, m *posthouse.Message, now time.Time, p
 	if err != nil {
 		return nil, err
 	}
-	body, err := e.o.Sealer.Seal(string(plain), place(m.Tenant, m.ID))
+	body, err := e.o.Sealer.Seal(string(plain), secret.MessagePlace(m.Tenant, m.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +97,7 @@ func (e *Engine) openSealed(m posthouse.Message, body string) *posthouse.Message
 		m.Unreadable = "its content is sealed, and this process has no keyring"
 		return &m
 	}
-	plain, err := e.o.Sealer.Open(body, place(m.Tenant, m.ID))
+	plain, err := e.o.Sealer.Open(body, secret.MessagePlace(m.Tenant, m.ID))
 	var s secrets
 	if err == nil {
 		err = json.Unmarshal([]byte(plain), &s)

@@ -135,9 +135,22 @@ func (r *Keyring) Open(text, aad string) (string, error) {
 // Sealed reports whether a text has the form that Seal gives it.
 func Sealed(text string) bool { return strings.HasPrefix(text, prefix) }
 
+// Start is how a text begins that is sealed with the newest key.
+func (r *Keyring) Start() string { return prefix + r.newest + ":" }
+
+// KeyOf is the id of the key that sealed a text, whole or cut after its beginning; empty for what is not sealed.
+func KeyOf(text string) string {
+	rest, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return ""
+	}
+	id, _, _ := strings.Cut(rest, ":")
+	return id
+}
+
 // Current reports whether a text is sealed with the newest key: one that is not
 // should be opened and sealed again before an old key is thrown away.
-func (r *Keyring) Current(text string) bool { return strings.HasPrefix(text, prefix+r.newest+":") }
+func (r *Keyring) Current(text string) bool { return strings.HasPrefix(text, r.Start()) }
 
 // AAD joins the parts that say where a secret belongs, such as tenant, channel
 // and field, so that no two lists of parts make the same text. A secret that is
@@ -149,6 +162,9 @@ func AAD(parts ...string) string {
 	}
 	return b.String()
 }
+
+// MessagePlace is the aad of a sensitive message's content. An id has no slash.
+func MessagePlace(tenant, message string) string { return "message/" + message + "/" + tenant }
 
 // bind adds the form's version and the key's id to what is authenticated.
 func bind(id, aad string) []byte { return []byte(prefix + AAD(id, aad)) }

@@ -16,10 +16,14 @@ func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, ha
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(8)+")",
-			key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, at, 0, hash)
-		return err
+		return t.addKey(key, hash, at)
 	})
+}
+
+func (t *tx) addKey(key posthouse.Key, hash string, at int64) error {
+	_, err := t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(8)+")",
+		key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, at, 0, hash)
+	return err
 }
 
 type hashedKey struct {
@@ -64,10 +68,4 @@ func (s *Store) RevokeKey(ctx context.Context, now time.Time, tenant, id string)
 		}
 		return err
 	})
-}
-
-// AnyKey reports whether there is any key, in any tenant, that is not revoked.
-func (s *Store) AnyKey(ctx context.Context) (bool, error) {
-	_, found, err := first(s.reads(ctx), word, "SELECT id FROM posthouse_api_keys WHERE revoked_at = 0 LIMIT 1")
-	return found, s.toError(err, "look for a key")
 }

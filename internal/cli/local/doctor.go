@@ -93,6 +93,7 @@ func examine(ctx context.Context, c config.Config) []finding {
 	}
 	if schema.OK && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
+		out = append(out, examineKeys(ctx, s, ring, c)...)
 	}
 	return out
 }
@@ -170,7 +171,7 @@ func examineKeyring(c config.Config) (*secret.Keyring, finding) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, finding{"keyring", false, "there is no file " + from + ": without it no channel with secrets opens (the first start makes one)"}
+		return nil, finding{"keyring", false, "there is no file " + from + ": without it no channel with secrets opens (the first start makes one beside an SQLite file, or with create_keyring)"}
 	case err != nil:
 		return nil, finding{"keyring", false, err.Error()}
 	}

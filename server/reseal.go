@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/channels"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// resealEvery is the time between two looks for what is sealed with an old key: a process that does not know the new one
+// yet goes on sealing with the old.
+const resealEvery = time.Hour
+
+// resealStep bounds what one look reads at once.
+const resealStep = 200
+
+// sealedRows is what the resealer needs of the database.
+type sealedRows interface {
+	SealedOtherwise(ctx context.Context, start, after string, max int) ([]work.Sealed, error)
+	Reseal(ctx context.Context, now time.Time, old work.Sealed, body string) error
+	Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error)
+	ResealChannel(ctx context.Context, now time.Time, ch posthouse.Channel) error
+}
+
+// resealer seals with the newest key what was sealed with an older one, so that the older one can be removed.
+type resealer struct {
+	rows    sealedRows
+	keyring *secret.Keyring
+	opener  *channels.Opener
+	log     *slog.Logger
+}
+
+// old reports whether a key is not the newest.
+func (r resealer) old(key string) bool {
+	ids := r.keyring.IDs()
+	return key != ids[len(ids)-1]
+}
+
+// run looks once, and again each hour until ctx ends. With one key there is nothing to do.
+func (r resealer) run(ctx context.Context) {
+	if len(r.keyring.IDs()) < 2 {
+		return
+	}
+	tick := time.NewTicker(resealEvery)
+	defer tick.Stop()
+	for {
+		n, err := r.reseal(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			r.log.Warn("what an old key sealed cannot be sealed anew now", "error", err)
+		case n > 0:
+			r.log.Info("sealed anew with the newest key: posthouse doctor says which keys are still needed", "texts", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// reseal seals all of it anew and returns how much it was. What no key opens stays as it is.
+func (r resealer) reseal(ctx context.Context) (int, error) {
+	n, err := r.channels(ctx)
+	if err != nil {
+		return n, err
+	}
+	for after := ""; ; {
+		list, err := r.rows.SealedOtherwise(ctx, r.keyring.Start(), after, resealStep)
+		if err != nil || len(list) == 0 {
+			return n, err
+		}
+		for _, old := range list {
+			after = old.Message
+			place := secret.MessagePlace(old.Tenant, old.Message)
+			plain, err := r.keyring.Open(old.Body, place)
+			if err != nil {
+				continue
+			}
+			body, err := r.keyring.Seal(plain, place)
+			if err != nil {
+				return n, err
+			}
+			if err := r.rows.Reseal(ctx, time.Now(), old, body); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+}
+
+func (r resealer) channels(ctx context.Context) (n int, err error) {
+	rows, err := r.rows.Channels(ctx, "")
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if row.Err != nil || !slices.ContainsFunc(r.opener.Keys(row.Channel), r.old) {
+			continue
+		}
+		clear, err := r.opener.Unsealed(row.Channel)
+		if err != nil {
+			continue // /readyz names the channel
+		}
+		anew, err := r.opener.Sealed(clear)
+		if err == nil {
+			err = r.rows.ResealChannel(ctx, time.Now(), anew)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
