@@ -27,8 +27,10 @@ func Validate(roster posthouse.Roster) []posthouse.Problem {
 		c.users("days."+day, roster.Days[day])
 	}
 	for _, date := range slices.Sorted(maps.Keys(roster.Overrides)) {
-		if _, err := time.Parse(time.DateOnly, date); err != nil {
+		if day, err := time.Parse(time.DateOnly, date); err != nil {
 			c.add("overrides."+date, "%q is not a date such as 2026-10-01", date)
+		} else if !posthouse.ValidTime(day) {
+			c.add("overrides."+date, "%q is of no year from %d to %d", date, posthouse.FirstYear, posthouse.LastYear)
 		}
 		c.users("overrides."+date, roster.Overrides[date])
 	}

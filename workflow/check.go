@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
@@ -31,7 +30,7 @@ func Check(e posthouse.TaskEvent, at string) []posthouse.Problem {
 	p := &draft.Problems{Path: at}
 	required(p, "task_id", e.Task, maxID)
 	p.Word("reason", e.Reason, maxReason)
-	checkTime("at", e.At, p)
+	p.Time("at", e.At)
 	switch e.Type {
 	case posthouse.TaskCreated:
 		if e.Created == nil {
@@ -102,7 +101,7 @@ func checkTask(t *posthouse.Task, p *draft.Problems) {
 	p.Word("task.code", t.Code, maxText)
 	required(p, "task.create_by", t.Creator, maxText)
 	p.Word("task.creator_name", t.CreatorName, maxText)
-	checkTime("task.create_time", t.CreatedAt, p)
+	p.Time("task.create_time", t.CreatedAt)
 	checkNames("task.channels", t.Channels, maxChannels, draft.MaxWord, p)
 	if n := len(t.Nodes); n == 0 || n > maxNodes {
 		p.Add("task.nodes", "has %d nodes: want 1 to %d", n, maxNodes)
@@ -175,7 +174,7 @@ func checkOrbits(orbits []posthouse.Orbit, p *draft.Problems) {
 		if o.InTime.IsZero() {
 			p.Add(at+"in_time", "is required: when the pass begins")
 		}
-		checkTime(at+"in_time", o.InTime, p)
+		p.Time(at+"in_time", o.InTime)
 		if numbers[o.Number] {
 			p.Add(at+"orbit_no", "is %d, which another pass of the plan has", o.Number)
 		}
@@ -200,11 +199,4 @@ func checkChannels(named, configured []string, at string) []posthouse.Problem {
 		}
 	}
 	return p.List
-}
-
-// checkTime refuses times that nobody means: not all of them can be written as JSON.
-func checkTime(field string, t time.Time, p *draft.Problems) {
-	if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 2999) {
-		p.Add(field, "is in the year %d: want 1970 to 2999", year)
-	}
 }

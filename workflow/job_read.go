@@ -75,11 +75,13 @@ func (r *Reader) Time(path, text string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t
-	}
-	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(layout, text, r.Zone); err == nil {
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05"} {
+		t, err := time.ParseInLocation(layout, text, r.Zone)
+		if err == nil && !posthouse.ValidTime(t) {
+			r.wrong.Add(path, "is %.60q: want a time of the years %d to %d in UTC", text, posthouse.FirstYear, posthouse.LastYear)
+			return time.Time{}
+		}
+		if err == nil {
 			return t
 		}
 	}

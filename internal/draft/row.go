@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -19,6 +20,40 @@ type Row struct {
 	Job       json.RawMessage      `json:"job,omitempty"`
 	// Traceparent is the writer's span, as the W3C writes it.
 	Traceparent string `json:"traceparent,omitempty"`
+}
+
+// NoTime names the time of a row that is written down and yet reads as none, "" where there is none of those: the
+// first moment of the year 1 must not mean that nothing was said.
+func NoTime(text []byte) string {
+	if !bytes.Contains(text, []byte("0001-01-01T")) && !bytes.Contains(text, []byte("0000-12-31T")) {
+		return ""
+	}
+	var given struct {
+		NotBefore *time.Time `json:"not_before"`
+		Deadline  *time.Time `json:"deadline"`
+		Clock     struct {
+			Until *time.Time `json:"until"`
+			Since *time.Time `json:"since"`
+		} `json:"clock"`
+		TaskEvent struct {
+			At *time.Time `json:"at"`
+		} `json:"task_event"`
+	}
+	if json.Unmarshal(text, &given) != nil {
+		return ""
+	}
+	for _, f := range []struct {
+		name string
+		at   *time.Time
+	}{
+		{"not_before", given.NotBefore}, {"deadline", given.Deadline}, {"clock.until", given.Clock.Until}, {"clock.since", given.Clock.Since},
+		{"task_event.at", given.TaskEvent.At},
+	} {
+		if f.at != nil && f.at.IsZero() {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // A row of the outbox is as a rule named like the message it becomes. Where many may hand in one message,

@@ -116,6 +116,8 @@ func open(row work.Enqueued) letter {
 		l.problem = "a job stands beside the task_event: want a row for each"
 	} else if (in.TaskEvent != nil || in.Job != nil) && !reflect.ValueOf(in.Draft).IsZero() {
 		l.problem = "a message stands beside the task_event or job: want a row for each"
+	} else if field := draft.NoTime([]byte(row.Draft)); field != "" {
+		l.problem = field + " is the year 1, which is no time that anybody means: leave it out for none"
 	}
 	l.draft, l.event, l.job, l.trace = in.Draft, in.TaskEvent, in.Job, in.Traceparent
 	return l

@@ -103,9 +103,8 @@ func checkRepeat(c *posthouse.Repeat, now time.Time, p *draft.Problems) {
 	if !c.Until.IsZero() && c.Until.Before(c.From) {
 		p.Add("repeat.until", "is before from")
 	}
-	if c.Until.Year() > 9999 || c.From.Year() < 1 {
-		p.Add("repeat", "names a year beyond 1 to 9999")
-	}
+	p.Time("repeat.from", c.From)
+	p.Time("repeat.until", c.Until)
 }
 
 func checkDaily(c *posthouse.Repeat, p *draft.Problems) {

@@ -144,12 +144,19 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// timeOf is the time that micros wrote.
+// The first and the last microsecond that can be written as JSON.
+const (
+	firstMicro = -62135596800000000 // the year 1
+	lastMicro  = 253402300799999999 // the year 9999
+)
+
+// timeOf is the time that micros wrote. One beyond what JSON has words for, which only a stranger's hand writes, is
+// the last that has some: a single row must not keep anybody from reading the others.
 func timeOf(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(us).UTC()
+	return time.UnixMicro(min(max(us, firstMicro+1), lastMicro)).UTC()
 }
 
 // toError gives a database's error the code a caller acts on.

@@ -136,8 +136,8 @@ func (c *Call) Moment(name string) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		c.Refuse("query."+name, "is %.60q: want a time such as 2026-10-01T08:30:00+08:00 (with + escaped as %%2B)", text)
+	if err != nil || !posthouse.ValidTime(t) {
+		c.Refuse("query."+name, "is %.60q: want %s (with + escaped as %%2B)", text, wantTime)
 	}
 	return t
 }

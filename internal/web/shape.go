@@ -3,6 +3,7 @@ package web
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -73,9 +74,12 @@ var (
 	anything = &Shape{form: formAny}
 )
 
+// wantTime is what a time of a body or a query must be.
+const wantTime = "a time such as 2026-10-01T08:30:00+08:00, of the years 1970 to 2999"
+
 // wants says what is allowed for the types that say no more by themselves.
 var wants = map[reflect.Type]string{
-	timeType:                              "a time such as 2026-10-01T08:30:00+08:00",
+	timeType:                              wantTime,
 	reflect.TypeFor[posthouse.Duration](): `a duration such as "500ms", "90s", "5m", "1h30m" or "7d"`,
 }
 
@@ -127,7 +131,23 @@ func (s *Shape) add(t reflect.Type) {
 }
 
 func parserOf(t reflect.Type) func(string) error {
+	if t == timeType {
+		return parseTime
+	}
 	return func(text string) error {
 		return reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
 	}
+}
+
+// parseTime reads a time that every database keeps and every answer can write. The zero time does not mean that none is
+// given.
+func parseTime(text string) error {
+	var t time.Time
+	if err := t.UnmarshalText([]byte(text)); err != nil {
+		return err
+	}
+	if !posthouse.ValidTime(t) {
+		return errors.New("out of range")
+	}
+	return nil
 }

@@ -206,8 +206,9 @@ func idOf(created, updated time.Time, names ...string) string {
 	return posthouse.IDAt(at, strings.Join(names, "\n"))
 }
 
-// times are those of a row, and now where it has none.
+// times are those of a row, and now where it has none. One that nobody means is none.
 func (r *run) times(created, updated time.Time) (time.Time, time.Time) {
+	created, updated = meant(created), meant(updated)
 	if created.IsZero() {
 		created = updated
 	}
@@ -218,4 +219,12 @@ func (r *run) times(created, updated time.Time) (time.Time, time.Time) {
 		updated = created
 	}
 	return created, updated
+}
+
+// meant is a time, or the zero one in place of one that nobody means.
+func meant(t time.Time) time.Time {
+	if !posthouse.ValidTime(t) {
+		return time.Time{}
+	}
+	return t
 }

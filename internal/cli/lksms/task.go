@@ -57,7 +57,7 @@ func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
 	}
 	created, updated := r.times(row.CreatedAt, row.UpdatedAt)
 	end := updated
-	for _, at := range []time.Time{row.ReportedAt, row.SentAt} {
+	for _, at := range []time.Time{meant(row.ReportedAt), meant(row.SentAt)} {
 		if row.Status >= success && !at.Before(created) {
 			end = at
 		}

@@ -94,8 +94,8 @@ func moment(query url.Values, name string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(time.RFC3339, given)
-	if err != nil {
-		return t, malformed("%s is %.60q: want a time such as 2026-10-01T08:30:00+08:00 (with + escaped as %%2B)", name, given)
+	if err != nil || !posthouse.ValidTime(t) {
+		return t, malformed("%s is %.60q: want a time such as 2026-10-01T08:30:00+08:00 (with + escaped as %%2B), of the years 1970 to 2999", name, given)
 	}
 	return t, nil
 }
