@@ -3,7 +3,7 @@ package web
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -75,7 +75,10 @@ var (
 )
 
 // wantTime is what a time of a body or a query must be.
-const wantTime = "a time such as 2026-10-01T08:30:00+08:00, of the years 1970 to 2999"
+const wantTime = "a time such as 2026-10-01T08:30:00+08:00"
+
+// errYear is the error of a time that is one, but of a year that nobody means.
+var errYear = fmt.Errorf("want a time of the years %d to %d in UTC", posthouse.FirstYear, posthouse.LastYear)
 
 // wants says what is allowed for the types that say no more by themselves.
 var wants = map[reflect.Type]string{
@@ -143,11 +146,11 @@ func parserOf(t reflect.Type) func(string) error {
 // given.
 func parseTime(text string) error {
 	var t time.Time
-	if err := t.UnmarshalText([]byte(text)); err != nil {
+	if err := t.UnmarshalText([]byte(text)); err != nil { // stricter than time.Parse, as encoding/json is
 		return err
 	}
 	if !posthouse.ValidTime(t) {
-		return errors.New("out of range")
+		return errYear
 	}
 	return nil
 }

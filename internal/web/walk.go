@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
@@ -286,7 +287,9 @@ func (w *walker) checkText(s *Shape, from int, quoted []byte) {
 	text := string(unquoted(quoted))
 	if len(text) > 100 {
 		w.refuse(from, "has %d bytes: want %s", len(text), s.want)
-	} else if s.parse(text) != nil {
+	} else if err := s.parse(text); errors.Is(err, errYear) {
+		w.refuse(from, "is %q: %s", text, err)
+	} else if err != nil {
 		w.refuse(from, "is %q: want %s", text, s.want)
 	}
 }
