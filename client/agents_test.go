@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // phone registers an agent of the pulled channel phones and is it.
@@ -32,7 +33,7 @@ func TestBeingAnAgent(t *testing.T) {
 	ctx := t.Context()
 	phone := h.phone("a")
 	id := h.send("phones", "u1")
-	claim := client.Claim{ID: "c1", Max: 5, App: "sms-app/2.1", Capabilities: map[string]string{"sim": "2"}}
+	claim := wire.Claim{ID: "c1", Max: 5, App: "sms-app/2.1", Capabilities: map[string]string{"sim": "2"}}
 	got, err := phone.Handouts.Claim(ctx, "a", claim)
 	if got = whole(phone, got, err); len(got.Handouts) != 1 || got.Handouts[0].Delivery != id || got.RetryAfter() != 0 {
 		t.Fatalf("Claim: %+v", got)
@@ -41,10 +42,10 @@ func TestBeingAnAgent(t *testing.T) {
 	if again = whole(phone, again, err); !again.Repeated || len(again.Handouts) != 1 {
 		t.Errorf("Claim again: %+v, want it repeated", again)
 	}
-	hold := client.Hold{Delivery: id, Token: got.Handouts[0].Token}
-	for name, call := range map[string]func() ([]client.HoldResult, error){
-		"start": func() ([]client.HoldResult, error) { return phone.Handouts.Start(ctx, "a", hold) },
-		"renew": func() ([]client.HoldResult, error) { return phone.Handouts.Renew(ctx, "a", hold) },
+	hold := wire.Hold{Delivery: id, Token: got.Handouts[0].Token}
+	for name, call := range map[string]func() ([]wire.HoldResult, error){
+		"start": func() ([]wire.HoldResult, error) { return phone.Handouts.Start(ctx, "a", hold) },
+		"renew": func() ([]wire.HoldResult, error) { return phone.Handouts.Renew(ctx, "a", hold) },
 	} {
 		results, err := call()
 		if results = whole(phone, results, err); len(results) != 1 || !results[0].OK || results[0].LeaseMillis <= 0 {
@@ -58,7 +59,7 @@ func TestBeingAnAgent(t *testing.T) {
 	report := posthouse.AgentReport{ReportID: "r1", Delivery: id, Token: hold.Token, Outcome: posthouse.OutcomeSent, Ref: "sim-7"}
 	for _, repeated := range []bool{false, true} {
 		answers, err := phone.Handouts.Report(ctx, "a", report)
-		if answers = whole(phone, answers, err); len(answers) != 1 || answers[0] != (client.ReportAnswer{ReportID: "r1", Result: posthouse.ReportDone, State: posthouse.Sent, Repeated: repeated}) {
+		if answers = whole(phone, answers, err); len(answers) != 1 || answers[0] != (wire.ReportAnswer{ReportID: "r1", Result: posthouse.ReportDone, State: posthouse.Sent, Repeated: repeated}) {
 			t.Errorf("Report: %+v", answers)
 		}
 	}
@@ -78,7 +79,7 @@ func TestBeingAnAgent(t *testing.T) {
 		t.Errorf("Logs: %+v", lines)
 	}
 	tally, err := h.Channels.Tally(ctx, "phones")
-	if tally = whole(h, tally, err); tally != (client.Tally{Success: 1}) {
+	if tally = whole(h, tally, err); tally != (wire.Tally{Success: 1}) {
 		t.Errorf("Tally: %+v, want one success", tally)
 	}
 }
@@ -101,10 +102,10 @@ func TestCommandingAgents(t *testing.T) {
 	if list = whole(h, list, err); len(list.Items) != 1 || list.Items[0].ID != "a" {
 		t.Errorf("Agents: %+v", list)
 	}
-	for name, call := range map[posthouse.AgentState]func() (client.Agent, error){
-		posthouse.AgentPaused:   func() (client.Agent, error) { return h.Agents.Pause(ctx, "a", "battery") },
-		posthouse.AgentDraining: func() (client.Agent, error) { return h.Agents.Drain(ctx, "a", "") },
-		posthouse.AgentActive:   func() (client.Agent, error) { return h.Agents.Resume(ctx, "a") },
+	for name, call := range map[posthouse.AgentState]func() (wire.Agent, error){
+		posthouse.AgentPaused:   func() (wire.Agent, error) { return h.Agents.Pause(ctx, "a", "battery") },
+		posthouse.AgentDraining: func() (wire.Agent, error) { return h.Agents.Drain(ctx, "a", "") },
+		posthouse.AgentActive:   func() (wire.Agent, error) { return h.Agents.Resume(ctx, "a") },
 	} {
 		got, err := call()
 		if got = whole(h, got, err); got.State != name {
@@ -115,7 +116,7 @@ func TestCommandingAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.send("phones", "u1")
-	if got, err := phone.Handouts.Claim(ctx, "a", client.Claim{}); err != nil || len(got.Handouts) != 1 {
+	if got, err := phone.Handouts.Claim(ctx, "a", wire.Claim{}); err != nil || len(got.Handouts) != 1 {
 		t.Errorf("Claim: %+v, %v", got, err)
 	}
 	taken, err := h.Agents.Reassign(ctx, "a", "it fell into the river")
@@ -126,10 +127,10 @@ func TestCommandingAgents(t *testing.T) {
 	if key = whole(h, key, err); key.Scope != posthouse.ScopeAgent || key.Agent != "a" {
 		t.Errorf("NewAgentKey: %+v", key)
 	}
-	if _, err := phone.Handouts.Claim(ctx, "a", client.Claim{}); posthouse.CodeOf(err) != posthouse.CodeUnauthorized {
+	if _, err := phone.Handouts.Claim(ctx, "a", wire.Claim{}); posthouse.CodeOf(err) != posthouse.CodeUnauthorized {
 		t.Errorf("a claim with the old key: %v, want unauthorized", err)
 	}
-	second, err := h.Keys.CreateForAgent(ctx, "the new app", "a")
+	second, err := h.Keys.Create(ctx, wire.Key{Name: "the new app", Scope: posthouse.ScopeAgent, Agent: "a"})
 	if second = whole(h, second, err); second.Agent != "a" {
 		t.Errorf("CreateAgentKey: %+v", second)
 	}
@@ -154,11 +155,11 @@ func TestAClaimMayTakeAsLongAsItWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hasty.Handouts.Claim(t.Context(), "a", client.Claim{}); err == nil {
+	if _, err := hasty.Handouts.Claim(t.Context(), "a", wire.Claim{}); err == nil {
 		t.Fatal("a claim that does not wait was answered within its time-out of a nanosecond")
 	}
 	id := h.send("phones", "u1")
-	got, err := hasty.Handouts.Claim(t.Context(), "a", client.Claim{Wait: posthouse.Duration(30 * time.Second)})
+	got, err := hasty.Handouts.Claim(t.Context(), "a", wire.Claim{Wait: posthouse.Duration(30 * time.Second)})
 	if err != nil || len(got.Handouts) != 1 || got.Handouts[0].Delivery != id {
 		t.Errorf("the claim: %+v, %v, want %s", got, err, id)
 	}

@@ -5,64 +5,21 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Channels are the configured ways that messages are sent.
 type Channels struct{ api *caller }
 
-// Driver describes a kind of channel: what a form needs.
-type Driver struct {
-	Name    string  `json:"name"`
-	Title   string  `json:"title"`
-	TitleZH string  `json:"title_zh"`
-	Doc     string  `json:"doc"`
-	DocZH   string  `json:"doc_zh"`
-	Fields  []Field `json:"fields"`
-}
-
-// Field is one setting of a driver.
-type Field struct {
-	Name     string   `json:"name"`
-	Label    string   `json:"label"`
-	LabelZH  string   `json:"label_zh"`
-	Help     string   `json:"help,omitempty"`
-	HelpZH   string   `json:"help_zh,omitempty"`
-	Kind     string   `json:"kind"`
-	Required bool     `json:"required"`
-	Secret   bool     `json:"secret"`
-	Default  any      `json:"default,omitempty"`
-	Choices  []string `json:"choices,omitempty"`
-	Min      int      `json:"min,omitempty"`
-	Max      int      `json:"max,omitempty"`
-}
-
-// ChannelTest is a real send that is not queued. Without To the driver only checks that its
-// provider can be reached, where it can.
-type ChannelTest struct {
-	To      *posthouse.Recipient `json:"to,omitempty"`
-	Content *posthouse.Content   `json:"content,omitempty"`
-}
-
-// ChannelTestResult says how the provider answered a test.
-type ChannelTestResult struct {
-	OK       bool            `json:"ok"`
-	Class    posthouse.Class `json:"class"`
-	Code     string          `json:"code,omitempty"`
-	Error    string          `json:"error,omitempty"`
-	Ref      string          `json:"provider_ref,omitempty"`
-	Request  string          `json:"request,omitempty"`
-	Response string          `json:"response,omitempty"`
-}
-
 // Drivers lists the kinds of channels there are.
-func (c Channels) Drivers(ctx context.Context) ([]Driver, error) {
-	page, err := get[Page[Driver]](ctx, c.api, path("drivers"), nil)
+func (c Channels) Drivers(ctx context.Context) ([]wire.Driver, error) {
+	page, err := get[wire.Page[wire.Driver]](ctx, c.api, path("drivers"), nil)
 	return page.Items, err
 }
 
 // List lists the channels by name, their secrets masked.
 func (c Channels) List(ctx context.Context) ([]posthouse.Channel, error) {
-	page, err := get[Page[posthouse.Channel]](ctx, c.api, path("channels"), nil)
+	page, err := get[wire.Page[posthouse.Channel]](ctx, c.api, path("channels"), nil)
 	return page.Items, err
 }
 
@@ -103,7 +60,7 @@ func (c Channels) Delete(ctx context.Context, name string) error {
 
 // Pause stops a channel's starts until it is resumed. The reason is shown with it.
 func (c Channels) Pause(ctx context.Context, name, reason string) (posthouse.Channel, error) {
-	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "pause"), map[string]string{"reason": reason})
+	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "pause"), wire.Reason{Reason: reason})
 }
 
 // Resume lets a channel send again, and opens the accounts its provider had refused.
@@ -112,6 +69,6 @@ func (c Channels) Resume(ctx context.Context, name string) (posthouse.Channel, e
 }
 
 // Test tests a channel without queueing anything.
-func (c Channels) Test(ctx context.Context, name string, test ChannelTest) (ChannelTestResult, error) {
-	return send[ChannelTestResult](ctx, c.api, http.MethodPost, path("channels", name, "test"), test)
+func (c Channels) Test(ctx context.Context, name string, test wire.ChannelTest) (wire.ChannelTested, error) {
+	return send[wire.ChannelTested](ctx, c.api, http.MethodPost, path("channels", name, "test"), test)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // These walk over all calls, each over real HTTP: its result holds all that the server answered.
@@ -49,7 +50,7 @@ func TestSendingAndLooking(t *testing.T) {
 		t.Errorf("Events: %+v", list)
 	}
 	x, err := h.Deliveries.Explain(ctx, sent.Accepted[1].Deliveries[0].ID)
-	if x = whole(h, x, err); !slices.ContainsFunc(x.Waits, func(w client.Wait) bool { return w.Cause == "paused" }) {
+	if x = whole(h, x, err); !slices.ContainsFunc(x.Waits, func(w wire.Wait) bool { return w.Cause == "paused" }) {
 		t.Errorf("Explain: %+v, want that its channel is paused", x)
 	}
 }
@@ -148,18 +149,18 @@ func TestReplayingAndResolving(t *testing.T) {
 	h.until(refused, posthouse.Failed)
 	h.until(lost, posthouse.Unknown)
 
-	d, err := h.Deliveries.Resolve(ctx, lost, client.OutcomeSent)
+	d, err := h.Deliveries.Resolve(ctx, lost, wire.OutcomeSent)
 	if d = whole(h, d, err); d.State != posthouse.Sent {
 		t.Errorf("Resolve: %+v", d)
 	}
-	dry, err := h.Deliveries.ReplayAll(ctx, client.ReplayRequest{Channel: "out", States: []posthouse.State{posthouse.Failed}, DryRun: true, Max: 10})
+	dry, err := h.Deliveries.ReplayAll(ctx, wire.ReplayAll{Channel: "out", States: []posthouse.State{posthouse.Failed}, DryRun: true, Max: 10})
 	if dry = whole(h, dry, err); dry.Matched != 1 || dry.Replayed != 0 {
 		t.Errorf("a dry run: %+v", dry)
 	}
 	one, err := h.Deliveries.Replay(ctx, refused, true)
 	one = whole(h, one, err)
 	h.until(one.ID, posthouse.Failed)
-	all, err := h.Deliveries.ReplayAll(ctx, client.ReplayRequest{Kind: "duty", Ref: "7", ForceNew: true})
+	all, err := h.Deliveries.ReplayAll(ctx, wire.ReplayAll{Kind: "duty", Ref: "7", ForceNew: true})
 	if all = whole(h, all, err); all.Replayed != 2 {
 		t.Errorf("ReplayAll: %+v, want the failed one and its replay", all)
 	}
@@ -196,7 +197,7 @@ func TestChannels(t *testing.T) {
 	if ch = whole(h, ch, err); ch.Paused {
 		t.Errorf("ResumeChannel: %+v", ch)
 	}
-	test, err := h.Channels.Test(ctx, "out", client.ChannelTest{To: &posthouse.Recipient{User: "refused"}})
+	test, err := h.Channels.Test(ctx, "out", wire.ChannelTest{To: posthouse.Recipient{User: "refused"}})
 	if test = whole(h, test, err); test.OK || test.Code != "NO_SUCH_USER" {
 		t.Errorf("TestChannel: %+v", test)
 	}
@@ -230,7 +231,7 @@ func TestTemplates(t *testing.T) {
 	if latest = whole(h, latest, err); latest.Version != 2 || !slices.Equal(latest.Variables, []string{"name"}) {
 		t.Errorf("the latest: %+v", latest)
 	}
-	preview, err := h.Templates.Preview(ctx, "greeting", client.TemplatePreview{Payload: json.RawMessage(`{"name":"李娜"}`)})
+	preview, err := h.Templates.Preview(ctx, "greeting", wire.Preview{Payload: json.RawMessage(`{"name":"李娜"}`)})
 	if preview = whole(h, preview, err); preview.Content.Text != "你好，李娜" || preview.Text.Characters != 5 {
 		t.Errorf("PreviewTemplate: %+v", preview)
 	}
@@ -239,11 +240,11 @@ func TestTemplates(t *testing.T) {
 		t.Errorf("PutTemplate: %+v", stored)
 	}
 	past := &posthouse.Clock{Until: time.Unix(0, 0)}
-	preview, err = h.Templates.Preview(ctx, "greeting", client.TemplatePreview{Payload: json.RawMessage(`{"name":"李娜"}`), Clock: past, Channel: "out"})
+	preview, err = h.Templates.Preview(ctx, "greeting", wire.Preview{Payload: json.RawMessage(`{"name":"李娜"}`), Clock: past, Channel: "out"})
 	if preview = whole(h, preview, err); preview.Content.Text != "李娜 0" || preview.ExternalID != "SE1001" || !preview.Disabled || len(preview.Warnings) != 0 {
 		t.Errorf("PreviewTemplate: %+v", preview)
 	}
-	test, err := h.Templates.Test(ctx, "greeting", client.TemplateTest{
+	test, err := h.Templates.Test(ctx, "greeting", wire.TemplateTest{
 		Channel: "out", To: posthouse.Recipient{User: "u1"}, Payload: json.RawMessage(`{"name":"李娜"}`), Clock: past,
 	})
 	if test = whole(h, test, err); !test.OK {
@@ -267,7 +268,7 @@ func TestRosters(t *testing.T) {
 	found, err := h.Rosters.Get(ctx, "night")
 	whole(h, found, err)
 	check, err := h.Rosters.Check(ctx, "night")
-	want := client.RosterCheck{Name: "night", EmptyDays: []string{"3", "4", "5", "6", "7"}, Overlaps: map[string][]string{"u1": {"1", "2"}}, Past: []string{"2020-10-01"}}
+	want := wire.RosterCheck{Name: "night", EmptyDays: []string{"3", "4", "5", "6", "7"}, Overlaps: map[string][]string{"u1": {"1", "2"}}, Past: []string{"2020-10-01"}}
 	if diff := cmp.Diff(want, whole(h, check, err)); diff != "" {
 		t.Errorf("CheckRoster:\n%s", diff)
 	}
@@ -313,7 +314,7 @@ func TestUsersAndKeys(t *testing.T) {
 		t.Error(err)
 	}
 
-	key, err := h.Keys.Create(ctx, "the branch's system", posthouse.ScopeSend)
+	key, err := h.Keys.Create(ctx, wire.Key{Name: "the branch's system", Scope: posthouse.ScopeSend})
 	if key = whole(h, key, err); key.Secret == "" || key.Scope != posthouse.ScopeSend {
 		t.Errorf("CreateKey: %+v", key)
 	}
@@ -331,7 +332,7 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	ctx := t.Context()
-	notice := client.NoticeDraft{UserID: "u1", UserType: "分行", Platform: "天元", Content: "今晚值班"}
+	notice := wire.NewNotice{UserID: "u1", UserType: "分行", Platform: "天元", Content: "今晚值班"}
 	var refused *posthouse.Error
 	if _, err := h.Notices.Send(ctx, notice); !errors.As(err, &refused) || refused.Problems[0].Path != "platform" {
 		t.Errorf("without a channel: %v, want a problem with the platform", err)

@@ -2,7 +2,8 @@
 // cancelling, and everything an operator configures.
 //
 // A Client has a field for each kind of thing: c.Messages.Send, c.Channels.Put,
-// c.Deliveries.Explain.
+// c.Deliveries.Explain. What goes in and comes out is of package posthouse, or of
+// package wire, which the server shares.
 //
 // It speaks HTTP only and imports nothing of the server. A program that wants to
 // enqueue inside its own database transaction uses package outbox instead.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // An agent fetches, says that it begins, sends, and says what came of it.
@@ -34,13 +35,13 @@ func ExampleHandouts_Claim() {
 		fmt.Println(err)
 		return
 	}
-	got, err := phone.Handouts.Claim(ctx, "phone-1", client.Claim{Wait: posthouse.Duration(30e9)})
+	got, err := phone.Handouts.Claim(ctx, "phone-1", wire.Claim{Wait: posthouse.Duration(30e9)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, h := range got.Handouts {
-		started, err := phone.Handouts.Start(ctx, "phone-1", client.Hold{Delivery: h.Delivery, Token: h.Token})
+		started, err := phone.Handouts.Start(ctx, "phone-1", wire.Hold{Delivery: h.Delivery, Token: h.Token})
 		if err != nil || !started[0].OK {
 			continue // it is not ours any more: do not send it
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Jobs are the jobs of the notification document.
@@ -31,12 +32,6 @@ type JobDraft struct {
 	// NextRunTime is when it is sent. Defaults to now.
 	NextRunTime time.Time `json:"nextRunTime,omitzero"`
 	Operator    string    `json:"operator,omitempty"`
-}
-
-// JobMade says which job stands for one that was enqueued. Existing says that it stood already.
-type JobMade struct {
-	JobID    string `json:"jobId"`
-	Existing bool   `json:"existing"`
 }
 
 // Job is a job under the names of its document. Status is 0 waiting, 1 success, 2 failed, 3 cancelled or
@@ -83,29 +78,25 @@ type JobStatus struct {
 }
 
 // Enqueue hands in a job, with an Idempotency-Key of its own.
-func (c Jobs) Enqueue(ctx context.Context, j JobDraft) (JobMade, error) {
+func (c Jobs) Enqueue(ctx context.Context, j JobDraft) (wire.JobMade, error) {
 	r, err := withBody(http.MethodPost, path("notify", "jobs"), j)
 	if err != nil {
-		return JobMade{}, err
+		return wire.JobMade{}, err
 	}
 	r.key = posthouse.NewID()
-	return call[JobMade](ctx, c.api, r)
-}
-
-type jobsChanged struct {
-	Changed int `json:"changed"`
+	return call[wire.JobMade](ctx, c.api, r)
 }
 
 // Update cancels or aborts jobs, and returns how many changed.
 func (c Jobs) Update(ctx context.Context, s JobStatus) (int, error) {
-	out, err := send[jobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "status"), s)
+	out, err := send[wire.JobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "status"), s)
 	return out.Changed, err
 }
 
 // Delete deletes the jobs of a business type and ids, frees their dedup keys, and returns how many there
 // were.
 func (c Jobs) Delete(ctx context.Context, bizType int, bizIDs []string, operator string) (int, error) {
-	out, err := send[jobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "delete"),
+	out, err := send[wire.JobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "delete"),
 		map[string]any{"bizType": bizType, "bizIds": bizIDs, "operator": operator})
 	return out.Changed, err
 }
@@ -117,17 +108,11 @@ func (c Jobs) Get(ctx context.Context, id string) (Job, error) {
 
 // List lists the jobs of a business type and id, newest first, without deleted ones.
 func (c Jobs) List(ctx context.Context, bizType int, bizID string) ([]Job, error) {
-	p, err := get[Page[Job]](ctx, c.api, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
+	p, err := get[wire.Page[Job]](ctx, c.api, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
 	return p.Items, err
 }
 
-// InstalledTemplates says which default templates were stored now, and which names had one already.
-type InstalledTemplates struct {
-	Installed []string `json:"installed"`
-	Kept      []string `json:"kept"`
-}
-
 // Install stores the default templates of workflow notices where there are none.
-func (c Templates) Install(ctx context.Context) (InstalledTemplates, error) {
-	return send[InstalledTemplates](ctx, c.api, http.MethodPost, path("workflow", "templates", "defaults"), nil)
+func (c Templates) Install(ctx context.Context) (wire.InstalledTemplates, error) {
+	return send[wire.InstalledTemplates](ctx, c.api, http.MethodPost, path("workflow", "templates", "defaults"), nil)
 }

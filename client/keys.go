@@ -5,31 +5,21 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Keys are the API keys.
 type Keys struct{ api *caller }
 
-// NewKey is a key with its secret, which is shown this once.
-type NewKey struct {
-	posthouse.Key
-	Secret string `json:"secret"`
-}
-
 // List lists the API keys, revoked ones too.
 func (c Keys) List(ctx context.Context) ([]posthouse.Key, error) {
-	page, err := get[Page[posthouse.Key]](ctx, c.api, path("keys"), nil)
+	page, err := get[wire.Page[posthouse.Key]](ctx, c.api, path("keys"), nil)
 	return page.Items, err
 }
 
-// Create makes an API key.
-func (c Keys) Create(ctx context.Context, name string, scope posthouse.Scope) (NewKey, error) {
-	return send[NewKey](ctx, c.api, http.MethodPost, path("keys"), map[string]string{"name": name, "scope": string(scope)})
-}
-
-// CreateForAgent makes an API key for an agent. Those it has stay valid.
-func (c Keys) CreateForAgent(ctx context.Context, name, agent string) (NewKey, error) {
-	return send[NewKey](ctx, c.api, http.MethodPost, path("keys"), map[string]string{"name": name, "scope": string(posthouse.ScopeAgent), "agent": agent})
+// Create makes an API key. Those that an agent has stay valid beside a new one of it.
+func (c Keys) Create(ctx context.Context, key wire.Key) (wire.NewKey, error) {
+	return send[wire.NewKey](ctx, c.api, http.MethodPost, path("keys"), key)
 }
 
 // Revoke ends an API key. Servers notice within two seconds.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Messages are what was handed in, each with its deliveries.
@@ -19,35 +20,6 @@ type Sent struct {
 	Accepted []posthouse.Accepted
 	// Replayed says that the Idempotency-Key was known: this is the first answer again.
 	Replayed bool
-}
-
-// Message is a message with how its deliveries stand.
-type Message struct {
-	posthouse.Message
-	// Recipients is how many deliveries it was accepted with; replays come on top.
-	Recipients int `json:"recipients"`
-	// Counts is how many deliveries there are in each state.
-	Counts map[posthouse.State]int `json:"counts"`
-	// Deliveries are a page of them, and Next is the cursor of the next page. Lists of
-	// messages leave them out.
-	Deliveries []posthouse.Delivery `json:"deliveries,omitempty"`
-	Next       string               `json:"next,omitempty"`
-}
-
-// Cancellation answers one delivery's cancel: cancelled, too_late or already_final.
-type Cancellation struct {
-	Delivery string          `json:"delivery"`
-	User     string          `json:"user,omitempty"`
-	Result   string          `json:"result"`
-	State    posthouse.State `json:"state"`
-}
-
-// Cancelled answers a cancel with how many deliveries had each result.
-type Cancelled struct {
-	Cancelled    int            `json:"cancelled"`
-	TooLate      int            `json:"too_late"`
-	AlreadyFinal int            `json:"already_final"`
-	Deliveries   []Cancellation `json:"deliveries"`
 }
 
 // Send hands in one or many messages, up to 1000, all or none. It carries an Idempotency-Key of
@@ -67,9 +39,7 @@ func (c Messages) SendOnce(ctx context.Context, key string, drafts ...posthouse.
 		return Sent{}, err
 	}
 	r.key = key
-	body, answer, err := callReply[struct {
-		Messages []posthouse.Accepted `json:"messages"`
-	}](ctx, c.api, r)
+	body, answer, err := callReply[wire.Sent](ctx, c.api, r)
 	return Sent{Accepted: body.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, err
 }
 
@@ -109,28 +79,28 @@ func checkKey(key string) error {
 }
 
 // Get reads a message with the first page of its deliveries.
-func (c Messages) Get(ctx context.Context, id string) (Message, error) {
+func (c Messages) Get(ctx context.Context, id string) (wire.Message, error) {
 	return c.Page(ctx, id, "", 0)
 }
 
-// Page is Message with a later page of deliveries. A limit of 0 means the server's, 50.
-func (c Messages) Page(ctx context.Context, id, cursor string, limit int) (Message, error) {
-	return get[Message](ctx, c.api, path("messages", id), Filter{Cursor: cursor, Limit: limit}.query())
+// Page is Get with a later page of deliveries. A limit of 0 means the server's, 50.
+func (c Messages) Page(ctx context.Context, id, cursor string, limit int) (wire.Message, error) {
+	return get[wire.Message](ctx, c.api, path("messages", id), Filter{Cursor: cursor, Limit: limit}.query())
 }
 
 // List lists messages, newest first.
-func (c Messages) List(ctx context.Context, f Filter) (Page[Message], error) {
-	return get[Page[Message]](ctx, c.api, path("messages"), f.query())
+func (c Messages) List(ctx context.Context, f Filter) (wire.Page[wire.Message], error) {
+	return get[wire.Page[wire.Message]](ctx, c.api, path("messages"), f.query())
 }
 
 // Cancel withdraws what is still open of a message.
-func (c Messages) Cancel(ctx context.Context, id string) (Cancelled, error) {
-	return send[Cancelled](ctx, c.api, http.MethodPost, path("messages", id, "cancel"), nil)
+func (c Messages) Cancel(ctx context.Context, id string) (wire.Cancelled, error) {
+	return send[wire.Cancelled](ctx, c.api, http.MethodPost, path("messages", id, "cancel"), nil)
 }
 
 // CancelRef withdraws what is still open of all messages of a kind and ref.
-func (c Messages) CancelRef(ctx context.Context, kind, ref string) (Cancelled, error) {
-	return send[Cancelled](ctx, c.api, http.MethodPost, path("messages", "cancel"), map[string]string{"kind": kind, "ref": ref})
+func (c Messages) CancelRef(ctx context.Context, kind, ref string) (wire.Cancelled, error) {
+	return send[wire.Cancelled](ctx, c.api, http.MethodPost, path("messages", "cancel"), wire.Ref{Kind: kind, Ref: ref})
 }
 
 // Filter selects messages or deliveries. Empty fields select all.

@@ -9,20 +9,15 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
-
-// Page is a part of a list. Next is the cursor of the next one, empty at the end.
-type Page[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"`
-}
 
 // All goes through a list page by page:
 //
-//	for d, err := range client.All(ctx, c.Deliveries, client.Filter{Channel: "oa"}) { … }
+//	for d, err := range client.All(ctx, c.Deliveries.List, client.Filter{Channel: "oa"}) { … }
 //
 // It ends after the first error.
-func All[T any](ctx context.Context, list func(context.Context, Filter) (Page[T], error), f Filter) iter.Seq2[T, error] {
+func All[T any](ctx context.Context, list func(context.Context, Filter) (wire.Page[T], error), f Filter) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
 			page, err := list(ctx, f)

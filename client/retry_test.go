@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // script answers calls one after the other; the last one stays.
@@ -70,7 +71,7 @@ func TestOnlySafeCallsAreRepeated(t *testing.T) {
 	}
 	list := func(ctx context.Context, c *client.Client) error { _, err := c.Keys.List(ctx); return err }
 	notice := func(ctx context.Context, c *client.Client) error {
-		_, err := c.Notices.Send(ctx, client.NoticeDraft{})
+		_, err := c.Notices.Send(ctx, wire.NewNotice{})
 		return err
 	}
 	cancel := func(ctx context.Context, c *client.Client) error { _, err := c.Messages.Cancel(ctx, "m"); return err }

@@ -3,40 +3,17 @@ package client
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Rosters say who is on duty.
 type Rosters struct{ api *caller }
 
-// RosterCheck shows what may be a mistake in a roster.
-type RosterCheck struct {
-	Name string `json:"name"`
-	// EmptyDays are the days of the week, "1" to "7", and the dates on which nobody is on duty.
-	EmptyDays []string `json:"empty_days"`
-	// Overlaps are the users who are on duty on several days of the week, with those days.
-	Overlaps map[string][]string `json:"overlaps"`
-	// Past are the overrides of dates that are over.
-	Past []string `json:"past_overrides"`
-}
-
-// Duty says who is on duty.
-type Duty struct {
-	Roster string `json:"roster"`
-	// Date is the duty day, Weekday its number, 1 for Monday.
-	Date    string `json:"date"`
-	Weekday int    `json:"weekday"`
-	// Configured is false where the roster says nothing about the day.
-	Configured bool      `json:"configured"`
-	Users      []string  `json:"users"`
-	At         time.Time `json:"at"`
-}
-
 // List lists the rosters by name.
 func (c Rosters) List(ctx context.Context) ([]posthouse.Roster, error) {
-	page, err := get[Page[posthouse.Roster]](ctx, c.api, path("rosters"), nil)
+	page, err := get[wire.Page[posthouse.Roster]](ctx, c.api, path("rosters"), nil)
 	return page.Items, err
 }
 
@@ -73,11 +50,11 @@ func (c Rosters) Delete(ctx context.Context, name string) error {
 }
 
 // Check shows the empty days and the overlaps of a roster.
-func (c Rosters) Check(ctx context.Context, name string) (RosterCheck, error) {
-	return get[RosterCheck](ctx, c.api, path("rosters", name, "check"), nil)
+func (c Rosters) Check(ctx context.Context, name string) (wire.RosterCheck, error) {
+	return get[wire.RosterCheck](ctx, c.api, path("rosters", name, "check"), nil)
 }
 
 // OnDuty says who is on duty now.
-func (c Rosters) OnDuty(ctx context.Context, roster string) (Duty, error) {
-	return get[Duty](ctx, c.api, path("rosters", roster, "today"), nil)
+func (c Rosters) OnDuty(ctx context.Context, roster string) (wire.Duty, error) {
+	return get[wire.Duty](ctx, c.api, path("rosters", roster, "today"), nil)
 }

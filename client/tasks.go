@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Tasks are the tasks of workflows, of which events are told.
@@ -114,8 +115,8 @@ func (c Tasks) Get(ctx context.Context, id string) (Task, error) {
 }
 
 // List lists the tasks that events have named, by id. Of the filter only Cursor and Limit are looked at.
-func (c Tasks) List(ctx context.Context, f Filter) (Page[TaskSummary], error) {
-	return get[Page[TaskSummary]](ctx, c.api, path("workflow", "tasks"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
+func (c Tasks) List(ctx context.Context, f Filter) (wire.Page[TaskSummary], error) {
+	return get[wire.Page[TaskSummary]](ctx, c.api, path("workflow", "tasks"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
 // TellJSON hands in a body as it is: one event, or {"events": […]}. An empty key makes one.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // dingtalk configures the gateway of the simulator.
@@ -128,15 +128,15 @@ func TestAChannelOfDingTalkIsTested(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.dingtalk(posthouse.ChannelSettings{})
 		h.dingtalkWork("notify")
-		result, err := h.api.Channels.Test(h.Context(), "notify", client.ChannelTest{})
+		result, err := h.api.Channels.Test(h.Context(), "notify", wire.ChannelTest{})
 		if err != nil || result.Class != posthouse.ClassOK || h.sim.Totals().Arrivals != 0 {
 			h.Errorf("work: got %+v, %v, want ok and nothing sent", result, err)
 		}
-		if _, err := h.api.Channels.Test(h.Context(), "dingtalk", client.ChannelTest{}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+		if _, err := h.api.Channels.Test(h.Context(), "dingtalk", wire.ChannelTest{}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 			h.Errorf("gateway without a recipient: got %v, want invalid", err)
 		}
-		result, err = h.api.Channels.Test(h.Context(), "dingtalk", client.ChannelTest{
-			To: &posthouse.Recipient{Address: "li.na"}, Content: &posthouse.Content{Title: "t", Text: "x"},
+		result, err = h.api.Channels.Test(h.Context(), "dingtalk", wire.ChannelTest{
+			To: posthouse.Recipient{Address: "li.na"}, Content: posthouse.Content{Title: "t", Text: "x"},
 		})
 		if err != nil || result.Class != posthouse.ClassOK || len(h.arrivals("dingtalk", "li.na")) != 1 {
 			h.Errorf("gateway: got %+v, %v, want ok and one arrival", result, err)

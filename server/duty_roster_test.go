@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // The CLI's side of DUTY-11 (posthouse roster import, show, check) is tested with the command; the
@@ -22,7 +22,7 @@ func TestDUTY11_RostersAreEditedByAPIAndCSV(t *testing.T) {
 		}
 		check, err := h.api.Rosters.Check(h.Context(), "duty")
 		h.must(err)
-		want := client.RosterCheck{
+		want := wire.RosterCheck{
 			Name: "duty", EmptyDays: []string{"3", "4", "5", "6", "7", "2019-12-31", "2020-01-01"},
 			Overlaps: map[string][]string{"u1": {"1", "2"}}, Past: []string{"2019-12-31", "2020-01-01"},
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // The jobs of the two platforms, as the document calls them.
@@ -28,7 +29,7 @@ func TestDUTY5_EachPlatformHasItsOwnJobAndPeriod(t *testing.T) {
 		}
 		h.eventually("the first run of 天元 is over", func() bool { return len(h.log.with(line{"msg": "run ends", "job": tianyuanJob})) == 1 })
 		late := h.branch("late", "tianyuan")
-		var waits []client.Wait
+		var waits []wire.Wait
 		h.eventually("the next run is planned", func() bool {
 			x, err := h.api.Deliveries.Explain(h.Context(), late)
 			h.must(err)
@@ -180,7 +181,7 @@ func TestDUTY7_ANoticeOfYesterdayExpiresVisibly(t *testing.T) {
 		}
 		page, err := h.api.Notices.List(h.Context(), client.NoticeFilter{Status: "expired", UserID: "u2"}) // not u1: its day may end
 		h.must(err)
-		if diff := cmp.Diff([]client.Notice{read}, page.Items); diff != "" {
+		if diff := cmp.Diff([]wire.Notice{read}, page.Items); diff != "" {
 			h.Errorf("listed as expired:\n%s", diff)
 		}
 		if got := h.number("SELECT count(*) FROM message_send_log WHERE status = 'expired' AND content = 'too late'"); got != 1 {

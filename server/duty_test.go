@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // The tests of the requirement table DUTY, a test a line or more: here what is accepted and shown, in
@@ -118,11 +119,11 @@ func TestDUTY2_ABranchUserAlwaysGetsARecord(t *testing.T) {
 		h.close(h.tianyuan(runs(time.Minute))) // with the duty rule, and no roster at all
 		id := h.notify("分行-7", "分行", "天元", "请尽快处理").ID
 		n := h.notice(id)
-		want := client.Notice{ID: id, UserID: "分行-7", Platform: "tianyuan", Content: "请尽快处理", Status: "pending"}
-		if diff := cmp.Diff(want, n, cmpopts.IgnoreFields(client.Notice{}, "CreateTime", "UpdateTime")); diff != "" {
+		want := wire.Notice{ID: id, UserID: "分行-7", Platform: "tianyuan", Content: "请尽快处理", Status: "pending"}
+		if diff := cmp.Diff(want, n, cmpopts.IgnoreFields(wire.Notice{}, "CreateTime", "UpdateTime")); diff != "" {
 			h.Error(diff)
 		}
-		if diff := cmp.Diff([]client.Notice{n}, h.sendLog(), aboutTheSameTime); diff != "" {
+		if diff := cmp.Diff([]wire.Notice{n}, h.sendLog(), aboutTheSameTime); diff != "" {
 			h.Errorf("message_send_log is not what the API says:\n%s", diff)
 		}
 	})
@@ -199,7 +200,7 @@ func TestDUTY4_ADayWithoutARosterIsAWarning(t *testing.T) {
 		_, others := days(t, "Asia/Shanghai")
 		h.roster(posthouse.Roster{Name: "duty", Days: weekdays([]string{"u1"}, others...)})
 		empty := h.notify("u1", "总行", "天元", "x")
-		for what, sent := range map[string]client.NoticeSent{"without a roster": missing, "with nobody for today": empty} {
+		for what, sent := range map[string]wire.NoticeSent{"without a roster": missing, "with nobody for today": empty} {
 			if sent.Status != "suppressed" || sent.Reason != "duty_schedule_not_configured" {
 				h.Errorf("%s: answered %+v", what, sent)
 			}
@@ -235,7 +236,7 @@ func TestDUTY10_StoredFieldsReadAsTheDocumentNamesThem(t *testing.T) {
 			h.held("lost-answer"):                  "failure", // unknown
 			h.cancelled("reader"):                  "cancelled",
 		}
-		read := map[string]client.Notice{}
+		read := map[string]wire.Notice{}
 		for id, status := range want {
 			h.eventually("the notice "+id+" is "+status, func() bool { read[id] = h.notice(id); return read[id].Status == status })
 		}
@@ -249,7 +250,7 @@ func TestDUTY10_StoredFieldsReadAsTheDocumentNamesThem(t *testing.T) {
 			}
 			page, err := h.api.Notices.List(h.Context(), client.NoticeFilter{Status: row.Status, UserID: row.UserID, Platform: row.Platform})
 			h.must(err)
-			if diff := cmp.Diff([]client.Notice{read[row.ID]}, page.Items); diff != "" {
+			if diff := cmp.Diff([]wire.Notice{read[row.ID]}, page.Items); diff != "" {
 				h.Errorf("listed by status %s, user and platform:\n%s", row.Status, diff)
 			}
 		}
@@ -293,15 +294,15 @@ func (h *house) cancelled(user string) string {
 var aboutTheSameTime = cmpopts.EquateApproxTime(time.Millisecond)
 
 // sendLog reads the view message_send_log.
-func (h *house) sendLog() []client.Notice {
+func (h *house) sendLog() []wire.Notice {
 	h.Helper()
 	rows, err := h.db.QueryContext(h.Context(), `SELECT id, user_id, platform, content, status, retry_count, create_time, update_time, last_error
 		FROM message_send_log WHERE tenant = 'default' ORDER BY id`)
 	h.must(err)
 	defer rows.Close()
-	var out []client.Notice
+	var out []wire.Notice
 	for rows.Next() {
-		var n client.Notice
+		var n wire.Notice
 		var created, updated any
 		h.must(rows.Scan(&n.ID, &n.UserID, &n.Platform, &n.Content, &n.Status, &n.RetryCount, &created, &updated, &n.LastError))
 		n.CreateTime, n.UpdateTime = h.moment(created), h.moment(updated)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // phone is an agent of the native protocol, by its own key.
@@ -68,7 +69,7 @@ func (h *house) tells(users ...string) (ids []string) {
 func (p *phone) claims(n int) (list []posthouse.Handout) {
 	p.Helper()
 	for len(list) < n {
-		got, err := p.Handouts.Claim(p.Context(), p.id, client.Claim{Max: n - len(list), Wait: posthouse.Duration(20 * time.Second), App: "test/1"})
+		got, err := p.Handouts.Claim(p.Context(), p.id, wire.Claim{Max: n - len(list), Wait: posthouse.Duration(20 * time.Second), App: "test/1"})
 		p.must(err)
 		if len(got.Handouts) == 0 {
 			p.Fatalf("%s was handed %d of %d: %+v", p.id, len(list), n, got)
@@ -78,8 +79,8 @@ func (p *phone) claims(n int) (list []posthouse.Handout) {
 	return list
 }
 
-func holdOf(h posthouse.Handout) client.Hold {
-	return client.Hold{Delivery: h.Delivery, Token: h.Token}
+func holdOf(h posthouse.Handout) wire.Hold {
+	return wire.Hold{Delivery: h.Delivery, Token: h.Token}
 }
 
 // starts says that it sends, which must be right.
@@ -95,7 +96,7 @@ func (p *phone) starts(list ...posthouse.Handout) {
 }
 
 // says reports on one hand-out.
-func (p *phone) says(h posthouse.Handout, outcome posthouse.Outcome) client.ReportAnswer {
+func (p *phone) says(h posthouse.Handout, outcome posthouse.Outcome) wire.ReportAnswer {
 	p.Helper()
 	got, err := p.Handouts.Report(p.Context(), p.id, posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: h.Delivery, Token: h.Token, Outcome: outcome})
 	p.must(err)
@@ -129,11 +130,11 @@ func TestPULL_ABatchIsReportedInParts(t *testing.T) {
 		}
 		for i, test := range []struct {
 			outcome posthouse.Outcome
-			want    client.ReportAnswer
+			want    wire.ReportAnswer
 		}{
-			{posthouse.OutcomeSent, client.ReportAnswer{Result: posthouse.ReportDone, State: posthouse.Sent}},
-			{posthouse.OutcomeNotSent, client.ReportAnswer{Result: posthouse.ReportDone, State: posthouse.Pending}},
-			{posthouse.OutcomeUnknown, client.ReportAnswer{Result: posthouse.ReportDone, State: posthouse.Unknown}},
+			{posthouse.OutcomeSent, wire.ReportAnswer{Result: posthouse.ReportDone, State: posthouse.Sent}},
+			{posthouse.OutcomeNotSent, wire.ReportAnswer{Result: posthouse.ReportDone, State: posthouse.Pending}},
+			{posthouse.OutcomeUnknown, wire.ReportAnswer{Result: posthouse.ReportDone, State: posthouse.Unknown}},
 		} {
 			got := p.says(list[i], test.outcome)
 			if got.ReportID = ""; got != test.want {
@@ -149,7 +150,7 @@ func TestPULL_ABatchIsReportedInParts(t *testing.T) {
 			h.Errorf("handed again, with the attempts (-want +got):\n%s", diff)
 		}
 		tally, err := h.api.Channels.Tally(h.Context(), "phones")
-		if want := (client.Tally{Processing: 2, Unknown: 1, Success: 1}); err != nil || tally != want {
+		if want := (wire.Tally{Processing: 2, Unknown: 1, Success: 1}); err != nil || tally != want {
 			h.Errorf("the tally: %+v, %v, want %+v", tally, err, want)
 		}
 		h.eventually("the agent was seen", func() bool {
@@ -210,7 +211,7 @@ func TestPULL_AWaitingAgentHearsOfAnotherServersWork(t *testing.T) {
 			there := open(t, dsn)
 			handed := make(chan []posthouse.Handout, 1)
 			go func() {
-				got, _ := p.Handouts.Claim(t.Context(), p.id, client.Claim{Wait: posthouse.Duration(30 * time.Second)})
+				got, _ := p.Handouts.Claim(t.Context(), p.id, wire.Claim{Wait: posthouse.Duration(30 * time.Second)})
 				handed <- got.Handouts
 			}()
 			id := there.tells("u1")[0]
@@ -227,11 +228,11 @@ func TestPULL_AnAgentIsHandedWhatItCanSend(t *testing.T) {
 		p := h.register("phone-1", func(a *posthouse.Agent) { a.Capabilities = map[string]string{"operator": "cmcc", "sim": "1"} })
 		h.pulled("phones", func(s *posthouse.ChannelSettings) { s.Needs = map[string]string{"operator": "cucc"} })
 		id := h.tells("u1")[0]
-		got, err := p.Handouts.Claim(h.Context(), p.id, client.Claim{})
+		got, err := p.Handouts.Claim(h.Context(), p.id, wire.Claim{})
 		if err != nil || len(got.Handouts) != 0 || got.Reason != "lacks_capabilities" || got.RetryAfter() <= 0 {
 			h.Errorf("a claim without the operator: %+v, %v", got, err)
 		}
-		got, err = p.Handouts.Claim(h.Context(), p.id, client.Claim{Capabilities: map[string]string{"operator": "cucc"}, Wait: posthouse.Duration(20 * time.Second)})
+		got, err = p.Handouts.Claim(h.Context(), p.id, wire.Claim{Capabilities: map[string]string{"operator": "cucc"}, Wait: posthouse.Duration(20 * time.Second)})
 		if err != nil || len(got.Handouts) != 1 || got.Handouts[0].Delivery != id {
 			h.Errorf("a claim with another SIM: %+v, %v", got, err)
 		}
@@ -243,17 +244,17 @@ func TestPULL_AnAgentIsHandedWhatItCanSend(t *testing.T) {
 func TestPULL_AnAgentIsHeldToItsLimits(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		var usual *phone
-		var first, second client.Claimed
+		var first, second wire.Claimed
 		for n, began := 1, (time.Time{}); time.Since(began) >= 4*time.Second; n++ { // a second claim that came later would be free
 			usual = h.register(fmt.Sprint("usual-", n), func(a *posthouse.Agent) { a.Limits = nil })
 			h.tells("u1", "u2", "u3")
 			began = time.Now()
 			var err error
-			first, err = usual.Handouts.Claim(h.Context(), usual.id, client.Claim{Max: 3})
+			first, err = usual.Handouts.Claim(h.Context(), usual.id, wire.Claim{Max: 3})
 			if err != nil || len(first.Handouts) != 1 {
 				h.Fatalf("the first claim: %+v, %v, want one", first, err)
 			}
-			second, err = usual.Handouts.Claim(h.Context(), usual.id, client.Claim{Max: 3})
+			second, err = usual.Handouts.Claim(h.Context(), usual.id, wire.Claim{Max: 3})
 			h.must(err)
 		}
 		if len(second.Handouts) != 0 || second.Reason != "limited" || second.RetryAfter() <= 0 || second.RetryAfter() > 4*time.Second {
@@ -263,7 +264,7 @@ func TestPULL_AnAgentIsHeldToItsLimits(t *testing.T) {
 		if err != nil || !back[0].OK {
 			h.Fatalf("give back: %+v, %v", back, err)
 		}
-		third, err := usual.Handouts.Claim(h.Context(), usual.id, client.Claim{Max: 3})
+		third, err := usual.Handouts.Claim(h.Context(), usual.id, wire.Claim{Max: 3})
 		if err != nil || len(third.Handouts) != 1 {
 			h.Errorf("after it gave one back: %+v, %v, want one", third, err)
 		}

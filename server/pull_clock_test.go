@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // PULL-14: what is left of a lease is the same in all answers, however far the server's clock is from the database's.
@@ -18,7 +18,7 @@ func TestPULL_WhatIsLeftOfALeaseGoesByTheDatabasesClock(t *testing.T) {
 			h := open(t, clockIsAway(t, away))
 			p := h.register("phone-1")
 			h.tells("u1")
-			got, err := p.Handouts.Claim(t.Context(), p.id, client.Claim{Wait: posthouse.Duration(20 * time.Second)})
+			got, err := p.Handouts.Claim(t.Context(), p.id, wire.Claim{Wait: posthouse.Duration(20 * time.Second)})
 			h.must(err)
 			if len(got.Handouts) != 1 {
 				t.Fatalf("got %d hand-outs, want one", len(got.Handouts))

@@ -10,12 +10,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // keyOf makes an API key.
 func (h *house) keyOf(scope posthouse.Scope) string {
 	h.Helper()
-	k, err := h.api.Keys.Create(h.Context(), "test", scope)
+	k, err := h.api.Keys.Create(h.Context(), wire.Key{Name: "test", Scope: scope})
 	h.must(err)
 	return k.Secret
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // house is a whole server on a real database, with the simulator as its providers and a client
@@ -147,9 +148,9 @@ func (h *house) post(body string) (status int, answer map[string]any) {
 }
 
 // notify hands in a notice and returns what was answered.
-func (h *house) notify(user, kind, platform, content string) client.NoticeSent {
+func (h *house) notify(user, kind, platform, content string) wire.NoticeSent {
 	h.Helper()
-	sent, err := h.api.Notices.Send(h.Context(), client.NoticeDraft{UserID: user, UserType: kind, Platform: platform, Content: content})
+	sent, err := h.api.Notices.Send(h.Context(), wire.NewNotice{UserID: user, UserType: kind, Platform: platform, Content: content})
 	h.must(err)
 	return sent
 }
@@ -175,7 +176,7 @@ func (h *house) roster(r posthouse.Roster) {
 	h.must(err)
 }
 
-func (h *house) notice(id string) client.Notice {
+func (h *house) notice(id string) wire.Notice {
 	h.Helper()
 	n, err := h.api.Notices.Get(h.Context(), id)
 	h.must(err)
@@ -197,9 +198,9 @@ func (h *house) attempts(id string) []posthouse.Attempt {
 }
 
 // reaches waits until a notice has a status with so many counted failures.
-func (h *house) reaches(id, status string, retries int) client.Notice {
+func (h *house) reaches(id, status string, retries int) wire.Notice {
 	h.Helper()
-	var n client.Notice
+	var n wire.Notice
 	h.eventually(fmt.Sprintf("notice %s is %s after %d failures", id, status, retries), func() bool {
 		n = h.notice(id)
 		return n.Status == status && n.RetryCount == retries

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // write writes to the database as another program would.
@@ -23,12 +23,12 @@ func (h *house) write(statement string) {
 }
 
 // outbox waits until so many rows are rejected and none waits.
-func (h *house) outbox(rejected int) client.OutboxPage {
+func (h *house) outbox(rejected int) wire.Outbox {
 	h.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		box := read[client.OutboxPage](h, h.must(200, "GET", "/v1/outbox", ""))
+		box := read[wire.Outbox](h, h.must(200, "GET", "/v1/outbox", ""))
 		if box.Rejected == rejected && box.Waiting == 0 {
 			return box
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // A5: a database is put back from a copy, and says that what was sent since is still to be sent. The
@@ -199,9 +200,9 @@ func settleByHand(t *testing.T, h *house.House) {
 		t.Fatal(err)
 	}
 	for _, d := range list.Items {
-		outcome := client.OutcomeRetry
+		outcome := wire.OutcomeRetry
 		if len(arrived[d.ID]) > 0 {
-			outcome = client.OutcomeSent
+			outcome = wire.OutcomeSent
 		}
 		if _, err := c.Deliveries.Resolve(t.Context(), d.ID, outcome); err != nil {
 			t.Error(err)

@@ -22,13 +22,13 @@ const (
 
 // frontDoor speaks the protocol of the SMS front door.
 type frontDoor struct {
-	wire
+	carrier
 	o Options
 }
 
 func newFrontDoor(o Options) *frontDoor {
 	login := func(r *http.Request) { r.SetBasicAuth(cmp.Or(o.User, o.ID), cmp.Or(o.Password, o.Key)) }
-	return &frontDoor{wire{strings.TrimSuffix(o.URL, "/") + "/api/v1/sms", o.HTTP, login}, o}
+	return &frontDoor{carrier{strings.TrimSuffix(o.URL, "/") + "/api/v1/sms", o.HTTP, login}, o}
 }
 
 // smsTask is a task as the front door hands it out.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // native speaks the protocol below /v1/agents.
@@ -29,7 +30,7 @@ const atOnce = time.Second
 
 func (n *native) claim(ctx context.Context, id string) (claimed, error) {
 	asked := time.Now()
-	out, err := n.client.Handouts.Claim(ctx, n.o.ID, client.Claim{
+	out, err := n.client.Handouts.Claim(ctx, n.o.ID, wire.Claim{
 		ID: id, Max: n.o.Max, Wait: posthouse.Duration(n.o.Wait), Capabilities: n.o.Capabilities, App: n.o.App,
 	})
 	if err != nil {
@@ -51,10 +52,10 @@ func (n *native) claim(ctx context.Context, id string) (claimed, error) {
 	return got, nil
 }
 
-func holdsOf(tasks []*task) []client.Hold {
-	out := make([]client.Hold, len(tasks))
+func holdsOf(tasks []*task) []wire.Hold {
+	out := make([]wire.Hold, len(tasks))
 	for i, t := range tasks {
-		out[i] = client.Hold{Delivery: t.delivery, Token: t.token}
+		out[i] = wire.Hold{Delivery: t.delivery, Token: t.token}
 	}
 	return out
 }

@@ -76,11 +76,11 @@ func (p *paper) Send(_ context.Context, t Text) Result {
 
 // Simulated is a phone of the simulator, which is reached at a URL such as http://127.0.0.1:8090.
 func Simulated(simulator, agent string, client *http.Client) Phone {
-	return simulated{wire{strings.TrimSuffix(simulator, "/"), client, nil}, "/phones/" + url.PathEscape(agent) + "/sms"}
+	return simulated{carrier{strings.TrimSuffix(simulator, "/"), client, nil}, "/phones/" + url.PathEscape(agent) + "/sms"}
 }
 
 type simulated struct {
-	wire
+	carrier
 	path string
 }
 

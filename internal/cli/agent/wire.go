@@ -18,8 +18,8 @@ import (
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 16 << 20
 
-// wire makes HTTP calls with JSON on both sides.
-type wire struct {
+// carrier makes HTTP calls with JSON on both sides.
+type carrier struct {
 	base  string
 	http  *http.Client
 	login func(*http.Request)
@@ -92,7 +92,7 @@ func waitOf(err error) time.Duration {
 }
 
 // call makes a request and decodes the answer into out.
-func (w wire) call(ctx context.Context, method, path string, in, out any) error {
+func (w carrier) call(ctx context.Context, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
 		var err error

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // stage is what scenes act on.
@@ -112,7 +113,7 @@ func (s *stage) post(ctx context.Context, drafts ...posthouse.Draft) (client.Sen
 // notice sends through the duty-gated front door (DUTY-1).
 func notice(user, userType, platform string) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
-		out, err := s.client.Notices.Send(ctx, client.NoticeDraft{
+		out, err := s.client.Notices.Send(ctx, wire.NewNotice{
 			UserID: user, UserType: userType, Platform: platform, Content: "机房巡检提醒：请确认今日值班安排。",
 		})
 		if err == nil {

@@ -3,12 +3,11 @@ package local
 import (
 	"os"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/internal/cli/columns"
 	"github.com/posthouse/posthouse/internal/cli/demo"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 func demoCommand(sh *shell.Shell) *cobra.Command {

@@ -12,10 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/server"
 )

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"

@@ -3,9 +3,9 @@ package local
 import (
 	"runtime"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 func versionCommand(sh *shell.Shell) *cobra.Command {

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func agentsGroup(sh *shell.Shell) *cobra.Command {
@@ -100,7 +100,7 @@ func printAgent(sh *shell.Shell, a posthouse.Agent) {
 	}...)
 }
 
-func printHeld(sh *shell.Shell, held []client.Held) {
+func printHeld(sh *shell.Shell, held []wire.Held) {
 	if len(held) == 0 {
 		sh.Printf("it holds nothing\n")
 		return
@@ -236,7 +236,7 @@ func agentsDrain(sh *shell.Shell) *cobra.Command {
 }
 
 // halted is a command that has an agent handed nothing, for a reason.
-func halted(sh *shell.Shell, use, short string, do func(c client.Agents, ctx context.Context, id, reason string) (client.Agent, error)) *cobra.Command {
+func halted(sh *shell.Shell, use, short string, do func(c client.Agents, ctx context.Context, id, reason string) (wire.Agent, error)) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: shell.Takes("AGENT"),

@@ -3,10 +3,9 @@ package remote
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func cancelCommand(sh *shell.Shell) *cobra.Command {
@@ -19,7 +18,7 @@ func cancelCommand(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var out client.Cancelled
+			var out wire.Cancelled
 			switch {
 			case len(args) == 1 && kind+ref == "":
 				if err := messageID(args[0]); err != nil {
@@ -53,7 +52,7 @@ func messageID(id string) error {
 	return nil
 }
 
-func printCancelled(sh *shell.Shell, out client.Cancelled) {
+func printCancelled(sh *shell.Shell, out wire.Cancelled) {
 	sh.Printf("cancelled %d, too late for %d, settled before %d\n", out.Cancelled, out.TooLate, out.AlreadyFinal)
 	var rows [][]string
 	for _, d := range out.Deliveries {

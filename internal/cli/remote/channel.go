@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func channelGroup(sh *shell.Shell) *cobra.Command {
@@ -122,10 +122,10 @@ func channelTest(sh *shell.Shell) *cobra.Command {
 		Use: "test NAME", Short: "Try a channel: by its driver's own check, or by really sending a text to --to",
 		Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			var test client.ChannelTest
+			var test wire.ChannelTest
 			if to != "" {
-				test.To = &posthouse.Recipient{User: to, Address: to}
-				test.Content = &posthouse.Content{Title: "Posthouse", Text: text}
+				test.To = posthouse.Recipient{User: to, Address: to}
+				test.Content = posthouse.Content{Title: "Posthouse", Text: text}
 			}
 			result, err := c.Channels.Test(ctx, args[0], test)
 			if err != nil {
@@ -139,7 +139,7 @@ func channelTest(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printTest(sh *shell.Shell, r client.ChannelTestResult) error {
+func printTest(sh *shell.Shell, r wire.ChannelTested) error {
 	err := sh.Show(r, func() {
 		sh.Fields([][2]string{
 			{"class", string(r.Class)}, {"code", r.Code}, {"error", r.Error}, {"provider ref", r.Ref},
@@ -184,7 +184,7 @@ func channelDrivers(sh *shell.Shell) *cobra.Command {
 	}
 }
 
-func printDriver(sh *shell.Shell, d client.Driver) {
+func printDriver(sh *shell.Shell, d wire.Driver) {
 	sh.Printf("%s: %s\n", d.Name, d.Doc)
 	if len(d.Fields) == 0 {
 		sh.Printf("It has no fields.\n")
@@ -193,7 +193,7 @@ func printDriver(sh *shell.Shell, d client.Driver) {
 	sh.Printf("\n")
 	var rows [][]string
 	for _, f := range d.Fields {
-		kind := f.Kind
+		kind := string(f.Kind)
 		if f.Min != 0 || f.Max != 0 {
 			kind += " " + strconv.Itoa(f.Min) + " to " + strconv.Itoa(f.Max)
 		}
@@ -205,7 +205,7 @@ func printDriver(sh *shell.Shell, d client.Driver) {
 	sh.Table([]string{"Field", "Holds", "Default", "Help"}, rows)
 }
 
-func must(f client.Field) string {
+func must(f wire.Field) string {
 	switch {
 	case f.Required:
 		return "required"

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // maxExplained bounds how many deliveries of one message are explained at once.
@@ -31,7 +31,7 @@ deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `
 			if err != nil {
 				return err
 			}
-			explained := []client.Explanation{}
+			explained := []wire.Explanation{}
 			for _, id := range ids {
 				x, err := c.Deliveries.Explain(cmd.Context(), id)
 				if err != nil {
@@ -64,7 +64,7 @@ func explainable(ctx context.Context, c *client.Client, id string) ([]string, er
 	return out, nil
 }
 
-func printExplained(sh *shell.Shell, all []client.Explanation) {
+func printExplained(sh *shell.Shell, all []wire.Explanation) {
 	if len(all) == 0 {
 		sh.Printf("all of its deliveries were sent\n")
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func keyGroup(sh *shell.Shell) *cobra.Command {
@@ -45,33 +45,36 @@ func scopeOf(k posthouse.Key) string {
 }
 
 func keyAdd(sh *shell.Shell) *cobra.Command {
-	var scope, agent string
+	var key wire.Key
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			k, err := createKey(ctx, c, args[0], posthouse.Scope(scope), agent)
+			key.Name = args[0]
+			if err := checkKey(key); err != nil {
+				return err
+			}
+			k, err := c.Keys.Create(ctx, key)
 			if err != nil {
 				return err
 			}
 			return sh.Show(k, func() { showSecret(sh, k.Secret) })
 		}),
 	}
-	cmd.Flags().StringVar(&scope, "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
-	cmd.Flags().StringVar(&agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
+	cmd.Flags().StringVar((*string)(&key.Scope), "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
+	cmd.Flags().StringVar(&key.Agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
 	return cmd
 }
 
-// createKey makes a key, or says that an agent's names whose it is.
-func createKey(ctx context.Context, c *client.Client, name string, scope posthouse.Scope, agent string) (client.NewKey, error) {
+// checkKey looks whether a key of an agent says whose it is, and no other does.
+func checkKey(key wire.Key) error {
+	agents := key.Scope == posthouse.ScopeAgent
 	switch {
-	case scope == posthouse.ScopeAgent && agent != "":
-		return c.Keys.CreateForAgent(ctx, name, agent)
-	case scope == posthouse.ScopeAgent:
-		return client.NewKey{}, shell.Usagef("--agent is missing: whose key it is; posthouse agents list names them")
-	case agent != "":
-		return client.NewKey{}, shell.Usagef("--agent goes with --scope agent")
+	case agents && key.Agent == "":
+		return shell.Usagef("--agent is missing: whose key it is; posthouse agents list names them")
+	case !agents && key.Agent != "":
+		return shell.Usagef("--agent goes with --scope agent")
 	}
-	return c.Keys.Create(ctx, name, scope)
+	return nil
 }
 
 func keyRevoke(sh *shell.Shell) *cobra.Command {

@@ -5,11 +5,11 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func outboxGroup(sh *shell.Shell) *cobra.Command {
@@ -34,7 +34,7 @@ func outboxList(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printOutbox(sh *shell.Shell, box client.OutboxPage) {
+func printOutbox(sh *shell.Shell, box wire.Outbox) {
 	sh.Printf("%d waiting, %d rejected\n", box.Waiting, box.Rejected)
 	if len(box.Items) == 0 {
 		return

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func remindGroup(sh *shell.Shell) *cobra.Command {
@@ -137,7 +137,7 @@ func remindList(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printReminders(sh *shell.Shell, page client.Page[client.Reminder]) {
+func printReminders(sh *shell.Shell, page wire.Page[wire.Reminder]) {
 	var rows [][]string
 	for _, r := range page.Items {
 		rows = append(rows, []string{r.ID, r.Draft.Channel, string(r.State), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
@@ -161,7 +161,7 @@ func remindShow(sh *shell.Shell) *cobra.Command {
 	}
 }
 
-func printReminder(sh *shell.Shell, r client.Reminder) {
+func printReminder(sh *shell.Shell, r wire.Reminder) {
 	const most = 3
 	var slots []string
 	for _, slot := range r.Slots[:min(most, len(r.Slots))] {

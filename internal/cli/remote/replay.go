@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // replay sends again what it is told by ids or by a filter.
@@ -51,7 +51,7 @@ func (f *replay) each(ctx context.Context, c *client.Client, ids []string) error
 			return shell.Usagef("%q is not the id of a delivery: posthouse status MESSAGE lists them", id)
 		}
 	}
-	var out []client.Replay
+	var out []wire.Replayed
 	for _, id := range ids {
 		r, err := c.Deliveries.Replay(ctx, id, f.forceNew)
 		if err != nil {
@@ -70,7 +70,7 @@ func (f *replay) all(ctx context.Context, c *client.Client) error {
 	if filter.Channel+filter.Kind+filter.Ref+filter.User == "" && len(filter.States) == 0 && filter.Since.IsZero() {
 		return shell.Usagef("delivery ids or a filter such as --channel oa --state failed say what is replayed")
 	}
-	out, err := c.Deliveries.ReplayAll(ctx, client.ReplayRequest{
+	out, err := c.Deliveries.ReplayAll(ctx, wire.ReplayAll{
 		Channel: filter.Channel, Kind: filter.Kind, Ref: filter.Ref, User: filter.User, States: filter.States,
 		Since: filter.Since, Until: filter.Until, ForceNew: f.forceNew, DryRun: !f.yes, Max: f.max,
 	})
@@ -87,7 +87,7 @@ func (f *replay) all(ctx context.Context, c *client.Client) error {
 	})
 }
 
-func printReplays(sh *shell.Shell, all []client.Replay) {
+func printReplays(sh *shell.Shell, all []wire.Replayed) {
 	var rows [][]string
 	for _, r := range all {
 		why := r.Reason

@@ -4,16 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func resolveCommand(sh *shell.Shell) *cobra.Command {
-	outcomes := []client.Outcome{client.OutcomeSent, client.OutcomeNotSent, client.OutcomeRetry}
+	outcomes := []wire.Outcome{wire.OutcomeSent, wire.OutcomeNotSent, wire.OutcomeRetry}
 	return shell.Calling(&cobra.Command{
 		Use: "resolve DELIVERY (sent | not_sent | retry)", Short: "Decide about a delivery that is unknown or quarantined",
 		Long: `Decide about a delivery of which nobody knows whether it arrived, or which was set aside:
@@ -22,7 +21,7 @@ func resolveCommand(sh *shell.Shell) *cobra.Command {
   retry     it did not, and is sent again`,
 		Args: shell.Takes("DELIVERY", "OUTCOME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			outcome := client.Outcome(strings.ReplaceAll(args[1], "-", "_"))
+			outcome := wire.Outcome(strings.ReplaceAll(args[1], "-", "_"))
 			switch {
 			case !posthouse.ValidID(args[0]) || posthouse.DeliveryNumber(args[0]) == 0:
 				return shell.Usagef("%q is not the id of a delivery: posthouse status --state unknown,quarantined lists them", args[0])

@@ -6,12 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 // defaultRoster is the roster the duty rule asks where its channel names none.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func storyCommand(sh *shell.Shell) *cobra.Command {
@@ -33,7 +33,7 @@ func storyCommand(sh *shell.Shell) *cobra.Command {
 	})
 }
 
-func printStory(sh *shell.Shell, s client.Story) {
+func printStory(sh *shell.Shell, s wire.Story) {
 	text := shell.Cut(s.Message.Content.Text, 200)
 	if s.Message.Sensitive {
 		text = "(sensitive: not shown)"
@@ -59,7 +59,7 @@ type storyLine struct {
 
 // moments are the events and the lines of the logs in the order they happened. What is of one time stands as it
 // follows from one another: the request, the events, what an agent was handed and said.
-func moments(s client.Story) []storyLine {
+func moments(s wire.Story) []storyLine {
 	var out []storyLine
 	for _, l := range s.Received {
 		out = append(out, storyLine{l.At, "request", cmp.Or(l.SourceIP, l.UserAgent), "answered " + strconv.Itoa(l.Status)})

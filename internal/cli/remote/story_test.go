@@ -7,23 +7,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func TestAStoryIsToldInTheOrderThingsHappened(t *testing.T) {
 	t.Parallel()
 	at := func(s int) time.Time { return time.Date(2026, 10, 1, 8, 30, s, 0, time.UTC) }
-	s := client.Story{
-		Received: []client.Line{{At: at(0), SourceIP: "10.0.0.7", Status: 200}},
+	s := wire.Story{
+		Received: []wire.Line{{At: at(0), SourceIP: "10.0.0.7", Status: 200}},
 		Events: []posthouse.Event{
 			{At: at(0), Type: posthouse.EventAccept, To: posthouse.Pending},
 			{At: at(1), Type: posthouse.EventClaim, To: posthouse.Sending, Owner: "agent/phone-1"},
 			{At: at(3), Type: posthouse.EventRetry, To: posthouse.Pending, Owner: "agent/phone-1", Code: "NO_SIGNAL", Error: "no signal"},
 			{At: at(9), Type: posthouse.EventStart, To: posthouse.Sending, Owner: "host-1234"},
 		},
-		HandedOut: []client.Line{{At: at(1), Agent: "phone-1", Token: 1}},
-		Reported: []client.Line{
+		HandedOut: []wire.Line{{At: at(1), Agent: "phone-1", Token: 1}},
+		Reported: []wire.Line{
 			{At: at(3), Agent: "phone-1", Outcome: "not_sent", Answer: "done", Error: "no signal"},
 			{At: at(5), Agent: "phone-1", Outcome: "not_sent", Answer: "stale"},
 		},

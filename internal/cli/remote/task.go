@@ -5,11 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 func taskGroup(sh *shell.Shell) *cobra.Command {

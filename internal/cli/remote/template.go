@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func templateGroup(sh *shell.Shell) *cobra.Command {
@@ -107,7 +107,7 @@ func templateDelete(sh *shell.Shell) *cobra.Command {
 
 func templatePreview(sh *shell.Shell) *cobra.Command {
 	var payload, text string
-	var ask client.TemplatePreview
+	var ask wire.Preview
 	cmd := &cobra.Command{
 		Use: "preview NAME", Short: "Fill a template, or a text that is not stored, without sending it", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
@@ -134,7 +134,7 @@ func templatePreview(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printPreview(sh *shell.Shell, out client.Preview) error {
+func printPreview(sh *shell.Shell, out wire.Previewed) error {
 	err := sh.Show(out, func() {
 		sh.Fields([][2]string{
 			{"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(out.Disabled)},
@@ -160,7 +160,7 @@ func yes(b bool) string {
 }
 
 func templateTest(sh *shell.Shell) *cobra.Command {
-	var test client.TemplateTest
+	var test wire.TemplateTest
 	var payload string
 	cmd := &cobra.Command{
 		Use: "test NAME", Short: "Fill a template and really send it to one recipient, at once", Args: shell.Takes("NAME"),

@@ -5,12 +5,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 func userGroup(sh *shell.Shell) *cobra.Command {

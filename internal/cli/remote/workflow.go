@@ -3,12 +3,12 @@ package remote
 import (
 	"context"
 
-	"github.com/posthouse/posthouse/internal/cli/shell"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -43,7 +43,7 @@ at the risk that somebody is told twice. Without it such a try waits for a perso
 
 // initialised is what workflow init did. Channels are those that retry like the document now, or why not.
 type initialised struct {
-	client.InstalledTemplates
+	wire.InstalledTemplates
 	Channels map[string]string `json:"channels,omitempty"`
 }
 
