@@ -68,8 +68,9 @@ type Channel struct {
 // ChannelSettings is what an operator decides about a channel, whatever its driver.
 type ChannelSettings struct {
 	// Profile names a set of defaults: "duty" for the bank's notices, "flow" for
-	// the notices of workflows, "default". Defaults to "duty" for channels named
-	// tianyuan and zhaohu, to "flow" for those named oa and dingtalk.
+	// the notices of workflows, which repeats what may have arrived, "wecom",
+	// "default". Defaults to "duty" for channels named tianyuan and zhaohu, else
+	// to "default".
 	Profile string `json:"profile,omitempty"`
 	// Every makes the channel send in runs, one each period. Defaults to 0:
 	// continuous, a message leaves at once.

@@ -41,10 +41,11 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 }
 
 func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := net.Dialer{Timeout: d.timeout, Control: d.network.Control}
-	if host, _, err := net.SplitHostPort(address); err == nil && d.network.AllowsHost(host) {
-		dial.Control = nil
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
 	}
+	dial := net.Dialer{Timeout: d.timeout, Control: d.network.controlOf(host)}
 	return dial.DialContext(ctx, network, address)
 }
 

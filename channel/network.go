@@ -14,11 +14,12 @@ import (
 // was looked up. The zero value allows public addresses only.
 type Network struct {
 	// AllowPrivate also allows loopback, private, carrier-grade NAT and unique local addresses.
-	// Link-local ones, where clouds keep their metadata, stay forbidden.
+	// Those where clouds keep their metadata stay forbidden.
 	AllowPrivate bool
-	// Allow lists networks that may be dialled whatever they are, on any port.
+	// Allow lists networks that may be dialled whatever they are, on any port. An address where
+	// clouds keep their metadata is allowed only by a network that is that one address.
 	Allow []netip.Prefix
-	// Hosts lists host names, or addresses, that may be dialled whatever they resolve to.
+	// Hosts lists host names that may be dialled whatever they resolve to, but for metadata.
 	Hosts []string
 }
 
@@ -28,8 +29,11 @@ var ErrBlocked = errors.New("the address is not one this server may connect to")
 // Allows reports whether an address and port may be dialled.
 func (n Network) Allows(to netip.AddrPort) bool {
 	addr := to.Addr().WithZone("").Unmap()
-	if slices.ContainsFunc(n.Allow, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+	if slices.ContainsFunc(n.Allow, func(p netip.Prefix) bool { return p.Contains(addr) && (p.IsSingleIP() || !isMetadata(addr)) }) {
 		return true
+	}
+	if isMetadata(addr) {
+		return false
 	}
 	if !addr.IsValid() || slices.Contains(otherPorts, to.Port()) {
 		return false
@@ -51,6 +55,17 @@ func (n Network) Control(network, address string, _ syscall.RawConn) error {
 	}
 	return nil
 }
+
+// controlOf is the Control for what a host name resolves to: one that is listed may be anywhere but at metadata.
+func (n Network) controlOf(host string) func(network, address string, c syscall.RawConn) error {
+	if n.AllowsHost(host) {
+		n.Allow = append(slices.Clip(n.Allow), everything...)
+	}
+	return n.Control
+}
+
+// everything are all addresses there are.
+var everything = prefixes("0.0.0.0/0", "::/0")
 
 // public reports whether an address is one of the Internet at large. IPv6 addresses that carry
 // an IPv4 address for a translator are judged by that.

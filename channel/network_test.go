@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 )
 
@@ -69,6 +70,50 @@ func TestAllowListOpensWhatItNames(t *testing.T) {
 		if got := n.AllowsHost(host); got != want {
 			t.Errorf("%s allowed = %t, want %t", host, got, want)
 		}
+	}
+}
+
+// What clouds keep for their machines is dialled only where it is named one by one.
+func TestMetadataIsDialledOnlyWhereItIsNamed(t *testing.T) {
+	t.Parallel()
+	wide := channel.Network{AllowPrivate: true, Hosts: []string{"metadata.example", "169.254.169.254"}}
+	for _, entry := range []string{"0.0.0.0/0", "::/0", "169.254.0.0/16", "100.64.0.0/10", "fd00::/8", "169.254.169.254/31", "fd00:ec2::254/127"} {
+		if err := wide.ParseAllow(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, address := range []string{
+		"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.0.23", "169.254.42.42", "168.63.129.16", "100.100.100.200",
+		"100.96.0.96", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:a9fe:a9fe::1",
+		"fd00:42::42", "fd00:100::100:200", "fe80::a9fe:a9fe", "fe80::a9fe:a9fe%eth0", "::ffff:168.63.129.16", "64:ff9b::a83f:8110", "64:ff9b::a9fe:a9fe",
+	} {
+		addr := netip.MustParseAddr(address)
+		to := netip.AddrPortFrom(addr, 80)
+		for name, n := range map[string]channel.Network{"by default": {}, "with all that is wider": wide} {
+			if n.Allows(to) {
+				t.Errorf("%s: %s is allowed", name, address)
+			}
+		}
+		named := wide
+		if err := named.ParseAllow(address); err != nil || !named.Allows(to) {
+			t.Errorf("%s is not allowed where it is named: %v", address, err)
+		}
+	}
+	for _, neighbour := range []string{"168.63.129.17", "100.100.100.201", "fd20:ce::255", "192.0.0.193"} {
+		if !wide.Allows(netip.AddrPortFrom(netip.MustParseAddr(neighbour), 80)) {
+			t.Errorf("%s is not allowed, which is nobody's metadata", neighbour)
+		}
+	}
+}
+
+// A host name of the allow-list does not open metadata by what it resolves to.
+func TestAListedHostDoesNotOpenMetadata(t *testing.T) {
+	t.Parallel()
+	n := channel.Network{AllowPrivate: true, Hosts: []string{"169.254.169.254"}} // the name resolves to itself
+	c := newClient(t, channel.Env{Network: n}, channel.ClientOptions{})
+	r := c.Do(t.Context(), channel.Request{URL: parse(t, "http://169.254.169.254/latest/meta-data/")})
+	if r.Code != channel.CodeBlocked || r.Class() != posthouse.ClassAccount {
+		t.Errorf("got code %q, class %q, %v; want %s", r.Code, r.Class(), r.Err, channel.CodeBlocked)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,6 +62,21 @@ func (r *Reply) Class() posthouse.Class {
 		return posthouse.ClassUnknown
 	}
 	return r.statusClass()
+}
+
+// ClassIn is the class that a table of codes, such as a channel's own, gives to the call's end by itself: by
+// the code, such as HTTP_500, or by the status alone, 500.
+func (r *Reply) ClassIn(codes map[string]posthouse.Class) (class posthouse.Class, listed bool) {
+	if r.Code == "" {
+		return "", false
+	}
+	if class, listed = codes[r.Code]; listed {
+		return class, true
+	}
+	if status, ok := strings.CutPrefix(r.Code, "HTTP_"); ok {
+		class, listed = codes[status]
+	}
+	return class, listed
 }
 
 func (r *Reply) statusClass() posthouse.Class {

@@ -171,9 +171,9 @@ func TestFLOW4_ADedupKeyMakesOneJob(t *testing.T) {
 // only the recipient that failed is sent to again. Waiting is done by setting the due time back.
 func TestFLOW13_OnlyTheRecipientThatFailedIsTriedAgain(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
-		h.flow(posthouse.ChannelSettings{})
-		if ch, err := h.api.Channels.Get(h.Context(), "oa"); err != nil || ch.Profile != "flow" {
-			h.Errorf("the profile of oa is %q, %v", ch.Profile, err)
+		h.flow(posthouse.ChannelSettings{Profile: "flow"})
+		if ch, err := h.api.Channels.Get(h.Context(), "oa"); err != nil || ch.Profile != "flow" || ch.OnUnknown != posthouse.Retry {
+			h.Errorf("the profile of oa is %q and its policy %q, %v; want flow and retry", ch.Profile, ch.OnUnknown, err)
 		}
 		id, _ := h.enqueue(finished("1001", "3_1001_0", "u1", "always-busy"))
 		for n, minutes := range []int{1, 3, 5, 10, 30, 60, 180} {

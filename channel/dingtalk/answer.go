@@ -94,7 +94,7 @@ func (c codes) read(r *channel.Reply, own map[string]posthouse.Class) (channel.V
 
 // ofCode is the class of a call's end, or of an HTTP status.
 func ofCode(r *channel.Reply, own map[string]posthouse.Class) channel.Verdict {
-	if class, ok := own[r.Code]; ok && r.Code != "" {
+	if class, listed := r.ClassIn(own); listed {
 		return channel.Verdict{Class: class}
 	}
 	return channel.Verdict{Class: r.Class()}

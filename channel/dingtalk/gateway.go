@@ -89,7 +89,7 @@ func checkGateway(c channel.Config) []posthouse.Problem {
 	for _, name := range slices.Sorted(maps.Keys(c.Map("headers"))) {
 		if !channel.ValidHeader(name, c.Map("headers")[name]) {
 			problems = append(problems, posthouse.Problem{
-				Path: "headers." + name, Message: "this can not be sent as a header: a name is one word of letters, digits and dashes, a value is one line",
+				Path: "headers." + name, Message: "this cannot be sent as a header: a name is one word of letters, digits and dashes, a value is one line",
 			})
 		}
 	}
@@ -239,8 +239,9 @@ func (a *gatewayAnswer) ref() string {
 	return string(data.ID)
 }
 
-// verdict reads an answer: a success is true, and its code is 200 or missing. An error that a table knows
-// counts also beside a success. Otherwise one that says both yes and no is not believed either way.
+// verdict reads an answer: a success is true, and its code is 200 or missing. No success is a failure,
+// also beside the code 200. An error that a table knows counts also beside a success; a code that none
+// knows contradicts it, and such an answer is not believed either way.
 func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 	if !r.OK() {
 		return ofCode(r, g.codes)
@@ -254,6 +255,8 @@ func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 	switch {
 	case a.Success == "true" && (v.Code == "" || m.class == posthouse.ClassOK):
 		v.Class = posthouse.ClassOK
+	case a.Success == "false" && m.class == posthouse.ClassOK:
+		v.Class = posthouse.ClassTransient
 	case a.Success == "true" && !known, m.class == posthouse.ClassOK:
 		v.Class = posthouse.ClassUnknown
 		v.Message = "the gateway contradicts itself: success " + string(a.Success) + " with code " + v.Code + ": " + v.Message

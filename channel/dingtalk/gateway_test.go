@@ -174,7 +174,8 @@ func TestWhatTheGatewaysAnswersMean(t *testing.T) {
 		{"a success of the channel's", `{"success":true,"code":0,"msg":"ok","data":{"msgid":"m-1"}}`, posthouse.ClassOK, "0", "m-1"},
 		{"success with a strange code", `{"success":true,"code":7}`, posthouse.ClassUnknown, "7", ""},
 		{"success with an error", `{"success":true,"code":500}`, posthouse.ClassUnknown, "500", ""},
-		{"no success with 200", `{"success":false,"code":200}`, posthouse.ClassUnknown, "200", ""},
+		{"no success with 200", `{"success":false,"code":200,"msg":"busy"}`, posthouse.ClassTransient, "200", ""},
+		{"a strange success with 200", `{"success":"maybe","code":200}`, posthouse.ClassUnknown, "200", ""},
 		{"neither", `{}`, posthouse.ClassUnknown, "", ""},
 		{"not JSON", `OK`, posthouse.ClassUnknown, "", ""},
 	} {
@@ -186,6 +187,22 @@ func TestWhatTheGatewaysAnswersMean(t *testing.T) {
 				t.Errorf("got %q, code %q, ref %q (%s), want %q, %q, %q", got.Class, got.Code, got.Ref, got.Error, c.class, c.code, c.ref)
 			}
 		})
+	}
+}
+
+// A channel's codes name a status by its number, or as HTTP_500, where the answer is one of HTTP alone.
+func TestTheChannelsCodesCoverTheGatewaysStatuses(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]posthouse.Class{
+		"500": posthouse.ClassTransient, "HTTP_500": posthouse.ClassTransient, "501": posthouse.ClassUnknown, "HTTP_50": posthouse.ClassUnknown,
+	} {
+		for _, status := range []string{"", `{"success":false,"code":502}`} {
+			p := channeltest.NewProvider(t, channeltest.Reply(500, status))
+			d := open(t, dingtalk.Gateway(), gatewayConfig(p.URL), codes(map[string]posthouse.Class{code: posthouse.ClassTransient}))
+			if got := d.Send(t.Context(), to("zhang.san")[0]); got.Class != want || got.Code != "HTTP_500" {
+				t.Errorf("with codes for %s an HTTP 500 saying %q is %q, code %q; want %q", code, status, got.Class, got.Code, want)
+			}
+		}
 	}
 }
 

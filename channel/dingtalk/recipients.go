@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 )
 
-// noAddress answers a delivery whose recipient DingTalk can not know.
+// noAddress answers a delivery whose recipient DingTalk cannot know.
 func noAddress() channel.Result {
 	return channel.Result{
 		Class: posthouse.ClassRecipient, Code: codeNoAddress,

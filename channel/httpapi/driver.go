@@ -21,6 +21,7 @@ type driver struct {
 	target *url.URL    // set where the URL is always the same
 	header http.Header // the headers that are always the same
 	filled []namedTemplate
+	meter  meter
 }
 
 type namedTemplate struct {
@@ -30,7 +31,7 @@ type namedTemplate struct {
 
 func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 	p := newPlan(c)
-	if err := posthouse.Invalid("the httpapi driver can not be opened", p.problems); err != nil {
+	if err := posthouse.Invalid("the httpapi driver cannot be opened", p.problems); err != nil {
 		return nil, err
 	}
 	maps.Copy(p.codes, env.Codes)
@@ -94,6 +95,9 @@ func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result 
 	if refused != nil {
 		return *refused
 	}
+	if !d.readable(ctx, &reply) {
+		return reply.Result(d.unreadable(&reply))
+	}
 	if d.results.isPath {
 		return d.each(&reply, []channel.Outgoing{out})[0]
 	}
@@ -106,13 +110,16 @@ func (d *driver) SendBatch(ctx context.Context, outs []channel.Outgoing) []chann
 	if refused != nil {
 		return slices.Repeat([]channel.Result{*refused}, len(outs))
 	}
+	if !d.readable(ctx, &reply) {
+		return slices.Repeat([]channel.Result{reply.Result(d.unreadable(&reply))}, len(outs))
+	}
 	if d.results.isPath {
 		return d.each(&reply, outs)
 	}
 	return slices.Repeat([]channel.Result{reply.Result(d.verdict(&reply))}, len(outs))
 }
 
-// call fills the request and makes it. What can not be filled is refused without a call.
+// call fills the request and makes it. What cannot be filled is refused without a call.
 func (d *driver) call(ctx context.Context, outs []channel.Outgoing) (reply channel.Reply, refused *channel.Result) {
 	s := &scope{outs: outs, now: time.Now(), separator: d.separator}
 	request, err := d.request(s)
@@ -162,7 +169,7 @@ func (d *driver) renderURL(s *scope) (*url.URL, error) {
 	}
 	u, err := url.Parse(string(text))
 	if err != nil {
-		return nil, errors.New("the URL can not be read once its placeholders are filled")
+		return nil, errors.New("the URL cannot be read once its placeholders are filled")
 	}
 	for segment := range strings.SplitSeq(u.Path, "/") {
 		if segment == "." || segment == ".." {

@@ -279,19 +279,19 @@ func TestConfigurationNamesWhatIsWrong(t *testing.T) {
 		config map[string]any
 		want   []string
 	}{
-		"texts that can not be read": {map[string]any{"url": "https://h/${usr}", "body": `{"a":"${text"}`, "headers": map[string]any{"X": "${secret.k}", "Y Z": "1"}},
+		"texts that cannot be read": {map[string]any{"url": "https://h/${usr}", "body": `{"a":"${text"}`, "headers": map[string]any{"X": "${secret.k}", "Y Z": "1"}},
 			[]string{"config.body", "config.headers.X", "config.headers.Y Z", "config.url"}},
 		"a placeholder in the host":       {map[string]any{"url": "https://${address}/"}, []string{"config.url"}},
 		"a body that is not JSON":         {map[string]any{"body": `{"a":${text}`}, []string{"config.body"}},
 		"a GET with a body":               {map[string]any{"method": "GET", "body": `{}`}, []string{"config.body"}},
-		"paths that can not be read":      {map[string]any{"success_path": "code", "success_values": []any{"0"}, "id_path": "/(/", "code_path": "$..x"}, []string{"config.code_path", "config.id_path", "config.success_path"}},
+		"paths that cannot be read":       {map[string]any{"success_path": "code", "success_values": []any{"0"}, "id_path": "/(/", "code_path": "$..x"}, []string{"config.code_path", "config.id_path", "config.success_path"}},
 		"success without its values":      {map[string]any{"success_path": "$.code"}, []string{"config.success_values"}},
 		"values without their place":      {map[string]any{"success_values": []any{"0"}}, []string{"config.success_path"}},
 		"two ways to say success":         {map[string]any{"success_path": "$.code", "success_values": []any{"0"}, "success_text": "ok"}, []string{"config.success_text"}},
 		"a class there is not":            {map[string]any{"codes": map[string]any{"1": "retry"}}, []string{"config.codes.1"}},
 		"one recipient's name in a batch": {map[string]any{"batch": 2, "body": `{"a":"${address}"}`, "url": "https://h/${user}"}, []string{"config.url", "config.body"}},
 		"a batch out of bounds":           {map[string]any{"batch": 5000}, []string{"config.batch"}},
-		"results that can not be told":    {map[string]any{"results_path": "$.r"}, []string{"config.result_recipient", "config.result_code"}},
+		"results that cannot be told":     {map[string]any{"results_path": "$.r"}, []string{"config.result_recipient", "config.result_code"}},
 		"results that are not there":      {map[string]any{"result_code": "$.c"}, []string{"config.result_code"}},
 		"a promise nobody keeps":          {map[string]any{"idempotency_window": "1h", "body": `{}`}, []string{"config.idempotency_window"}},
 		"a promise no batch keeps":        {map[string]any{"idempotency_window": "1h", "idempotency_header": "X-Key", "batch": 2, "body": `{"a":${users}}`}, []string{"config.idempotency_window"}},

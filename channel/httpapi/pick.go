@@ -27,6 +27,7 @@ type picker struct {
 	path    path
 	isPath  bool
 	pattern *regexp.Regexp
+	size    int // of the pattern's program
 }
 
 func parsePicker(s string) (picker, error) {
@@ -34,17 +35,32 @@ func parsePicker(s string) (picker, error) {
 		return picker{}, nil
 	}
 	if len(s) >= 2 && s[0] == '/' && s[len(s)-1] == '/' {
-		re, err := regexp.Compile(s[1 : len(s)-1])
-		if err != nil {
-			return picker{}, fmt.Errorf("the regular expression %s can not be read: %w", s, err)
-		}
-		return picker{pattern: re}, nil
+		return parsePattern(s[1 : len(s)-1])
 	}
 	if !strings.HasPrefix(s, "$") {
 		return picker{}, fmt.Errorf(`%q is not allowed; give a JSON path such as $.code, or a regular expression between slashes such as /^OK (\d+)/`, s)
 	}
 	p, err := parsePath(s)
 	return picker{path: p, isPath: true}, err
+}
+
+// parsePattern reads a regular expression, one that cannot take long.
+func parsePattern(s string) (picker, error) {
+	if len(s) > longestPattern {
+		return picker{}, fmt.Errorf("the regular expression has %d bytes, at most %d are allowed", len(s), longestPattern)
+	}
+	re, err := regexp.Compile(s)
+	if err != nil {
+		return picker{}, fmt.Errorf("the regular expression /%s/ cannot be read: %w", s, err)
+	}
+	size, err := programSize(s)
+	if err != nil {
+		return picker{}, err
+	}
+	if size > largestProgram {
+		return picker{}, fmt.Errorf("the regular expression /%s/ is too large: it has %d steps for each byte, at most %d are allowed; repeat less", s, size, largestProgram)
+	}
+	return picker{pattern: re, size: size}, nil
 }
 
 // raw finds a JSON value. A null is as if it were not there: it says neither success nor an error.
@@ -66,8 +82,11 @@ func (p picker) text(a answer) (string, bool) {
 		raw, ok := p.raw(a)
 		return text(raw), ok
 	}
+	if !a.whole {
+		return "", false
+	}
 	m := p.pattern.FindSubmatch(a.body)
-	if m == nil || !a.whole {
+	if m == nil {
 		return "", false
 	}
 	return string(m[min(1, len(m)-1)]), true

@@ -37,6 +37,8 @@ type plan struct {
 	resultMessage   picker
 	resultID        picker
 
+	patterns int // the sizes of all patterns together
+
 	codes        map[string]posthouse.Class
 	otherCodes   posthouse.Class
 	serverErrors posthouse.Class
@@ -82,7 +84,7 @@ func (p *plan) parseRequest(c channel.Config) {
 	p.headers = map[string]template{}
 	add := func(where, name, value string) {
 		if !channel.ValidHeader(name, value) {
-			p.problem(where, "this can not be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
+			p.problem(where, "this cannot be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
 			return
 		}
 		p.headers[http.CanonicalHeaderKey(name)] = p.template(where, value, syntax{plain, nil, secrets})
@@ -137,6 +139,7 @@ func (p *plan) parsePickers(c channel.Config) {
 		if *to, err = parsePicker(c.String(field)); err != nil {
 			p.problem(field, err.Error())
 		}
+		p.patterns += to.size
 	}
 	if !c.Has("code_path") {
 		p.code = p.success

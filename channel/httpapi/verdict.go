@@ -12,7 +12,7 @@ import (
 // verdict reads an answer that counts for the whole call.
 func (p *plan) verdict(r *channel.Reply) channel.Verdict {
 	if r.Status == 0 {
-		return channel.Verdict{Class: p.classOf(r.Code, r.Class())}
+		return channel.Verdict{Class: p.statusClass(r)}
 	}
 	a := newAnswer(r)
 	v := channel.Verdict{Class: p.statusClass(r), After: p.after(a)}
@@ -86,7 +86,10 @@ func (p *plan) statusClass(r *channel.Reply) posthouse.Class {
 	if r.Status/100 == 5 && class == posthouse.ClassUnknown {
 		class = p.serverErrors
 	}
-	return p.classOf(r.Code, class)
+	if listed, ok := r.ClassIn(p.codes); ok {
+		return listed
+	}
+	return class
 }
 
 func (p *plan) classOf(code string, otherwise posthouse.Class) posthouse.Class {

@@ -71,14 +71,14 @@ func check(c channel.Config) []posthouse.Problem {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Map("headers"))) {
 		if !channel.ValidHeader(name, c.Map("headers")[name]) {
-			add("headers."+name, "this can not be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
+			add("headers."+name, "this cannot be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
 		}
 	}
 	return problems
 }
 
 func open(c channel.Config, env channel.Env) (channel.Driver, error) {
-	if err := posthouse.Invalid("the webhook driver can not be opened", check(c)); err != nil {
+	if err := posthouse.Invalid("the webhook driver cannot be opened", check(c)); err != nil {
 		return nil, err
 	}
 	d := &driver{event: c.String("type"), header: http.Header{"Content-Type": {"application/json"}}, codes: env.Codes}
@@ -152,7 +152,7 @@ func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result 
 	return reply.Result(d.verdict(&reply))
 }
 
-// request signs one delivery, or says in a Result with a class why it can not be sent.
+// request signs one delivery, or says in a Result with a class why it cannot be sent.
 func (d *driver) request(out channel.Outgoing, now time.Time) (channel.Request, channel.Result) {
 	refuse := func(class posthouse.Class, err error) (channel.Request, channel.Result) {
 		return channel.Request{}, channel.Result{Class: class, Code: channel.CodeRequest, Error: err.Error()}
@@ -195,7 +195,7 @@ func (d *driver) verdict(r *channel.Reply) channel.Verdict {
 	if d.url == nil {
 		v.Class = ofRecipient(r, v.Class)
 	}
-	if class, ok := d.codes[r.Code]; ok && r.Code != "" {
+	if class, listed := r.ClassIn(d.codes); listed {
 		v.Class = class
 	}
 	return v

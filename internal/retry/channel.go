@@ -20,16 +20,13 @@ const (
 const pace = time.Minute
 
 // ProfileName is the profile that a channel follows: the one it names, "duty"
-// for the channels called tianyuan and zhaohu, "flow" for those called oa and
-// dingtalk, else "default".
+// for the channels called tianyuan and zhaohu, else "default".
 func ProfileName(channel string, settings posthouse.ChannelSettings) string {
 	switch {
 	case settings.Profile != "":
 		return settings.Profile
 	case channel == "tianyuan" || channel == "zhaohu":
 		return "duty"
-	case channel == "oa" || channel == "dingtalk":
-		return "flow"
 	}
 	return "default"
 }

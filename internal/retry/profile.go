@@ -56,9 +56,10 @@ var profiles = map[string]func() Profile{
 		return Profile{Terms: Terms{Tries: 8, Schedule: notices()}, Classes: blocking()}
 	},
 	// Workflow notifications (FLOW-13): the same steps, by their own name so
-	// that changing the default leaves them alone.
+	// that changing the default leaves them alone. As the document has it, a
+	// failure that may have arrived is repeated like any other.
 	"flow": func() Profile {
-		return Profile{Terms: Terms{Tries: 8, Schedule: notices()}, Classes: blocking()}
+		return Profile{Terms: Terms{Tries: 8, Schedule: notices()}, OnUnknown: posthouse.Retry, Classes: blocking()}
 	},
 	// Duty notices: a run each minute (DUTY-5); three failures end a notice and
 	// the wait is the time to the next run (DUTY-6); a time-out counts as a

@@ -70,6 +70,21 @@ func TestProfilesWaitAsTheirRequirementsSay(t *testing.T) {
 	}
 }
 
+// A channel's name says nothing of what follows an attempt that may have arrived, but for the bank's two.
+func TestWhatMayHaveArrivedIsRepeatedOnlyWhereTheProfileSaysSo(t *testing.T) {
+	t.Parallel()
+	for profile, want := range map[string]posthouse.Policy{"default": "", "wecom": "", "duty": posthouse.Retry, "flow": posthouse.Retry} {
+		if got := named(t, profile).OnUnknown; got != want {
+			t.Errorf("%s: got %q, want %q", profile, got, want)
+		}
+	}
+	for name, want := range map[string]string{"oa": "default", "dingtalk": "default", "sms": "default", "tianyuan": "duty", "zhaohu": "duty"} {
+		if got := retry.ProfileName(name, posthouse.ChannelSettings{}); got != want {
+			t.Errorf("a channel called %s follows %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestWecomWaitsLongerForARateLimitUpToAnHour(t *testing.T) {
 	t.Parallel()
 	waits := life(t, named(t, "wecom"), posthouse.ClassRate)

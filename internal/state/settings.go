@@ -49,15 +49,15 @@ func Preset(ch posthouse.Channel) posthouse.Channel {
 	if name := retry.ProfileName(ch.Name, ch.ChannelSettings); name != "default" {
 		ch.Profile = name
 	}
+	if p, _ := retry.Named(ch.Profile); ch.OnUnknown == "" {
+		ch.OnUnknown = p.OnUnknown
+	}
 	if ch.Profile != "duty" {
 		return ch
 	}
 	if ch.Every == nil {
 		every := posthouse.Duration(dutyPeriod)
 		ch.Every = &every
-	}
-	if ch.OnUnknown == "" {
-		ch.OnUnknown = posthouse.Retry
 	}
 	if ch.Rules == nil {
 		ch.Rules = []posthouse.RuleSettings{{Type: "duty", Roster: "duty"}}

@@ -23,7 +23,7 @@ type channelFlag struct {
 
 // channelFlags are the settings that fit a flag; rules and what is longer goes in a file.
 var channelFlags = []channelFlag{
-	{"profile", "a set of defaults, a `NAME`: duty or default", nil},
+	{"profile", "a set of defaults, a `NAME`: default, duty, flow or wecom", nil},
 	{"every", "send in runs, one each `DURATION`; 0s sends at once", duration},
 	{"job", "the `NAME` of the runs in logs and metrics", nil},
 	{"tries", "how many failures end a delivery, a `NUMBER`", number},
