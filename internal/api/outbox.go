@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -35,10 +36,15 @@ func (o outbox) get(c *web.Call) (wire.Outbox, error) {
 	if err != nil {
 		return wire.Outbox{}, err
 	}
-	box, next, err := o.store.Box(c.Context(), c.Tenant(), cursor, limit)
+	var box work.Box
+	weight := func(h *work.Held) int { return len(h.Draft) + len(h.Error) }
+	rows, next, err := read.Gather(cursor, limit, weight, func(cursor string, limit int) (_ []work.Held, next string, err error) {
+		box, next, err = o.store.Box(c.Context(), c.Tenant(), cursor, limit)
+		return box.Rows, next, err
+	})
 	out := wire.Outbox{Waiting: box.Waiting, Rejected: box.Rejected, Page: wire.Page[wire.RejectedRow]{Items: []wire.RejectedRow{}, Next: next}}
-	for i := range box.Rows {
-		out.Items = append(out.Items, rejectedRow(&box.Rows[i]))
+	for i := range rows {
+		out.Items = append(out.Items, rejectedRow(&rows[i]))
 	}
 	return out, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -105,7 +106,10 @@ func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
 	if ref != "" {
 		list, err = r.plans.PlansByRef(c.Context(), c.Tenant(), work.PlanReminder, kind, ref)
 	} else {
-		list, out.Next, err = r.plans.Plans(c.Context(), c.Tenant(), work.PlanReminder, cursor, limit)
+		weight := func(p *work.Plan) int { return len(p.Doc) }
+		list, out.Next, err = read.Gather(cursor, limit, weight, func(cursor string, limit int) ([]work.Plan, string, error) {
+			return r.plans.Plans(c.Context(), c.Tenant(), work.PlanReminder, cursor, limit)
+		})
 	}
 	out.Items = make([]wire.Reminder, len(list))
 	for i := 0; i < len(list) && err == nil; i++ {

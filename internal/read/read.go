@@ -64,12 +64,46 @@ func (r Reader) Message(ctx context.Context, tenant, id, cursor string, limit in
 
 // List lists messages, newest first.
 func (r Reader) List(ctx context.Context, f work.Filter) (wire.Page[wire.Message], error) {
-	list, next, err := r.Messages.Messages(ctx, f)
+	list, next, err := Gather(f.Cursor, f.Limit, weight, func(cursor string, limit int) ([]work.Summary, string, error) {
+		f.Cursor, f.Limit = cursor, limit
+		return r.Messages.Messages(ctx, f)
+	})
 	out := wire.Page[wire.Message]{Items: make([]wire.Message, len(list)), Next: next}
 	for i, s := range list {
 		out.Items[i] = wire.Message{Message: Hidden(s.Message), Recipients: s.Recipients, Counts: wire.Counts(s.Counts)}
 	}
 	return out, err
+}
+
+// weight is about what a message takes in an answer.
+func weight(s *work.Summary) int { return weightOf(&s.Message) }
+
+func weightOf(m *posthouse.Message) int {
+	const frame = 512 // its names and numbers
+	return frame + len(m.Content.Title) + len(m.Content.Text) + len(m.Payload)
+}
+
+// Told lists deliveries with their messages.
+func (r Reader) Told(ctx context.Context, f work.Filter) (list []Told, next string, err error) {
+	return Gather(f.Cursor, f.Limit, func(t *Told) int { return weightOf(&t.Message) }, func(cursor string, limit int) ([]Told, string, error) {
+		f.Cursor, f.Limit = cursor, limit
+		found, next, err := r.Deliveries.Deliveries(ctx, f)
+		if err != nil {
+			return nil, "", err
+		}
+		messages, err := r.Messages.MessagesOf(ctx, f.Tenant, found)
+		told := make([]Told, len(found))
+		for i := range found {
+			told[i] = Told{found[i], messages[found[i].Message]}
+		}
+		return told, next, err
+	})
+}
+
+// Told is a delivery with its message.
+type Told struct {
+	Delivery posthouse.Delivery
+	Message  posthouse.Message
 }
 
 // Counts says how the deliveries of a message stand.

@@ -35,7 +35,7 @@ func (r Reader) Story(ctx context.Context, tenant, id string) (s wire.Story, err
 
 // about reads the lines of a log about a delivery, oldest first. Of a sensitive message they have no texts.
 func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.Line, error) {
-	lines, _, err := r.History.Log(ctx, work.LogFilter{Tenant: s.Delivery.Tenant, Log: log, Delivery: s.Delivery.ID, Limit: most})
+	lines, _, err := r.log(ctx, work.LogFilter{Tenant: s.Delivery.Tenant, Log: log, Delivery: s.Delivery.ID, Limit: most})
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +50,19 @@ func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.
 
 // Lines reads a part of a log, newest first.
 func (r Reader) Lines(ctx context.Context, f work.LogFilter) (list []wire.Line, next string, err error) {
-	if list, next, err = r.History.Log(ctx, f); err == nil {
+	if list, next, err = r.log(ctx, f); err == nil {
 		err = r.veil(ctx, f.Tenant, list)
 	}
 	return notNil(list), next, err
+}
+
+// log reads a part of a log that is bounded by what the lines hold.
+func (r Reader) log(ctx context.Context, f work.LogFilter) ([]wire.Line, string, error) {
+	weight := func(l *wire.Line) int { return 512 + len(l.Content) + len(l.Request) + len(l.Response) + len(l.Error) }
+	return Gather(f.Cursor, f.Limit, weight, func(cursor string, limit int) ([]wire.Line, string, error) {
+		f.Cursor, f.Limit = cursor, limit
+		return r.History.Log(ctx, f)
+	})
 }
 
 // veil takes out of lines of the log of reports what agents sent along about sensitive messages, and about those that are

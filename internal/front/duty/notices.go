@@ -149,15 +149,10 @@ func (f front) list(c *web.Call) (out wire.Page[wire.Notice], err error) {
 	if by.Cursor, by.Limit, err = c.Page(); err != nil {
 		return out, err
 	}
-	list, next, err := f.Reader.Deliveries.Deliveries(c.Context(), by)
-	if err != nil {
-		return out, err
-	}
-	messages, err := f.Reader.Messages.MessagesOf(c.Context(), c.Tenant(), list)
+	list, next, err := f.Reader.Told(c.Context(), by)
 	out = wire.Page[wire.Notice]{Items: make([]wire.Notice, len(list)), Next: next}
 	for i := range list {
-		m := messages[list[i].Message]
-		out.Items[i] = view(&list[i], &m)
+		out.Items[i] = view(&list[i].Delivery, &list[i].Message)
 	}
 	return out, err
 }
