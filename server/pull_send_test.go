@@ -312,6 +312,31 @@ func TestPULL_ARepeatedRequestIsOneTask(t *testing.T) {
 	})
 }
 
+// Ten requests with one key at once are one task, also of a default content, which the first of them uses up.
+func TestPULL_ARequestThatComesTenTimesAtOnceIsOneTask(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		for round := range 10 {
+			number := fmt.Sprintf("138001380%02d", round)
+			h.want(200, "POST", "/api/v1/admin/default-sms", `{"phone_number":"`+number+`","content":"welcome"}`)
+			q := asked{method: "POST", path: "/api/v1/sms/send", body: `{"phone_number":"` + number + `"}`, header: http.Header{"Idempotency-Key": {"key " + number}}}
+			var all sync.WaitGroup
+			texts := make([]string, 10)
+			for i := range texts {
+				all.Go(func() { texts[i] = h.ask(q).text })
+			}
+			all.Wait()
+			for _, text := range texts {
+				if text != texts[0] || !strings.Contains(text, "task_id") {
+					h.Fatalf("round %d: one was answered %s, another %s", round, texts[0], text)
+				}
+			}
+		}
+		if tasks := h.fetch("app", 100); len(tasks) != 10 {
+			h.Errorf("got %d tasks, want 10", len(tasks))
+		}
+	})
+}
+
 // The front door's handler is no part of the native API where it is closed.
 func TestPULL_WithoutAPasswordThereIsNoFrontDoor(t *testing.T) {
 	t.Parallel()

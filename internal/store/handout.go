@@ -32,24 +32,49 @@ const (
 // new, by due time; other retries, by tries. A claim whose id is known answers what is still held of it.
 //
 // The id is looked up when it turns out to be taken as the claim is written, or when there is nothing to claim: a
-// claim that is new, as nearly all are, pays nothing for it.
+// claim that is new, as nearly all are, pays nothing for it. Where something was due and others took it, the same claim
+// may have, in a transaction that has not ended: then it is looked again.
 func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
-	items, err := s.handNew(ctx, now, &h)
-	if s.taken(err) || err == nil && len(items) == 0 {
-		if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
-			return out, e
+	for wait := 2 * time.Millisecond; ; wait *= 2 {
+		items, due, err := s.handNew(ctx, now, &h)
+		if s.taken(err) || err == nil && len(items) == 0 {
+			if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
+				return out, e
+			}
+		}
+		if err != nil {
+			return work.HandedOut{}, err // what was read before a failed commit is nobody's
+		}
+		if len(items) > 0 || !due || !s.mayHaveTwins(&h) || wait > longestTwin || !pause(ctx, wait) {
+			return work.HandedOut{Items: items}, nil
 		}
 	}
-	if err != nil {
-		return work.HandedOut{}, err // what was read before a failed commit is nobody's
-	}
-	return work.HandedOut{Items: items}, nil
 }
 
-func (s *Store) handNew(ctx context.Context, now time.Time, h *work.HandOut) ([]work.Item, error) {
+// longestTwin is the last wait for a claim of the same id to be written, so that all take about a second.
+const longestTwin = 512 * time.Millisecond
+
+// mayHaveTwins reports whether the same claim may be written at this moment. SQLite has one writer: who was before has
+// committed.
+func (s *Store) mayHaveTwins(h *work.HandOut) bool { return h.ClaimID != "" && s.committer == nil }
+
+// pause waits, unless the caller leaves.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// handNew hands out what is due; due says that something was, whoever got it.
+func (s *Store) handNew(ctx context.Context, now time.Time, h *work.HandOut) (_ []work.Item, due bool, err error) {
 	lanes, err := s.dueLanes(ctx, now, h)
 	if err != nil || len(lanes) == 0 || h.Max < 1 {
-		return nil, err
+		return nil, false, err
 	}
 	asked := time.Now()
 	for i := range lanes {
@@ -57,10 +82,10 @@ func (s *Store) handNew(ctx context.Context, now time.Time, h *work.HandOut) ([]
 	}
 	items, err := s.handOut(ctx, now, h, lanes)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	s.noteLows(lanes, items, asked)
-	return items, nil
+	return items, true, nil
 }
 
 func (s *Store) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {

@@ -278,3 +278,26 @@ func TestRenewMakesLastOnlyWhatIsHeld(t *testing.T) {
 		}
 	})
 }
+
+// A phone that repeats its claim at once, because it heard nothing, must not learn from one of the answers that there
+// is nothing.
+func TestTheSameNewClaimAtOnceIsHandedTheSame(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for round := range 15 {
+			accept(t, s, entry(3, pulled))
+			h := wish(3, claimID(fmt.Sprintf("claim %d", round)))
+			outs, errs := make([]work.HandedOut, 4), make([]error, 4)
+			var all sync.WaitGroup
+			for i := range outs {
+				all.Go(func() { outs[i], errs[i] = s.HandOut(t.Context(), at(), h) })
+			}
+			all.Wait()
+			for i, out := range outs {
+				if got, want := idsOf(out.Items), idsOf(outs[0].Items); errs[i] != nil || len(got) == 0 || !slices.Equal(got, want) {
+					t.Fatalf("round %d: one got %v, %v, another %v", round, got, errs[i], want)
+				}
+			}
+			handOut(t, s, wish(3, claimID(fmt.Sprintf("rest %d", round)))) // where two took a part each, the loser's is there again
+		}
+	})
+}

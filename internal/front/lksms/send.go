@@ -59,7 +59,7 @@ func (d *door) send(c *call) (answer, error) {
 	}
 	m, err := d.draft(c, in)
 	if err != nil {
-		return answer{}, err
+		return d.orBefore(c, req, err)
 	}
 	req.Drafts = []posthouse.Draft{m}
 	out, err := d.Engine.Accept(c.Context(), req)
@@ -69,7 +69,7 @@ func (d *door) send(c *call) (answer, error) {
 	case out.Replayed:
 		return d.again(c, out.Accepted[0])
 	case out.Accepted[0].DuplicateOf != "":
-		return answer{}, errTaken
+		return d.orBefore(c, req, errTaken)
 	}
 	return d.taken(c, out.Accepted[0], m.Content.Text, m.Sensitive)
 }
@@ -109,6 +109,15 @@ func (d *door) before(c *call, req engine.Request) (_ answer, found bool, _ erro
 	}
 	a, err := d.again(c, accepted[0])
 	return a, true, err
+}
+
+// orBefore answers what the key was answered, where another request with it was faster than this one: what it was
+// refused for may be that one's doing.
+func (d *door) orBefore(c *call, req engine.Request, refused error) (answer, error) {
+	if before, found, err := d.before(c, req); err != nil || found {
+		return before, err
+	}
+	return answer{}, refused
 }
 
 // again answers with a task that was taken in before.
