@@ -19,7 +19,11 @@ import (
 
 // openDoors makes what serves HTTP.
 func (s *Server) openDoors(context.Context) (err error) {
-	s.gate = web.NewGate(s.store)
+	if s.secure, err = s.secured(); err != nil {
+		return err
+	}
+	s.crowd = newCrowd(s.o.MaxConnections, s.o.MaxConnectionsPerAddress, s.o.TrustedProxies, s.o.Log, s.o.Registry)
+	s.gate = web.NewGate(web.GateOptions{Keys: s.store, Log: s.o.Log, Metrics: s.o.Registry})
 	if s.handler, err = s.apiHandler(); err != nil {
 		return err
 	}
@@ -34,9 +38,10 @@ func (s *Server) openDoors(context.Context) (err error) {
 		both.Handle("/health", door)
 		s.handler = both
 		if s.o.SMS.Addr != "" {
-			s.sms = s.httpServer(door) // and nothing else: its address is often open to phones
+			s.sms = s.httpServer(web.Forwarded(s.o.TrustedProxies, s.o.Log, door)) // and nothing else: its address is often open to phones
 		}
 	}
+	s.handler = web.Forwarded(s.o.TrustedProxies, s.o.Log, s.handler)
 	if !s.o.NoListen {
 		s.http = s.httpServer(s.handler)
 	}
@@ -46,7 +51,7 @@ func (s *Server) openDoors(context.Context) (err error) {
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, WriteTimeout: 120 * time.Second,
-		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10, ConnState: s.crowd.changed, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -75,18 +80,26 @@ func (s *Server) measureProcess() error {
 // listen takes the addresses, so that what is wrong with them is known before anything is sent.
 func (s *Server) listen() (err error) {
 	if s.http != nil {
-		if s.listener, err = net.Listen("tcp", s.o.Addr); err != nil {
-			return fmt.Errorf("listen on %s: %w", s.o.Addr, err)
+		if s.listener, err = s.listenAt(s.o.Addr); err != nil {
+			return err
 		}
 	}
 	if s.sms == nil {
 		return nil
 	}
-	if s.smsAt, err = net.Listen("tcp", s.o.SMS.Addr); err != nil {
+	if s.smsAt, err = s.listenAt(s.o.SMS.Addr); err != nil {
 		s.closeListeners()
-		return fmt.Errorf("listen on %s for SMS: %w", s.o.SMS.Addr, err)
+		return fmt.Errorf("the SMS front door: %w", err)
 	}
 	return nil
+}
+
+func (s *Server) listenAt(addr string) (net.Listener, error) {
+	at, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return crowded{at, s.crowd}, nil
 }
 
 func (s *Server) closeListeners() {
@@ -98,7 +111,12 @@ func (s *Server) closeListeners() {
 }
 
 func (s *Server) serve(h *http.Server, at net.Listener) {
-	if err := h.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+	begin := h.Serve
+	if s.secure != nil {
+		h.TLSConfig = s.secure.Clone()
+		begin = func(at net.Listener) error { return h.ServeTLS(at, "", "") }
+	}
+	if err := begin(at); !errors.Is(err, http.ErrServerClosed) {
 		select {
 		case s.failed <- err:
 		default: // the other one has failed already
@@ -111,7 +129,7 @@ func (s *Server) URL() string {
 	if s.listener == nil {
 		return ""
 	}
-	return "http://" + s.listener.Addr().String()
+	return s.scheme() + s.listener.Addr().String()
 }
 
 // SMSURL is where the SMS front door is served on an address of its own, once started; else empty.
@@ -119,7 +137,14 @@ func (s *Server) SMSURL() string {
 	if s.smsAt == nil {
 		return ""
 	}
-	return "http://" + s.smsAt.Addr().String()
+	return s.scheme() + s.smsAt.Addr().String()
+}
+
+func (s *Server) scheme() string {
+	if s.secure != nil {
+		return "https://"
+	}
+	return "http://"
 }
 
 // doorShare is the part of the drain that requests have. A client that lost its network in the middle of its request

@@ -53,6 +53,18 @@ type Options struct {
 	AllowNetworks []netip.Prefix
 	// AllowPrivate lets channels reach any address. Defaults to false.
 	AllowPrivate bool
+	// TrustedProxies are the addresses of proxies whose X-Forwarded-For is believed: behind them callers are told
+	// apart by their own addresses. Defaults to none.
+	TrustedProxies []netip.Prefix
+	// TLSCert and TLSKey are files in PEM by which TLS is served, at Addr and SMS.Addr; they are read again when they
+	// change. Defaults to plain HTTP.
+	TLSCert, TLSKey string
+	// MaxConnections bounds the connections of callers. Where it is reached, an idle one is closed for a new one, or
+	// else the new one. Defaults to half of the files that the process may open, at most 10000; negative is no bound.
+	MaxConnections int
+	// MaxConnectionsPerAddress bounds those of one address, of IPv6 of one /64. TrustedProxies have no such bound.
+	// Defaults to a quarter of MaxConnections; negative is no bound.
+	MaxConnectionsPerAddress int
 	// Redis is the address of a Redis that holds shared limits, redis://host:port/0, before the
 	// database does. Defaults to none: the database alone holds them.
 	Redis string
@@ -104,6 +116,9 @@ type Options struct {
 	Version string
 }
 
+// mostConnections is the default bound where files are many.
+const mostConnections = 10_000
+
 func (o Options) withDefaults() Options {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:8080"
@@ -113,6 +128,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Drain == 0 {
 		o.Drain = 15 * time.Second
+	}
+	if o.MaxConnections == 0 {
+		o.MaxConnections = mostConnections
+		if n := files(); n > 0 {
+			o.MaxConnections = min(mostConnections, max(n/2, 1))
+		}
+	}
+	if o.MaxConnectionsPerAddress == 0 && o.MaxConnections > 0 {
+		o.MaxConnectionsPerAddress = max(o.MaxConnections/4, 1)
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = 4 << 20

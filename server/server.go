@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -31,6 +32,8 @@ type Server struct {
 	flow     *workflow.Flow
 	gate     *web.Gate
 	handler  http.Handler
+	secure   *tls.Config // nil for plain HTTP
+	crowd    *crowd
 	http     *http.Server
 	listener net.Listener
 	sms      *http.Server // the SMS front door on an address of its own; nil without

@@ -41,7 +41,7 @@ func (k noKeys) KeyHash(context.Context, string) (posthouse.Key, string, bool, e
 // bare is an API without a database.
 func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handler {
 	t.Helper()
-	handler, err := web.New(web.Options{Gate: web.NewGate(keys), Log: log, Terms: api.Terms()}, api.Routes(o))
+	handler, err := web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: api.Terms()}, api.Routes(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -189,3 +189,12 @@ func choice(to *string, v string, allowed ...string) error {
 	}
 	return text(to, v)
 }
+
+func count(to *int, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a number above zero", v)
+	}
+	*to = n
+	return nil
+}

@@ -34,6 +34,26 @@ var serverSettings = []setting[Config]{{
 	help:  "where the HTTP API listens, `HOST:PORT`; port 0 takes a free one",
 	parse: func(c *Config, v string) error { return hostPort(&c.Server.Addr, v) },
 }, {
+	name:  "trusted_proxies",
+	help:  "proxies in front whose X-Forwarded-For is believed, a `LIST` of addresses and networks such as 10.0.0.5 (default none)",
+	parse: func(c *Config, v string) error { return networks(&c.Server.TrustedProxies, v) },
+}, {
+	name:  "tls_cert",
+	help:  "serve TLS by this certificate, a `FILE` in PEM that is read again when it changes (default none: plain HTTP)",
+	parse: func(c *Config, v string) error { return text(&c.Server.TLSCert, v) },
+}, {
+	name:  "tls_key",
+	help:  "its key, a `FILE` in PEM",
+	parse: func(c *Config, v string) error { return text(&c.Server.TLSKey, v) },
+}, {
+	name:  "max_connections",
+	help:  "the most connections of callers, a `NUMBER`; an idle one makes room for a new one (default half of the files the process may open, at most 10000)",
+	parse: func(c *Config, v string) error { return count(&c.Server.MaxConnections, v) },
+}, {
+	name:  "max_connections_per_address",
+	help:  "the most of one address, a `NUMBER`; trusted_proxies have no such bound (default a quarter of max_connections)",
+	parse: func(c *Config, v string) error { return count(&c.Server.MaxConnectionsPerAddress, v) },
+}, {
 	name: "api_key", secret: true, noFlag: true,
 	help:  "an API `KEY` of scope admin, ph_<id>_<secret>; without one the first start makes one and prints it once",
 	parse: func(c *Config, v string) error { return text(&c.Server.AdminKey, v) },

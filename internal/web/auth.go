@@ -1,13 +1,17 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -18,6 +22,8 @@ import (
 type Gate struct {
 	keys     Keys
 	brake    *brake
+	log      *slog.Logger
+	failures *prometheus.CounterVec
 	mu       sync.Mutex
 	verified map[[sha256.Size]byte]verifiedKey // by the hash of what the caller showed
 }
@@ -37,10 +43,42 @@ type Keys interface {
 	KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error)
 }
 
-// NewGate makes a gate that knows the keys of a store.
-func NewGate(keys Keys) *Gate {
-	return &Gate{keys: keys, brake: newBrake(), verified: map[[sha256.Size]byte]verifiedKey{}}
+// GateOptions makes a Gate. Keys is required.
+type GateOptions struct {
+	Keys Keys
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// Metrics counts wrong keys and passwords. Defaults to not counting.
+	Metrics prometheus.Registerer
 }
+
+// NewGate makes a gate that knows the keys of a store.
+func NewGate(o GateOptions) *Gate {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	g := &Gate{
+		keys: o.Keys, brake: newBrake(), log: o.Log, verified: map[[sha256.Size]byte]verifiedKey{},
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "posthouse", Name: "failed_logins_total", Help: "Wrong API keys and passwords, by what was shown and the answer: refused, or slowed where there were too many.",
+		}, []string{"what", "answer"}),
+	}
+	for _, what := range []string{apiKeys, passwords} {
+		for _, answer := range []string{"refused", "slowed"} {
+			g.failures.WithLabelValues(what, answer)
+		}
+	}
+	if o.Metrics != nil {
+		o.Metrics.MustRegister(g.failures)
+	}
+	return g
+}
+
+// What somebody shows.
+const (
+	apiKeys   = "API keys"
+	passwords = "passwords"
+)
 
 // errNoKey says nothing about which part was wrong.
 var errNoKey = posthouse.Errorf(posthouse.CodeUnauthorized, "no valid API key: send one as \"Authorization: Bearer ph_…\"")
@@ -65,13 +103,9 @@ func (g *Gate) Key(ctx context.Context, shown, address string) (posthouse.Key, e
 	if key, ok := g.remembered(mark, now); ok {
 		return key, nil
 	}
-	from := suspect{id, address}
-	if err := g.slow(from, "API keys", now); err != nil {
-		return posthouse.Key{}, err
-	}
 	key, err := g.verify(ctx, id, text)
 	if err == errNoKey { //nolint:errorlint // this very value
-		g.brake.failed(from, mark, now)
+		return key, cmp.Or(g.slow(address, apiKeys, mark, now), err)
 	}
 	if err == nil {
 		g.remember(mark, key, now)
@@ -79,27 +113,25 @@ func (g *Gate) Key(ctx context.Context, shown, address string) (posthouse.Key, e
 	return key, err
 }
 
-// Try lets somebody at an address show a user name and a password, unless too many were wrong of late.
-// mark tells one password from another.
-func (g *Gate) Try(user, address string, mark [sha256.Size]byte, right bool) (bool, error) {
-	now, from := time.Now(), suspect{user, address}
-	if err := g.slow(from, "passwords", now); err != nil {
-		return false, err
-	}
-	if !right {
-		g.brake.failed(from, mark, now)
-	}
-	return right, nil
+// Wrong notes that somebody at an address has shown a wrong user name or password. The error is for those who have
+// shown too many of late. mark tells one pair from another.
+func (g *Gate) Wrong(address string, mark [sha256.Size]byte) error {
+	return g.slow(address, passwords, mark, time.Now())
 }
 
-// slow is an error while a suspect has to wait.
-func (g *Gate) slow(from suspect, what string, now time.Time) error {
-	wait := g.brake.wait(from, now)
-	if wait <= 0 {
+// slow counts something wrong that was shown, and is an error where there were too many.
+func (g *Gate) slow(address, what string, shown mark, now time.Time) error {
+	v := g.brake.failed(address, shown, now)
+	if v.first {
+		g.log.Warn("wrong credentials: more from this address within a minute are counted by the metric posthouse_failed_logins_total only", "what", what, "from", address)
+	}
+	if v.wait <= 0 {
+		g.failures.WithLabelValues(what, "refused").Inc()
 		return nil
 	}
+	g.failures.WithLabelValues(what, "slowed").Inc()
 	f := Faultf(http.StatusTooManyRequests, posthouse.CodeUnavailable, "too many wrong %s: try again later", what)
-	f.after = int(wait/time.Second) + 1
+	f.after = int(v.wait/time.Second) + 1
 	return f
 }
 

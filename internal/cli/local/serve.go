@@ -154,10 +154,10 @@ func public(addr string) bool {
 // risks are settings that are allowed and unsafe.
 func risks(c config.Config) []string {
 	var out []string
-	if public(c.Server.Addr) {
-		out = append(out, "addr "+c.Server.Addr+" can be reached from other machines, in plain HTTP: put a proxy with TLS in front")
+	if public(c.Server.Addr) && c.Server.TLSCert == "" {
+		out = append(out, "addr "+c.Server.Addr+" can be reached from other machines, in plain HTTP: give tls_cert and tls_key, or put a proxy with TLS in front")
 	}
-	if sms := c.Server.SMS; sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
+	if sms := c.Server.SMS; c.Server.TLSCert == "" && sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
 		out = append(out, "the SMS front door at "+sms.Addr+" can be reached from other machines, with passwords in plain HTTP: put a proxy with TLS in front")
 	}
 	if c.Server.AllowPrivate {
