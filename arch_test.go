@@ -44,6 +44,8 @@ var floors = map[string]floor{
 	"internal/work":    {layer: 1},
 	"internal/draft":   {layer: 1}, // what engine and outbox both check
 	"internal/retry":   {layer: 1},
+	"internal/life":    {layer: 1}, // until when roles run, and by which clock
+	"internal/metrics": {layer: 1},
 	"internal/limit":   {layer: 1},
 	"internal/render":  {layer: 1},
 	"internal/phone":   {layer: 1},
@@ -66,7 +68,10 @@ var floors = map[string]floor{
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
 	"workflow":                 {layer: 2},
 	"internal/state":           {layer: 2, never: []string{"internal/store"}}, // what follows which result
-	"internal/engine":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},
+	"internal/content":         {layer: 2, never: []string{"internal/store"}}, // what a message reads like
+	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
+	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/content", "internal/intake", "internal/pull", "internal/state"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

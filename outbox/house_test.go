@@ -140,7 +140,11 @@ func (h *house) Send(_ context.Context, out channel.Outgoing) channel.Result {
 func (h *house) serve() {
 	h.Helper()
 	e, err := engine.New(engine.Options{
-		Store: h.store, Rosters: h.store, Limiter: limit.SQL{Rows: h.store}, Log: quiet, Poll: 5 * time.Millisecond,
+		Stores: engine.Stores{
+			Intake: h.store, Outbox: h.store, Plans: h.store, Reminders: h.store, Contents: h.store, HandOuts: h.store, Held: h.store, Words: h.store,
+			Queue: h.store, Receipts: h.store, Gates: h.store, Depths: h.store, Old: h.store, Epochs: h.store,
+		},
+		Rosters: h.store, Limiter: limit.SQL{Rows: h.store}, Log: quiet, Poll: 5 * time.Millisecond,
 		TaskEvents: func(_ context.Context, _ string, e posthouse.TaskEvent) error {
 			h.events <- e
 			return nil
@@ -160,7 +164,7 @@ func (h *house) serve() {
 		}
 	})
 	ch := posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: "test", Version: 1}
-	if err := e.SetChannel(ch, state.Opened{Driver: h, Window: channel.Forever}); err != nil {
+	if err := e.Routes.SetChannel(ch, state.Opened{Driver: h, Window: channel.Forever}); err != nil {
 		h.Fatal(err)
 	}
 }

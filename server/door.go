@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 )
 
 // Accept stores messages, all of them or none, and returns what became of each: once it returns without an error, they
@@ -16,7 +16,7 @@ func (s *Server) Accept(ctx context.Context, tenant string, drafts ...posthouse.
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	answer, err := s.engine.Accept(ctx, engine.Request{Tenant: cmp.Or(tenant, posthouse.DefaultTenant), Drafts: drafts})
+	answer, err := s.engine.Intake.Accept(ctx, intake.Request{Tenant: cmp.Or(tenant, posthouse.DefaultTenant), Drafts: drafts})
 	return answer.Accepted, err
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -31,8 +31,8 @@ type jobPost struct {
 	once web.Once
 }
 
-func (p jobPost) request(tenant string) engine.Request {
-	return engine.Request{Tenant: tenant, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash}
+func (p jobPost) request(tenant string) intake.Request {
+	return intake.Request{Tenant: tenant, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash}
 }
 
 // Send stores a job's message.
@@ -40,7 +40,7 @@ func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft, han
 	req := p.request(tenant)
 	req.HandedIn = handedIn
 	req.Drafts = []posthouse.Draft{d}
-	out, err := p.engine.Accept(ctx, req)
+	out, err := p.engine.Intake.Accept(ctx, req)
 	if err != nil {
 		return posthouse.Accepted{}, err
 	}
@@ -49,13 +49,13 @@ func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft, han
 
 // Remind opens a job's reminder.
 func (p jobPost) Remind(ctx context.Context, tenant string, r posthouse.Reminder) (bool, error) {
-	_, duplicate, _, err := p.engine.Remind(ctx, p.request(tenant), r)
+	_, duplicate, _, err := p.engine.Reminders.Remind(ctx, p.request(tenant), r)
 	return duplicate, err
 }
 
 // EndReminder ends a job's reminder.
 func (p jobPost) EndReminder(ctx context.Context, tenant, id, reason string) error {
-	_, err := p.engine.EndReminder(ctx, tenant, id, reason)
+	_, err := p.engine.Reminders.EndReminder(ctx, tenant, id, reason)
 	return err
 }
 
@@ -65,7 +65,7 @@ func (p jobPost) Cancel(ctx context.Context, tenant string, messages []string) e
 	open, err := p.store.OpenOf(ctx, tenant, messages)
 	for err == nil && len(open) > 0 {
 		n := min(step, len(open))
-		_, err = p.engine.Cancel(ctx, tenant, open[:n])
+		_, err = p.engine.Operator.Cancel(ctx, tenant, open[:n])
 		open = open[n:]
 	}
 	return err

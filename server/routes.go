@@ -15,7 +15,7 @@ import (
 
 // reader is what all doors show by.
 func (s *Server) reader() read.Reader {
-	return read.Reader{Messages: s.store, Deliveries: s.store, History: s.store, Explainer: s.engine}
+	return read.Reader{Messages: s.store, Deliveries: s.store, History: s.store, Explainer: s.engine.Explainer}
 }
 
 // routes are the native API's, with those of the fronts that speak the language of other documents.
@@ -27,7 +27,8 @@ func (s *Server) routes() ([]web.Route, error) {
 	reader := s.reader()
 	return slices.Concat(
 		api.Routes(api.Options{
-			Reader: reader, Sender: s.engine, Judge: s.engine, Reminds: s.engine, Desk: s.engine, Holder: s.engine, Filler: s.engine,
+			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Judge: s.engine.Operator, Reminds: s.engine.Reminders,
+			Desk: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents,
 			Refs: s.store, Replays: s.store, Plans: s.store, Outbox: s.store, Templates: s.store, Rosters: s.store, Users: s.store,
 			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate,
 			Operation: api.Operation{
@@ -35,7 +36,7 @@ func (s *Server) routes() ([]web.Route, error) {
 				Version: s.o.Version, Database: s.store.Database(), Zone: zone,
 			},
 		}),
-		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine, Channels: s.channels, Rosters: s.store}),
+		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine.Intake, Channels: s.channels, Rosters: s.store}),
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: zone}),
 	), nil
 }

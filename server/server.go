@@ -86,7 +86,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Store: s.engineStore(), Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Stores: s.stores(), Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
@@ -112,7 +112,7 @@ func (s *Server) openChannels(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.channels, err = channels.New(channels.Options{Opener: opener, Store: s.store, Engine: s.engine, Log: s.o.Log})
+	s.channels, err = channels.New(channels.Options{Opener: opener, Store: s.store, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
 	return err
 }
 
@@ -176,7 +176,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		// From here on nothing more is sent, so that what is under way has all of the drain. The engine itself stops
 		// when the doors are shut: accepts and agents' reports that are being answered are committed by it.
 		s.engine.Rest()
-		s.engine.Dismiss()
+		s.engine.Pull.Dismiss()
 		errs := []error{s.shutDoors(ctx), s.engine.Stop(ctx)}
 		s.closeListeners()
 		s.done.Wait()

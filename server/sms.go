@@ -76,7 +76,7 @@ func (o SMS) channel() string { return cmp.Or(o.Channel, "sms") }
 func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
 	return lksms.New(lksms.Options{
-		Reader: s.reader(), Engine: s.engine, Store: s.store, Agents: s.store, Texts: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
+		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: s.store, Agents: s.store, Texts: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
 		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})
 }

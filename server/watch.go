@@ -20,12 +20,18 @@ type watched struct {
 	log  *slog.Logger
 }
 
-// engineStore is the store as the engine gets it.
-func (s *Server) engineStore() engine.Store {
-	if s.o.OnEvents == nil {
-		return s.store
+// stores hands the parts of the database to the roles of the engine.
+func (s *Server) stores() engine.Stores {
+	st := s.store
+	parts := engine.Stores{
+		Intake: st, Outbox: st, Plans: st, Reminders: st, Contents: st, HandOuts: st, Held: st, Words: st,
+		Queue: st, Receipts: st, Gates: st, Depths: st, Old: st, Epochs: st,
 	}
-	return watched{s.store, s.o.OnEvents, s.o.Log}
+	if s.o.OnEvents != nil {
+		w := watched{st, s.o.OnEvents, s.o.Log}
+		parts.Queue, parts.HandOuts, parts.Held, parts.Words = w, w, w, w
+	}
+	return parts
 }
 
 // Record is the store's.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -113,7 +113,7 @@ func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Ac
 	if err := posthouse.Invalid("the task's messages cannot be accepted", problems); err != nil {
 		return nil, err
 	}
-	answer, err := p.engine.Accept(ctx, engine.Request{
+	answer, err := p.engine.Intake.Accept(ctx, intake.Request{
 		Tenant: s.Tenant, Endpoint: "workflow", Drafts: s.Drafts, Plans: plans, Path: func(i int) string { return at("drafts", i) },
 	})
 	if err != nil || len(s.Drafts) == 0 {
@@ -132,12 +132,12 @@ func (p post) Withdraw(ctx context.Context, tenant string, messages []string) er
 
 // Misaddressed are whom a channel cannot reach.
 func (p post) Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error) {
-	return p.engine.Misaddressed(ctx, tenant, channel, to)
+	return p.engine.Intake.Misaddressed(ctx, tenant, channel, to)
 }
 
 // EndReminder ends a reminder; one that is gone has ended too.
 func (p post) EndReminder(ctx context.Context, tenant, id, reason string) error {
-	_, err := p.engine.EndReminder(ctx, tenant, id, reason)
+	_, err := p.engine.Reminders.EndReminder(ctx, tenant, id, reason)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -17,9 +17,9 @@ import (
 
 // Desk hands deliveries to agents and takes their reports. *engine.Engine satisfies it.
 type Desk interface {
-	HandOut(ctx context.Context, c engine.Claim) (engine.Claimed, error)
+	HandOut(ctx context.Context, c pull.Claim) (pull.Claimed, error)
 	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
-	Reassign(ctx context.Context, tenant, agent, reason string) (engine.Reassigned, error)
+	Reassign(ctx context.Context, tenant, agent, reason string) (pull.Reassigned, error)
 	// Now is the time on the clock that leases go by.
 	Now() time.Time
 	// Saw notes what an agent's program says of itself.
@@ -28,9 +28,9 @@ type Desk interface {
 
 // Holder changes what an agent holds. *engine.Engine satisfies it.
 type Holder interface {
-	StartHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]engine.HoldAnswer, error)
-	RenewHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]engine.HoldAnswer, error)
-	GiveBack(ctx context.Context, tenant, agent string, holds []work.Hold, reason string) ([]engine.HoldAnswer, error)
+	StartHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]pull.HoldAnswer, error)
+	RenewHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]pull.HoldAnswer, error)
+	GiveBack(ctx context.Context, tenant, agent string, holds []work.Hold, reason string) ([]pull.HoldAnswer, error)
 }
 
 // handouts is the resource of what agents are handed and say of it.
@@ -80,7 +80,7 @@ func (h handouts) claim(c *web.Call, in wire.Claim) (wire.Claimed, error) {
 		h.desk.Saw(agent.Tenant, agent.ID, in.App)
 	}
 	mayWait(c, in.Wait.Std())
-	out, err := h.desk.HandOut(c.Context(), engine.Claim{
+	out, err := h.desk.HandOut(c.Context(), pull.Claim{
 		Agent: agent, ClaimID: in.ID, Max: in.Max, Capabilities: in.Capabilities, Wait: in.Wait.Std(), Request: logged(in), Still: c.Still,
 	})
 	if err != nil {
@@ -213,7 +213,7 @@ func (h handouts) hushed(c *web.Call, list []work.Hold, reason string) (string, 
 	return reason, err
 }
 
-func (h handouts) view(list []engine.HoldAnswer, err error) (wire.HoldResults, error) {
+func (h handouts) view(list []pull.HoldAnswer, err error) (wire.HoldResults, error) {
 	view := wire.HoldResults{Results: make([]wire.HoldResult, len(list))}
 	for i, a := range list {
 		view.Results[i] = wire.HoldResult{Delivery: a.Delivery, OK: a.OK, Reason: a.Reason, LeaseUntil: a.LeaseUntil}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
@@ -19,7 +20,7 @@ import (
 
 // Sender accepts messages and withdraws deliveries. *engine.Engine satisfies it.
 type Sender interface {
-	Accept(ctx context.Context, req engine.Request) (engine.Answer, error)
+	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
 	Cancel(ctx context.Context, tenant string, ids []string) ([]engine.Cancellation, error)
 }
 
@@ -66,7 +67,7 @@ func (m messages) send(c *web.Call, in wire.Send) (any, error) {
 		drafts, path = in.Messages, func(i int) string { return fmt.Sprintf("messages[%d].", i) }
 		checkList(c, &in)
 	}
-	out, err := m.accept(c, engine.Request{Endpoint: "messages", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: drafts, Path: path})
+	out, err := m.accept(c, intake.Request{Endpoint: "messages", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: drafts, Path: path})
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func checkList(c *web.Call, in *wire.Send) {
 
 // accept hands drafts to the engine. With problems found already nothing is stored, but what the
 // engine finds wrong is told with them.
-func (m messages) accept(c *web.Call, req engine.Request) (engine.Answer, error) {
+func (m messages) accept(c *web.Call, req intake.Request) (intake.Answer, error) {
 	req.Tenant = c.Tenant()
 	if c.Wrong() == nil {
 		return m.sender.Accept(c.Context(), req)
@@ -114,7 +115,7 @@ func (m messages) accept(c *web.Call, req engine.Request) (engine.Answer, error)
 	req.Drafts = append(req.Drafts[:given:given], posthouse.Draft{}) // one without a channel is refused, and so are all
 	_, err := m.sender.Accept(c.Context(), req)
 	c.Add(slices.DeleteFunc(web.ProblemsOf(err), func(p posthouse.Problem) bool { return strings.HasPrefix(p.Path, marker) }))
-	return engine.Answer{}, c.Wrong()
+	return intake.Answer{}, c.Wrong()
 }
 
 // fillDuplicate adds how the deliveries of the message that stands already are now.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
@@ -16,7 +16,7 @@ import (
 
 // Reminds opens and ends reminders. *engine.Engine satisfies it.
 type Reminds interface {
-	Remind(ctx context.Context, req engine.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ engine.Answer, err error)
+	Remind(ctx context.Context, req intake.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ intake.Answer, err error)
 	EndReminder(ctx context.Context, tenant, id, reason string) (posthouse.Reminder, error)
 	EndReminders(ctx context.Context, tenant, kind, ref, reason string) ([]posthouse.Reminder, error)
 }
@@ -67,7 +67,7 @@ func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
 	if err := c.Wrong(); err != nil {
 		return wire.Reminder{}, err
 	}
-	made, duplicate, out, err := r.engine.Remind(c.Context(), engine.Request{Tenant: c.Tenant(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
+	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
 		posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed})
 	if err != nil {
 		return wire.Reminder{}, err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -36,12 +37,12 @@ func TestAddressesAreKeptAsTheChannelWritesThem(t *testing.T) {
 			t.Errorf("addresses (-want +got):\n%s", diff)
 		}
 		draft.To = append(draft.To, posthouse.Recipient{User: "nobody"})
-		why, err := r.engine.Misaddressed(context.Background(), r.tenant, "sms", draft.To)
+		why, err := r.engine.Intake.Misaddressed(context.Background(), r.tenant, "sms", draft.To)
 		if diff := cmp.Diff(map[int]string{3: "is no number"}, why); diff != "" || err != nil {
 			t.Errorf("who can not be reached (-want +got):\n%s%v", diff, err)
 		}
 		draft.To[1].Address = "head office"
-		_, err = r.engine.Accept(context.Background(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
+		_, err = r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "to[1].address: is no number") {
 			t.Errorf("got %v, want a problem with to[1].address", err)
 		}

@@ -217,7 +217,7 @@ func TestALongErrorIsCut(t *testing.T) {
 
 func TestReportsNameWhatIsWrongWithThem(t *testing.T) {
 	virtual(t, func(r *rig) {
-		_, err := r.engine.ReportHandouts(context.Background(), []work.Report{{Tenant: r.tenant, Agent: "a"}})
+		_, err := r.engine.Pull.ReportHandouts(context.Background(), []work.Report{{Tenant: r.tenant, Agent: "a"}})
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid {
 			t.Fatalf("got %v, want an error of code invalid", err)
 		}
@@ -236,7 +236,7 @@ func TestACancelledHandOutIsNotTriedAgain(t *testing.T) {
 		id := r.send(text("sms", "u1"))[0]
 		h := r.one(a)
 		r.begin(a, h)
-		if _, err := r.engine.Cancel(context.Background(), r.tenant, []string{id}); err != nil {
+		if _, err := r.engine.Operator.Cancel(context.Background(), r.tenant, []string{id}); err != nil {
 			t.Fatal(err)
 		}
 		r.say(a, h, posthouse.OutcomeNotSent)

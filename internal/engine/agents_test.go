@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -31,9 +32,9 @@ func (r *rig) pull(name string, settings posthouse.ChannelSettings) {
 }
 
 // fetch hands out, and fails the test on an error.
-func (r *rig) fetch(c Claim) Claimed {
+func (r *rig) fetch(c pull.Claim) pull.Claimed {
 	r.Helper()
-	got, err := r.engine.HandOut(context.Background(), c)
+	got, err := r.engine.Pull.HandOut(context.Background(), c)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func (r *rig) fetch(c Claim) Claimed {
 // one fetches the only delivery that is due.
 func (r *rig) one(a posthouse.Agent) posthouse.Handout {
 	r.Helper()
-	got := r.fetch(Claim{Agent: a, Max: 10})
+	got := r.fetch(pull.Claim{Agent: a, Max: 10})
 	if len(got.Handouts) != 1 {
 		r.Fatalf("%s was handed %d deliveries, want 1", a.ID, len(got.Handouts))
 	}
@@ -53,7 +54,7 @@ func (r *rig) one(a posthouse.Agent) posthouse.Handout {
 // begin marks a hand-out as started, and returns why not.
 func (r *rig) begin(a posthouse.Agent, h posthouse.Handout) string {
 	r.Helper()
-	answers, err := r.engine.StartHandouts(context.Background(), r.tenant, a.ID, holdsOf(h))
+	answers, err := r.engine.Pull.StartHandouts(context.Background(), r.tenant, a.ID, holdsOf(h))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func (r *rig) say(a posthouse.Agent, h posthouse.Handout, outcome posthouse.Outc
 	for _, change := range with {
 		change(&rep)
 	}
-	list, err := r.engine.ReportHandouts(context.Background(), []work.Report{rep})
+	list, err := r.engine.Pull.ReportHandouts(context.Background(), []work.Report{rep})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
@@ -47,7 +48,7 @@ func BenchmarkFlow(b *testing.B) {
 			if _, err := st.Migrate(ctx); err != nil {
 				b.Fatal(err)
 			}
-			e, err := New(Options{Store: st, Rosters: st, Limiter: limit.SQL{Rows: st}, Log: log})
+			e, err := New(Options{Stores: parts(st), Rosters: st, Limiter: limit.SQL{Rows: st}, Log: log})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func BenchmarkFlow(b *testing.B) {
 			defer e.Stop(ctx)
 			c := &counted{want: int64(b.N), done: make(chan struct{})}
 			ch := posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: "c", ChannelSettings: posthouse.ChannelSettings{MaxInflight: 1000}}
-			if err := e.SetChannel(ch, state.Opened{Driver: c, Window: channel.Forever}); err != nil {
+			if err := e.Routes.SetChannel(ch, state.Opened{Driver: c, Window: channel.Forever}); err != nil {
 				b.Fatal(err)
 			}
 			b.ResetTimer()
@@ -67,7 +68,7 @@ func BenchmarkFlow(b *testing.B) {
 				for i := range drafts {
 					drafts[i] = text("c", "u")
 				}
-				if _, err := e.Accept(ctx, Request{Tenant: posthouse.DefaultTenant, Drafts: drafts}); err != nil {
+				if _, err := e.Intake.Accept(ctx, intake.Request{Tenant: posthouse.DefaultTenant, Drafts: drafts}); err != nil {
 					b.Fatal(err)
 				}
 				left -= n

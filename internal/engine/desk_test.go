@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
@@ -18,17 +18,17 @@ import (
 
 // late is what a waiting agent was handed, and when.
 type late struct {
-	Claimed
+	pull.Claimed
 	err  error
 	took time.Duration
 }
 
 // await has an agent wait for something, and returns where it says what it got.
-func (r *rig) await(ctx context.Context, c Claim) <-chan late {
+func (r *rig) await(ctx context.Context, c pull.Claim) <-chan late {
 	out := make(chan late, 1)
 	start := time.Now()
 	go func() {
-		got, err := r.engine.HandOut(ctx, c)
+		got, err := r.engine.Pull.HandOut(ctx, c)
 		out <- late{got, err, time.Since(start)}
 	}()
 	synctest.Wait()
@@ -40,8 +40,8 @@ func TestAWaitingAgentIsWokenByAnAccept(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a, b := r.phone("a", nil, "sms"), r.phone("b", nil, "sms")
-		first := r.await(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute})
-		second := r.await(context.Background(), Claim{Agent: b, Max: 1, Wait: time.Minute})
+		first := r.await(context.Background(), pull.Claim{Agent: a, Max: 1, Wait: time.Minute})
+		second := r.await(context.Background(), pull.Claim{Agent: b, Max: 1, Wait: time.Minute})
 		time.Sleep(10*time.Second + time.Millisecond)
 		r.send(text("sms", "u1", "u2")) // one wake-up: who got something wakes the next
 		synctest.Wait()
@@ -65,7 +65,7 @@ func TestAWaitingAgentHearsOfWhatComesDueAndOfWhatOthersAccept(t *testing.T) {
 		draft := text("sms", "u1")
 		draft.NotBefore = time.Now().Add(20 * time.Second)
 		r.send(draft)
-		got := <-r.await(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute})
+		got := <-r.await(context.Background(), pull.Claim{Agent: a, Max: 1, Wait: time.Minute})
 		if len(got.Handouts) != 1 || got.took < 20*time.Second || got.took > 23*time.Second {
 			t.Errorf("got %d hand-outs after %s, want one at 20s and a poll", len(got.Handouts), got.took)
 		}
@@ -80,7 +80,7 @@ func TestAWaitEnds(t *testing.T) {
 	}{
 		"at its time":                  {func(*rig, context.CancelFunc) {}, nil, 30 * time.Second},
 		"when the agent leaves":        {func(_ *rig, cancel context.CancelFunc) { cancel() }, context.Canceled, 5 * time.Second},
-		"when the server stops":        {func(r *rig, _ context.CancelFunc) { r.stop() }, errStopping, 5 * time.Second},
+		"when the server stops":        {func(r *rig, _ context.CancelFunc) { r.stop() }, life.ErrStopping, 5 * time.Second},
 		"when one channel is paused":   {func(r *rig, _ context.CancelFunc) { r.pause("sms") }, nil, 30 * time.Second},
 		"when both channels are":       {func(r *rig, _ context.CancelFunc) { r.pause("sms"); synctest.Wait(); r.pause("mms") }, nil, 5 * time.Second},
 		"when one channel was resumed": {func(r *rig, _ context.CancelFunc) { r.pause("sms"); synctest.Wait(); r.resume("sms") }, nil, 30 * time.Second},
@@ -92,34 +92,18 @@ func TestAWaitEnds(t *testing.T) {
 				a := r.phone("a", nil, "sms", "mms") // with two it waits on while one is paused
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				out := r.await(ctx, Claim{Agent: a, Max: 1, Wait: 30 * time.Second})
+				out := r.await(ctx, pull.Claim{Agent: a, Max: 1, Wait: 30 * time.Second})
 				time.Sleep(5 * time.Second)
 				c.end(r, cancel)
 				got := <-out
 				if len(got.Handouts) > 0 || !errors.Is(got.err, c.err) || got.took != c.took {
 					t.Errorf("got %d hand-outs, %v after %s; want none, %v after %s", len(got.Handouts), got.err, got.took, c.err, c.took)
 				}
-				if n := r.engine.desk.waiting(); n != 0 {
+				if n := r.engine.Pull.Waiting(); n != 0 {
 					t.Errorf("%d agents are still at the desk, want none", n)
 				}
 			})
 		})
-	}
-}
-
-// A channel that is resumed after it was looked at, and before the agent stands in a line, is not missed.
-func TestAnAgentThatHasEnteredHearsOfChannels(t *testing.T) {
-	d := newDesk()
-	w := d.enter()
-	d.wakeAll()
-	d.queue(w, []state.Key{{Tenant: "t", Channel: "sms"}})
-	select {
-	case <-w.wake:
-	default:
-		t.Error("it was not woken")
-	}
-	if d.leave(w); d.waiting() != 0 || len(d.awaited()) != 0 {
-		t.Error("it has left and is still at the desk")
 	}
 }
 
@@ -128,12 +112,12 @@ func TestAnAgentThatIsPausedWhileItWaitsIsHandedNothing(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
-		out := r.await(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute})
+		out := r.await(context.Background(), pull.Claim{Agent: a, Max: 1, Wait: time.Minute})
 		if err := r.store.SetAgentState(context.Background(), time.Now(), r.tenant, "a", posthouse.AgentPaused, "holiday"); err != nil {
 			t.Fatal(err)
 		}
 		r.send(text("sms", "u1"))
-		if got := <-out; len(got.Handouts) > 0 || got.Reason != IdlePaused {
+		if got := <-out; len(got.Handouts) > 0 || got.Reason != pull.IdlePaused {
 			t.Errorf("got %d hand-outs, reason %q; want none: it is paused", len(got.Handouts), got.Reason)
 		}
 	})
@@ -147,7 +131,7 @@ func TestAnAgentThatMayNotWaitAnyLongerIsHandedNothing(t *testing.T) {
 		done := make(chan error, 1)
 		a := r.phone("a", nil, "sms")
 		go func() {
-			_, err := r.engine.HandOut(context.Background(), Claim{Agent: a, Max: 1, Wait: time.Minute, Still: func() error { return revoked }})
+			_, err := r.engine.Pull.HandOut(context.Background(), pull.Claim{Agent: a, Max: 1, Wait: time.Minute, Still: func() error { return revoked }})
 			done <- err
 		}()
 		synctest.Wait()
@@ -168,10 +152,10 @@ func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 		want   string
 	}{
 		"nothing is due is no cause": {},
-		"agent paused":               {state: posthouse.AgentPaused, want: IdlePaused},
-		"agent draining":             {state: posthouse.AgentDraining, want: IdleDraining},
-		"channel paused":             {paused: true, want: IdleChannel},
-		"it lacks a capability":      {needs: map[string]string{"operator": "cmcc"}, can: map[string]string{"operator": "cucc"}, want: IdleLacks},
+		"agent paused":               {state: posthouse.AgentPaused, want: pull.IdlePaused},
+		"agent draining":             {state: posthouse.AgentDraining, want: pull.IdleDraining},
+		"channel paused":             {paused: true, want: pull.IdleChannel},
+		"it lacks a capability":      {needs: map[string]string{"operator": "cmcc"}, can: map[string]string{"operator": "cucc"}, want: pull.IdleLacks},
 		"it has the capability":      {needs: map[string]string{"operator": "cmcc"}, can: map[string]string{"operator": "cmcc"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +169,7 @@ func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 				}
 				a := r.phone("a", nil, "sms")
 				a.State, a.Capabilities = either(c.state, a.State), c.can
-				got := r.fetch(Claim{Agent: a, Max: 1, Wait: time.Second})
+				got := r.fetch(pull.Claim{Agent: a, Max: 1, Wait: time.Second})
 				if len(got.Handouts) > 0 || got.Reason != c.want || (got.After > 0) != (c.want != "") {
 					t.Errorf("got %d hand-outs, reason %q, again after %s; want the reason %q", len(got.Handouts), got.Reason, got.After, c.want)
 				}
@@ -196,7 +180,7 @@ func TestWhyAnAgentIsHandedNothing(t *testing.T) {
 
 func TestAnAgentWithoutAnOpenChannelIsToldToAskLater(t *testing.T) {
 	virtual(t, func(r *rig) {
-		if got := r.fetch(Claim{Agent: r.phone("a", nil, "gone"), Max: 1, Wait: time.Minute}); got.After <= 0 {
+		if got := r.fetch(pull.Claim{Agent: r.phone("a", nil, "gone"), Max: 1, Wait: time.Minute}); got.After <= 0 {
 			t.Errorf("got %+v, want a time to ask again: it would ask without a pause", got)
 		}
 	})
@@ -214,12 +198,12 @@ func TestAnAgentIsHandedNoMoreThanItsLimits(t *testing.T) {
 		r.send(text("sms", users...))
 		handed, start := 0, time.Now()
 		for time.Since(start) < 2*time.Minute {
-			got := r.fetch(Claim{Agent: a, Max: 10, Wait: 10 * time.Second})
+			got := r.fetch(pull.Claim{Agent: a, Max: 10, Wait: 10 * time.Second})
 			if handed += len(got.Handouts); len(got.Handouts) > 1 {
 				t.Fatalf("got %d at once, want one in four seconds", len(got.Handouts))
 			}
 			if len(got.Handouts) == 0 {
-				if got.Reason != IdleLimited || got.After <= 10*time.Second {
+				if got.Reason != pull.IdleLimited || got.After <= 10*time.Second {
 					t.Fatalf("got reason %q, again after %s; want that it is limited for longer than it waits", got.Reason, got.After)
 				}
 				time.Sleep(got.After)
@@ -227,9 +211,6 @@ func TestAnAgentIsHandedNoMoreThanItsLimits(t *testing.T) {
 		}
 		if handed != 10 {
 			t.Errorf("%d were handed out in two minutes, want 10", handed)
-		}
-		if diff := cmp.Diff(posthouse.AgentLimits(), limitsOf(&posthouse.Agent{})); diff != "" {
-			t.Errorf("limits where nothing is said (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -240,14 +221,14 @@ func TestAPermitComesBackWithWhatWasNotSent(t *testing.T) {
 		a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
 		r.send(text("sms", "u1"))
 		back := r.one(a) // asked for ten: what was not used is free again
-		if _, err := r.engine.GiveBack(context.Background(), r.tenant, a.ID, holdsOf(back), ""); err != nil {
+		if _, err := r.engine.Pull.GiveBack(context.Background(), r.tenant, a.ID, holdsOf(back), ""); err != nil {
 			t.Fatal(err)
 		}
 		r.send(text("sms", "u2", "u3"))
-		if got := r.fetch(Claim{Agent: a, Max: 10}); len(got.Handouts) != 2 {
+		if got := r.fetch(pull.Claim{Agent: a, Max: 10}); len(got.Handouts) != 2 {
 			t.Errorf("got %d hand-outs, want both that the limit allows", len(got.Handouts))
 		}
-		if got := r.fetch(Claim{Agent: a, Max: 10}); got.Reason != IdleLimited {
+		if got := r.fetch(pull.Claim{Agent: a, Max: 10}); got.Reason != pull.IdleLimited {
 			t.Errorf("got reason %q, want limited", got.Reason)
 		}
 	})
@@ -259,7 +240,7 @@ func TestARepeatedClaimFindsWhatIsStillHeld(t *testing.T) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
 		r.send(text("sms", "u1", "u2", "u3"))
-		claim := Claim{Agent: a, ClaimID: "c1", Max: 10}
+		claim := pull.Claim{Agent: a, ClaimID: "c1", Max: 10}
 		first := r.fetch(claim)
 		time.Sleep(time.Second)
 		again := r.fetch(claim)
@@ -311,16 +292,16 @@ func TestAHandOutWhoseAnswerWasLostKeepsItsPermits(t *testing.T) {
 				r.pull("sms", posthouse.ChannelSettings{})
 				a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
 				r.send(text("sms", "u1", "u2", "u3", "u4"))
-				claim := Claim{Agent: a, ClaimID: "c1", Max: 2}
+				claim := pull.Claim{Agent: a, ClaimID: "c1", Max: 2}
 				st.code, st.done = c.code, c.done
-				if _, err := r.engine.HandOut(context.Background(), claim); posthouse.CodeOf(err) != c.code {
+				if _, err := r.engine.Pull.HandOut(context.Background(), claim); posthouse.CodeOf(err) != c.code {
 					t.Fatalf("got %v, want an error of code %s", err, c.code)
 				}
 				st.code = ""
 				if got := r.fetch(claim); len(got.Handouts) != 2 || got.Repeated != c.done {
 					t.Errorf("got %d hand-outs, repeated %v; want 2", len(got.Handouts), got.Repeated)
 				}
-				if got := r.fetch(Claim{Agent: a, ClaimID: "c2", Max: 2}); len(got.Handouts) != 0 {
+				if got := r.fetch(pull.Claim{Agent: a, ClaimID: "c2", Max: 2}); len(got.Handouts) != 0 {
 					t.Errorf("got %d hand-outs more, want none: both permits are used", len(got.Handouts))
 				}
 			})
@@ -342,7 +323,7 @@ func TestNoPriorityStarvesAmongAgents(t *testing.T) {
 		}
 		got := map[posthouse.Priority]int{}
 		for range 20 {
-			got[r.fetch(Claim{Agent: a, Max: 1}).Handouts[0].Priority]++
+			got[r.fetch(pull.Claim{Agent: a, Max: 1}).Handouts[0].Priority]++
 		}
 		if got[posthouse.High] != 12 || got[posthouse.Normal] != 6 || got[posthouse.Low] != 2 {
 			t.Errorf("got %v of twenty, want 12, 6 and 2", got)
@@ -358,7 +339,7 @@ func TestWhatAnAgentThatLeftWasHandedComesBack(t *testing.T) {
 		id := r.send(text("sms", "u1"))[0]
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := r.engine.HandOut(ctx, Claim{Agent: a, Max: 1, Started: true}); !errors.Is(err, context.Canceled) {
+		if _, err := r.engine.Pull.HandOut(ctx, pull.Claim{Agent: a, Max: 1, Started: true}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want that its context has ended", err)
 		}
 		if d := r.want(id, posthouse.Pending, state.ReasonCallerLeft, 0); d.Attempts != 0 {
@@ -371,8 +352,8 @@ func TestWhenAnAgentWasLastHeardOfIsWrittenNowAndThen(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
-		r.fetch(Claim{Agent: a, Max: 1})
-		r.engine.Saw(r.tenant, "a", "sms-app/2.1")
+		r.fetch(pull.Claim{Agent: a, Max: 1})
+		r.engine.Pull.Saw(r.tenant, "a", "sms-app/2.1")
 		seen := time.Now()
 		r.pass(10 * time.Second)
 		got, err := r.store.Agent(context.Background(), r.tenant, "a")

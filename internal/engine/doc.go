@@ -1,23 +1,29 @@
-// Package engine moves deliveries: it accepts messages, claims what is due, has
+// Package engine moves deliveries that have been accepted: it claims what is due, has
 // drivers send it, records what happened, and brings back what a crash left behind.
 //
-// One role, one file:
+// A role is a value with what it needs and nothing else; Engine wires them and runs them:
 //
-//	accepter    validates drafts and commits them in groups
-//	relay       accepts what callers committed into the outbox
-//	planner     makes the messages of reminders and tasks whose moment has come
+//	routes      the channels as they are open now
 //	dispatcher  asks the limiter what may start, claims just that, hands it to the sender
 //	runner      does the same once a period, for channels that send in runs
+//	poller      looks for work that nobody in this process announced
 //	sender      calls the driver, with the lease and the time-out guarded
-//	recorder    writes results in small batches, fenced by token
+//	gatekeeper  parks accounts that their provider refuses
+//	recorder    has results written in small batches, fenced by token
 //	rescuer     finds lost leases, passed deadlines and unknowns whose time has come
 //	inquirer    asks providers about unknowns, where the policy says so
 //	tracker     asks providers what became of what they had accepted
-//	reporter    writes what agents report, as the accepter commits
-//	desk        is where agents wait for something to be handed out
+//	measurer    counts what waits
+//	turner      moves what waits where nobody looks
+//	warden      looks whether the database is still the one the process was started with
 //	pruner      deletes what is settled and old
+//	operator    takes people's word
+//	explainer   says why a delivery is where it is
 //
-// What follows which result is decided by pure functions in package state. The engine
+// Dispatcher, sender and recorder work on units (unit.go). Deliveries are a kind of unit, see deliveries.go.
+//
+// What comes before is package intake's, from a draft to its commit; what agents fetch is package pull's;
+// what follows which result is decided by package state. The engine
 // holds no SQL and no provider's protocol: the store and the drivers do. It keeps no
 // truth in memory: whatever it knows beyond the database may be lost at any line.
 package engine

@@ -6,101 +6,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 )
-
-// Store is what the engine needs of the database, in the parts its roles use.
-type Store interface {
-	accepts
-	relays
-	plans
-	moves
-	tracks
-	knows
-	handouts
-	forgets
-}
-
-// accepts is the accepter's part.
-type accepts interface {
-	Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error)
-	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
-	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
-}
-
-// relays is the relay's part.
-type relays interface {
-	Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error)
-	Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error)
-	Done(ctx context.Context, now time.Time, rows []string) error
-	Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error)
-	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
-}
-
-// plans is the planner's part, and what people do to reminders.
-type plans interface {
-	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
-	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
-	DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error)
-	PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (held bool, err error)
-}
-
-// moves is what dispatcher, recorder and rescuer do to deliveries.
-type moves interface {
-	Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error)
-	Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error)
-	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
-	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
-	Revise(ctx context.Context, now time.Time, sel work.Selection,
-		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)
-}
-
-// knows is what all processes share besides deliveries.
-type knows interface {
-	Epoch(ctx context.Context) (int64, error)
-	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
-	SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error
-	ClearGate(ctx context.Context, tenant, channel, account string) error
-	Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error)
-	OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error)
-	Depths(ctx context.Context) ([]work.Depth, error)
-}
-
-// handouts is what agents that pull do to deliveries.
-type handouts interface {
-	HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error)
-	Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error)
-	Report(ctx context.Context, now time.Time, list []work.Report,
-		decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error)
-	HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error)
-	SeenAgents(ctx context.Context, now time.Time, list []work.Seen) error
-	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
-}
-
-// forgets is what goes for good when its time has come.
-type forgets interface {
-	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
-	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
-	Forget(ctx context.Context, now time.Time, max int) (int, error)
-	Sealed(ctx context.Context, tenant string, messages []string) (map[string]string, error)
-}
 
 // Limiter decides how many sends may start now. limit's types satisfy it.
 type Limiter interface {
@@ -109,9 +34,9 @@ type Limiter interface {
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
 
-// Options makes an engine. Store, Rosters and Limiter are required.
+// Options makes an engine. Stores, Rosters and Limiter are required.
 type Options struct {
-	Store   Store
+	Stores  Stores
 	Rosters rule.Rosters
 	Limiter Limiter
 	// Log defaults to slog.Default().
@@ -140,7 +65,7 @@ type Options struct {
 	// keeps all.
 	KeepLogs time.Duration
 	// Sealer encrypts the contents of sensitive messages. Defaults to none: then there can be none.
-	Sealer Sealer
+	Sealer content.Sealer
 	// KeyTTL is how long an Idempotency-Key is kept. Defaults to 7 days.
 	KeyTTL time.Duration
 	// MaxRecipients bounds the recipients of one message. Defaults to 1000.
@@ -165,54 +90,49 @@ type Options struct {
 	Broken func(tenant, channel string) bool
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
 	// are kept, and nothing comes of them.
-	Composers map[work.PlanType]Composer
+	Composers map[work.PlanType]intake.Composer
 	// AcceptOnly runs no dispatcher, recorder, rescuer or planner: a front door without a sender.
 	AcceptOnly bool
 }
 
-// Engine is a running engine: New, Start, Stop.
+// Engine is a running engine: New, Start, Stop. It wires roles and runs them; what it can do, they do.
 type Engine struct {
+	Contents  *content.Contents
+	Intake    *intake.Intake
+	Reminders *intake.Reminders
+	Pull      pull.Pull
+	Routes    *Routes
+	Operator  Operator
+	Explainer *Explainer
+	Gates     *Gatekeeper
+	Rescuer   *Rescuer
+
 	o          Options
-	log        *slog.Logger
-	metrics    *metrics
-	tracer     trace.Tracer
-	clock      clock
-	epoch      atomic.Int64
-	unreadable atomic.Int64 // rows of the queue that no role can move
-	stale      atomic.Bool  // the database was restored under us: claim nothing
-	suspect    atomic.Bool  // one that has lost leases is under way: no other begins
-
-	mu     sync.RWMutex
-	routes map[state.Key]*route
-
-	templates templates
-	accepter  *accepter
-	recorder  *recorder
-	reporter  *reporter
-	desk      *desk
-	seen      roll
-	permits   permits
-	turn      atomic.Int64  // which of its channels an agent is asked about first
-	planning  chan struct{} // capacity 1: a plan is due
-
-	started  bool
-	resting  atomic.Bool   // no send starts any more; see Rest
-	stopping chan struct{} // closed when nothing new may start
-	loops    sync.WaitGroup
-	claimers sync.WaitGroup // those of the loops that start sends
-	sends    sync.WaitGroup
-	sendCtx  context.Context // ends when the drain's time is over
-	abort    context.CancelFunc
-	bg       context.Context // ends after the last result is recorded
-	end      context.CancelFunc
-	stopOnce sync.Once
+	life       *life.Life
+	shift      *shift
+	recorder   *recorder
+	sender     *sender
+	deliveries *deliveries
+	dispatcher *dispatcher
+	measurer   *measurer
+	stopOnce   sync.Once
 }
 
 // New makes an engine; nothing runs until Start.
 func New(o Options) (*Engine, error) {
-	if o.Store == nil || o.Rosters == nil || o.Limiter == nil {
-		return nil, errors.New("engine: Store, Rosters and Limiter are required")
+	if !o.Stores.complete() || o.Rosters == nil || o.Limiter == nil {
+		return nil, errors.New("engine: Stores, Rosters and Limiter are required")
 	}
+	o.defaults()
+	e := &Engine{o: o, life: life.New()}
+	e.shift = newShift(e.life)
+	m := metrics.New(o.Metrics)
+	e.takeIn(m)
+	e.sendOut(m)
+	return e, nil
+}
+
+func (o *Options) defaults() {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
@@ -220,8 +140,6 @@ func New(o Options) (*Engine, error) {
 	o.LeaseMargin = cmp.Or(o.LeaseMargin, 10*time.Second)
 	o.Keep = cmp.Or(o.Keep, 90*24*time.Hour)
 	o.KeepLogs = cmp.Or(o.KeepLogs, 90*24*time.Hour)
-	o.KeyTTL = cmp.Or(o.KeyTTL, 7*24*time.Hour)
-	o.MaxRecipients = cmp.Or(o.MaxRecipients, draft.MaxRecipients)
 	o.Accepters = cmp.Or(o.Accepters, 1)
 	if o.Owner == "" {
 		host, _ := os.Hostname()
@@ -233,147 +151,144 @@ func New(o Options) (*Engine, error) {
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}
+}
+
+// tracer is nil where nobody looks at traces.
+func (o *Options) tracer() trace.Tracer {
 	if o.Tracer == nil {
-		o.Tracer = noop.NewTracerProvider()
+		return nil
 	}
-	e := &Engine{
-		o: o, log: o.Log, tracer: o.Tracer.Tracer("github.com/posthouse/posthouse/internal/engine"),
-		routes: map[state.Key]*route{}, stopping: make(chan struct{}), planning: make(chan struct{}, 1),
+	return o.Tracer.Tracer("github.com/posthouse/posthouse/internal/engine")
+}
+
+// takeIn makes the roles that accept, and those that hand out.
+func (e *Engine) takeIn(m *metrics.Metrics) {
+	o, l := &e.o, e.life
+	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
+	e.Routes = &Routes{rosters: o.Rosters, zone: o.Location, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
+	e.Intake = intake.New(intake.Options{
+		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
+		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken,
+	})
+	e.Operator = Operator{Queue: o.Stores.Queue, Rouse: e.Routes.Rouse}
+	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.withdraw}
+	e.Pull = pull.New(pull.Options{
+		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
+		Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
+	})
+	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
+	e.Explainer = &Explainer{routes: e.Routes, limiter: o.Limiter, life: l}
+}
+
+// sendOut makes the roles that claim, send, record and rescue.
+func (e *Engine) sendOut(m *metrics.Metrics) {
+	o, l, queue := &e.o, e.life, e.o.Stores.Queue
+	e.Gates = &Gatekeeper{store: o.Stores.Gates, routes: e.Routes, life: l, log: o.Log, metrics: m}
+	e.recorder = newRecorder(o.Log, e.Intake.Busy)
+	e.sender = &sender{
+		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
-	e.metrics = newMetrics(o.Metrics)
-	e.accepter = newAccepter(e)
-	e.recorder = newRecorder(e)
-	e.reporter = newReporter(e)
-	e.desk = newDesk()
-	return e, nil
+	e.deliveries = &deliveries{
+		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log},
+		life: l, log: o.Log, metrics: m, owner: o.Owner,
+	}
+	e.dispatcher = &dispatcher{
+		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, life: l, log: o.Log, metrics: m,
+		poll: o.Poll, margin: o.LeaseMargin,
+	}
+	e.Rescuer = &Rescuer{
+		queue: queue, routes: e.Routes, recorder: e.recorder, reported: e.Pull.Reporter.Has, returned: e.Pull.Desk.Returned,
+		life: l, log: o.Log, metrics: m, every: o.RescueEvery,
+	}
+	turner := &turner{store: o.Stores.Depths, routes: e.Routes, refresh: o.Refresh, life: l, log: o.Log}
+	e.measurer = &measurer{store: o.Stores.Depths, counted: turner.turn, life: l, log: o.Log, metrics: m}
 }
 
 // Start reads the epoch and begins all roles. Channels are added with SetChannel, before or
 // after.
 func (e *Engine) Start(ctx context.Context) error {
-	epoch, err := e.o.Store.Epoch(ctx)
+	epoch, err := e.o.Stores.Epochs.Epoch(ctx)
 	if err != nil {
 		return err
 	}
-	e.epoch.Store(epoch)
-	e.clock.set(ctx, e.o.Clock)
-	e.bg, e.end = context.WithCancel(context.WithoutCancel(ctx))
-	e.sendCtx, e.abort = context.WithCancel(e.bg)
-	e.started = true
+	e.life.SetEpoch(epoch)
+	e.life.Set(ctx, e.o.Clock)
 	for range e.o.Accepters {
-		e.loop(e.accepter.run)
+		e.shift.loop(e.Intake.Run)
 	}
-	e.loop(e.watchEpoch)
-	e.loop(e.reporter.run)
-	e.loop(e.attend)
-	e.loop(e.noteSeen)
-	if e.o.AcceptOnly {
-		return nil
+	warden := &warden{epochs: e.o.Stores.Epochs, clock: e.o.Clock, life: e.life, log: e.o.Log, every: e.o.RescueEvery}
+	for _, role := range []func(context.Context){warden.run, e.Pull.Reporter.Run, e.Pull.Desk.Attend, e.Pull.Roll.Run} {
+		e.shift.loop(role)
 	}
-	e.loop(e.recorder.run)
-	e.loop(e.poll)
-	e.loop(e.relay)
-	e.loop(e.relayEvents)
-	e.loop(e.plan)
-	e.loop(e.rescue)
-	e.loop(e.inquire)
-	e.loop(e.track)
-	e.loop(e.prune)
-	e.loop(e.forget)
-	e.loop(e.measure)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.routes {
-		e.begin(r)
+	if !e.o.AcceptOnly {
+		for _, role := range e.roles() {
+			e.shift.loop(role)
+		}
+		runner := &runner{dispatcher: e.dispatcher, life: e.life, log: e.o.Log, metrics: e.dispatcher.metrics}
+		e.Routes.serve = func(r *route) {
+			if r.Settings.Every > 0 {
+				runner.serve(r)
+			} else {
+				e.dispatcher.dispatch(r)
+			}
+		}
 	}
+	e.Routes.start()
 	return nil
 }
 
-// loop runs one role until it returns.
-func (e *Engine) loop(role func(ctx context.Context)) {
-	e.loops.Add(1)
-	go func() {
-		defer e.loops.Done()
-		role(e.bg)
-	}()
+// roles are those that a front door does not have.
+func (e *Engine) roles() []func(context.Context) {
+	o, l, m, grace := &e.o, e.life, e.dispatcher.metrics, min(e.o.LeaseMargin/4, maxGrace)
+	relay := &intake.Relay{Intake: e.Intake, Store: o.Stores.Outbox, Life: l, Log: o.Log, Poll: o.Poll, Keep: o.Keep, TaskEvents: o.TaskEvents, Jobs: o.Jobs}
+	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
+	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
+	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
+	pruner := &pruner{old: o.Stores.Old, keep: o.Keep, keepLogs: o.KeepLogs, life: l, log: o.Log}
+	return []func(context.Context){
+		e.recorder.run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
+	}
 }
 
-// Rest starts no sends any more; all else goes on until Stop. Who serves callers and agents calls it before it waits
-// for their requests to finish: these need an engine that commits, and what it began to send meanwhile would have less
+func (e *Engine) planner() *intake.Planner {
+	return &intake.Planner{
+		Intake: e.Intake, Store: e.o.Stores.Plans, Life: e.life, Log: e.o.Log, Metrics: e.dispatcher.metrics, Poll: e.o.Poll, Composers: e.o.Composers,
+	}
+}
+
+// Rest starts no sends any more; all else goes on until Stop. The server calls it before it waits for the requests of
+// callers and agents to finish: these need an engine that commits, and what it began to send meanwhile would have less
 // time to end.
 func (e *Engine) Rest() {
-	e.resting.Store(true)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.routes {
-		r.cancel()
-	}
+	e.shift.resting.Store(true)
+	e.Routes.rest()
 }
 
 // Stop ends the engine: nothing new is claimed, sends under way may finish until ctx ends,
 // results are recorded. It is idempotent; a shutdown burns no tries.
 func (e *Engine) Stop(ctx context.Context) error {
-	if !e.started {
+	if !e.Routes.isStarted() {
 		return nil
 	}
 	e.stopOnce.Do(func() {
 		e.Rest()
-		close(e.stopping)
-		idle := make(chan struct{})
-		go func() {
-			e.claimers.Wait() // a claim under way may still hand over what it got: it is given back
-			e.sends.Wait()
-			close(idle)
-		}()
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			e.log.Warn("sends are still under way at the end of the drain: their outcome may be unknown")
-			e.abort()
-			select {
-			case <-idle:
-			case <-time.After(abortGrace):
-			}
+		e.life.Stop()
+		idle, inTime := e.shift.drain(ctx)
+		if !inTime {
+			e.o.Log.Warn("sends were still under way at the end of the drain: their outcome may be unknown")
 		}
-		e.recorder.finish(ctx)
+		if !e.o.AcceptOnly {
+			e.recorder.finish(ctx)
+		}
 		<-idle
-		e.end()
+		e.life.End()
 	})
-	e.loops.Wait()
-	return e.closeDrivers()
+	e.shift.loops.Wait()
+	return e.Routes.close()
 }
 
-// closeDrivers ends the connections of all channels.
-func (e *Engine) closeDrivers() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var errs []error
-	for key, r := range e.routes {
-		if closer, ok := r.Opened.Driver.(io.Closer); ok {
-			errs = append(errs, closer.Close())
-		}
-		delete(e.routes, key)
-	}
-	return errors.Join(errs...)
-}
+// Stale reports whether the database was restored under this process.
+func (e *Engine) Stale() bool { return e.life.Stale() }
 
-// abortGrace is how long sends that were cut off have to say so.
-const abortGrace = 2 * time.Second
-
-// Epoch is the epoch this process was started in.
-func (e *Engine) Epoch() int64 { return e.epoch.Load() }
-
-// pause waits for d, or until the engine stops; it reports whether to go on.
-func (e *Engine) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-e.stopping:
-		return false
-	}
-}
-
-// spread is d with up to a fifth added, so that many processes do not poll in step.
-func spread(d time.Duration) time.Duration { return d + time.Duration(rand.Int64N(int64(d)/5+1)) }
+// Unreadable is how many deliveries in the queue no role can move, as last counted.
+func (e *Engine) Unreadable() int { return e.measurer.Unreadable() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -228,7 +229,7 @@ func TestAccountRefusalsBurnNothingAndParkTheChannel(t *testing.T) {
 		if n := len(r.provider.sends); n != 1 {
 			r.Errorf("%d sends to an account that refused the first", n)
 		}
-		x := r.engine.Explain(r.Context(), r.get(ids[5]))
+		x := r.engine.Explainer.Explain(r.Context(), r.get(ids[5]))
 		if len(x.Waits) == 0 || x.Waits[0].Cause != "account" || !strings.Contains(x.Waits[0].Detail, "quota used up") {
 			r.Errorf("explain says %+v", x)
 		}
@@ -249,7 +250,7 @@ func TestResumeOpensAParkedAccount(t *testing.T) {
 		resume func(r *rig) error
 		within time.Duration
 	}{
-		"at once here":                 {func(r *rig) error { return r.engine.Resume(r.Context(), r.tenant, "c") }, 2 * time.Second},
+		"at once here":                 {func(r *rig) error { return r.engine.Gates.Resume(r.Context(), r.tenant, "c") }, 2 * time.Second},
 		"and soon where others say so": {func(r *rig) error { return r.store.ClearGate(r.Context(), r.tenant, "c", "*") }, 12 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -345,7 +346,7 @@ func TestCancel(t *testing.T) {
 		a := r.send(waiting)[0]
 		b := r.send(text("c", "under way"))[0]
 		r.pass(time.Second)
-		got, err := r.engine.Cancel(r.Context(), r.tenant, []string{a, b})
+		got, err := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{a, b})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -359,10 +360,10 @@ func TestCancel(t *testing.T) {
 		r.pass(2 * time.Hour)
 		r.want(a, posthouse.Cancelled, state.ReasonCancelled, 0)
 		r.want(b, posthouse.Cancelled, state.ReasonCancelled, 1) // no further try after the one under way
-		if again, _ := r.engine.Cancel(r.Context(), r.tenant, []string{a}); again[0].Result != CancelFinal {
+		if again, _ := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{a}); again[0].Result != CancelFinal {
 			r.Errorf("a second cancel: %+v", again)
 		}
-		if other, _ := r.engine.Cancel(r.Context(), "other", []string{a}); len(other) != 0 {
+		if other, _ := r.engine.Operator.Cancel(r.Context(), "other", []string{a}); len(other) != 0 {
 			r.Errorf("another tenant cancels: %+v", other)
 		}
 	})
@@ -389,9 +390,7 @@ func TestALostLeaseIsUnknownAndThenFollowsThePolicy(t *testing.T) {
 			r.Errorf("claim losses: %d", d.ClaimLosses)
 		}
 		// The dead worker was only slow: its success is evidence.
-		late := &done{route: r.engine.route(r.tenant, "c"), item: dead[0], verdict: verdictResult, result: channel.Result{Class: posthouse.ClassOK, Ref: "late"}}
-		late.route.occupy(1)
-		r.engine.recorder.add(*late)
+		r.late(dead[0], channel.Result{Class: posthouse.ClassOK, Ref: "late"})
 		r.pass(time.Second)
 		d = r.want(id, posthouse.Sent, "late_result", 1)
 		if d.ProviderRef != "late" {
@@ -418,7 +417,7 @@ func TestADeliveryThatKeepsTakingItsWorkerDownIsQuarantined(t *testing.T) {
 		if d.Attempts != state.MaxClaimLosses+1 {
 			r.Errorf("attempts: %d", d.Attempts)
 		}
-		if _, err := r.engine.Resolve(r.Context(), r.tenant, id, ResolveFail); err != nil {
+		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, id, ResolveFail); err != nil {
 			r.Error(err)
 		}
 		r.want(id, posthouse.Failed, "operator_not_sent", 5)
@@ -675,13 +674,13 @@ func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
 			users = append(users, fmt.Sprint(i))
 		}
 		r.send(text("c", users...))
-		paused := r.engine.route(r.tenant, "c")
+		paused := r.engine.Routes.route(r.tenant, "c")
 		for _, c := range []struct {
 			idle bool
 			want int
 		}{{false, 0}, {true, 80}} {
 			got := 0
-			if _, err := r.engine.start(paused, []share{{posthouse.Normal, 80}}, c.idle, time.Time{}, func(items []work.Item) { got = len(items) }); err != nil || got != c.want {
+			if _, err := r.engine.dispatcher.start(paused, []share{{posthouse.Normal, 80}}, c.idle, time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
 				r.Errorf("%d of 120 were claimed into 80 slots, %v; want %d where idle is %t", got, err, c.want, c.idle)
 			}
 			synctest.Wait()
@@ -704,12 +703,12 @@ func TestIdempotencyAndDedup(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{DedupWindow: posthouse.Duration(10 * time.Minute)}, idempotent)
 		d := text("c", "u1")
-		req := Request{Tenant: r.tenant, Endpoint: "e", Key: "k", Hash: "h", Drafts: []posthouse.Draft{d}}
-		first, err := r.engine.Accept(r.Context(), req)
+		req := intake.Request{Tenant: r.tenant, Endpoint: "e", Key: "k", Hash: "h", Drafts: []posthouse.Draft{d}}
+		first, err := r.engine.Intake.Accept(r.Context(), req)
 		if err != nil {
 			r.Fatal(err)
 		}
-		again, err := r.engine.Accept(r.Context(), req)
+		again, err := r.engine.Intake.Accept(r.Context(), req)
 		if err != nil || !again.Replayed {
 			r.Fatal(again, err)
 		}
@@ -717,17 +716,17 @@ func TestIdempotencyAndDedup(t *testing.T) {
 			r.Error(diff)
 		}
 		req.Hash = "other"
-		if _, err := r.engine.Accept(r.Context(), req); posthouse.CodeOf(err) != posthouse.CodeKeyReused {
+		if _, err := r.engine.Intake.Accept(r.Context(), req); posthouse.CodeOf(err) != posthouse.CodeKeyReused {
 			r.Errorf("another body: %v", err)
 		}
 		d.DedupKey = "business"
-		one, _ := r.engine.Accept(r.Context(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
-		two, _ := r.engine.Accept(r.Context(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+		one, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+		two, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 		if got, want := two.Accepted[0].DuplicateOf, one.Accepted[0].ID; got != want {
 			r.Errorf("duplicate of %q, want %q", got, want)
 		}
 		r.pass(11 * time.Minute) // the window closes
-		three, _ := r.engine.Accept(r.Context(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+		three, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 		if three.Accepted[0].DuplicateOf != "" {
 			r.Error("the dedup window never closes")
 		}
@@ -741,7 +740,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		if _, err := r.store.PutTemplate(r.Context(), time.Now(), posthouse.Template{Tenant: r.tenant, Name: "t", Text: "${name} owes ${sum}"}); err != nil {
 			r.Fatal(err)
 		}
-		_, err := r.engine.Accept(r.Context(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{
+		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{
 			text("c", "fine"),
 			{Channel: "nowhere", Priority: "urgent", Content: &posthouse.Content{Text: "x\x00"}, To: []posthouse.Recipient{{}}},
 			{Channel: "c", Template: "t", Payload: payload(map[string]any{"name": "Li"}), To: []posthouse.Recipient{{User: "u"}}},
@@ -819,10 +818,10 @@ func TestOneRequestHasABoundOnItsRecipients(t *testing.T) {
 			users = append(users, fmt.Sprint(i))
 		}
 		var drafts []posthouse.Draft
-		for range maxDeliveries/1000 + 1 {
+		for range 11 {
 			drafts = append(drafts, text("c", users...))
 		}
-		_, err := r.engine.Accept(r.Context(), Request{Tenant: r.tenant, Drafts: drafts})
+		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: drafts})
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "messages: have 11000 recipients") {
 			r.Errorf("got %v", err)
 		}

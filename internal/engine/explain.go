@@ -7,8 +7,16 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/work"
 )
+
+// Explainer says why a delivery is where it is.
+type Explainer struct {
+	routes  *Routes
+	limiter Limiter
+	life    *life.Life
+}
 
 // Explanation says why a delivery is where it is.
 type Explanation struct {
@@ -27,11 +35,11 @@ type Wait struct {
 }
 
 // Explain says why a delivery waits and until when, or why it ended as it did.
-func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation {
+func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanation {
 	x := Explanation{Delivery: d.ID, State: d.State, Waits: []Wait{}}
 	switch {
 	case d.State == posthouse.Pending && d.Pulled:
-		x.Waits = e.waits(ctx, d)
+		x.Waits = ex.waits(ctx, d)
 		x.Summary = "It waits."
 		if len(x.Waits) == 0 {
 			x.Summary = "It is due: the next agent that asks and may have it is handed it."
@@ -39,7 +47,7 @@ func (e *Engine) Explain(ctx context.Context, d posthouse.Delivery) Explanation 
 	case d.State == posthouse.Sending && d.Pulled:
 		x.Summary, x.Waits = heldBy(d), append(x.Waits, Wait{"lease", "without a report by then another agent is handed it, or its outcome is unknown", d.LeaseUntil})
 	case d.State == posthouse.Pending:
-		x.Waits = e.waits(ctx, d)
+		x.Waits = ex.waits(ctx, d)
 		x.Summary = "It waits."
 		if len(x.Waits) == 0 {
 			x.Summary = "It is due and starts with the next claim."
@@ -88,9 +96,9 @@ func unknownWait(d posthouse.Delivery) Wait {
 }
 
 // waits lists what holds a pending delivery.
-func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
+func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	out := []Wait{}
-	if d.DueAt.After(e.clock.now()) {
+	if d.DueAt.After(ex.life.Now()) {
 		cause, detail := "scheduled", "not_before has not come"
 		if d.Attempts > 0 {
 			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, cmp.Or(d.Error, d.Reason))
@@ -99,24 +107,24 @@ func (e *Engine) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 		}
 		out = append(out, Wait{cause, detail, d.DueAt})
 	}
-	r := e.route(d.Tenant, d.Channel)
+	r := ex.routes.route(d.Tenant, d.Channel)
 	if r == nil {
 		return append(out, Wait{Cause: "channel", Detail: "its channel is not open in this process; /readyz says why"})
 	}
 	if r.Stored.Paused {
 		out = append(out, Wait{Cause: "paused", Detail: cmp.Or(r.Stored.PauseReason, "the channel is paused until somebody resumes it")})
 	}
-	if e.stale.Load() {
+	if ex.life.Stale() {
 		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
 	if g, closed := r.closedUntil(d.Account); closed {
 		out = append(out, Wait{"account", fmt.Sprintf("the provider refuses the account (%s %s): %s", g.Class, g.Code, g.Error), g.Until})
 	}
-	return append(out, e.turns(ctx, r, time.Now())...)
+	return append(out, ex.turns(ctx, r, time.Now())...)
 }
 
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.
-func (e *Engine) turns(ctx context.Context, r *route, now time.Time) []Wait {
+func (ex *Explainer) turns(ctx context.Context, r *route, now time.Time) []Wait {
 	var out []Wait
 	if r.Settings.Pulled {
 		return out // agents have limits of their own
@@ -128,7 +136,7 @@ func (e *Engine) turns(ctx context.Context, r *route, now time.Time) []Wait {
 		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.Settings.Job, posthouse.Duration(r.Settings.Every)), nextRun})
 	}
 	if len(r.Settings.Limits) > 0 {
-		if g, err := e.o.Limiter.Peek(ctx, r.bounds()); err == nil && g.N == 0 {
+		if g, err := ex.limiter.Peek(ctx, r.bounds()); err == nil && g.N == 0 {
 			out = append(out, Wait{"limit", fmt.Sprintf("the window of %d in %s is full", g.Held.Max, g.Held.Per), now.Add(g.Wait)})
 		}
 	}

@@ -49,7 +49,7 @@ func (s *fullStore) Revise(ctx context.Context, now time.Time, sel work.Selectio
 func crew(r *rig, st *fullStore) (one, other *Engine) {
 	r.stop()
 	start := func() *Engine {
-		e, err := New(Options{Store: st, Rosters: r.store, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
+		e, err := New(Options{Stores: parts(st), Rosters: r.store, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
 		if err == nil {
 			err = e.Start(context.Background())
 		}
@@ -149,7 +149,7 @@ func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T
 		r.stop()
 		st := &fullStore{Store: r.store}
 		start := func(o Options) *Engine {
-			o.Store, o.Rosters, o.Limiter, o.Log = st, r.store, limit.NewMemory(), slog.New(slog.NewTextHandler(r.Output(), nil))
+			o.Stores, o.Rosters, o.Limiter, o.Log = parts(st), r.store, limit.NewMemory(), slog.New(slog.NewTextHandler(r.Output(), nil))
 			e, err := New(o)
 			if err == nil {
 				err = e.Start(context.Background())
@@ -190,7 +190,7 @@ func TestWhereResultsCanNotBeWrittenNothingStartsAndNoneIsLost(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.stop()
 		st := &fullStore{Store: r.store}
-		e, err := New(Options{Store: st, Rosters: r.store, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
+		e, err := New(Options{Stores: parts(st), Rosters: r.store, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
 		if err == nil {
 			err = e.Start(context.Background())
 		}

@@ -2,11 +2,14 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -17,16 +20,45 @@ type gate struct {
 	told time.Time // since when the others can know of it; its end for as long as they can not; zero where they said so
 }
 
+// Gatekeeper closes the gates of accounts that their provider refuses, and shares them with the other processes.
+type Gatekeeper struct {
+	store   Gates
+	routes  *Routes
+	life    *life.Life
+	log     *slog.Logger
+	metrics *metrics.Metrics
+}
+
+// heed parks or reopens an account by what its provider said, in this process at once.
+func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (parked []work.Gate, opened []string) {
+	for _, res := range results {
+		switch {
+		case res.Class.Blocks():
+			if g, closed := k.refuse(r, account, res); closed {
+				parked = append(parked, g)
+			}
+		case res.Class == posthouse.ClassOK && r.gated():
+			if k.reopen(r, account) {
+				opened = append(opened, account)
+			}
+		}
+	}
+	return parked, opened
+}
+
+func (r *route) gated() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.gates) > 0
+}
+
 // repeatAfter is when a gate that could not be stored is stored again.
 const repeatAfter = 2 * time.Second
-
-// leastRateWait is the least a delivery waits after a refusal of its account.
-const leastRateWait = time.Second
 
 // refuse closes an account's gate after a result that is about the account, not the delivery:
 // nothing of it starts until the wait is over. A rate refusal then goes on as before; any
 // other is probed with one delivery at a time.
-func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate, bool) {
+func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.Gate, bool) {
 	r.mu.Lock()
 	g := r.gates[account]
 	if g.Class == res.Class && time.Now().Before(g.Until) && res.After <= time.Until(g.Until) {
@@ -50,32 +82,32 @@ func (e *Engine) refuse(r *route, account string, res channel.Result) (work.Gate
 	r.gates[account] = g
 	r.mu.Unlock()
 
-	e.metrics.refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
-	e.log.Warn("the provider refuses the account: it is parked", "tenant", g.Tenant, "channel", g.Channel,
+	k.metrics.Refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
+	k.log.Warn("the provider refuses the account: it is parked", "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)
 	return g.Gate, true
 }
 
-// shareGateChanges tells the other processes, through the database.
-func (e *Engine) shareGateChanges(r *route, parked []work.Gate, opened []string) {
+// share tells the other processes, through the database.
+func (k *Gatekeeper) share(r *route, parked []work.Gate, opened []string) {
 	for _, g := range parked {
-		if err := e.o.Store.SetGate(e.bg, time.Now(), g, time.Until(g.Until)); err != nil {
-			e.log.Warn("a parked account could not be stored: other processes do not know of it yet", "channel", g.Channel, "error", err)
+		if err := k.store.SetGate(k.life.Context(), time.Now(), g, time.Until(g.Until)); err != nil {
+			k.log.Warn("a parked account could not be stored: other processes do not know of it yet", "channel", g.Channel, "error", err)
 			continue
 		}
-		if now := e.route(g.Tenant, g.Channel); now != nil { // r may have been replaced
+		if now := k.routes.route(g.Tenant, g.Channel); now != nil { // r may have been replaced
 			now.tell(g)
 		}
 	}
 	for _, account := range opened {
-		if err := e.o.Store.ClearGate(e.bg, r.Key.Tenant, r.Key.Channel, account); err != nil {
-			e.log.Warn("a parked account could not be cleared", "channel", r.Key.Channel, "error", err)
+		if err := k.store.ClearGate(k.life.Context(), r.Key.Tenant, r.Key.Channel, account); err != nil {
+			k.log.Warn("a parked account could not be cleared", "channel", r.Key.Channel, "error", err)
 		}
 	}
 }
 
 // reopen opens an account's gate after a success.
-func (e *Engine) reopen(r *route, account string) bool {
+func (k *Gatekeeper) reopen(r *route, account string) bool {
 	r.mu.Lock()
 	g, closed := r.gates[account]
 	if !closed || (g.Class == posthouse.ClassRate && time.Now().Before(g.Until)) {
@@ -89,7 +121,7 @@ func (e *Engine) reopen(r *route, account string) bool {
 	}
 	r.mu.Unlock()
 	r.nudge()
-	e.log.Info("the provider accepts the account again", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "account", account)
+	k.log.Info("the provider accepts the account again", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "account", account)
 	return true
 }
 
@@ -102,11 +134,11 @@ func (r *route) closedUntil(account string) (work.Gate, bool) {
 }
 
 // Resume opens all gates of a channel at once: a person says that the cause is gone.
-func (e *Engine) Resume(ctx context.Context, tenant, name string) error {
-	if err := e.o.Store.ClearGate(ctx, tenant, name, "*"); err != nil {
+func (k *Gatekeeper) Resume(ctx context.Context, tenant, name string) error {
+	if err := k.store.ClearGate(ctx, tenant, name, "*"); err != nil {
 		return err
 	}
-	if r := e.route(tenant, name); r != nil {
+	if r := k.routes.route(tenant, name); r != nil {
 		r.mu.Lock()
 		r.gates, r.probing = map[string]gate{}, false
 		for _, p := range posthouse.Priorities() {
@@ -118,10 +150,10 @@ func (e *Engine) Resume(ctx context.Context, tenant, name string) error {
 	return nil
 }
 
-// shareGates takes over what other processes found out about accounts.
-func (e *Engine) shareGates(ctx context.Context) error {
+// look takes over what other processes found out about accounts.
+func (k *Gatekeeper) look(ctx context.Context) error {
 	asked := time.Now()
-	gates, err := e.o.Store.Gates(ctx, "")
+	gates, err := k.store.Gates(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -133,19 +165,19 @@ func (e *Engine) shareGates(ctx context.Context) error {
 		}
 		stored[k][g.Account] = g
 	}
-	for r, g := range e.merge(asked, stored) {
-		e.shareGateChanges(r, g, nil)
+	for r, g := range k.merge(asked, stored) {
+		k.share(r, g, nil)
 	}
 	return nil
 }
 
 // merge takes over what was stored when it was asked, and returns the gates of this process that should have been stored
 // by then.
-func (e *Engine) merge(asked time.Time, stored map[state.Key]map[string]work.Gate) map[*route][]work.Gate {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
+func (k *Gatekeeper) merge(asked time.Time, stored map[state.Key]map[string]work.Gate) map[*route][]work.Gate {
+	k.routes.mu.RLock()
+	defer k.routes.mu.RUnlock()
 	untold := map[*route][]work.Gate{}
-	for k, r := range e.routes {
+	for k, r := range k.routes.routes {
 		r.mu.Lock()
 		r.merge(asked, stored[k])
 		for _, g := range r.gates {

@@ -35,7 +35,7 @@ func TestPermitsThatOthersGiveBackAreUsed(t *testing.T) {
 // A channel that is set anew asks while its old self, with a claim under way, still has all permits of the day.
 func TestPermitsThatTheChannelItselfGivesBackAreUsed(t *testing.T) {
 	virtual(t, func(r *rig) {
-		db := &slowClaim{Store: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
+		db := &slowClaim{database: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
 		r.between(db)
 		r.open("c", posthouse.ChannelSettings{Limits: aDay}, idempotent)
 		later := text("c", "u2")
@@ -44,8 +44,8 @@ func TestPermitsThatTheChannelItselfGivesBackAreUsed(t *testing.T) {
 		synctest.Wait()
 		r.send(text("c", "u1"))
 		<-db.found
-		old := r.engine.route(r.tenant, "c")
-		if err := r.engine.SetChannel(old.Stored, old.Opened); err != nil {
+		old := r.engine.Routes.route(r.tenant, "c")
+		if err := r.engine.Routes.SetChannel(old.Stored, old.Opened); err != nil {
 			r.Fatal(err)
 		}
 		synctest.Wait()

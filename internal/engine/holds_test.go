@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -25,7 +26,7 @@ func TestAStartIsMarkedOnceAndOnlyByWhoHolds(t *testing.T) {
 			hold  posthouse.Handout
 			want  string
 		}{
-			"another agent": {b, h, HoldStale}, "another token": {a, wrong, HoldStale}, "no such delivery": {a, gone, HoldMissing},
+			"another agent": {b, h, pull.HoldStale}, "another token": {a, wrong, pull.HoldStale}, "no such delivery": {a, gone, pull.HoldMissing},
 		} {
 			if got := r.begin(c.agent, c.hold); got != c.want {
 				t.Errorf("the start of %s: got %q, want %q", name, got, c.want)
@@ -48,19 +49,19 @@ func TestNothingStartsThatIsNotToBeSentAnyMore(t *testing.T) {
 		a := r.phone("a", nil, "sms")
 		cancelled := r.send(text("sms", "u1"))[0]
 		h := r.one(a)
-		if _, err := r.engine.Cancel(context.Background(), r.tenant, []string{cancelled}); err != nil {
+		if _, err := r.engine.Operator.Cancel(context.Background(), r.tenant, []string{cancelled}); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.begin(a, h); got != HoldCancelled {
-			t.Errorf("the start of what was cancelled: got %q, want %q", got, HoldCancelled)
+		if got := r.begin(a, h); got != pull.HoldCancelled {
+			t.Errorf("the start of what was cancelled: got %q, want %q", got, pull.HoldCancelled)
 		}
 		draft := text("sms", "u2")
 		draft.Deadline = time.Now().Add(time.Second)
 		late := r.send(draft)[0]
 		h = r.one(a)
 		r.pass(time.Second)
-		if got := r.begin(a, h); got != HoldExpired {
-			t.Errorf("the start after the deadline: got %q, want %q", got, HoldExpired)
+		if got := r.begin(a, h); got != pull.HoldExpired {
+			t.Errorf("the start after the deadline: got %q, want %q", got, pull.HoldExpired)
 		}
 		r.want(late, posthouse.Expired, state.ReasonDeadline, 0)
 	})
@@ -83,8 +84,8 @@ func TestALeaseLostWithoutAStartBurnsNothing(t *testing.T) {
 		if d := r.want(id, posthouse.Quarantined, state.ReasonPoison, 0); d.Attempts != 0 {
 			t.Errorf("got %d attempts, want none", d.Attempts)
 		}
-		if got := r.begin(a, h); got != HoldStale {
-			t.Errorf("a start after the lease: got %q, want %q", got, HoldStale)
+		if got := r.begin(a, h); got != pull.HoldStale {
+			t.Errorf("a start after the lease: got %q, want %q", got, pull.HoldStale)
 		}
 	})
 }
@@ -109,7 +110,7 @@ func TestALeaseLostAfterAStartIsUnknown(t *testing.T) {
 				r.pull("sms", c.settings)
 				a := r.phone("a", nil, "sms")
 				id := r.send(text("sms", "u1"))[0]
-				r.fetch(Claim{Agent: a, Max: 1, Started: true})
+				r.fetch(pull.Claim{Agent: a, Max: 1, Started: true})
 				r.pass(5*time.Minute + 7*time.Second)
 				d := r.want(id, c.state, c.reason, 1)
 				if c.wait > 0 && d.DueAt.Sub(d.UpdatedAt) != c.wait {
@@ -129,10 +130,10 @@ func TestRescueNowCountsWhatItFinds(t *testing.T) {
 		r.pull("sms", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Timeout: posthouse.Duration(time.Second)})
 		a := r.phone("a", nil, "sms")
 		r.send(text("sms", "u1", "u2", "u3"))
-		r.fetch(Claim{Agent: a, Max: 2, Started: true})
+		r.fetch(pull.Claim{Agent: a, Max: 2, Started: true})
 		r.pass(1001 * time.Millisecond)
 		for _, want := range []int{2, 0} {
-			if n, err := r.engine.RescueNow(context.Background()); n != want || err != nil {
+			if n, err := r.engine.Rescuer.RescueNow(context.Background()); n != want || err != nil {
 				t.Errorf("got %d found, %v; want %d", n, err, want)
 			}
 		}
@@ -146,13 +147,13 @@ func TestARenewedLeaseLasts(t *testing.T) {
 		a := r.phone("a", nil, "sms", "slow")
 		r.send(text("sms", "u1"))
 		r.send(text("slow", "u1"))
-		list := holdsOf(r.fetch(Claim{Agent: a, Max: 10}).Handouts...)
+		list := holdsOf(r.fetch(pull.Claim{Agent: a, Max: 10}).Handouts...)
 		if len(list) != 2 {
 			t.Fatalf("got %d hand-outs, want one of each channel", len(list))
 		}
 		r.pass(4 * time.Minute)
 		list = append(list, work.Hold{Delivery: list[0].Delivery, Token: 9}, work.Hold{Delivery: "nothing", Token: 1})
-		answers, err := r.engine.RenewHandouts(context.Background(), r.tenant, a.ID, list)
+		answers, err := r.engine.Pull.RenewHandouts(context.Background(), r.tenant, a.ID, list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestARenewedLeaseLasts(t *testing.T) {
 		if !left[5*time.Minute] || !left[time.Hour] {
 			t.Errorf("got the leases %v, want five minutes and an hour from now", left)
 		}
-		if answers[2].OK || answers[2].Reason != HoldStale || answers[3].OK || answers[3].Reason != HoldMissing {
+		if answers[2].OK || answers[2].Reason != pull.HoldStale || answers[3].OK || answers[3].Reason != pull.HoldMissing {
 			t.Errorf("got %+v, want that another token is stale and another delivery missing", answers[2:])
 		}
 		r.pass(4 * time.Minute)
@@ -183,7 +184,7 @@ func TestWhatIsGivenBackGoesToTheNext(t *testing.T) {
 			if started {
 				r.begin(a, h)
 			}
-			answers, err := r.engine.GiveBack(context.Background(), r.tenant, a.ID, holdsOf(h), "no SIM")
+			answers, err := r.engine.Pull.GiveBack(context.Background(), r.tenant, a.ID, holdsOf(h), "no SIM")
 			if err != nil || !answers[0].OK {
 				t.Fatalf("got %+v, %v; want it taken back", answers, err)
 			}
@@ -192,8 +193,8 @@ func TestWhatIsGivenBackGoesToTheNext(t *testing.T) {
 			}
 		}
 		r.one(b)
-		answers, err := r.engine.GiveBack(context.Background(), r.tenant, a.ID, []work.Hold{{Delivery: id, Token: 2}}, "")
-		if err != nil || answers[0].OK || answers[0].Reason != HoldStale {
+		answers, err := r.engine.Pull.GiveBack(context.Background(), r.tenant, a.ID, []work.Hold{{Delivery: id, Token: 2}}, "")
+		if err != nil || answers[0].OK || answers[0].Reason != pull.HoldStale {
 			t.Errorf("got %+v, %v; want that who lost it can not give it back", answers, err)
 		}
 	})
@@ -205,11 +206,11 @@ func TestReassignTakesAllFromADeadPhone(t *testing.T) {
 		a, b := r.phone("a", nil, "sms"), r.phone("b", nil, "sms")
 		ids := r.send(text("sms", "u1", "u2", "u3"))
 		var mine []posthouse.Handout
-		mine = append(mine, r.fetch(Claim{Agent: a, Max: 2}).Handouts...)
+		mine = append(mine, r.fetch(pull.Claim{Agent: a, Max: 2}).Handouts...)
 		r.begin(a, mine[0])
 		r.one(b)
-		got, err := r.engine.Reassign(context.Background(), r.tenant, a.ID, "lost in a taxi")
-		if want := (Reassigned{Released: 1, Unknown: 1}); err != nil || got != want {
+		got, err := r.engine.Pull.Reassign(context.Background(), r.tenant, a.ID, "lost in a taxi")
+		if want := (pull.Reassigned{Released: 1, Unknown: 1}); err != nil || got != want {
 			t.Fatalf("got %+v, %v; want %+v", got, err, want)
 		}
 		if d := r.want(ids[0], posthouse.Unknown, state.ReasonReassigned, 1); d.Error != "taken from agent a: lost in a taxi" {
@@ -235,7 +236,7 @@ func TestExplainSaysWhoHoldsIt(t *testing.T) {
 		a := r.phone("a", nil, "sms")
 		id := r.send(text("sms", "u1"))[0]
 		var got []string
-		explain := func() { got = append(got, r.engine.Explain(context.Background(), r.get(id)).Summary) }
+		explain := func() { got = append(got, r.engine.Explainer.Explain(context.Background(), r.get(id)).Summary) }
 		explain()
 		h := r.one(a)
 		explain()

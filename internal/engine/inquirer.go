@@ -3,27 +3,42 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// inquirer asks providers about unknowns.
+type inquirer struct {
+	queue    Reviser
+	messages content.Store
+	routes   *Routes
+	shift    *shift
+	life     *life.Life
+	log      *slog.Logger
+	every    time.Duration
+	grace    time.Duration // how long after its time-out a driver may come back
+}
+
 // maxAsked is how many providers are asked at once.
 const maxAsked = 16
 
-// inquire asks providers about unknowns whose policy is query. It is a role of its own, since providers
+// run asks providers about unknowns whose policy is query. It is a role of its own, since providers
 // take their time and leases do not wait.
-func (e *Engine) inquire(ctx context.Context) {
-	for e.pause(spread(e.o.RescueEvery)) {
-		asked, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Due: work.QueryDue, Max: rescueBatch},
+func (q *inquirer) run(ctx context.Context) {
+	for q.life.Pause(life.Spread(q.every)) {
+		asked, err := q.queue.Revise(ctx, time.Now(), work.Selection{Due: work.QueryDue, Max: rescueBatch},
 			func(time.Time, []posthouse.Delivery) []work.Change { return nil })
 		if err != nil {
-			e.log.Warn("unknowns that are to be asked about can not be read", "error", err)
+			q.log.Warn("unknowns that are to be asked about can not be read", "error", err)
 			continue
 		}
 		slots := make(chan struct{}, maxAsked)
@@ -31,7 +46,7 @@ func (e *Engine) inquire(ctx context.Context) {
 		for _, d := range asked {
 			slots <- struct{}{}
 			asking.Go(func() {
-				e.ask(ctx, d)
+				q.ask(ctx, d)
 				<-slots
 			})
 		}
@@ -41,15 +56,15 @@ func (e *Engine) inquire(ctx context.Context) {
 
 // ask queries the provider about one unknown and writes down what it says. Without an answer it asks
 // again after as long as it has waited so far, for a day.
-func (e *Engine) ask(ctx context.Context, d posthouse.Delivery) {
-	finding, res := e.find(ctx, d)
-	_, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: d.Tenant, IDs: []string{d.ID}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+func (q *inquirer) ask(ctx context.Context, d posthouse.Delivery) {
+	finding, res := q.find(ctx, d)
+	_, err := q.queue.Revise(ctx, time.Now(), work.Selection{Tenant: d.Tenant, IDs: []string{d.ID}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		if len(found) != 1 || found[0].Version != d.Version {
 			return nil
 		}
-		return []work.Change{state.AfterQuery(e.settingsOf(d), found[0], finding, res, now)}
+		return []work.Change{state.AfterQuery(q.routes.Settings(state.KeyOf(&d)), found[0], finding, res, now)}
 	})
-	e.log.Info("the provider was asked about an unknown", "channel", d.Channel, "delivery", d.ID, "finding", finding, "error", err)
+	q.log.Info("the provider was asked about an unknown", "channel", d.Channel, "delivery", d.ID, "finding", finding, "error", err)
 }
 
 // finding is a provider's word on an unknown.
@@ -60,8 +75,8 @@ type finding struct {
 
 // find is what the provider says. Whatever keeps it from being asked is no answer, so that it is asked
 // later.
-func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Finding, channel.Result) {
-	r, done := e.askThrough(d.Tenant, d.Channel)
+func (q *inquirer) find(ctx context.Context, d posthouse.Delivery) (channel.Finding, channel.Result) {
+	r, done := q.routes.askThrough(d.Tenant, d.Channel)
 	defer done()
 	if r == nil {
 		return channel.NoAnswer, channel.Result{}
@@ -70,23 +85,23 @@ func (e *Engine) find(ctx context.Context, d posthouse.Delivery) (channel.Findin
 	if !ok {
 		return channel.NoAnswer, channel.Result{}
 	}
-	m, _, err := e.o.Store.Message(ctx, d.Tenant, d.Message)
+	m, _, err := q.messages.Message(ctx, d.Tenant, d.Message)
 	if err != nil {
-		e.log.Warn("the message of an unknown delivery can not be read", "delivery", d.ID, "error", err)
+		q.log.Warn("the message of an unknown delivery can not be read", "delivery", d.ID, "error", err)
 		return channel.NoAnswer, channel.Result{}
 	}
 	answer := &finding{found: channel.NoAnswer}
-	returned := e.bounded(time.Now().Add(r.Settings.Timeout), func(ctx context.Context) {
+	returned := q.shift.bounded(time.Now().Add(r.Settings.Timeout), q.grace, func(ctx context.Context) {
 		defer func() {
 			if p := recover(); p != nil {
-				e.log.Error("the driver panicked when it was asked about an unknown", "channel", d.Channel, "driver", r.Stored.Driver,
+				q.log.Error("the driver panicked when it was asked about an unknown", "channel", d.Channel, "driver", r.Stored.Driver,
 					"delivery", d.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
 		answer.found, answer.result = querier.Query(ctx, r.Outgoing(work.Item{Delivery: d, Message: &m}))
 	})
 	if !returned {
-		e.log.Error("the driver did not return at its time-out when it was asked about an unknown", "channel", d.Channel, "driver", r.Stored.Driver, "delivery", d.ID)
+		q.log.Error("the driver did not return at its time-out when it was asked about an unknown", "channel", d.Channel, "driver", r.Stored.Driver, "delivery", d.ID)
 		return channel.NoAnswer, channel.Result{}
 	}
 	state.Fit(&answer.result)

@@ -9,6 +9,13 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// Operator does what people ask for: it withdraws deliveries, and takes their word on those that are unknown.
+type Operator struct {
+	Queue Reviser
+	// Rouse is told of channels that may have something due now.
+	Rouse func(k state.Key, p posthouse.Priority)
+}
+
 // Cancellation answers one delivery's cancel: cancelled (no attempt will start), too_late (one has
 // started; no further one will), or already_final.
 type Cancellation struct {
@@ -26,9 +33,9 @@ const (
 )
 
 // Cancel withdraws deliveries of a tenant. Ids of others are not found and left out.
-func (e *Engine) Cancel(ctx context.Context, tenant string, ids []string) ([]Cancellation, error) {
+func (op Operator) Cancel(ctx context.Context, tenant string, ids []string) ([]Cancellation, error) {
 	var before map[string]bool // open before
-	after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
 		before = map[string]bool{}
 		var changes []work.Change
 		for _, d := range found {
@@ -54,6 +61,12 @@ func (e *Engine) Cancel(ctx context.Context, tenant string, ids []string) ([]Can
 	return answers, err
 }
 
+// withdraw cancels deliveries and tells nobody which.
+func (op Operator) withdraw(ctx context.Context, tenant string, ids []string) error {
+	_, err := op.Cancel(ctx, tenant, ids)
+	return err
+}
+
 // Resolution is a person's word on a delivery that is unknown or quarantined.
 type Resolution string
 
@@ -66,9 +79,9 @@ const (
 
 // Resolve closes an unknown or quarantined delivery, or sends it again. The delivery's state must
 // allow it: an error of code conflict says which state it is in.
-func (e *Engine) Resolve(ctx context.Context, tenant, id string, r Resolution) (posthouse.Delivery, error) {
+func (op Operator) Resolve(ctx context.Context, tenant, id string, r Resolution) (posthouse.Delivery, error) {
 	changed := false
-	after, err := e.o.Store.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: []string{id}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: []string{id}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		changed = false
 		var changes []work.Change
 		for _, d := range found {
@@ -88,15 +101,13 @@ func (e *Engine) Resolve(ctx context.Context, tenant, id string, r Resolution) (
 	case !changed:
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeConflict, "the delivery is %s: only unknown and quarantined ones can be resolved that way", after[0].State)
 	}
-	e.Wake(tenant, after[0].Channel)
+	op.Wake(tenant, after[0].Channel)
 	return after[0], nil
 }
 
 // Wake says that a channel may have something due that this process did not accept, such as a replay.
-func (e *Engine) Wake(tenant, name string) {
-	if r := e.route(tenant, name); r != nil {
-		for _, p := range posthouse.Priorities() {
-			e.rouse(r, p)
-		}
+func (op Operator) Wake(tenant, name string) {
+	for _, p := range posthouse.Priorities() {
+		op.Rouse(state.Key{Tenant: tenant, Channel: name}, p)
 	}
 }

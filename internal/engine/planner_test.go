@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -42,11 +43,11 @@ func (c *ticks) Compose(_ context.Context, p work.Plan, _ time.Time) ([]posthous
 }
 
 // planning starts an engine whose reminders are composed by c, and returns it.
-func (r *rig) planning(c Composer, o Options) *Engine {
+func (r *rig) planning(c intake.Composer, o Options) *Engine {
 	r.Helper()
-	o.Store, o.Rosters, o.Limiter = r.store, r.store, limit.SQL{Rows: r.store}
+	o.Stores, o.Rosters, o.Limiter = parts(r.store), r.store, limit.SQL{Rows: r.store}
 	o.Log, o.Poll = slog.New(slog.NewTextHandler(r.Output(), nil)), either(o.Poll, 2*time.Second)
-	o.Composers = map[work.PlanType]Composer{work.PlanReminder: c}
+	o.Composers = map[work.PlanType]intake.Composer{work.PlanReminder: c}
 	e, err := New(o)
 	if err == nil {
 		err = e.Start(context.Background())
@@ -64,7 +65,7 @@ func (r *rig) plan(e *Engine, wait time.Duration, ids ...string) {
 	for _, id := range ids {
 		plans = append(plans, work.Plan{Tenant: r.tenant, Type: work.PlanReminder, ID: id, Doc: []byte("0"), NextAt: time.Now().Add(wait)})
 	}
-	if _, err := e.Accept(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders", Plans: plans}); err != nil {
+	if _, err := e.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders", Plans: plans}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -114,8 +115,8 @@ func TestEachMomentBelongsToOneOfTwoEngines(t *testing.T) {
 			}
 		}()
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
-		ch := r.engine.route(r.tenant, "c")
-		if err := other.SetChannel(ch.Stored, ch.Opened); err != nil {
+		ch := r.engine.Routes.route(r.tenant, "c")
+		if err := other.Routes.SetChannel(ch.Stored, ch.Opened); err != nil {
 			r.Fatal(err)
 		}
 		ids := strings.Fields("a b c d e f g h")

@@ -2,8 +2,19 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/life"
 )
+
+// pruner deletes what is settled and old, and contents that are to be forgotten.
+type pruner struct {
+	old            Old
+	keep, keepLogs time.Duration
+	life           *life.Life
+	log            *slog.Logger
+}
 
 // pruneEvery is the time between two looks for old deliveries; pruneBatch bounds one transaction.
 const (
@@ -11,35 +22,55 @@ const (
 	pruneBatch = 1000
 )
 
-// prune deletes what is settled and older than Options.Keep, and lines of logs older than Options.KeepLogs, in
+// run deletes what is settled and older than Options.Keep, and lines of logs older than Options.KeepLogs, in
 // small batches.
-func (e *Engine) prune(ctx context.Context) {
-	for e.pause(spread(pruneEvery)) {
-		if !e.pruneAll(ctx, "deliveries", e.o.Keep, e.o.Store.Prune) || !e.pruneAll(ctx, "lines of logs", e.o.KeepLogs, e.o.Store.PruneLogs) {
+func (p *pruner) run(ctx context.Context) {
+	for p.life.Pause(life.Spread(pruneEvery)) {
+		if !p.pruneAll(ctx, "deliveries", p.keep, p.old.Prune) || !p.pruneAll(ctx, "lines of logs", p.keepLogs, p.old.PruneLogs) {
 			return
 		}
 	}
 }
 
 // pruneAll deletes all that is old of one kind, and reports whether the engine goes on.
-func (e *Engine) pruneAll(ctx context.Context, what string, keep time.Duration, some func(context.Context, time.Time, time.Duration, int) (int, error)) bool {
+func (p *pruner) pruneAll(ctx context.Context, what string, keep time.Duration, some func(context.Context, time.Time, time.Duration, int) (int, error)) bool {
 	if keep < 0 {
 		return true
 	}
 	for total := 0; ; {
 		n, err := some(ctx, time.Now(), keep, pruneBatch)
 		if err != nil {
-			e.log.Warn("what is old can not be deleted", "what", what, "error", err)
+			p.log.Warn("what is old can not be deleted", "what", what, "error", err)
 			return true
 		}
 		if total += n; n < pruneBatch {
 			if total > 0 {
-				e.log.Info("what is old was deleted", "what", what, "number", total, "older_than", keep)
+				p.log.Info("what is old was deleted", "what", what, "number", total, "older_than", keep)
 			}
 			return true
 		}
-		if !e.pause(50 * time.Millisecond) {
+		if !p.life.Pause(50 * time.Millisecond) {
 			return false
+		}
+	}
+}
+
+// forgetEvery is the time between two looks for contents whose time has come; forgetBatch bounds one transaction.
+const (
+	forgetEvery = 10 * time.Second
+	forgetBatch = 1000
+)
+
+// forget deletes sealed contents whose time has come.
+func (p *pruner) forget(ctx context.Context) {
+	for p.life.Pause(life.Spread(forgetEvery)) {
+		for n := forgetBatch; n == forgetBatch && !p.life.Stopped(); {
+			var err error
+			if n, err = p.old.Forget(ctx, time.Now(), forgetBatch); err != nil {
+				p.log.Warn("sealed contents can not be deleted now", "error", err)
+			} else if n > 0 {
+				p.log.Info("sealed contents deleted", "messages", n)
+			}
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestAResultThatWasRefusedOnceIsWrittenInTheEnd(t *testing.T) {
 				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(time.Second)
-				if got, err := r.engine.Cancel(r.Context(), r.tenant, []string{id}); err != nil || got[0].Result != CancelLate {
+				if got, err := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{id}); err != nil || got[0].Result != CancelLate {
 					r.Fatalf("cancel: %+v, %v", got, err)
 				}
 				st.breaks.Store(3)

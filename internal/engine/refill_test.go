@@ -98,7 +98,7 @@ func TestAMessageWhoseTemplateIsGoneIsQuarantined(t *testing.T) {
 
 // mute is a store whose templates can not be read for a while.
 type mute struct {
-	Store
+	database
 	until time.Time
 	reads atomic.Int64
 }
@@ -110,12 +110,12 @@ func (m *mute) Template(ctx context.Context, tenant, name string, version int) (
 	if version > 0 && time.Now().Before(m.until) {
 		return posthouse.Template{}, errors.New("no answer")
 	}
-	return m.Store.Template(ctx, tenant, name, version)
+	return m.database.Template(ctx, tenant, name, version)
 }
 
 func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 	virtual(t, func(r *rig) {
-		silent := &mute{Store: r.store, until: time.Now().Add(10 * time.Second)}
+		silent := &mute{database: r.store, until: time.Now().Add(10 * time.Second)}
 		r.between(silent)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
@@ -134,7 +134,7 @@ func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 
 func TestTemplatesAreRememberedForAWhile(t *testing.T) {
 	virtual(t, func(r *rig) {
-		counted := &mute{Store: r.store}
+		counted := &mute{database: r.store}
 		r.between(counted)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
@@ -46,7 +47,7 @@ func (r *rig) remind(with posthouse.Reminder) posthouse.Reminder {
 	if with.Draft.Template = "t"; with.Countdown == nil {
 		with.Draft.Template, with.Draft.Content = "", &posthouse.Content{Text: "again"}
 	}
-	got, duplicate, _, err := r.engine.Remind(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders"}, with)
+	got, duplicate, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders"}, with)
 	if err != nil || duplicate {
 		r.Fatalf("Remind: duplicate %v, %v", duplicate, err)
 	}
@@ -55,7 +56,7 @@ func (r *rig) remind(with posthouse.Reminder) posthouse.Reminder {
 
 func (r *rig) reminderOf(id string) posthouse.Reminder {
 	r.Helper()
-	got, err := r.engine.reminder(context.Background(), r.tenant, id)
+	got, err := reminderIn(context.Background(), r.store, r.tenant, id)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
 		r.pass(time.Minute)
 		r.pause("c")
 		r.pass(15 * time.Minute)
-		ended, err := r.engine.EndReminders(context.Background(), r.tenant, "order", "7", remind.ReasonCancelled)
+		ended, err := r.engine.Reminders.EndReminders(context.Background(), r.tenant, "order", "7", remind.ReasonCancelled)
 		if err != nil || len(ended) != 1 || ended[0].ID != id || ended[0].State != posthouse.ReminderEnded || ended[0].Reason != remind.ReasonCancelled {
 			r.Errorf("EndReminders: %+v, %v", ended, err)
 		}
@@ -180,11 +181,11 @@ func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
 		if n := len(r.provider.to()); n != 1 {
 			r.Errorf("%d messages were sent, want the first one only", n)
 		}
-		again, err := r.engine.EndReminder(context.Background(), r.tenant, id, remind.ReasonEnded)
+		again, err := r.engine.Reminders.EndReminder(context.Background(), r.tenant, id, remind.ReasonEnded)
 		if err != nil || again.Reason != remind.ReasonCancelled || again.Version != ended[0].Version+1 {
 			r.Errorf("ended again: %+v, %v", again, err)
 		}
-		if _, err := r.engine.EndReminder(context.Background(), r.tenant, "none", remind.ReasonEnded); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		if _, err := r.engine.Reminders.EndReminder(context.Background(), r.tenant, "none", remind.ReasonEnded); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			r.Errorf("one that is not there: %v", err)
 		}
 	})
@@ -209,7 +210,7 @@ func TestADedupKeyNamesOneOpenReminder(t *testing.T) {
 		r.pass(time.Minute)
 		again := with
 		again.Draft = first.Draft
-		got, duplicate, _, err := r.engine.Remind(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders"}, again)
+		got, duplicate, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders"}, again)
 		if err != nil || !duplicate || got.ID != "k" || got.Fired != 1 {
 			r.Errorf("while it is open: %+v, duplicate %v, %v", got, duplicate, err)
 		}
@@ -235,7 +236,7 @@ func TestAReminderIsJudgedBeforeItsFirstSlot(t *testing.T) {
 			"no template and no times": {posthouse.Reminder{Draft: posthouse.Draft{Channel: "c", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.content", "countdown"}},
 			"no such template":         {posthouse.Reminder{Countdown: later, Draft: posthouse.Draft{Channel: "c", Template: "x", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.template"}},
 		} {
-			_, _, _, err := r.engine.Remind(context.Background(), Request{Tenant: r.tenant, Endpoint: "reminders"}, c.reminder)
+			_, _, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders"}, c.reminder)
 			var got []string
 			if coded := (*posthouse.Error)(nil); errors.As(err, &coded) {
 				for _, p := range coded.Problems {
@@ -349,11 +350,11 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 			}
 			other := doorOf(t, s)
 			end := func(e *Engine) {
-				if _, err := e.EndReminder(t.Context(), "t1", "r", remind.ReasonEnded); err != nil {
+				if _, err := e.Reminders.EndReminder(t.Context(), "t1", "r", remind.ReasonEnded); err != nil {
 					t.Error(err)
 				}
 			}
-			slot := func(e *Engine) { e.planOnce(t.Context()) }
+			slot := func(e *Engine) { e.planner().Look(t.Context()) }
 			for name, c := range map[string]struct{ late, early func(e *Engine) }{
 				"the end while the slot is composed":  {slot, end},
 				"the slot while the end looks around": {end, slot},
@@ -366,12 +367,12 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 				} else if found {
 					reminder.Version = old.Version
 				}
-				if _, err := other.Accept(t.Context(), Request{Tenant: "t1", Plans: []work.Plan{remind.Plan(reminder)}}); err != nil {
+				if _, err := other.Intake.Accept(t.Context(), intake.Request{Tenant: "t1", Plans: []work.Plan{remind.Plan(reminder)}}); err != nil {
 					t.Fatal(err)
 				}
 				c.late(doorOf(t, &racing{Store: s, between: func() { c.early(other) }}))
 				slot(other)
-				got, err := other.reminder(t.Context(), "t1", "r")
+				got, err := reminderIn(t.Context(), s, "t1", "r")
 				if err != nil || got.State != posthouse.ReminderEnded || !got.NextAt.IsZero() {
 					t.Errorf("%s: %+v, %v", name, got, err)
 				}
@@ -385,17 +386,17 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 }
 
 // doorOf is an engine that accepts and sends nothing; a test does the planner's looks itself.
-func doorOf(t *testing.T, s Store) *Engine {
+func doorOf(t *testing.T, s database) *Engine {
 	t.Helper()
 	e, err := New(Options{
-		Store: s, Rosters: noRosters{}, Limiter: limit.NewMemory(), Log: slog.New(slog.DiscardHandler), AcceptOnly: true,
-		Composers: map[work.PlanType]Composer{work.PlanReminder: remind.Composer{}},
+		Stores: parts(s), Rosters: noRosters{}, Limiter: limit.NewMemory(), Log: slog.New(slog.DiscardHandler), AcceptOnly: true,
+		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{}},
 	})
 	if err == nil {
 		err = e.Start(context.Background())
 	}
 	if err == nil {
-		err = e.SetChannel(posthouse.Channel{Tenant: "t1", Name: "c", Driver: "test", Version: 1}, state.Opened{Driver: &provider{}})
+		err = e.Routes.SetChannel(posthouse.Channel{Tenant: "t1", Name: "c", Driver: "test", Version: 1}, state.Opened{Driver: &provider{}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -412,4 +413,13 @@ type noRosters struct{}
 
 func (noRosters) Roster(context.Context, string, string) (posthouse.Roster, bool, error) {
 	return posthouse.Roster{}, false, nil
+}
+
+// reminderIn is a reminder as it is stored.
+func reminderIn(ctx context.Context, s *store.Store, tenant, id string) (posthouse.Reminder, error) {
+	p, found, err := s.Plan(ctx, tenant, work.PlanReminder, id)
+	if err != nil || !found {
+		return posthouse.Reminder{}, either(err, errors.New("there is no such reminder"))
+	}
+	return remind.Read(p)
 }

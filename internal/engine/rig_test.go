@@ -16,10 +16,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // rig is an engine on a real SQLite database in virtual time, with a provider that the test plays.
@@ -27,11 +30,11 @@ type rig struct {
 	*testing.T
 	engine   *Engine
 	store    *store.Store
-	front    Store // between engine and store, nil for none
+	front    database // between engine and store, nil for none
 	provider *provider
 	tenant   string
 	tracer   trace.TracerProvider // nil without
-	sealer   Sealer
+	sealer   content.Sealer
 	refresh  func(context.Context) error
 }
 
@@ -102,7 +105,7 @@ func virtual(t *testing.T, test func(r *rig)) {
 }
 
 // between puts a store of the test between the engine, which starts anew, and the database.
-func (r *rig) between(s Store) {
+func (r *rig) between(s database) {
 	r.stop()
 	r.front = s
 	r.restart()
@@ -111,7 +114,7 @@ func (r *rig) between(s Store) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Store: cmp.Or(r.front, Store(r.store)), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh})
+	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(r.store))), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -139,7 +142,7 @@ func (r *rig) open(name string, settings posthouse.ChannelSettings, o state.Open
 		o.Driver = r.provider
 	}
 	ch := posthouse.Channel{Tenant: r.tenant, Name: name, Driver: "test", ChannelSettings: settings, Version: 1}
-	if err := r.engine.SetChannel(ch, o); err != nil {
+	if err := r.engine.Routes.SetChannel(ch, o); err != nil {
 		r.Fatal(err)
 	}
 	synctest.Wait() // its first claim, which would take what a test means for a channel that it pauses next
@@ -148,7 +151,7 @@ func (r *rig) open(name string, settings posthouse.ChannelSettings, o state.Open
 // send accepts a draft and returns its deliveries' ids.
 func (r *rig) send(d posthouse.Draft) []string {
 	r.Helper()
-	answer, err := r.engine.Accept(context.Background(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+	answer, err := r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -222,13 +225,23 @@ func (r *rig) resume(name string) { r.Helper(); r.setPaused(name, false) }
 
 func (r *rig) setPaused(name string, paused bool) {
 	r.Helper()
-	old := r.engine.route(r.tenant, name)
+	old := r.engine.Routes.route(r.tenant, name)
 	ch := old.Stored
 	ch.Paused = paused
-	if err := r.engine.SetChannel(ch, old.Opened); err != nil {
+	if err := r.engine.Routes.SetChannel(ch, old.Opened); err != nil {
 		r.Fatal(err)
 	}
 }
 
 // either is cmp.Or where another package has its name.
 func either[T comparable](value, fallback T) T { return cmp.Or(value, fallback) }
+
+// late hands over the result of an attempt as if it had just come back.
+func (r *rig) late(item work.Item, result channel.Result) {
+	route := r.engine.Routes.route(r.tenant, item.Delivery.Channel)
+	route.occupy(1)
+	r.engine.recorder.add(&group{
+		of: r.engine.deliveries, route: route, is: about{kind: r.engine.deliveries, route: route, size: 1},
+		ended: []done{{route: route, item: &item, verdict: verdictResult, result: result}},
+	})
+}

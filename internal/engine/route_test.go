@@ -16,13 +16,13 @@ import (
 
 // slowClaim is a database that answers the first claim that finds anything when the test says so.
 type slowClaim struct {
-	Store
+	database
 	once        sync.Once
 	found, goOn chan struct{}
 }
 
 func (s *slowClaim) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	items, err := s.Store.Claim(ctx, now, c)
+	items, err := s.database.Claim(ctx, now, c)
 	if len(items) > 0 {
 		s.once.Do(func() {
 			close(s.found)
@@ -35,7 +35,7 @@ func (s *slowClaim) Claim(ctx context.Context, now time.Time, c work.Claim) ([]w
 // whileClaiming lets a test do something to the channel c while a delivery of it is claimed.
 func whileClaiming(r *rig, o state.Opened, do func()) (id string) {
 	r.Helper()
-	db := &slowClaim{Store: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
+	db := &slowClaim{database: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
 	r.between(db)
 	r.open("c", posthouse.ChannelSettings{}, o)
 	id = r.send(text("c", "u1"))[0]
@@ -50,7 +50,7 @@ func whileClaiming(r *rig, o state.Opened, do func()) (id string) {
 func TestWhatIsClaimedWhileItsChannelIsPausedIsGivenBack(t *testing.T) {
 	for name, halt := range map[string]func(r *rig){
 		"paused":  func(r *rig) { r.pause("c") },
-		"removed": func(r *rig) { r.engine.RemoveChannel(r.tenant, "c") },
+		"removed": func(r *rig) { r.engine.Routes.RemoveChannel(r.tenant, "c") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {

@@ -1,15 +1,22 @@
 package engine
 
 import (
+	"log/slog"
 	"runtime/debug"
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/metrics"
 )
 
-// codeDatabase marks the log lines of a database that failed during a run or a write (DUTY-9).
-const codeDatabase = "DATABASE_ERROR"
+// runner serves channels that send in runs.
+type runner struct {
+	dispatcher *dispatcher
+	life       *life.Life
+	log        *slog.Logger
+	metrics    *metrics.Metrics
+}
 
 // tally is what one run did.
 type tally struct {
@@ -19,26 +26,26 @@ type tally struct {
 	began time.Time
 }
 
-// runPeriodically serves a channel that sends in runs: one each period, the first at once. A run
+// serve serves a channel that sends in runs: one each period, the first at once. A run
 // takes everything that was due when it began, each delivery once.
-func (e *Engine) runPeriodically(r *route) {
+func (rn *runner) serve(r *route) {
 	next := time.Now()
 	for {
 		r.mu.Lock()
 		r.nextRun = next
 		r.mu.Unlock()
 		for time.Now().Before(next) {
-			if !e.await(r, time.Until(next)) {
+			if !rn.dispatcher.await(r, time.Until(next)) {
 				return
 			}
 		}
-		if wait, closed := e.barred(r); closed {
-			if !e.await(r, wait) {
+		if wait, closed := rn.dispatcher.barred(r); closed {
+			if !rn.dispatcher.await(r, wait) {
 				return
 			}
 			continue
 		}
-		e.runOnce(r)
+		rn.runOnce(r)
 		if r.ctx.Err() != nil {
 			return
 		}
@@ -49,9 +56,9 @@ func (e *Engine) runPeriodically(r *route) {
 }
 
 // runOnce is one run, with its start, end and counts in the log.
-func (e *Engine) runOnce(r *route) {
+func (rn *runner) runOnce(r *route) {
 	start := time.Now()
-	log := e.log.With("job", r.Settings.Job, "tenant", r.Key.Tenant, "channel", r.Key.Channel)
+	log := rn.log.With("job", r.Settings.Job, "tenant", r.Key.Tenant, "channel", r.Key.Channel)
 	log.Info("run starts")
 	r.mu.Lock()
 	r.ran = tally{}
@@ -60,34 +67,34 @@ func (e *Engine) runOnce(r *route) {
 	}
 	r.mu.Unlock()
 	for {
-		if _, closed := e.barred(r); closed {
+		if _, closed := rn.dispatcher.barred(r); closed {
 			break // the account was refused during the run: the rest waits
 		}
-		n, idle := e.room(r)
+		n, idle := rn.dispatcher.room(r)
 		shares := r.shares(n)
 		if len(shares) == 0 {
 			if !r.anyDue() {
 				break
 			}
-			if !e.await(r, whenWoken) {
+			if !rn.dispatcher.await(r, whenWoken) {
 				break
 			}
 			continue
 		}
-		wait, err := e.start(r, shares, idle, r.began(), r.count)
+		wait, err := rn.dispatcher.start(r, shares, idle, r.began(), r.count)
 		if err != nil {
 			log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
 			break
 		}
-		if wait > 0 && wait != whenWoken && !e.await(r, wait) {
+		if wait > 0 && wait != whenWoken && !rn.dispatcher.await(r, wait) {
 			break
 		}
 	}
-	r.settle(e.bg)
+	r.settle(rn.life.Context())
 	r.mu.Lock()
 	t := r.ran
 	r.mu.Unlock()
-	e.metrics.runs.WithLabelValues(r.Settings.Job).Inc()
+	rn.metrics.Runs.WithLabelValues(r.Settings.Job).Inc()
 	log.Info("run ends", "claimed", t.claimed, "success", t.ok, "failure", t.failed, "took", time.Since(start))
 }
 
@@ -109,11 +116,22 @@ func (r *route) began() time.Time {
 }
 
 // count notes what a run claimed.
-func (r *route) count(items []work.Item) {
+func (r *route) count(found claimed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ran.claimed += len(items)
-	if len(items) > 0 && r.ran.began.IsZero() {
-		r.ran.began = items[0].Delivery.UpdatedAt
+	r.ran.claimed += found.n
+	if found.n > 0 && r.ran.began.IsZero() {
+		r.ran.began = found.at
+	}
+}
+
+// ranOne notes how one attempt of a run ended.
+func (r *route) ranOne(ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ok {
+		r.ran.ok++
+	} else {
+		r.ran.failed++
 	}
 }

@@ -1,143 +1,169 @@
 package engine
 
 import (
+	"context"
+	"log/slog"
+	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
-	"github.com/posthouse/posthouse/internal/work"
 )
 
-// verdict is what the recorder is to write about an attempt.
-type verdict string
-
-const (
-	verdictResult     verdict = "result"     // the driver answered
-	verdictRelease    verdict = "release"    // no byte has left: give it back
-	verdictWindow     verdict = "window"     // no byte has left, and it would come too late to repeat
-	verdictQuarantine verdict = "quarantine" // unreadable, or the driver panicked
-)
-
-// done is one attempt that has ended.
-type done struct {
-	route   *route
-	item    work.Item
-	verdict verdict
-	result  channel.Result
-	reason  string // with quarantine and release
-	took    time.Duration
+// sender calls drivers, and hands what they say to the recorder.
+type sender struct {
+	shift    *shift
+	recorder *recorder
+	gates    *Gatekeeper
+	halted   func(r *route) bool // may nothing of the route begin any more?
+	log      *slog.Logger
+	metrics  *metrics.Metrics
+	tracer   trace.Tracer  // nil for none
+	margin   time.Duration // what a lease lasts beyond its send's time-out
 }
 
-// send starts the attempts of claimed deliveries: one call for all of a message where the driver
-// can, else one each. leaseEnd is by our monotonic clock.
-func (e *Engine) send(r *route, items []work.Item, leaseEnd time.Time) {
-	size := 1
-	if _, ok := r.Opened.Driver.(channel.BatchDriver); ok {
-		size = max(1, r.Settings.Batch)
-	}
-	for len(items) > 0 {
-		n := 1
-		for n < min(size, len(items)) && items[n].Delivery.Message == items[0].Delivery.Message && items[n].Delivery.Account == items[0].Delivery.Account {
-			n++
-		}
-		group := items[:n]
-		items = items[n:]
-		e.sends.Add(1)
-		go func() {
-			defer e.sends.Done()
-			e.attempt(r, group, leaseEnd)
-		}()
+// send starts the attempts of what was claimed, each in a goroutine of its own. leaseEnd is by our monotonic clock.
+func (s *sender) send(r *route, units []unit, leaseEnd time.Time) {
+	for _, u := range units {
+		s.shift.sends.Add(1)
+		go s.attempt(r, u, leaseEnd)
 	}
 }
 
 // attempt makes one provider call and hands its results to the recorder.
-func (e *Engine) attempt(r *route, group []work.Item, leaseEnd time.Time) {
-	readable := group[:0:0]
-	for _, item := range e.refill(r, e.unsealGroup(r, group, leaseEnd), leaseEnd) {
-		if reason := state.Unreadable(item); reason != "" {
-			e.recorder.add(done{route: r, item: item, verdict: verdictQuarantine, reason: state.ReasonUnreadable, result: channel.Result{Error: reason}})
-			continue
-		}
-		if r.tooLate(item.Delivery, time.Until(leaseEnd)) {
-			e.recorder.add(done{route: r, item: item, verdict: verdictWindow})
-			continue
-		}
-		readable = append(readable, item)
-	}
-	if len(readable) == 0 {
+func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
+	if !u.prepare(s.shift.ctx, leaseEnd) {
+		s.over(u)
 		return
 	}
 	// A send that could outlast its lease must not begin: another worker may hold it by then.
 	// It ends by the clock that was read here, however long this process stands still before it begins.
 	start := time.Now()
 	end := start.Add(r.Settings.Timeout)
-	back := "" // why it is given back
 	switch {
-	case end.After(leaseEnd), e.resting.Load():
-		back = state.ReasonShutdown
-	case e.halted(r):
-		back = state.ReasonPaused
+	case end.After(leaseEnd), s.shift.resting.Load():
+		u.end(ending{verdict: verdictRelease, reason: state.ReasonShutdown})
+		s.over(u)
+	case s.halted(r):
+		u.end(ending{verdict: verdictRelease, reason: state.ReasonPaused})
+		s.over(u)
+	default:
+		s.call(r, u, start, end)
 	}
-	if back != "" {
-		for _, item := range readable {
-			e.recorder.add(done{route: r, item: item, verdict: verdictRelease, reason: back})
-		}
+}
+
+// over hands a unit whose attempt has ended to the recorder.
+func (s *sender) over(u unit) {
+	s.recorder.add(u)
+	s.shift.sends.Done()
+}
+
+// call runs the driver until end at the latest, on this goroutine. A driver that does not come back is left behind, so
+// that it holds no slot; what it still does is as that of a worker which lost its lease.
+func (s *sender) call(r *route, u unit, start, end time.Time) {
+	ctx, cancel := context.WithDeadline(s.shift.ctx, end)
+	c := &call{sender: s, route: r, unit: u, start: start}
+	outs := u.outgoing()
+	c.count = len(outs)
+	stop := context.AfterFunc(ctx, c.leave)
+	var results []channel.Result
+	var panicked bool
+	defer func() { // whatever ends the goroutine
+		stop()
+		cancel()
+		c.finish(results, panicked, "NO_RESULT", "the driver gave no result for this recipient")
+	}()
+	results, panicked = s.drive(ctx, r, u, outs)
+}
+
+// call is one call of a driver. Either the driver's goroutine finishes it, or the one that leaves the driver behind.
+type call struct {
+	sender *sender
+	route  *route
+	unit   unit
+	start  time.Time
+	count  int // of messages
+
+	mu   sync.Mutex
+	over bool
+	back chan struct{} // closed when it is over; made when somebody waits for that
+}
+
+// leave finishes a call whose time is over, when the driver has had a moment to come back.
+func (c *call) leave() {
+	c.mu.Lock()
+	if c.over {
+		c.mu.Unlock()
 		return
 	}
-	results, panicked := e.call(r, readable, end)
-	hush(readable, results)
-	took := time.Since(start)
-	e.metrics.duration.WithLabelValues(r.Key.Channel).Observe(took.Seconds())
-	parked, opened := e.heed(r, readable, results)
-	for i, item := range readable {
-		d := done{route: r, item: item, verdict: verdictResult, result: results[i], took: took}
-		if panicked {
-			d.verdict, d.reason = verdictQuarantine, state.ReasonPanic
-		}
-		e.recorder.add(d)
-	}
-	e.shareGateChanges(r, parked, opened)
-}
-
-// tooLate reports whether a delivery is a repeat that the provider may not recognise any more. The
-// time is that of the database, which the first start was written by: left is what is left of the lease.
-func (r *route) tooLate(d posthouse.Delivery, left time.Duration) bool {
-	return state.Doubtful(d) && !retry.MayResend(d.LeaseUntil.Add(-left), d.FirstStartAt, r.Settings.Window, r.Settings.Timeout)
-}
-
-// isStopping reports whether nothing new may start.
-func (e *Engine) isStopping() bool {
+	c.back = make(chan struct{})
+	c.mu.Unlock()
+	grace := time.NewTimer(min(c.sender.margin/4, maxGrace))
+	defer grace.Stop()
 	select {
-	case <-e.stopping:
-		return true
-	default:
+	case <-c.back:
+	case <-grace.C:
+		c.finish(nil, false, "NO_RETURN", "the driver did not return at its time-out")
+	}
+}
+
+// first reports whether the call is not over yet, and ends it.
+func (c *call) first() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
 		return false
 	}
-}
-
-// heed parks or reopens accounts by what their provider said, in this process at once. The results
-// are recorded before the other processes are told.
-func (e *Engine) heed(r *route, group []work.Item, results []channel.Result) (parked []work.Gate, opened []string) {
-	for i, res := range results[:len(group)] {
-		account := group[i].Delivery.Account
-		switch {
-		case res.Class.Blocks():
-			if g, closed := e.refuse(r, account, res); closed {
-				parked = append(parked, g)
-			}
-		case res.Class == posthouse.ClassOK && r.gated():
-			if e.reopen(r, account) {
-				opened = append(opened, account)
-			}
-		}
+	c.over = true
+	if c.back != nil {
+		close(c.back)
 	}
-	return parked, opened
+	return true
 }
 
-func (r *route) gated() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.gates) > 0
+// maxGrace bounds how long after its time-out a driver may come back: well within its lease.
+const maxGrace = time.Second
+
+// finish sees to it that each message has a result that can be kept, once: what is left out is unknown.
+func (c *call) finish(results []channel.Result, panicked bool, code, text string) {
+	if !c.first() {
+		return
+	}
+	s, r, is := c.sender, c.route, c.unit.about()
+	if code == "NO_RETURN" {
+		s.log.Error("the driver did not return at its time-out and is left behind", "channel", r.Key.Channel, "driver", r.Stored.Driver,
+			"delivery", is.first, "timeout", r.Settings.Timeout)
+	}
+	for len(results) < c.count {
+		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: code, Error: text})
+	}
+	for i := range results {
+		state.Fit(&results[i])
+	}
+	if is.sensitive {
+		hush(results)
+	}
+	took := time.Since(c.start)
+	r.took.Observe(took.Seconds())
+	parked, opened := s.gates.heed(r, is.account, results[:c.count])
+	e := ending{verdict: verdictResult, results: results, took: took}
+	if panicked {
+		e.verdict, e.reason = verdictQuarantine, state.ReasonPanic
+	}
+	c.unit.end(e)
+	s.recorder.add(c.unit)
+	s.gates.share(r, parked, opened) // after the results: the other processes can wait
+	s.shift.sends.Done()
+}
+
+// hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
+// content. The codes stay.
+func hush(results []channel.Result) {
+	for i := range results {
+		results[i].Request, results[i].Response, results[i].Error = "", "", state.Hidden(results[i].Error)
+	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -117,7 +119,7 @@ func TestWhatKeepsASensitiveMessageFromBeingAccepted(t *testing.T) {
 				r.pull("sms", posthouse.ChannelSettings{})
 				draft := otp("sms", "u1")
 				c.change(&draft)
-				_, err := r.engine.Accept(context.Background(), Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
+				_, err := r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
 				if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want a problem with %s", err, c.want)
 				}
@@ -140,7 +142,7 @@ func TestAContentThatCanNotBeOpenedIsSetAside(t *testing.T) {
 		r.sealer = other
 		r.restart()
 		r.pull("sms", posthouse.ChannelSettings{})
-		if got := r.fetch(Claim{Agent: a, Max: 1}); len(got.Handouts) > 0 {
+		if got := r.fetch(pull.Claim{Agent: a, Max: 1}); len(got.Handouts) > 0 {
 			t.Errorf("got %+v, want nothing", got.Handouts)
 		}
 		r.want(id, posthouse.Quarantined, state.ReasonUnreadable, 0)
@@ -149,7 +151,7 @@ func TestAContentThatCanNotBeOpenedIsSetAside(t *testing.T) {
 
 // deaf is a database that can not read sealed contents for a while.
 type deaf struct {
-	Store
+	database
 	until time.Time
 }
 
@@ -157,7 +159,7 @@ func (d *deaf) Sealed(ctx context.Context, tenant string, messages []string) (ma
 	if time.Now().Before(d.until) {
 		return nil, errors.New("the database does not answer")
 	}
-	return d.Store.Sealed(ctx, tenant, messages)
+	return d.database.Sealed(ctx, tenant, messages)
 }
 
 func TestWithoutTheSealedContentNothingIsSentYet(t *testing.T) {
@@ -167,7 +169,7 @@ func TestWithoutTheSealedContentNothingIsSentYet(t *testing.T) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
 		pushed, fetched := r.send(otp("push", "u1"))[0], r.send(otp("sms", "u1"))[0]
-		if got := r.fetch(Claim{Agent: a, Max: 1}); len(got.Handouts) > 0 {
+		if got := r.fetch(pull.Claim{Agent: a, Max: 1}); len(got.Handouts) > 0 {
 			t.Errorf("got %+v, want nothing without its content", got.Handouts)
 		}
 		r.pass(time.Second)
@@ -202,25 +204,12 @@ func TestAReceiptOfASensitiveMessageKeepsNoExcerpt(t *testing.T) {
 		pushed := r.send(otp("push", "u1"))[0]
 		plain := r.send(text("push", "u1"))[0]
 		list := []channel.Receipt{{Response: "428193"}, {Response: "hello"}, {Response: "whose?"}}
-		r.engine.hushReceipts([]work.Awaited{
+		(&tracker{contents: r.engine.Contents, life: r.engine.life}).hush([]work.Awaited{
 			{Tenant: r.tenant, Delivery: pushed}, {Tenant: r.tenant, Delivery: plain},
 			{Tenant: r.tenant, Delivery: posthouse.DeliveryID(posthouse.NewID(), 1)},
 		}, list)
 		if list[0].Response != "" || list[1].Response != "hello" || list[2].Response != "" {
 			t.Errorf("got the excerpts %+v, want the second alone", list)
-		}
-	})
-}
-
-// A message can be deleted before an agent says what became of it. Nobody can say then that it was not sensitive.
-func TestAReportOnAMessageThatIsGoneKeepsNoWords(t *testing.T) {
-	virtual(t, func(r *rig) {
-		list := []work.Report{{Tenant: r.tenant, Request: "code 428193", AgentReport: posthouse.AgentReport{
-			Delivery: posthouse.DeliveryID(posthouse.NewID(), 1), Outcome: posthouse.OutcomeNotSent, Error: "no signal for 428193",
-		}}}
-		r.engine.hushReports(r.Context(), list)
-		if list[0].Error != state.Hidden("x") || list[0].Request != "" {
-			t.Errorf("got the error %q and the request %q, want neither", list[0].Error, list[0].Request)
 		}
 	})
 }
@@ -237,7 +226,7 @@ func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 		pushed, fetched := r.send(otp("push", "u1"))[0], r.send(otp("sms", "u1"))[0]
 		plain := r.send(text("sms", "u2"))[0]
 		r.pass(time.Second)
-		for _, h := range r.fetch(Claim{Agent: a, Max: 10}).Handouts {
+		for _, h := range r.fetch(pull.Claim{Agent: a, Max: 10}).Handouts {
 			r.say(a, h, posthouse.OutcomeNotSent, func(rep *work.Report) { rep.Error, rep.Request = h.Content.Text, h.Content.Text })
 		}
 		for id, want := range map[string]string{pushed: state.Hidden("x"), fetched: state.Hidden("x"), plain: "hello"} {
@@ -255,20 +244,20 @@ func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 
 // counting is a database that counts how often it is asked for a message.
 type counting struct {
-	Store
+	database
 	asked int
 }
 
 func (c *counting) Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error) {
 	c.asked++
-	return c.Store.Message(ctx, tenant, id)
+	return c.database.Message(ctx, tenant, id)
 }
 
 // Whatever an agent says became of a sensitive message, and calls an error or not: its request is not kept, for it may
 // quote the text anywhere.
 func TestARequestAboutASensitiveMessageIsNotKept(t *testing.T) {
 	virtual(t, func(r *rig) {
-		db := &counting{Store: r.store}
+		db := &counting{database: r.store}
 		r.between(db)
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
@@ -287,7 +276,7 @@ func TestARequestAboutASensitiveMessageIsNotKept(t *testing.T) {
 		r.send(otp("sms", "u3"))
 		h := r.one(a)
 		db.asked = 0
-		for _, request := range []string{"", SentRequest(h.Delivery, a.ID)} {
+		for _, request := range []string{"", pull.SentRequest(h.Delivery, a.ID)} {
 			r.say(a, h, posthouse.OutcomeSent, func(rep *work.Report) { rep.Request = request })
 		}
 		r.say(a, h, posthouse.OutcomeSent, func(rep *work.Report) {
@@ -325,10 +314,10 @@ func TestARepeatedClaimTakesNothingThatHasStarted(t *testing.T) {
 		a := r.phone("a", nil, "sms")
 		r.pass(time.Minute)
 		id := r.send(otp("sms", "u1"))[0]
-		claim := Claim{Agent: a, ClaimID: "c1", Max: 1}
+		claim := pull.Claim{Agent: a, ClaimID: "c1", Max: 1}
 		h := r.fetch(claim).Handouts[0]
 		r.begin(a, h)
-		r.engine.o.Store.(*deaf).until = time.Now().Add(time.Second)
+		r.front.(*deaf).until = time.Now().Add(time.Second)
 		if got := r.fetch(claim); len(got.Handouts) > 0 || !got.Repeated {
 			t.Errorf("got %+v, want nothing of what was handed out before", got)
 		}

@@ -15,7 +15,7 @@ import (
 
 // slowSweep is a database that gives the rescuer the first lost leases it finds when the test says so.
 type slowSweep struct {
-	Store
+	database
 	found, goOn chan struct{}
 	looks       atomic.Int32 // that found any
 }
@@ -23,7 +23,7 @@ type slowSweep struct {
 func (s *slowSweep) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) ([]posthouse.Delivery, error) {
-	after, err := s.Store.Revise(ctx, now, sel, decide)
+	after, err := s.database.Revise(ctx, now, sel, decide)
 	if sel.Due == work.LeaseLost && len(after) > 0 {
 		if s.looks.Add(1) == 1 {
 			close(s.found)
@@ -36,7 +36,7 @@ func (s *slowSweep) Revise(ctx context.Context, now time.Time, sel work.Selectio
 // A herd of lost leases, such as another process leaves that died, must not keep the database busy while this one drains.
 func TestASweepEndsWhenTheEngineStops(t *testing.T) {
 	virtual(t, func(r *rig) {
-		db := &slowSweep{Store: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
+		db := &slowSweep{database: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
 		r.between(db)
 		r.open("c", posthouse.ChannelSettings{}, state.Opened{})
 		r.open("slow", posthouse.ChannelSettings{}, state.Opened{Timeout: time.Hour, Driver: sends(func(ctx context.Context, _ channel.Outgoing) channel.Result {
@@ -56,7 +56,7 @@ func TestASweepEndsWhenTheEngineStops(t *testing.T) {
 		}
 		<-db.found
 		go func() {
-			<-r.engine.stopping
+			<-r.engine.life.Stopping()
 			close(db.goOn)
 		}()
 		r.stop()

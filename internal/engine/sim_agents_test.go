@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// HandOut is as Store says; so are the others that agents need.
+// HandOut is as database says; so are the others that agents need.
 func (p *process) HandOut(ctx context.Context, _ time.Time, h work.HandOut) (out work.HandedOut, err error) {
 	err = p.do("hand out/"+h.Agent, func() (err error) {
 		out, err = p.w.store.HandOut(ctx, time.Now(), h)

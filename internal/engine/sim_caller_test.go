@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/verify"
 )
 
@@ -111,10 +112,10 @@ func (c *caller) ask(w *world, r *rand.Rand) (answer, code string) {
 	move(&d.Deadline, -p.skew)
 	ctx, cancel := context.WithTimeout(context.Background(), between(r, time.Second, 10*time.Second))
 	defer cancel()
-	var got Answer
+	var got intake.Answer
 	var err error
 	if !p.call(func() {
-		got, err = p.engine.Accept(ctx, Request{Tenant: posthouse.DefaultTenant, Endpoint: "messages", Key: c.key, Hash: c.key, Drafts: []posthouse.Draft{d}})
+		got, err = p.engine.Intake.Accept(ctx, intake.Request{Tenant: posthouse.DefaultTenant, Endpoint: "messages", Key: c.key, Hash: c.key, Drafts: []posthouse.Draft{d}})
 	}) {
 		return verify.AnswerUnknown, ""
 	}
@@ -156,7 +157,7 @@ func (c *caller) cancel(w *world, r *rand.Rand) {
 	}
 	var got []Cancellation
 	var err error
-	if !p.call(func() { got, err = p.engine.Cancel(context.Background(), posthouse.DefaultTenant, ids) }) || err != nil {
+	if !p.call(func() { got, err = p.engine.Operator.Cancel(context.Background(), posthouse.DefaultTenant, ids) }) || err != nil {
 		return
 	}
 	for _, g := range got {

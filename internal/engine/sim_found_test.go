@@ -40,13 +40,13 @@ func TestAClaimThatIsAnsweredAfterTheDrainDoesNotHoldUpStop(t *testing.T) {
 			d.Priority = posthouse.High // the lane that is claimed first
 			r.send(d)
 		}
-		e, err := New(Options{Store: slowClaims{r.store, time.Minute}, Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.DiscardHandler)})
+		e, err := New(Options{Stores: parts(slowClaims{r.store, time.Minute}), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			r.Fatal(err)
 		}
 		every := posthouse.Duration(time.Minute)
 		ch := posthouse.Channel{Tenant: r.tenant, Name: "c", Driver: "test", ChannelSettings: posthouse.ChannelSettings{Every: &every}}
-		if err := e.SetChannel(ch, state.Opened{Driver: r.provider}); err != nil {
+		if err := e.Routes.SetChannel(ch, state.Opened{Driver: r.provider}); err != nil {
 			r.Fatal(err)
 		}
 		if err := e.Start(context.Background()); err != nil {

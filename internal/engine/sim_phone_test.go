@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -63,7 +64,7 @@ func (ph *phone) lost(r *rand.Rand) bool { return !ph.w.isCalm() && r.Float64() 
 
 // round asks once for something to send, once more where the answer was lost, and sends it.
 func (ph *phone) round(n int, r *rand.Rand) {
-	claim := Claim{
+	claim := pull.Claim{
 		Agent: posthouse.Agent{Tenant: posthouse.DefaultTenant, ID: ph.id, Channels: []string{ph.c.name}, State: posthouse.AgentActive, Limits: []posthouse.Limit{}},
 		Max:   1 + r.IntN(4), Started: ph.bare,
 	}
@@ -90,13 +91,13 @@ func (ph *phone) round(n int, r *rand.Rand) {
 	}
 }
 
-func (ph *phone) fetch(p *process, claim Claim, patience time.Duration) (got Claimed, err error) {
+func (ph *phone) fetch(p *process, claim pull.Claim, patience time.Duration) (got pull.Claimed, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	out := make(chan struct{})
-	var there Claimed
+	var there pull.Claimed
 	var failed error
-	if !p.call(func() { there, failed = p.engine.HandOut(ctx, claim); close(out) }) {
+	if !p.call(func() { there, failed = p.engine.Pull.HandOut(ctx, claim); close(out) }) {
 		return got, errGone
 	}
 	<-out
@@ -164,13 +165,13 @@ func (ph *phone) hold(h posthouse.Handout, op string, r *rand.Rand) bool {
 		if p == nil {
 			return false
 		}
-		var answers []HoldAnswer
+		var answers []pull.HoldAnswer
 		var err error
 		there := p.call(func() {
 			if op == verify.OpStart {
-				answers, err = p.engine.StartHandouts(context.Background(), posthouse.DefaultTenant, ph.id, list)
+				answers, err = p.engine.Pull.StartHandouts(context.Background(), posthouse.DefaultTenant, ph.id, list)
 			} else {
-				answers, err = p.engine.GiveBack(context.Background(), posthouse.DefaultTenant, ph.id, list, "no signal")
+				answers, err = p.engine.Pull.GiveBack(context.Background(), posthouse.DefaultTenant, ph.id, list, "no signal")
 			}
 		})
 		line := verify.AgentLine{Asked: asked, Op: op, Delivery: h.Delivery, Token: h.Token, Answer: verify.AnswerUnknown}
@@ -248,7 +249,7 @@ func (ph *phone) sayOnce(p *process, s *statement, try int, r *rand.Rand) bool {
 	}
 	var list []work.Report
 	var err error
-	there := p.call(func() { list, err = p.engine.ReportHandouts(context.Background(), []work.Report{rep}) })
+	there := p.call(func() { list, err = p.engine.Pull.ReportHandouts(context.Background(), []work.Report{rep}) })
 	line := verify.AgentLine{Asked: asked, Op: verify.OpReport, Delivery: rep.Delivery, Token: rep.Token, Report: rep.ReportID, Outcome: rep.Outcome, Answer: verify.AnswerUnknown}
 	if !there || err != nil || ph.lost(r) {
 		ph.tell(line)
@@ -292,7 +293,7 @@ func (w *world) reassignOne(n int) {
 	}
 	if p := w.someone(r); p != nil {
 		p.call(func() {
-			got, err := p.engine.Reassign(context.Background(), posthouse.DefaultTenant, ph.id, "lost")
+			got, err := p.engine.Pull.Reassign(context.Background(), posthouse.DefaultTenant, ph.id, "lost")
 			w.note("everything is taken from %s: %+v, %v", ph.id, got, err)
 			w.saw("taken from a phone", got.Released+got.Unknown)
 		})

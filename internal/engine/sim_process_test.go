@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
@@ -57,7 +58,7 @@ func (w *world) spawn(name string, d doom) *process {
 	p := &process{w: w, name: name, dead: make(chan struct{}), calls: map[string]int{}, tocks: map[string]time.Time{}, doom: d}
 	p.skew = pick(r, 0, 0, 0, 0, 5*time.Second, -5*time.Second, time.Hour, -time.Hour)
 	e, err := New(Options{
-		Store: p, Rosters: w.store, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
+		Stores: parts(p), Rosters: w.store, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
 		Owner: name, Poll: simPoll, RescueEvery: simRescue, Clock: p.databaseTime,
 	})
 	if err != nil {
@@ -81,12 +82,12 @@ func (w *world) spawn(name string, d doom) *process {
 // databaseTime is the database's clock as the process reads it.
 func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 	defer p.tock("epoch")
-	if !p.engine.started { // all loops begin when it is known
+	if !p.engine.Routes.isStarted() { // all loops begin when it is known
 		for _, loop := range []string{"poll", "relay", "rescue", "inquire"} {
 			defer p.tock(loop)
 		}
-	} else if p.alive() && p.engine.isStopping() {
-		return now, errStopping
+	} else if p.alive() && p.engine.life.Stopped() {
+		return now, life.ErrStopping
 	}
 	err = p.look("clock", func() error {
 		now = time.Now().Add(-p.skew)
@@ -229,11 +230,11 @@ func (p *process) tick(loop string, pace time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-p.engine.stopping:
+	case <-p.engine.life.Stopping():
 	case <-p.dead:
 	}
-	if p.alive() && p.engine.isStopping() {
-		return errStopping
+	if p.alive() && p.engine.life.Stopped() {
+		return life.ErrStopping
 	}
 	return nil
 }
@@ -245,7 +246,7 @@ func (p *process) tock(loop string) {
 	p.tocks[loop] = time.Now()
 }
 
-// Accept is as Store says; so are the others.
+// Accept is as database says; so are the others.
 func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submission) (outcomes []work.Outcome, err error) {
 	shifted := make([]*work.Submission, len(subs))
 	for i := range subs {
@@ -428,7 +429,7 @@ func whose(due work.Due) (loop string, wait time.Duration) {
 	return "rescue", 0
 }
 
-// Plans are as Store says. No world has any: the planner's own tests do.
+// Plans are as database says. No world has any: the planner's own tests do.
 func (p *process) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
 	return p.w.store.Plan(ctx, tenant, kind, id)
 }
@@ -449,7 +450,7 @@ func (p *process) PutOffPlan(ctx context.Context, _ time.Time, plan work.Plan, w
 	return p.w.store.PutOffPlan(ctx, time.Now(), plan, why, wait)
 }
 
-// Awaited and Receive are as Store says. No world has a provider with receipts: the tracker's own tests do.
+// Awaited and Receive are as database says. No world has a provider with receipts: the tracker's own tests do.
 func (p *process) Awaited(ctx context.Context, _ time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
 	return p.w.store.Awaited(ctx, time.Now(), max, hold)
 }
@@ -459,7 +460,7 @@ func (p *process) Receive(ctx context.Context, _ time.Time, ids []string, decide
 }
 
 func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
-	if p.engine.started {
+	if p.engine.Routes.isStarted() {
 		if err := p.tick("epoch", simRescue); err != nil {
 			return 0, err
 		}
@@ -508,11 +509,11 @@ func (p *process) LookLimits(ctx context.Context, keys []string) (states [][]byt
 }
 
 var _ interface {
-	Store
+	database
 	limit.Rows
 } = (*process)(nil)
 
-var _ Store = (*store.Store)(nil)
+var _ database = (*store.Store)(nil)
 
 // move shifts an instant; one that is not set stays so.
 func move(t *time.Time, by time.Duration) {

@@ -152,7 +152,7 @@ func (w *world) open(p *process, c *simChannel) {
 		o.Driver = d
 	}
 	ch := posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: c.name, Driver: "test", ChannelSettings: c.settings, Version: 1, Paused: paused}
-	if err := p.engine.SetChannel(ch, o); err != nil {
+	if err := p.engine.Routes.SetChannel(ch, o); err != nil {
 		w.t.Error(err)
 	}
 }
@@ -279,7 +279,7 @@ func (w *world) watch(p *process, span, grace time.Duration) {
 	timer := time.NewTimer(span)
 	defer timer.Stop()
 	var bumped chan struct{}
-	if p.engine.Epoch() == 1 {
+	if p.engine.life.Epoch() == 1 {
 		bumped = w.bumped
 	}
 	select {
@@ -295,7 +295,7 @@ func (w *world) watch(p *process, span, grace time.Duration) {
 func (w *world) isStale(p *process) bool {
 	select {
 	case <-w.bumped:
-		return p.engine.Epoch() == 1
+		return p.engine.life.Epoch() == 1
 	default:
 		return false
 	}
@@ -402,7 +402,7 @@ func (w *world) resolve(p *process, d posthouse.Delivery, r *rand.Rand) {
 		}
 	}
 	p.call(func() {
-		_, err := p.engine.Resolve(context.Background(), d.Tenant, d.ID, word)
+		_, err := p.engine.Operator.Resolve(context.Background(), d.Tenant, d.ID, word)
 		w.note("a person says %s of %s (%s): %v", word, d.User, d.State, err)
 	})
 }

@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -16,26 +19,34 @@ const suspectAfter = 2
 
 func suspect(d *posthouse.Delivery) bool { return d.ClaimLosses >= suspectAfter }
 
+// suspects keeps deliveries apart that have lost their leases together.
+type suspects struct {
+	queue Reviser
+	life  *life.Life
+	log   *slog.Logger
+	one   atomic.Bool // one is under way: no other begins
+}
+
 // setApart lets one suspect at a time be under way in this process and gives the others back for a
 // while, before that one is sent: should it take the process down, it takes no other suspect with it,
 // and becomes poison alone. Without it those that were lost together would be claimed together and lost
 // together again. A channel that sends in runs gives nothing back, or its suspects would wait for a run
 // each; there they part by their waits. end is that of the lease.
-func (e *Engine) setApart(r *route, items []work.Item, end time.Time) []work.Item {
+func (su *suspects) setApart(r *route, items []work.Item, end time.Time) []work.Item {
 	if r.Settings.Every > 0 || !slices.ContainsFunc(items, func(item work.Item) bool { return suspect(&item.Delivery) }) {
 		return items
 	}
 	var sent []work.Item
 	back := map[string]int64{} // delivery → token
 	for _, item := range items {
-		if suspect(&item.Delivery) && !e.suspect.CompareAndSwap(false, true) {
+		if suspect(&item.Delivery) && !su.one.CompareAndSwap(false, true) {
 			back[item.Delivery.ID] = item.Delivery.Token
 			continue
 		}
 		sent = append(sent, item)
 	}
 	if len(back) > 0 {
-		e.giveBack(r, back, end)
+		su.giveBack(r, back, end)
 	}
 	return sent
 }
@@ -43,10 +54,10 @@ func (e *Engine) setApart(r *route, items []work.Item, end time.Time) []work.Ite
 // giveBack returns suspects, and repeats it for as long as the one that is sent could still begin. None of
 // them is sent: where the answer to the commit was lost, another process may have them by now. A repeat finds
 // those that are given back already not ours; those that never were have their lease end.
-func (e *Engine) giveBack(r *route, tokens map[string]int64, end time.Time) {
+func (su *suspects) giveBack(r *route, tokens map[string]int64, end time.Time) {
 	ids := slices.Sorted(maps.Keys(tokens))
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		_, err := e.o.Store.Revise(e.bg, time.Now(), work.Selection{Tenant: r.Key.Tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
+		_, err := su.queue.Revise(su.life.Context(), time.Now(), work.Selection{Tenant: r.Key.Tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
 			for _, d := range found {
 				if d.State != posthouse.Sending || d.Token != tokens[d.ID] {
 					continue
@@ -63,18 +74,16 @@ func (e *Engine) giveBack(r *route, tokens map[string]int64, end time.Time) {
 			return
 		}
 		again := time.Until(end) > r.Settings.Timeout+pause
-		e.log.Warn("deliveries that lost their leases together can not be parted", "channel", r.Key.Channel, "deliveries", len(ids), "again", again, "error", err)
-		if !again || !e.pause(pause) {
+		su.log.Warn("deliveries that lost their leases together can not be parted", "channel", r.Key.Channel, "deliveries", len(ids), "again", again, "error", err)
+		if !again || !su.life.Pause(pause) {
 			return
 		}
 	}
 }
 
-// cleared lets the next suspect begin when one has ended.
-func (e *Engine) cleared(batch []done) {
-	for i := range batch {
-		if suspect(&batch[i].item.Delivery) {
-			e.suspect.Store(false)
-		}
+// cleared lets the next suspect begin when this one has ended.
+func (su *suspects) cleared(d *posthouse.Delivery) {
+	if suspect(d) {
+		su.one.Store(false)
 	}
 }

@@ -36,7 +36,7 @@ func lostTogether(r *rig) (lost []string, fresh string, items []work.Item) {
 func TestOneSuspectAtATimeIsUnderWay(t *testing.T) {
 	virtual(t, func(r *rig) {
 		ids, fresh, items := lostTogether(r)
-		sent := r.engine.setApart(r.engine.route(r.tenant, "c"), items, time.Now().Add(time.Minute))
+		sent := r.engine.deliveries.suspects.setApart(r.engine.Routes.route(r.tenant, "c"), items, time.Now().Add(time.Minute))
 		if len(sent) != 2 {
 			r.Errorf("%d are sent, want 2: a suspect and the fresh one", len(sent))
 		}
@@ -49,12 +49,10 @@ func TestOneSuspectAtATimeIsUnderWay(t *testing.T) {
 			r.Errorf("the fresh one is %s, want sending", d.State)
 		}
 		r.pass(5 * time.Minute)
-		var batch []done
-		for _, item := range sent {
-			batch = append(batch, done{item: item})
+		for i := range sent {
+			r.engine.deliveries.suspects.cleared(&sent[i].Delivery)
 		}
-		r.engine.cleared(batch)
-		if r.engine.suspect.Load() {
+		if r.engine.deliveries.suspects.one.Load() {
 			r.Error("no other suspect may begin, although the one has ended")
 		}
 	})
@@ -79,7 +77,7 @@ func TestASuspectThatMayBeGivenBackIsNotSent(t *testing.T) {
 				ids, _, items := lostTogether(r)
 				st.breaks.Store(c.breaks)
 				began := time.Now()
-				sent := r.engine.setApart(r.engine.route(r.tenant, "c"), items, began.Add(time.Minute))
+				sent := r.engine.deliveries.suspects.setApart(r.engine.Routes.route(r.tenant, "c"), items, began.Add(time.Minute))
 				if took := time.Since(began); took > time.Minute {
 					r.Errorf("it took %v, want no longer than the lease", took)
 				}
@@ -105,10 +103,10 @@ func TestASuspectThatMayBeGivenBackIsNotSent(t *testing.T) {
 func TestASuspectThatIsCancelledMeanwhileIsGivenBack(t *testing.T) {
 	virtual(t, func(r *rig) {
 		ids, _, items := lostTogether(r)
-		if _, err := r.engine.Cancel(r.Context(), r.tenant, ids); err != nil {
+		if _, err := r.engine.Operator.Cancel(r.Context(), r.tenant, ids); err != nil {
 			r.Fatal(err)
 		}
-		sent := r.engine.setApart(r.engine.route(r.tenant, "c"), items, time.Now().Add(time.Minute))
+		sent := r.engine.deliveries.suspects.setApart(r.engine.Routes.route(r.tenant, "c"), items, time.Now().Add(time.Minute))
 		for _, id := range ids {
 			if d := r.get(id); d.State != posthouse.Cancelled && id != sent[0].Delivery.ID {
 				r.Errorf("one that was cancelled and not sent is %s, want cancelled", d.State)

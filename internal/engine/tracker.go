@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -12,14 +13,24 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// tracks is the tracker's part of the store.
-type tracks interface {
-	Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error)
-	Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error
+// tracker asks providers what became of deliveries that they have accepted.
+type tracker struct {
+	store    Receipts
+	contents *content.Contents
+	routes   *Routes
+	shift    *shift
+	life     *life.Life
+	log      *slog.Logger
+	metrics  *metrics.Metrics
+	every    time.Duration
+	grace    time.Duration // how long after its time-out a driver may come back
 }
 
 // Bounds of the tracker. Who takes deliveries to ask about has them for trackHold: the longest question
@@ -31,32 +42,32 @@ const (
 	trackAsk   = time.Minute     // bounds one question
 )
 
-// track asks providers what became of deliveries that they have accepted. It is a role of its own, since
+// run asks providers what became of deliveries that they have accepted. It is a role of its own, since
 // providers take their time.
-func (e *Engine) track(ctx context.Context) {
-	for e.pause(spread(e.o.RescueEvery)) {
-		for !e.isStopping() && e.trackDue(ctx) == trackBatch {
+func (t *tracker) run(ctx context.Context) {
+	for t.life.Pause(life.Spread(t.every)) {
+		for !t.life.Stopped() && t.trackDue(ctx) == trackBatch {
 		}
 	}
 }
 
 // trackDue asks about what is due, and returns how much that was.
-func (e *Engine) trackDue(ctx context.Context) int {
+func (t *tracker) trackDue(ctx context.Context) int {
 	end := time.Now().Add(trackHold)
-	due, err := e.o.Store.Awaited(ctx, time.Now(), trackBatch, trackHold)
+	due, err := t.store.Awaited(ctx, time.Now(), trackBatch, trackHold)
 	if err != nil {
-		e.log.Warn("receipts that are to be asked for can not be read", "error", err)
+		t.log.Warn("receipts that are to be asked for can not be read", "error", err)
 		return 0
 	}
 	slots := make(chan struct{}, maxAsked)
 	var asking sync.WaitGroup
 	for _, group := range alike(due) {
 		slots <- struct{}{}
-		if e.isStopping() || time.Until(end) < trackAsk+maxGrace {
+		if t.life.Stopped() || time.Until(end) < trackAsk+maxGrace {
 			break // they come up again when the hold is over
 		}
 		asking.Go(func() {
-			e.trackGroup(ctx, group)
+			t.trackGroup(ctx, group)
 			<-slots
 		})
 	}
@@ -83,11 +94,11 @@ func alike(due []work.Awaited) [][]work.Awaited {
 }
 
 // trackGroup asks about one group and writes down what was said.
-func (e *Engine) trackGroup(ctx context.Context, group []work.Awaited) {
-	receipts, err := e.receipts(group)
+func (t *tracker) trackGroup(ctx context.Context, group []work.Awaited) {
+	receipts, err := t.receipts(group)
 	if err != nil {
 		receipts = make([]channel.Receipt, len(group)) // asked again later
-		e.log.Warn("a provider could not be asked for receipts", "channel", group[0].Channel, "deliveries", len(group), "error", err)
+		t.log.Warn("a provider could not be asked for receipts", "channel", group[0].Channel, "deliveries", len(group), "error", err)
 	}
 	ids := make([]string, len(group))
 	said := map[string]channel.Receipt{}
@@ -96,20 +107,20 @@ func (e *Engine) trackGroup(ctx context.Context, group []work.Awaited) {
 		said[a.Delivery] = receipts[i]
 	}
 	var learnt work.Learnt
-	err = e.o.Store.Receive(ctx, time.Now(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
+	err = t.store.Receive(ctx, time.Now(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
 		learnt = state.Learn(group, found, said, now)
 		return learnt
 	})
 	if err != nil {
-		e.log.Warn("receipts could not be written: they are asked for again", "channel", group[0].Channel, "deliveries", len(group), "error", err)
+		t.log.Warn("receipts could not be written: they are asked for again", "channel", group[0].Channel, "deliveries", len(group), "error", err)
 		return
 	}
-	e.reportReceipts(group[0], learnt)
+	t.reportReceipts(group[0], learnt)
 }
 
 // receipts asks the provider about a group: one receipt for each, in order.
-func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
-	r, done := e.askThrough(group[0].Tenant, group[0].Channel)
+func (t *tracker) receipts(group []work.Awaited) ([]channel.Receipt, error) {
+	r, done := t.routes.askThrough(group[0].Tenant, group[0].Channel)
 	defer done()
 	if r == nil {
 		return nil, errors.New("the channel is not open")
@@ -122,7 +133,7 @@ func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	for i, a := range group {
 		to[i] = r.Addressed(a.Recipient)
 	}
-	said, err := e.askTracker(r, tracker, group[0].Ref, to)
+	said, err := t.askTracker(r, tracker, group[0].Ref, to)
 	if err != nil {
 		return nil, err
 	}
@@ -130,21 +141,21 @@ func (e *Engine) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	for i := range copy(list, said) {
 		list[i].Code, list[i].Error, list[i].Response = state.Plain(list[i].Code, state.MaxCode), state.Plain(list[i].Error, state.MaxError), state.Plain(list[i].Response, state.MaxExcerpt)
 	}
-	e.hushReceipts(group, list)
+	t.hush(group, list)
 	return list, nil
 }
 
 // askTracker asks a driver, bounds the time it takes and survives its panic.
-func (e *Engine) askTracker(r *route, tracker channel.Tracker, ref string, to []posthouse.Recipient) ([]channel.Receipt, error) {
+func (t *tracker) askTracker(r *route, tracker channel.Tracker, ref string, to []posthouse.Recipient) ([]channel.Receipt, error) {
 	type answer struct {
 		list []channel.Receipt
 		err  error
 	}
 	said := &answer{err: errors.New("the driver panicked")}
-	returned := e.bounded(time.Now().Add(min(r.Settings.Timeout, trackAsk)), func(ctx context.Context) {
+	returned := t.shift.bounded(time.Now().Add(min(r.Settings.Timeout, trackAsk)), t.grace, func(ctx context.Context) {
 		defer func() {
 			if p := recover(); p != nil {
-				e.log.Error("the driver panicked when it was asked for receipts", "channel", r.Key.Channel, "driver", r.Stored.Driver,
+				t.log.Error("the driver panicked when it was asked for receipts", "channel", r.Key.Channel, "driver", r.Stored.Driver,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
@@ -157,13 +168,13 @@ func (e *Engine) askTracker(r *route, tracker channel.Tracker, ref string, to []
 }
 
 // reportReceipts says in the log and the metrics what was learnt.
-func (e *Engine) reportReceipts(asked work.Awaited, learnt work.Learnt) {
+func (t *tracker) reportReceipts(asked work.Awaited, learnt work.Learnt) {
 	counts := map[posthouse.State]int{}
 	for i := range learnt.Changes {
 		c := &learnt.Changes[i]
 		counts[c.After.State]++
 		if c.After.State == posthouse.Undelivered {
-			e.log.Info("a delivery did not arrive", "tenant", c.After.Tenant, "channel", c.After.Channel, "message", c.After.Message,
+			t.log.Info("a delivery did not arrive", "tenant", c.After.Tenant, "channel", c.After.Channel, "message", c.After.Message,
 				"delivery", c.After.ID, "code", c.Events[0].Code, "error", c.Events[0].Error)
 		}
 	}
@@ -172,8 +183,20 @@ func (e *Engine) reportReceipts(asked work.Awaited, learnt work.Learnt) {
 		string(posthouse.Delivered): counts[posthouse.Delivered], string(posthouse.Undelivered): counts[posthouse.Undelivered],
 		"unknown": len(learnt.Later), "given_up": given,
 	} {
-		e.metrics.receipts.WithLabelValues(asked.Channel, outcome).Add(float64(n))
+		t.metrics.Receipts.WithLabelValues(asked.Channel, outcome).Add(float64(n))
 	}
-	e.log.Debug("the provider was asked for receipts", "channel", asked.Channel, "ref", asked.Ref, "delivered", counts[posthouse.Delivered],
+	t.log.Debug("the provider was asked for receipts", "channel", asked.Channel, "ref", asked.Ref, "delivered", counts[posthouse.Delivered],
 		"undelivered", counts[posthouse.Undelivered], "later", len(learnt.Later), "given_up", given)
+}
+
+// hush drops what a provider wrote besides its answer about sensitive messages, and about those that nobody can
+// say of whether they are.
+func (t *tracker) hush(group []work.Awaited, list []channel.Receipt) {
+	mayQuote := t.contents.MayQuote(t.life.Context())
+	for i := range list {
+		if list[i].Response+list[i].Error == "" || mayQuote(group[i].Tenant, posthouse.MessageID(group[i].Delivery)) {
+			continue
+		}
+		list[i].Response, list[i].Error = "", state.Hidden(list[i].Error)
+	}
 }

@@ -210,10 +210,7 @@ func TestLateProofIsAskedAboutToo(t *testing.T) {
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, Timeout: posthouse.Duration(5 * time.Minute)}, state.Opened{Driver: c})
 		id := r.send(text("c", "u1"))[0]
 		r.pass(time.Second)
-		route := r.engine.route(r.tenant, "c")
-		route.occupy(1)
-		r.engine.recorder.add(done{route: route, item: work.Item{Delivery: older(r.get(id))}, verdict: verdictResult,
-			result: channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second}})
+		r.late(work.Item{Delivery: older(r.get(id))}, channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second})
 		r.pass(time.Minute)
 		r.want(id, posthouse.Delivered, "", 0)
 		r.pass(10 * time.Minute)

@@ -38,11 +38,13 @@ func TestWhoHasNotHeardThatAChannelTurnedMovesNothingBack(t *testing.T) {
 	virtual(t, func(r *rig) {
 		var turned atomic.Pointer[route]
 		r.stop()
-		r.refresh = func(context.Context) error { return r.engine.SetChannel(turned.Load().Stored, turned.Load().Opened) }
+		r.refresh = func(context.Context) error {
+			return r.engine.Routes.SetChannel(turned.Load().Stored, turned.Load().Opened)
+		}
 		r.restart()
 		a := r.phone("a", nil, "sms")
 		r.pull("sms", posthouse.ChannelSettings{})
-		turned.Store(r.engine.route(r.tenant, "sms"))
+		turned.Store(r.engine.Routes.route(r.tenant, "sms"))
 		id := r.send(text("sms", "u1"))[0]
 		r.open("sms", posthouse.ChannelSettings{}, state.Opened{})
 		r.pass(2 * depthEvery)

@@ -103,15 +103,15 @@ var edits = []overlay.Edit{
 	return len(ids), err
 `},
 
-	{File: "internal/engine/dispatcher.go", Old: importOld, New: importNew},
-	{File: "internal/engine/dispatcher.go", Old: "nothing may be sent\n\t}\n", New: "nothing may be sent\n\t}\n\tkillpoint.Here(\"claim, committed\")\n"},
+	{File: "internal/engine/deliveries.go", Old: importOld, New: importNew},
+	{File: "internal/engine/deliveries.go", Old: "nothing may be sent\n\t}\n", New: "nothing may be sent\n\t}\n\tkillpoint.Here(\"claim, committed\")\n"},
 	{File: "internal/engine/sender.go", Old: importOld, New: importNew},
-	{File: "internal/engine/sender.go", Old: "\ttook := time.Since(start)\n", New: "\ttook := time.Since(start)\n\tkillpoint.Here(\"answered\")\n"},
+	{File: "internal/engine/sender.go", Old: "\ttook := time.Since(c.start)\n", New: "\ttook := time.Since(c.start)\n\tkillpoint.Here(\"answered\")\n"},
 	{File: "internal/engine/rescuer.go", Old: importOld, New: importNew},
-	{File: "internal/engine/rescuer.go", Old: "\t\t\te.log.Info(\"overdue delivery handled\"", New: "\t\t\tkillpoint.Here(\"rescue, committed\")\n\t\t\te.log.Info(\"overdue delivery handled\""},
+	{File: "internal/engine/rescuer.go", Old: "\t\t\tres.log.Info(\"overdue delivery handled\"", New: "\t\t\tkillpoint.Here(\"rescue, committed\")\n\t\t\tres.log.Info(\"overdue delivery handled\""},
 	{File: "internal/engine/pruner.go", Old: "pruneEvery = 10 * time.Minute", New: "pruneEvery = 100 * time.Millisecond"},
 	{File: "internal/engine/engine.go", Old: importOld, New: importNew},
-	{File: "internal/engine/engine.go", Old: "\t\tclose(e.stopping)\n", New: "\t\tclose(e.stopping)\n\t\tkillpoint.Here(\"drain\")\n"},
+	{File: "internal/engine/engine.go", Old: "\t\te.life.Stop()\n", New: "\t\te.life.Stop()\n\t\tkillpoint.Here(\"drain\")\n"},
 
 	{File: "channel/client.go", Old: importOld, New: importNew},
 	{File: "channel/client.go", Old: "c.wire.roundTrip(req.http(ctx), t)", New: "c.wire.roundTrip(killpoint.Halve(req.http(ctx)), t)"},

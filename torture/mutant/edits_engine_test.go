@@ -15,7 +15,7 @@ var keyOfEachAttempt = []overlay.Edit{{
 
 // lastRecipientLost drops repeated recipients by comparing neighbours, and leaves the last one behind.
 var lastRecipientLost = []overlay.Edit{{
-	File: "internal/engine/accept.go",
+	File: "internal/intake/accept.go",
 	Old: `	type key struct{ user, address string }
 	seen := make(map[key]bool, len(to))
 	out := make([]posthouse.Recipient, 0, len(to))
@@ -44,43 +44,43 @@ var lastRecipientLost = []overlay.Edit{{
 // startWithoutLook claims first and starts when the send's turn has come, so that what waits here can
 // still be cancelled; what was cancelled is left alone in the database, and sent all the same.
 var startWithoutLook = []overlay.Edit{{
-	File: "internal/engine/dispatcher.go",
-	Old:  "DueBefore: before, Epoch: e.Epoch(),\n",
-	New:  "DueBefore: before, Epoch: e.Epoch(), Agent: true,\n",
+	File: "internal/engine/deliveries.go",
+	Old:  "DueBefore: w.before, Epoch: ds.life.Epoch(),\n",
+	New:  "DueBefore: w.before, Epoch: ds.life.Epoch(), Agent: true,\n",
 }, {
-	File: "internal/engine/sender.go",
-	Old:  "\tresults, panicked := e.call(",
-	New:  "\te.markStarted(readable)\n\tresults, panicked := e.call(",
+	File: "internal/engine/deliveries.go",
+	Old:  "func (g *group) outgoing() []channel.Outgoing {\n",
+	New:  "func (g *group) outgoing() []channel.Outgoing {\n\tg.markStarted()\n",
 }, {
-	File: "internal/engine/sender.go",
-	Old:  "// isStopping reports",
+	File: "internal/engine/deliveries.go",
+	Old:  "// close notes how one delivery ended.",
 	New: `// markStarted writes the starts of deliveries that nobody has cancelled while they waited here.
-func (e *Engine) markStarted(group []work.Item) {
-	ids := make([]string, len(group))
-	for i := range group {
-		ids[i] = group[i].Delivery.ID
+func (g *group) markStarted() {
+	ids := make([]string, len(g.items))
+	for i := range g.items {
+		ids[i] = g.items[i].Delivery.ID
 	}
-	after, err := e.o.Store.Revise(e.bg, time.Now(), work.Selection{IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
+	after, err := g.of.queue.Revise(g.of.life.Context(), time.Now(), work.Selection{IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
 		for _, d := range found {
-			if d.State == posthouse.Sending && d.Token == group[0].Delivery.Token {
+			if d.State == posthouse.Sending && d.Token == g.items[0].Delivery.Token {
 				changes = append(changes, state.AfterStart(d, now))
 			}
 		}
 		return changes
 	})
 	if err != nil {
-		e.log.Warn("starts could not be written", "error", err)
+		g.of.log.Warn("starts could not be written", "error", err)
 	}
-	for i := range group {
+	for i := range g.items {
 		for _, d := range after {
-			if d.ID == group[i].Delivery.ID && d.State == posthouse.Sending {
-				group[i].Delivery = d
+			if d.ID == g.items[i].Delivery.ID && d.State == posthouse.Sending {
+				g.items[i].Delivery = d
 			}
 		}
 	}
 }
 
-// isStopping reports`,
+// close notes how one delivery ended.`,
 }}
 
 // resultsByTheThousand gives slots back as soon as an attempt has ended and waits for more results, so
@@ -91,34 +91,32 @@ var resultsByTheThousand = []overlay.Edit{{
 	New:  "const maxRecord = 1000",
 }, {
 	File: "internal/engine/recorder.go",
-	Old: `	case rec.in <- d:
+	Old: `	case rec.in <- u:
 	case <-rec.idle:`,
-	New: `	case rec.in <- d:
-		rec.free([]done{d}) // its attempt has ended: the next one may start
+	New: `	case rec.in <- u:
+		rec.free([]unit{u}) // its attempt has ended: the next one may start
 	case <-rec.idle:`,
 }, {
 	File: "internal/engine/recorder.go",
-	Old: `	batch := append(make([]done, 0, 1+len(rec.in)), first)
-	for len(batch) < maxRecord {
+	Old: `	for size < maxRecord {
 		select {
-		case d := <-rec.in:
-			batch = append(batch, d)
+		case u := <-rec.in:
+			batch, size = append(batch, u), size+u.about().size
 			continue
 		default:
 		}
-		if len(batch) < worthwhile && rec.engine.accepter.busy() && first.route.crowded() {
-			return rec.await(batch)
+		if size < worthwhile && rec.busy() && first.about().route.crowded() {
+			return rec.await(batch, size)
 		}
 		return batch
 	}
 	return batch
 `,
-	New: `	batch := append(make([]done, 0, 1+len(rec.in)), first)
-	full := time.After(time.Second) // a large write costs hardly more than a small one
-	for len(batch) < maxRecord {
+	New: `	full := time.After(time.Second) // a large write costs hardly more than a small one
+	for size < maxRecord {
 		select {
-		case d := <-rec.in:
-			batch = append(batch, d)
+		case u := <-rec.in:
+			batch, size = append(batch, u), size+u.about().size
 		case <-full:
 			return batch
 		case <-rec.last:
@@ -129,13 +127,6 @@ var resultsByTheThousand = []overlay.Edit{{
 `,
 }, {
 	File: "internal/engine/recorder.go",
-	Old: `			rec.engine.report(&batch[i], &changes[i])
-		}
-	}
-	rec.free(batch)
-`,
-	New: `			rec.engine.report(&batch[i], &changes[i])
-		}
-	}
-`,
+	Old:  "	defer rec.free(batch)\n",
+	New:  "",
 }}

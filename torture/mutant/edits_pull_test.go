@@ -6,8 +6,8 @@ import "github.com/posthouse/posthouse/torture/overlay"
 // processes alone.
 var fetchedIsGone = []overlay.Edit{{
 	File: "internal/engine/rescuer.go",
-	Old:  "	if e.recorder.has(d) || e.reporter.has(d.ID) {\n",
-	New:  "	if e.recorder.has(d) || work.AgentOf(d.LeaseOwner) != \"\" {\n",
+	Old:  "	if res.recorder.has(d) || res.reported(d.ID) {\n",
+	New:  "	if res.recorder.has(d) || work.AgentOf(d.LeaseOwner) != \"\" {\n",
 }}
 
 // countedLater gathers what changes of the counts and writes it once a second, which costs a transaction a second

@@ -57,13 +57,14 @@ var resultWithoutToken = []overlay.Edit{{
 	Old:  " AND q.token = g.g_token",
 	New:  "",
 }, {
-	File: "internal/engine/recorder.go",
+	File: "internal/engine/settle.go",
 	Old: `		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
 			again := *d
-			again.item.Delivery = current
+			again.item = &work.Item{Delivery: current, Message: d.item.Message}
 `,
 	New: `		if current.State == posthouse.Sending {
 			again := *d
+			again.item = &work.Item{Delivery: d.item.Delivery, Message: d.item.Message}
 			again.item.Delivery.Version = current.Version
 `,
 }}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/torture/house"
@@ -100,7 +100,7 @@ func openStore(t *testing.T, dsn string, log *slog.Logger) *store.Store {
 type arena struct {
 	t          *testing.T
 	store      *store.Store
-	engine     *engine.Engine
+	operator   engine.Operator
 	begin      time.Time
 	pulled     bool         // agents fetch the deliveries
 	operations int64        // of a round
@@ -116,11 +116,7 @@ type arena struct {
 
 func newArena(t *testing.T, st *store.Store, operations int) *arena {
 	t.Helper()
-	e, err := engine.New(engine.Options{Store: st, Rosters: st, Limiter: limit.NewMemory(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &arena{t: t, store: st, engine: e, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
+	a := &arena{t: t, store: st, operator: engine.Operator{Queue: st, Rouse: func(state.Key, posthouse.Priority) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
 	return a
 }
 
@@ -367,7 +363,7 @@ func (p *player) pick() string {
 
 func (p *player) cancel(ctx context.Context) error {
 	call := time.Now()
-	answers, err := p.engine.Cancel(ctx, tenant, []string{p.pick()})
+	answers, err := p.operator.Cancel(ctx, tenant, []string{p.pick()})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/torture/house"
@@ -132,11 +133,11 @@ func (r *repeats) sum() (total int, most int64, by string) {
 
 // crowd is what all workers share.
 type crowd struct {
-	store  *store.Store
-	engine *engine.Engine
-	limits limit.SQL
-	raw    *sql.DB
-	left   atomic.Int64
+	store    *store.Store
+	operator engine.Operator
+	limits   limit.SQL
+	raw      *sql.DB
+	left     atomic.Int64
 
 	mu    sync.Mutex
 	ids   []string
@@ -146,11 +147,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, st *store.Store, raw *sql.DB) *crowd {
 	t.Helper()
-	e, err := engine.New(engine.Options{Store: st, Rosters: st, Limiter: limit.NewMemory(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &crowd{store: st, engine: e, limits: limit.SQL{Rows: st}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
+	return &crowd{store: st, operator: engine.Operator{Queue: st, Rouse: func(state.Key, posthouse.Priority) {}}, limits: limit.SQL{Rows: st}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
 }
 
 // member is one worker.
@@ -323,13 +320,13 @@ func (m *member) pick(n int) (ids []string) {
 }
 
 func (m *member) cancel(ctx context.Context) error {
-	_, err := m.engine.Cancel(ctx, tenant, m.pick(1+m.random.IntN(8)))
+	_, err := m.operator.Cancel(ctx, tenant, m.pick(1+m.random.IntN(8)))
 	return err
 }
 
 func (m *member) resolve(ctx context.Context) error {
 	word := []engine.Resolution{engine.ResolveSent, engine.ResolveFail, engine.ResolveRetry}[m.random.IntN(3)]
-	_, err := m.engine.Resolve(ctx, tenant, m.pick(1)[0], word)
+	_, err := m.operator.Resolve(ctx, tenant, m.pick(1)[0], word)
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -24,7 +24,7 @@ type Options struct {
 
 // Accepter accepts messages. *engine.Engine satisfies it.
 type Accepter interface {
-	Accept(ctx context.Context, req engine.Request) (engine.Answer, error)
+	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
 }
 
 // Channels knows the configured channels.
@@ -75,7 +75,7 @@ func (f front) send(c *web.Call, in wire.NewNotice) (out wire.NoticeSent, err er
 		c.Refuse("platform", "has no channel yet: configure it with PUT /v1/channels/%s", channel)
 		return out, c.Wrong()
 	}
-	answer, err := f.Accepter.Accept(c.Context(), engine.Request{
+	answer, err := f.Accepter.Accept(c.Context(), intake.Request{
 		Tenant: c.Tenant(), Endpoint: "notices", Key: c.Once.Key, Hash: c.Once.Hash,
 		Drafts: []posthouse.Draft{{
 			Channel: channel, Kind: kind, Source: "notices", Content: &posthouse.Content{Text: in.Content},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -45,7 +45,7 @@ func (d *door) pending(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	got, err := d.Engine.HandOut(c.Context(), engine.Claim{Agent: app, Max: limit, Started: true, Request: clipped(c.URL.RawQuery, maxLogged)})
+	got, err := d.Engine.HandOut(c.Context(), pull.Claim{Agent: app, Max: limit, Started: true, Request: clipped(c.URL.RawQuery, maxLogged)})
 	if err != nil {
 		return answer{}, err
 	}
@@ -117,7 +117,7 @@ func (d *door) report(c *call) (answer, error) {
 	}
 	id, retry := posthouse.NewID(), bool(in.retry)
 	made := posthouse.AgentReport{ReportID: id, Delivery: task, Outcome: outcome, Retry: &retry}
-	request := engine.SentRequest(string(in.task), app)
+	request := pull.SentRequest(string(in.task), app)
 	if outcome == posthouse.OutcomeNotSent {
 		made.Error, request = string(in.problem), clipped(string(body), maxLogged)
 	}

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Engine accepts, hands out and takes reports. *engine.Engine satisfies it.
 type Engine interface {
-	Accept(ctx context.Context, req engine.Request) (engine.Answer, error)
-	HandOut(ctx context.Context, c engine.Claim) (engine.Claimed, error)
+	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
+	HandOut(ctx context.Context, c pull.Claim) (pull.Claimed, error)
 	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
 	RescueNow(ctx context.Context) (int, error)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/phone"
 	"github.com/posthouse/posthouse/internal/sms"
 )
@@ -75,7 +75,7 @@ func (d *door) send(c *call) (answer, error) {
 }
 
 // readSend reads the body of a request, and what makes a repeat of it known.
-func (d *door) readSend(c *call) (in sendBody, req engine.Request, err error) {
+func (d *door) readSend(c *call) (in sendBody, req intake.Request, err error) {
 	body, err := d.body(c)
 	if err != nil {
 		return in, req, err
@@ -90,12 +90,12 @@ func (d *door) readSend(c *call) (in sendBody, req engine.Request, err error) {
 		err = refuse(http.StatusBadRequest, "the Idempotency-Key is no text of 1 to 255 printable ASCII characters")
 	}
 	hash := sha256.Sum256(body)
-	return in, engine.Request{Tenant: c.who.tenant, Endpoint: endpoint, Key: key, Hash: hex.EncodeToString(hash[:])}, err
+	return in, intake.Request{Tenant: c.who.tenant, Endpoint: endpoint, Key: key, Hash: hex.EncodeToString(hash[:])}, err
 }
 
 // before answers a repeat of a request that was taken in, as far as its Idempotency-Key tells. It is asked
 // first: the templates and default contents of the first time may be others now.
-func (d *door) before(c *call, req engine.Request) (_ answer, found bool, _ error) {
+func (d *door) before(c *call, req intake.Request) (_ answer, found bool, _ error) {
 	if req.Key == "" {
 		return answer{}, false, nil
 	}

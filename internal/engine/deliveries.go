@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// deliveries are the kind of unit that messages are sent by.
+type deliveries struct {
+	queue    Queue
+	contents *content.Contents
+	suspects *suspects
+	life     *life.Life
+	log      *slog.Logger
+	metrics  *metrics.Metrics
+	owner    string
+}
+
+// group is a unit of deliveries: those of one message that one call sends.
+type group struct {
+	of    *deliveries
+	route *route
+	is    about
+	items []work.Item // that are to be sent
+	ended []done
+	took  time.Duration
+}
+
+// done is one delivery whose attempt has ended, or did not begin.
+type done struct {
+	route   *route
+	item    *work.Item
+	verdict verdict
+	result  channel.Result
+	reason  string // with quarantine and release
+}
+
+// claim takes deliveries that are due, and makes units of them.
+func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
+	r := w.route
+	items, err := ds.queue.Claim(ctx, w.at, work.Claim{
+		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority},
+		Max:  w.max, Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(),
+		Whole: r.whole(), Cut: w.cut,
+	})
+	if err != nil || len(items) == 0 {
+		return claimed{}, err // without a commit nothing is ours: nothing may be sent
+	}
+	ds.metrics.Wrote("claim", w.at)
+	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
+	found.units = ds.group(r, ds.suspects.setApart(r, items, w.at.Add(w.lease)))
+	return found, nil
+}
+
+// group makes one unit of all of a message where the driver takes many in one call, else one of each delivery.
+func (ds *deliveries) group(r *route, items []work.Item) []unit {
+	size := 1
+	if _, ok := r.Opened.Driver.(channel.BatchDriver); ok {
+		size = max(1, r.Settings.Batch)
+	}
+	units := make([]unit, 0, len(items))
+	for len(items) > 0 {
+		first, n := &items[0].Delivery, 1
+		for n < min(size, len(items)) && items[n].Delivery.Message == first.Message && items[n].Delivery.Account == first.Account {
+			n++
+		}
+		is := about{kind: ds, route: r, size: n, account: first.Account, message: first.Message, first: first.ID}
+		if m := items[0].Message; m != nil {
+			is.trace, is.sensitive = m.Trace, m.Sensitive
+		}
+		units = append(units, &group{of: ds, route: r, is: is, items: items[:n:n]})
+		items = items[n:]
+	}
+	return units
+}
+
+func (g *group) about() about { return g.is }
+
+// prepare opens what is sealed, fills anew what changes with the time, and leaves out what can not be sent.
+func (g *group) prepare(ctx context.Context, leaseEnd time.Time) bool {
+	if !g.unseal(ctx, leaseEnd) || !g.refill(ctx, leaseEnd) {
+		return false
+	}
+	readable := g.items[:0:0]
+	for i := range g.items {
+		item := &g.items[i]
+		switch why := state.Unreadable(*item); {
+		case why != "":
+			g.close(item, done{verdict: verdictQuarantine, reason: state.ReasonUnreadable, result: channel.Result{Error: why}})
+		case g.tooLate(&item.Delivery, time.Until(leaseEnd)):
+			g.close(item, done{verdict: verdictWindow})
+		case len(g.items) == 1:
+			return true // all of it, as it is nearly always
+		default:
+			readable = append(readable, *item)
+		}
+	}
+	g.items = readable
+	return len(g.items) > 0
+}
+
+// close notes how one delivery ended.
+func (g *group) close(item *work.Item, d done) {
+	d.route, d.item = g.route, item
+	g.ended = append(g.ended, d)
+}
+
+// closeAll notes how all that were to be sent ended.
+func (g *group) closeAll(d done) {
+	g.ended = slices.Grow(g.ended, len(g.items))
+	for i := range g.items {
+		g.close(&g.items[i], d)
+	}
+	g.items = nil
+}
+
+// tooLate reports whether a delivery is a repeat that the provider may not recognise any more. The
+// time is that of the database, which the first start was written by: left is what is left of the lease.
+func (g *group) tooLate(d *posthouse.Delivery, left time.Duration) bool {
+	return state.Doubtful(*d) && !retry.MayResend(d.LeaseUntil.Add(-left), d.FirstStartAt, g.route.Settings.Window, g.route.Settings.Timeout)
+}
+
+// rereadAfter is the wait after what a message reads like could not be found out.
+const rereadAfter = time.Second
+
+// unseal opens the content of a sensitive message. Where the database can not be asked for it, the group is given back.
+func (g *group) unseal(ctx context.Context, leaseEnd time.Time) bool {
+	if m := g.items[0].Message; m == nil || !m.Sensitive {
+		return true
+	}
+	ctx, cancel := context.WithDeadline(ctx, leaseEnd)
+	defer cancel()
+	err := g.of.contents.Unseal(ctx, g.items)
+	if err == nil {
+		return true
+	}
+	g.of.log.Warn("a sealed content can not be read: its deliveries are given back", "channel", g.route.Key.Channel, "message", g.items[0].Delivery.Message, "error", err)
+	g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
+	return false
+}
+
+// refill fills a message anew where it has a clock: with the numbers of the moment at which this attempt began,
+// by the database's clock.
+func (g *group) refill(ctx context.Context, leaseEnd time.Time) bool {
+	m := g.items[0].Message
+	if m == nil || m.Clock == nil || m.Unreadable != "" {
+		return true
+	}
+	ctx, cancel := context.WithDeadline(ctx, leaseEnd)
+	defer cancel()
+	fresh, wrong, err := g.of.contents.Fresh(ctx, m, cmp.Or(g.items[0].Delivery.StartedAt, g.of.life.Now()))
+	switch {
+	case err != nil:
+		g.of.log.Warn("a template can not be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
+		g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
+	case wrong != "":
+		g.closeAll(done{verdict: verdictQuarantine, reason: state.ReasonTemplate, result: channel.Result{Error: wrong}})
+	default:
+		for i := range g.items {
+			g.items[i].Message = fresh
+		}
+		return true
+	}
+	return false
+}
+
+func (g *group) outgoing() []channel.Outgoing {
+	outs := make([]channel.Outgoing, len(g.items))
+	for i := range g.items {
+		outs[i] = g.route.Outgoing(g.items[i])
+	}
+	return outs
+}
+
+func (g *group) end(e ending) {
+	g.took = e.took
+	if e.results == nil {
+		g.closeAll(done{verdict: e.verdict, reason: e.reason})
+		return
+	}
+	g.ended = slices.Grow(g.ended, len(g.items))
+	for i := range g.items {
+		g.close(&g.items[i], done{verdict: e.verdict, reason: e.reason, result: e.results[i]})
+	}
+	g.items = nil
+}
+
+func (g *group) holds(id string, token int64) bool {
+	return slices.ContainsFunc(g.ended, func(d done) bool { return d.item.Delivery.ID == id && d.item.Delivery.Token == token })
+}
+
+func (g *group) done() {
+	for i := range g.ended {
+		g.of.suspects.cleared(&g.ended[i].item.Delivery)
+	}
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// Routes are the channels as they are open now.
+type Routes struct {
+	rosters rule.Rosters
+	zone    *time.Location
+	shift   *shift
+	log     *slog.Logger
+	metrics *metrics.Metrics
+	changed func()                  // a channel was set
+	pulled  func(keys ...state.Key) // agents may be handed something of these channels
+	serve   func(r *route)          // dispatches what is due of a route; nil for a front door
+
+	mu      sync.RWMutex
+	started bool
+	routes  map[state.Key]*route
+}
+
+// SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
+// old settings, but what has not begun is given back where it is paused. The error says which setting can not work.
+func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
+	opened, err := state.Open(ch, o, rs.rosters, rs.zone)
+	if err != nil {
+		return err
+	}
+	r := newRoute(opened, rs.metrics)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if old := rs.routes[r.Key]; old != nil {
+		rs.retire(old)
+		old.mu.Lock()
+		r.gates, r.probing = old.gates, old.probing
+		old.gates = map[string]gate{}
+		old.mu.Unlock()
+	}
+	rs.routes[r.Key] = r
+	rs.changed() // what an agent may be handed can be another now
+	if rs.started {
+		rs.begin(r)
+	}
+	return nil
+}
+
+// CheckChannel says which setting of a channel can not work, without changing anything.
+func (rs *Routes) CheckChannel(ch posthouse.Channel, o state.Opened) error {
+	_, err := state.Open(ch, o, rs.rosters, rs.zone)
+	return err
+}
+
+// RemoveChannel ends a channel's dispatching.
+func (rs *Routes) RemoveChannel(tenant, name string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if r := rs.routes[state.Key{Tenant: tenant, Channel: name}]; r != nil {
+		rs.retire(r)
+		delete(rs.routes, r.Key)
+	}
+}
+
+// retire ends a route's dispatching, and closes its driver when what is under way has ended.
+func (rs *Routes) retire(r *route) {
+	r.cancel()
+	closer, ok := r.Opened.Driver.(io.Closer)
+	if !ok || !rs.started {
+		return
+	}
+	rs.shift.loop(func(ctx context.Context) {
+		r.settle(ctx)
+		r.asking.Wait()
+		if err := closer.Close(); err != nil {
+			rs.log.Warn("a channel's driver could not be closed", "channel", r.Key.Channel, "error", err)
+		}
+	})
+}
+
+// begin starts the role that serves the route.
+func (rs *Routes) begin(r *route) {
+	if rs.serve == nil || rs.shift.resting.Load() || r.Settings.Pulled {
+		return // of what is pulled, agents ask for it
+	}
+	rs.shift.claimers.Add(1)
+	rs.shift.loop(func(context.Context) {
+		defer rs.shift.claimers.Done()
+		rs.serve(r)
+	})
+}
+
+// start begins to serve all routes, and those that are added from now on.
+func (rs *Routes) start() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.started = true
+	for _, r := range rs.routes {
+		rs.begin(r)
+	}
+}
+
+func (rs *Routes) isStarted() bool {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	return rs.started
+}
+
+// rest ends all dispatching.
+func (rs *Routes) rest() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, r := range rs.routes {
+		r.cancel()
+	}
+}
+
+// close ends the connections of all channels.
+func (rs *Routes) close() error {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	var errs []error
+	for key, r := range rs.routes {
+		if closer, ok := r.Opened.Driver.(io.Closer); ok {
+			errs = append(errs, closer.Close())
+		}
+		delete(rs.routes, key)
+	}
+	return errors.Join(errs...)
+}
+
+func (rs *Routes) route(tenant, channel string) *route {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	return rs.routes[state.Key{Tenant: tenant, Channel: channel}]
+}
+
+// halted reports whether a channel was paused or removed since its route was replaced. What was claimed before that,
+// or meanwhile, may not begin.
+func (rs *Routes) halted(r *route) bool {
+	if r.ctx.Err() == nil {
+		return false
+	}
+	now := rs.route(r.Key.Tenant, r.Key.Channel)
+	return now == nil || now.Stored.Paused
+}
+
+// askThrough returns a channel's route for a question to its driver, nil where it is not open. The driver stays open until
+// done is called.
+func (rs *Routes) askThrough(tenant, channel string) (r *route, done func()) {
+	rs.mu.RLock() // whoever retires the route waits for every question that found it
+	defer rs.mu.RUnlock()
+	r = rs.routes[state.Key{Tenant: tenant, Channel: channel}]
+	if r == nil {
+		return nil, func() {}
+	}
+	r.asking.Add(1)
+	return r, r.asking.Done
+}
+
+// Names lists a tenant's channels, for an error that says what is allowed.
+func (rs *Routes) Names(tenant string) []string {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	var names []string
+	for k := range rs.routes {
+		if k.Tenant == tenant {
+			names = append(names, k.Channel)
+		}
+	}
+	return names
+}
+
+// Rouse says that a channel may have something due of a priority.
+func (rs *Routes) Rouse(k state.Key, p posthouse.Priority) {
+	r := rs.route(k.Tenant, k.Channel)
+	switch {
+	case r == nil:
+	case r.Settings.Pulled:
+		rs.pulled(k)
+	case r.Settings.Every == 0:
+		r.rouse(p)
+	}
+}
+
+// Channel is an open channel, nil where there is none of this name.
+func (rs *Routes) Channel(tenant, name string) *state.Channel {
+	if r := rs.route(tenant, name); r != nil {
+		return r.Channel
+	}
+	return nil
+}
+
+// Settings are a channel's, or cautious ones where it is not open.
+func (rs *Routes) Settings(k state.Key) *state.Settings {
+	if r := rs.route(k.Tenant, k.Channel); r != nil {
+		return &r.Settings
+	}
+	return state.Cautious(rs.zone)
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Stores are the parts of the database that the roles use, each in the words of the role that needs it. All
+// are required.
+type Stores struct {
+	Intake    intake.Store
+	Outbox    intake.Outbox
+	Plans     intake.Plans
+	Reminders intake.Known
+	Contents  content.Store
+	HandOuts  pull.HandOuts
+	Held      pull.Held
+	Words     pull.Words
+	Queue     Queue
+	Receipts  Receipts
+	Gates     Gates
+	Depths    Depths
+	Old       Old
+	Epochs    Epochs
+}
+
+// complete reports whether nothing is missing.
+func (s *Stores) complete() bool {
+	return s.Intake != nil && s.Outbox != nil && s.Plans != nil && s.Reminders != nil && s.Contents != nil && s.HandOuts != nil &&
+		s.Held != nil && s.Words != nil && s.Queue != nil && s.Receipts != nil && s.Gates != nil && s.Depths != nil && s.Old != nil && s.Epochs != nil
+}
+
+// Queue is what dispatcher, recorder and rescuer do to deliveries.
+type Queue interface {
+	Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error)
+	Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error)
+	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
+	Reviser
+}
+
+// Reviser locks deliveries and decides on them.
+type Reviser interface {
+	Revise(ctx context.Context, now time.Time, sel work.Selection,
+		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)
+}
+
+// Receipts is what the tracker asks providers about.
+type Receipts interface {
+	Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error)
+	Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error
+}
+
+// Gates are the accounts that a provider refused, as all processes know them.
+type Gates interface {
+	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
+	SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error
+	ClearGate(ctx context.Context, tenant, channel, account string) error
+}
+
+// Depths counts what waits, and moves what waits where nobody looks.
+type Depths interface {
+	Depths(ctx context.Context) ([]work.Depth, error)
+	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
+	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
+}
+
+// Old is what goes for good when its time has come.
+type Old interface {
+	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	Forget(ctx context.Context, now time.Time, max int) (int, error)
+}
+
+// Epochs tells whether the database is still the one this process was started with.
+type Epochs interface {
+	Epoch(ctx context.Context) (int64, error)
+}

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/pull"
+)
+
+// database is all that the roles need in one, so that a test can put something between them and one part of it.
+type database interface {
+	intake.Store
+	intake.Outbox
+	intake.Plans
+	intake.Known
+	content.Store
+	pull.HandOuts
+	pull.Held
+	pull.Words
+	Queue
+	Receipts
+	Gates
+	Depths
+	Old
+	Epochs
+}
+
+// parts hands one database to all roles.
+func parts(db database) Stores {
+	return Stores{
+		Intake: db, Outbox: db, Plans: db, Reminders: db, Contents: db, HandOuts: db, Held: db, Words: db,
+		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db,
+	}
+}

@@ -1,0 +1,72 @@
+package intake
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+)
+
+// fill puts the content into the message: as given, or rendered from a template. With a clock that is
+// how it would read when it can first be sent.
+func (in *Intake) fill(ctx context.Context, tenant string, d *posthouse.Draft, m *posthouse.Message, now time.Time, p *draft.Problems) error {
+	if d.Content != nil {
+		m.Content = *d.Content
+		return nil
+	}
+	t, found, err := in.templateOf(ctx, tenant, d, p)
+	if err != nil || !found {
+		return err
+	}
+	content, payload, problems := in.o.Contents.Stored(t, d.Payload, d.Clock, later(now, m.NotBefore))
+	for _, problem := range problems {
+		p.Add(problem.Path, "%s", problem.Message)
+	}
+	m.Template, m.Version, m.TemplateID, m.Content, m.Payload, m.Clock = t.Name, t.Version, t.ExternalID, content, payload, d.Clock
+	p.Word("template", content.Title, draft.MaxTitle)
+	p.Text("template", content.Text, draft.MaxText)
+	return nil
+}
+
+// templateOf looks up the template that a draft names, or that its kind has: one for its channel, or
+// else one for all. Found is false where there is none; the problem says what was looked for.
+func (in *Intake) templateOf(ctx context.Context, tenant string, d *posthouse.Draft, p *draft.Problems) (t posthouse.Template, found bool, err error) {
+	field, names := "template", []string{d.Template}
+	if d.Template == "" {
+		if d.Kind == "" {
+			return t, false, nil // said already
+		}
+		field, names = "content", []string{d.Kind + "." + d.Channel, d.Kind}
+	}
+	for _, name := range names {
+		t, err = in.o.Store.Template(ctx, tenant, name, 0)
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			continue
+		}
+		if err == nil && t.Disabled {
+			p.Add(field, "the template %q is disabled: enable it, or name another", name)
+		}
+		return t, err == nil && !t.Disabled, err
+	}
+	if field == "template" {
+		p.Add(field, "there is no template %q", d.Template)
+	} else {
+		p.Add(field, "is required: there is no template %q or %q, which the kind would be told with", names[0], names[1])
+	}
+	return t, false, nil
+}
+
+// oneOf says which names are allowed.
+func oneOf(what string, names []string) string {
+	if len(names) == 0 {
+		return "no " + what + " are configured yet"
+	}
+	slices.Sort(names)
+	if len(names) > 20 {
+		names = append(names[:20:20], "…")
+	}
+	return "the " + what + " are " + strings.Join(names, ", ")
+}

@@ -1,0 +1,77 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Store is where drafts are committed, and what is looked up for them.
+type Store interface {
+	Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error)
+	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
+	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
+}
+
+// Channels are those that can be sent through.
+type Channels interface {
+	// Channel is an open channel, nil where there is none of this name.
+	Channel(tenant, name string) *state.Channel
+	// Names lists a tenant's channels.
+	Names(tenant string) []string
+	// Rouse says that something was committed for a channel.
+	Rouse(k state.Key, p posthouse.Priority)
+}
+
+// Options makes an Intake. Those without a default are required.
+type Options struct {
+	Store    Store
+	Contents *content.Contents
+	Channels Channels
+	Life     *life.Life
+	Log      *slog.Logger
+	Metrics  *metrics.Metrics
+	// Tracer defaults to none.
+	Tracer trace.Tracer
+	// KeyTTL is how long an Idempotency-Key is kept. Defaults to 7 days.
+	KeyTTL time.Duration
+	// MaxRecipients bounds the recipients of one message. Defaults to 1000.
+	MaxRecipients int
+	// Refresh looks for channels that another process has made a moment ago; it is called when a
+	// draft names one that is not known. Defaults to nothing.
+	Refresh func(ctx context.Context) error
+	// Broken reports whether there is a channel of this name that can not be opened: what is handed
+	// in for it is refused for now, not for good. Defaults to none.
+	Broken func(tenant, channel string) bool
+}
+
+// Intake accepts drafts.
+type Intake struct {
+	o        Options
+	accepter *accepter
+	planning chan struct{} // capacity 1: a plan is due
+}
+
+// New makes an intake. Its accepters are run by Run.
+func New(o Options) *Intake {
+	o.KeyTTL = cmp.Or(o.KeyTTL, 7*24*time.Hour)
+	o.MaxRecipients = cmp.Or(o.MaxRecipients, draft.MaxRecipients)
+	return &Intake{o: o, accepter: newAccepter(&o), planning: make(chan struct{}, 1)}
+}
+
+// Run commits what is accepted until the life ends. Several may run at once.
+func (in *Intake) Run(ctx context.Context) { in.accepter.run(ctx) }
+
+// Busy reports whether callers come.
+func (in *Intake) Busy() bool { return in.accepter.busy() }

@@ -1,0 +1,101 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/state"
+)
+
+// eventTimeout bounds what follows from one event: it may ask others who handles a node.
+const eventTimeout = 15 * time.Second
+
+// applyEvents hands the events and jobs among letters over and deletes their rows. Those of one task go one after
+// the other, so that one that hangs holds up no other task. One may be handed over twice, as a process can die before the
+// row is deleted: taking it twice changes nothing.
+func (r *Relay) applyEvents(ctx context.Context, letters []letter) (applied int, err error) {
+	var all sync.WaitGroup
+	turns := make(chan struct{}, eventBatch)
+	for _, list := range apart(letters) {
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			for _, l := range list {
+				l.problem = r.applyEvent(ctx, l)
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	var rows []string
+	for i := range letters {
+		if l := &letters[i]; !l.isDraft() && l.problem == "" {
+			rows = append(rows, l.row.ID)
+		}
+	}
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	return len(rows), r.Store.Done(ctx, time.Now(), rows)
+}
+
+// apart are the events of each task, and each job by itself.
+func apart(letters []letter) [][]*letter {
+	type task struct{ tenant, id string }
+	var out [][]*letter
+	place := map[task]int{}
+	for i := range letters {
+		l := &letters[i]
+		if l.problem != "" || l.isDraft() {
+			continue
+		}
+		if l.job != nil {
+			out = append(out, []*letter{l})
+			continue
+		}
+		k := task{l.row.Tenant, l.event.Task}
+		at, known := place[k]
+		if !known {
+			at = len(out)
+			place[k], out = at, append(out, nil)
+		}
+		out[at] = append(out[at], l)
+	}
+	return out
+}
+
+// applyEvent hands one event or job over and returns its problem. An event that does not say when it happened
+// happened when its row was written: a repeat has the same time.
+func (r *Relay) applyEvent(ctx context.Context, l *letter) (problem string) {
+	if l.event != nil && r.TaskEvents == nil || l.job != nil && r.Jobs == nil {
+		return "this server takes no task events and jobs"
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			problem = state.Plain(fmt.Sprintf("the row makes the server panic: %v", p), maxRejection)
+			r.Log.Error("an event or job of the outbox made the server panic", "row", l.row.ID, "tenant", l.row.Tenant, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
+	defer cancel()
+	if l.job != nil {
+		if err := r.Jobs(ctx, l.row, l.job); err != nil {
+			return cmp.Or(err.Error(), "the job cannot be accepted")
+		}
+		return ""
+	}
+	event := *l.event
+	if event.At.IsZero() {
+		event.At = l.row.CreatedAt
+	}
+	if err := r.TaskEvents(ctx, l.row.Tenant, event); err != nil {
+		return cmp.Or(err.Error(), "the event can not be applied")
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+// Package life is what the roles of one process share besides the database: until when
+// something new may begin and until when it may be finished, the time by the database's
+// clock, and the epoch in which the process was started.
+package life
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// ErrStopping answers what came too late to begin.
+var ErrStopping error = posthouse.Errorf(posthouse.CodeUnavailable, "the server is stopping: try again")
+
+// Life is that of one process. New makes it; Stop and End end it, in this order.
+type Life struct {
+	Clock
+
+	stopping chan struct{} // closed when nothing new may begin
+	ctx      context.Context
+	end      context.CancelFunc
+
+	epoch atomic.Int64
+	stale atomic.Bool
+}
+
+// New makes a life that has begun.
+func New() *Life {
+	l := &Life{stopping: make(chan struct{})}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+// Context ends after the last result is recorded. What has to be finished, even when its caller has left, uses it.
+func (l *Life) Context() context.Context { return l.ctx }
+
+// Stopping is closed when nothing new may begin.
+func (l *Life) Stopping() <-chan struct{} { return l.stopping }
+
+// Stop lets nothing new begin. It may be called once.
+func (l *Life) Stop() { close(l.stopping) }
+
+// End ends all that is still under way.
+func (l *Life) End() { l.end() }
+
+// Stopped reports whether nothing new may begin.
+func (l *Life) Stopped() bool {
+	select {
+	case <-l.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// Pause waits for d, or until nothing new may begin; it reports whether to go on.
+func (l *Life) Pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.stopping:
+		return false
+	}
+}
+
+// Spread is d with up to a fifth added, so that many processes do not poll in step.
+func Spread(d time.Duration) time.Duration { return d + time.Duration(rand.Int64N(int64(d)/5+1)) }
+
+// Epoch is the epoch this process was started in.
+func (l *Life) Epoch() int64 { return l.epoch.Load() }
+
+// SetEpoch says in which epoch the process was started.
+func (l *Life) SetEpoch(epoch int64) { l.epoch.Store(epoch) }
+
+// Stale reports whether the database was restored under this process: what the process knows of deliveries under
+// way is from another history, and it may begin nothing.
+func (l *Life) Stale() bool { return l.stale.Load() }
+
+// Outlive notes that the database was restored, and reports whether that is new.
+func (l *Life) Outlive() bool { return !l.stale.Swap(true) }

@@ -1,0 +1,72 @@
+// Package metrics is what Prometheus sees of the roles that accept, hand out, send and
+// record. Each role counts what it does itself; queue depths are measured by the engine.
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics are the counters and gauges of the engine's roles.
+type Metrics struct {
+	Accepts     *prometheus.CounterVec
+	Group       prometheus.Histogram
+	Sends       *prometheus.CounterVec
+	Duration    *prometheus.HistogramVec
+	Writes      *prometheus.HistogramVec
+	Limited     *prometheus.CounterVec
+	Refusals    *prometheus.CounterVec
+	Runs        *prometheus.CounterVec
+	RosterGaps  prometheus.Counter
+	LeaseLosses prometheus.Counter
+	Depth       *prometheus.GaugeVec
+	Oldest      *prometheus.GaugeVec
+	Outbox      *prometheus.GaugeVec
+	Receipts    *prometheus.CounterVec
+	Plans       *prometheus.CounterVec
+	Handouts    *prometheus.CounterVec
+	Reports     *prometheus.CounterVec
+	Waiting     prometheus.Gauge
+}
+
+// New makes the metrics and registers them.
+func New(reg prometheus.Registerer) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "posthouse", Name: name, Help: help}, labels)
+		reg.MustRegister(v)
+		return v
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "posthouse", Name: name, Help: help}, labels)
+		reg.MustRegister(v)
+		return v
+	}
+	m := &Metrics{
+		Accepts:     counter("accepts_total", "Deliveries accepted, by channel and the state they began in.", "channel", "state"),
+		Sends:       counter("sends_total", "Attempts that ended, by channel and outcome.", "channel", "outcome"),
+		Limited:     counter("limiter_refusals_total", "Times a channel's limits let nothing start.", "channel"),
+		Refusals:    counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
+		Receipts:    counter("receipts_total", "Questions to providers what became of a delivery, by channel and answer: delivered, undelivered, unknown or given_up.", "channel", "outcome"),
+		Plans:       counter("plans_total", "Plans whose moment came, by type and what became of it: composed, stale or failed.", "type", "outcome"),
+		Handouts:    counter("handouts_total", "Deliveries handed to agents, by channel.", "channel"),
+		Reports:     counter("agent_reports_total", "Reports of agents, by outcome and answer: done, evidence, stale or missing.", "outcome", "answer"),
+		Waiting:     prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "posthouse", Name: "agents_waiting", Help: "Agents that wait for something to be handed out."}),
+		Runs:        counter("runs_total", "Runs of periodic sender jobs.", "job"),
+		RosterGaps:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "duty_schedule_not_configured_total", Help: "Recipients suppressed because today's roster has no entry."}),
+		LeaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
+		Depth:       gauge("queue_depth", "Open deliveries, by lane and state.", "tenant", "channel", "priority", "state"),
+		Oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited.", "tenant", "channel", "priority"),
+		Outbox:      gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be.", "state"),
+	}
+	m.Group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
+	m.Duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
+	m.Writes = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "write_duration_seconds", Help: "Duration of one write to the database with its commit, by what it does: accept, claim or record.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"write"})
+	reg.MustRegister(m.RosterGaps, m.LeaseLosses, m.Group, m.Duration, m.Writes, m.Waiting)
+	return m
+}
+
+// Wrote is called when a write that began at a time has been answered.
+func (m *Metrics) Wrote(what string, began time.Time) {
+	m.Writes.WithLabelValues(what).Observe(time.Since(began).Seconds())
+}

@@ -1,0 +1,27 @@
+package server
+
+import (
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/pull"
+)
+
+// What a door or a room needs of the engine is often more than one role.
+type (
+	// sender accepts messages and withdraws them.
+	sender struct {
+		*intake.Intake
+		engine.Operator
+	}
+	// desk serves sender apps and those who send through them.
+	desk struct {
+		*intake.Intake
+		pull.Pull
+		*engine.Rescuer
+	}
+	// rooms open channels and their gates.
+	rooms struct {
+		*engine.Routes
+		*engine.Gatekeeper
+	}
+)
