@@ -113,7 +113,7 @@ func (d *door) before(c *call, req intake.Request) (_ answer, found bool, _ erro
 
 // orBefore answers what the key was answered, where another request with it was faster than this one: what it was
 // refused for may be that one's doing.
-func (d *door) orBefore(c *call, req engine.Request, refused error) (answer, error) {
+func (d *door) orBefore(c *call, req intake.Request, refused error) (answer, error) {
 	if before, found, err := d.before(c, req); err != nil || found {
 		return before, err
 	}
