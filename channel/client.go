@@ -22,6 +22,9 @@ type ClientOptions struct {
 	MaxBody int64
 	// Excerpt is how many bytes of request and answer go to the log. Defaults to 2 KiB.
 	Excerpt int
+	// ForgetAnswers leaves the bodies of answers out of what the client reports. Defaults to
+	// keeping an excerpt.
+	ForgetAnswers bool
 	// Secrets are masked wherever they occur in what the client reports. Defaults to none.
 	Secrets []string
 }
@@ -159,7 +162,9 @@ func (c *Client) read(reply *Reply, response *http.Response) {
 	if int64(len(reply.Body)) > c.options.MaxBody {
 		reply.Body, reply.Cut = reply.Body[:c.options.MaxBody], true
 	}
-	reply.Response = c.redactor.Excerpt(reply.Body, c.options.Excerpt)
+	if !c.options.ForgetAnswers {
+		reply.Response = c.redactor.Excerpt(reply.Body, c.options.Excerpt)
+	}
 	if reply.Status/100 != 2 {
 		reply.Code = fmt.Sprintf("HTTP_%d", reply.Status)
 	}

@@ -141,27 +141,71 @@ func TestCheckAddsToWhatTheFieldsShow(t *testing.T) {
 
 func TestSecretsAreMaskedAndKept(t *testing.T) {
 	t.Parallel()
-	old := map[string]any{"url": "u", "token": "t0", "headers": map[string]any{"A": "a0", "B": "b0", "C": ""}, "later": "l0"}
+	old := map[string]any{"url": "http://a.example/u", "token": "t0", "headers": map[string]any{"A": "a0", "B": "b0", "C": ""}, "later": "l0"}
 	shown := every().Redact(old)
 	if diff := cmp.Diff(map[string]any{
-		"url": "u", "token": channel.Mask, "headers": map[string]any{"A": channel.Mask, "B": channel.Mask, "C": ""}, "later": channel.Mask,
+		"url": "http://a.example/u", "token": channel.Mask, "headers": map[string]any{"A": channel.Mask, "B": channel.Mask, "C": ""}, "later": channel.Mask,
 	}, shown); diff != "" {
 		t.Errorf("Redact (-want +got):\n%s", diff)
 	}
 	if old["token"] != "t0" {
 		t.Error("Redact changed its input")
 	}
-	changed := map[string]any{"url": "v", "token": channel.Mask, "headers": map[string]any{"A": channel.Mask, "B": "b1", "D": channel.Mask}}
+	changed := map[string]any{"url": "http://A.example:80/v", "token": channel.Mask, "headers": map[string]any{"A": channel.Mask, "B": "b1", "D": channel.Mask}}
 	kept := every().Keep(old, changed)
 	if diff := cmp.Diff(map[string]any{
-		"url": "v", "token": "t0", "headers": map[string]any{"A": "a0", "B": "b1", "D": channel.Mask},
+		"url": "http://A.example:80/v", "token": "t0", "headers": map[string]any{"A": "a0", "B": "b1", "D": channel.Mask},
 	}, kept); diff != "" {
 		t.Errorf("Keep (-want +got):\n%s", diff)
 	}
-	kept["url"] = "http://example.com"
 	_, problems := every().Validate(kept)
 	if len(problems) != 1 || problems[0].Path != "config.headers.D" {
 		t.Errorf("a mask that keeps nothing gives %+v, want one problem at config.headers.D", problems)
+	}
+}
+
+// Whoever may change where a channel sends must not have its secrets sent there.
+func TestASecretIsBoundToItsDestination(t *testing.T) {
+	t.Parallel()
+	typ := channel.Type{Fields: []channel.Field{
+		{Name: "url", Kind: channel.KindURL, Default: "https://api.example/send"},
+		{Name: "hosts", Kind: channel.KindList, Destination: true},
+		{Name: "port", Kind: channel.KindInt, Destination: true},
+		{Name: "note", Kind: channel.KindString},
+		{Name: "token", Kind: channel.KindSecret},
+		{Name: "headers", Kind: channel.KindSecrets},
+	}}
+	old := map[string]any{"token": "t0", "headers": map[string]any{"A": "a0"}, "hosts": []string{"x"}, "port": 25}
+	for name, c := range map[string]struct {
+		change map[string]any
+		kept   bool
+	}{
+		"nothing":              {nil, true},
+		"a note":               {map[string]any{"note": "n"}, true},
+		"the default, written": {map[string]any{"url": "https://API.example.:443/other?x=1"}, true},
+		"other forms":          {map[string]any{"hosts": []any{"x"}, "port": float64(25)}, true},
+		"another host":         {map[string]any{"url": "https://evil.example/send"}, false},
+		"a host below":         {map[string]any{"url": "https://api.example.evil.example/send"}, false},
+		"another port":         {map[string]any{"url": "https://api.example:444/send"}, false},
+		"another scheme":       {map[string]any{"url": "http://api.example/send"}, false},
+		"more hosts":           {map[string]any{"hosts": []any{"x", "y"}}, false},
+		"a port of its own":    {map[string]any{"port": 26}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changed := typ.Redact(old)
+			for field, v := range c.change {
+				changed[field] = v
+			}
+			kept := typ.Keep(old, changed)
+			_, problems := typ.Validate(kept)
+			if ok := kept["token"] == "t0" && len(problems) == 0; ok != c.kept {
+				t.Errorf("kept %v with %+v, want kept: %t", kept, problems, c.kept)
+			}
+			if !c.kept && (len(problems) != 2 || problems[0].Path != "config.token" || problems[1].Path != "config.headers.A") {
+				t.Errorf("got %+v, want both secrets to be asked for", problems)
+			}
+		})
 	}
 }
 

@@ -135,7 +135,7 @@ func (d *decoder) list(f Field, raw any) (any, bool) {
 	return out, true
 }
 
-const maskWithoutSecret = "the mask keeps a stored secret, but none is stored; give the secret itself"
+const maskWithoutSecret = "the mask keeps a stored secret, but none is stored for this destination; give the secret itself"
 
 func (f Field) scalar(raw any) (any, bool) {
 	switch f.Kind {

@@ -32,6 +32,9 @@ type Field struct {
 	Default        any      // of the Go type the kind holds; nil means the zero value
 	Choices        []string // for KindChoice
 	Min, Max       int      // for KindInt; both 0 means no bounds
+	// Destination is set where the field decides to whom the secrets go: see Type.Keep. Scheme, host and
+	// port of a KindURL do so anyway.
+	Destination bool
 }
 
 // Secret reports whether the field's value is encrypted at rest and masked.

@@ -133,7 +133,7 @@ func (r *Reply) Result(v Verdict) Result {
 		v.After = r.RetryAfter()
 	}
 	out := Result{
-		Class: v.Class, Code: r.line(v.Code, maxCode), Ref: cut(oneLine(storable(v.Ref)), maxRef),
+		Class: v.Class, Code: r.line(v.Code, maxCode), Ref: cut(oneLine(r.client.redactor.Secrets(v.Ref)), maxRef),
 		Request: r.Request, Response: r.Response,
 	}
 	if v.Class == posthouse.ClassOK {

@@ -1,6 +1,12 @@
 package channel
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
 
 // Secrets are kept apart from other settings by a field's kind alone, so that whoever stores,
 // shows or writes a configuration needs to know nothing about the driver. The three functions
@@ -18,9 +24,14 @@ func (t Type) Redact(raw map[string]any) map[string]any {
 	return out
 }
 
-// Keep replaces each Mask in a new configuration by the secret the old one holds there. A Mask
-// that stands for nothing stays, and Validate names it.
+// Keep replaces each Mask in a new configuration by the secret the old one holds there. A secret is
+// bound to where it goes: where the new configuration has another destination, nothing is kept, or
+// whoever may change a URL could have the secrets sent to an address of theirs. A Mask that stands for
+// nothing stays, and Validate names it.
 func (t Type) Keep(old, new map[string]any) map[string]any {
+	if !slices.Equal(t.destination(old), t.destination(new)) {
+		return maps.Clone(new)
+	}
 	stored := map[string]string{}
 	_, _ = t.MapSecrets(old, func(name, value string) (string, error) {
 		stored[name] = value
@@ -53,6 +64,38 @@ func (t Type) MapSecrets(raw map[string]any, f func(name, value string) (string,
 		out[name] = mapped
 	}
 	return out, nil
+}
+
+// destination is all by which a configuration decides to whom its secrets go.
+func (t Type) destination(raw map[string]any) []string {
+	var out []string
+	for _, f := range t.Fields {
+		value := raw[f.Name]
+		if empty(value) {
+			value = f.Default
+		}
+		switch {
+		case f.Kind == KindURL:
+			out = append(out, origin(value))
+		case f.Destination && !empty(value):
+			out = append(out, f.Name+"="+fmt.Sprint(value))
+		}
+	}
+	return out
+}
+
+// origin is scheme, host and port of a URL, in one spelling.
+func origin(raw any) string {
+	text, _ := raw.(string)
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	return scheme + "://" + strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + port
 }
 
 func mapSecret(name string, v any, f func(name, value string) (string, error)) (any, error) {

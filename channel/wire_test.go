@@ -239,13 +239,16 @@ func TestNothingUnaskedIsTakenForAnAnswer(t *testing.T) {
 	const lie = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nlie"
 	for name, unasked := range map[string]string{"another answer": lie, "half of one": lie[:10], "a byte": "H", "the end": ""} {
 		for _, when := range []string{"at once", "later"} {
+			if unasked == "" && when == "at once" {
+				continue // the end may come after the next request has left
+			}
 			t.Run(name+" "+when, func(t *testing.T) {
 				t.Parallel()
 				late := make(chan *net.TCPConn, 2)
 				s := listen(t, func(c *net.TCPConn, _ *http.Request) bool {
 					if when == "at once" {
 						io.WriteString(c, fine+unasked)
-						return unasked != ""
+						return true
 					}
 					io.WriteString(c, fine)
 					late <- c

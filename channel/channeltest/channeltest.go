@@ -120,11 +120,33 @@ func (c Case) configuration(t *testing.T) {
 	if _, problems := c.Type.Validate(c.Type.Keep(raw, masked)); len(problems) > 0 {
 		t.Errorf("a configuration that was shown and written back is refused: %+v", problems)
 	}
+	c.bound(t, raw, masked)
 	wrong := maps.Clone(raw)
 	wrong["no_such_setting"] = "x"
 	_, problems := c.Type.Validate(wrong)
 	if len(problems) != 1 || problems[0].Path != "config.no_such_setting" {
 		t.Errorf("an unknown setting gives %+v, want one problem at config.no_such_setting", problems)
+	}
+}
+
+// bound checks that a configuration that was shown and written back with another destination has none of its secrets.
+func (c Case) bound(t *testing.T, raw, masked map[string]any) {
+	t.Helper()
+	other, moved := c.raw("http://127.0.0.1:2"), false
+	changed := maps.Clone(masked)
+	for _, f := range c.Type.Fields {
+		if (f.Kind == channel.KindURL || f.Destination) && fmt.Sprint(raw[f.Name]) != fmt.Sprint(other[f.Name]) {
+			changed[f.Name], moved = other[f.Name], true
+		}
+	}
+	if !moved {
+		return
+	}
+	kept := fmt.Sprint(c.Type.Keep(raw, changed))
+	for _, secret := range c.Secrets {
+		if strings.Contains(kept, secret) {
+			t.Errorf("the secret %q is kept for another destination", secret)
+		}
 	}
 }
 

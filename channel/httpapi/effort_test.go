@@ -107,6 +107,26 @@ func TestCostlyAnswersOfAChannelAreReadAtABoundedRate(t *testing.T) {
 	})
 }
 
+// Which part of an answer is the id is the configuration's choice: it must not be a way to a secret.
+func TestAnIDShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	p := channeltest.NewProvider(t, channeltest.Reply(200, `{"echo": "Bearer k-5f2b9c71d8e04", "id": "13812345678"}`))
+	for path, want := range map[string]string{"$.echo": "Bearer ********", "$.id": "13812345678", `/Bearer (\S+)"/`: "********"} {
+		config, problems := Type().Validate(map[string]any{"url": p.URL, "id_path": path, "secrets": map[string]any{"key": "k-5f2b9c71d8e04"}})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		d, err := open(config, channel.Env{Network: channel.Network{AllowPrivate: true}, Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.(*driver).Close() })
+		if got := d.Send(t.Context(), channel.Outgoing{Recipient: posthouse.Recipient{User: "u", Address: "a"}}); got.Ref != want {
+			t.Errorf("%s: the id is %q, want %q", path, got.Ref, want)
+		}
+	}
+}
+
 // A channel's codes name a status of HTTP by its number too, where the answer names no code.
 func TestCodesCoverStatuses(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ func (s *sender) call(r *route, u unit, start, end time.Time) {
 	ctx, cancel := context.WithDeadline(s.shift.ctx, end)
 	c := &call{sender: s, route: r, unit: u, start: start}
 	outs := u.outgoing()
-	c.count = len(outs)
+	c.outs = outs
 	stop := context.AfterFunc(ctx, c.leave)
 	var results []channel.Result
 	var panicked bool
@@ -86,7 +86,7 @@ type call struct {
 	route  *route
 	unit   unit
 	start  time.Time
-	count  int // of messages
+	outs   []channel.Outgoing
 
 	mu   sync.Mutex
 	over bool
@@ -138,18 +138,18 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 		s.log.Error("the driver did not return at its time-out and is left behind", "channel", r.Key.Channel, "driver", r.Stored.Driver,
 			"delivery", is.first, "timeout", r.Settings.Timeout)
 	}
-	for len(results) < c.count {
+	for len(results) < len(c.outs) {
 		results = append(results, channel.Result{Class: posthouse.ClassUnknown, Code: code, Error: text})
 	}
 	for i := range results {
 		state.Fit(&results[i])
 	}
 	if is.sensitive {
-		hush(results)
+		hush(results, c.outs)
 	}
 	took := time.Since(c.start)
 	r.took.Observe(took.Seconds())
-	parked, opened := s.gates.heed(r, is.account, results[:c.count])
+	parked, opened := s.gates.heed(r, is.account, results[:len(c.outs)])
 	e := ending{verdict: verdictResult, results: results, took: took}
 	if panicked {
 		e.verdict, e.reason = verdictQuarantine, state.ReasonPanic
@@ -162,8 +162,9 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 
 // hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
 // content. The codes stay.
-func hush(results []channel.Result) {
-	for i := range results {
-		results[i].Request, results[i].Response, results[i].Error = "", "", state.Hidden(results[i].Error)
+func hush(results []channel.Result, outs []channel.Outgoing) {
+	for i := range outs {
+		r := &results[i]
+		r.Request, r.Response, r.Error, r.Ref = "", "", state.Hidden(r.Error), unechoed(r.Ref, &outs[i])
 	}
 }
