@@ -41,7 +41,8 @@ var dayWords = map[string]string{
 // a line for each user of a day. The day is 1 (Monday) to 7, a word for it such
 // as Mon or 周一, or a date, which makes an override; a date without a user means
 // that nobody is on duty then. A byte order mark, CRLF and further empty columns
-// are tolerated.
+// are tolerated. An apostrophe before what a spreadsheet would take for a formula
+// is WriteCSV's guard, and left out.
 //
 // Every wrong line is reported, with the path "line 3"; with any problem the
 // roster is empty, so that nothing is imported by halves. The error says that
@@ -126,7 +127,7 @@ func (t *table) next() (fields []string, line int, err error) {
 			return nil, 0, err
 		}
 		for i := range fields {
-			fields[i] = strings.TrimSpace(fields[i])
+			fields[i] = unguarded(strings.TrimSpace(fields[i]))
 		}
 		for len(fields) > 2 && fields[len(fields)-1] == "" {
 			fields = fields[:len(fields)-1]
@@ -190,14 +191,36 @@ func readDay(word string) (day string, isDate bool) {
 	return "", false
 }
 
+// guarded is a cell that no spreadsheet takes for a formula: an apostrophe makes it text.
+func guarded(cell string) string {
+	if formula(cell) || strings.HasPrefix(cell, "'") && formula(strings.TrimLeft(cell, "'")) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// unguarded is the cell that guarded was given.
+func unguarded(cell string) string {
+	if strings.HasPrefix(cell, "'") && formula(strings.TrimLeft(cell, "'")) {
+		return cell[1:]
+	}
+	return cell
+}
+
+// formula reports whether spreadsheets calculate a cell; some also read the wide forms of the signs.
+func formula(cell string) bool {
+	return strings.IndexAny(cell, "=+-@\t\r＝＋－＠") == 0
+}
+
 // WriteCSV writes the days and overrides of a roster as ReadCSV reads them: the
-// days of the week first, then the dates, users in their order.
+// days of the week first, then the dates, users in their order. Cells that a
+// spreadsheet would calculate begin with an apostrophe.
 func WriteCSV(w io.Writer, roster posthouse.Roster) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"day", "user"}}
 	for _, day := range slices.Sorted(maps.Keys(roster.Days)) {
 		for _, user := range roster.Days[day] {
-			lines = append(lines, []string{day, user})
+			lines = append(lines, []string{day, guarded(user)})
 		}
 	}
 	for _, date := range slices.Sorted(maps.Keys(roster.Overrides)) {
@@ -206,7 +229,7 @@ func WriteCSV(w io.Writer, roster posthouse.Roster) error {
 			users = []string{""}
 		}
 		for _, user := range users {
-			lines = append(lines, []string{date, user})
+			lines = append(lines, []string{date, guarded(user)})
 		}
 	}
 	if err := out.WriteAll(lines); err != nil {

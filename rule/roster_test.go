@@ -203,3 +203,26 @@ func ExampleReadCSV() {
 	// 1,u1
 	// 2026-10-01,u9
 }
+
+func TestNoCellOfTheCSVIsAFormula(t *testing.T) {
+	t.Parallel()
+	users := []string{"=cmd|'/C calc'!A0", "+86138", "-1", "@SUM(A1)", "'=1", "''=1", "＝1", "'quoted", "li.na"}
+	roster := posthouse.Roster{Days: map[string][]string{"1": users}, Overrides: map[string][]string{}}
+	var out strings.Builder
+	if err := rule.WriteCSV(&out, roster); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		_, cell, _ := strings.Cut(strings.TrimSpace(line), ",")
+		if cell = strings.Trim(cell, `"`); strings.IndexAny(cell, "=+-@＝") == 0 {
+			t.Errorf("a spreadsheet calculates %s", cell)
+		}
+	}
+	again, problems, err := rule.ReadCSV(strings.NewReader(out.String()))
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	if diff := cmp.Diff(roster, again); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+}

@@ -3,11 +3,13 @@ package simulator
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse"
 )
 
@@ -223,6 +225,32 @@ func TestRoutesOfProvidersDiffer(t *testing.T) {
 		}
 		if p.title == "" || p.titleZH == "" || !strings.HasPrefix(p.path, "/"+p.name+"/") {
 			t.Errorf("%s is incomplete: %s", p.name, fmt.Sprint(p.title, p.titleZH, p.path))
+		}
+	}
+}
+
+func TestAnotherSitesPageCommandsNothing(t *testing.T) {
+	t.Parallel()
+	sim := New(Options{})
+	for name, test := range map[string]struct {
+		method, path string
+		header       map[string]string
+		want         int
+	}{
+		"a program":               {"DELETE", "/messages", nil, 204},
+		"our own page":            {"DELETE", "/messages", map[string]string{"Sec-Fetch-Site": "same-origin"}, 204},
+		"another site":            {"DELETE", "/messages", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		"another site's form":     {"POST", "/generic/x", map[string]string{"Origin": "https://stranger.example"}, 403},
+		"another site that looks": {"GET", "/messages", map[string]string{"Sec-Fetch-Site": "cross-site"}, 200},
+	} {
+		r := httptest.NewRequest(test.method, "http://127.0.0.1:8090"+test.path, nil)
+		for key, value := range test.header {
+			r.Header.Set(key, value)
+		}
+		w := httptest.NewRecorder()
+		sim.ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("%s: got %d %s, want %d", name, w.Code, w.Body, test.want)
 		}
 	}
 }

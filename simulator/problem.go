@@ -15,6 +15,8 @@ func statusOf(code posthouse.Code) int {
 	switch code {
 	case posthouse.CodeInvalid:
 		return http.StatusBadRequest
+	case posthouse.CodeForbidden:
+		return http.StatusForbidden
 	case posthouse.CodeNotFound:
 		return http.StatusNotFound
 	case posthouse.CodeTooLarge:

@@ -59,6 +59,7 @@ type Simulator struct {
 	ledger  *ledger
 	phones  *phones
 	mux     *http.ServeMux
+	origins *http.CrossOriginProtection
 	started time.Time
 
 	// gone ends when Stop was called: what hangs lets go.
@@ -73,7 +74,7 @@ type Simulator struct {
 // New makes a simulator whose providers answer everything well.
 func New(o Options) *Simulator {
 	o = o.filled()
-	s := &Simulator{log: o.Log, started: time.Now(), phones: newPhones()}
+	s := &Simulator{origins: http.NewCrossOriginProtection(), log: o.Log, started: time.Now(), phones: newPhones()}
 	s.ledger = newLedger(o, s.started)
 	s.gone, s.leave = context.WithCancel(context.Background())
 	for _, p := range table(o, s.phones) {
@@ -84,7 +85,14 @@ func New(o Options) *Simulator {
 }
 
 // ServeHTTP answers as the provider, page or control that the path names.
-func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+// A browser may only write from our own pages: another site's must not command what runs on its visitor's machine.
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := s.origins.Check(r); err != nil {
+		writeError(w, posthouse.Errorf(posthouse.CodeForbidden, "%s %s comes from a page of another site: %v", r.Method, r.URL.Path, err))
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
 
 // Providers lists the names of the fake providers.
 func (s *Simulator) Providers() []string {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -59,8 +60,8 @@ func (c cleaner) attr(_ []string, a slog.Attr) slog.Attr {
 
 func (c cleaner) text(s string) string { return Printable(c.redactor.Text(s)) }
 
-// Printable is a text with its control characters, and those that turn the direction of
-// writing, as escapes; a line break becomes \n. Others' texts pass it before a terminal shows them.
+// Printable is a text with its control characters, those that end a line or paragraph, and those that turn the
+// direction of writing, as escapes; a line break becomes \n. Others' texts pass it before a terminal shows them.
 func Printable(s string) string {
 	if strings.IndexFunc(s, unsafe) < 0 {
 		return s
@@ -81,4 +82,24 @@ func Printable(s string) string {
 	return b.String()
 }
 
-func unsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// PrintableJSON is a JSON or YAML text whose strings hold none of what Printable escapes. Line breaks stay, which are
+// its own.
+func PrintableJSON(text []byte) []byte {
+	commands := func(r rune) bool { return unsafe(r) && r != '\n' }
+	if bytes.IndexFunc(text, commands) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if commands(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
+}
+
+func unsafe(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}

@@ -90,11 +90,12 @@ func TestLogLevel(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plain 消息":          "plain 消息",
-		"a\nb\tc":           `a\nb c`,
-		"\x1b[31m\a":        `\u001b[31m\u0007`,
-		"left\u202eright":   `left\u202eright`,
-		"\u0085 \u007f end": `\u0085 \u007f end`,
+		"plain 消息":           "plain 消息",
+		"a\nb\tc":            `a\nb c`,
+		"\x1b[31m\a":         `\u001b[31m\u0007`,
+		"left\u202eright":    `left\u202eright`,
+		"\u0085 \u007f end":  `\u0085 \u007f end`,
+		"one\u2028two\u2029": `one\u2028two\u2029`,
 	} {
 		if got := Printable(in); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -3,7 +3,6 @@ package local
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,13 +40,11 @@ what posthouse verify reads. It asks no server, and can run beside one.`,
 
 func printEvents(ctx context.Context, sh *shell.Shell, s *store.Store, tenant string) error {
 	out := bufio.NewWriterSize(sh.Out, 256<<10)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
 	for e, err := range counted(sh, eventsOf(ctx, s, tenant)) {
 		if err != nil {
 			return err
 		}
-		if err := encoder.Encode(e); err != nil {
+		if err := shell.WriteJSON(out, e, ""); err != nil {
 			return fmt.Errorf("write the event log: %w", err)
 		}
 	}

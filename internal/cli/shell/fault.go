@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -87,7 +86,7 @@ func (sh *Shell) Exit(err error) int {
 		}
 	}
 	if hint := HintFor(err); hint != "" {
-		fmt.Fprintf(sh.Err, "  → %s\n", hint)
+		fmt.Fprintf(sh.Err, "  → %s\n", config.Printable(hint))
 	}
 	return code
 }
@@ -126,7 +125,5 @@ func (sh *Shell) printFault(err error, code int) {
 	if errors.As(err, &coded) {
 		fault.Message, fault.Problems = coded.Message, coded.Problems
 	}
-	encoder := json.NewEncoder(sh.Err)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(map[string]any{"error": fault}) // there is nowhere left to say that it failed
+	_ = WriteJSON(sh.Err, map[string]any{"error": fault}, "") // there is nowhere left to say that it failed
 }

@@ -1,8 +1,11 @@
 package shell
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"reflect"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -13,10 +16,20 @@ import (
 
 // PrintJSON prints a value, indented.
 func (sh *Shell) PrintJSON(v any) error {
-	encoder := json.NewEncoder(sh.Out)
-	encoder.SetIndent("", "  ")
+	return WriteJSON(sh.Out, v, "  ")
+}
+
+// WriteJSON writes a value with nothing in it that a terminal would obey.
+func WriteJSON(to io.Writer, v any, indent string) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := to.Write(config.PrintableJSON(text.Bytes()))
+	return err
 }
 
 // Show prints a value as JSON where that is asked for, and else by the given function.
@@ -28,8 +41,28 @@ func (sh *Shell) Show(v any, human func()) error {
 	return nil
 }
 
-// Printf prints to the output.
-func (sh *Shell) Printf(format string, args ...any) { fmt.Fprintf(sh.Out, format, args...) }
+// Printf prints to the output. What texts among the values hold, others may have written: a terminal obeys none of it.
+func (sh *Shell) Printf(format string, args ...any) {
+	for i, arg := range args {
+		if text, ok := textOf(arg); ok {
+			args[i] = config.Printable(text)
+		}
+	}
+	fmt.Fprintf(sh.Out, format, args...)
+}
+
+func textOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case error:
+		return v.Error(), true
+	case fmt.Stringer:
+		return v.String(), true
+	}
+	if r := reflect.ValueOf(v); r.Kind() == reflect.String {
+		return r.String(), true
+	}
+	return "", false
+}
 
 // printTable prints rows under a head, in columns that know how wide Chinese is.
 func (sh *Shell) Table(head []string, rows [][]string) {
@@ -42,7 +75,7 @@ func (sh *Shell) Table(head []string, rows [][]string) {
 			row[i] = config.Printable(cell)
 		}
 	}
-	sh.Printf("%s", columns.Text(head, rows, columns.Options{Bold: sh.Terminal}))
+	_, _ = io.WriteString(sh.Out, columns.Text(head, rows, columns.Options{Bold: sh.Terminal}))
 }
 
 // printFields prints names with their values, one a line; empty values are left out.

@@ -1,11 +1,15 @@
 package shell
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/posthouse/posthouse/internal/config"
 )
 
 // fields reads a file's one map from YAML, or from JSON, which is YAML too.
@@ -83,21 +87,27 @@ func (sh *Shell) PrintYAML(v any) error {
 		return err
 	}
 	var node yaml.Node // JSON is YAML: so the order of the names stays
-	if err := yaml.Unmarshal(text, &node); err != nil {
+	if err := yaml.Unmarshal(config.PrintableJSON(text), &node); err != nil {
 		return err
 	}
 	blockStyle(&node)
-	encoder := yaml.NewEncoder(sh.Out)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(&node); err != nil {
+	if err := errors.Join(encoder.Encode(&node), encoder.Close()); err != nil {
 		return err
 	}
-	return encoder.Close()
+	_, err = sh.Out.Write(config.PrintableJSON(out.Bytes()))
+	return err
 }
 
 func blockStyle(n *yaml.Node) {
 	n.Style &^= yaml.FlowStyle | yaml.DoubleQuotedStyle
-	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "\n") {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case config.Printable(n.Value) != strings.NewReplacer("\n", `\n`, "\t", " ").Replace(n.Value):
+		n.Style = yaml.DoubleQuotedStyle // escapes are read in quotes alone
+	case strings.Contains(n.Value, "\n"):
 		n.Style = yaml.LiteralStyle
 	}
 	for _, child := range n.Content {
