@@ -59,7 +59,7 @@ func (out initialised) print(sh *shell.Shell) {
 	}
 }
 
-// retryUnknown has the document's channels send again what may have arrived, and says of each what became of it.
+// retryUnknown has the document's channels retry in its steps and send again what may have arrived, and says of each what became of it.
 func retryUnknown(ctx context.Context, c *client.Client) (map[string]string, error) {
 	out := map[string]string{}
 	for _, name := range workflow.Channels() {
@@ -71,11 +71,11 @@ func retryUnknown(ctx context.Context, c *client.Client) (map[string]string, err
 		case err != nil:
 			return out, err
 		}
-		ch.OnUnknown = posthouse.Retry
+		ch.Profile, ch.OnUnknown = "flow", posthouse.Retry
 		if _, _, err := c.Channels.Put(ctx, ch); err != nil {
 			return out, err
 		}
-		out[name] = "on_unknown: retry"
+		out[name] = "profile: flow, on_unknown: retry"
 	}
 	return out, nil
 }
