@@ -9,7 +9,7 @@ import (
 // reports what came of it.
 type Agent struct {
 	Tenant string `json:"tenant"`
-	// ID is chosen by who registers it: 1 to 50 of a-z, A-Z, 0-9, '-', '_' and '.'.
+	// ID is chosen by who registers it: 1 to 64 printable characters, no space at either end.
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
 	// Channels are those it may fetch from. It is handed nothing of others.

@@ -131,7 +131,7 @@ func TestPULL_AReportEndsATaskOrPutsItBack(t *testing.T) {
 		ids := h.texts(3)
 		h.fetched("a", 3)
 		h.says(200, "a", ids[0], wentOut)
-		if s := h.story(ids[0]).Task; s.Status != 2 || s.SentAt == nil || s.ReportedAt == nil || s.Result != "" {
+		if s := h.story(ids[0]).Task; s.Status != 2 || s.SentAt == nil || s.ReportedAt == nil || s.Result != "发送成功" || s.App != "a" {
 			h.Errorf("sent: got %+v", s)
 		}
 		h.says(200, "a", ids[1], wentWrong)

@@ -109,14 +109,21 @@ func TestPULL_OperatorsAreToldTheRulesAndTheHealth(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {
 		info := h.want(200, "GET", "/api/v1/admin/task-status-info", "")
 		for _, want := range []string{
-			`{"status":0,"name":"PENDING","description":"待处理"}`, `{"status":3,"name":"FAILED","description":"失败"}`,
-			`"max_retry_count":3`, `"retry_delay_seconds":300`, `"processing_timeout_seconds":1800`, `"pending_format":"list"`,
+			`"data":[{"status_code":0,"status_name":"PENDING","description":"待处理"}`, `{"status_code":3,"status_name":"FAILED","description":"失败"}]`,
 		} {
 			if !strings.Contains(info.text, want) {
 				h.Errorf("got %s, want it to contain %s", info.text, want)
 			}
 		}
-		if got := h.want(200, "POST", "/api/v1/admin/recover-zombie-tasks", ""); string(got.Data) != `{"recovered_count":0}` {
+		rules := h.want(200, "GET", "/api/v1/admin/rules", "")
+		for _, want := range []string{
+			`"max_retry_count":3`, `"retry_delay_seconds":300`, `"processing_timeout_seconds":1800`, `"pending_format":"list"`,
+		} {
+			if !strings.Contains(rules.text, want) {
+				h.Errorf("got %s, want it to contain %s", rules.text, want)
+			}
+		}
+		if got := h.want(200, "POST", "/api/v1/admin/recover-zombie-tasks", ""); string(got.Data) != `{"recovered_count":0,"message":"成功恢复 0 个僵尸任务"}` {
 			h.Errorf("got %s", got.text)
 		}
 		if got := h.want(200, "GET", "/health", ""); string(got.Data) != `{"status":"healthy"}` {
@@ -135,7 +142,7 @@ func TestPULL_ZombiesAreRecoveredOnRequest(t *testing.T) {
 			id := h.sms("13800138000", "x")
 			h.fetched("a", 1)
 			h.eventually("the task is recovered", func() bool {
-				return string(h.want(200, "POST", "/api/v1/admin/recover-zombie-tasks", "").Data) == `{"recovered_count":1}`
+				return string(h.want(200, "POST", "/api/v1/admin/recover-zombie-tasks", "").Data) == `{"recovered_count":1,"message":"成功恢复 1 个僵尸任务"}`
 			})
 			if s := h.story(id).Task; s.Status != 0 || s.RetryCount != 1 || s.Result != "处理超时，自动重试" {
 				t.Errorf("got %+v", s)

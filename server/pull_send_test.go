@@ -101,7 +101,7 @@ func TestPULL_ErrorsKeepTheEnvelopeAndAreUnderstood(t *testing.T) {
 			{"GET", "/api/v1/sms/task/01K0000000000000000000000Z", "", 404, "there is no task of this task_id"},
 			{"GET", "/api/v1/sms/task/%FF%00", "", 404, "there is no task of this task_id"},
 			{"GET", "/api/v1/sms/tasks/pending", "", 422, "app_id is required"},
-			{"GET", "/api/v1/sms/tasks/pending?app_id=a%20b", "", 422, "app_id is"},
+			{"GET", "/api/v1/sms/tasks/pending?app_id=a%20", "", 422, "app_id is"},
 			{"GET", "/api/v1/sms/tasks/pending?app_id=a&limit=0", "", 422, "want a whole number from 1 to 100"},
 			{"GET", "/api/v1/sms/tasks/pending?app_id=a&limit=101", "", 422, "want a whole number from 1 to 100"},
 			{"GET", "/api/v1/sms/tasks/pending?app_id=a&limit=ten", "", 422, "want a whole number from 1 to 100"},

@@ -29,6 +29,11 @@ type SMS struct {
 	Channel string
 	// Format of the tasks that are handed out: list, or page with {total_count, app_id, tasks}. Defaults to list.
 	Format string
+	// PageAgents are the beginnings of the User-Agents of apps that are answered in the form page. Defaults to none.
+	PageAgents []string
+	// Origins are the web pages that may call the front door, such as https://desk.example.com; "*" is all of them.
+	// Defaults to none.
+	Origins []string
 	// MaxRetries is how often a task that failed is tried again; negative is never. Defaults to 3 for a channel
 	// that is made, and to what it has for others.
 	MaxRetries int
@@ -77,6 +82,7 @@ func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
 	return lksms.New(lksms.Options{
 		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: s.store, Agents: s.store, Texts: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
+		PageAgents: o.PageAgents, Origins: o.Origins,
 		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -144,25 +144,13 @@ func (p phones) put(c *web.Call, in posthouse.Agent) (posthouse.Agent, error) {
 
 // Bounds of what an agent is described with.
 const (
-	maxAgentID       = 50
 	maxAgentChannels = 100
 	maxCapabilities  = 32
 )
 
-// agentIDs are the characters of an agent's id beside letters and digits.
-const agentIDs = "-_."
-
 func checkAgentID(c *web.Call, path, id string) {
-	foreign := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(agentIDs, r)
-	}
-	switch {
-	case id == "":
-		c.RefuseNew(path, "is required: 1 to %d of a-z, A-Z, 0-9, '-', '_' and '.'", maxAgentID)
-	case len(id) > maxAgentID || strings.ContainsFunc(id, foreign):
-		c.RefuseNew(path, "is %.80q: want 1 to %d of a-z, A-Z, 0-9, '-', '_' and '.'", id, maxAgentID)
-	case strings.Trim(id, ".") == "":
-		c.RefuseNew(path, "is %q: dots alone do not stand in an address", id)
+	if odd := draft.AgentID(id); odd != "" {
+		c.RefuseNew(path, "%s", odd)
 	}
 }
 

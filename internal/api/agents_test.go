@@ -164,8 +164,8 @@ func TestWhatIsWrongWithAnAgentIsNamed(t *testing.T) {
 	h := withPhones(t)
 	h.must(201, "PUT", "/v1/channels/pushed", `{"driver":"test"}`)
 	for body, want := range map[string][]string{
-		`{}`:                                        {"channels", "has 0 channels: want 1 to 100, those the agent fetches from", "id", "is required: 1 to 50 of a-z, A-Z, 0-9, '-', '_' and '.'"},
-		`{"id":"柜台","channels":["phones"]}`:         {"id", `is "柜台": want 1 to 50 of a-z, A-Z, 0-9, '-', '_' and '.'`},
+		`{}`:                                        {"channels", "has 0 channels: want 1 to 100, those the agent fetches from", "id", "is required: 1 to 64 printable characters, no space at either end"},
+		`{"id":" 柜台","channels":["phones"]}`:        {"id", `is " 柜台": want 1 to 64 printable characters, no space at either end`},
 		`{"id":"..","channels":["phones"]}`:         {"id", `is "..": dots alone do not stand in an address`},
 		`{"id":"x","channels":["none"]}`:            {"channels[0]", `there is no channel "none"`},
 		`{"id":"x","channels":["pushed"]}`:          {"channels[0]", `nobody fetches from the channel "pushed": set its pull to true, or name one of the driver pull`},

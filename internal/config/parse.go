@@ -198,3 +198,13 @@ func count(to *int, v string) error {
 	*to = n
 	return nil
 }
+
+// words reads texts with commas between.
+func words(to *[]string, v string) error {
+	for part := range strings.SplitSeq(v, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*to = append(*to, part)
+		}
+	}
+	return nil
+}

@@ -126,6 +126,14 @@ var serverSettings = []setting[Config]{{
 	help:  "the `FORMAT` of tasks that phones fetch: list, or page for those that want {total_count, app_id, tasks}",
 	parse: func(c *Config, v string) error { return choice(&c.Server.SMS.Format, v, "list", "page") },
 }, {
+	name:  "sms_page_agents",
+	help:  "answer apps whose User-Agent begins with one of these in the form page, `TEXTS` with commas between (default none)",
+	parse: func(c *Config, v string) error { return words(&c.Server.SMS.PageAgents, v) },
+}, {
+	name:  "sms_cors_origins",
+	help:  "web pages that may call the SMS front door, `ORIGINS` with commas between, or * (default none)",
+	parse: func(c *Config, v string) error { return words(&c.Server.SMS.Origins, v) },
+}, {
 	name: "sms_retry_delay", minutes: "RETRY_DELAY_MINUTES",
 	help:  "the wait before a failed SMS task is tried again, a `DURATION` (default the channel's, 5m)",
 	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.RetryDelay, v) },

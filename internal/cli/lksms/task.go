@@ -176,7 +176,11 @@ func (h *history) finish(row work.LksmsTask, end time.Time) {
 		return
 	}
 	begun := d.UpdatedAt.Add(h.step)
-	h.start(owner, begun, until(row.Status == failed && row.Result == lostForGood, begun, end))
+	by := owner
+	if row.App != "" {
+		by = work.Owner(row.App)
+	}
+	h.start(by, begun, until(row.Status == failed && row.Result == lostForGood, begun, end))
 	d.DueAt = time.Time{}
 	if row.Status == success {
 		h.end(posthouse.EventSent, posthouse.Sent, "", posthouse.ClassOK, "", end)

@@ -3,8 +3,10 @@ package lksms
 import (
 	"cmp"
 	"encoding/json"
+	"hash/crc32"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/sms"
@@ -96,6 +98,7 @@ func (d *door) setTemplate(c *call) (answer, error) {
 
 // defaultText is what a phone is sent without a content.
 type defaultText struct {
+	ID          int64  `json:"id"`
 	Phone       string `json:"phone_number"`
 	Content     string `json:"content"`
 	UseTemplate bool   `json:"use_template"`
@@ -105,18 +108,28 @@ type defaultText struct {
 }
 
 func (d *door) shownDefault(def work.DefaultSMS) defaultText {
-	return defaultText{local(def.Phone), def.Text, def.Templated, def.Sent, d.at(def.CreatedAt), d.at(def.UpdatedAt)}
+	return defaultText{numberOf(def.Phone), local(def.Phone), def.Text, def.Templated, def.Sent, d.at(def.CreatedAt), d.at(def.UpdatedAt)}
 }
 
-// putDefault sets a phone's default content. One that was sent can be sent once more then.
+// numberOf is the number that a default content is known by: its phone's digits, of which there is one a tenant. A number
+// that is none, brought over from elsewhere, has the number of its text.
+func numberOf(phone string) int64 {
+	if n, err := strconv.ParseInt(strings.TrimPrefix(phone, "+"), 10, 64); err == nil {
+		return n
+	}
+	return int64(crc32.ChecksumIEEE([]byte(phone)))
+}
+
+// putDefault sets a phone's default content. One that was sent can be sent once more where its content changes, or
+// where rearm says so: setting the same again is a repeat.
 func (d *door) putDefault(c *call) (answer, error) {
 	body, err := d.body(c)
 	if err != nil {
 		return answer{}, err
 	}
 	var given, content text
-	var templated flag
-	if err := decode(body, map[string]json.Unmarshaler{"phone_number": &given, "content": &content, "use_template": &templated}); err != nil {
+	var templated, rearm flag
+	if err := decode(body, map[string]json.Unmarshaler{"phone_number": &given, "content": &content, "use_template": &templated, "rearm": &rearm}); err != nil {
 		return answer{}, err
 	}
 	n, err := number(string(given))
@@ -131,6 +144,15 @@ func (d *door) putDefault(c *call) (answer, error) {
 			return answer{}, refuse(http.StatusBadRequest, "%v", err)
 		}
 	}
+	if !rearm {
+		old, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n.E164)
+		if err != nil {
+			return answer{}, err
+		}
+		if found && old.Text == string(content) && old.Templated == bool(templated) {
+			return ok(d.shownDefault(old))
+		}
+	}
 	def, err := d.Texts.PutDefaultSMS(c.Context(), time.Now(), work.DefaultSMS{Tenant: c.who.tenant, Phone: n.E164, Text: string(content), Templated: bool(templated)})
 	if err != nil {
 		return answer{}, err
@@ -139,14 +161,13 @@ func (d *door) putDefault(c *call) (answer, error) {
 }
 
 func (d *door) defaultOf(c *call) (answer, error) {
-	n, err := number(c.PathValue("phone_number"))
-	if err != nil {
-		return answer{}, err
-	}
-	def, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n.E164)
+	n, odd := anyNumber(c.PathValue("phone_number"))
+	def, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n)
 	switch {
 	case err != nil:
 		return answer{}, err
+	case !found && odd != nil:
+		return answer{}, odd
 	case !found:
 		return answer{}, refuse(http.StatusNotFound, "this phone_number has no default content")
 	}

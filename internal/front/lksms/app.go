@@ -2,9 +2,11 @@ package lksms
 
 import (
 	"encoding/json"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -51,13 +53,47 @@ func (d *door) pending(c *call) (answer, error) {
 	}
 	tasks := make([]handed, len(got.Handouts))
 	for i, h := range got.Handouts {
-		tasks[i] = handed{h.Delivery, local(h.Recipient.Address), h.Content.Text}
+		tasks[i] = handed{d.calledBy(c, h), local(h.Recipient.Address), h.Content.Text}
 	}
 	out := answer{data: tasks, header: waitHeader(got.After)}
-	if d.Format == FormatPage {
+	if d.format(c, query) == FormatPage {
 		out.data = pageOfTasks{len(tasks), app.ID, tasks}
 	}
 	return out, nil
+}
+
+// calledBy is the number of a task that was handed out: the one it had where it was brought over from, for senders and
+// phones alike.
+func (d *door) calledBy(c *call, h posthouse.Handout) string {
+	if h.Kind != kind || h.Ref == "" {
+		return h.Delivery
+	}
+	if t, err := d.brought(c.Context(), c.who.tenant, h.Ref); err != nil || t.ID != h.Delivery {
+		return h.Delivery // its sender's own word, and of several tasks
+	}
+	return h.Ref
+}
+
+// format is the form that the asking app wants by what it shows: a format in its query; the profile of its Accept, such as
+// application/json;profile=page; or the beginning of its User-Agent, where the settings name it. Else it is the setting's.
+func (d *door) format(c *call, query url.Values) Format {
+	if f := Format(query.Get("format")); f == FormatList || f == FormatPage {
+		return f
+	}
+	for _, accept := range c.Header.Values("Accept") {
+		for part := range strings.SplitSeq(accept, ",") {
+			_, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+			if f := Format(params["profile"]); err == nil && (f == FormatList || f == FormatPage) {
+				return f
+			}
+		}
+	}
+	for _, agent := range d.PageAgents {
+		if strings.HasPrefix(c.UserAgent(), agent) {
+			return FormatPage
+		}
+	}
+	return d.Format
 }
 
 // waitHeader tells an app when there may be more.

@@ -2,27 +2,19 @@ package lksms
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 )
-
-// appID is what an app may call itself, as an agent may.
-var appID = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,50}$`)
 
 // checkApp refuses a name that is none, or not the caller's.
 func checkApp(who caller, id string) error {
 	switch {
-	case id == "":
-		return malformed("app_id is required: the name of the app")
-	case !appID.MatchString(id):
-		return malformed("app_id is %.60q: want 1 to 50 of a-z, A-Z, 0-9, '-', '_' and '.'", id)
-	case strings.Trim(id, ".") == "":
-		return malformed("app_id is %q: dots alone do not stand in an address", id)
+	case draft.AgentID(id) != "":
+		return malformed("app_id %s", draft.AgentID(id))
 	case !who.mayBe(id):
 		return refuse(http.StatusForbidden, "the key belongs to the app %q: it can not act as %q", who.key.Agent, id)
 	}
@@ -55,12 +47,18 @@ func (d *door) app(c *call, id string) (posthouse.Agent, error) {
 	return a, nil
 }
 
+// How many apps that nobody has registered are kept, and for how long after they were heard of last.
+const (
+	maxMet    = 1000
+	metUnseen = 30 * 24 * time.Hour
+)
+
 // meet keeps an app that nobody has registered: without limits, as the document has none.
 func (d *door) meet(c *call, id string) (posthouse.Agent, error) {
-	a, err := d.Agents.AddAgent(c.Context(), time.Now(), posthouse.Agent{
+	a, err := d.Agents.MeetAgent(c.Context(), time.Now(), posthouse.Agent{
 		Tenant: c.who.tenant, ID: id, Channels: []string{d.Channel}, Limits: []posthouse.Limit{}, State: posthouse.AgentActive,
 		App: clipped(c.UserAgent(), 100),
-	})
+	}, maxMet, metUnseen)
 	if posthouse.CodeOf(err) == posthouse.CodeConflict { // another request of its was faster
 		return d.Agents.Agent(c.Context(), c.who.tenant, id)
 	}

@@ -39,8 +39,13 @@ type Options struct {
 	Username, Password string
 	// Channel is the pulled channel whose deliveries are the tasks. Defaults to sms.
 	Channel string
-	// Format defaults to FormatList.
+	// Format defaults to FormatList. An app may ask for another.
 	Format Format
+	// PageAgents are the beginnings of the User-Agents of apps that are answered FormatPage. Defaults to none.
+	PageAgents []string
+	// Origins are the web pages that may call with a password, such as https://desk.example.com; "*" is all of them.
+	// Defaults to none: browsers are refused.
+	Origins []string
 	// Sensitive marks every text as sensitive. Defaults to those whose request says so.
 	Sensitive bool
 	// Rules are what operators are shown of the retries. Defaults to nothing.
@@ -89,7 +94,7 @@ func New(o Options) (http.Handler, error) {
 	mux.Handle("/", d.handler(map[string]route{}))
 	origin := http.NewCrossOriginProtection() // browsers send Basic by themselves, for pages of others too
 	origin.SetDenyHandler(d.handler(nil))
-	return origin.Handler(mux), nil
+	return d.sharing(mux, origin.Handler(mux)), nil
 }
 
 // route is one line of the front door: an address and what a key needs for it.
@@ -119,6 +124,7 @@ func table() []route {
 		{get, "/api/v1/admin/default-sms/{phone_number}", admin, (*door).defaultOf},
 		{get, "/api/v1/admin/task-statistics", admin, (*door).statistics},
 		{get, "/api/v1/admin/task-status-info", admin, (*door).statusInfo},
+		{get, "/api/v1/admin/rules", admin, (*door).rules},
 		{post, "/api/v1/admin/recover-zombie-tasks", admin, (*door).recoverZombies},
 		{get, "/api/v1/admin/task/{task_id}", admin, (*door).story},
 		{get, "/api/v1/admin/logs/{log}", admin, (*door).logs},

@@ -149,7 +149,7 @@ func (d *door) story(c *call) (answer, error) {
 func (d *door) row(id string, t posthouse.Delivery, m posthouse.Message, events []posthouse.Event) row {
 	r := row{
 		taskView: d.view(id, t, m), Source: m.Source, RetryCount: retries(t, events), Result: result(t, events),
-		App: strings.TrimPrefix(t.LeaseOwner, work.Owner("")), UpdatedAt: d.at(t.UpdatedAt), Delivery: t.ID,
+		App: work.AgentOf(cmp.Or(t.LeaseOwner, lastOwner(t, events))), UpdatedAt: d.at(t.UpdatedAt), Delivery: t.ID,
 	}
 	if !m.Sensitive {
 		r.Size = sms.Parts(m.Content.Text)
@@ -159,6 +159,17 @@ func (d *door) row(id string, t posthouse.Delivery, m posthouse.Message, events 
 		r.ReportedAt = &at
 	}
 	return r
+}
+
+// lastOwner is who sent a task that was sent.
+func lastOwner(t posthouse.Delivery, events []posthouse.Event) string {
+	owner := ""
+	for _, e := range events {
+		if status(t.State) == 2 && work.AgentOf(e.Owner) != "" {
+			owner = e.Owner
+		}
+	}
+	return owner
 }
 
 // retries is how often a task was put back. The failure that ended it did not, and counts no more once the
@@ -188,7 +199,7 @@ func result(t posthouse.Delivery, events []posthouse.Event) string {
 	usedUp := t.State == posthouse.Failed && t.Reason == state.ReasonTriesUsedUp
 	switch {
 	case status(t.State) == 2:
-		return ""
+		return "发送成功"
 	case lost && t.State == posthouse.Failed:
 		return "处理超时，超过最大重试次数"
 	case lost:

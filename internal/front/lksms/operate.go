@@ -2,6 +2,7 @@ package lksms
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -24,28 +25,30 @@ func (d *door) statistics(c *call) (answer, error) {
 
 // meaning is a status with its names.
 type meaning struct {
-	Status      int    `json:"status"`
-	Name        string `json:"name"`
+	Status      int    `json:"status_code"`
+	Name        string `json:"status_name"`
 	Description string `json:"description"`
+}
+
+func (d *door) statusInfo(*call) (answer, error) {
+	return ok([]meaning{{0, "PENDING", "待处理"}, {1, "PROCESSING", "处理中"}, {2, "SUCCESS", "成功"}, {3, "FAILED", "失败"}})
 }
 
 // rules are how tasks come from one status to another.
 type rules struct {
-	Statuses        []meaning `json:"statuses"`
-	MaxRetries      int       `json:"max_retry_count"`
-	RetryDelay      float64   `json:"retry_delay_seconds"`
-	ZombieAfter     float64   `json:"processing_timeout_seconds"`
-	Format          Format    `json:"pending_format"`
-	TimeZone        string    `json:"time_zone"`
-	MaxContent      int       `json:"max_content_length"`
-	MaxTasksAtOnce  int       `json:"max_pending_limit"`
-	SensitiveAlways bool      `json:"sensitive"`
+	MaxRetries      int     `json:"max_retry_count"`
+	RetryDelay      float64 `json:"retry_delay_seconds"`
+	ZombieAfter     float64 `json:"processing_timeout_seconds"`
+	Format          Format  `json:"pending_format"`
+	TimeZone        string  `json:"time_zone"`
+	MaxContent      int     `json:"max_content_length"`
+	MaxTasksAtOnce  int     `json:"max_pending_limit"`
+	SensitiveAlways bool    `json:"sensitive"`
 }
 
-func (d *door) statusInfo(c *call) (answer, error) {
+func (d *door) rules(c *call) (answer, error) {
 	r, err := d.Rules(c.Context(), c.who.tenant)
 	return answer{data: rules{
-		Statuses:   []meaning{{0, "PENDING", "待处理"}, {1, "PROCESSING", "处理中"}, {2, "SUCCESS", "成功"}, {3, "FAILED", "失败"}},
 		MaxRetries: r.MaxRetries, RetryDelay: r.RetryDelay.Seconds(), ZombieAfter: r.Timeout.Seconds(), Format: d.Format, TimeZone: d.TimeZone.String(),
 		MaxContent: sms.MaxCharacters, MaxTasksAtOnce: maxTasks, SensitiveAlways: d.Sensitive,
 	}}, err
@@ -53,12 +56,13 @@ func (d *door) statusInfo(c *call) (answer, error) {
 
 // recovered is how many lost tasks were found.
 type recovered struct {
-	Count int `json:"recovered_count"`
+	Count   int    `json:"recovered_count"`
+	Message string `json:"message"`
 }
 
 func (d *door) recoverZombies(c *call) (answer, error) {
 	n, err := d.Engine.RescueNow(c.Context())
-	return answer{data: recovered{n}}, err
+	return answer{data: recovered{n, fmt.Sprintf("成功恢复 %d 个僵尸任务", n)}}, err
 }
 
 // alive says that the server works.

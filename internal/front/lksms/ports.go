@@ -32,7 +32,8 @@ type Store interface {
 // Agents knows the apps.
 type Agents interface {
 	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
-	AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error)
+	// MeetAgent keeps one that nobody has registered, unless there are so many. Those that were not heard of go first.
+	MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent, most int, unseen time.Duration) (posthouse.Agent, error)
 }
 
 // Texts keeps templates and default contents.

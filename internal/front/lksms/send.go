@@ -161,20 +161,22 @@ var (
 
 // draft makes the message of a task.
 func (d *door) draft(c *call, in sendBody) (posthouse.Draft, error) {
-	number, err := number(string(in.phone))
-	if err != nil {
-		return posthouse.Draft{}, err
+	to, odd := anyNumber(string(in.phone))
+	if odd != nil && in.content != "" {
+		return posthouse.Draft{}, odd
 	}
 	m := posthouse.Draft{
-		Channel: d.Channel, Kind: kind, To: []posthouse.Recipient{{Address: number.E164}}, Source: string(in.source),
+		Channel: d.Channel, Kind: kind, To: []posthouse.Recipient{{Address: to}}, Source: string(in.source),
 		Sensitive: d.Sensitive || bool(in.sensitive),
 	}
 	content, templated := string(in.content), bool(in.useTemplate)
 	if content == "" { // its own use_template then counts
-		def, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, number.E164)
+		def, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, to)
 		switch {
 		case err != nil:
 			return m, err
+		case !found && odd != nil:
+			return m, odd
 		case !found:
 			return m, errNothing
 		case def.Sent:
@@ -227,6 +229,19 @@ func number(given string) (phone.Number, error) {
 		return n, refuse(http.StatusBadRequest, "phone_number is no mobile number: text messages do not arrive at it")
 	}
 	return n, nil
+}
+
+// anyNumber is a number in E.164, or as it is written where it is no mobile number, and then why. A default content that was
+// brought over may be of such a phone.
+func anyNumber(given string) (string, error) {
+	n, err := number(given)
+	if err == nil {
+		return n.E164, nil
+	}
+	if n, e := phone.Parse(given, region); e == nil {
+		return n.E164, err
+	}
+	return clipped(given, 128), err
 }
 
 // local is a number as senders and apps of the mainland write it; others keep their plus.

@@ -53,6 +53,8 @@ type envelope struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
+	// Detail is the message of an error once more, where clients of the framework of the former server look for it.
+	Detail string `json:"detail,omitempty"`
 }
 
 // handler serves one path.
@@ -111,6 +113,9 @@ func (d *door) run(methods map[string]route, c *call) (out answer, err error) {
 // render writes an envelope. Characters stand as they are.
 func render(code int, message string, data any) ([]byte, error) {
 	e := envelope{Code: code, Message: message}
+	if code >= http.StatusBadRequest {
+		e.Detail = message
+	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)

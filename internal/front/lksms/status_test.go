@@ -40,8 +40,8 @@ func TestTheResultSaysHowTheLastHandOutEnded(t *testing.T) {
 		"refused too often":         {posthouse.Delivery{State: posthouse.Failed, Reason: state.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "busy"}, []posthouse.Event{refused}, "超过最大重试次数: busy", 3},
 		"timed out too often":       {posthouse.Delivery{State: posthouse.Failed, Reason: state.ReasonTriesUsedUp, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 3},
 		"timed out, cancelled":      {posthouse.Delivery{State: posthouse.Failed, Reason: state.ReasonUnknownTimeout, Tries: 1, Attempts: 1, Error: "lost"}, []posthouse.Event{lost}, "处理超时，超过最大重试次数", 0},
-		"proved after that":         {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Failed}}, "", 3},
-		"proved while it waited":    {posthouse.Delivery{State: posthouse.Sent, Tries: 1, Attempts: 1}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Pending}}, "", 1},
+		"proved after that":         {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Failed}}, "发送成功", 3},
+		"proved while it waited":    {posthouse.Delivery{State: posthouse.Sent, Tries: 1, Attempts: 1}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Pending}}, "发送成功", 1},
 		"cancelled while it waited": {posthouse.Delivery{State: posthouse.Cancelled, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
 		"brought over, failed":      {posthouse.Delivery{State: posthouse.Failed, Tries: 3, Attempts: 3, Error: "busy"}, nil, "busy", 2},
 	} {
