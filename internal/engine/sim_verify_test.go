@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"
 )
 
@@ -20,7 +22,7 @@ func (w *world) verify() {
 	w.check(verify.Inputs{
 		Events: all(events, func(posthouse.Event) bool { return true }),
 		Client: journal(w.client), Sink: journal(w.arrivalLines()), Limiter: journal(w.permit), Agents: journal(w.agentLines),
-		Channels: w.channelList(), Stored: w.stored(), AtRest: true,
+		Channels: w.channelList(), Stored: w.stored(), AtRest: true, Rows: w.rows, References: w.references, Epoch: w.epochNow(),
 	})
 	for _, c := range w.channels { // each channel's provider has another memory
 		if c.window == 0 || c.window == channel.Forever {
@@ -45,6 +47,38 @@ func (w *world) check(in verify.Inputs) {
 			w.fail(strings.Join(v.Excerpt, "\n"), "verify: %s, %s: %s: %s", i.ID, i.Name, v.Subject, v.What)
 		}
 	}
+}
+
+// rows are what is stored beside the log.
+func (w *world) rows(yield func(verify.Stored, error) bool) {
+	err := w.store.Holdings(context.Background(), func(h store.Holding) error {
+		if !yield(verify.Stored(h), nil) {
+			return io.EOF
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.t.Fatal(err)
+	}
+}
+
+// references are the rows that name messages.
+func (w *world) references(yield func(verify.Reference, error) bool) {
+	err := w.store.KeyHolders(context.Background(), func(k store.KeyHolder) error {
+		yield(verify.Reference{Name: k.Name, Message: k.Message, Missing: !k.Found, Wrong: k.Wrong}, nil)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) epochNow() int64 {
+	n, err := w.store.Epoch(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
 }
 
 // events is the log, with the policies that were wanted: a rise of the epoch leaves everything that

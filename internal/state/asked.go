@@ -19,6 +19,7 @@ func AfterQuery(s *Settings, d posthouse.Delivery, f channel.Finding, res channe
 	case channel.Found:
 		c, _ := AfterResolve(d, true, false, "query_found", now)
 		c.After.ProviderRef = cmp.Or(res.Ref, d.ProviderRef)
+		c.Events[len(c.Events)-1].Ref = res.Ref // the log says where it is from
 		return c
 	case channel.Absent:
 		decision := retry.Decide(s.Profile, posthouse.ClassTransient, d.Tries-1, 0, 0)

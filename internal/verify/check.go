@@ -28,6 +28,12 @@ type Inputs struct {
 	// Kept are counts that are kept beside the deliveries, by what they count, such as
 	// "channel sms of tenant default, processing". Defaults to none.
 	Kept map[string]Count
+	// Rows are what a database holds beside the log, by message id, and References the rows that name messages. Defaults to
+	// none. Where the run goes on, rows that changed in the last minute before Now are not compared.
+	Rows       iter.Seq2[Stored, error]
+	References iter.Seq2[Reference, error]
+	// Epoch is that of the database. It is looked at with Rows.
+	Epoch int64
 	// AtRest says that the run had ended and come to rest: nothing that is due may wait.
 	AtRest bool
 	// Now is when the log was read, for AtRest. Defaults to the last time in the log.
@@ -54,7 +60,8 @@ type checker struct {
 	slack  time.Duration
 	want   map[string]bool // what must have been seen, nil for all
 	packer *packer
-	calls  *calls // nil where there is no such journal; so are the next four
+	rows   *rowReader // nil without rows
+	calls  *calls     // nil where there is no such journal; so are the next four
 	sink   *sink
 	grants *grants
 	agents *agents
@@ -81,8 +88,22 @@ func Check(ctx context.Context, in Inputs) (Report, error) {
 	if err == nil {
 		err = c.readJournals()
 	}
+	if err == nil && in.Rows != nil {
+		c.rows, err = newRowReader(in.Rows)
+		defer func() {
+			if c.rows != nil {
+				c.rows.stop()
+			}
+		}()
+	}
 	if err == nil {
 		err = c.readLog(ctx)
+	}
+	if err == nil {
+		err = c.finishRows()
+	}
+	if err == nil {
+		err = c.judgeReferences()
 	}
 	if err != nil {
 		return Report{}, err
@@ -157,7 +178,9 @@ func (c *checker) readLog(ctx context.Context) error {
 			case e.Delivery < last:
 				return fmt.Errorf("event log: %w", errUnsorted(e.Delivery, last))
 			case last != "" && posthouse.MessageID(e.Delivery) != posthouse.MessageID(last):
-				c.message(events)
+				if err := c.message(events); err != nil {
+					return err
+				}
 				events = events[:0]
 				if err := ctx.Err(); err != nil {
 					return err
@@ -171,7 +194,9 @@ func (c *checker) readLog(ctx context.Context) error {
 		events = append(events, e)
 	}
 	if len(events) > 0 {
-		c.message(events)
+		if err := c.message(events); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
@@ -197,7 +222,7 @@ func timeFault(e *posthouse.Event, name string, t time.Time) error {
 }
 
 // message judges all deliveries of one message.
-func (c *checker) message(events []posthouse.Event) {
+func (c *checker) message(events []posthouse.Event) error {
 	var list []history
 	for len(events) > 0 {
 		n := 1
@@ -213,10 +238,14 @@ func (c *checker) message(events []posthouse.Event) {
 	}
 	id := posthouse.MessageID(list[0].id)
 	c.judgeAcceptance(id, list)
+	if err := c.judgeRows(id, list); err != nil {
+		return err
+	}
 	for chain := range chains(list) {
 		c.judgeChainKey(chain)
 		c.judgeArrivals(chain)
 	}
+	return nil
 }
 
 // chains groups deliveries by their idempotency key: each stands alone, but for replays.
@@ -348,7 +377,7 @@ func (c *checker) given() []string {
 	}{
 		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
 		{c.pulled, needPull},
-		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored},
+		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored}, {c.rows != nil, needRows},
 	} {
 		if g.there {
 			out = append(out, g.need)

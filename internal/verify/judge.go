@@ -13,6 +13,7 @@ var judges = []struct {
 	judge func(*checker, history)
 }{
 	{legal, (*checker).judgeLegal},
+	{legal, (*checker).judgeClass},
 	{chain, (*checker).judgeChain},
 	{token, (*checker).judgeToken},
 	{oneHolder, (*checker).judgeHolder},

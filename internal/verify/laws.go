@@ -46,6 +46,8 @@ const (
 	receipts
 	epoch
 	poison
+	stands
+	references
 	afterLast
 )
 
@@ -68,6 +70,7 @@ const (
 	needRest     = "the word that the run is at rest (at-rest)"
 	needWindow   = "the time for which the providers know a key (key-window)"
 	needStored   = "the stored counts (a database, with at-rest)"
+	needRows     = "a database, whose rows are compared"
 	needNoCanary = "planted canaries are looked for in logs and pages, which are no input here"
 )
 
@@ -107,6 +110,8 @@ func Laws() []Law {
 		{"I31", "receipts", "a delivery has at most one receipt, and only after its provider has accepted it", nil, ""},
 		{"I32", "epoch", "after a restore nothing starts by itself that may have been sent before", nil, ""},
 		{"I33", "poison", "no delivery loses more than five leases of processes, or twenty of agents, and goes on", nil, ""},
+		{"I34", "rows", "each row of a delivery is what its last event made it, and the log and the rows know the same deliveries", []string{needRows}, ""},
+		{"I35", "references", "each dedup key and each kept answer stands for a message that is there and has that key", []string{needRows}, ""},
 	}
 }
 

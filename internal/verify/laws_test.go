@@ -1,6 +1,8 @@
 package verify_test
 
 import (
+	gocmp "cmp"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -513,6 +515,47 @@ var lawCases = []struct {
 	}},
 	{law: "I33", holds: func() *hand { return unheldOften(20) }, breaks: func() *hand { return unheldOften(21) }},
 	{law: "I33", holds: func() *hand { return lossy(5) }, breaks: func() *hand { return lossy(6) }},
+	{law: "I34", holds: func() *hand { return plain().row(nil) }, breaks: func() *hand { return plain().row(func(d *posthouse.Delivery) { d.Version++ }) }},
+	{law: "I34", holds: func() *hand { return newHand(posthouse.Retry).accept().row(nil) }, breaks: func() *hand {
+		return newHand(posthouse.Retry).accept().row(func(d *posthouse.Delivery) { d.DueAt = d.DueAt.Add(time.Hour) })
+	}},
+	{law: "I34", holds: func() *hand { return plain().row(nil) }, breaks: func() *hand {
+		h := plain().row(nil)
+		h.rows[0].Message = nil
+		return h
+	}},
+	{law: "I34", holds: func() *hand { return plain().row(nil) }, breaks: func() *hand {
+		h := plain().row(nil)
+		h.rows = append(h.rows, verify.Stored{ID: "01KMJ000000000000000AC0000", Message: &posthouse.Message{CreatedAt: began}})
+		return h
+	}},
+	{law: "I34", holds: func() *hand { return plain().row(nil) }, breaks: func() *hand {
+		h := plain().row(nil)
+		h.rows[0].Recipients = 0
+		return h
+	}},
+	{law: "I34", holds: func() *hand { return plain().row(nil) }, breaks: func() *hand {
+		h := plain().row(nil)
+		h.rows[0].Deliveries = nil
+		return h
+	}},
+	{law: "I35", holds: func() *hand { return plain().named(verify.Reference{Message: "01KMJ000000000000000AB0000"}) }, breaks: func() *hand {
+		return plain().named(verify.Reference{Message: "01KMJ000000000000000AC0000", Missing: true})
+	}},
+	{law: "I35", holds: func() *hand {
+		return plain().named(verify.Reference{Message: "00KMJ000000000000000AC0000", Missing: true})
+	}, breaks: func() *hand {
+		return plain().named(verify.Reference{Message: "01KMJ000000000000000AB0000", Wrong: "it has another key"})
+	}},
+	{law: "I32", holds: func() *hand { return plain().row(nil).inEpochOf(1) }, breaks: func() *hand {
+		h := newHand(posthouse.Retry).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)).row(nil)
+		return h.inEpochOf(1)
+	}},
+	{law: "I5", holds: plain, breaks: func() *hand {
+		h := plain()
+		h.events[len(h.events)-1].Class = posthouse.ClassTransient
+		return h
+	}},
 }
 
 func inEpoch(n int64) func(*posthouse.Event) { return func(e *posthouse.Event) { e.Epoch = n } }
@@ -541,6 +584,31 @@ func (h *hand) kept(n int) *hand {
 	return h
 }
 
+// row stores the delivery as its last event made it, but for a change.
+func (h *hand) row(change func(*posthouse.Delivery)) *hand {
+	first, last := h.events[0], h.events[len(h.events)-1]
+	d := posthouse.Delivery{
+		ID: h.id, Message: posthouse.MessageID(h.id), Tenant: "bank", State: last.To, Reason: last.Reason, Version: last.Version, Token: last.Token, Tries: last.Tries,
+		Attempts: h.attempt, Epoch: last.Epoch, Account: last.Account, IdemKey: h.idem, CreatedAt: first.At, UpdatedAt: last.At, DueAt: last.Due, LeaseOwner: last.Owner,
+	}
+	for _, e := range h.events {
+		d.ProviderRef = gocmp.Or(e.Ref, d.ProviderRef)
+	}
+	if change != nil {
+		change(&d)
+	}
+	m := posthouse.Message{ID: d.Message, Tenant: "bank", CreatedAt: d.CreatedAt}
+	h.rows = append(h.rows, verify.Stored{ID: d.Message, Message: &m, Recipients: 1, Deliveries: []posthouse.Delivery{d}})
+	return h
+}
+
+// named is a reference to a message.
+func (h *hand) named(r verify.Reference) *hand {
+	r.Name = "dedup key k of sms, tenant bank"
+	h.refs = append(h.refs, r)
+	return h.row(nil)
+}
+
 // killed says that a process was killed, and how much each may have under way.
 func (h *hand) killed(inflight int) *hand {
 	h.faults = []verify.FaultLine{{At: h.at, Kind: "kill"}}
@@ -564,10 +632,30 @@ func (h *hand) journals() verify.Inputs {
 	if len(h.stored) == 0 {
 		in.Stored = nil
 	}
+	if len(h.rows) > 0 {
+		in.Rows, in.References, in.Epoch = inOrder(h.rows), inOrder(h.refs), gocmp.Or(h.epoch, 9)
+	}
 	if h.inflight > 0 {
 		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100}}}
 	}
 	return in
+}
+
+// inEpochOf says which epoch the database is in.
+func (h *hand) inEpochOf(n int64) *hand {
+	h.epoch = n
+	return h
+}
+
+// inOrder walks over a list.
+func inOrder[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, x := range list {
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
 }
 
 // A restore may have given a delivery its policy only while it was unknown, and only if it came after what is judged.

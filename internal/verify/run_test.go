@@ -32,6 +32,9 @@ type run struct {
 	counts   map[string]verify.Count
 	messages int
 	inflight int // of each channel, 0 for none
+	rows     []verify.Stored
+	refs     []verify.Reference
+	epoch    int64 // of the database
 }
 
 // began is when runs begin.

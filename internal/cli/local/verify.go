@@ -174,13 +174,46 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 	if in.Now, err = s.Now(ctx); err != nil {
 		return err
 	}
-	in.Events = counted(f.Shell, eventsOf(ctx, s, ""))
+	if in.Epoch, err = s.Epoch(ctx); err != nil {
+		return err
+	}
+	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
 	if f.atRest { // else the counts are of another moment
 		in.Stored, in.Kept = map[string]map[posthouse.State]int{}, map[string]verify.Count{}
 		in.Events = withMessages(ctx, s, in)
 		in.Events = withCounts(ctx, s, in)
 	}
 	return nil
+}
+
+// rowsOf walks over what is stored beside the log.
+func rowsOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Stored, error] {
+	return func(yield func(verify.Stored, error) bool) {
+		err := s.Holdings(ctx, func(h store.Holding) error {
+			if !yield(verify.Stored(h), nil) {
+				return io.EOF
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, io.EOF) {
+			yield(verify.Stored{}, err)
+		}
+	}
+}
+
+// keysOf walks over the rows that name messages.
+func keysOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Reference, error] {
+	return func(yield func(verify.Reference, error) bool) {
+		err := s.KeyHolders(ctx, func(k store.KeyHolder) error {
+			if !yield(verify.Reference{Name: k.Name, Message: k.Message, Missing: !k.Found, Wrong: k.Wrong}, nil) {
+				return io.EOF
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, io.EOF) {
+			yield(verify.Reference{}, err)
+		}
+	}
 }
 
 // withCounts fills in the stored and the kept counts when the log has been read, which knows the tenants.

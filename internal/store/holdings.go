@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Holding is a message as it is stored: its row, nil where there is none or none that can be read, and the rows of its
+// deliveries.
+type Holding struct {
+	ID         string
+	Message    *posthouse.Message
+	Recipients int
+	Deliveries []posthouse.Delivery
+}
+
+// holdingStep is how many deliveries are read at a time.
+const holdingStep = 2000
+
+// Holdings calls each for every message of all tenants, by id. It holds no connection while each runs.
+func (s *Store) Holdings(ctx context.Context, each func(Holding) error) error {
+	for after := ""; ; {
+		list, last, err := s.holdingsAfter(ctx, after)
+		if err != nil {
+			return s.toError(err, "read what is stored")
+		}
+		for i := range list {
+			if err := each(list[i]); err != nil {
+				return err
+			}
+		}
+		if last == "" {
+			return nil
+		}
+		after = last
+	}
+}
+
+// holdingsAfter reads the messages that follow an id, whole, and returns the last id of the part, empty at the end.
+func (s *Store) holdingsAfter(ctx context.Context, after string) (list []Holding, last string, err error) {
+	ids, err := all(s.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_deliveries WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
+	if err != nil {
+		return nil, "", err
+	}
+	more, err := all(s.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
+	if err != nil {
+		return nil, "", err
+	}
+	end := ""
+	for _, part := range [][]string{ids, more} {
+		if n := len(part); n == holdingStep && (end == "" || part[n-1] < end) {
+			end = part[n-1]
+		}
+	}
+	if end != "" {
+		last = posthouse.LastDeliveryID(posthouse.MessageID(end))
+	}
+	list, err = s.holdingsWithin(ctx, after, last)
+	return list, last, err
+}
+
+// holdingsWithin reads messages and deliveries above one id and up to another, which is the end where it is empty.
+func (s *Store) holdingsWithin(ctx context.Context, after, last string) ([]Holding, error) {
+	within, args := "id > ?", []any{after}
+	if last != "" {
+		within, args = within+" AND id <= ?", append(args, last)
+	}
+	var list []Holding
+	place := map[string]int{}
+	at := func(message string) *Holding {
+		n, known := place[message]
+		if !known {
+			n = len(list)
+			place[message], list = n, append(list, Holding{ID: message})
+		}
+		return &list[n]
+	}
+	err := s.look(ctx, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
+		m, recipients, err := scanMessage(scan)
+		if err == nil {
+			h := at(m.ID)
+			h.Message, h.Recipients = m, recipients
+		}
+		return err
+	})
+	if err == nil {
+		err = s.look(ctx, "SELECT "+queueTable.list+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
+			d, err := scanDelivery(scan)
+			if err == nil {
+				h := at(d.Message)
+				h.Deliveries = append(h.Deliveries, *d)
+			}
+			return err
+		})
+	}
+	slices.SortFunc(list, func(a, b Holding) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+// KeyHolder is a key with the message that it stands for, and what is there under that id.
+type KeyHolder struct {
+	Name, Message string
+	// Found says that the message is there. Wrong is what of it is not as the key's row says.
+	Found bool
+	Wrong string
+}
+
+// KeyHolders calls each for every dedup key, and for every message that is named by the answer kept for an Idempotency-Key.
+func (s *Store) KeyHolders(ctx context.Context, each func(KeyHolder) error) error {
+	err := s.look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
+		FROM posthouse_dedup d LEFT JOIN posthouse_messages m ON m.id = d.message_id`, nil, func(scan scanner) error {
+		var tenant, channel, key, message, found, ofTenant, ofChannel, ofKey string
+		if err := scan(&tenant, &channel, &key, &message, &found, &ofTenant, &ofChannel, &ofKey); err != nil {
+			return err
+		}
+		h := KeyHolder{Name: fmt.Sprintf("dedup key %q of channel %s, tenant %s", key, channel, tenant), Message: message, Found: found != ""}
+		if h.Found && (ofTenant != tenant || channel != toldChannel && (ofChannel != channel || ofKey != key)) {
+			h.Wrong = fmt.Sprintf("it stands for the message %s, which has the dedup key %q of channel %s, tenant %s", message, ofKey, ofChannel, ofTenant)
+		}
+		return each(h)
+	})
+	if err == nil {
+		err = s.answerHolders(ctx, each)
+	}
+	return s.toError(err, "read what keys stand for")
+}
+
+// answerHolders calls each for the messages that kept answers name.
+func (s *Store) answerHolders(ctx context.Context, each func(KeyHolder) error) error {
+	var list []KeyHolder
+	err := s.look(ctx, "SELECT tenant, endpoint, idem_key, owner, answer FROM posthouse_idempotency", nil, func(scan scanner) error {
+		var tenant, endpoint, key, owner, answer string
+		if err := scan(&tenant, &endpoint, &key, &owner, &answer); err != nil {
+			return err
+		}
+		list = append(list, holdersOf(fmt.Sprintf("Idempotency-Key %q of %s, tenant %s", key, endpoint, tenant), owner, answer)...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for part := range parts(list, bulkStep) {
+		ids := make([]string, len(part))
+		for i := range part {
+			ids[i] = part[i].Message
+		}
+		clause, args := s.in("id", ids)
+		found, err := all(s.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{}
+		for _, id := range found {
+			there[id] = true
+		}
+		for i := range part {
+			part[i].Found = there[part[i].Message]
+			if err := each(part[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// holdersOf are the messages that an answer names: those that were made, and those that it is a duplicate of. Answers about
+// other things name none.
+func holdersOf(name, owner, answer string) []KeyHolder {
+	var accepted []posthouse.Accepted
+	if json.Unmarshal([]byte(answer), &accepted) != nil {
+		return nil
+	}
+	var list []KeyHolder
+	for i := range accepted {
+		a := &accepted[i]
+		if len(a.Deliveries) == 0 && a.DuplicateOf == "" {
+			continue
+		}
+		h := KeyHolder{Name: name, Message: a.ID}
+		if i == 0 && a.DuplicateOf == "" && a.ID != owner {
+			h.Wrong = fmt.Sprintf("it is the key of %s, and its answer names %s", owner, a.ID)
+		}
+		list = append(list, h)
+	}
+	return list
+}
