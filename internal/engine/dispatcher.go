@@ -135,7 +135,7 @@ func (d *dispatcher) start(r *route, shares []share, idle bool, before time.Time
 		switch {
 		case found.n == n, r.whole() && found.n > 0: // there may be more
 			r.restore([]share{s})
-		case !cut: // or there is a message that wants more slots than are free
+		case !cut, found.more: // or there is something that wants more slots than are free
 			r.restore([]share{s})
 			crowded = true
 		}
@@ -182,7 +182,7 @@ func (d *dispatcher) claim(r *route, p posthouse.Priority, n int, cut bool, befo
 		}
 		r.occupy(size)
 		d.sender.send(r, found.units, at.Add(lease))
-		all.n += found.n
+		all.n, all.more = all.n+found.n, all.more || found.more
 		if all.at.IsZero() {
 			all.at = found.at
 		}

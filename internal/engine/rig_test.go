@@ -36,6 +36,7 @@ type rig struct {
 	tracer   trace.TracerProvider // nil without
 	sealer   content.Sealer
 	refresh  func(context.Context) error
+	kinds    []kind // that are claimed beside deliveries
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -118,6 +119,7 @@ func (r *rig) restart() {
 	if err != nil {
 		r.Fatal(err)
 	}
+	e.dispatcher.kinds = append(e.dispatcher.kinds, r.kinds...)
 	if err := e.Start(context.Background()); err != nil {
 		r.Fatal(err)
 	}

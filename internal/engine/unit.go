@@ -81,6 +81,7 @@ type claimed struct {
 	units []unit
 	n     int       // messages that were claimed, also those that were given back at once
 	at    time.Time // by the database's clock
+	more  bool      // something is due that is larger than what was asked for
 }
 
 // insist repeats a write of results until the database takes it. write says whether it has stored anything.
