@@ -58,11 +58,31 @@ type Channel struct {
 
 	ChannelSettings
 
-	Paused      bool      `json:"paused,omitempty"`
-	PauseReason string    `json:"pause_reason,omitempty"`
-	Version     int64     `json:"version"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
+	Paused      bool   `json:"paused,omitempty"`
+	PauseReason string `json:"pause_reason,omitempty"`
+	// State is whether it sends now, and StateReason why not. Both are only shown.
+	State       ChannelState `json:"state,omitempty"`
+	StateReason string       `json:"state_reason,omitempty"`
+
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// ChannelState is whether a channel sends.
+type ChannelState string
+
+// The states of a channel.
+const (
+	ChannelOpen   ChannelState = "open"
+	ChannelPaused ChannelState = "paused" // by a person
+	ChannelParked ChannelState = "parked" // its provider refuses the account for a while
+	ChannelBroken ChannelState = "broken" // it cannot be opened
+)
+
+// ChannelStates lists them all.
+func ChannelStates() []ChannelState {
+	return []ChannelState{ChannelOpen, ChannelPaused, ChannelParked, ChannelBroken}
 }
 
 // ChannelSettings is what an operator decides about a channel, whatever its driver.

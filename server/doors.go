@@ -42,6 +42,7 @@ func (s *Server) openDoors(context.Context) (err error) {
 		}
 	}
 	s.handler = web.Forwarded(s.o.TrustedProxies, s.o.Log, s.handler)
+	s.scrapes = s.metricsServer()
 	if !s.o.NoListen {
 		s.http = s.httpServer(s.handler)
 	}
@@ -56,7 +57,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 }
 
 func (s *Server) apiHandler() (http.Handler, error) {
-	if err := s.measureProcess(); err != nil {
+	if err := s.measure(); err != nil {
 		return nil, err
 	}
 	routes, err := s.routes()
@@ -84,6 +85,12 @@ func (s *Server) listen() (err error) {
 			return err
 		}
 	}
+	if s.scrapes != nil {
+		if s.scrapesAt, err = s.listenAt(s.o.MetricsAddr); err != nil {
+			s.closeListeners()
+			return fmt.Errorf("the metrics: %w", err)
+		}
+	}
 	if s.sms == nil {
 		return nil
 	}
@@ -103,7 +110,7 @@ func (s *Server) listenAt(addr string) (net.Listener, error) {
 }
 
 func (s *Server) closeListeners() {
-	for _, l := range []net.Listener{s.listener, s.smsAt} {
+	for _, l := range []net.Listener{s.listener, s.smsAt, s.scrapesAt} {
 		if l != nil {
 			l.Close()
 		}
@@ -140,6 +147,17 @@ func (s *Server) SMSURL() string {
 	return s.scheme() + s.smsAt.Addr().String()
 }
 
+// MetricsURL is where the metrics are served, once started; empty where they are not.
+func (s *Server) MetricsURL() string {
+	switch {
+	case s.scrapesAt != nil:
+		return s.scheme() + s.scrapesAt.Addr().String() + "/metrics"
+	case s.o.MetricsAddr == "" && s.listener != nil:
+		return s.URL() + "/metrics"
+	}
+	return ""
+}
+
 func (s *Server) scheme() string {
 	if s.secure != nil {
 		return "https://"
@@ -156,8 +174,8 @@ func (s *Server) shutDoors(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Drain/doorShare)
 	defer cancel()
 	var both sync.WaitGroup
-	var errs [2]error
-	for i, h := range []*http.Server{s.http, s.sms} {
+	var errs [3]error
+	for i, h := range []*http.Server{s.http, s.sms, s.scrapes} {
 		if h == nil {
 			continue
 		}

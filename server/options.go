@@ -106,7 +106,12 @@ type Options struct {
 	OnEvents func(events []posthouse.Event)
 	// Log defaults to slog.Default().
 	Log *slog.Logger
-	// Registry holds the metrics, and is served at /metrics. Defaults to a new one.
+	// MetricsAddr is where the metrics are served, and nothing else: then Addr has none. MetricsOff serves them
+	// nowhere. Defaults to /metrics at Addr.
+	MetricsAddr string
+	// MetricsToken is what a scrape shows as "Authorization: Bearer TOKEN". Defaults to none: anybody may read them.
+	MetricsToken string
+	// Registry holds the metrics. Defaults to a new one.
 	Registry *prometheus.Registry
 	// Tracer defaults to none.
 	Tracer trace.TracerProvider

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/notify"
@@ -32,7 +30,7 @@ func (s *Server) routes() ([]web.Route, error) {
 			Refs: s.store, Replays: s.store, Plans: s.store, Outbox: s.store, Templates: s.store, Rosters: s.store, Users: s.store,
 			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate,
 			Operation: api.Operation{
-				Readiness: s.checks, Unsafe: s.unsafe, Metrics: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}),
+				Readiness: s.checks, Unsafe: s.unsafe, Metrics: s.metricsHere(),
 				Version: s.o.Version, Database: s.store.Database(), Zone: zone,
 			},
 		}),

@@ -39,6 +39,9 @@ type Server struct {
 	sms      *http.Server // the SMS front door on an address of its own; nil without
 	smsAt    net.Listener
 
+	scrapes   *http.Server // the metrics on an address of their own; nil without
+	scrapesAt net.Listener
+
 	closing closing // what New opened
 	follow  context.CancelFunc
 	done    sync.WaitGroup
@@ -136,6 +139,9 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { resealer{s.store, s.keyring, s.channels.Opener, s.o.Log}.run(following) })
 	if s.http != nil {
 		s.done.Go(func() { s.serve(s.http, s.listener) })
+	}
+	if s.scrapes != nil {
+		s.done.Go(func() { s.serve(s.scrapes, s.scrapesAt) })
 	}
 	if s.sms != nil {
 		s.done.Go(func() { s.serve(s.sms, s.smsAt) })

@@ -103,6 +103,7 @@ func Terms() web.Terms {
 			reflect.TypeFor[posthouse.Class]():         web.Any(posthouse.Classes()...),
 			reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
 			reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),
+			reflect.TypeFor[posthouse.ChannelState]():  web.Any(posthouse.ChannelStates()...),
 			reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
 			reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
 			reflect.TypeFor[posthouse.TaskEventType](): web.Any(workflow.Events()...),
@@ -112,7 +113,7 @@ func Terms() web.Terms {
 			reflect.TypeFor[wire.FieldKind]():          fieldKinds(),
 		},
 		Kept: map[reflect.Type][]string{
-			reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "created_at", "updated_at"},
+			reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "state", "state_reason", "created_at", "updated_at"},
 			reflect.TypeFor[posthouse.Template](): {"tenant", "name", "version", "variables", "created_at"},
 			reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},
 			reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},

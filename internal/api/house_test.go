@@ -83,6 +83,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 	h.prepareKeys(dsn)
 	o := server.Options{
 		DSN: dsn, Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3",
+		CreateKeyring: true, KeyringFile: tb.TempDir() + "/posthouse.keys",
 		Drivers: append(builtin.Types(), h.provider.driver()), MaxBody: 1 << 20,
 	}
 	for _, f := range change {

@@ -32,6 +32,8 @@ type writes interface {
 // looks is what a change or a test has to know besides.
 type looks interface {
 	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
+	// Gates lists the accounts that providers have refused, of a tenant or of all.
+	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
 }
 
@@ -40,6 +42,8 @@ type Engine interface {
 	CheckChannel(ch posthouse.Channel, o state.Opened) error
 	SetChannel(ch posthouse.Channel, o state.Opened) error
 	RemoveChannel(tenant, name string)
+	// ForgetChannel is RemoveChannel for one that is gone for good.
+	ForgetChannel(tenant, name string)
 	Resume(ctx context.Context, tenant, name string) error
 }
 

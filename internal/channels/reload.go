@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -94,15 +95,13 @@ func (s *Set) handOver(ch posthouse.Channel) error {
 
 // dropUnseen forgets the channels that are stored no longer.
 func (s *Set) dropUnseen(seen map[key]bool) {
-	for k := range s.open {
-		if !seen[k] {
-			s.engine.RemoveChannel(k.tenant, k.name)
-			delete(s.open, k)
+	gone := func(k key) bool {
+		if seen[k] {
+			return false
 		}
+		s.engine.ForgetChannel(k.tenant, k.name)
+		return true
 	}
-	for k := range s.broken {
-		if !seen[k] {
-			delete(s.broken, k)
-		}
-	}
+	maps.DeleteFunc(s.open, func(k key, _ edition) bool { return gone(k) })
+	maps.DeleteFunc(s.broken, func(k key, _ error) bool { return gone(k) })
 }

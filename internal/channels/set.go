@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -70,18 +69,28 @@ func (s *Set) List(ctx context.Context, tenant string) ([]posthouse.Channel, err
 	for i, row := range rows {
 		out[i] = s.Masked(row.Channel)
 	}
-	return out, nil
+	return out, s.stated(ctx, tenant, out)
 }
 
 // Get reads one channel, secrets masked.
 func (s *Set) Get(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
 	ch, err := s.store.Channel(ctx, tenant, name)
-	return s.Masked(ch), err
+	if err != nil {
+		return s.Masked(ch), err
+	}
+	return s.shown(ctx, ch)
+}
+
+// shown is a stored channel as it is read: its secrets masked, its state filled in.
+func (s *Set) shown(ctx context.Context, ch posthouse.Channel) (posthouse.Channel, error) {
+	list := []posthouse.Channel{s.Masked(ch)}
+	err := s.stated(ctx, ch.Tenant, list)
+	return list[0], err
 }
 
 // Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
 func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
-	ch.Tenant = tenant
+	ch.Tenant, ch.State, ch.StateReason = tenant, "", ""
 	ch, err := s.checked(ctx, state.Preset(ch))
 	if err != nil {
 		return ch, false, err
@@ -97,7 +106,8 @@ func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (pos
 	if err := s.Reload(ctx); err != nil {
 		return ch, created, err
 	}
-	return s.Masked(stored), created, nil
+	out, err := s.shown(ctx, stored)
+	return out, created, err
 }
 
 // checked is a channel that can be stored, with the stored secrets in place of masks.
@@ -189,17 +199,6 @@ func (s *Set) setPaused(ctx context.Context, tenant, name string, paused bool, r
 		return err
 	}
 	return s.Reload(ctx)
-}
-
-// Broken lists the channels that are not open, as tenant/name, with why.
-func (s *Set) Broken() map[string]error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make(map[string]error, len(s.broken))
-	for k, err := range maps.All(s.broken) {
-		out[k.tenant+"/"+k.name] = err
-	}
-	return out
 }
 
 // IsBroken reports whether there is a channel of this name that is not open.

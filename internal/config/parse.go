@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server"
 )
 
 // The parsers below read one text into one place. Their errors quote the text and say what
@@ -188,6 +189,13 @@ func choice(to *string, v string, allowed ...string) error {
 		return fmt.Errorf("%q is not allowed; %s are", v, strings.Join(allowed, " and "))
 	}
 	return text(to, v)
+}
+
+func hostPortOrOff(to *string, v string) error {
+	if v == server.MetricsOff {
+		return text(to, v)
+	}
+	return hostPort(to, v)
 }
 
 func count(to *int, v string) error {

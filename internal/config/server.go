@@ -38,6 +38,14 @@ var serverSettings = []setting[Config]{{
 	help:  "proxies in front whose X-Forwarded-For is believed, a `LIST` of addresses and networks such as 10.0.0.5 (default none)",
 	parse: func(c *Config, v string) error { return networks(&c.Server.TrustedProxies, v) },
 }, {
+	name:  "metrics_addr",
+	help:  "where the metrics are served, and nothing else, `HOST:PORT`; or off (default /metrics at addr)",
+	parse: func(c *Config, v string) error { return hostPortOrOff(&c.Server.MetricsAddr, v) },
+}, {
+	name: "metrics_token", secret: true, noFlag: true,
+	help:  "the `TOKEN` that a scrape shows as \"Authorization: Bearer TOKEN\" (default none: anybody may read the metrics)",
+	parse: func(c *Config, v string) error { return text(&c.Server.MetricsToken, v) },
+}, {
 	name:  "tls_cert",
 	help:  "serve TLS by this certificate, a `FILE` in PEM that is read again when it changes (default none: plain HTTP)",
 	parse: func(c *Config, v string) error { return text(&c.Server.TLSCert, v) },

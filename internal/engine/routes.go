@@ -48,6 +48,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		old.mu.Unlock()
 	}
 	rs.routes[r.Key] = r
+	rs.metrics.Begin(measured(r))
 	rs.changed() // what an agent may be handed can be another now
 	if rs.started {
 		rs.begin(r)
@@ -69,6 +70,34 @@ func (rs *Routes) RemoveChannel(tenant, name string) {
 		rs.retire(r)
 		delete(rs.routes, r.Key)
 	}
+}
+
+// ForgetChannel is RemoveChannel for one that is gone for good: its metrics go too, unless another tenant has a channel of
+// its name.
+func (rs *Routes) ForgetChannel(tenant, name string) {
+	gone := rs.route(tenant, name)
+	rs.RemoveChannel(tenant, name)
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	for k := range rs.routes {
+		if k.Channel == name {
+			return
+		}
+	}
+	c := metrics.Channel{Name: name}
+	if gone != nil {
+		c = measured(gone)
+	}
+	rs.metrics.End(c)
+}
+
+// measured is what a route's metrics are named by.
+func measured(r *route) metrics.Channel {
+	c := metrics.Channel{Name: r.Key.Channel, Pulled: r.Settings.Pulled, Outcomes: []string{string(verdictRelease), string(verdictWindow), string(verdictQuarantine)}}
+	if r.Settings.Every > 0 {
+		c.Job = r.Settings.Job
+	}
+	return c
 }
 
 // retire ends a route's dispatching, and closes its driver when what is under way has ended.

@@ -55,13 +55,14 @@ func New(reg prometheus.Registerer) *Metrics {
 		Runs:        counter("runs_total", "Runs of periodic sender jobs.", "job"),
 		RosterGaps:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "duty_schedule_not_configured_total", Help: "Recipients suppressed because today's roster has no entry."}),
 		LeaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
-		Depth:       gauge("queue_depth", "Open deliveries, by lane and state.", "tenant", "channel", "priority", "state"),
-		Oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited.", "tenant", "channel", "priority"),
-		Outbox:      gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be.", "state"),
+		Depth:       gauge("queue_depth", "Open deliveries of the database, by lane and state. Every process counts all of them: take the max over processes, not the sum.", "tenant", "channel", "priority", "state"),
+		Oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited. Every process says the same: take the max.", "tenant", "channel", "priority"),
+		Outbox:      gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be. Every process counts all of them: take the max.", "state"),
 	}
 	m.Group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
 	m.Duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
 	m.Writes = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "write_duration_seconds", Help: "Duration of one write to the database with its commit, by what it does: accept, claim or record.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"write"})
+	m.zero()
 	reg.MustRegister(m.RosterGaps, m.LeaseLosses, m.Group, m.Duration, m.Writes, m.Waiting)
 	return m
 }

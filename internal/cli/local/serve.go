@@ -94,7 +94,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if err := announce(sh, s.URL(), database(c.Server.DSN), firstKey, frontDoor(c, s)); err != nil {
+	if err := announce(sh, s, database(c.Server.DSN), firstKey, frontDoor(c, s)); err != nil {
 		return err
 	}
 	select {
@@ -115,14 +115,15 @@ func frontDoor(c config.Config, s *server.Server) string {
 }
 
 // announce says where the server is, and the key that nobody will see again.
-func announce(sh *shell.Shell, url, database, key, sms string) error {
+func announce(sh *shell.Shell, s *server.Server, database, key, sms string) error {
+	url, metrics := s.URL(), cmp.Or(s.MetricsURL(), "none")
 	said := map[string]string{"url": url, "database": database, "first_key": key, "version": sh.Version}
 	if sms != "" {
 		said["sms_url"] = sms
 	}
 	return sh.Show(said, func() {
 		sh.Printf("posthouse %s serves %s (database: %s)\n", sh.Version, url, database)
-		sh.Printf("  docs     %s/docs\n  metrics  %s/metrics\n", url, url)
+		sh.Printf("  docs     %s/docs\n  metrics  %s\n", url, metrics)
 		if sms != "" {
 			sh.Printf("  SMS      %s\n", sms)
 		}
@@ -159,6 +160,9 @@ func risks(c config.Config) []string {
 	}
 	if sms := c.Server.SMS; c.Server.TLSCert == "" && sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
 		out = append(out, "the SMS front door at "+sms.Addr+" can be reached from other machines, with passwords in plain HTTP: put a proxy with TLS in front")
+	}
+	if public(c.Server.Addr) && c.Server.MetricsAddr == "" && c.Server.MetricsToken == "" {
+		out = append(out, "the metrics at "+c.Server.Addr+" name all tenants' channels to anybody: give metrics_token, or metrics_addr")
 	}
 	if c.Server.AllowPrivate {
 		out = append(out, "allow_private lets channels reach every address inside: allow_networks can name just those they need")

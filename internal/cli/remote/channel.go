@@ -31,9 +31,9 @@ func channelList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, ch := range all {
-					rows = append(rows, []string{ch.Name, ch.Driver, pace(ch), pausedWord(ch), sh.At(ch.UpdatedAt)})
+					rows = append(rows, []string{ch.Name, ch.Driver, pace(ch), stateOf(ch), sh.At(ch.UpdatedAt)})
 				}
-				sh.Table([]string{"Channel", "Driver", "Sends", "Paused", "Updated"}, rows)
+				sh.Table([]string{"Channel", "Driver", "Sends", "State", "Updated"}, rows)
 			})
 		}),
 	}
@@ -49,14 +49,12 @@ func pace(ch posthouse.Channel) string {
 	return "every " + ch.Every.String()
 }
 
-func pausedWord(ch posthouse.Channel) string {
-	if !ch.Paused {
-		return ""
+// stateOf is a channel's state and, where it does not send, why.
+func stateOf(ch posthouse.Channel) string {
+	if ch.StateReason == "" {
+		return string(ch.State)
 	}
-	if ch.PauseReason == "" {
-		return "paused"
-	}
-	return ch.PauseReason
+	return string(ch.State) + ": " + ch.StateReason
 }
 
 func channelShow(sh *shell.Shell) *cobra.Command {

@@ -1,0 +1,70 @@
+package channels
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// stated fills in whether channels of a tenant send now, an empty one meaning all, and why not. What stops a channel for
+// longest comes first: one that cannot be opened is not said to be parked.
+func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channel) error {
+	gates, err := s.store.Gates(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	parked := map[key]work.Gate{} // the one that lasts longest
+	for _, g := range gates {
+		k := key{g.Tenant, g.Channel}
+		if g.Until.After(time.Now()) && g.Until.After(parked[k].Until) {
+			parked[k] = g
+		}
+	}
+	broken := s.brokenNow()
+	for i := range list {
+		ch := &list[i]
+		k := key{ch.Tenant, ch.Name}
+		g, refused := parked[k]
+		switch {
+		case broken[k] != nil:
+			ch.State, ch.StateReason = posthouse.ChannelBroken, broken[k].Error()
+		case ch.Paused:
+			ch.State, ch.StateReason = posthouse.ChannelPaused, ch.PauseReason
+		case refused:
+			ch.State, ch.StateReason = posthouse.ChannelParked, parkedBecause(g)
+		default:
+			ch.State, ch.StateReason = posthouse.ChannelOpen, ""
+		}
+	}
+	return nil
+}
+
+// parkedBecause says why and how long an account is refused, in words that hold nothing of what the provider wrote.
+func parkedBecause(g work.Gate) string {
+	return fmt.Sprintf("the provider refuses the account (%s) until %s", strings.TrimSpace(string(g.Class)+" "+g.Code), g.Until.UTC().Format(time.RFC3339))
+}
+
+func (s *Set) brokenNow() map[key]error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.broken)
+}
+
+// All lists the channels of all tenants with their states, without what is configured of them.
+func (s *Set) All(ctx context.Context) ([]posthouse.Channel, error) {
+	rows, err := s.store.Channels(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	list := make([]posthouse.Channel, len(rows))
+	for i, row := range rows {
+		list[i] = row.Channel
+		list[i].Config = nil
+	}
+	return list, s.stated(ctx, "", list)
+}
