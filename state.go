@@ -89,6 +89,7 @@ const (
 	ClassRate      Class = "rate"      // too fast; parks the account for the provider's wait, burns nothing
 	ClassAuth      Class = "auth"      // credentials refused; refreshed once, then as account; burns nothing
 	ClassAccount   Class = "account"   // quota, balance, permission: parks the account and probes it; burns nothing
+	ClassLocal     Class = "local"     // our own machine could not: parks the channel in this process for a moment; burns nothing
 	ClassRecipient Class = "recipient" // this recipient can not be reached: final
 	ClassContent   Class = "content"   // this content is refused: final
 	ClassRequest   Class = "request"   // our request is malformed: final
@@ -98,7 +99,7 @@ const (
 // Classes lists every class.
 func Classes() []Class {
 	return []Class{
-		ClassOK, ClassTransient, ClassRate, ClassAuth, ClassAccount,
+		ClassOK, ClassTransient, ClassRate, ClassAuth, ClassAccount, ClassLocal,
 		ClassRecipient, ClassContent, ClassRequest, ClassUnknown,
 	}
 }
@@ -111,8 +112,8 @@ func (c Class) Final() bool {
 	return c == ClassRecipient || c == ClassContent || c == ClassRequest
 }
 
-// Blocks reports whether the class is about the account, not the delivery: the
-// account pauses and no try is burned.
+// Blocks reports whether the class is about the account or our machine, not the
+// delivery: the account pauses and no try is burned.
 func (c Class) Blocks() bool {
-	return c == ClassRate || c == ClassAuth || c == ClassAccount
+	return c == ClassRate || c == ClassAuth || c == ClassAccount || c == ClassLocal
 }

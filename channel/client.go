@@ -2,6 +2,7 @@ package channel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -106,7 +107,7 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 	response, written, err := c.send(ctx, &req)
 	reply.Written = written
 	if err != nil {
-		reply.fail(err, codeOf(err))
+		reply.fail(err, cmp.Or(localCode(err, written), codeOf(err)))
 		return reply
 	}
 	c.read(&reply, response)

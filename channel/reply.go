@@ -21,6 +21,8 @@ const (
 	CodeCancelled = "CANCELLED"       // the caller gave up
 	CodeBlocked   = "ADDRESS_BLOCKED" // Network does not allow the address
 	CodeRequest   = "BAD_REQUEST"     // it cannot be sent at all
+	CodeLocal     = "LOCAL_ERROR"     // our own machine had no room for a connection
+	CodeLookup    = "NO_NAME_SERVER"  // our name server could not be asked
 )
 
 // Reply is what became of one call.
@@ -56,6 +58,8 @@ func (r *Reply) Class() posthouse.Class {
 		return posthouse.ClassRequest
 	case r.Code == CodeBlocked:
 		return posthouse.ClassAccount // the address is configured: all its deliveries would fail
+	case !r.Written && (r.Code == CodeLocal || r.Code == CodeLookup):
+		return posthouse.ClassLocal // all deliveries of this process would fail
 	case !r.Written:
 		return posthouse.ClassTransient
 	case r.Status == 0 || r.Status/100 == 2 && r.Err != nil:
@@ -171,6 +175,10 @@ func (r *Reply) explain() string {
 		return fmt.Sprintf("%s: %s", r.host, ErrBlocked)
 	case r.Code == CodeCancelled:
 		return "the call was given up"
+	case r.Code == CodeLocal:
+		return fmt.Sprintf("this machine has no room for a connection to %s: %s", r.host, reason(err))
+	case r.Code == CodeLookup:
+		return fmt.Sprintf("the name %s could not be looked up: the name server does not answer", r.host)
 	case r.Written && isTimeout(err):
 		return fmt.Sprintf("%s did not answer within %s", r.host, posthouse.Duration(r.client.options.Timeout))
 	case errors.As(err, &lookup):

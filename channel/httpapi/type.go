@@ -100,8 +100,8 @@ func answerFields() []channel.Field {
 		Help: "Defaults to the Retry-After header.", HelpZH: "默认读取 Retry-After 响应头。",
 	}, {
 		Name: "codes", Kind: channel.KindMap, Label: "Meaning of codes", LabelZH: "错误码含义",
-		Help:   "The class of each code: ok, transient, rate, auth, account, recipient, content, request or unknown. HTTP_404 and the like name statuses.",
-		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、recipient、content、request 或 unknown。HTTP 状态写作 HTTP_404。",
+		Help:   "The class of each code: ok, transient, rate, auth, account, local, recipient, content, request or unknown. HTTP_404 and the like name statuses.",
+		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、local、recipient、content、request 或 unknown。HTTP 状态写作 HTTP_404。",
 	}, {
 		Name: "other_codes", Kind: channel.KindChoice, Label: "Meaning of other codes", LabelZH: "其他错误码的含义",
 		Default: "transient", Choices: classNames(),

@@ -215,6 +215,8 @@ func ofRecipient(r *channel.Reply, class posthouse.Class) posthouse.Class {
 	switch {
 	case r.Status == http.StatusGone, r.Code == channel.CodeBlocked:
 		return posthouse.ClassRecipient
+	case r.Code == channel.CodeLocal:
+		return class // our machine's fault is nobody's
 	case class.Blocks():
 		return posthouse.ClassTransient
 	}

@@ -118,9 +118,17 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
 	if g, closed := r.closedUntil(d.Account); closed {
-		out = append(out, Wait{"account", fmt.Sprintf("the provider refuses the account (%s %s): %s", g.Class, g.Code, g.Error), g.Until})
+		out = append(out, shut(g))
 	}
 	return append(out, ex.turns(ctx, r, time.Now())...)
+}
+
+// shut says why a gate is closed.
+func shut(g work.Gate) Wait {
+	if g.Class == posthouse.ClassLocal {
+		return Wait{"machine", fmt.Sprintf("this machine cannot connect for the moment (%s): %s", g.Code, g.Error), g.Until}
+	}
+	return Wait{"account", fmt.Sprintf("the provider refuses the account (%s %s): %s", g.Class, g.Code, g.Error), g.Until}
 }
 
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.

@@ -83,7 +83,11 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 	r.mu.Unlock()
 
 	k.metrics.Refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
-	k.log.Warn("the provider refuses the account: it is parked", "tenant", g.Tenant, "channel", g.Channel,
+	what := "the provider refuses the account: it is parked"
+	if g.Class == posthouse.ClassLocal {
+		what = "this machine cannot connect: the channel is parked in this process for a moment"
+	}
+	k.log.Warn(what, "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)
 	return g.Gate, true
 }
@@ -91,6 +95,9 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 // share tells the other processes, through the database.
 func (k *Gatekeeper) share(r *route, parked []work.Gate, opened []string) {
 	for _, g := range parked {
+		if g.Class == posthouse.ClassLocal {
+			continue // the others' machines may be well
+		}
 		if err := k.store.SetGate(k.life.Context(), time.Now(), g, time.Until(g.Until)); err != nil {
 			k.log.Warn("a parked account could not be stored: other processes do not know of it yet", "channel", g.Channel, "error", err)
 			continue
@@ -181,7 +188,7 @@ func (k *Gatekeeper) merge(asked time.Time, stored map[state.Key]map[string]work
 		r.mu.Lock()
 		r.merge(asked, stored[k])
 		for _, g := range r.gates {
-			if g.told.Equal(g.Until) && asked.Before(g.Until) && asked.Sub(g.UpdatedAt) > repeatAfter {
+			if g.Class != posthouse.ClassLocal && g.told.Equal(g.Until) && asked.Before(g.Until) && asked.Sub(g.UpdatedAt) > repeatAfter {
 				untold[r] = append(untold[r], g.Gate)
 			}
 		}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,4 +113,30 @@ func TestAGateEndsWhenOthersSaySo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What this machine lacks is no fault of the provider's: no try is burned, the channel rests here for a moment, and the
+// other processes are told nothing.
+func TestAFailureOfThisMachineParksTheChannelHereForAMoment(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.open("c", posthouse.ChannelSettings{Tries: 2}, idempotent)
+		r.provider.answer = func(channel.Outgoing) channel.Result {
+			return channel.Result{Class: posthouse.ClassLocal, Code: channel.CodeLocal, Error: "too many open files"}
+		}
+		id := r.send(text("c", "u1"))[0]
+		r.pass(time.Minute)
+		d := r.want(id, posthouse.Pending, "local", 0)
+		if n := len(r.provider.at); n < 3 || n > 40 {
+			r.Errorf("it was tried %d times in a minute, want a few", n)
+		}
+		if gates, err := r.store.Gates(r.Context(), r.tenant); err != nil || len(gates) != 0 {
+			r.Errorf("the others are told of %v, %v", gates, err)
+		}
+		if says := fmt.Sprint(r.engine.Explainer.Explain(r.Context(), d)); !strings.Contains(says, "this machine cannot connect") {
+			r.Errorf("it is explained as %q", says)
+		}
+		r.provider.answer = func(channel.Outgoing) channel.Result { return channel.Result{Class: posthouse.ClassOK} }
+		r.pass(time.Minute)
+		r.want(id, posthouse.Sent, "", 0)
+	})
 }

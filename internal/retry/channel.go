@@ -69,7 +69,7 @@ func For(channel string, settings posthouse.ChannelSettings) (Profile, []posthou
 // probe puts a schedule in place of those for a refused account.
 func (p *Profile) probe(s Schedule) {
 	for class, terms := range p.Classes {
-		if terms.Free && class != posthouse.ClassRate {
+		if terms.Free && class != posthouse.ClassRate && class != posthouse.ClassLocal {
 			terms.Schedule = s
 			p.Classes[class] = terms
 		}

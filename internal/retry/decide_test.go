@@ -19,6 +19,7 @@ func TestDecideTreatsEveryClass(t *testing.T) {
 		posthouse.ClassRate:      {Wait: 30 * s},
 		posthouse.ClassAuth:      {Wait: 5 * m},
 		posthouse.ClassAccount:   {Wait: 5 * m},
+		posthouse.ClassLocal:     {Wait: s},
 		posthouse.ClassRecipient: {GiveUp: true, Burn: true},
 		posthouse.ClassContent:   {GiveUp: true, Burn: true},
 		posthouse.ClassRequest:   {GiveUp: true, Burn: true},

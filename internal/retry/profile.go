@@ -77,6 +77,7 @@ var profiles = map[string]func() Profile{
 				posthouse.ClassRate:    {Tries: 10 + 1, Schedule: exponential(m, 1.5, h)},
 				posthouse.ClassAuth:    {Tries: 1 + 1, Schedule: exponential(5*m, 1, 5*m)},
 				posthouse.ClassAccount: {Free: true, Schedule: Probe(0, 0)},
+				posthouse.ClassLocal:   {Free: true, Schedule: moment()},
 			},
 		}
 	},
@@ -98,8 +99,13 @@ func blocking() map[posthouse.Class]Terms {
 		posthouse.ClassRate:    {Free: true, Schedule: exponential(30*time.Second, 2, 10*m)},
 		posthouse.ClassAuth:    {Free: true, Schedule: Probe(0, 0)},
 		posthouse.ClassAccount: {Free: true, Schedule: Probe(0, 0)},
+		posthouse.ClassLocal:   {Free: true, Schedule: moment()},
 	}
 }
+
+// moment is the wait after a failure of our own machine, which may have room
+// again at any time.
+func moment() Schedule { return exponential(time.Second, 2, 30*time.Second) }
 
 // Names lists the profiles in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(profiles)) }
