@@ -64,7 +64,7 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Terms: api.Terms()}, routes)
+	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: s.store, AuditKeep: s.o.AuditKeep, Terms: api.Terms()}, routes)
 }
 
 // measureProcess registers the process's own metrics. The registry of a program that embeds the server may have them

@@ -92,6 +92,8 @@ type Options struct {
 	Drain time.Duration
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration
+	// AuditKeep is how long the audit log is kept. Defaults to 400 days; negative keeps all.
+	AuditKeep time.Duration
 	// MaxBody bounds a request's body in bytes. Defaults to 4 MiB.
 	MaxBody int64
 	// AcceptOnly serves the API and sends nothing. Defaults to false.

@@ -28,7 +28,7 @@ func (s *Server) routes() ([]web.Route, error) {
 			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Judge: s.engine.Operator, Reminds: s.engine.Reminders,
 			Desk: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents,
 			Refs: s.store, Replays: s.store, Plans: s.store, Outbox: s.store, Templates: s.store, Rosters: s.store, Users: s.store,
-			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate,
+			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Audit: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate,
 			Operation: api.Operation{
 				Readiness: s.checks, Unsafe: s.unsafe, Metrics: s.metricsHere(),
 				Version: s.o.Version, Database: s.store.Database(), Zone: zone,

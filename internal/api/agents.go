@@ -98,6 +98,8 @@ func (p phones) add(c *web.Call, in posthouse.Agent) (wire.NewAgent, error) {
 	if err != nil {
 		return wire.NewAgent{}, p.unmake(c.Context(), made, err)
 	}
+	c.Named(made.ID)
+	c.Changed(nil, made)
 	return wire.NewAgent{Agent: made, Secret: key.Secret}, nil
 }
 
@@ -138,7 +140,9 @@ func (p phones) put(c *web.Call, in posthouse.Agent) (posthouse.Agent, error) {
 	if err := p.check(c, &in); err != nil {
 		return agent, err
 	}
+	before := agent
 	agent.Name, agent.Channels, agent.Capabilities, agent.Limits = in.Name, in.Channels, in.Capabilities, in.Limits
+	c.Changed(before, agent)
 	return p.store.PutAgent(c.Context(), time.Now(), agent)
 }
 
@@ -234,6 +238,7 @@ func (p phones) set(state posthouse.AgentState) func(*web.Call, wire.Reason) (wi
 		if err := checkReason(c, in); err != nil {
 			return wire.Agent{}, err
 		}
+		c.Asked(in, 1)
 		if err := p.store.SetAgentState(c.Context(), time.Now(), c.Tenant(), c.PathValue("id"), state, in.Reason); err != nil {
 			return wire.Agent{}, err
 		}
@@ -250,6 +255,7 @@ func (p phones) reassign(c *web.Call, in wire.Reason) (wire.Reassigned, error) {
 		return wire.Reassigned{}, err
 	}
 	out, err := p.desk.Reassign(c.Context(), agent.Tenant, agent.ID, in.Reason)
+	c.Asked(in, out.Released+out.Unknown)
 	return wire.Reassigned{Released: out.Released, Unknown: out.Unknown}, err
 }
 

@@ -48,6 +48,7 @@ type Options struct {
 	Agents    Agents
 	Tally     Tally
 	Answers   Answers
+	Audit     Audit
 
 	Channels Channels
 	// Tasks takes the events of workflows.
@@ -89,6 +90,7 @@ func Routes(o Options) []web.Route {
 		users{o.Users}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates}.routes(),
 		keys.routes(),
+		audit{o.Audit}.routes(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
 	)
 }

@@ -87,14 +87,20 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
+	before, _ := ch.Get(c.Context(), c.Tenant(), in.Name) // masked, as what is stored is
 	stored, created, err := ch.Put(c.Context(), c.Tenant(), in)
+	c.Changed(before, stored)
 	if created {
 		c.Status = http.StatusCreated
+		c.Changed(nil, stored)
 	}
 	return stored, err
 }
 
 func (ch channels) remove(c *web.Call) error {
+	if before, err := ch.get(c); err == nil {
+		c.Changed(before, nil)
+	}
 	return ch.Delete(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
@@ -102,6 +108,7 @@ func (ch channels) pause(c *web.Call, in wire.Reason) (posthouse.Channel, error)
 	if err := checkReason(c, in); err != nil {
 		return posthouse.Channel{}, err
 	}
+	c.Asked(in, 1)
 	if err := ch.Pause(c.Context(), c.Tenant(), c.PathValue("name"), in.Reason); err != nil {
 		return posthouse.Channel{}, err
 	}

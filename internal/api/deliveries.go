@@ -73,6 +73,7 @@ func (d deliveries) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, e
 	if err := c.Wrong(); err != nil {
 		return posthouse.Delivery{}, err
 	}
+	c.Asked(in, 1)
 	return d.judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), engine.Resolution(in.Outcome))
 }
 

@@ -51,7 +51,10 @@ func (k keys) create(c *web.Call, in wire.Key) (wire.NewKey, error) {
 	if err := k.checkAgent(c, &in); err != nil {
 		return wire.NewKey{}, err
 	}
-	return k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent})
+	c.Named(made.ID)
+	c.Changed(nil, made.Key) // without its secret
+	return made, err
 }
 
 // checkAgent checks that a key of scope agent names one that there is, and no other key does.

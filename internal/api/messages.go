@@ -54,8 +54,8 @@ func (m messages) routes() []web.Route {
 			Answers(http.StatusAccepted, http.StatusOK).Of(posthouse.Accepted{}, wire.Sent{}),
 		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...),
 		web.Get("/v1/messages/{id}", reads, "A message with its deliveries.", m.get).Paged(),
-		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne),
-		web.Post("/v1/messages/cancel", sends, "Cancel everything open of a kind and ref, and end its reminders.", refBody, m.cancelRef),
+		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne).Audited(),
+		web.Post("/v1/messages/cancel", sends, "Cancel everything open of a kind and ref, and end its reminders.", refBody, m.cancelRef).Audited(),
 	)
 }
 
@@ -183,6 +183,7 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 	if _, err := m.reminds.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonCancelled); err != nil {
 		return wire.Cancelled{}, err // their messages are found below: no other comes now
 	}
+	c.Asked(in, 0)
 	ids, err := m.refs.ByRef(c.Context(), c.Tenant(), in.Kind, in.Ref)
 	if err != nil {
 		return wire.Cancelled{}, err
@@ -222,6 +223,7 @@ func (m messages) cancel(c *web.Call, ids []string) (wire.Cancelled, error) {
 			}
 			out.Deliveries = append(out.Deliveries, wire.Cancellation(one))
 		}
+		c.Affected(out.Cancelled + out.TooLate)
 	}
 	return out, nil
 }

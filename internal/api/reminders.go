@@ -41,8 +41,8 @@ func (r reminders) routes() []web.Route {
 		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Answers(http.StatusAccepted, http.StatusOK),
 		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref").Paged(),
 		web.Get("/v1/reminders/{id}", reads, "One reminder, with its next slots.", r.get),
-		web.Act("/v1/reminders/{id}/end", sends, "End it, and cancel what has not started of its last message.", r.end),
-		web.Post("/v1/reminders/end", sends, "End all of a kind and ref.", refBody, r.endAll),
+		web.Act("/v1/reminders/{id}/end", sends, "End it, and cancel what has not started of its last message.", r.end).Audited(),
+		web.Post("/v1/reminders/end", sends, "End all of a kind and ref.", refBody, r.endAll).Audited(),
 	)
 }
 
@@ -132,6 +132,7 @@ func (r reminders) endAll(c *web.Call, in wire.Ref) (out wire.Page[wire.Reminder
 		return out, err
 	}
 	ended, err := r.engine.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonEnded)
+	c.Asked(in, len(ended))
 	out.Items = make([]wire.Reminder, len(ended))
 	for i := range ended {
 		out.Items[i] = viewReminder(ended[i])

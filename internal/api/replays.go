@@ -36,6 +36,7 @@ func (d deliveries) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
 	if err != nil {
 		return wire.Replayed{}, err
 	}
+	c.Asked(in, 1)
 	d.judge.Wake(c.Tenant(), old.Channel)
 	return viewReplay(made[0]), nil
 }
@@ -68,6 +69,7 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 		States: in.States, Since: in.Since, Until: in.Until,
 	}
 	if in.DryRun {
+		c.Unchanged()
 		n, err := d.count(c, f, in.Max)
 		return wire.ReplayedAll{Matched: n, DryRun: true, Replays: []wire.Replayed{}}, err
 	}
@@ -75,7 +77,9 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 	if len(made) > 0 {
 		d.wakeAll(c, in.Channel)
 	}
-	return viewReplays(made), err
+	view := viewReplays(made)
+	c.Asked(in, view.Replayed)
+	return view, err
 }
 
 func checkReplay(c *web.Call, in *wire.ReplayAll) {

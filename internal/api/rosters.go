@@ -76,6 +76,11 @@ func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error)
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
+	if before, found, err := r.store.Roster(c.Context(), c.Tenant(), in.Name); err == nil && found {
+		c.Changed(before, in)
+	} else {
+		c.Changed(nil, in)
+	}
 	return r.store.PutRoster(c.Context(), time.Now(), in)
 }
 

@@ -84,6 +84,11 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 		return in, err
 	}
 	in.Tenant = c.Tenant()
+	if before, err := t.store.Template(c.Context(), c.Tenant(), in.Name, 0); err == nil {
+		c.Changed(before, in)
+	} else {
+		c.Changed(nil, in)
+	}
 	stored, err := t.store.PutTemplate(c.Context(), time.Now(), in)
 	stored.Variables = read.Variables(stored)
 	return stored, err

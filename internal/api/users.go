@@ -85,6 +85,7 @@ func (u users) put(c *web.Call, in givenUsers) (wire.Imported, error) {
 	if err := c.Wrong(); err != nil {
 		return wire.Imported{}, err
 	}
+	c.Affected(len(list))
 	return wire.Imported{Stored: len(list)}, u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
 }
 

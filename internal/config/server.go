@@ -154,6 +154,10 @@ var serverSettings = []setting[Config]{{
 	help:  "how long a phone may hold an SMS task without a report, a `DURATION` (default the channel's, 30m)",
 	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.Timeout, v) },
 }, {
+	name: "audit_keep", def: "400d",
+	help:  "how long the audit log is kept, a `DURATION` or forever",
+	parse: func(c *Config, v string) error { return keep(&c.Server.AuditKeep, v) },
+}, {
 	name: "sms_log_keep", def: "90d",
 	help:  "how long the logs of requests, hand-outs and reports are kept, a `DURATION` or forever",
 	parse: func(c *Config, v string) error { return keep(&c.Server.SMS.LogKeep, v) },

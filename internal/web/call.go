@@ -35,6 +35,7 @@ type Call struct {
 	problems []posthouse.Problem
 	maxBody  int64
 	again    func() error
+	change   change // for the audit log
 }
 
 // Once is a request's Idempotency-Key with the hash of its body, empty without one.

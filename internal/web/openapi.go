@@ -113,6 +113,9 @@ func (r Route) parameters(op *huma.Operation) {
 	for _, name := range r.Params {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: querySchema(name)})
 	}
+	if r.Audits() {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: NoteHeader, In: "header", Description: "Why: it stands in the audit log.", Schema: &huma.Schema{Type: "string", MaxLength: new(maxNote)}})
+	}
 	if r.keyed {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header", Description: "Makes a repeat of the same request answer as the first did.", Schema: &huma.Schema{Type: "string"}})
 	}

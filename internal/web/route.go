@@ -27,8 +27,10 @@ type Route struct {
 	status []int          // of the answer, the usual one first
 	csv    bool           // the body may be text/csv
 	keyed  bool           // an Idempotency-Key may come with it
-	serve  func(*Call) (any, error)
-	plain  http.Handler // serves in place of serve, for what is no JSON
+	// audited has its use written to the audit log although the scope is not admin
+	audited bool
+	serve   func(*Call) (any, error)
+	plain   http.Handler // serves in place of serve, for what is no JSON
 }
 
 // Get makes a route that reads.

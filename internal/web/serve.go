@@ -61,12 +61,19 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 		return nil, err
 	}
 	c.readQuery(r.Params)
+	note := ""
+	if r.Audits() {
+		note = c.noteOf()
+	}
 	if r.in == nil && r.Method != http.MethodGet && len(c.problems) > 0 {
 		return nil, c.Wrong() // what changes something looks first; others find more
 	}
 	out, err = r.serve(c)
 	if err == nil && len(c.problems) > 0 {
 		err = c.Wrong()
+	}
+	if err == nil && r.Audits() {
+		d.record(r, c, note)
 	}
 	if r.in == nil && err != nil {
 		err = Renamed(err, map[string]string{"cursor": "query.cursor"}) // the store does not know where it comes from

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -20,6 +21,10 @@ type Options struct {
 	MaxBody int64
 	// Version is shown by the index.
 	Version string
+	// Audit is told who changed what. Defaults to nobody.
+	Audit Audit
+	// AuditKeep is how long that is kept. Defaults to DefaultAuditKeep; negative keeps all.
+	AuditKeep time.Duration
 	// Terms describe types beyond what Go says of them. Defaults to none.
 	Terms Terms
 }
@@ -44,6 +49,7 @@ type door struct {
 // New makes the handler of a table of routes, with the document that describes it. It serves at once; it starts
 // and stops nothing.
 func New(o Options, routes []Route) (http.Handler, error) {
+	o.AuditKeep = cmp.Or(o.AuditKeep, DefaultAuditKeep)
 	o.Log, o.MaxBody = cmp.Or(o.Log, slog.Default()), cmp.Or(o.MaxBody, 4<<20)
 	d := &door{Options: o, mux: http.NewServeMux()}
 	routes = append(routes[:len(routes):len(routes)], d.pages()...)

@@ -36,8 +36,8 @@ func Routes(o Options) []web.Route {
 			Answers(http.StatusAccepted, http.StatusOK),
 		web.Get("/v1/notify/jobs", posthouse.ScopeRead, "The jobs of a business type and id, newest first, without deleted ones.", f.list).Query("bizType", "bizId"),
 		web.Get("/v1/notify/jobs/{id}", posthouse.ScopeRead, "One job with its recipients, in the words of its document.", f.get),
-		web.Post("/v1/notify/jobs/status", posthouse.ScopeSend, "Cancel or abort the jobs of a business type and ids.", statusBody, f.update),
-		web.Post("/v1/notify/jobs/delete", posthouse.ScopeSend, "Delete the jobs of a business type and ids, and free their dedup keys.", deleteBody, f.remove),
+		web.Post("/v1/notify/jobs/status", posthouse.ScopeSend, "Cancel or abort the jobs of a business type and ids.", statusBody, f.update).Audited(),
+		web.Post("/v1/notify/jobs/delete", posthouse.ScopeSend, "Delete the jobs of a business type and ids, and free their dedup keys.", deleteBody, f.remove).Audited(),
 	)
 }
 
@@ -72,6 +72,7 @@ func (f front) update(c *web.Call, in wire.JobStatus) (wire.JobsChanged, error) 
 		return wire.JobsChanged{}, err
 	}
 	n, err := f.Jobs(web.Once{}).UpdateStatus(c.Context(), c.Tenant(), biz, about, status, expected, operator)
+	c.Asked(in, n)
 	return wire.JobsChanged{Changed: n}, err
 }
 
@@ -83,6 +84,7 @@ func (f front) remove(c *web.Call, in wire.JobDelete) (wire.JobsChanged, error) 
 		return wire.JobsChanged{}, err
 	}
 	n, err := f.Jobs(web.Once{}).DeleteByBiz(c.Context(), c.Tenant(), biz, about, operator)
+	c.Asked(in, n)
 	return wire.JobsChanged{Changed: n}, err
 }
 

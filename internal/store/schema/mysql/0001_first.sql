@@ -281,6 +281,25 @@ CREATE TABLE posthouse_api_keys (
   PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
+CREATE TABLE posthouse_audit (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  at bigint NOT NULL,
+  key_id varchar(128) NOT NULL DEFAULT '',
+  key_name varchar(255) NOT NULL DEFAULT '',
+  source varchar(128) NOT NULL DEFAULT '',
+  action varchar(128) NOT NULL,
+  target varchar(512) NOT NULL DEFAULT '',
+  note varchar(255) NOT NULL DEFAULT '',
+  affected bigint NOT NULL DEFAULT 0,
+  detail mediumtext NOT NULL DEFAULT (''),
+  keep_until bigint NOT NULL,
+  PRIMARY KEY (id),
+  KEY posthouse_audit_tenant (tenant, id),
+  KEY posthouse_audit_age (keep_until)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE posthouse_limits (
   name varchar(512) NOT NULL,
@@ -515,6 +534,7 @@ DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
+DROP TABLE posthouse_audit;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;

@@ -275,6 +275,25 @@ CREATE TABLE posthouse_api_keys (
   PRIMARY KEY (id)
 );
 
+-- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
+CREATE TABLE posthouse_audit (
+  id text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  key_id text COLLATE "C" NOT NULL DEFAULT '',
+  key_name text COLLATE "C" NOT NULL DEFAULT '',
+  source text COLLATE "C" NOT NULL DEFAULT '',
+  action text COLLATE "C" NOT NULL,
+  target text COLLATE "C" NOT NULL DEFAULT '',
+  note text COLLATE "C" NOT NULL DEFAULT '',
+  affected bigint NOT NULL DEFAULT 0,
+  detail text COLLATE "C" NOT NULL DEFAULT '',
+  keep_until bigint NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_audit_tenant ON posthouse_audit (tenant, id);
+CREATE INDEX posthouse_audit_age ON posthouse_audit (keep_until);
+
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE posthouse_limits (
   name text COLLATE "C" NOT NULL,
@@ -509,6 +528,7 @@ DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
+DROP TABLE posthouse_audit;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;

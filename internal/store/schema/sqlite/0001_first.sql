@@ -275,6 +275,25 @@ CREATE TABLE posthouse_api_keys (
   PRIMARY KEY (id)
 );
 
+-- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
+CREATE TABLE posthouse_audit (
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  key_id TEXT NOT NULL DEFAULT '',
+  key_name TEXT NOT NULL DEFAULT '',
+  source TEXT NOT NULL DEFAULT '',
+  action TEXT NOT NULL,
+  target TEXT NOT NULL DEFAULT '',
+  note TEXT NOT NULL DEFAULT '',
+  affected INTEGER NOT NULL DEFAULT 0,
+  detail TEXT NOT NULL DEFAULT '',
+  keep_until INTEGER NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_audit_tenant ON posthouse_audit (tenant, id);
+CREATE INDEX posthouse_audit_age ON posthouse_audit (keep_until);
+
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE posthouse_limits (
   name TEXT NOT NULL,
@@ -509,6 +528,7 @@ DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
+DROP TABLE posthouse_audit;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Audit reads who changed what.
+type Audit interface {
+	AuditLog(ctx context.Context, f work.AuditFilter) (list []wire.AuditEntry, next string, err error)
+}
+
+// audit is the resource of the audit log. Package web writes it.
+type audit struct{ store Audit }
+
+func (a audit) routes() []web.Route {
+	return web.Tagged("audit",
+		web.Get("/v1/audit", admin, "Who changed what, newest first: configuration, keys, and decisions about deliveries.", a.list).
+			Query("key", "action", "target", "since", "until").Paged(),
+	)
+}
+
+func (a audit) list(c *web.Call) (wire.Page[wire.AuditEntry], error) {
+	f := work.AuditFilter{
+		Tenant: c.Tenant(), Key: c.Query.Get("key"), Action: c.Query.Get("action"), Target: c.Query.Get("target"),
+		Since: c.Moment("since"), Until: c.Moment("until"),
+	}
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return wire.Page[wire.AuditEntry]{}, err
+	}
+	weight := func(e *wire.AuditEntry) int { return 512 + len(e.Detail) }
+	return pageOf(read.Gather(cursor, limit, weight, func(cursor string, limit int) ([]wire.AuditEntry, string, error) {
+		f.Cursor, f.Limit = cursor, limit
+		return a.store.AuditLog(c.Context(), f)
+	}))
+}
