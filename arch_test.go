@@ -49,7 +49,7 @@ var floors = map[string]floor{
 	"internal/limit":   {layer: 1},
 	"internal/render":  {layer: 1},
 	"internal/phone":   {layer: 1},
-	"internal/sms":     {layer: 1},
+	"internal/sms":     {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":  {layer: 1},
 	"internal/verify":  {layer: 1},
 	"internal/store":   {layer: 1, beside: []string{"internal/work"}},

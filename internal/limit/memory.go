@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Memory keeps the states in this process: the limiter of a single process, and
-// of tests. Its clock is monotonic, so setting the machine's clock changes nothing.
-//
-// A restart forgets what was granted. Keys whose windows have all passed are
+// Memory keeps the states in this process. It is for tests: a restart forgets what
+// was granted, so the windows of a day hold only where SQL keeps them, on SQLite too.
+// Its clock is monotonic, so setting the machine's clock changes nothing.
+// Keys whose windows have all passed are
 // dropped within sweepEvery or so of the next call.
 type Memory struct {
 	start  time.Time

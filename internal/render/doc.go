@@ -18,5 +18,6 @@
 // where it reaches into an object. Each part begins with a letter, a digit or
 // "_". A brace that does not enclose a name is ordinary text, so JSON such as
 // {"a": {"b": 1}} needs no escape. Only "${" must be followed by a name and "}":
-// anything else there is a mistake, and Parse says where it is.
+// anything else there is a mistake, and Parse says where it is. ParseBraces reads
+// the plainer kind of the SMS document, {name} alone.
 package render

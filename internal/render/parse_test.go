@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,28 @@ func TestParseAcceptsTheReplacementCharacter(t *testing.T) {
 	t.Parallel()
 	if _, err := render.Parse("a\uFFFDb"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The plainer kind takes any text; what it does not take for a placeholder stays as it is.
+func TestBracesTakeAnyText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		filled string
+		names  []string
+	}{
+		"":                 {"", []string{}},
+		"{a}-{b}-{a}":      {"<a>-<b>-<a>", []string{"a", "b"}},
+		"{} } { {a":        {"{} } { {a", []string{}},
+		"{{a}}":            {"{<a>}", []string{"a"}},
+		"{a}b}":            {"<a>b}", []string{"a"}},
+		"} {姓 名}{":         {"} <姓 名>{", []string{"姓 名"}},
+		"${a} $${b} {x{y}": {"$<a> $$<b> {x<y>", []string{"a", "b", "y"}},
+	} {
+		parsed := render.ParseBraces(text)
+		got, err := parsed.Fill(func(name string) (string, bool) { return "<" + name + ">", true })
+		if err != nil || got != want.filled || !slices.Equal(parsed.Variables(), want.names) {
+			t.Errorf("%q: got %q with %q, %v; want %q with %q", text, got, parsed.Variables(), err, want.filled, want.names)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/render"
 )
 
 // Fill puts the parameters of a query string, such as code=123456&name=%E5%BC%A0, where a template has
@@ -15,55 +17,17 @@ func Fill(template, query string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var filled strings.Builder
-	rest := template
-	for {
-		before, name, after, found := placeholder(rest)
-		filled.WriteString(before)
-		if !found {
-			return filled.String(), nil
-		}
-		value, given := values[name]
-		if !given {
+	parsed := render.ParseBraces(template)
+	for _, name := range parsed.Variables() {
+		if _, given := values[name]; !given {
 			return "", fmt.Errorf("content does not give %q, which the template needs: add %s=…", name, name)
 		}
-		filled.WriteString(value)
-		rest = after
 	}
+	return parsed.Fill(func(name string) (string, bool) { return values[name], true })
 }
 
 // Placeholders lists the names that a template asks for, each once, in the order they stand.
-func Placeholders(template string) []string {
-	var names []string
-	seen := make(map[string]bool)
-	for rest := template; ; {
-		_, name, after, found := placeholder(rest)
-		if !found {
-			return names
-		}
-		if !seen[name] {
-			seen[name], names = true, append(names, name)
-		}
-		rest = after
-	}
-}
-
-// placeholder cuts a text at its first {name}. Braces around nothing, and one without its other, are text.
-func placeholder(text string) (before, name, after string, found bool) {
-	for from := 0; ; {
-		end := strings.IndexByte(text[from:], '}')
-		if end < 0 {
-			return text, "", "", false
-		}
-		end += from
-		begin := strings.LastIndexByte(text[from:end], '{')
-		if begin >= 0 && from+begin+1 < end {
-			begin += from
-			return text[:begin], text[begin+1 : end], text[end+1:], true
-		}
-		from = end + 1
-	}
-}
+func Placeholders(template string) []string { return render.ParseBraces(template).Variables() }
 
 // parameters reads a query string: pairs between &, a + is a space, and % stands before two hex digits.
 func parameters(query string) (map[string]string, error) {
