@@ -307,7 +307,7 @@ func TestDUTY9_ARunSurvivesTheDatabase(t *testing.T) {
 			_, err := h.db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to)
 			h.must(err)
 		}
-		h.survives(func() { rename("queue", "away") }, func() { rename("away", "queue") })
+		h.survives(func() { rename("posthouse_queue", "away") }, func() { rename("away", "posthouse_queue") })
 	})
 }
 

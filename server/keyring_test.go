@@ -119,9 +119,11 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 	both.must(both.stop(t.Context()))
 
 	last := open(t, dsn, with(newer))
-	masked := hook(last)
-	masked.Config["secret"] = "********" // the stored one, which the new key opens
-	last.put(masked)
+	stored, err := last.api.Channels.Get(t.Context(), "hook")
+	if err != nil || stored.State != posthouse.ChannelOpen {
+		t.Fatalf("with the new key alone the channel is %s %s, %v", stored.State, stored.StateReason, err)
+	}
+	last.put(hook(last)) // to where somebody is
 	id := sent.Accepted[0].Deliveries[0].ID
 	_, err = last.db.ExecContext(t.Context(), "UPDATE posthouse_queue SET due_at = 1")
 	last.must(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,6 +18,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	s.closing.add(s.store.Close)
+	s.hush()
 	have, want, err := s.store.Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
@@ -34,6 +36,13 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		s.o.Log.Info("schema brought up", "from", have, "to", want, "steps", steps)
 	}
 	return nil
+}
+
+// hush lets the log say of a database that does not answer no more than is of use.
+func (s *Server) hush() {
+	a := &away{log: s.o.Log.Handler(), ping: s.store.Ping}
+	s.closing.add(a.end)
+	s.o.Log = slog.New(quiet{s.o.Log.Handler(), a})
 }
 
 // prepareKey stores the given admin key, or makes the first one.

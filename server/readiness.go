@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -26,7 +27,7 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 	defer cancel()
 	checks := []Check{{Name: "database", OK: true, Detail: s.store.Database()}}
 	if err := s.store.Ping(ctx); err != nil {
-		checks[0].OK, checks[0].Detail = false, "the database does not answer"
+		checks[0].OK, checks[0].Detail = false, store.NoAnswer
 	} else if s.store.Full(time.Now()) {
 		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}

@@ -159,6 +159,9 @@ func timeOf(us int64) time.Time {
 	return time.UnixMicro(min(max(us, firstMicro+1), lastMicro)).UTC()
 }
 
+// NoAnswer is the message of errors that say that the database cannot be reached, or is too busy.
+const NoAnswer = "the database does not answer"
+
 // toError gives a database's error the code a caller acts on.
 func (s *Store) toError(err error, doing string) error {
 	if err == nil {
@@ -174,7 +177,7 @@ func (s *Store) toError(err error, doing string) error {
 		s.fullAt.Store(time.Now().UnixMicro())
 		return &posthouse.Error{Code: posthouse.CodeStorageFull, Message: "the database has no room", Cause: wrapped}
 	case faultConnection, faultBusy:
-		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the database does not answer", Cause: wrapped}
+		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: NoAnswer, Cause: wrapped}
 	}
 	return wrapped
 }
