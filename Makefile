@@ -37,6 +37,20 @@ help: ## list the targets
 build: ## build bin/posthouse, a static binary
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/posthouse ./cmd/posthouse
 
+# Where make install puts the program, its manual pages and what shells complete.
+PREFIX ?= $(HOME)/.local
+
+.PHONY: install
+install: build ## build, and install the program, its manual and shell completion below PREFIX (~/.local)
+	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	cp bin/posthouse $(DESTDIR)$(PREFIX)/bin/posthouse.new
+	mv $(DESTDIR)$(PREFIX)/bin/posthouse.new $(DESTDIR)$(PREFIX)/bin/posthouse
+	bin/posthouse man $(DESTDIR)$(PREFIX)/share/man/man1
+	bin/posthouse completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/posthouse
+	bin/posthouse completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_posthouse
+	bin/posthouse completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/posthouse.fish
+
 .PHONY: run
 run: build ## build, and run the server on an SQLite file
 	bin/posthouse serve

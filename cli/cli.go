@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	_ "time/tzdata" // rosters have time zones, and a small machine may have none
 
 	"github.com/mattn/go-isatty"
@@ -46,7 +47,17 @@ func run(ctx context.Context, sh *shell.Shell, args []string) int {
 	root.SetIn(sh.In)
 	root.SetOut(sh.Out)
 	root.SetErr(sh.Err)
-	return sh.Exit(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	sh.JSON = sh.JSON || asksForJSON(args) // a wrong flag before it ends the reading of flags
+	return sh.Exit(err)
+}
+
+// asksForJSON looks for --json among arguments that could not be read.
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 func root(sh *shell.Shell) *cobra.Command {
@@ -56,6 +67,7 @@ func root(sh *shell.Shell) *cobra.Command {
 	root.PersistentFlags().BoolVar(&sh.JSON, "json", false, "print JSON")
 	root.SetFlagErrorFunc(shell.FlagFault)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(manCommand())
+	readable(root, sh.Columns())
 	return root
 }

@@ -17,6 +17,10 @@ func rejecting(t *testing.T) (url string, asked *[]string) {
 	t.Helper()
 	asked = new([]string)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" { // its time zone
+			w.Write([]byte(`{"status": "ok", "time_zone": "Asia/Shanghai"}`))
+			return
+		}
 		*asked = append(*asked, r.Method+" "+r.URL.RequestURI())
 		if r.Method != http.MethodGet {
 			w.WriteHeader(http.StatusNoContent)

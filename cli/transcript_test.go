@@ -97,6 +97,7 @@ func perform(t *testing.T, transcript string) string {
 			text += fmt.Sprintf("[exit %d]\n", code)
 		}
 		text = strings.NewReplacer(url, "http://SERVER", key, "KEY", id, "ID-OF-KEY---"[:len(id)]).Replace(text)
+		text = waitText.ReplaceAllString(text, "")
 		out.WriteString(s.head)
 		out.WriteString(steady(text, ids))
 	}
@@ -125,9 +126,10 @@ func serveForTest(t *testing.T, key string) string {
 
 var (
 	idText   = regexp.MustCompile(`\b0[0-9A-HJKMNP-TV-Z]{25}\b`)
-	timeText = regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?\b`)
+	timeText = regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?\b( [+-]\d\d:\d\d)?`)
+	waitText = regexp.MustCompile(`(?m)^waiting at most 1m0s: .*\n`) // how much there is of it, chance decides
 	keyText  = regexp.MustCompile(`\bph_[a-z0-9]+_[a-z0-9]+\b`)
-	tookText = regexp.MustCompile(`(\d\d:\d\d:\d\d  )[\d.]+m?s +`) // of an attempt
+	tookText = regexp.MustCompile(`(\d\d:\d\d:\d\d [+-]\d\d:\d\d  )[\d.]+m?s +`) // of an attempt
 	tookHead = regexp.MustCompile(`\bTook +Class`)
 	keyID    = regexp.MustCompile(`(?m)^(key +)[a-z2-7]{12}$`) // of an agent
 	idName   = regexp.MustCompile(`\bID[MD]\d+-*`)
@@ -150,7 +152,12 @@ func steady(text string, ids map[string]string) string {
 		ids[name] = id
 		return name
 	})
-	text = timeText.ReplaceAllStringFunc(text, func(at string) string { return "2026-01-01 00:00:00"[:min(19, len(at))] })
+	text = timeText.ReplaceAllStringFunc(text, func(at string) string {
+		if zone := strings.LastIndexAny(at, " "); zone > 10 { // tables name the zone, which stays
+			return "2026-01-01 00:00:00" + at[zone:]
+		}
+		return "2026-01-01 00:00:00"[:min(19, len(at))]
+	})
 	text = tookHead.ReplaceAllString(tookText.ReplaceAllString(text, "${1}1ms   "), "Took  Class")
 	text = keyID.ReplaceAllString(text, "${1}ID-OF-KEY---")
 	return keyText.ReplaceAllString(text, "ph_KEY")

@@ -5,6 +5,7 @@ type Health struct {
 	Status   string    `json:"status"`
 	Version  string    `json:"version"`
 	Database string    `json:"database"`
+	TimeZone string    `json:"time_zone" doc:"The IANA zone of its days and rosters, such as Asia/Shanghai."`
 	Unsafe   []Setting `json:"unsafe" doc:"Settings of the database that can lose accepted messages."`
 }
 

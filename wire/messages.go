@@ -40,6 +40,7 @@ type Cancelled struct {
 	TooLate      int            `json:"too_late" doc:"An attempt has started; no further one will."`
 	AlreadyFinal int            `json:"already_final" doc:"They were settled before."`
 	Deliveries   []Cancellation `json:"deliveries"`
+	Reminders    []string       `json:"reminders,omitempty" doc:"The reminders of the kind and ref, which are ended."`
 }
 
 // Remind asks for a reminder.

@@ -180,7 +180,8 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 	if err := checkRef(c, in); err != nil {
 		return wire.Cancelled{}, err
 	}
-	if _, err := m.reminds.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonCancelled); err != nil {
+	ended, err := m.reminds.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonCancelled)
+	if err != nil {
 		return wire.Cancelled{}, err // their messages are found below: no other comes now
 	}
 	c.Asked(in, 0)
@@ -188,7 +189,11 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 	if err != nil {
 		return wire.Cancelled{}, err
 	}
-	return m.cancel(c, ids)
+	out, err := m.cancel(c, ids)
+	for _, r := range ended {
+		out.Reminders = append(out.Reminders, r.ID)
+	}
+	return out, err
 }
 
 // checkRef checks the body of what is done to all of a kind and ref.

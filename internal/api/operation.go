@@ -28,7 +28,7 @@ func (o operation) routes() []web.Route {
 }
 
 func (o operation) health(c *web.Call) (wire.Health, error) {
-	return wire.Health{Status: "ok", Version: o.Version, Database: o.Database, Unsafe: o.unsafe.get(c.Context())}, nil
+	return wire.Health{Status: "ok", Version: o.Version, Database: o.Database, TimeZone: o.Zone.String(), Unsafe: o.unsafe.get(c.Context())}, nil
 }
 
 func (o operation) ready(c *web.Call) (wire.Readiness, error) {

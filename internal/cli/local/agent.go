@@ -38,7 +38,7 @@ type sender struct {
 
 func agentCommand(sh *shell.Shell) *cobra.Command {
 	f := &sender{Shell: sh}
-	cmd := shell.Calling(&cobra.Command{
+	cmd := sh.Calling(&cobra.Command{
 		Use: "agent", Short: "Run a sender app that fetches, sends and reports, as a phone does",
 		Long: agentHelp,
 		Example: `  posthouse agent --app-id phone-1 --key ph_… --phone http://127.0.0.1:8090

@@ -20,9 +20,9 @@ import (
 )
 
 func agentsGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("agents", "The phones and programs that fetch messages and send them themselves",
+	return sh.Calling(shell.Group("agents", "The phones and programs that fetch messages and send them themselves",
 		agentsList(sh), agentsShow(sh), agentsAdd(sh), agentsSet(sh), agentsLimits(sh),
-		agentsPause(sh), agentsDrain(sh), agentsResume(sh), agentsReassign(sh), agentsKey(sh), agentsRemove(sh)))
+		agentsPause(sh), agentsDrain(sh), agentsResume(sh), agentsReassign(sh), agentsKey(sh), agentsDelete(sh)))
 }
 
 func agentsList(sh *shell.Shell) *cobra.Command {
@@ -301,9 +301,9 @@ func agentsKey(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func agentsRemove(sh *shell.Shell) *cobra.Command {
+func agentsDelete(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm AGENT", Short: "Take an agent away that holds nothing; its keys end", Args: shell.Takes("AGENT"),
+		Use: "delete AGENT", Short: "Delete an agent that holds nothing; its keys end", Args: shell.Takes("AGENT"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			err := c.Agents.Delete(ctx, args[0])
 			if posthouse.CodeOf(err) == posthouse.CodeConflict {
@@ -312,7 +312,7 @@ func agentsRemove(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Done(args[0], "taken away")
+			return sh.Done(args[0], "deleted")
 		}),
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 func cancelCommand(sh *shell.Shell) *cobra.Command {
 	var kind, ref string
-	cmd := shell.Calling(&cobra.Command{
-		Use: "cancel (MESSAGE | --kind KIND --ref REF)", Short: "Withdraw what has not been sent of a message",
+	cmd := sh.Calling(&cobra.Command{
+		Use: "cancel (MESSAGE | --kind KIND --ref REF)", Short: "Withdraw what has not been sent of a message; by kind and ref also end its reminders",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := sh.Dial(cmd)
@@ -25,6 +25,9 @@ func cancelCommand(sh *shell.Shell) *cobra.Command {
 					return err
 				}
 				out, err = c.Messages.Cancel(cmd.Context(), args[0])
+				if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+					err = shell.Hint(err, "a reminder is ended by posthouse remind end "+args[0])
+				}
 			case len(args) == 0 && kind != "" && ref != "":
 				out, err = c.Messages.CancelRef(cmd.Context(), kind, ref)
 			default:
@@ -60,5 +63,8 @@ func printCancelled(sh *shell.Shell, out wire.Cancelled) {
 	}
 	if len(rows) > 0 {
 		sh.Table([]string{"Delivery", "User", "Result", "State"}, rows)
+	}
+	for _, id := range out.Reminders {
+		sh.Printf("reminder %s: ended, no further message comes of it\n", id)
 	}
 }

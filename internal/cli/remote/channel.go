@@ -15,7 +15,7 @@ import (
 )
 
 func channelGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("channel", "The channels messages are sent over",
+	return sh.Calling(shell.Group("channel", "The channels messages are sent over",
 		channelList(sh), channelShow(sh), channelSet(sh), channelDelete(sh),
 		channelPause(sh), channelResume(sh), channelTest(sh), channelDrivers(sh)))
 }

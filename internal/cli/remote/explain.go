@@ -17,7 +17,7 @@ import (
 const maxExplained = 20
 
 func explainCommand(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(&cobra.Command{
+	return sh.Calling(&cobra.Command{
 		Use: "explain ID", Short: "Say why a delivery waits and until when, or why it ended as it did",
 		Long: `Say why a delivery waits and until when, or why it ended as it did. For a message, each of its
 deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `.`,

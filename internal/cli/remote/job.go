@@ -15,7 +15,7 @@ import (
 )
 
 func jobGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("job", "Jobs by the numbers of the notification document",
+	return sh.Calling(shell.Group("job", "Jobs by the numbers of the notification document",
 		jobEnqueue(sh), jobList(sh), jobShow(sh), jobStop(sh, "cancel", "Cancel jobs: what was sent stays", workflow.Cancelled),
 		jobStop(sh, "abort", "Abort jobs, whose task ended abnormally: what was sent stays", workflow.Aborted), jobDelete(sh)))
 }

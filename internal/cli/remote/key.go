@@ -14,7 +14,7 @@ import (
 )
 
 func keyGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRevoke(sh), keyNew(sh)))
+	return sh.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRevoke(sh), keyNew(sh)))
 }
 
 func keyList(sh *shell.Shell) *cobra.Command {

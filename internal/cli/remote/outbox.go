@@ -13,7 +13,7 @@ import (
 )
 
 func outboxGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("outbox", "What programs handed in through the database and could not be accepted so far",
+	return sh.Calling(shell.Group("outbox", "What programs handed in through the database and could not be accepted so far",
 		outboxList(sh), outboxRetry(sh), outboxDrop(sh)))
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func remindGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("remind", "Messages that come at several moments: in a countdown, or again and again",
+	return sh.Calling(shell.Group("remind", "Messages that come at several moments: in a countdown, or again and again",
 		remindAdd(sh), remindList(sh), remindShow(sh), remindEnd(sh)))
 }
 

@@ -13,10 +13,10 @@ import (
 
 // Commands are the commands in the order that the help shows them.
 func Commands(sh *shell.Shell) []*cobra.Command {
-	return []*cobra.Command{
+	return completing(sh, []*cobra.Command{
 		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh),
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
 		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), outboxGroup(sh),
-	}
+	})
 }

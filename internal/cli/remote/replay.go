@@ -22,7 +22,7 @@ type replay struct {
 
 func replayCommand(sh *shell.Shell) *cobra.Command {
 	f := &replay{Shell: sh}
-	cmd := shell.Calling(&cobra.Command{
+	cmd := sh.Calling(&cobra.Command{
 		Use: "replay [DELIVERY…]", Short: "Send again what failed, expired or was set aside, as new deliveries",
 		Example: `  posthouse replay 01K…
   posthouse replay --channel oa --state failed --since 2h          # says how many that would be

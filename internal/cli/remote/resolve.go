@@ -13,7 +13,7 @@ import (
 
 func resolveCommand(sh *shell.Shell) *cobra.Command {
 	outcomes := []wire.Outcome{wire.OutcomeSent, wire.OutcomeNotSent, wire.OutcomeRetry}
-	return shell.Calling(&cobra.Command{
+	return sh.Calling(&cobra.Command{
 		Use: "resolve DELIVERY (sent | not_sent | retry)", Short: "Decide about a delivery that is unknown or quarantined",
 		Long: `Decide about a delivery of which nobody knows whether it arrived, or which was set aside:
   sent      it arrived

@@ -20,7 +20,7 @@ const defaultRoster = "duty"
 var weekdays = []string{"", "Mon 周一", "Tue 周二", "Wed 周三", "Thu 周四", "Fri 周五", "Sat 周六", "Sun 周日"}
 
 func rosterGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("roster", "Who is on duty",
+	return sh.Calling(shell.Group("roster", "Who is on duty",
 		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
 }
 

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/config"
 )
 
 // message is a message as flags describe it.
@@ -36,7 +38,7 @@ type send struct {
 
 func sendCommand(sh *shell.Shell) *cobra.Command {
 	s := &send{Shell: sh}
-	cmd := shell.Calling(&cobra.Command{
+	cmd := sh.Calling(&cobra.Command{
 		Use: "send", Short: "Send a message to one or many recipients",
 		Example: `  posthouse send --channel oa --to li.na,wang.fang --title "值班" --text "今晚值班请注意"
   posthouse send --channel tianyuan --to li.na --template leave --payload '{"name": "李娜"}' --wait
@@ -174,7 +176,7 @@ func (s *send) printSent(sent client.Sent) {
 // waitFor looks at messages until all their deliveries are settled, prints them, and fails where
 // one did not reach its recipient.
 func (s *send) waitFor(ctx context.Context, c *client.Client, sent []posthouse.Accepted) error {
-	all, err := settled(ctx, c, sent, s.timeout)
+	all, err := s.settled(ctx, c, sent)
 	if err != nil {
 		return err
 	}
@@ -184,6 +186,7 @@ func (s *send) waitFor(ctx context.Context, c *client.Client, sent []posthouse.A
 	open, lost := tally(all)
 	switch {
 	case open > 0:
+		s.tellWaits(ctx, c, all)
 		return shell.Hint(fmt.Errorf("%d of %d deliveries are not settled after %s", open, len(all), s.timeout), "posthouse explain ID says why one waits")
 	case lost > 0:
 		return fmt.Errorf("%d of %d deliveries did not reach their recipients", lost, len(all))
@@ -191,16 +194,22 @@ func (s *send) waitFor(ctx context.Context, c *client.Client, sent []posthouse.A
 	return nil
 }
 
-// settled reads messages' deliveries until all are settled, or for so long at most.
-func settled(ctx context.Context, c *client.Client, sent []posthouse.Accepted, most time.Duration) ([]posthouse.Delivery, error) {
-	over := time.NewTimer(most)
+// settled reads messages' deliveries until all are settled, or for so long at most, and says on the error output
+// what it waits for.
+func (s *send) settled(ctx context.Context, c *client.Client, sent []posthouse.Accepted) ([]posthouse.Delivery, error) {
+	over := time.NewTimer(s.timeout)
 	defer over.Stop()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
+	told := ""
 	for {
 		all, err := deliveriesOf(ctx, c, sent)
 		if open, _ := tally(all); err != nil || open == 0 {
 			return all, err
+		}
+		if now := standings(all); now != told && !s.JSON {
+			fmt.Fprintf(s.Err, "waiting at most %s: %s\n", s.timeout, now)
+			told = now
 		}
 		select {
 		case <-tick.C:
@@ -208,6 +217,36 @@ func settled(ctx context.Context, c *client.Client, sent []posthouse.Accepted, m
 			return all, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+// standings are the states of deliveries: pending 2, sent 1.
+func standings(all []posthouse.Delivery) string {
+	in := map[posthouse.State]int{}
+	for _, d := range all {
+		in[d.State]++
+	}
+	return counts(in)
+}
+
+// mostWaits is for how many deliveries it is said why they wait.
+const mostWaits = 5
+
+// tellWaits says on the error output why deliveries are not settled.
+func (s *send) tellWaits(ctx context.Context, c *client.Client, all []posthouse.Delivery) {
+	told := 0
+	for _, d := range all {
+		if d.State.Settled(d.OnUnknown) || s.JSON || told == mostWaits {
+			continue
+		}
+		told++
+		x, err := c.Deliveries.Explain(ctx, d.ID)
+		if err != nil {
+			return // what became of them is told all the same
+		}
+		for _, w := range x.Waits {
+			fmt.Fprintf(s.Err, "%s: %s\n", config.Printable(cmp.Or(recipient(d.Recipient), d.ID)), config.Printable(w.Cause+": "+w.Detail))
 		}
 	}
 }

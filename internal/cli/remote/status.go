@@ -72,7 +72,7 @@ func past(sh *shell.Shell, flag, v string) (time.Time, error) {
 
 func statusCommand(sh *shell.Shell) *cobra.Command {
 	var f selection
-	cmd := shell.Calling(&cobra.Command{
+	cmd := sh.Calling(&cobra.Command{
 		Use: "status [ID]", Short: "Show a message, a delivery, or the latest of them",
 		Example: `  posthouse status                       # the latest messages
   posthouse status 01K…                  # a message with its deliveries, or a delivery with its attempts

@@ -17,7 +17,7 @@ import (
 )
 
 func storyCommand(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(&cobra.Command{
+	return sh.Calling(&cobra.Command{
 		Use: "story DELIVERY", Aliases: []string{"trace"}, Short: "Tell all that happened to a delivery: every request, transition, hand-out and report",
 		Args: shell.Takes("DELIVERY"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {

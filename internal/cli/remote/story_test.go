@@ -54,7 +54,7 @@ func TestOnlyWhatAnAgentHoldsIsHeldByOne(t *testing.T) {
 		d    posthouse.Delivery
 		want string
 	}{
-		"handed out":          {posthouse.Delivery{State: posthouse.Sending, LeaseOwner: "agent/phone-1", LeaseUntil: until}, "phone-1 until 2026-10-01 08:30:00"},
+		"handed out":          {posthouse.Delivery{State: posthouse.Sending, LeaseOwner: "agent/phone-1", LeaseUntil: until}, "phone-1 until 2026-10-01 08:30:00 +00:00"},
 		"reported":            {posthouse.Delivery{State: posthouse.Sent, LeaseOwner: "agent/phone-1"}, ""},
 		"sent by the server":  {posthouse.Delivery{State: posthouse.Sending, LeaseOwner: "host-1234", LeaseUntil: until}, ""},
 		"waiting for a phone": {posthouse.Delivery{State: posthouse.Pending}, ""},

@@ -12,7 +12,7 @@ import (
 )
 
 func taskGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("task", "Tasks of workflows: tell what happened, see who was told",
+	return sh.Calling(shell.Group("task", "Tasks of workflows: tell what happened, see who was told",
 		taskEvent(sh), taskList(sh), taskShow(sh)))
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func templateGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("template", "Texts with placeholders",
+	return sh.Calling(shell.Group("template", "Texts with placeholders",
 		templateList(sh), templateShow(sh), templateSet(sh), templateDelete(sh), templatePreview(sh), templateTest(sh)))
 }
 

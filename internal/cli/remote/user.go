@@ -13,7 +13,7 @@ import (
 )
 
 func userGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("user", "The directory: where each channel reaches whom",
+	return sh.Calling(shell.Group("user", "The directory: where each channel reaches whom",
 		userList(sh), userShow(sh), userSet(sh), userImport(sh), userDelete(sh)))
 }
 

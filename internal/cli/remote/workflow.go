@@ -13,7 +13,7 @@ import (
 )
 
 func workflowGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Calling(shell.Group("workflow", "What notices of workflows need", workflowInit(sh)))
+	return sh.Calling(shell.Group("workflow", "What notices of workflows need", workflowInit(sh)))
 }
 
 func workflowInit(sh *shell.Shell) *cobra.Command {

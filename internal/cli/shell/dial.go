@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -9,9 +10,11 @@ import (
 	"github.com/posthouse/posthouse/internal/config"
 )
 
-// Calling gives a command, or all of a group, the flags that say which server it calls.
-func Calling(cmd *cobra.Command) *cobra.Command {
+// Calling gives a command, or all of a group, the flags that say which server it calls, and in which zone its times
+// are shown.
+func (sh *Shell) Calling(cmd *cobra.Command) *cobra.Command {
 	config.AddClientFlags(cmd.PersistentFlags())
+	cmd.PersistentFlags().StringVar(&sh.zoneName, "zone", "", "the `ZONE` that times are shown and read in, such as Asia/Shanghai, UTC or Local (default the server's)")
 	return cmd
 }
 
@@ -25,7 +28,34 @@ func (sh *Shell) Dial(cmd *cobra.Command) (*client.Client, error) {
 	if err != nil {
 		return nil, Usagef("%w", err)
 	}
+	sh.server = out
+	if sh.zoneName != "" {
+		if sh.zone, err = time.LoadLocation(sh.zoneName); err != nil {
+			return nil, Usagef("--zone: %q is not an IANA time zone such as Asia/Shanghai, UTC or Local", sh.zoneName)
+		}
+	}
 	return out, nil
+}
+
+// zoneWait bounds the question which zone the server has.
+const zoneWait = 5 * time.Second
+
+// location is the zone of times: that of --zone, else the server's, else this machine's.
+func (sh *Shell) location() *time.Location {
+	if sh.zone != nil {
+		return sh.zone
+	}
+	sh.zone = time.Local
+	if sh.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), zoneWait)
+		defer cancel()
+		if health, err := sh.server.Health(ctx); err == nil && health.TimeZone != "" {
+			if zone, err := time.LoadLocation(health.TimeZone); err == nil {
+				sh.zone = zone
+			}
+		}
+	}
+	return sh.zone
 }
 
 // Over makes the RunE of a command that calls the server with its arguments.

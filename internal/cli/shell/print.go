@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -93,12 +95,24 @@ func (sh *Shell) Fields(fields ...[2]string) {
 	}
 }
 
-// At is a time as tables show it, local and to the second; empty for none.
+// At is a time as tables show it, to the second and with its zone; empty for none.
 func (sh *Shell) At(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.In(sh.location()).Format("2006-01-02 15:04:05 -07:00")
+}
+
+// Columns is how wide the help may be: as COLUMNS says, else 100.
+func (sh *Shell) Columns() int {
+	for _, entry := range sh.Environ {
+		if value, ok := strings.CutPrefix(entry, "COLUMNS="); ok {
+			if n, err := strconv.Atoi(value); err == nil && n >= 40 {
+				return n
+			}
+		}
+	}
+	return 100
 }
 
 // Cut shortens a text to so many columns.

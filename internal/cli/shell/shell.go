@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/config"
 )
 
@@ -26,6 +28,10 @@ type Shell struct {
 	Version string
 	// Drivers are the channel drivers there are. Empty stands for those of channel/builtin.
 	Drivers []channel.Type
+
+	zoneName string         // --zone
+	zone     *time.Location // of the times that are shown and read, once it is known
+	server   *client.Client // that was dialled last
 }
 
 // Group is a command that only holds others.

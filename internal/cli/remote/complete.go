@@ -1,0 +1,101 @@
+package remote
+
+import (
+	"context"
+	"strings"
+
+	"github.com/posthouse/posthouse/wire"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+)
+
+// namesOf makes a lister of one that reads things.
+func namesOf[T any](list func(ctx context.Context, c *client.Client) ([]T, error), name func(T) string) shell.Lister {
+	return func(ctx context.Context, c *client.Client) ([]string, error) {
+		things, err := list(ctx, c)
+		var out []string
+		for _, thing := range things {
+			out = append(out, name(thing))
+		}
+		return out, err
+	}
+}
+
+func channelNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Channel, error) { return c.Channels.List(ctx) },
+		func(ch posthouse.Channel) string { return ch.Name })(ctx, c)
+}
+
+func templateNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Template, error) {
+		return c.Templates.List(ctx)
+	},
+		func(t posthouse.Template) string { return t.Name })(ctx, c)
+}
+
+func rosterNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Roster, error) { return c.Rosters.List(ctx) },
+		func(r posthouse.Roster) string { return r.Name })(ctx, c)
+}
+
+func keyIDs(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Key, error) { return c.Keys.List(ctx) },
+		func(k posthouse.Key) string { return k.ID + "\t" + k.Name })(ctx, c)
+}
+
+func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
+	page, err := c.Agents.List(ctx, client.Filter{Limit: 1000})
+	return namesOf(func(context.Context, *client.Client) ([]posthouse.Agent, error) { return page.Items, err },
+		func(a posthouse.Agent) string { return a.ID })(ctx, c)
+}
+
+// completing has the user's shell complete the flags and first arguments of commands by what the server has now.
+func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
+	flags := map[string]shell.Lister{"channel": channelNames, "template": templateNames, "agent": agentIDs, "driver": driverNames}
+	arguments := map[string]shell.Lister{
+		"channel": channelNames, "template": templateNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "channel drivers": driverNames,
+	}
+	var visit func(cmd *cobra.Command, path string)
+	visit = func(cmd *cobra.Command, path string) {
+		for name, list := range flags {
+			if cmd.Flags().Lookup(name) != nil {
+				_ = cmd.RegisterFlagCompletionFunc(name, sh.Complete(list)) // fails for a flag that is not there, or twice
+			}
+		}
+		if cmd.Flags().Lookup("state") != nil {
+			_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return shell.Matching(stateNames(), typed), cobra.ShellCompDirectiveNoFileComp
+			})
+		}
+		group, _, _ := strings.Cut(path, " ")
+		list := arguments[path]
+		if list == nil {
+			list = arguments[group]
+		}
+		if list != nil && !cmd.HasSubCommands() && strings.ContainsAny(cmd.Use, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			complete := sh.Complete(list)
+			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return complete(cmd, args, typed)
+			}
+		}
+		for _, below := range cmd.Commands() {
+			visit(below, path+" "+below.Name())
+		}
+	}
+	for _, cmd := range commands {
+		visit(cmd, cmd.Name())
+	}
+	return commands
+}
+
+func driverNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]wire.Driver, error) { return c.Channels.Drivers(ctx) },
+		func(d wire.Driver) string { return d.Name })(ctx, c)
+}
