@@ -36,10 +36,11 @@ func (s *sender) drive(ctx context.Context, r *route, u unit, outs []channel.Out
 			}
 		}
 	}()
-	if driver, ok := r.Opened.Driver.(channel.BatchDriver); ok && len(outs) > 1 {
+	by := r.Opened.By(u.about().account)
+	if driver, ok := by.(channel.BatchDriver); ok && len(outs) > 1 {
 		return driver.SendBatch(ctx, outs), false
 	}
-	return []channel.Result{r.Opened.Driver.Send(ctx, outs[0])}, false
+	return []channel.Result{by.Send(ctx, outs[0])}, false
 }
 
 // span begins the span of an attempt, linked to the one that accepted its message.

@@ -51,7 +51,7 @@ type done struct {
 func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	r := w.route
 	items, err := ds.queue.Claim(ctx, w.at, work.Claim{
-		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority},
+		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Account: w.account},
 		Max:  w.max, Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(),
 		Whole: r.whole(), Cut: w.cut,
 	})
@@ -60,23 +60,23 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	}
 	ds.metrics.Wrote("claim", w.at)
 	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
-	found.units = ds.group(r, ds.suspects.setApart(r, items, w.at.Add(w.lease)))
+	found.units = ds.group(r, w.account, ds.suspects.setApart(r, items, w.at.Add(w.lease)))
 	return found, nil
 }
 
 // group makes one unit of all of a message where the driver takes many in one call, else one of each delivery.
-func (ds *deliveries) group(r *route, items []work.Item) []unit {
+func (ds *deliveries) group(r *route, account string, items []work.Item) []unit {
 	size := 1
-	if _, ok := r.Opened.Driver.(channel.BatchDriver); ok {
+	if _, ok := r.Opened.By(account).(channel.BatchDriver); ok {
 		size = max(1, r.Settings.Batch)
 	}
 	units := make([]unit, 0, len(items))
 	for len(items) > 0 {
 		first, n := &items[0].Delivery, 1
-		for n < min(size, len(items)) && items[n].Delivery.Message == first.Message && items[n].Delivery.Account == first.Account {
+		for n < min(size, len(items)) && items[n].Delivery.Message == first.Message {
 			n++
 		}
-		is := about{kind: ds, route: r, size: n, account: first.Account, message: first.Message, first: first.ID}
+		is := about{kind: ds, route: r, size: n, account: account, message: first.Message, first: first.ID}
 		if m := items[0].Message; m != nil {
 			is.trace, is.sensitive = m.Trace, m.Sensitive
 		}

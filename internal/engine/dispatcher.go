@@ -70,12 +70,12 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	if wait, closed := d.barred(r); closed {
 		return wait
 	}
-	n, idle := d.room(r)
-	shares := r.shares(n)
+	at := d.room(r)
+	shares := r.shares(at.n)
 	if len(shares) == 0 {
 		return whenWoken // no slot or nothing due: both wake us
 	}
-	wait, err := d.start(r, shares, idle, time.Time{}, nil)
+	wait, err := d.start(r, at, shares, time.Time{}, nil)
 	if err != nil {
 		d.log.Warn("nothing starts for a moment", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "error", err)
 		return faultPause
@@ -83,9 +83,9 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	return wait
 }
 
-// room is how many more attempts of a route may be under way, and whether none is; where it has to be found out
-// whether the database takes results, one.
-func (d *dispatcher) room(r *route) (n int, idle bool) { return r.free(d.recorder.unsure()) }
+// room is how many more attempts of a route may be under way; where it has to be found out whether the database takes
+// results, one.
+func (d *dispatcher) room(r *route) room { return r.room(d.recorder.unsure()) }
 
 // barred reports whether nothing of the route may start at all, and until when.
 func (d *dispatcher) barred(r *route) (time.Duration, bool) {
@@ -95,28 +95,31 @@ func (d *dispatcher) barred(r *route) (time.Duration, bool) {
 	if d.recorder.stuck() {
 		return d.poll, true
 	}
-	if g, closed := r.closedUntil(""); closed {
-		return time.Until(g.Until), true
+	if until, all := r.closed(); all {
+		return time.Until(until), true
 	}
 	return 0, false
 }
 
-// start asks the limiter for what the shares want, claims that and sends it; idle says that nothing was under way when
-// their room was counted. It returns the wait before the next look. After an error, the limiter's or the database's,
-// the lanes are still due.
-func (d *dispatcher) start(r *route, shares []share, idle bool, before time.Time, count func(claimed)) (time.Duration, error) {
+// start asks the limiter for what the shares of a room want, claims that and sends it. It returns the wait before the
+// next look. After an error, the limiter's or the database's, the lanes are still due.
+func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, count func(claimed)) (time.Duration, error) {
 	want := 0
 	for _, s := range shares {
 		want += s.n
 	}
-	grant, err := d.permit(r, want)
+	grant, err := d.permit(r, at.account, want)
 	if err != nil {
 		r.restore(shares)
 		return 0, fmt.Errorf("ask the limiter: %w", err)
 	}
 	if grant.N == 0 {
 		r.restore(shares)
-		return min(max(grant.Wait, time.Millisecond), longestHeld), nil
+		wait := min(max(grant.Wait, time.Millisecond), longestHeld)
+		if r.hold(at.account, wait) {
+			return 0, nil // another account may have room
+		}
+		return wait, nil
 	}
 	used, crowded := 0, false
 	for _, s := range shares {
@@ -125,8 +128,8 @@ func (d *dispatcher) start(r *route, shares []share, idle bool, before time.Time
 			r.restore([]share{s})
 			continue
 		}
-		cut := idle || r.mayCut(n)
-		found, err := d.claim(r, s.priority, n, cut, before)
+		cut := at.idle || r.mayCut(n)
+		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, cut: cut, before: before})
 		if err != nil {
 			r.restore(shares)
 			d.refund(r, grant, grant.N-used-found.n)
@@ -145,6 +148,9 @@ func (d *dispatcher) start(r *route, shares []share, idle bool, before time.Time
 		}
 	}
 	d.refund(r, grant, grant.N-used)
+	if used > 0 {
+		r.passTurn(at.account)
+	}
 	if crowded && used == 0 {
 		return d.poll, nil // a slot that comes free wakes us
 	}
@@ -157,31 +163,31 @@ func (d *dispatcher) start(r *route, shares []share, idle bool, before time.Time
 // claim takes what is due and starts to send it. A route that was replaced takes nothing more:
 // the channel may be paused by now. While it is asked for, the claim itself is under way: what it finds is to be sent
 // by a driver that is still open.
-func (d *dispatcher) claim(r *route, p posthouse.Priority, n int, cut bool, before time.Time) (claimed, error) {
-	r.occupy(1)
-	defer r.leave(1)
+func (d *dispatcher) claim(w wish) (claimed, error) {
+	r, most := w.route, w.max
+	r.occupy(w.account, 1)
+	defer r.leave(w.account, 1)
 	if r.ctx.Err() != nil {
 		return claimed{}, nil
 	}
-	at := time.Now() // before the claim is sent: the lease can only end later than we think
-	lease := r.Settings.Timeout + d.margin
+	w.at = time.Now() // before the claim is sent: the lease can only end later than we think
+	w.lease = r.Settings.Timeout + d.margin
 	var all claimed
 	for _, k := range d.kinds {
-		if all.n == n {
+		if all.n == most {
 			break
 		}
+		w.max = most - all.n
 		// Not the route's context: a claim that commits after its caller left would hold what nobody sends until
 		// its lease ends.
-		found, err := k.claim(d.life.Context(), wish{route: r, priority: p, max: n - all.n, cut: cut, before: before, lease: lease, at: at})
+		found, err := k.claim(d.life.Context(), w)
 		if err != nil {
 			return all, err
 		}
-		size := 0
 		for _, u := range found.units {
-			size += u.about().size
+			r.occupy(w.account, u.about().size)
 		}
-		r.occupy(size)
-		d.sender.send(r, found.units, at.Add(lease))
+		d.sender.send(r, found.units, w.at.Add(w.lease))
 		all.n, all.more = all.n+found.n, all.more || found.more
 		if all.at.IsZero() {
 			all.at = found.at
@@ -199,11 +205,12 @@ func (r *route) whole() bool { return r.Settings.Batch > 1 }
 func (r *route) mayCut(n int) bool { return !r.whole() || n >= r.Settings.Batch }
 
 // permit asks the limiter; a channel without limits may start all.
-func (d *dispatcher) permit(r *route, want int) (limit.Grant, error) {
-	if len(r.Settings.Limits) == 0 {
+func (d *dispatcher) permit(r *route, account string, want int) (limit.Grant, error) {
+	bounds := r.bounds(account)
+	if len(bounds) == 0 {
 		return limit.Grant{N: want}, nil
 	}
-	grant, err := d.limiter.Take(d.life.Context(), r.bounds(), want)
+	grant, err := d.limiter.Take(d.life.Context(), bounds, want)
 	if err == nil && grant.N == 0 {
 		d.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
 	}
@@ -217,11 +224,6 @@ func (d *dispatcher) refund(r *route, grant limit.Grant, n int) {
 	if err := d.limiter.Refund(d.life.Context(), grant, n); err != nil {
 		d.log.Warn("unused permits could not be given back", "channel", r.Key.Channel, "permits", n, "error", err)
 	}
-}
-
-// bounds are all that must let a claim of the route through at once.
-func (r *route) bounds() []limit.Bound {
-	return []limit.Bound{{Key: limitKey(r.Key), Windows: r.Settings.Limits}}
 }
 
 // limitKey names a channel's limits.

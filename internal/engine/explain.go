@@ -117,7 +117,7 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	if ex.life.Stale() {
 		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
-	if g, closed := r.closedUntil(d.Account); closed {
+	for _, g := range r.refused() {
 		out = append(out, shut(g))
 	}
 	return append(out, ex.turns(ctx, r, time.Now())...)
@@ -143,8 +143,8 @@ func (ex *Explainer) turns(ctx context.Context, r *route, now time.Time) []Wait 
 	if r.Settings.Every > 0 && nextRun.After(now) {
 		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.Settings.Job, posthouse.Duration(r.Settings.Every)), nextRun})
 	}
-	if len(r.Settings.Limits) > 0 {
-		if g, err := ex.limiter.Peek(ctx, r.bounds()); err == nil && g.N == 0 {
+	if bounds := r.bounds(r.accounts[0].name); len(bounds) > 0 {
+		if g, err := ex.limiter.Peek(ctx, bounds); err == nil && g.N == 0 {
 			out = append(out, Wait{"limit", fmt.Sprintf("the window of %d in %s is full", g.Held.Max, g.Held.Per), now.Add(g.Wait)})
 		}
 	}

@@ -72,7 +72,7 @@ func TestADraftWithoutContentUsesTheTemplateOfItsKind(t *testing.T) {
 			{Channel: "oa", Kind: "done", DedupWindow: 1 << 60}: "dedup_window is",
 			{Channel: "oa", Kind: "done", Payload: []byte(`{"n":1}`), Clock: &posthouse.Clock{}}:                                            "clock is empty",
 			{Channel: "oa", Content: &posthouse.Content{Text: "x"}, Clock: &posthouse.Clock{Until: time.Now()}}:                             "clock needs a template",
-			{Channel: "oa", Kind: "done", Payload: []byte(`{"n":1}`), Clock: &posthouse.Clock{Until: time.Unix(1<<40, 0)}}:                  "clock names the year",
+			{Channel: "oa", Kind: "done", Payload: []byte(`{"n":1}`), Clock: &posthouse.Clock{Until: time.Unix(1<<40, 0)}}:                  "clock.until is in the year",
 			{Channel: "oa", Kind: "done", Clock: &posthouse.Clock{Until: time.Now()}}:                                                       "payload.n the template needs a value here",
 			{Channel: "oa", Kind: "done", Payload: []byte(`{"n":1}`), Template: "none", Clock: &posthouse.Clock{Until: time.Now()}}:         `there is no template "none"`,
 			{Channel: "oa", Template: "done", Content: &posthouse.Content{Text: "x"}, Payload: []byte(`{"n":1}`), DedupWindow: 0, Kind: ""}: "content stands beside a template",

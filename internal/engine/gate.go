@@ -70,7 +70,6 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 	if res.Class != posthouse.ClassRate || wait <= 0 {
 		wait = r.Settings.Profile.TermsOf(res.Class).Schedule.Next(g.Refusals, res.After, rand.Float64())
 	}
-	r.probing = r.probing || res.Class != posthouse.ClassRate
 	until := time.Now().Add(wait)
 	if until.Before(g.Until) {
 		until = g.Until
@@ -122,7 +121,6 @@ func (k *Gatekeeper) reopen(r *route, account string) bool {
 		return false
 	}
 	delete(r.gates, account)
-	r.probing = false
 	for _, p := range posthouse.Priorities() {
 		r.due[p] = true
 	}
@@ -132,12 +130,20 @@ func (k *Gatekeeper) reopen(r *route, account string) bool {
 	return true
 }
 
-// closedUntil is when the route's account may start again, zero when it may now.
-func (r *route) closedUntil(account string) (work.Gate, bool) {
+// refused are the gates of a route's accounts where all of them are closed.
+func (r *route) refused() []work.Gate {
+	if _, all := r.closed(); !all {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	g, ok := r.gates[account]
-	return g.Gate, ok && time.Now().Before(g.Until)
+	var list []work.Gate
+	for _, a := range r.accounts {
+		if g, closed := r.gates[a.name]; closed && time.Now().Before(g.Until) {
+			list = append(list, g.Gate)
+		}
+	}
+	return list
 }
 
 // Resume opens all gates of a channel at once: a person says that the cause is gone.
@@ -147,7 +153,7 @@ func (k *Gatekeeper) Resume(ctx context.Context, tenant, name string) error {
 	}
 	if r := k.routes.route(tenant, name); r != nil {
 		r.mu.Lock()
-		r.gates, r.probing = map[string]gate{}, false
+		r.gates = map[string]gate{}
 		for _, p := range posthouse.Priorities() {
 			r.due[p] = true
 		}
@@ -221,9 +227,5 @@ func (r *route) merge(asked time.Time, stored map[string]work.Gate) {
 		if mine, ok := r.gates[account]; !ok || g.Until.After(mine.Until) {
 			r.gates[account] = gate{Gate: g}
 		}
-	}
-	r.probing = false
-	for _, g := range r.gates {
-		r.probing = r.probing || g.Class != posthouse.ClassRate
 	}
 }

@@ -81,7 +81,7 @@ func (q *inquirer) find(ctx context.Context, d posthouse.Delivery) (channel.Find
 	if r == nil {
 		return channel.NoAnswer, channel.Result{}
 	}
-	querier, ok := r.Opened.Driver.(channel.Querier)
+	querier, ok := r.Opened.By(d.Account).(channel.Querier)
 	if !ok {
 		return channel.NoAnswer, channel.Result{}
 	}

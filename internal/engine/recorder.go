@@ -237,13 +237,17 @@ func (rec *recorder) free(batch []unit) {
 		delete(rec.waiting, u)
 	}
 	rec.mu.Unlock()
-	counts := map[*route]int{}
+	type slots struct {
+		route   *route
+		account string
+	}
+	counts := map[slots]int{}
 	for _, u := range batch {
 		u.done()
 		a := u.about()
-		counts[a.route] += a.size
+		counts[slots{a.route, a.account}] += a.size
 	}
-	for r, n := range counts {
-		r.vacate(n)
+	for of, n := range counts {
+		of.route.vacate(of.account, n)
 	}
 }

@@ -241,7 +241,7 @@ func either[T comparable](value, fallback T) T { return cmp.Or(value, fallback) 
 // late hands over the result of an attempt as if it had just come back.
 func (r *rig) late(item work.Item, result channel.Result) {
 	route := r.engine.Routes.route(r.tenant, item.Delivery.Channel)
-	route.occupy(1)
+	route.occupy("", 1)
 	r.engine.recorder.add(&group{
 		of: r.engine.deliveries, route: route, is: about{kind: r.engine.deliveries, route: route, size: 1},
 		ended: []done{{route: route, item: &item, verdict: verdictResult, result: result}},

@@ -24,8 +24,9 @@ type route struct {
 	inflight int                         // attempts, and 1 while a claim is made
 	due      map[posthouse.Priority]bool // lanes that may hold something due
 	credits  state.Credits               // weighted shares not yet used
-	gates    map[string]gate             // by account
-	probing  bool
+	accounts []*account
+	turn     int             // whose it is among the accounts
+	gates    map[string]gate // by account
 	nextRun  time.Time
 	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
@@ -42,6 +43,12 @@ func newRoute(c *state.Channel, m *metrics.Metrics) *route {
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range posthouse.Priorities() {
 		r.due[p] = true
+	}
+	for _, a := range c.Opened.Accounts {
+		r.accounts = append(r.accounts, &account{name: a.Name, limits: a.Limits})
+	}
+	if len(r.accounts) == 0 {
+		r.accounts = []*account{{}}
 	}
 	return r
 }
@@ -61,18 +68,6 @@ func (r *route) nudge() {
 	}
 }
 
-// free is how many more attempts may be under way; with care, and while a refused account is probed, one. Idle says
-// that none is: it is as old as the number, since slots that come free later make no part of it.
-func (r *route) free(care bool) (n int, idle bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n = r.Settings.MaxInflight
-	if r.probing || care {
-		n = 1
-	}
-	return max(0, n-r.inflight), r.inflight == 0
-}
-
 // crowded reports whether so many attempts are under way that more of them will end in a moment.
 func (r *route) crowded() bool {
 	r.mu.Lock()
@@ -84,22 +79,24 @@ const crowd = 16
 
 // occupy and vacate count attempts from the claim until their results are recorded: that is
 // what a crash can leave unknown.
-func (r *route) occupy(n int) {
+func (r *route) occupy(account string, n int) {
 	r.mu.Lock()
 	r.inflight += n
+	r.account(account).inflight += n
 	r.mu.Unlock()
 }
 
-func (r *route) vacate(n int) {
-	r.leave(n)
+func (r *route) vacate(account string, n int) {
+	r.leave(account, n)
 	r.nudge()
 }
 
 // leave is vacate where no slot comes free that the dispatcher does not know of.
-func (r *route) leave(n int) {
+func (r *route) leave(account string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inflight -= n
+	r.account(account).inflight -= n
 	if r.inflight == 0 {
 		close(r.idle)
 		r.idle = make(chan struct{})

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/rule"
@@ -43,7 +45,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	if old := rs.routes[r.Key]; old != nil {
 		rs.retire(old)
 		old.mu.Lock()
-		r.gates, r.probing = old.gates, old.probing
+		r.gates = old.gates
 		old.gates = map[string]gate{}
 		old.mu.Unlock()
 	}
@@ -103,17 +105,21 @@ func measured(r *route) metrics.Channel {
 // retire ends a route's dispatching, and closes its driver when what is under way has ended.
 func (rs *Routes) retire(r *route) {
 	r.cancel()
-	closer, ok := r.Opened.Driver.(io.Closer)
-	if !ok || !rs.started {
+	if !rs.started || !slices.ContainsFunc(r.Opened.Drivers(), closes) {
 		return
 	}
 	rs.shift.loop(func(ctx context.Context) {
 		r.settle(ctx)
 		r.asking.Wait()
-		if err := closer.Close(); err != nil {
+		if err := r.Opened.Close(); err != nil {
 			rs.log.Warn("a channel's driver could not be closed", "channel", r.Key.Channel, "error", err)
 		}
 	})
+}
+
+func closes(d channel.Driver) bool {
+	_, ok := d.(io.Closer)
+	return ok
 }
 
 // begin starts the role that serves the route.
@@ -159,9 +165,7 @@ func (rs *Routes) close() error {
 	defer rs.mu.Unlock()
 	var errs []error
 	for key, r := range rs.routes {
-		if closer, ok := r.Opened.Driver.(io.Closer); ok {
-			errs = append(errs, closer.Close())
-		}
+		errs = append(errs, r.Opened.Close())
 		delete(rs.routes, key)
 	}
 	return errors.Join(errs...)

@@ -70,8 +70,8 @@ func (rn *runner) runOnce(r *route) {
 		if _, closed := rn.dispatcher.barred(r); closed {
 			break // the account was refused during the run: the rest waits
 		}
-		n, idle := rn.dispatcher.room(r)
-		shares := r.shares(n)
+		at := rn.dispatcher.room(r)
+		shares := r.shares(at.n)
 		if len(shares) == 0 {
 			if !r.anyDue() {
 				break
@@ -81,7 +81,7 @@ func (rn *runner) runOnce(r *route) {
 			}
 			continue
 		}
-		wait, err := rn.dispatcher.start(r, shares, idle, r.began(), r.count)
+		wait, err := rn.dispatcher.start(r, at, shares, r.began(), r.count)
 		if err != nil {
 			log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
 			break

@@ -125,7 +125,7 @@ func (t *tracker) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	if r == nil {
 		return nil, errors.New("the channel is not open")
 	}
-	tracker, ok := r.Opened.Driver.(channel.Tracker)
+	tracker, ok := r.Opened.By(group[0].Account).(channel.Tracker)
 	if !ok {
 		return nil, fmt.Errorf("the driver %q has no receipts any more", r.Stored.Driver)
 	}

@@ -68,6 +68,7 @@ type kind interface {
 type wish struct {
 	route    *route
 	priority posthouse.Priority
+	account  string // by which it is to be sent
 	max      int
 	// cut allows a part of a message that is larger than what is asked for.
 	cut    bool

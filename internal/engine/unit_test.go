@@ -158,8 +158,8 @@ func TestAnotherKindOfUnitIsClaimedSentAndSettledBesideDeliveries(t *testing.T) 
 		if sent != 20 {
 			r.Errorf("%d messages went in calls of many, want 20", sent)
 		}
-		if n, idle := r.engine.Routes.route(r.tenant, "c").free(false); n != 10 || !idle {
-			r.Errorf("%d slots are free afterwards, want all 10", n)
+		if at := r.engine.Routes.route(r.tenant, "c").room(false); at.n != 10 || !at.idle {
+			r.Errorf("%d slots are free afterwards, want all 10", at.n)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func Await(ch *Channel, c *work.Change, r channel.Result, now time.Time) {
 	if after.State != posthouse.Sent || r.Class != posthouse.ClassOK || r.Await <= 0 || r.Ref == "" {
 		return
 	}
-	if _, ok := ch.Opened.Driver.(channel.Tracker); ok {
+	if _, ok := ch.Opened.By(after.Account).(channel.Tracker); ok {
 		c.Await = &work.Awaited{
 			Delivery: after.ID, Tenant: after.Tenant, Channel: after.Channel, Account: after.Account, Ref: r.Ref,
 			DueAt: now.Add(r.Await), UntilAt: now.Add(trackFor),

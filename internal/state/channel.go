@@ -2,6 +2,8 @@ package state
 
 import (
 	"cmp"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -27,8 +29,54 @@ type Opened struct {
 	OwnAddresses bool
 	// Pull hands the channel's deliveries to agents instead of the driver.
 	Pull bool
+	// Accounts are those that the channel sends by. Defaults to one without a name, which is the driver's.
+	Accounts []Account
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
+}
+
+// Account is one of several accounts with a provider that a channel sends by.
+type Account struct {
+	Name   string
+	Driver channel.Driver
+	// Limits hold for this account, besides those of the channel.
+	Limits []posthouse.Limit
+}
+
+// Drivers are the open drivers of all accounts.
+func (o *Opened) Drivers() []channel.Driver {
+	if len(o.Accounts) == 0 {
+		return []channel.Driver{o.Driver}
+	}
+	var list []channel.Driver
+	for _, a := range o.Accounts {
+		list = append(list, a.Driver)
+	}
+	return list
+}
+
+// Close ends the connections of all accounts.
+func (o *Opened) Close() error {
+	var errs []error
+	for _, d := range o.Drivers() {
+		if closer, ok := d.(io.Closer); ok {
+			errs = append(errs, closer.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// By is the driver of an account. What was sent by an account that is there no more is the first one's to answer for.
+func (o *Opened) By(account string) channel.Driver {
+	for i := range o.Accounts {
+		if o.Accounts[i].Name == account {
+			return o.Accounts[i].Driver
+		}
+	}
+	if len(o.Accounts) > 0 {
+		return o.Accounts[0].Driver
+	}
+	return o.Driver
 }
 
 // Channel is a channel that is ready to be used. It never changes: one that is set anew is another.
@@ -73,7 +121,7 @@ func (c *Channel) Queries() bool {
 	if c.Settings.Pulled {
 		return false // an agent has sent it
 	}
-	_, ok := c.Opened.Driver.(channel.Querier)
+	_, ok := c.Opened.By("").(channel.Querier)
 	return ok
 }
 

@@ -113,7 +113,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		if err := s.pull(&ch); err != nil {
 			return s, err
 		}
-	} else if _, ok := o.Driver.(channel.Querier); s.Policy == posthouse.Query && !ok {
+	} else if _, ok := o.By("").(channel.Querier); s.Policy == posthouse.Query && !ok {
 		return s, problem("on_unknown", "the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
 	}
 	if ch.TimeZone != "" {

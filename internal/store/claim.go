@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,13 +18,14 @@ import (
 // channels claiming and starting are one write: the start is durable before the first byte
 // leaves.
 func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	asked := time.Now()
-	from := s.lows.from(c.Lane, asked)
+	asked, lane := time.Now(), c.Lane
+	lane.Account = "" // what is due is all accounts'
+	from := s.lows.from(lane, asked)
 	items, err := s.claimFrom(ctx, now, c, from)
 	if err != nil {
 		return nil, err // what was read before a failed commit is nobody's
 	}
-	s.lows.took(c.Lane, from, items, c.Whole, asked)
+	s.lows.took(lane, from, items, c.Whole, asked)
 	if from == (place{}) || !mayHaveLeft(&c, len(items)) {
 		return items, nil
 	}
@@ -33,7 +35,7 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 		return nil, err
 	}
 	if err == nil { // else nothing of the rest is ours, whatever was read; what we have is
-		s.lows.took(c.Lane, place{}, rest, c.Whole, asked)
+		s.lows.took(lane, place{}, rest, c.Whole, asked)
 		items = append(items, rest...)
 	}
 	return items, nil
@@ -149,6 +151,7 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 		ids[i] = d.ID
 		d.State, d.Version, d.Token = posthouse.Sending, d.Version+1, d.Token+1
 		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = timeOf(lease), c.Owner, timeOf(now), timeOf(started), c.Epoch
+		d.Account = cmp.Or(c.Account, d.Account)
 		if !c.Agent {
 			d.Attempts++
 			if d.FirstStartAt.IsZero() {
@@ -168,6 +171,9 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 	set := "UPDATE posthouse_queue" + t.store.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?`
 	args := []any{lease, c.Owner, now, started, c.Epoch}
+	if c.Account != "" {
+		set, args = set+", account = ?", append(args, c.Account)
+	}
 	if !c.Agent {
 		set += ", attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END"
 		args = append(args, now)

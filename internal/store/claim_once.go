@@ -23,7 +23,8 @@ const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
 claimed AS (
 	UPDATE posthouse_queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = clock.now + ?::bigint,
-		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, %s
+		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?,
+		account = COALESCE(NULLIF(?, ''), q.account), %s
 	FROM due, clock WHERE q.id = due.id RETURNING q.*),
 logged AS (
 	INSERT INTO posthouse_events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
@@ -95,7 +96,7 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (item
 			if c.Whole {
 				args = append(args, c.Cut, c.Max)
 			}
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch)...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)...)
 			if err != nil {
 				return err
 			}

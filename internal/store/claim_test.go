@@ -82,6 +82,26 @@ func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
 }
 
 // FLOW-11: a message that does not fit into what is left of a claim stays for the next one, whole.
+func TestAClaimWritesTheAccountItIsFor(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		id := accept(t, s, entry(1))[0]
+		by := lane
+		by.Account = "north"
+		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: by, Max: 10, Owner: "w1", Lease: time.Minute, Epoch: 1})
+		if err != nil || len(items) != 1 || items[0].Delivery.Account != "north" {
+			t.Fatalf("claimed %+v, %v; want one for the account north", items, err)
+		}
+		stored, err := s.Delivery(t.Context(), "t1", id)
+		if err != nil || stored.Account != "north" {
+			t.Errorf("stored for the account %q, %v; want north", stored.Account, err)
+		}
+		events, err := s.Events(t.Context(), "t1", id)
+		if err != nil || events[len(events)-1].Account != "north" {
+			t.Errorf("events %+v, %v; want the start for the account north", events, err)
+		}
+	})
+}
+
 func TestWholeClaimsLeaveTheMessageThatDoesNotFit(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(3))

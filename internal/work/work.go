@@ -59,6 +59,9 @@ type Outcome struct {
 type Lane struct {
 	Tenant, Channel string
 	Priority        posthouse.Priority
+	// Account is the one a claim is for, and is written into what it takes. Empty where a channel has one account
+	// without a name.
+	Account string
 	// Pulled lanes are those that agents fetch from; there, what has failed before waits in a lane of its own.
 	Pulled, Again bool
 }

@@ -127,8 +127,8 @@ var leaseByOwnClock = []overlay.Edit{{
 	New:  "lease_until = ?::bigint,",
 }, {
 	File: "internal/store/claim_once.go",
-	Old:  "append(args, c.Lease.Microseconds(), c.Owner, c.Epoch)",
-	New:  "append(args, micros(now.Add(c.Lease)), c.Owner, c.Epoch)",
+	Old:  "append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)",
+	New:  "append(args, micros(now.Add(c.Lease)), c.Owner, c.Epoch, c.Account)",
 }, {
 	File: "internal/store/claim_once.go",
 	Old:  "\t\"strings\"\n",
