@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Judge settles what nobody knows, and wakes who sends. *engine.Engine satisfies it.
+// Judge settles what nobody knows, and wakes who sends. The engine's roles satisfy it.
 type Judge interface {
 	Resolve(ctx context.Context, tenant, id string, r engine.Resolution) (posthouse.Delivery, error)
 	Wake(tenant, name string)

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Desk hands deliveries to agents and takes their reports. *engine.Engine satisfies it.
+// Desk hands deliveries to agents and takes their reports. The engine's roles satisfy it.
 type Desk interface {
 	HandOut(ctx context.Context, c pull.Claim) (pull.Claimed, error)
 	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
@@ -26,7 +26,7 @@ type Desk interface {
 	Saw(tenant, agent, app string)
 }
 
-// Holder changes what an agent holds. *engine.Engine satisfies it.
+// Holder changes what an agent holds. The engine's roles satisfy it.
 type Holder interface {
 	StartHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]pull.HoldAnswer, error)
 	RenewHandouts(ctx context.Context, tenant, agent string, holds []work.Hold) ([]pull.HoldAnswer, error)

@@ -18,7 +18,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Sender accepts messages and withdraws deliveries. *engine.Engine satisfies it.
+// Sender accepts messages and withdraws deliveries. The engine's roles satisfy it.
 type Sender interface {
 	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
 	Cancel(ctx context.Context, tenant string, ids []string) ([]engine.Cancellation, error)

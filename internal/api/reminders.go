@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Reminds opens and ends reminders. *engine.Engine satisfies it.
+// Reminds opens and ends reminders. The engine's roles satisfy it.
 type Reminds interface {
 	Remind(ctx context.Context, req intake.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ intake.Answer, err error)
 	EndReminder(ctx context.Context, tenant, id, reason string) (posthouse.Reminder, error)

@@ -37,7 +37,7 @@ type looks interface {
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
 }
 
-// Engine runs the channels. *engine.Engine satisfies it.
+// Engine runs the channels. The engine's roles satisfy it.
 type Engine interface {
 	CheckChannel(ch posthouse.Channel, o state.Opened) error
 	SetChannel(ch posthouse.Channel, o state.Opened) error

@@ -73,23 +73,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 			Path: "messages", Message: fmt.Sprintf("have %d recipients in all: at most %d are allowed in one request", n, maxDeliveries),
 		}})
 	}
-	known, err := in.addresses(ctx, req.Tenant, req.Drafts)
-	if err != nil {
-		return Answer{}, err
-	}
-	var problems []posthouse.Problem
-	origin := life.TraceOf(trace.SpanContextFromContext(ctx))
-	for i := range req.Drafts {
-		p := &draft.Problems{Path: req.pathOf(i)}
-		if entry, err := in.prepare(ctx, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
-			return Answer{}, err
-		} else if len(p.List) == 0 {
-			entry.Message.Trace = origin
-			sub.Entries = append(sub.Entries, entry)
-		}
-		problems = append(problems, p.List...)
-	}
-	if err := posthouse.Invalid("the message can not be accepted", problems); err != nil {
+	if err := in.enter(ctx, sub, &req, now); err != nil {
 		return Answer{}, err
 	}
 	if req.DryRun {
@@ -107,6 +91,27 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		in.wakePlanner(sub.Plans)
 	}
 	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
+}
+
+// enter makes an entry of each draft of a request, or says everything that is wrong with any of them.
+func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request, now time.Time) error {
+	known, err := in.addresses(ctx, req.Tenant, req.Drafts)
+	if err != nil {
+		return err
+	}
+	var problems []posthouse.Problem
+	origin := life.TraceOf(trace.SpanContextFromContext(ctx))
+	for i := range req.Drafts {
+		p := &draft.Problems{Path: req.pathOf(i)}
+		if entry, err := in.prepare(ctx, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
+			return err
+		} else if len(p.List) == 0 {
+			entry.Message.Trace = origin
+			sub.Entries = append(sub.Entries, entry)
+		}
+		problems = append(problems, p.List...)
+	}
+	return posthouse.Invalid("the message can not be accepted", problems)
 }
 
 // wakePlanner says that plans were written, of which some may be due.

@@ -22,7 +22,7 @@ type Options struct {
 	Rosters  Rosters
 }
 
-// Accepter accepts messages. *engine.Engine satisfies it.
+// Accepter accepts messages. The engine's roles satisfy it.
 type Accepter interface {
 	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Engine accepts, hands out and takes reports. *engine.Engine satisfies it.
+// Engine accepts, hands out and takes reports. The engine's roles satisfy it.
 type Engine interface {
 	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
 	HandOut(ctx context.Context, c pull.Claim) (pull.Claimed, error)
