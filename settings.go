@@ -238,4 +238,10 @@ type Key struct {
 	Agent     string    `json:"agent,omitempty"` // whose key it is, of scope agent
 	CreatedAt time.Time `json:"created_at"`
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
+	// Note is for people.
+	Note string `json:"note,omitempty"`
+	// ExpiresAt ends the key by itself; zero is never.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// LastUsedAt is when it was shown last, to about a minute.
+	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 }

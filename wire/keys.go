@@ -1,12 +1,24 @@
 package wire
 
-import "github.com/posthouse/posthouse"
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
 
 // Key is a key to be made.
 type Key struct {
 	Name  string          `json:"name"`
 	Scope posthouse.Scope `json:"scope"`
 	Agent string          `json:"agent,omitempty" doc:"Whose key it is, of scope agent."`
+	Note  string          `json:"note,omitempty" doc:"For people, up to 255 bytes."`
+	// ExpiresAt ends the key by itself. Defaults to never.
+	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"When the key ends by itself. Defaults to never."`
+}
+
+// RotateKey makes a key anew.
+type RotateKey struct {
+	Overlap *posthouse.Duration `json:"overlap,omitempty" doc:"How long the old key stays valid beside the new one, at most 30d. Defaults to 24h; 0s ends it at once."`
 }
 
 // NewKey is a key with its secret, which is shown this once.

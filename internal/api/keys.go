@@ -17,6 +17,8 @@ type Keys interface {
 	AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error
 	Keys(ctx context.Context, tenant string) ([]posthouse.Key, error)
 	RevokeKey(ctx context.Context, now time.Time, tenant, id string) error
+	// ExpireKey ends a key after a while, unless it ends before.
+	ExpireKey(ctx context.Context, now time.Time, tenant, id string, after time.Duration) error
 }
 
 // keys is the resource of API keys.
@@ -26,12 +28,22 @@ type keys struct {
 	gate   *web.Gate
 }
 
-var keyBody = web.BodyOf[wire.Key]().Loose()
+// Bounds of how long a key is valid beside the one that takes its place.
+const (
+	defaultOverlap = 24 * time.Hour
+	maxOverlap     = 30 * 24 * time.Hour
+)
+
+var (
+	keyBody    = web.BodyOf[wire.Key]().Loose()
+	rotateBody = web.BodyOf[wire.RotateKey]().Optional()
+)
 
 func (k keys) routes() []web.Route {
 	return web.Tagged("keys",
 		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list),
 		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.create).Answers(http.StatusCreated),
+		web.Post("/v1/keys/{id}/rotate", admin, "Make another key like it, and let the old one end after an overlap; the new secret is shown this once.", rotateBody, k.rotate).Answers(http.StatusCreated),
 		web.Delete("/v1/keys/{id}", admin, "Revoke a key.", k.revoke),
 	)
 }
@@ -45,13 +57,17 @@ func (k keys) create(c *web.Call, in wire.Key) (wire.NewKey, error) {
 		c.RefuseNew("name", "is required: who or what uses the key")
 	}
 	c.CheckWord("name", in.Name, 255)
+	c.CheckWord("note", in.Note, 255)
+	if !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(time.Now()) {
+		c.RefuseNew("expires_at", "is %s, which has passed", in.ExpiresAt.Format(time.RFC3339))
+	}
 	if !in.Scope.Allows(in.Scope) {
 		c.RefuseNew("scope", "is %.60q: want read, send, admin or agent", in.Scope)
 	}
 	if err := k.checkAgent(c, &in); err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC()})
 	c.Named(made.ID)
 	c.Changed(nil, made.Key) // without its secret
 	return made, err
@@ -83,6 +99,44 @@ func (k keys) make(ctx context.Context, key posthouse.Key) (wire.NewKey, error) 
 	key.CreatedAt = time.Now().UTC()
 	err := k.store.AddKey(ctx, key.CreatedAt, key, secret.HashKey(text))
 	return wire.NewKey{Key: key, Secret: secret.FormatKey(key.ID, text)}, err
+}
+
+// rotate makes a key like another one, which goes on for a while.
+func (k keys) rotate(c *web.Call, in wire.RotateKey) (wire.NewKey, error) {
+	overlap := defaultOverlap
+	if in.Overlap != nil {
+		overlap = in.Overlap.Std()
+	}
+	if overlap < 0 || overlap > maxOverlap {
+		c.Refuse("overlap", "is %s: want 0s to %s", posthouse.Duration(overlap), posthouse.Duration(maxOverlap))
+		return wire.NewKey{}, c.Wrong()
+	}
+	old, err := k.valid(c, c.PathValue("id"))
+	if err != nil {
+		return wire.NewKey{}, err
+	}
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt})
+	if err == nil {
+		err = k.store.ExpireKey(c.Context(), time.Now(), old.Tenant, old.ID, overlap)
+	}
+	k.gate.Forget(old.ID)
+	c.Changed(old, made.Key)
+	return made, err
+}
+
+// valid is a key of the caller's tenant that has not ended.
+func (k keys) valid(c *web.Call, id string) (posthouse.Key, error) {
+	list, err := k.store.Keys(c.Context(), c.Tenant())
+	at := slices.IndexFunc(list, func(key posthouse.Key) bool {
+		return key.ID == id && key.RevokedAt.IsZero() && (key.ExpiresAt.IsZero() || key.ExpiresAt.After(time.Now()))
+	})
+	if err == nil && at < 0 {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no key %.80q that is valid", id)
+	}
+	if err != nil {
+		return posthouse.Key{}, err
+	}
+	return list[at], nil
 }
 
 func (k keys) revoke(c *web.Call) error {

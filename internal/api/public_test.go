@@ -38,6 +38,8 @@ func (k noKeys) KeyHash(context.Context, string) (posthouse.Key, string, bool, e
 	return posthouse.Key{}, "", false, k.err
 }
 
+func (k noKeys) UsedKey(context.Context, time.Time, string) error { return nil }
+
 // bare is an API without a database.
 func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handler {
 	t.Helper()

@@ -27,6 +27,7 @@ var bodies = map[string]string{
 	"DELETE /v1/rosters/{name}":         "",
 	"DELETE /v1/users/{id}":             "",
 	"DELETE /v1/keys/{id}":              "",
+	"POST /v1/keys/{id}/rotate":         "",
 	"PUT /v1/agents/{id}":               `{"channels":["phones"]}`,
 	"DELETE /v1/agents/{id}":            "",
 	"POST /v1/agents/{id}/pause":        "",

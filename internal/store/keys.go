@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-const keyColumns = "id, tenant, name, scope, agent, created_at, revoked_at, hash"
+const keyColumns = "id, tenant, name, scope, agent, note, created_at, revoked_at, expires_at, last_used_at, hash"
 
 // AddKey stores a key with the hash of its secret.
 func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error {
@@ -21,8 +21,8 @@ func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, ha
 }
 
 func (t *tx) addKey(key posthouse.Key, hash string, at int64) error {
-	_, err := t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(8)+")",
-		key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, at, 0, hash)
+	_, err := t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(11)+")",
+		key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, key.Note, at, 0, micros(key.ExpiresAt), 0, hash)
 	return err
 }
 
@@ -33,9 +33,9 @@ type hashedKey struct {
 
 func readKey(scan scanner) (hashedKey, error) {
 	var k hashedKey
-	var created, revoked int64
-	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &k.Agent, &created, &revoked, &k.hash)
-	k.CreatedAt, k.RevokedAt = timeOf(created), timeOf(revoked)
+	var created, revoked, expires, used int64
+	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &k.Agent, &k.Note, &created, &revoked, &expires, &used, &k.hash)
+	k.CreatedAt, k.RevokedAt, k.ExpiresAt, k.LastUsedAt = timeOf(created), timeOf(revoked), timeOf(expires), timeOf(used)
 	return k, err
 }
 

@@ -41,6 +41,8 @@ const (
 // Keys finds API keys of any tenant, revoked or not.
 type Keys interface {
 	KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error)
+	// UsedKey notes that a key was shown.
+	UsedKey(ctx context.Context, now time.Time, id string) error
 }
 
 // GateOptions makes a Gate. Keys is required.
@@ -109,6 +111,7 @@ func (g *Gate) Key(ctx context.Context, shown, address string) (posthouse.Key, e
 	}
 	if err == nil {
 		g.remember(mark, key, now)
+		g.used(ctx, key, now)
 	}
 	return key, err
 }
@@ -145,7 +148,7 @@ func (g *Gate) verify(ctx context.Context, id, text string) (posthouse.Key, erro
 		hash = strings.Repeat("0", 2*sha256.Size) // the hash of nothing, as long as any
 	}
 	same := secret.Equal(hash, secret.HashKey(text))
-	if !found || !same || !key.RevokedAt.IsZero() {
+	if !found || !same || !key.RevokedAt.IsZero() || expired(key, time.Now()) {
 		return posthouse.Key{}, errNoKey
 	}
 	return key, nil
@@ -185,4 +188,22 @@ func AddressOf(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	return host
+}
+
+// expired reports whether a key has ended by itself.
+func expired(key posthouse.Key, now time.Time) bool {
+	return !key.ExpiresAt.IsZero() && !now.Before(key.ExpiresAt)
+}
+
+// usedEvery is how often the use of a key is noted at most.
+const usedEvery = time.Minute
+
+// used notes that a key was shown. Who shows it need not hear that it could not be noted.
+func (g *Gate) used(ctx context.Context, key posthouse.Key, now time.Time) {
+	if now.Sub(key.LastUsedAt) < usedEvery {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = g.keys.UsedKey(ctx, now, key.ID)
 }

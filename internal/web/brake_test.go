@@ -60,6 +60,8 @@ func TestGuessesAreBoundedByAddressAndOverAll(t *testing.T) {
 // nobody has no keys.
 type nobody struct{}
 
+func (nobody) UsedKey(context.Context, time.Time, string) error { return nil }
+
 func (nobody) KeyHash(context.Context, string) (posthouse.Key, string, bool, error) {
 	return posthouse.Key{}, "", false, nil
 }

@@ -278,6 +278,9 @@ CREATE TABLE posthouse_api_keys (
   created_at bigint NOT NULL,
   revoked_at bigint NOT NULL DEFAULT 0,
   agent varchar(128) NOT NULL DEFAULT '',
+  note varchar(255) NOT NULL DEFAULT '',
+  expires_at bigint NOT NULL DEFAULT 0,
+  last_used_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 

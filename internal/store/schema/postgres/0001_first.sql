@@ -272,6 +272,9 @@ CREATE TABLE posthouse_api_keys (
   created_at bigint NOT NULL,
   revoked_at bigint NOT NULL DEFAULT 0,
   agent text COLLATE "C" NOT NULL DEFAULT '',
+  note text COLLATE "C" NOT NULL DEFAULT '',
+  expires_at bigint NOT NULL DEFAULT 0,
+  last_used_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
 

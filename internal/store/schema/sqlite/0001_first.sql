@@ -272,6 +272,9 @@ CREATE TABLE posthouse_api_keys (
   created_at INTEGER NOT NULL,
   revoked_at INTEGER NOT NULL DEFAULT 0,
   agent TEXT NOT NULL DEFAULT '',
+  note TEXT NOT NULL DEFAULT '',
+  expires_at INTEGER NOT NULL DEFAULT 0,
+  last_used_at INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
 
