@@ -23,7 +23,7 @@ import (
 func TestHealthNamesTheVersionAndTheDatabase(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	if got, want := h.must(200, "GET", "/healthz", "").body, `{"status":"ok","version":"v1.2.3","database":"sqlite","unsafe":[]}`+"\n"; got != want {
+	if got, want := h.must(200, "GET", "/healthz", "").body, `{"status":"ok","version":"v1.2.3","database":"sqlite","time_zone":"Asia/Shanghai","unsafe":[]}`+"\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got, want := h.must(200, "GET", "/readyz", "").body, `{"ready":true,"checks":[{"name":"database","ok":true,"detail":"sqlite"}]}`+"\n"; got != want {
