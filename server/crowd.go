@@ -19,7 +19,7 @@ import (
 // makes some; where none is idle, the new one is closed.
 type crowd struct {
 	most, mostEach int            // 0 for no bound
-	exempt         []netip.Prefix // proxies, behind which are many
+	exempt         []netip.Prefix // proxies
 	log            *slog.Logger
 
 	mu     sync.Mutex
@@ -138,14 +138,15 @@ func (c *crowd) warn(conn net.Conn) {
 	}
 }
 
-// addressOf is what a connection is counted by: of IPv6 the first 64 bits.
+// addressOf is what a connection is counted by: of IPv6 the first 64 bits. Behind this machine's own addresses, as behind
+// a proxy, may be many.
 func (c *crowd) addressOf(conn net.Conn) string {
 	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
 		return ""
 	}
 	a := at.Addr().Unmap().WithZone("")
-	if slices.ContainsFunc(c.exempt, func(p netip.Prefix) bool { return p.Contains(a) }) {
+	if a.IsLoopback() || slices.ContainsFunc(c.exempt, func(p netip.Prefix) bool { return p.Contains(a) }) {
 		return ""
 	}
 	if a.Is6() {

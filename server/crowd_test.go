@@ -67,10 +67,11 @@ func TestOneAddressHasItsShareAndNoMore(t *testing.T) {
 		address func(i int) string
 		want    int
 	}{
-		"one address":         {func(i int) string { return fmt.Sprintf("203.0.113.7:%d", i+1) }, 2},
-		"a subscriber's IPv6": {func(i int) string { return fmt.Sprintf("[2001:db8::%x]:1", i+1) }, 2},
-		"many":                {func(i int) string { return fmt.Sprintf("203.0.113.%d:1", i) }, 5},
-		"a trusted proxy":     {func(i int) string { return fmt.Sprintf("10.0.0.5:%d", i+1) }, 5},
+		"one address":             {func(i int) string { return fmt.Sprintf("203.0.113.7:%d", i+1) }, 2},
+		"a subscriber's IPv6":     {func(i int) string { return fmt.Sprintf("[2001:db8::%x]:1", i+1) }, 2},
+		"many":                    {func(i int) string { return fmt.Sprintf("203.0.113.%d:1", i) }, 5},
+		"a proxy on this machine": {func(i int) string { return fmt.Sprintf("127.0.0.1:%d", i+1) }, 5},
+		"a trusted proxy":         {func(i int) string { return fmt.Sprintf("10.0.0.5:%d", i+1) }, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

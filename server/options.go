@@ -62,7 +62,7 @@ type Options struct {
 	// MaxConnections bounds the connections of callers. Where it is reached, an idle one is closed for a new one, or
 	// else the new one. Defaults to half of the files that the process may open, at most 10000; negative is no bound.
 	MaxConnections int
-	// MaxConnectionsPerAddress bounds those of one address, of IPv6 of one /64. TrustedProxies have no such bound.
+	// MaxConnectionsPerAddress bounds those of one address, of IPv6 of one /64. TrustedProxies and this machine have none.
 	// Defaults to a quarter of MaxConnections; negative is no bound.
 	MaxConnectionsPerAddress int
 	// Redis is the address of a Redis that holds shared limits, redis://host:port/0, before the

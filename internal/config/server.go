@@ -59,7 +59,7 @@ var serverSettings = []setting[Config]{{
 	parse: func(c *Config, v string) error { return count(&c.Server.MaxConnections, v) },
 }, {
 	name:  "max_connections_per_address",
-	help:  "the most of one address, a `NUMBER`; trusted_proxies have no such bound (default a quarter of max_connections)",
+	help:  "the most of one address, a `NUMBER`; trusted_proxies and this machine have none (default a quarter of max_connections)",
 	parse: func(c *Config, v string) error { return count(&c.Server.MaxConnectionsPerAddress, v) },
 }, {
 	name: "api_key", secret: true, noFlag: true,
