@@ -91,6 +91,7 @@ func (sh *Shell) Exit(err error) int {
 	return code
 }
 
+// HintFor is what to do next after an error, empty where nothing is known.
 func HintFor(err error) string {
 	var h hinted
 	var network *net.OpError

@@ -66,7 +66,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// printTable prints rows under a head, in columns that know how wide Chinese is.
+// Table prints rows under a head, in columns that know how wide Chinese is.
 func (sh *Shell) Table(head []string, rows [][]string) {
 	if len(rows) == 0 {
 		sh.Printf("none\n")
@@ -80,7 +80,7 @@ func (sh *Shell) Table(head []string, rows [][]string) {
 	_, _ = io.WriteString(sh.Out, columns.Text(head, rows, columns.Options{Bold: sh.Terminal}))
 }
 
-// printFields prints names with their values, one a line; empty values are left out.
+// Fields prints names with their values, one a line; empty values are left out.
 func (sh *Shell) Fields(fields ...[2]string) {
 	width := 0
 	for _, f := range fields {

@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/config"
 )
 
-// fields reads a file's one map from YAML, or from JSON, which is YAML too.
+// ReadFields reads a file's one map from YAML, or from JSON, which is YAML too.
 func (sh *Shell) ReadFields(path string) (map[string]any, error) {
 	b, err := sh.ReadFile(path)
 	if err != nil {
