@@ -107,7 +107,7 @@ func perform(t *testing.T, transcript string) string {
 func serveForTest(t *testing.T, key string) string {
 	t.Helper()
 	s, err := server.New(t.Context(), server.Options{
-		DSN: "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db"), Addr: "127.0.0.1:0", AdminKey: key,
+		DSN: "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db"), Addr: "127.0.0.1:0", AdminKey: key, AllowPrivate: true,
 		Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "test",
 	})
 	if err != nil {
