@@ -44,7 +44,7 @@ var typed = []string{"templates.md", "notify.md", "notify.zh-CN.md", "workflow.m
 func TestGuidesAsTyped(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("the guides use curl")
+		t.Fatalf("the guides use curl: %v", err)
 	}
 	for _, name := range typed {
 		t.Run(name, func(t *testing.T) {
