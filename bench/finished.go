@@ -69,7 +69,7 @@ func (l *line) finish(ctx context.Context, n int) error {
 		return err
 	}
 	var copies sync.WaitGroup
-	tables := []struct{ table, key, only string }{{"posthouse_messages", "id", ""}, {"posthouse_settled", "id", ""}, {"posthouse_events", "delivery", " AND to_state = 'sent'"}}
+	tables := []struct{ table, key, only string }{{"posthouse_messages", "id", ""}, {"posthouse_sent", "id", ""}}
 	errs := make([]error, len(tables))
 	for i, t := range tables {
 		copies.Go(func() {
@@ -128,7 +128,7 @@ func (l *line) settle(ctx context.Context) error {
 	case isSQLite(l.raw):
 		statements = []string{"PRAGMA wal_checkpoint(TRUNCATE)"}
 	case strings.Contains(fmt.Sprintf("%T", l.raw.Driver()), "mysql"):
-		statements = []string{"ANALYZE TABLE posthouse_messages, posthouse_queue, posthouse_settled, posthouse_events"}
+		statements = []string{"ANALYZE TABLE posthouse_messages, posthouse_queue, posthouse_due, posthouse_sent"}
 	}
 	for _, s := range statements {
 		if _, err := l.raw.ExecContext(ctx, s); err != nil {

@@ -63,7 +63,7 @@ func hold(ctx context.Context, db *sql.DB) (release func(), err error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: repeatable(db), ReadOnly: true})
 	if err == nil {
 		n := 0
-		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM posthouse_settled").Scan(&n)
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM posthouse_sent").Scan(&n)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())

@@ -27,7 +27,7 @@ func TestVerifyFindsRowsThatAreLost(t *testing.T) {
 		"DELETE FROM posthouse_settled": "by the log 2 deliveries are sent, by the database 0",
 		"DELETE FROM posthouse_settled WHERE id = (SELECT MAX(id) FROM posthouse_settled)": "by the log 2 deliveries are sent, by the database 1",
 		"DELETE FROM posthouse_messages":           "messages of tenant default, by the log: its count is off by 1",
-		"DELETE FROM posthouse_events":             "by the log 0 deliveries are sent, by the database 2",
+		"DELETE FROM posthouse_transitions":        "by the log 0 deliveries are sent, by the database 2",
 		"UPDATE posthouse_settled SET tenant = ''": "by the log 2 deliveries are sent, by the database 0",
 	} {
 		t.Run(statement, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestVerifyFindsRowsThatAreLost(t *testing.T) {
 				t.Errorf("got exit code %d, want %q\n%s", code, want, out)
 			}
 			log, code := ran(t, environ, "events")
-			if strings.Count(log, "\n") != map[bool]int{false: 6}[statement == "DELETE FROM posthouse_events"] || code != 0 {
+			if strings.Count(log, "\n") != map[bool]int{false: 6}[statement == "DELETE FROM posthouse_transitions"] || code != 0 {
 				t.Errorf("got exit code %d and the log\n%s", code, log)
 			}
 		})
@@ -53,7 +53,7 @@ func TestVerifyMissesNothingThatWasPruned(t *testing.T) {
 	sendTo(t, dsn)
 	db := dbtest.SQL(t, dsn)
 	for _, statement := range []string{
-		"DELETE FROM posthouse_events WHERE delivery IN (SELECT id FROM posthouse_settled ORDER BY id LIMIT 3)",
+		"DELETE FROM posthouse_transitions WHERE delivery IN (SELECT id FROM posthouse_settled ORDER BY id LIMIT 3)",
 		"DELETE FROM posthouse_settled WHERE id IN (SELECT id FROM posthouse_settled ORDER BY id LIMIT 3)",
 		"DELETE FROM posthouse_messages WHERE id = (SELECT MIN(id) FROM posthouse_messages)",
 		"DELETE FROM posthouse_idempotency", // they last a week, and what is pruned is older
@@ -71,7 +71,7 @@ func TestVerifyMissesNothingThatWasPruned(t *testing.T) {
 func TestEventsOfNoDateAreAnErrorThatNamesTheDelivery(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int64{0, -1} {
-		environ := altered(t, "UPDATE posthouse_events SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM posthouse_events)", at)
+		environ := altered(t, "UPDATE posthouse_transitions SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM posthouse_events)", at)
 		for command, want := range map[string]string{"verify": "posthouse: no verdict: event 2 of delivery ", "events": "posthouse: event 2 of delivery "} {
 			out, code := ran(t, environ, command)
 			if !strings.Contains(out, want) || !strings.Contains(out, "0001: at is ") || !strings.Contains(out, "out of range") || code == 0 {
@@ -84,7 +84,7 @@ func TestEventsOfNoDateAreAnErrorThatNamesTheDelivery(t *testing.T) {
 // A date beyond all that are handed in is read, so that there is a verdict: it is not in its place.
 func TestEventsOfAFarDateAreJudged(t *testing.T) {
 	t.Parallel()
-	environ := altered(t, "UPDATE posthouse_events SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM posthouse_events)", math.MaxInt64)
+	environ := altered(t, "UPDATE posthouse_transitions SET at = ? WHERE version = 2 AND delivery = (SELECT MIN(delivery) FROM posthouse_events)", math.MaxInt64)
 	if out, code := ran(t, environ, "verify"); !strings.Contains(out, "I6 chain is violated") || code != 1 {
 		t.Errorf("verify: got exit code %d: %s", code, out)
 	}

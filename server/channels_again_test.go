@@ -35,7 +35,9 @@ func TestAChannelThatWasMadeAgainIsTakenOver(t *testing.T) {
 			if got := send(); got != "/old" {
 				t.Fatalf("a message went to %s, want /old", got)
 			}
-			h.eventually("all is settled", func() bool { return h.number("SELECT COUNT(*) FROM posthouse_queue") == 0 })
+			h.eventually("all is settled", func() bool {
+				return h.number("SELECT COUNT(*) FROM posthouse_deliveries WHERE state IN ('pending', 'sending')") == 0
+			})
 			h.must(other.api.Channels.Delete(t.Context(), "hook"))
 			if got := other.put(at("/new")); got.Version != 1 {
 				t.Fatalf("the channel that was made again has version %d, want 1", got.Version)

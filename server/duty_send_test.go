@@ -291,7 +291,7 @@ func TestDUTY9_ARunSurvivesTheDatabase(t *testing.T) {
 	for _, kind := range []dbtest.Kind{dbtest.KindPostgres, dbtest.KindMariaDB} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			own := dbtest.Own(t, dbtest.Options{Kind: kind})
+			own := dbtest.Own(t, dbtest.Options{Kind: kind, Durable: true}) // it is killed, and is to know afterwards what it had
 			h := open(t, own.DSN)
 			h.survives(func() { h.must(own.Kill()); h.wantUnavailable() }, func() { h.must(own.Restart()) })
 			if status, _ := h.call(http.MethodGet, "/readyz", "", ""); status != http.StatusOK {

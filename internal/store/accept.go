@@ -49,7 +49,7 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	if err := t.resolveDedup(now, subs, outcomes); err != nil {
 		return nil, err
 	}
-	var messages, queued, settled, events, sealed [][]any
+	var messages, due, queued, settled, events, sealed [][]any
 	tally := counting{}
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
@@ -60,7 +60,12 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 				continue
 			}
 			entry := &sub.Entries[j]
-			messages = append(messages, messageValues(entry))
+			clean := beginsClean(entry)
+			messages = append(messages, append(messageValues(entry), soleValues(entry, clean)...))
+			if clean {
+				due = append(due, dueValues(&entry.Deliveries[0]))
+				continue
+			}
 			if entry.Sealed != nil {
 				sealed = append(sealed, sealedValues(entry.Sealed))
 			}
@@ -81,7 +86,8 @@ func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
 		}
 	}
 	var b bundle
-	b.insert(messagesTable, messages)
+	b.insert(cleanTable, messages)
+	b.insert(dueTable, due)
 	b.insert(queueTable, queued)
 	b.insert(settledTable, settled)
 	b.insert(eventsTable, events)

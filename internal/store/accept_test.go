@@ -91,7 +91,7 @@ func TestAcceptIsAllOrNothing(t *testing.T) {
 		if _, err := s.Accept(t.Context(), at(), []*work.Submission{submit(again, twice)}); err == nil {
 			t.Fatal("Accept stores one id twice")
 		}
-		for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_settled", "posthouse_events"} {
+		for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_settled", "posthouse_transitions"} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 0 {
 				t.Errorf("%d rows of %s were left behind", n, table)
 			}

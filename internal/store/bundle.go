@@ -24,6 +24,58 @@ type member struct {
 	sum    bool // adds to the rows there are
 	guards []guard
 	after  []*posthouse.Delivery
+	stmt   *statement
+}
+
+// statement is a write of ids that must find each of them: one row an id. Where free is set it takes what is there. The text
+// has a placeholder for the condition of the ids.
+type statement struct {
+	text   string // of a write, or of a SELECT that locks
+	column string
+	ids    []string
+	free   bool
+}
+
+func (b *bundle) each(text, column string, ids []string) {
+	if len(ids) > 0 {
+		*b = append(*b, member{stmt: &statement{text: text, column: column, ids: ids}})
+	}
+}
+
+func (b *bundle) free(text, column string, ids []string) {
+	if len(ids) > 0 {
+		*b = append(*b, member{stmt: &statement{text: text, column: column, ids: ids, free: true}})
+	}
+}
+
+// expects is how many rows a write must find, and whether it matters.
+func (s *member) expects() (n int, counted bool) {
+	if s.stmt != nil {
+		return len(s.stmt.ids), !s.stmt.free
+	}
+	return len(s.guards), s.guards != nil
+}
+
+// find runs a statement and returns how many rows it found.
+func (t *tx) find(s *statement) (total int64, err error) {
+	for part := range parts(s.ids, bulkStep) {
+		clause, args := t.in(s.column, part)
+		text := fmt.Sprintf(s.text, clause)
+		if strings.HasPrefix(text, "SELECT") {
+			found, err := all(t.query, word, text+t.store.dialect.share, args...)
+			if err != nil {
+				return 0, err
+			}
+			total += int64(len(found))
+			continue
+		}
+		n, err := t.exec(text, args...)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
 }
 
 func (b *bundle) insert(tab *table, rows [][]any) {
@@ -58,6 +110,16 @@ func (t *tx) run(b bundle) error {
 		return t.runAtOnce(b)
 	}
 	for _, s := range b {
+		if s.stmt != nil {
+			n, err := t.find(s.stmt)
+			if err != nil {
+				return err
+			}
+			if want, counted := s.expects(); counted && int(n) != want {
+				return errStale
+			}
+			continue
+		}
 		if s.guards == nil {
 			tab, rows := s.table.narrow(s.rows)
 			if err := t.write(tab, rows, s.suffix(t.store.dialect)); err != nil {
@@ -93,9 +155,9 @@ func (t *tx) runAtOnce(b bundle) error {
 		query, more := s.once(t.store.dialect)
 		parts = append(parts, fmt.Sprintf("w%d AS (%s)", i, query))
 		args = append(args, more...)
-		if s.guards != nil {
+		if n, counted := s.expects(); counted {
 			counts = append(counts, fmt.Sprintf("(SELECT count(*) FROM w%d)", i))
-			expected += len(s.guards)
+			expected += n
 		}
 	}
 	query := "WITH " + strings.Join(parts, ", ") + " SELECT 1"
@@ -121,6 +183,13 @@ func (s *member) suffix(d *dialect) string {
 
 // once is the write as a part of one statement.
 func (s *member) once(d *dialect) (query string, args []any) {
+	if s.stmt != nil {
+		query = fmt.Sprintf(s.stmt.text, s.stmt.column+" = ANY(?::text[])")
+		if strings.HasPrefix(query, "SELECT") {
+			return query + d.share, []any{s.stmt.ids}
+		}
+		return query + " RETURNING 1", []any{s.stmt.ids}
+	}
 	if s.guards == nil {
 		tab, rows := s.table.narrow(s.rows)
 		return "INSERT INTO " + tab.name + " (" + tab.list + ") SELECT * FROM " + unnest(tab.numbers) + s.suffix(d), arrays(tab.numbers, rows)

@@ -136,7 +136,8 @@ func (s *Store) ChannelsVersion(ctx context.Context) (int64, error) {
 // DeleteChannel deletes a channel without open deliveries, its gates and its counts.
 func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
 	return s.change(ctx, now, "delete a channel", func(t *tx) error {
-		open, _, err := first(t.query, number, "SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?", tenant, name)
+		open, _, err := first(t.query, number, "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ? AND channel = ?)"+
+			" + (SELECT COUNT(*) FROM "+t.store.dialect.stillFlying()+" AND m.tenant = ? AND m.channel = ?)", tenant, name, tenant, name, tenant, name)
 		if err != nil {
 			return err
 		}

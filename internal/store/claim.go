@@ -14,10 +14,33 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Claim takes up to c.Max due deliveries of a lane for c.Owner, earliest due first. For push
-// channels claiming and starting are one write: the start is durable before the first byte
-// leaves.
+// Claim takes up to c.Max due deliveries of a lane for c.Owner. For push channels claiming and starting are one write:
+// the start is durable before the first byte leaves. Clean deliveries and others are taken earliest due first, each among
+// their own.
 func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	claims := []func(context.Context, time.Time, work.Claim) ([]work.Item, error){s.claimClean, s.claimRows}
+	if s.courses.due(c.Lane, time.Now()) {
+		slices.Reverse(claims)
+	}
+	var items []work.Item
+	for _, claim := range claims {
+		more, err := claim(ctx, now, c)
+		if err != nil && len(items) == 0 {
+			return nil, err
+		}
+		if err != nil {
+			return items, nil // what we have is ours
+		}
+		items = append(items, more...)
+		if c.Max -= len(more); c.Max <= 0 {
+			break
+		}
+	}
+	return items, nil
+}
+
+// claimRows claims the deliveries that have a row of their own in posthouse_queue.
+func (s *Store) claimRows(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
 	asked, lane := time.Now(), c.Lane
 	lane.Account = "" // what is due is all accounts'
 	from := s.lows.from(lane, asked)
@@ -140,43 +163,30 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 		now = later(now, &items[i].Delivery)
 	}
 	lease := now + c.Lease.Microseconds()
-	started, kind := now, posthouse.EventStart
-	if c.Agent {
-		started, kind = 0, posthouse.EventClaim
-	}
 	ids := make([]string, len(items))
 	events := make([][]any, len(items))
 	for i := range items {
 		d := &items[i].Delivery
 		ids[i] = d.ID
 		d.State, d.Version, d.Token = posthouse.Sending, d.Version+1, d.Token+1
-		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = timeOf(lease), c.Owner, timeOf(now), timeOf(started), c.Epoch
+		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = timeOf(lease), c.Owner, timeOf(now), timeOf(now), c.Epoch
 		d.Account = cmp.Or(c.Account, d.Account)
-		if !c.Agent {
-			d.Attempts++
-			if d.FirstStartAt.IsZero() {
-				d.FirstStartAt = timeOf(now)
-			}
+		d.Attempts++
+		if d.FirstStartAt.IsZero() {
+			d.FirstStartAt = timeOf(now)
 		}
 		event := posthouse.Event{
-			Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: timeOf(now), Type: kind,
+			Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: timeOf(now), Type: posthouse.EventStart,
 			From: posthouse.Pending, To: posthouse.Sending, Token: d.Token, Owner: c.Owner,
-			LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: c.Epoch, Account: d.Account, Tries: d.Tries,
-		}
-		if !c.Agent {
-			event.Attempt = d.Attempts
+			LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: c.Epoch, Account: d.Account, Tries: d.Tries, Attempt: d.Attempts,
 		}
 		events[i] = eventValues(&event)
 	}
 	set := "UPDATE posthouse_queue" + t.store.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
-		updated_at = ?, started_at = ?, epoch = ?`
-	args := []any{lease, c.Owner, now, started, c.Epoch}
+		updated_at = ?, started_at = ?, epoch = ?, attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END`
+	args := []any{lease, c.Owner, now, now, c.Epoch, now}
 	if c.Account != "" {
 		set, args = set+", account = ?", append(args, c.Account)
-	}
-	if !c.Agent {
-		set += ", attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END"
-		args = append(args, now)
 	}
 	clause, more := t.in("id", ids)
 	n, err := t.exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)
@@ -281,11 +291,11 @@ func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]
 
 func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
 	ready := make([]bool, len(lanes))
-	asked, from := time.Now(), make([]place, len(lanes))
+	asked, from, clean := time.Now(), make([]place, len(lanes)), make([]place, len(lanes))
 	for i, l := range lanes {
-		from[i] = s.lows.from(l, asked)
+		from[i], clean[i] = s.lows.from(l, asked), s.cleanLows.from(l, asked)
 	}
-	text, args := s.readyText(now, lanes, from)
+	text, args := s.readyText(now, lanes, from, clean)
 	err := s.look(ctx, text, args, func(scan func(...any) error) error {
 		var i int
 		err := scan(&i)
@@ -300,19 +310,27 @@ func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane)
 	for i, l := range lanes {
 		if !ready[i] {
 			s.lows.none(l, from[i], asked)
+			s.cleanLows.none(l, clean[i], asked)
 		}
 	}
 	return ready, nil
 }
 
 // readyText is the statement that finds the numbers of lanes in which something is due since from.
-func (s *Store) readyText(now time.Time, lanes []work.Lane, from []place) (text string, args []any) {
+func (s *Store) readyText(now time.Time, lanes []work.Lane, from, clean []place) (text string, args []any) {
 	parts := make([]string, len(lanes))
 	for i, l := range lanes {
 		due, at := s.instant(now)
 		since, begin := s.dialect.since(from[i])
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ?
 			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("posthouse_queue_due"), since, due, i)
+		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
+		if l.Pulled {
+			continue
+		}
+		since, begin = s.dialect.since(clean[i])
+		parts[i] += fmt.Sprintf(` UNION ALL SELECT %d FROM (SELECT id FROM posthouse_due%s WHERE tenant = ? AND channel = ? AND priority = ?
+			AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) c%d`, i, s.dialect.by(primary), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args

@@ -23,12 +23,12 @@ const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
 claimed AS (
 	UPDATE posthouse_queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = clock.now + ?::bigint,
-		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?,
-		account = COALESCE(NULLIF(?, ''), q.account), %s
+		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, account = COALESCE(NULLIF(?, ''), q.account), attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
+		first_start_at = CASE WHEN q.first_start_at = 0 THEN GREATEST(clock.now, q.updated_at) ELSE q.first_start_at END
 	FROM due, clock WHERE q.id = due.id RETURNING q.*),
 logged AS (
-	INSERT INTO posthouse_events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
-	SELECT id, version, tenant, updated_at, %s, 'pending', 'sending', token, %s, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed)
+	INSERT INTO posthouse_transitions (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
+	SELECT id, version, tenant, updated_at, 'start', 'pending', 'sending', token, attempts, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed)
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY due_at, id) AS nth FROM claimed) c
 	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.due_at, c.id`
@@ -45,19 +45,10 @@ due AS MATERIALIZED (
 		OR ? AND (SELECT count(*) FROM found) = ? AND NOT (SELECT bool_or(whole) FROM stems)
 			AND g.stem = (SELECT substr(id, 1, 22) FROM found ORDER BY due_at, id LIMIT 1)),`
 
-// A claim starts what it takes, but that of an agent.
-const (
-	claimPush = `attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
-		first_start_at = CASE WHEN q.first_start_at = 0 THEN GREATEST(clock.now, q.updated_at) ELSE q.first_start_at END`
-	claimAgent = "started_at = 0"
-)
-
-// claimTexts are the statements, by whether an agent claims, and whether messages stay whole.
-var claimTexts = map[[2]bool]string{
-	{false, false}: fmt.Sprintf(claimOnce, "due", "", claimPush, "'start'", "attempts", claimOnceColumns()),
-	{false, true}:  fmt.Sprintf(claimOnce, "found", claimWhole, claimPush, "'start'", "attempts", claimOnceColumns()),
-	{true, false}:  fmt.Sprintf(claimOnce, "due", "", claimAgent, "'claim'", "0", claimOnceColumns()),
-	{true, true}:   fmt.Sprintf(claimOnce, "found", claimWhole, claimAgent, "'claim'", "0", claimOnceColumns()),
+// claimTexts are the statements, by whether messages stay whole.
+var claimTexts = map[bool]string{
+	false: fmt.Sprintf(claimOnce, "due", "", claimOnceColumns()),
+	true:  fmt.Sprintf(claimOnce, "found", claimWhole, claimOnceColumns()),
 }
 
 // claimOnceColumns are the columns of a delivery and of its message, empty where it is not there.
@@ -79,7 +70,7 @@ func claimOnceColumns() string {
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
 func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
-	query := claimTexts[[2]bool{c.Agent, c.Whole}]
+	query := claimTexts[c.Whole]
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
 		bound = micros(c.DueBefore)

@@ -216,23 +216,6 @@ func TestAClaimKeepsWhatItHasWhenItsRepeatFails(t *testing.T) {
 	})
 }
 
-func TestAgentClaimsWithoutStarting(t *testing.T) {
-	eachDB(t, func(t *testing.T, s *Store) {
-		accept(t, s, entry(1))
-		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "phone", Lease: time.Minute, Epoch: 1, Agent: true})
-		if err != nil || len(items) != 1 {
-			t.Fatal(items, err)
-		}
-		if d := items[0].Delivery; d.Attempts != 0 || !d.StartedAt.IsZero() || !d.FirstStartAt.IsZero() || d.Token != 1 {
-			t.Errorf("claimed = %+v", d)
-		}
-		events, err := s.Events(t.Context(), "t1", items[0].Delivery.ID)
-		if err != nil || events[1].Type != posthouse.EventClaim || events[1].Attempt != 0 {
-			t.Errorf("events = %+v, %v", events, err)
-		}
-	})
-}
-
 // FLOW-12: claimers side by side skip what another has. A claim that reads first and writes later makes
 // duplicates here.
 func TestManyClaimersNeverShareADelivery(t *testing.T) {

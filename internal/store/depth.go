@@ -17,8 +17,12 @@ func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
 		d.Priority, d.Pulled, d.Again = readLane(lane)
 		d.Oldest, d.Unreadable = timeOf(oldest), !d.State.Open() || lane != numberOf(d.Lane)
 		return d, err
-	}, `SELECT tenant, channel, priority, state, COUNT(*), COALESCE(MIN(CASE WHEN due_at > 0 THEN due_at END), 0)
-		FROM posthouse_queue GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
+	}, `SELECT tenant, channel, priority, state, SUM(n), COALESCE(MIN(oldest), 0) FROM (
+		SELECT tenant, channel, priority, state, COUNT(*) AS n, MIN(CASE WHEN due_at > 0 THEN due_at END) AS oldest
+			FROM posthouse_queue GROUP BY tenant, channel, priority, state
+		UNION ALL SELECT tenant, channel, priority, 'pending', COUNT(*), MIN(due_at) FROM posthouse_due GROUP BY tenant, channel, priority
+		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+s.dialect.stillFlying()+` GROUP BY m.tenant, m.channel, m.priority
+		) lanes GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
 	return list, s.toError(err, "count the queue")
 }
 
@@ -28,6 +32,9 @@ func (s *Store) Counts(ctx context.Context, tenant string, since time.Time) ([]w
 	list, err := all(s.reads(ctx), func(scan scanner) (work.Settled, error) {
 		var c work.Settled
 		return c, scan(&c.Channel, &c.State, &c.Count)
-	}, "SELECT channel, state, COUNT(*) FROM posthouse_settled WHERE tenant = ? AND id >= ? GROUP BY channel, state ORDER BY channel, state", tenant, idAt(since))
+	}, `SELECT channel, state, SUM(n) FROM (
+		SELECT channel, state, COUNT(*) AS n FROM posthouse_settled WHERE tenant = ? AND id >= ? GROUP BY channel, state
+		UNION ALL SELECT channel, 'sent', COUNT(*) FROM posthouse_sent WHERE tenant = ? AND id >= ? GROUP BY channel
+		) channels GROUP BY channel, state ORDER BY channel, state`, tenant, idAt(since), tenant, idAt(since))
 	return list, s.toError(err, "count the settled deliveries")
 }

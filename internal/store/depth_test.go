@@ -8,6 +8,7 @@ import (
 func TestRowsThatNobodyCanMoveAreCountedApart(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := []string{accept(t, s, entry(1))[0], accept(t, s, entry(1))[0], accept(t, s, entry(1))[0]}
+		unfold(t, s)
 		for _, spoil := range []struct{ id, set string }{{ids[0], "state = 'warbling'"}, {ids[1], "priority = 77"}} {
 			err := s.change(t.Context(), time.Now(), "spoil a row", func(t *tx) error {
 				_, err := t.exec("UPDATE posthouse_queue SET "+spoil.set+" WHERE id LIKE ?", spoil.id[:22]+"%")

@@ -18,6 +18,8 @@ type dialect struct {
 	clock, instant string
 	// lock and skip follow a SELECT that locks its rows, waiting or skipping.
 	lock, skip string
+	// share follows a SELECT whose rows nobody may change before the transaction ends.
+	share string
 	// limit is the bound of a hot query after LIMIT: a plain ?, but where the planner would look at its
 	// value and plan anew for each.
 	limit string
@@ -49,6 +51,9 @@ type dialect struct {
 	openToRead func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
+	// concat joins two texts. flown is a FROM clause with one row for each delivery in flight, whose id is j.value.
+	concat func(a, b string) string
+	flown  string
 	// objects lists the tables, views and indexes that stand where ours do: name, kind, and what the table says of itself.
 	objects string
 	// viewText reads the text of a view by its schema ('' for ours) and its name. schemas is set where views may stand in another schema.
@@ -114,6 +119,9 @@ func (d *dialect) rebind(query string) string {
 	}
 	return b.String()
 }
+
+// concatByBars joins texts on SQLite and PostgreSQL.
+func concatByBars(a, b string) string { return a + " || " + b }
 
 // marks is "?, ?, ?".
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

@@ -70,6 +70,9 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		})
 	}
 	if err == nil {
+		err = s.expandAll(ctx, now)
+	}
+	if err == nil {
 		held, err = s.holdQueue(ctx, now, next, began)
 	}
 	if err != nil {

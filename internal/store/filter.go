@@ -24,6 +24,47 @@ type condition struct {
 	args []any
 }
 
+// clean says which clean deliveries a list wants: the condition is on their messages, m.
+type clean struct {
+	where                  condition
+	pending, sending, sent bool
+}
+
+// everyClean wants all of a tenant, whatever their state.
+func everyClean(tenant string) *clean {
+	return &clean{condition{"m.sole = 1 AND m.tenant = ?", []any{tenant}}, true, true, true}
+}
+
+// below bounds the deliveries from above by the id of one that is not among them.
+func (c *clean) below(id string) {
+	if id == "" {
+		return
+	}
+	sign := "<"
+	if posthouse.DeliveryNumber(id) > 1 {
+		sign = "<="
+	}
+	c.where.and("m.id "+sign+" ?", posthouse.MessageID(id))
+}
+
+// above bounds them from below likewise.
+func (c *clean) above(id string) {
+	if id == "" {
+		return
+	}
+	sign := ">"
+	if posthouse.DeliveryNumber(id) == 0 {
+		sign = ">="
+	}
+	c.where.and("m.id "+sign+" ?", posthouse.MessageID(id))
+}
+
+// only keeps those of the states; all of them where none is named.
+func (c *clean) only(wanted []posthouse.State) {
+	has := func(s posthouse.State) bool { return len(wanted) == 0 || slices.Contains(wanted, s) }
+	c.pending, c.sending, c.sent = c.pending && has(posthouse.Pending), c.sending && has(posthouse.Sending), c.sent && has(posthouse.Sent)
+}
+
 func (c *condition) and(text string, args ...any) {
 	c.text += " AND " + text
 	c.args = append(c.args, args...)

@@ -31,7 +31,7 @@ const (
 		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, %s
 	FROM found, clock WHERE q.id = found.id RETURNING q.*, found.part, found.rank),
 logged AS (
-	INSERT INTO posthouse_events (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
+	INSERT INTO posthouse_transitions (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
 	SELECT id, version, tenant, updated_at, %s, 'pending', 'sending', token, %s, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed),
 handed AS (
 	INSERT INTO posthouse_send_log (delivery, token, tenant, at, agent, claim_id, request) SELECT id, token, tenant, updated_at, ?, ?, ? FROM claimed),
@@ -48,6 +48,13 @@ tallied AS (
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY part, rank, id) AS nth FROM claimed) c
 	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.part, c.rank, c.id`
+)
+
+// A hand-out starts what it takes where the agent is to send it at once.
+const (
+	handStart = `attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
+		first_start_at = CASE WHEN q.first_start_at = 0 THEN GREATEST(clock.now, q.updated_at) ELSE q.first_start_at END`
+	handClaim = "started_at = 0"
 )
 
 // handText is the statement for the parts of some lanes.
@@ -67,9 +74,9 @@ func handText(lanes []handLane, start bool) string {
 		}
 	}
 	b.WriteString("found AS MATERIALIZED (" + strings.Join(found, " UNION ALL ") + "),\n")
-	set, event, attempt := claimAgent, "'claim'", "0"
+	set, event, attempt := handClaim, "'claim'", "0"
 	if start {
-		set, event, attempt = claimPush, "'start'", "attempts"
+		set, event, attempt = handStart, "'start'", "attempts"
 	}
 	fmt.Fprintf(&b, handHold, set, event, attempt, claimOnceColumns())
 	return b.String()

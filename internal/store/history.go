@@ -17,7 +17,10 @@ func (s *Store) Events(ctx context.Context, tenant, delivery string) ([]posthous
 	if err != nil {
 		return nil, err
 	}
-	list, err := all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_events WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+	list, err := s.cleanEvents(ctx, tenant, messageOfSole(d.ID), messageOfSole(d.ID), 1)
+	if err == nil && len(list) == 0 {
+		list, err = all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+	}
 	for i := range list {
 		fill(&list[i], &d)
 	}
@@ -109,28 +112,47 @@ const exportStep = 2000
 
 // exportPart reads the events of the next few deliveries, whole, and returns the last of these, empty at the end.
 func (s *Store) exportPart(ctx context.Context, tenant, after string) (list []posthouse.Event, last string, err error) {
-	list, err = s.eventsAfter(ctx, after)
-	if err != nil || len(list) == 0 {
+	// The clean ones first: what is expanded meanwhile has its rows by then, and they count.
+	sole, err := s.cleanEvents(ctx, "", soleAfter(after), "", exportClean)
+	if err != nil {
 		return nil, "", err
 	}
-	last = list[len(list)-1].Delivery
+	list, more, err := s.eventsAfter(ctx, after)
+	if err != nil || len(list) == 0 && len(sole) == 0 {
+		return nil, "", err
+	}
+	wanted := len(sole) > 0 && countClean(sole) == exportClean
+	list, last = interleave(list, sole, more, wanted)
 	list, err = s.withRows(ctx, tenant, list)
 	return list, last, err
 }
 
-// eventsAfter reads the events of the next few deliveries. The one that the step cuts in two is left for the
-// next time, or is read alone.
-func (s *Store) eventsAfter(ctx context.Context, after string) ([]posthouse.Event, error) {
-	list, err := all(s.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_events WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
+// exportClean is how many clean deliveries are read at a time.
+const exportClean = exportStep / 3
+
+func countClean(list []posthouse.Event) (n int) {
+	for i := range list {
+		if list[i].Version == 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// eventsAfter reads the events of the next few deliveries, and whether there may be more. The one that the step cuts in two
+// is left for the next time, or is read alone.
+func (s *Store) eventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
+	list, err = all(s.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
 	if err != nil || len(list) < exportStep {
-		return list, err
+		return list, false, err
 	}
 	last := list[len(list)-1].Delivery
 	whole := slices.IndexFunc(list, func(e posthouse.Event) bool { return e.Delivery == last })
 	if whole > 0 {
-		return list[:whole], nil
+		return list[:whole], true, nil
 	}
-	return all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_events WHERE delivery = ? ORDER BY version", last)
+	list, err = all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
+	return list, true, err
 }
 
 // withRows fills events, sorted by delivery, with what the rows of their deliveries say, and keeps those of
@@ -177,7 +199,10 @@ func (s *Store) rowsOf(ctx context.Context, list []posthouse.Event) (map[string]
 		}
 		return err
 	})
-	return rows, err
+	if err != nil {
+		return nil, err
+	}
+	return rows, s.cleanRows(ctx, rows, low, high)
 }
 
 // prunedSince tells which of the deliveries without a row have no events any more either. Both go in one
@@ -193,7 +218,7 @@ func (s *Store) prunedSince(ctx context.Context, list []posthouse.Event, rows ma
 	}
 	for part := range parts(without, bulkStep) {
 		clause, args := s.in("delivery", part)
-		left, err := all(s.reads(ctx), word, "SELECT delivery FROM posthouse_events WHERE "+clause+" GROUP BY delivery", args...)
+		left, err := all(s.reads(ctx), word, "SELECT delivery FROM posthouse_transitions WHERE "+clause+" GROUP BY delivery", args...)
 		if err != nil {
 			return nil, err
 		}

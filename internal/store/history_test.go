@@ -30,7 +30,7 @@ func key(e posthouse.Event) string { return fmt.Sprintf("%s %04d", e.Delivery, e
 // pruned deletes a delivery as Prune does.
 func pruned(t *testing.T, s *Store, id string) {
 	t.Helper()
-	for _, from := range []string{"posthouse_events WHERE delivery = ?", "posthouse_settled WHERE id = ?", "posthouse_queue WHERE id = ?"} {
+	for _, from := range []string{"posthouse_transitions WHERE delivery = ?", "posthouse_settled WHERE id = ?", "posthouse_queue WHERE id = ?"} {
 		tamper(t, s, "DELETE FROM "+from, id)
 	}
 }
@@ -71,13 +71,13 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 		for _, item := range claim(t, s, 3) {
 			record(t, s, step(item.Delivery, posthouse.EventSent, posthouse.Sent))
 		}
-		list, err := s.eventsAfter(t.Context(), "")
+		list, _, err := s.eventsAfter(t.Context(), "")
 		if err != nil || len(list) != 10 {
 			t.Fatalf("%d events, %v", len(list), err)
 		}
 		pruned(t, s, ids[0])
 		tamper(t, s, "DELETE FROM posthouse_settled WHERE id = ?", ids[1])
-		tamper(t, s, "DELETE FROM posthouse_events WHERE delivery = ? AND version = 1", ids[1])
+		tamper(t, s, "DELETE FROM posthouse_transitions WHERE delivery = ? AND version = 1", ids[1])
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
 		accept(t, s, entry(1))
 		var want, got []string
@@ -99,6 +99,7 @@ func TestExportReadsDeliveriesWholeHoweverManyEventsTheyHave(t *testing.T) {
 		var want []string
 		for _, events := range []int{1, exportStep - 2, 3, 2*exportStep + 1, exportStep, 2} {
 			id := accept(t, s, entry(1))[0]
+			unfold(t, s)
 			var rows [][]any
 			for v := int64(1); v <= int64(events); v++ {
 				e := posthouse.Event{Delivery: id, Version: v, Tenant: "t1", At: at(), Type: posthouse.EventResend, From: posthouse.Unknown, To: posthouse.Pending}
@@ -132,8 +133,8 @@ func TestExportRefusesTimesOutOfRange(t *testing.T) {
 			{"at", (lastSecond + 1) * 1_000_000, false}, {"at", (lastSecond+1)*1_000_000 - 1, true}, {"at", 1, true},
 			{"due_at", 0, true}, {"due_at", -1, false}, {"due_at", math.MaxInt64, false}, {"lease_until", math.MaxInt64, false},
 		} {
-			tamper(t, s, "UPDATE posthouse_events SET at = ?, due_at = 0, lease_until = 0", good)
-			tamper(t, s, "UPDATE posthouse_events SET "+c.column+" = ? WHERE delivery = ?", c.us, ids[1])
+			tamper(t, s, "UPDATE posthouse_transitions SET at = ?, due_at = 0, lease_until = 0", good)
+			tamper(t, s, "UPDATE posthouse_transitions SET "+c.column+" = ? WHERE delivery = ?", c.us, ids[1])
 			_, err := s.ExportEvents(t.Context(), "", "", func(posthouse.Event) error { return nil })
 			want := fmt.Sprintf("event 1 of delivery %s: %s is %d, out of range", ids[1], c.column, c.us)
 			if (err == nil) != c.fits || (err != nil && !strings.Contains(err.Error(), want)) {

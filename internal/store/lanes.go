@@ -63,6 +63,11 @@ func (s *Store) Turn(ctx context.Context, now time.Time, from work.Lane, max int
 
 // turn leaves what is locked for the next time.
 func (t *tx) turn(from work.Lane, max int) (int, error) {
+	if !from.Pulled {
+		if _, err := t.expandDue(&from, max); err != nil {
+			return 0, err
+		}
+	}
 	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by("posthouse_queue_due")+
 		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.store.dialect.skip,
 		from.Tenant, from.Channel, numberOf(from), max)

@@ -38,21 +38,24 @@ func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before stri
 	}
 	between(&where, f, before)
 	in := stateCondition(&where, f.States)
+	sole := everyClean(f.Tenant)
+	sole.filter(f, before)
 	switch f.Tried {
 	case work.TriedBefore:
+		sole.pending = false
 		where.and("(state <> 'pending' OR tries > 0)")
 	case work.NeverTried:
 		where.and("(state <> 'pending' OR tries = 0)")
 	}
 	if f.Ref == "" && f.Kind == "" {
-		return s.merged(ctx, in, where, "id DESC", limit)
+		return s.merged(ctx, in, where, sole, "id DESC", limit)
 	}
-	return s.ofMessages(ctx, f, before, in, where, limit)
+	return s.ofMessages(ctx, f, before, in, where, sole, limit)
 }
 
 // ofMessages lists deliveries whose messages have the filter's kind and ref. It goes through
 // the messages, newest first, a few at a time.
-func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in states, where condition, limit int) ([]posthouse.Delivery, error) {
+func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in states, where condition, sole *clean, limit int) ([]posthouse.Delivery, error) {
 	const step = 64
 	var found []posthouse.Delivery
 	for {
@@ -63,7 +66,10 @@ func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in
 		ranges := idRanges("id", ids)
 		part := condition{where.text, slices.Clone(where.args)}
 		part.and(ranges.text, ranges.args...)
-		list, err := s.merged(ctx, in, part, byRange, limit-len(found))
+		mine := *sole
+		clause, args := s.in("m.id", ids)
+		mine.where = condition{sole.where.text + " AND " + clause, slices.Concat(sole.where.args, args)}
+		list, err := s.merged(ctx, in, part, &mine, byRange, limit-len(found))
 		found = append(found, list...)
 		if err != nil || len(found) == limit || len(ids) < step {
 			return found, err
@@ -138,9 +144,13 @@ func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]w
 		where := idRanges("id", part)
 		where.and("tenant = ?", tenant)
 		count := " WHERE " + where.text + " GROUP BY substr(id, 1, 22), state"
+		sole := everyClean(tenant)
+		clause, args := s.in("m.id", part)
+		sole.where.and(clause, args...)
+		clean, cleanArgs := s.dialect.cleanCounts(sole)
 		err := s.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
-			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_settled"+count,
-			slices.Concat(where.args, where.args), func(scan scanner) error {
+			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_settled"+count+" UNION ALL "+clean,
+			slices.Concat(where.args, where.args, cleanArgs), func(scan scanner) error {
 				var stem string
 				var state posthouse.State
 				var n int
@@ -201,6 +211,10 @@ func (s *Store) OpenOf(ctx context.Context, tenant string, messages []string) ([
 		where := idRanges("id", part)
 		found, err := all(s.reads(ctx), word, "SELECT id FROM posthouse_queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
 		if err != nil {
+			return nil, s.toError(err, "look up open deliveries")
+		}
+		ids = append(ids, found...)
+		if found, err = s.openClean(ctx, tenant, part); err != nil {
 			return nil, s.toError(err, "look up open deliveries")
 		}
 		ids = append(ids, found...)

@@ -74,7 +74,7 @@ func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 			accept(t, s, entry(50))
 		}
 		tamper(t, s, "UPDATE posthouse_queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
-		text, args := s.readyText(at(), []work.Lane{lane}, []place{{}})
+		text, args := s.readyText(at(), []work.Lane{lane}, []place{{}}, []place{{}})
 		var plan string
 		err := s.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
 		_, read, _ := strings.Cut(plan, `"table_name": "posthouse_queue"`)
@@ -120,7 +120,7 @@ func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
 		case mysqlDialect:
 			verb, want = "EXPLAIN FORMAT=JSON ", regexp.QuoteMeta(toTheID)
 		}
-		text, args := s.readyText(at(), []work.Lane{lane}, []place{{5, "x"}})
+		text, args := s.readyText(at(), []work.Lane{lane}, []place{{5, "x"}}, []place{{}})
 		rows, err := s.read.QueryContext(t.Context(), s.text(verb+text), args...)
 		if err != nil {
 			t.Fatal(err)

@@ -22,6 +22,7 @@ var mysqlDialect = &dialect{
 	clock:   "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	instant: "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	lock:    " FOR UPDATE",
+	share:   " LOCK IN SHARE MODE",
 	skip:    " FOR UPDATE SKIP LOCKED",
 	upsert:  onDuplicate,
 	sum:     " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
@@ -31,6 +32,8 @@ var mysqlDialect = &dialect{
 
 	patient: patientMySQL,
 	unmake:  unmakeMySQL,
+	concat:  func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" },
+	flown:   "posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
 	objects: `SELECT table_name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END, table_comment
 		FROM information_schema.tables WHERE table_schema = DATABASE()`,
 	viewText:     "SELECT view_definition FROM information_schema.views WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?",

@@ -64,7 +64,7 @@ func rowsOf(list []work.Enqueued) (ids []string) {
 // are still rows.
 func wantMoved(t *testing.T, s *Store, moved, left []string) {
 	t.Helper()
-	for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_events"} {
+	for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_transitions"} {
 		if n := count(t, s, "SELECT COUNT(*) FROM "+table); int(n) != len(moved) {
 			t.Errorf("%d rows of %s, want %d", n, table, len(moved))
 		}

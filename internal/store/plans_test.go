@@ -97,7 +97,7 @@ func TestAStalePlanRefusesItsSubmissionOnly(t *testing.T) {
 			t.Errorf("the others: %v, %v", out[0].Err, out[2].Err)
 		}
 		wantCode(t, out[1].Err, posthouse.CodeConflict)
-		for table, want := range map[string]int64{"posthouse_plans": 1, "posthouse_messages": 2, "posthouse_queue": 2, "posthouse_events": 2, "posthouse_dedup": 0, "posthouse_idempotency": 0} {
+		for table, want := range map[string]int64{"posthouse_plans": 1, "posthouse_messages": 2, "posthouse_queue": 2, "posthouse_transitions": 2, "posthouse_dedup": 0, "posthouse_idempotency": 0} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != want {
 				t.Errorf("%d rows of %s, want %d", n, table, want)
 			}
@@ -209,7 +209,7 @@ func TestATransactionThatIsUndoneLeavesNoPlan(t *testing.T) {
 		if !errors.Is(err, boom) {
 			t.Fatal(err)
 		}
-		for _, table := range []string{"posthouse_plans", "posthouse_messages", "posthouse_queue", "posthouse_events"} {
+		for _, table := range []string{"posthouse_plans", "posthouse_messages", "posthouse_queue", "posthouse_transitions"} {
 			if n := count(t, s, "SELECT COUNT(*) FROM "+table); n != 0 {
 				t.Errorf("%d rows of %s are left", n, table)
 			}

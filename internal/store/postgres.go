@@ -28,6 +28,7 @@ var postgresDialect = &dialect{
 	clock:   postgresClock,
 	instant: postgresClock, // a sub-select is read once
 	lock:    " FOR UPDATE",
+	share:   " FOR SHARE",
 	skip:    " FOR UPDATE SKIP LOCKED",
 	dollar:  true,
 	arrays:  true,
@@ -37,6 +38,8 @@ var postgresDialect = &dialect{
 	open:    openPostgres,
 	check:   checkPostgres,
 
+	concat: concatByBars,
+	flown:  `posthouse_flights f CROSS JOIN LATERAL (SELECT value COLLATE "C" AS value FROM json_array_elements_text(f.ids::json)) j`,
 	objects: `SELECT relname, CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
 		WHEN 'i' THEN 'index' WHEN 'S' THEN 'sequence' ELSE 'relation' END, '' FROM pg_class WHERE relnamespace = current_schema()::regnamespace
 		UNION ALL SELECT typname, 'type', '' FROM pg_type WHERE typnamespace = current_schema()::regnamespace AND typrelid = 0 AND typelem = 0`,

@@ -19,9 +19,13 @@ const longestLimit = 367 * 24 * time.Hour
 // dedup keys, limits, plans and marks, up to max of each. It returns how many deliveries went. Open
 // deliveries always stay.
 func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
-	n, err := s.repeat(ctx, now, "prune deliveries", max, func(t *tx, step int) (int, error) { return t.pruneDeliveries(keep, step) })
-	if err != nil {
-		return n, err
+	n := 0
+	for _, prune := range []func(*tx, time.Duration, int) (int, error){(*tx).pruneClean, (*tx).pruneDeliveries} {
+		more, err := s.repeat(ctx, now, "prune deliveries", max-n, func(t *tx, step int) (int, error) { return prune(t, keep, step) })
+		n += more
+		if err != nil {
+			return n, err
+		}
 	}
 	for _, old := range []struct {
 		table, column string
@@ -40,6 +44,31 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 	return n, s.prunePlans(ctx, now, keep, max)
 }
 
+// pruneClean deletes the oldest clean deliveries, as pruneDeliveries does others.
+func (t *tx) pruneClean(keep time.Duration, max int) (int, error) {
+	now, err := t.now()
+	if err != nil {
+		return 0, err
+	}
+	cutoff := timeOf(now).Add(-keep)
+	ids, err := all(t.query, word, "SELECT id FROM posthouse_sent WHERE id < ? AND at < ? ORDER BY id LIMIT ?"+t.store.dialect.skip,
+		idAt(cutoff), micros(cutoff), max)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	messages := make([]string, len(ids))
+	for i, id := range ids {
+		messages[i] = posthouse.MessageID(id)
+	}
+	clause, args := t.in("id", ids)
+	if _, err := t.exec("DELETE FROM posthouse_sent WHERE "+clause, args...); err != nil {
+		return 0, err
+	}
+	clause, args = t.in("id", messages)
+	_, err = t.exec("DELETE FROM posthouse_messages WHERE "+clause+" AND sole = 1", args...)
+	return len(ids), err
+}
+
 // pruneDeliveries deletes the oldest. An id is never younger than its delivery's last change,
 // so the scan stays at the low end of the table. What is locked, such as for a replay, is left
 // for the next time.
@@ -54,7 +83,7 @@ func (t *tx) pruneDeliveries(keep time.Duration, max int) (int, error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	for _, d := range []struct{ table, column string }{{"posthouse_events", "delivery"}, {"posthouse_settled", "id"}} {
+	for _, d := range []struct{ table, column string }{{"posthouse_transitions", "delivery"}, {"posthouse_settled", "id"}} {
 		clause, args := t.in(d.column, ids)
 		if _, err := t.exec("DELETE FROM "+d.table+" WHERE "+clause, args...); err != nil {
 			return 0, err

@@ -71,20 +71,32 @@ func readDelivery(scan scanner) (posthouse.Delivery, error) {
 // Delivery reads one delivery, open or settled. Both tables are read in one statement: a row
 // that moves meanwhile is in one of them.
 func (s *Store) Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error) {
-	d, found, err := first(s.reads(ctx), readDelivery, either("id = ? AND tenant = ?"), idOnly(id), tenant, idOnly(id), tenant)
+	list, err := s.deliveryRow(ctx, tenant, id)
+	if err == nil {
+		err = s.fillFlights(ctx, list)
+	}
 	if err != nil {
-		return d, s.toError(err, "read a delivery")
+		return posthouse.Delivery{}, s.toError(err, "read a delivery")
 	}
-	if !found {
-		return d, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %q", id)
+	if len(list) == 0 {
+		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %q", id)
 	}
-	return d, nil
+	return list[0], nil
 }
 
-// either selects deliveries from both tables; the condition's arguments are given twice.
-func either(where string) string {
-	return "SELECT " + queueTable.list + " FROM posthouse_queue WHERE " + where +
-		" UNION ALL SELECT " + settledTable.list + " FROM posthouse_settled WHERE " + where
+// deliveryRow is a delivery as its row has it, if there is one.
+func (s *Store) deliveryRow(ctx context.Context, tenant, id string) ([]posthouse.Delivery, error) {
+	sole := everyClean(tenant)
+	sole.where.and("m.id = ?", messageOfSole(id))
+	return s.mergedRows(ctx, states{open: true, settled: true}, condition{"id = ? AND tenant = ?", []any{idOnly(id), tenant}}, sole, "id", 1)
+}
+
+// messageOfSole is the message that may carry a delivery; nothing for a delivery that none carries.
+func messageOfSole(id string) string {
+	if !posthouse.ValidID(id) || posthouse.DeliveryNumber(id) != 1 {
+		return ""
+	}
+	return posthouse.MessageID(id)
 }
 
 // DeliveriesOf lists the deliveries of a message in their order, a page at a time, and returns
@@ -96,8 +108,11 @@ func (s *Store) DeliveriesOf(ctx context.Context, tenant, message, cursor string
 	}
 	low, high := deliveryRange(message)
 	size := pageSize(limit)
+	sole := everyClean(tenant)
+	sole.where.and("m.id = ?", low)
+	sole.above(after)
 	list, err := s.merged(ctx, states{open: true, settled: true},
-		condition{"tenant = ? AND id > ? AND id <= ?", []any{tenant, max(low, after), high}}, "id", size+1)
+		condition{"tenant = ? AND id > ? AND id <= ?", []any{tenant, max(low, after), high}}, sole, "id", size+1)
 	if err != nil {
 		return nil, "", s.toError(err, "list the deliveries of a message")
 	}
@@ -109,7 +124,16 @@ func deliveryID(d posthouse.Delivery) string { return d.ID }
 
 // merged reads one page from the tables that states names, in one statement: each table's
 // part is short. Order is "id", "id DESC" or byRange.
-func (s *Store) merged(ctx context.Context, in states, where condition, order string, limit int) ([]posthouse.Delivery, error) {
+func (s *Store) merged(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
+	list, err := s.mergedRows(ctx, in, where, sole, order, limit)
+	if err != nil {
+		return nil, err
+	}
+	return list, s.fillFlights(ctx, list)
+}
+
+// mergedRows is merged without what flights know.
+func (s *Store) mergedRows(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
 	var selects []string
 	var args []any
 	for _, tab := range []*table{queueTable, settledTable} {
@@ -118,6 +142,12 @@ func (s *Store) merged(ctx context.Context, in states, where condition, order st
 				" WHERE "+where.text+" ORDER BY "+order+" LIMIT ?) "+tab.name+"_part")
 			args = append(append(args, where.args...), limit)
 		}
+	}
+	if text, more, any := s.dialect.cleanPart(sole, order, limit); any {
+		selects, args = append(selects, text), append(args, more...)
+	}
+	if len(selects) == 0 {
+		return nil, nil
 	}
 	if order == byRange {
 		order = "id DESC"

@@ -74,6 +74,9 @@ func (t *tx) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error
 	if err != nil {
 		return nil, err
 	}
+	if err := t.addressedClean(to, ids); err != nil {
+		return nil, err
+	}
 	kept, gone := list[:0], []string(nil)
 	for _, a := range list {
 		var sent bool

@@ -17,13 +17,19 @@ var deliveryColumns = []string{
 var (
 	queueTable    = newTable("posthouse_queue", deliveryColumns...)
 	settledTable  = newTable("posthouse_settled", deliveryColumns...)
-	messagesTable = newTable("posthouse_messages",
-		"id", "tenant", "channel", "kind?", "ref?", "priority#", "content", "template?", "template_version#?",
-		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#", "options?")
-	eventsTable = newTable("posthouse_events",
+	messagesTable = newTable("posthouse_messages", messageColumns()...)
+	eventsTable   = newTable("posthouse_transitions",
 		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )
+
+// messageColumns are those of a message alone.
+func messageColumns() []string {
+	return []string{
+		"id", "tenant", "channel", "kind?", "ref?", "priority#", "content", "template?", "template_version#?",
+		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#", "options?",
+	}
+}
 
 // mutable are the columns a transition may change; the others are written once.
 var mutable = []string{

@@ -73,7 +73,7 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 func TestMigrateBeginsAnewWhereAKilledProcessStopped(t *testing.T) {
 	t.Parallel()
 	for name, undone := range map[string][]string{
-		"before the first version was noted": {"DROP VIEW posthouse_deliveries", "DROP TABLE posthouse_limits", "DELETE FROM posthouse_schema_version"},
+		"before the first version was noted": {"DROP VIEW posthouse_events", "DROP VIEW posthouse_deliveries", "DROP TABLE posthouse_limits", "DELETE FROM posthouse_schema_version"},
 		"halfway":                            {"DROP TABLE posthouse_limits", "DELETE FROM posthouse_meta", "DELETE FROM posthouse_schema_version WHERE version_id > 0"},
 		"before any version was noted":       {"DELETE FROM posthouse_schema_version WHERE version_id > 0"},
 		"before the views were made":         {"DROP VIEW duty_schedule", "DROP VIEW sms_tasks"},

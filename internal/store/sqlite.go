@@ -30,6 +30,8 @@ var sqliteDialect = &dialect{
 	open:        openSQLite,
 	openToRead:  openSQLiteToRead,
 	check:       checkSQLite,
+	concat:      concatByBars,
+	flown:       "posthouse_flights f, json_each(f.ids) j",
 	objects:     "SELECT name, type, '' FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'",
 	viewText:    "SELECT sql FROM sqlite_master WHERE ? = '' AND name = ? AND type = 'view'",
 }

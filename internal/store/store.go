@@ -22,7 +22,10 @@ type Store struct {
 	read      *sql.DB
 	committer *committer // SQLite's one writer; nil elsewhere
 	log       *slog.Logger
-	lows      lows         // where claims begin
+	lows      lows         // where claims of rows begin
+	cleanLows lows         // where claims of clean deliveries begin
+	courses   courses      // which of the two a claim begins with
+	flights   flights      // the clean deliveries that this process has under way
 	lately    reading      // of the database's clock
 	texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds

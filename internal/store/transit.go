@@ -15,20 +15,24 @@ import (
 // again when the transaction is repeated. A change whose delivery has moved on since
 // (another holder, a late answer) is not written; its delivery's id is returned.
 func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
+	var changes []work.Change
 	err = s.changeAtOnce(ctx, now, "record", func(t *tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
 		}
-		return t.apply(at, decide(timeOf(at)))
+		changes = decide(timeOf(at))
+		return t.apply(at, changes)
 	})
-	if !errors.Is(err, errStale) {
-		return nil, err
+	if errors.Is(err, errStale) {
+		err = s.change(ctx, now, "record", func(t *tx) (err error) {
+			refused, err = t.applyCurrent(decide)
+			return err
+		})
 	}
-	err = s.change(ctx, now, "record", func(t *tx) (err error) {
-		refused, err = t.applyCurrent(decide)
-		return err
-	})
+	if err == nil {
+		s.flights.landed(changes)
+	}
 	return refused, err
 }
 
@@ -76,7 +80,7 @@ var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settle
 // apply writes changes whose rows must all still be as expected, with their events. It is errStale
 // where one is not.
 func (t *tx) apply(now int64, changes []work.Change) error {
-	b, err := bundleOf(now, changes)
+	b, err := t.store.flights.bundleOf(now, changes)
 	if err != nil {
 		return err
 	}
@@ -85,25 +89,31 @@ func (t *tx) apply(now int64, changes []work.Change) error {
 }
 
 // bundleOf is all that changes write, but what they count.
-func bundleOf(now int64, changes []work.Change) (b bundle, err error) {
+func (f *flights) bundleOf(now int64, changes []work.Change) (b bundle, err error) {
 	byMove := map[move][]*work.Change{}
 	var events, awaited [][]any
+	var clean arrivals
 	for i := range changes {
 		c := &changes[i]
 		rows, err := date(c, now)
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, rows...)
 		if c.Await != nil {
 			awaited = append(awaited, awaitedValues(c.Await))
 		}
+		if known := f.find(&c.Before); known != nil {
+			clean.add(c, known, rows)
+			continue
+		}
+		events = append(events, rows...)
 		m := move{tableOf(c.Before.State), tableOf(c.After.State)}
 		byMove[m] = append(byMove[m], c)
 	}
 	if len(byMove[move{settledTable, queueTable}]) > 0 {
 		return nil, errors.New("a settled delivery can not be opened again")
 	}
+	clean.write(&b, f)
 	for _, m := range moves {
 		b.add(m, byMove[m])
 	}
@@ -229,7 +239,12 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 			}
 		}
 	}
-	return found, nil
+	clean := slices.DeleteFunc(slices.Clone(sel.IDs), func(id string) bool { return notID(id) || seen[id] })
+	if len(clean) == 0 {
+		return found, nil
+	}
+	expanded, err := t.expand(sel.Tenant, clean)
+	return append(found, expanded...), err
 }
 
 // notID finds what a caller may have taken for an id; see idOnly.
@@ -247,6 +262,11 @@ func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
+	}
+	if sel.Due == work.LeaseLost {
+		if err := t.expandLost(sel, now); err != nil {
+			return nil, err
+		}
 	}
 	var found []posthouse.Delivery
 	look := overdue[sel.Due]

@@ -244,7 +244,7 @@ func TestAReplayGetsANumberThatNoneHasHad(t *testing.T) {
 		ids := accept(t, s, entry(2, pulled))
 		gone := func(id string) {
 			tamper(t, s, "DELETE FROM posthouse_settled WHERE id = ?", id)
-			tamper(t, s, "DELETE FROM posthouse_events WHERE delivery = ?", id)
+			tamper(t, s, "DELETE FROM posthouse_transitions WHERE delivery = ?", id)
 		}
 		handed := handOut(t, s, wish(10)).Items
 		record(t, s, step(handed[0].Delivery, posthouse.EventFail, posthouse.Failed), step(handed[1].Delivery, posthouse.EventSent, posthouse.Sent))

@@ -77,8 +77,6 @@ type Claim struct {
 	// Whole takes of a message all that is due or nothing, so that one call can hold all of it. Cut allows a
 	// claim that is full to hold a part of one message: it may be larger than any claim.
 	Whole, Cut bool
-	// Agent claims without starting: the agent reports its start later.
-	Agent bool
 	// Epoch is the epoch this process was started in; a claim in another finds nothing.
 	Epoch int64
 }

@@ -32,7 +32,7 @@ var spoiltRows = []spoilt{
 	{"no content", []string{"UPDATE posthouse_messages SET content = '' WHERE id = '%[2]s'"}, "quarantined"},
 	{"no message", []string{"DELETE FROM posthouse_messages WHERE id = '%[2]s'"}, "quarantined"},
 	{"the message of another tenant", []string{"UPDATE posthouse_messages SET tenant = 'other' WHERE id = '%[2]s'"}, "quarantined"},
-	{"an event of a newer version", []string{"UPDATE posthouse_events SET type = 'wormhole' WHERE delivery = '%[1]s'"}, "sent"},
+	{"an event of a newer version", []string{"UPDATE posthouse_transitions SET type = 'wormhole' WHERE delivery = '%[1]s'"}, "sent"},
 	{"a lease of a state that knows none", []string{"UPDATE posthouse_queue SET lease_until = 1, lease_owner = 'x' WHERE id = '%[1]s'"}, "sent"},
 	{"a time beyond all times", []string{"UPDATE posthouse_queue SET deadline = 9223372036854775807 WHERE id = '%[1]s'"}, "sent"},
 }

@@ -208,14 +208,11 @@ func (p *player) claim(ctx context.Context) error {
 		return p.handOut(ctx)
 	}
 	kind, lease := pushes, 50*time.Millisecond
-	if p.random.IntN(2) == 0 {
-		kind = claims
-	}
 	if p.random.IntN(3) == 0 {
 		lease = time.Millisecond
 	}
 	call := time.Now()
-	items, err := p.store.Claim(ctx, call, work.Claim{Lane: lane, Max: 1 + p.random.IntN(3), Owner: fmt.Sprint(p.number), Lease: lease, Epoch: 1, Agent: kind == claims})
+	items, err := p.store.Claim(ctx, call, work.Claim{Lane: lane, Max: 1 + p.random.IntN(3), Owner: fmt.Sprint(p.number), Lease: lease, Epoch: 1})
 	if err != nil {
 		return err
 	}

@@ -247,7 +247,7 @@ func (m *member) claim(ctx context.Context) error {
 	if m.random.IntN(3) == 0 {
 		lease = time.Millisecond
 	}
-	items, err := m.store.Claim(ctx, time.Now(), work.Claim{Lane: lane, Max: 1 + m.random.IntN(10), Owner: "w", Lease: lease, Epoch: 1, Agent: m.random.IntN(4) == 0})
+	items, err := m.store.Claim(ctx, time.Now(), work.Claim{Lane: lane, Max: 1 + m.random.IntN(10), Owner: "w", Lease: lease, Epoch: 1})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, item := range items {

@@ -12,7 +12,9 @@ CREATE TABLE posthouse_meta (
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- A message never changes after it was accepted.
+-- A message never changes after it was accepted. One to a single recipient carries its delivery, from user_id on, and sole is
+-- 1 while that is clean: waiting for its first attempt (posthouse_due), in it (posthouse_flights) or sent by it
+-- (posthouse_sent). What takes another course becomes a row of posthouse_queue or posthouse_settled.
 CREATE TABLE posthouse_messages (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
@@ -33,8 +35,64 @@ CREATE TABLE posthouse_messages (
   trace varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
   options mediumtext NOT NULL DEFAULT (''),
+  user_id varchar(255) NOT NULL DEFAULT '',
+  address varchar(512) NOT NULL DEFAULT '',
+  recipient_type varchar(128) NOT NULL DEFAULT '',
+  account varchar(128) NOT NULL DEFAULT '',
+  idem_key varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  policy varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  epoch bigint NOT NULL DEFAULT 0,
+  due_at bigint NOT NULL DEFAULT 0,
+  sole smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (id),
-  KEY posthouse_messages_ref (tenant, kind, ref, id)
+  KEY posthouse_messages_ref (tenant, kind, ref, id),
+  KEY posthouse_messages_user (tenant, user_id, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The clean deliveries that wait for their first attempt: the key is the row.
+CREATE TABLE posthouse_due (
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  priority smallint NOT NULL,
+  due_at bigint NOT NULL,
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (tenant, channel, priority, due_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The clean deliveries in their first attempt, a row a claim: ids is a JSON array, gone names those that took another course.
+CREATE TABLE posthouse_flights (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  priority smallint NOT NULL,
+  account varchar(128) NOT NULL DEFAULT '',
+  owner varchar(128) NOT NULL,
+  epoch bigint NOT NULL,
+  started_at bigint NOT NULL,
+  lease_until bigint NOT NULL,
+  ids mediumtext NOT NULL,
+  gone mediumtext NOT NULL DEFAULT (''),
+  PRIMARY KEY (id),
+  KEY posthouse_flights_lease (lease_until)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The clean deliveries that were sent by their first attempt, with the history of that.
+CREATE TABLE posthouse_sent (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  at bigint NOT NULL,
+  started_at bigint NOT NULL,
+  lease_until bigint NOT NULL,
+  owner varchar(128) NOT NULL,
+  epoch bigint NOT NULL,
+  account varchar(128) NOT NULL DEFAULT '',
+  class varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  code varchar(255) NOT NULL DEFAULT '',
+  ref varchar(512) NOT NULL DEFAULT '',
+  request mediumtext NOT NULL DEFAULT (''),
+  response mediumtext NOT NULL DEFAULT (''),
+  PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
@@ -119,7 +177,7 @@ CREATE TABLE posthouse_settled (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The event log: one row for each transition, in the transaction that made it.
-CREATE TABLE posthouse_events (
+CREATE TABLE posthouse_transitions (
   delivery varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   version bigint NOT NULL,
   tenant varchar(128) NOT NULL,
@@ -514,13 +572,41 @@ CREATE TABLE posthouse_default_sms (
   PRIMARY KEY (tenant, phone)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- Every delivery, open or settled, for readers of the database.
+-- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled;
+SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
+UNION ALL
+SELECT q.id, m.tenant, m.channel, m.account, m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
+FROM posthouse_due q JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(q.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
+UNION ALL
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.account = '' THEN m.account ELSE f.account END, m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
+WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
+UNION ALL
+SELECT s.id, m.tenant, m.channel, s.account, m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
+FROM posthouse_sent s JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(s.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1;
+
+-- All that happened to every delivery, for readers of the database. The first lines of a clean delivery follow from its rows.
+CREATE VIEW posthouse_events AS
+SELECT delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, reason, epoch, account, tries, class, code, error, ref, request, response FROM posthouse_transitions
+UNION ALL
+SELECT CONVERT(CONCAT(substr(m.id, 1, 22), '0001') USING ascii) COLLATE ascii_bin, 1, m.tenant, m.created_at, 'accept', '', 'pending', 0, 0, '', 0, m.due_at, '', m.epoch, m.account, 0, '', '', '', '', '', ''
+FROM posthouse_messages m WHERE m.sole = 1
+UNION ALL
+SELECT j.value, 2, m.tenant, f.started_at, 'start', 'pending', 'sending', 1, 1, f.owner, f.lease_until, m.due_at, '', f.epoch, CASE WHEN f.account = '' THEN m.account ELSE f.account END, 0, '', '', '', '', '', ''
+FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
+WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
+UNION ALL
+SELECT s.id, 2, s.tenant, s.started_at, 'start', 'pending', 'sending', 1, 1, s.owner, s.lease_until, m.due_at, '', s.epoch, s.account, 0, '', '', '', '', '', ''
+FROM posthouse_sent s JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(s.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
+UNION ALL
+SELECT s.id, 3, s.tenant, s.at, 'sent', 'sending', 'sent', 1, 1, s.owner, 0, 0, '', s.epoch, s.account, 0, s.class, s.code, '', s.ref, s.request, s.response
+FROM posthouse_sent s JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(s.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1;
 
 -- +goose Down
+DROP VIEW posthouse_events;
 DROP VIEW posthouse_deliveries;
 DROP TABLE posthouse_default_sms;
 DROP TABLE posthouse_sms_texts;
@@ -549,8 +635,11 @@ DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;
 DROP TABLE posthouse_idempotency;
-DROP TABLE posthouse_events;
+DROP TABLE posthouse_transitions;
 DROP TABLE posthouse_settled;
 DROP TABLE posthouse_queue;
+DROP TABLE posthouse_sent;
+DROP TABLE posthouse_flights;
+DROP TABLE posthouse_due;
 DROP TABLE posthouse_messages;
 DROP TABLE posthouse_meta;

@@ -6,7 +6,9 @@ CREATE TABLE posthouse_meta (
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
--- A message never changes after it was accepted.
+-- A message never changes after it was accepted. One to a single recipient carries its delivery, from user_id on, and sole is
+-- 1 while that is clean: waiting for its first attempt (posthouse_due), in it (posthouse_flights) or sent by it
+-- (posthouse_sent). What takes another course becomes a row of posthouse_queue or posthouse_settled.
 CREATE TABLE posthouse_messages (
   id TEXT NOT NULL,
   tenant TEXT NOT NULL,
@@ -27,9 +29,65 @@ CREATE TABLE posthouse_messages (
   trace TEXT NOT NULL DEFAULT '',
   created_at INTEGER NOT NULL,
   options TEXT NOT NULL DEFAULT '',
+  user_id TEXT NOT NULL DEFAULT '',
+  address TEXT NOT NULL DEFAULT '',
+  recipient_type TEXT NOT NULL DEFAULT '',
+  account TEXT NOT NULL DEFAULT '',
+  idem_key TEXT NOT NULL DEFAULT '',
+  policy TEXT NOT NULL DEFAULT '',
+  epoch INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL DEFAULT 0,
+  sole INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
 CREATE INDEX posthouse_messages_ref ON posthouse_messages (tenant, kind, ref, id) WHERE ref <> '';
+CREATE INDEX posthouse_messages_user ON posthouse_messages (tenant, user_id, id) WHERE user_id <> '';
+
+-- The clean deliveries that wait for their first attempt: the key is the row.
+CREATE TABLE posthouse_due (
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (tenant, channel, priority, due_at, id)
+) WITHOUT ROWID;
+
+-- The clean deliveries in their first attempt, a row a claim: ids is a JSON array, gone names those that took another course.
+CREATE TABLE posthouse_flights (
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  account TEXT NOT NULL DEFAULT '',
+  owner TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  ids TEXT NOT NULL,
+  gone TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_flights_lease ON posthouse_flights (lease_until);
+
+-- The clean deliveries that were sent by their first attempt, with the history of that.
+CREATE TABLE posthouse_sent (
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  account TEXT NOT NULL DEFAULT '',
+  class TEXT NOT NULL DEFAULT '',
+  code TEXT NOT NULL DEFAULT '',
+  ref TEXT NOT NULL DEFAULT '',
+  request TEXT NOT NULL DEFAULT '',
+  response TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (id)
+);
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
 CREATE TABLE posthouse_queue (
@@ -113,7 +171,7 @@ CREATE INDEX posthouse_settled_user ON posthouse_settled (tenant, user_id, id) W
 CREATE INDEX posthouse_settled_trouble ON posthouse_settled (tenant, state, id) WHERE state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled');
 
 -- The event log: one row for each transition, in the transaction that made it.
-CREATE TABLE posthouse_events (
+CREATE TABLE posthouse_transitions (
   delivery TEXT NOT NULL,
   version INTEGER NOT NULL,
   tenant TEXT NOT NULL,
@@ -508,13 +566,41 @@ CREATE TABLE posthouse_default_sms (
   PRIMARY KEY (tenant, phone)
 );
 
--- Every delivery, open or settled, for readers of the database.
+-- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled;
+SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
+UNION ALL
+SELECT q.id, m.tenant, m.channel, m.account, m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
+FROM posthouse_due q JOIN posthouse_messages m ON m.id = substr(q.id, 1, 22) || '0000' AND m.sole = 1
+UNION ALL
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.account = '' THEN m.account ELSE f.account END, m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+FROM posthouse_flights f, json_each(f.ids) j JOIN posthouse_messages m ON m.id = substr(j.value, 1, 22) || '0000' AND m.sole = 1
+WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
+UNION ALL
+SELECT s.id, m.tenant, m.channel, s.account, m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
+FROM posthouse_sent s JOIN posthouse_messages m ON m.id = substr(s.id, 1, 22) || '0000' AND m.sole = 1;
+
+-- All that happened to every delivery, for readers of the database. The first lines of a clean delivery follow from its rows.
+CREATE VIEW posthouse_events AS
+SELECT delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, reason, epoch, account, tries, class, code, error, ref, request, response FROM posthouse_transitions
+UNION ALL
+SELECT substr(m.id, 1, 22) || '0001', 1, m.tenant, m.created_at, 'accept', '', 'pending', 0, 0, '', 0, m.due_at, '', m.epoch, m.account, 0, '', '', '', '', '', ''
+FROM posthouse_messages m WHERE m.sole = 1
+UNION ALL
+SELECT j.value, 2, m.tenant, f.started_at, 'start', 'pending', 'sending', 1, 1, f.owner, f.lease_until, m.due_at, '', f.epoch, CASE WHEN f.account = '' THEN m.account ELSE f.account END, 0, '', '', '', '', '', ''
+FROM posthouse_flights f, json_each(f.ids) j JOIN posthouse_messages m ON m.id = substr(j.value, 1, 22) || '0000' AND m.sole = 1
+WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
+UNION ALL
+SELECT s.id, 2, s.tenant, s.started_at, 'start', 'pending', 'sending', 1, 1, s.owner, s.lease_until, m.due_at, '', s.epoch, s.account, 0, '', '', '', '', '', ''
+FROM posthouse_sent s JOIN posthouse_messages m ON m.id = substr(s.id, 1, 22) || '0000' AND m.sole = 1
+UNION ALL
+SELECT s.id, 3, s.tenant, s.at, 'sent', 'sending', 'sent', 1, 1, s.owner, 0, 0, '', s.epoch, s.account, 0, s.class, s.code, '', s.ref, s.request, s.response
+FROM posthouse_sent s JOIN posthouse_messages m ON m.id = substr(s.id, 1, 22) || '0000' AND m.sole = 1;
 
 -- +goose Down
+DROP VIEW posthouse_events;
 DROP VIEW posthouse_deliveries;
 DROP TABLE posthouse_default_sms;
 DROP TABLE posthouse_sms_texts;
@@ -543,8 +629,11 @@ DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;
 DROP TABLE posthouse_idempotency;
-DROP TABLE posthouse_events;
+DROP TABLE posthouse_transitions;
 DROP TABLE posthouse_settled;
 DROP TABLE posthouse_queue;
+DROP TABLE posthouse_sent;
+DROP TABLE posthouse_flights;
+DROP TABLE posthouse_due;
 DROP TABLE posthouse_messages;
 DROP TABLE posthouse_meta;

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// claimClean claims clean deliveries of a lane: their entries leave posthouse_due, and one row of posthouse_flights
+// stands for all of them. That row is their start, committed before a byte leaves.
+func (s *Store) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	asked := time.Now()
+	lane := c.Lane
+	lane.Account = "" // what is due is all accounts'
+	from := s.cleanLows.from(lane, asked)
+	items, err := s.claimCleanFrom(ctx, now, c, from)
+	if err != nil {
+		return nil, err
+	}
+	s.cleanLows.took(lane, from, items, false, asked)
+	if from == (place{}) || c.DueBefore.IsZero() || len(items) == c.Max {
+		return items, nil
+	}
+	c.Max -= len(items)
+	rest, err := s.claimCleanFrom(ctx, now, c, place{})
+	if err != nil && len(items) == 0 {
+		return nil, err
+	}
+	if err == nil { // else nothing of the rest is ours; what we have is
+		s.cleanLows.took(lane, place{}, rest, false, asked)
+		items = append(items, rest...)
+	}
+	return items, nil
+}
+
+func (s *Store) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
+	made := &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}}
+	if s.dialect.arrays {
+		items, err = s.flyAtOnce(ctx, c, from, made)
+	} else {
+		err = s.change(ctx, now, "claim", func(t *tx) (err error) {
+			items, err = t.fly(c, from, made)
+			return err
+		})
+	}
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	s.flights.add(made, items)
+	return items, nil
+}
+
+// fly is a claim of clean deliveries, statement by statement.
+func (t *tx) fly(c work.Claim, from place, made *flight) ([]work.Item, error) {
+	now, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	due := now
+	if !c.DueBefore.IsZero() {
+		due = min(due, micros(c.DueBefore))
+	}
+	var taken []place
+	since, begin := t.store.dialect.since(from)
+	lane := []any{c.Tenant, c.Channel, priorityNumber(c.Priority)}
+	err = t.query("SELECT due_at, id FROM posthouse_due"+t.store.dialect.by(primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
+		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.store.dialect.limit+t.store.dialect.skip,
+		slices.Concat(lane, begin, []any{due, fmt.Sprint(c.Epoch), c.Max}), func(scan func(...any) error) error {
+			var p place
+			err := scan(&p.due, &p.id)
+			taken = append(taken, p)
+			return err
+		})
+	if err != nil || len(taken) == 0 {
+		return nil, err
+	}
+	items, err := t.boarding(taken, &c)
+	if err != nil {
+		return nil, err
+	}
+	made.startedAt = now
+	for i := range items {
+		made.startedAt = later(made.startedAt, &items[i].Delivery)
+	}
+	made.leaseUntil = made.startedAt + c.Lease.Microseconds()
+	if err := t.leaveDue(lane, taken); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(items))
+	for i := range items {
+		made.board(&items[i].Delivery)
+		ids[i] = items[i].Delivery.ID
+	}
+	row := append([]any{made.id}, lane...)
+	return items, t.write(flightTable, [][]any{append(row, made.account, made.owner, made.epoch, made.startedAt, made.leaseUntil, idList(ids))}, "")
+}
+
+// board puts a delivery into a flight.
+func (f *flight) board(d *posthouse.Delivery) {
+	if d.Account != "" {
+		f.pinned[d.ID] = d.Account
+	}
+	takeOff(d, f)
+}
+
+// idList is ids as a JSON array: they are plain letters.
+func idList(ids []string) string { return `["` + strings.Join(ids, `","`) + `"]` }
+
+// readList is what idList wrote.
+func readList(text string) []string {
+	text = strings.NewReplacer(`"`, "", " ", "").Replace(strings.Trim(text, "[]"))
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// leaveDue deletes entries of a lane that this transaction has found.
+func (t *tx) leaveDue(lane []any, taken []place) error {
+	total := int64(0)
+	if t.store.dialect == sqliteDialect { // one writer: nothing else lies between them
+		first, last := taken[0], taken[len(taken)-1]
+		n, err := t.exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND (due_at, id) >= (?, ?) AND (due_at, id) <= (?, ?)",
+			append(slices.Clone(lane), first.due, first.id, last.due, last.id)...)
+		if err != nil {
+			return err
+		}
+		total = n
+	} else {
+		for part := range sized(taken) {
+			var args []any
+			for _, p := range part {
+				args = append(args, p.due, p.id)
+			}
+			n, err := t.exec("DELETE d FROM (SELECT ? AS due_at, ? AS id"+strings.Repeat(" UNION ALL SELECT ?, ?", len(part)-1)+`) g
+				STRAIGHT_JOIN posthouse_due d ON d.tenant = ? AND d.channel = ? AND d.priority = ? AND d.due_at = g.due_at AND d.id = g.id`, append(args, lane...)...)
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+	}
+	if int(total) != len(taken) {
+		return fmt.Errorf("%d of %d due deliveries were claimed", total, len(taken))
+	}
+	return nil
+}
+
+// boarding reads the messages of due deliveries. One whose message cannot be read is claimed all the same: the engine
+// quarantines it.
+func (t *tx) boarding(taken []place, c *work.Claim) ([]work.Item, error) {
+	ids := make([]string, len(taken))
+	for i, p := range taken {
+		ids[i] = posthouse.MessageID(p.id)
+	}
+	found := make(map[string]work.Item, len(taken))
+	clause, args := t.in("id", ids)
+	err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+		m, d, err := scanClean(scan)
+		if err == nil {
+			found[d.ID] = work.Item{Delivery: *d, Message: m}
+		}
+		return err
+	})
+	items := make([]work.Item, len(taken))
+	for i, p := range taken {
+		item, ok := found[p.id]
+		if !ok {
+			item = work.Item{Delivery: orphan(p, c)}
+		}
+		items[i] = item
+	}
+	return items, err
+}
+
+// orphan is a due delivery without its message.
+func orphan(p place, c *work.Claim) posthouse.Delivery {
+	at := timeOf(p.due)
+	return posthouse.Delivery{
+		ID: p.id, Message: posthouse.MessageID(p.id), Tenant: c.Tenant, Channel: c.Channel, Priority: c.Priority, State: posthouse.Pending,
+		Version: 1, IdemKey: p.id, OnUnknown: posthouse.Hold, Epoch: c.Epoch, CreatedAt: at, UpdatedAt: at, DueAt: at,
+	}
+}
+
+// flyOnce is the claim of clean deliveries on PostgreSQL, in one statement.
+var flyOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
+due AS MATERIALIZED (
+	SELECT due_at, id FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ?
+		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint)
+		AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
+	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),
+gone AS (
+	DELETE FROM posthouse_due d USING due WHERE d.tenant = ? AND d.channel = ? AND d.priority = ? AND d.due_at = due.due_at AND d.id = due.id),
+mine AS MATERIALIZED (
+	SELECT due.due_at AS time, due.id AS delivery, m.* FROM due LEFT JOIN posthouse_messages m ON m.id = substr(due.id, 1, 22) || '0000'),
+flight AS (
+	INSERT INTO posthouse_flights (id, tenant, channel, priority, account, owner, epoch, started_at, lease_until, ids)
+	SELECT ?, ?, ?, ?, ?, ?, ?, at, at + ?::bigint, ids FROM (
+		SELECT GREATEST((SELECT now FROM clock), MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n FROM mine) f
+	WHERE n > 0 RETURNING started_at, lease_until)
+SELECT f.started_at, f.lease_until, mine.time, mine.delivery, ` + flyColumns() + ` FROM flight f, mine ORDER BY mine.time, mine.delivery`
+
+func flyColumns() string {
+	list := make([]string, len(cleanTable.columns))
+	for i, c := range cleanTable.columns {
+		empty := "''"
+		if cleanTable.numbers[i] {
+			empty = "0"
+		}
+		list[i] = "COALESCE(mine." + c + ", " + empty + ")"
+	}
+	return strings.Join(list, ", ")
+}
+
+// flyAtOnce is fly in one statement. Where its answer is lost, the lease ends and the rescuer finds what was claimed.
+func (s *Store) flyAtOnce(ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, err error) {
+	bound := int64(math.MaxInt64)
+	if !c.DueBefore.IsZero() {
+		bound = micros(c.DueBefore)
+	}
+	n := priorityNumber(c.Priority)
+	args := []any{
+		c.Tenant, c.Channel, n, from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max, c.Tenant, c.Channel, n,
+		made.id, c.Tenant, c.Channel, n, made.account, made.owner, made.epoch, c.Lease.Microseconds(),
+	}
+	err = s.insist(ctx, "claim", func(ctx context.Context) error {
+		conn, err := s.write.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		return conn.Raw(func(raw any) error { // as claimAtOnce
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(flyOnce), args...)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			items = nil
+			for rows.Next() {
+				var p place
+				m, d, err := scanClean(func(clean ...any) error {
+					return rows.Scan(append([]any{&made.startedAt, &made.leaseUntil, &p.due, &p.id}, clean...)...)
+				})
+				if err != nil {
+					return err
+				}
+				item := work.Item{Delivery: *d, Message: m}
+				if m.ID == "" {
+					item = work.Item{Delivery: orphan(p, &c)}
+				}
+				made.board(&item.Delivery)
+				items = append(items, item)
+			}
+			return rows.Err()
+		})
+	})
+	return items, err
+}
+
+// courses remembers for each lane when a claim last began with the deliveries that are not clean, so that clean ones that
+// come without a pause hold up no retry.
+type courses struct {
+	mu     sync.Mutex
+	begins map[work.Lane]time.Time
+}
+
+// courseEvery is how often a claim of a lane begins with the deliveries that are not clean.
+const courseEvery = 20 * time.Millisecond
+
+// due reports whether a claim begins with them, and notes it.
+func (c *courses) due(lane work.Lane, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.begins[lane]).Abs() < courseEvery {
+		return false
+	}
+	if c.begins == nil {
+		c.begins = map[work.Lane]time.Time{}
+	}
+	c.begins[lane] = now
+	return true
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// soleAfter is the message from which the clean deliveries behind a delivery are listed.
+func soleAfter(delivery string) string {
+	if delivery == "" {
+		return ""
+	}
+	if posthouse.DeliveryNumber(delivery) == 0 {
+		return delivery
+	}
+	return posthouse.MessageID(delivery) + "~" // behind that message, whose own delivery is not behind
+}
+
+// cleanEvents are the events of up to max clean deliveries whose messages lie from one id to another, in order; an empty end
+// is none. They follow from the rows.
+func (s *Store) cleanEvents(ctx context.Context, tenant, from, to string, max int) ([]posthouse.Event, error) {
+	where, args := "m.sole = 1 AND m.id >= ?", []any{from}
+	if to != "" {
+		where, args = where+" AND m.id <= ?", append(args, to)
+	} else if from == "" && tenant != "" {
+		return nil, nil
+	}
+	if tenant != "" {
+		where, args = where+" AND m.tenant = ?", append(args, tenant)
+	}
+	landed := landingColumns("s")
+	var list []posthouse.Event
+	var flying []posthouse.Delivery
+	err := s.look(ctx, "SELECT "+soleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
+		" FROM "+s.dialect.soleRows()+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan scanner) error {
+		var waits, sent int
+		var l landing
+		_, d, err := scanClean(func(clean ...any) error {
+			return scan(append(clean, &waits, &sent, &l.at, &l.startedAt, &l.leaseUntil, &l.owner, &l.epoch, &l.account, &l.class, &l.code, &l.ref, &l.request, &l.response)...)
+		})
+		if err != nil {
+			return err
+		}
+		list = append(list, acceptEvent(d))
+		switch {
+		case sent == 1:
+			list = append(list, startOf(d, l.account, l.startedAt, l.leaseUntil, l.epoch, l.owner), sentOf(d, &l))
+		case waits == 0:
+			flying = append(flying, *d)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.startEvents(ctx, list, flying)
+}
+
+// startEvents adds the starts of those that are in flight. What has landed or was expanded meanwhile has no more than it
+// had when it was read.
+func (s *Store) startEvents(ctx context.Context, list []posthouse.Event, inFlight []posthouse.Delivery) ([]posthouse.Event, error) {
+	if len(inFlight) > 0 {
+		flights, err := all(s.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+		if err != nil {
+			return nil, err
+		}
+		of := map[string]*flight{}
+		for i := range flights {
+			for _, id := range flights[i].ids {
+				of[id] = &flights[i].flight
+			}
+		}
+		for i := range inFlight {
+			if f := of[inFlight[i].ID]; f != nil {
+				list = append(list, startOf(&inFlight[i], cmp.Or(f.account, inFlight[i].Account), f.startedAt, f.leaseUntil, f.epoch, f.owner))
+			}
+		}
+	}
+	slices.SortStableFunc(list, byDelivery)
+	for i := range list {
+		list[i].Message = posthouse.MessageID(list[i].Delivery)
+	}
+	return list, nil
+}
+
+func byDelivery(a, b posthouse.Event) int {
+	return cmp.Or(cmp.Compare(a.Delivery, b.Delivery), cmp.Compare(a.Version, b.Version))
+}
+
+// interleave puts two parts of the log into one order, up to where both are whole, and returns the last delivery. What
+// stands in both was expanded between the two readings: then the rows count.
+func interleave(rows, sole []posthouse.Event, moreRows, moreSole bool) (list []posthouse.Event, last string) {
+	has := map[string]bool{}
+	for i := range rows {
+		has[rows[i].Delivery] = true
+	}
+	sole = slices.DeleteFunc(sole, func(e posthouse.Event) bool { return has[e.Delivery] })
+	end := ""
+	if moreRows && len(rows) > 0 {
+		end = rows[len(rows)-1].Delivery
+	}
+	if moreSole && len(sole) > 0 && (end == "" || sole[len(sole)-1].Delivery < end) {
+		end = sole[len(sole)-1].Delivery
+	}
+	list = append(slices.Clone(rows), sole...)
+	slices.SortStableFunc(list, byDelivery)
+	if end != "" {
+		list = slices.DeleteFunc(list, func(e posthouse.Event) bool { return e.Delivery > end })
+	}
+	return list, list[len(list)-1].Delivery
+}
+
+// cleanRows fills in what the clean deliveries between two say that their events do not.
+func (s *Store) cleanRows(ctx context.Context, rows map[string]*posthouse.Delivery, low, high string) error {
+	return s.look(ctx, "SELECT id, tenant, idem_key, policy FROM posthouse_messages WHERE id >= ? AND id <= ? AND sole = 1",
+		[]any{posthouse.MessageID(low), high}, func(scan scanner) error {
+			var message string
+			var d posthouse.Delivery
+			if err := scan(&message, &d.Tenant, &d.IdemKey, &d.OnUnknown); err != nil {
+				return err
+			}
+			d.ID = posthouse.DeliveryID(message, 1)
+			d.IdemKey = cmp.Or(d.IdemKey, d.ID)
+			if known, asked := rows[d.ID]; asked && known == nil {
+				rows[d.ID] = &d
+			}
+			return nil
+		})
+}
+
+// soleList are the columns of cleanTable of an alias.
+func soleList(alias string) string { return prefixed(alias, cleanTable) }
+
+func prefixed(alias string, tab *table) string {
+	list := ""
+	for i, c := range tab.columns {
+		if i > 0 {
+			list += ", "
+		}
+		list += alias + "." + c
+	}
+	return list
+}
+
+// landingColumns are those of posthouse_sent but its id, tenant and channel, empty where the row is not there.
+func landingColumns(alias string) string {
+	list := ""
+	for i, c := range sentTable.columns[3:] {
+		empty := "''"
+		if sentTable.numbers[i+3] {
+			empty = "0"
+		}
+		if i > 0 {
+			list += ", "
+		}
+		list += "COALESCE(" + alias + "." + c + ", " + empty + ")"
+	}
+	return list
+}

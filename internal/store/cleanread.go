@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// soleID is the id of the delivery that a message m carries.
+func (d *dialect) soleID() string { return d.concat("substr(m.id, 1, 22)", "'0001'") }
+
+// soleMessage is the id of the message that carries a delivery.
+func (d *dialect) soleMessage(id string) string { return d.concat("substr("+id+", 1, 22)", "'0000'") }
+
+// soleRows are clean deliveries with where they stand: s is there where they were sent, q where they wait; else they are in
+// flight.
+func (d *dialect) soleRows() string {
+	id := d.soleID()
+	return "posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = " + id + ` LEFT JOIN posthouse_due q
+		ON q.tenant = m.tenant AND q.channel = m.channel AND q.priority = m.priority AND q.due_at = m.due_at AND q.id = ` + id
+}
+
+const soleState = "CASE WHEN s.id IS NOT NULL THEN 'sent' WHEN q.id IS NOT NULL THEN 'pending' ELSE 'sending' END"
+
+// stillFlying is a FROM with a WHERE: one row for each clean delivery in flight.
+func (d *dialect) stillFlying() string {
+	return d.flown + " JOIN posthouse_messages m ON m.id = " + d.soleMessage("j.value") + " AND m.sole = 1 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)"
+}
+
+// soleColumns are those of deliveryColumns. What a flight knows is filled in by fillFlights.
+func (d *dialect) soleColumns() string {
+	id := d.soleID()
+	sent := func(then, other string) string {
+		return "CASE WHEN s.id IS NOT NULL THEN " + then + " ELSE " + other + " END"
+	}
+	stage := func(waits, flies, sent string) string {
+		return "CASE WHEN s.id IS NOT NULL THEN " + sent + " WHEN q.id IS NOT NULL THEN " + waits + " ELSE " + flies + " END"
+	}
+	values := []string{
+		id, "m.tenant", "m.channel", sent("s.account", "m.account"), "m.priority", "m.user_id", "m.address", "m.recipient_type",
+		soleState, "''", "''", stage("1", "2", "3"), stage("0", "1", "1"), stage("0", "1", "1"), "0", "0",
+		"CASE WHEN m.idem_key = '' THEN " + id + " ELSE m.idem_key END", "m.policy", sent("s.ref", "''"), "0", "0", "''", sent("s.epoch", "m.epoch"),
+		"m.created_at", sent("s.at", "m.created_at"), "m.due_at", "m.not_before", "0", "0", sent("s.started_at", "0"), "0", "''",
+	}
+	for i, c := range queueTable.columns {
+		values[i] += " AS " + c
+	}
+	return strings.Join(values, ", ")
+}
+
+// cleanPart is the part of a list that has the clean deliveries. Of those that only wait or only fly there are few beside
+// those that were sent: they are found from where they stand.
+func (d *dialect) cleanPart(c *clean, order string, limit int) (text string, args []any, any bool) {
+	if c == nil || !c.pending && !c.sending && !c.sent {
+		return "", nil, false
+	}
+	where := c.where.text + c.stages()
+	from := d.soleRows()
+	switch {
+	case c.pending && !c.sending && !c.sent:
+		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + d.soleMessage("q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
+	case c.sending && !c.pending && !c.sent:
+		where += " AND m.id IN (SELECT " + d.soleMessage("j.value") + " FROM " + d.flown + ")"
+	}
+	by := "m.id"
+	if order != "id" {
+		by = "m.id DESC"
+	}
+	return "SELECT * FROM (SELECT " + d.soleColumns() + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
+		append(append([]interface{}(nil), c.where.args...), limit), true
+}
+
+// stages is the condition of the states.
+func (c *clean) stages() string {
+	if c.pending && c.sending && c.sent {
+		return ""
+	}
+	var words []string
+	for state, wanted := range map[posthouse.State]bool{posthouse.Pending: c.pending, posthouse.Sending: c.sending, posthouse.Sent: c.sent} {
+		if wanted {
+			words = append(words, "'"+string(state)+"'")
+		}
+	}
+	return " AND " + soleState + " IN (" + strings.Join(words, ", ") + ")"
+}
+
+// filter adds what a filter says of deliveries, but for kind and ref.
+func (c *clean) filter(f work.Filter, before string) {
+	if f.Channel != "" {
+		c.where.and("m.channel = ?", f.Channel)
+	}
+	if f.User != "" {
+		c.where.and("m.user_id <> '' AND m.user_id = ?", f.User)
+	}
+	if !f.Since.IsZero() {
+		c.where.and("m.id >= ?", idAt(f.Since))
+	}
+	if !f.Until.IsZero() {
+		c.where.and("m.id < ?", idAt(f.Until))
+	}
+	c.below(before)
+	c.only(f.States)
+}
+
+// cleanCounts counts clean deliveries by message and state.
+func (d *dialect) cleanCounts(c *clean) (text string, args []any) {
+	return "SELECT substr(m.id, 1, 22), " + soleState + ", 1 FROM " + d.soleRows() + " WHERE " + c.where.text, c.where.args
+}
+
+// openClean lists the clean deliveries of messages that are not sent yet.
+func (s *Store) openClean(ctx context.Context, tenant string, messages []string) ([]string, error) {
+	clause, args := s.in("m.id", messages)
+	ids, err := all(s.reads(ctx), word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+s.dialect.soleID()+
+		" WHERE "+clause+" AND m.sole = 1 AND m.tenant = ? AND s.id IS NULL", append(args, tenant)...)
+	for i := range ids {
+		ids[i] = posthouse.DeliveryID(ids[i], 1)
+	}
+	return ids, err
+}
+
+// fillFlights adds to clean deliveries in flight what their flights know. One that has landed meanwhile is read again.
+func (s *Store) fillFlights(ctx context.Context, list []posthouse.Delivery) error {
+	at := map[string]int{}
+	for i := range list {
+		if d := &list[i]; d.State == posthouse.Sending && d.LeaseOwner == "" && d.LeaseUntil.IsZero() && d.Version == 2 {
+			at[d.ID] = i
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	flights, err := all(s.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+	if err != nil {
+		return err
+	}
+	for _, f := range flights {
+		for _, id := range f.ids {
+			if i, wanted := at[id]; wanted {
+				takeOff(&list[i], &f.flight)
+				delete(at, id)
+			}
+		}
+	}
+	for id, i := range at {
+		again, err := s.deliveryRow(ctx, list[i].Tenant, id)
+		if err != nil {
+			return err
+		}
+		if len(again) > 0 {
+			list[i] = again[0]
+		}
+	}
+	return nil
+}
+
+// addressedClean fills in whom clean deliveries were sent to.
+func (t *tx) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
+	clause, args := t.in("s.id", ids)
+	return t.query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
+		t.store.dialect.soleMessage("s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
+		var id string
+		var r posthouse.Recipient
+		err := scan(&id, &r.User, &r.Address, &r.Type)
+		to[id] = r
+		return err
+	})
+}
+
+// expandAll expands every open clean delivery. Nobody may claim meanwhile.
+func (s *Store) expandAll(ctx context.Context, now time.Time) error {
+	for {
+		n := 0
+		err := s.change(ctx, now, "expand what waits", func(t *tx) (err error) {
+			n, err = t.expandDue(nil, bulkStep)
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return s.change(ctx, now, "expand what is in flight", func(t *tx) error { return t.expandFlights() })
+}
