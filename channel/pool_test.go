@@ -1,7 +1,9 @@
 package channel
 
 import (
+	"errors"
 	"net"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +17,7 @@ func spare(t *testing.T, address string) (c *wireConn, closed func() bool) {
 	return newWireConn(near, address), func() bool {
 		far.SetReadDeadline(time.Now().Add(time.Nanosecond))
 		_, err := far.Read(make([]byte, 1))
-		timeout, ok := err.(net.Error)
-		return !ok || !timeout.Timeout()
+		return !errors.Is(err, os.ErrDeadlineExceeded)
 	}
 }
 

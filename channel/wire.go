@@ -171,7 +171,7 @@ func (c *wireConn) exchange(req *http.Request) (*http.Response, error) {
 		return nil, cmp.Or(c.failed, unread)
 	}
 	c.spent = c.spent || err != nil || response.Close || response.StatusCode == http.StatusSwitchingProtocols
-	return response, nil
+	return response, nil //nolint:nilerr // an answer counts also where the request could not be written to its end
 }
 
 // errLongHead is the fault of a provider that sends headers without end.

@@ -65,8 +65,8 @@ func scanClean(scan scanner) (*posthouse.Message, *posthouse.Delivery, error) {
 	m, _, err := scanMessage(func(message ...any) error {
 		return scan(append(message, &d.User, &d.Address, &d.Type, &d.Account, &d.IdemKey, &d.OnUnknown, &d.Epoch, &due, &sole)...)
 	})
-	if err != nil {
-		return nil, nil, err
+	if err != nil || m.ID == "" { // there is no such message
+		return m, &d, err
 	}
 	d.ID, d.Message, d.Tenant, d.Channel, d.Priority = posthouse.DeliveryID(m.ID, 1), m.ID, m.Tenant, m.Channel, m.Priority
 	if d.IdemKey == "" {

@@ -302,3 +302,42 @@ func TestPruneDeletesWhatWasSentCleanly(t *testing.T) {
 		wantRows(t, s, map[string]int64{"posthouse_messages": 1, "posthouse_due": 1, "posthouse_sent": 0})
 	})
 }
+
+// What is wrong with one row stops no other: a delivery whose message is gone is left to the engine, which quarantines it.
+func TestADeliveryWithoutItsMessageStopsNoOther(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(1), entry(1), entry(1))
+		if err := s.change(t.Context(), at(), "lose", func(x *tx) error {
+			_, err := x.exec("DELETE FROM posthouse_messages WHERE id = ? OR id = ?", posthouse.MessageID(ids[0]), posthouse.MessageID(ids[2]))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		items := claim(t, s, 2)
+		items = append(items, claim(t, s, 10)...)
+		items = append(items, claim(t, s, 10)...)
+		found := map[string]bool{}
+		for _, item := range items {
+			found[item.Delivery.ID] = item.Message != nil
+		}
+		if diff := cmp.Diff(map[string]bool{ids[0]: false, ids[1]: true, ids[2]: false}, found); diff != "" {
+			t.Errorf("claimed, with a message (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAnEpochPassesDeliveriesWithoutTheirMessage(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ids := accept(t, s, entry(1), entry(1))
+		if err := s.change(t.Context(), at(), "lose", func(x *tx) error {
+			_, err := x.exec("DELETE FROM posthouse_messages WHERE id = ?", posthouse.MessageID(ids[0]))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
+			t.Errorf("BumpEpoch = %d, %v; want 1 held", held, err)
+		}
+		wantRows(t, s, map[string]int64{"posthouse_due": 0, "posthouse_queue": 1})
+	})
+}

@@ -43,27 +43,48 @@ func (s *Store) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]
 }
 
 func (s *Store) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
+	var orphans []posthouse.Delivery
 	made := &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}}
 	if s.dialect.arrays {
-		items, err = s.flyAtOnce(ctx, c, from, made)
+		items, orphans, err = s.flyAtOnce(ctx, c, from, made)
 	} else {
 		err = s.change(ctx, now, "claim", func(t *tx) (err error) {
-			items, err = t.fly(c, from, made)
+			items, orphans, err = t.fly(c, from, made)
 			return err
 		})
 	}
-	if err != nil || len(items) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	s.flights.add(made, items)
-	return items, nil
+	if len(items) > 0 {
+		s.flights.add(made, items)
+	}
+	return items, s.adopt(ctx, now, orphans)
+}
+
+// adopt gives rows of their own to deliveries whose message is gone: the engine quarantines what it cannot read.
+func (s *Store) adopt(ctx context.Context, now time.Time, orphans []posthouse.Delivery) error {
+	if len(orphans) == 0 {
+		return nil
+	}
+	return s.change(ctx, now, "keep deliveries without a message", func(t *tx) error {
+		var x expansion
+		for i := range orphans {
+			x.accepted(&orphans[i])
+			x.stands(&orphans[i])
+		}
+		if err := t.insert(queueTable, x.open); err != nil {
+			return err
+		}
+		return t.insert(eventsTable, x.events)
+	})
 }
 
 // fly is a claim of clean deliveries, statement by statement.
-func (t *tx) fly(c work.Claim, from place, made *flight) ([]work.Item, error) {
+func (t *tx) fly(c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
 	now, err := t.now()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	due := now
 	if !c.DueBefore.IsZero() {
@@ -81,19 +102,19 @@ func (t *tx) fly(c work.Claim, from place, made *flight) ([]work.Item, error) {
 			return err
 		})
 	if err != nil || len(taken) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	items, err := t.boarding(taken, &c)
+	items, orphans, err = t.boarding(taken, &c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	made.startedAt = now
 	for i := range items {
 		made.startedAt = later(made.startedAt, &items[i].Delivery)
 	}
 	made.leaseUntil = made.startedAt + c.Lease.Microseconds()
-	if err := t.leaveDue(lane, taken); err != nil {
-		return nil, err
+	if err := t.leaveDue(lane, taken); err != nil || len(items) == 0 {
+		return nil, orphans, err
 	}
 	ids := make([]string, len(items))
 	for i := range items {
@@ -101,7 +122,7 @@ func (t *tx) fly(c work.Claim, from place, made *flight) ([]work.Item, error) {
 		ids[i] = items[i].Delivery.ID
 	}
 	row := append([]any{made.id}, lane...)
-	return items, t.write(flightTable, [][]any{append(row, made.account, made.owner, made.epoch, made.startedAt, made.leaseUntil, idList(ids))}, "")
+	return items, orphans, t.write(flightTable, [][]any{append(row, made.account, made.owner, made.epoch, made.startedAt, made.leaseUntil, idList(ids))}, "")
 }
 
 // board puts a delivery into a flight.
@@ -155,31 +176,29 @@ func (t *tx) leaveDue(lane []any, taken []place) error {
 	return nil
 }
 
-// boarding reads the messages of due deliveries. One whose message cannot be read is claimed all the same: the engine
-// quarantines it.
-func (t *tx) boarding(taken []place, c *work.Claim) ([]work.Item, error) {
+// boarding reads the messages of due deliveries, and tells apart those whose message is gone.
+func (t *tx) boarding(taken []place, c *work.Claim) (items []work.Item, orphans []posthouse.Delivery, err error) {
 	ids := make([]string, len(taken))
 	for i, p := range taken {
 		ids[i] = posthouse.MessageID(p.id)
 	}
 	found := make(map[string]work.Item, len(taken))
 	clause, args := t.in("id", ids)
-	err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+	err = t.query("SELECT "+cleanTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 		m, d, err := scanClean(scan)
 		if err == nil {
 			found[d.ID] = work.Item{Delivery: *d, Message: m}
 		}
 		return err
 	})
-	items := make([]work.Item, len(taken))
-	for i, p := range taken {
-		item, ok := found[p.id]
-		if !ok {
-			item = work.Item{Delivery: orphan(p, c)}
+	for _, p := range taken {
+		if item, ok := found[p.id]; ok {
+			items = append(items, item)
+		} else {
+			orphans = append(orphans, orphan(p, c))
 		}
-		items[i] = item
 	}
-	return items, err
+	return items, orphans, err
 }
 
 // orphan is a due delivery without its message.
@@ -201,13 +220,14 @@ due AS MATERIALIZED (
 gone AS (
 	DELETE FROM posthouse_due d USING due WHERE d.tenant = ? AND d.channel = ? AND d.priority = ? AND d.due_at = due.due_at AND d.id = due.id),
 mine AS MATERIALIZED (
-	SELECT due.due_at AS time, due.id AS delivery, m.* FROM due LEFT JOIN posthouse_messages m ON m.id = substr(due.id, 1, 22) || '0000'),
+	SELECT due.due_at AS time, due.id AS delivery, m.* FROM due JOIN posthouse_messages m ON m.id = substr(due.id, 1, 22) || '0000'),
 flight AS (
 	INSERT INTO posthouse_flights (id, tenant, channel, priority, account, owner, epoch, started_at, lease_until, ids)
 	SELECT ?, ?, ?, ?, ?, ?, ?, at, at + ?::bigint, ids FROM (
 		SELECT GREATEST((SELECT now FROM clock), MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n FROM mine) f
 	WHERE n > 0 RETURNING started_at, lease_until)
-SELECT f.started_at, f.lease_until, mine.time, mine.delivery, ` + flyColumns() + ` FROM flight f, mine ORDER BY mine.time, mine.delivery`
+SELECT COALESCE(f.started_at, 0), COALESCE(f.lease_until, 0), due.due_at, due.id, ` + flyColumns() + `
+FROM due LEFT JOIN mine ON mine.delivery = due.id LEFT JOIN flight f ON true ORDER BY due.due_at, due.id`
 
 func flyColumns() string {
 	list := make([]string, len(cleanTable.columns))
@@ -222,7 +242,7 @@ func flyColumns() string {
 }
 
 // flyAtOnce is fly in one statement. Where its answer is lost, the lease ends and the rescuer finds what was claimed.
-func (s *Store) flyAtOnce(ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, err error) {
+func (s *Store) flyAtOnce(ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
 		bound = micros(c.DueBefore)
@@ -244,7 +264,7 @@ func (s *Store) flyAtOnce(ctx context.Context, c work.Claim, from place, made *f
 				return err
 			}
 			defer rows.Close()
-			items = nil
+			items, orphans = nil, nil
 			for rows.Next() {
 				var p place
 				m, d, err := scanClean(func(clean ...any) error {
@@ -253,17 +273,17 @@ func (s *Store) flyAtOnce(ctx context.Context, c work.Claim, from place, made *f
 				if err != nil {
 					return err
 				}
-				item := work.Item{Delivery: *d, Message: m}
 				if m.ID == "" {
-					item = work.Item{Delivery: orphan(p, &c)}
+					orphans = append(orphans, orphan(p, &c))
+					continue
 				}
-				made.board(&item.Delivery)
-				items = append(items, item)
+				made.board(d)
+				items = append(items, work.Item{Delivery: *d, Message: m})
 			}
 			return rows.Err()
 		})
 	})
-	return items, err
+	return items, orphans, err
 }
 
 // courses remembers for each lane when a claim last began with the deliveries that are not clean, so that clean ones that

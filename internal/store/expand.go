@@ -257,7 +257,8 @@ func (t *tx) expandFlight(f *flying) error {
 	return err
 }
 
-// expandDue expands up to max entries of posthouse_due, of one lane where one is given, and returns how many there were.
+// expandDue expands up to max entries of posthouse_due, of one lane where one is given, and returns how many there were. One
+// whose message is gone goes too: nothing is left that could be sent.
 func (t *tx) expandDue(lane *work.Lane, max int) (int, error) {
 	where, args := "", []any{max}
 	if lane != nil {
@@ -267,8 +268,17 @@ func (t *tx) expandDue(lane *work.Lane, max int) (int, error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	_, err = t.expand("", ids)
-	return len(ids), err
+	found, err := t.expand("", ids)
+	if err != nil || len(found) == len(ids) {
+		return len(ids), err
+	}
+	expanded := map[string]bool{}
+	for i := range found {
+		expanded[found[i].ID] = true
+	}
+	clause, more := t.in("id", slices.DeleteFunc(ids, func(id string) bool { return expanded[id] }))
+	_, err = t.exec("DELETE FROM posthouse_due WHERE "+clause, more...)
+	return len(expanded) + 1, err
 }
 
 // expandFlights expands everything that is in flight.

@@ -114,11 +114,11 @@ type Sealed struct {
 	ForgetAt        time.Time
 }
 
-// Log names one of the three logs, and Line is a line of one: their form is the wire's.
-type (
-	Log  = wire.Log
-	Line = wire.Line
-)
+// Log names one of the three logs, in the form of the wire.
+type Log = wire.Log
+
+// Line is a line of one of the three logs, in the form of the wire.
+type Line = wire.Line
 
 // The logs.
 const (
