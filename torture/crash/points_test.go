@@ -91,6 +91,8 @@ var edits = []overlay.Edit{
 
 	{File: "internal/store/claim_once.go", Old: importOld, New: importNew},
 	{File: "internal/store/claim_once.go", Old: claimOld, New: claimOld + "\t\tkillpoint.Here(\"claim, not committed\")\n"},
+	{File: "internal/store/cleanclaim.go", Old: importOld, New: importNew},
+	{File: "internal/store/cleanclaim.go", Old: claimOld, New: claimOld + "\t\tkillpoint.Here(\"claim, not committed\")\n"},
 	{File: "internal/store/transit.go", Old: importOld, New: importNew},
 	{File: "internal/store/transit.go", Old: "\t\tafter = found\n", New: `		if sel.Due == work.LeaseLost && len(changes) > 0 {
 			killpoint.Here("rescue, not committed")
@@ -102,6 +104,8 @@ var edits = []overlay.Edit{
 	killpoint.Here("prune, not committed")
 	return len(ids), err
 `},
+
+	{File: "internal/store/prune.go", Old: "AND sole = 1\", args...)\n\treturn len(ids), err\n", New: "AND sole = 1\", args...)\n\tkillpoint.Here(\"prune, not committed\")\n\treturn len(ids), err\n"},
 
 	{File: "internal/engine/deliveries.go", Old: importOld, New: importNew},
 	{File: "internal/engine/deliveries.go", Old: "nothing may be sent\n\t}\n", New: "nothing may be sent\n\t}\n\tkillpoint.Here(\"claim, committed\")\n"},

@@ -17,8 +17,8 @@ type rows struct{ settled, messages, events, queue int }
 func rowsOf(t *testing.T, db *sql.DB) rows {
 	t.Helper()
 	var r rows
-	err := db.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM posthouse_settled), (SELECT COUNT(*) FROM posthouse_messages),
-		(SELECT COUNT(*) FROM posthouse_events), (SELECT COUNT(*) FROM posthouse_queue)`).Scan(&r.settled, &r.messages, &r.events, &r.queue)
+	err := db.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM posthouse_deliveries WHERE state = 'sent'), (SELECT COUNT(*) FROM posthouse_messages),
+		(SELECT COUNT(*) FROM posthouse_events), (SELECT COUNT(*) FROM posthouse_deliveries WHERE state <> 'sent')`).Scan(&r.settled, &r.messages, &r.events, &r.queue)
 	if err != nil {
 		t.Fatal(err)
 	}

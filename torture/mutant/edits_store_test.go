@@ -48,6 +48,10 @@ var claimWithoutLock = []overlay.Edit{{
 	File: "internal/store/claim_once.go",
 	Old:  "ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),",
 	New:  "ORDER BY due_at, id LIMIT ?),",
+}, {
+	File: "internal/store/cleanclaim.go",
+	Old:  "ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),",
+	New:  "ORDER BY due_at, id LIMIT ?),",
 }}
 
 // resultWithoutToken writes a result to whatever holds the row now, as it only asks whether it is
@@ -72,8 +76,8 @@ var resultWithoutToken = []overlay.Edit{{
 // windowFromLastStart has each start take the place of the first one, from which the window is counted.
 var windowFromLastStart = []overlay.Edit{{
 	File: "internal/store/claim.go",
-	Old:  "\t\t\tif d.FirstStartAt.IsZero() {\n\t\t\t\td.FirstStartAt = timeOf(now)\n\t\t\t}\n",
-	New:  "\t\t\td.FirstStartAt = timeOf(now)\n",
+	Old:  "\t\tif d.FirstStartAt.IsZero() {\n\t\t\td.FirstStartAt = timeOf(now)\n\t\t}\n",
+	New:  "\t\td.FirstStartAt = timeOf(now)\n",
 }, {
 	File: "internal/store/claim.go",
 	Old:  "first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END",
@@ -133,4 +137,20 @@ var leaseByOwnClock = []overlay.Edit{{
 	File: "internal/store/claim_once.go",
 	Old:  "\t\"strings\"\n",
 	New:  "\t\"strings\"\n\t\"time\"\n",
+}, {
+	File: "internal/store/cleanclaim.go",
+	Old:  "s.flyAtOnce(ctx, c, from, made)",
+	New:  "s.flyAtOnce(ctx, now, c, from, made)",
+}, {
+	File: "internal/store/cleanclaim.go",
+	Old:  "flyAtOnce(ctx context.Context, c work.Claim,",
+	New:  "flyAtOnce(ctx context.Context, now time.Time, c work.Claim,",
+}, {
+	File: "internal/store/cleanclaim.go",
+	Old:  "at, at + ?::bigint, ids FROM",
+	New:  "at, ?::bigint, ids FROM",
+}, {
+	File: "internal/store/cleanclaim.go",
+	Old:  "made.epoch, c.Lease.Microseconds(),",
+	New:  "made.epoch, micros(now.Add(c.Lease)),",
 }}

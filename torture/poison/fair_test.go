@@ -227,7 +227,7 @@ func waitsOf(t *testing.T, dsn string, stopped time.Time) (fresh, again []time.D
 	if err != nil || len(again) == 0 {
 		t.Fatalf("%d new starts and %d again, %v", len(fresh), len(again), err)
 	}
-	rows, err := dbtest.SQL(t, dsn).QueryContext(t.Context(), "SELECT due_at, attempts FROM posthouse_queue WHERE state = 'pending'")
+	rows, err := dbtest.SQL(t, dsn).QueryContext(t.Context(), "SELECT due_at, attempts FROM posthouse_deliveries WHERE state = 'pending'")
 	if err != nil {
 		t.Fatal(err)
 	}

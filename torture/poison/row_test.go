@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
@@ -62,7 +63,11 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 			}
 			pid := h.Members[0].PID()
 			total := len(spoiltRows) * copies
-			messages := h.Produce(t, house.Load{Messages: total, Prefix: "spoilt"})
+			messages := h.Produce(t, house.Load{Messages: total, Prefix: "spoilt", Draft: func(n int) posthouse.Draft {
+				d := house.Text("generic", n)
+				d.Deadline = time.Now().Add(24 * time.Hour) // so that it has a row of its own from the beginning
+				return d
+			}})
 			others := h.Produce(t, house.Load{Messages: 2, Prefix: "kept", Draft: func(n int) posthouse.Draft {
 				return house.Text([]string{"broken", "limited"}[n-1], n)
 			}})
@@ -142,7 +147,8 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 // statesOf reads the state of every delivery from the tables.
 func statesOf(t *testing.T, raw *sql.DB) map[string]string {
 	t.Helper()
-	rows, err := raw.QueryContext(t.Context(), "SELECT id, state FROM posthouse_queue UNION ALL SELECT id, state FROM posthouse_settled")
+	rows, err := raw.QueryContext(t.Context(), `SELECT id, state FROM posthouse_queue UNION ALL SELECT id, state FROM posthouse_settled
+		UNION ALL SELECT id, 'sent' FROM posthouse_sent UNION ALL SELECT id, 'pending' FROM posthouse_due`)
 	if err != nil {
 		t.Fatal(err)
 	}

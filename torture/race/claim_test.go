@@ -178,7 +178,7 @@ func (p *player) play() {
 }
 
 func (p *player) accept(ctx context.Context) error {
-	const each = 6
+	each := 1 + 5*p.random.IntN(2) // one alone begins clean
 	e := entry(each)
 	for i := range e.Deliveries {
 		e.Deliveries[i].Pulled = p.pulled
@@ -192,7 +192,7 @@ func (p *player) accept(ctx context.Context) error {
 		deeds[i] = deed{kind: accepts, delivery: e.Deliveries[i].ID}
 	}
 	p.note(call, deeds...)
-	p.open.Add(each)
+	p.open.Add(int64(each))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, d := range deeds {
