@@ -216,10 +216,36 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	if sel.Due != "" {
 		return t.lockDue(sel)
 	}
+	found, err := t.lockOwnRows(sel, sel.IDs)
+	missing := others(sel.IDs, found)
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	expanded, err := t.expand(sel.Tenant, missing)
+	found = append(found, expanded...)
+	missing = others(missing, expanded)
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	meanwhile, err := t.lockOwnRows(sel, missing) // somebody else has expanded them since the first look
+	return append(found, meanwhile...), err
+}
+
+// others are the ids that are none of the deliveries found.
+func others(ids []string, found []posthouse.Delivery) []string {
+	seen := map[string]bool{}
+	for i := range found {
+		seen[found[i].ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return notID(id) || seen[id] })
+}
+
+// lockOwnRows is lockRows for deliveries that have a row of their own in posthouse_queue or posthouse_settled.
+func (t *tx) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Delivery, error) {
 	var found []posthouse.Delivery
 	seen := map[string]bool{}
 	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
-		missing := slices.DeleteFunc(slices.Clone(sel.IDs), func(id string) bool { return notID(id) || seen[id] })
+		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return notID(id) || seen[id] })
 		for part := range parts(missing, bulkStep) {
 			clause, args := t.in("id", part)
 			if sel.Tenant != "" {
@@ -239,12 +265,7 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 			}
 		}
 	}
-	clean := slices.DeleteFunc(slices.Clone(sel.IDs), func(id string) bool { return notID(id) || seen[id] })
-	if len(clean) == 0 {
-		return found, nil
-	}
-	expanded, err := t.expand(sel.Tenant, clean)
-	return append(found, expanded...), err
+	return found, nil
 }
 
 // notID finds what a caller may have taken for an id; see idOnly.

@@ -24,6 +24,7 @@ import (
 var jumpEdits = []overlay.Edit{
 	{File: "internal/store/postgres.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
 	{File: "internal/store/claim_once.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
+	{File: "internal/store/cleanclaim.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
 	{File: "internal/store/mysql.go", Old: "UNIX_TIMESTAMP(SYSDATE(6))", New: "(UNIX_TIMESTAMP(SYSDATE(6)) + (SELECT jump FROM torture_clock))"},
 	{File: "internal/store/mysql.go", Old: "UNIX_TIMESTAMP(NOW(6))", New: "(UNIX_TIMESTAMP(NOW(6)) + (SELECT jump FROM torture_clock))"},
 }
