@@ -3,7 +3,9 @@ package posthouse_test
 import (
 	"go/ast"
 	"maps"
+	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +105,64 @@ func receiver(f *ast.FuncDecl) string {
 			return t.Name
 		default:
 			return ""
+		}
+	}
+}
+
+var (
+	// steps are the places of the drawings: a type or a package, its method or function, and the file.
+	steps = regexp.MustCompile(`(\w+)\.(\w+) +([a-z][\w/]*\.go)\b`)
+	named = regexp.MustCompile("`([a-z][\\w/]*(?:\\.go|/\\*)?)`")
+)
+
+// architecture is docs/architecture.md, whose drawings name functions, files and packages.
+func architecture(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestTheWaysOnTheArchitecturePageLeadThroughTheCode(t *testing.T) {
+	t.Parallel()
+	found := steps.FindAllSubmatch(architecture(t), -1)
+	if len(found) < 40 {
+		t.Errorf("only %d steps were found on the page", len(found))
+	}
+	for _, step := range found {
+		of, name, file := string(step[1]), string(step[2]), string(step[3])
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("%s.%s: %v", of, name, err)
+			continue
+		}
+		receiver := `\(\w+ \*?` + of + `(\[\w+\])?\) `
+		if of == path.Base(path.Dir(file)) {
+			receiver = ""
+		}
+		if !regexp.MustCompile(`(?m)^func ` + receiver + name + `[\[(]`).Match(code) {
+			t.Errorf("%s has no %s.%s", file, of, name)
+		}
+	}
+}
+
+func TestTheArchitecturePageNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{".": true, "examples/*": true}
+	for _, name := range named.FindAllSubmatch(architecture(t), -1) {
+		names[string(name[1])] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if _, err := os.Stat(strings.TrimSuffix(name, "/*")); strings.ContainsAny(name, "/.") && err != nil {
+			t.Errorf("the page names %s: %v", name, err)
+		}
+	}
+	for _, file := range sources(t) {
+		if !names[file.pkg] && !names[path.Dir(file.pkg)+"/*"] {
+			t.Errorf("the page does not say what package %s is", file.pkg)
+			names[file.pkg] = true
 		}
 	}
 }
