@@ -171,7 +171,7 @@ func (f *flights) forget(before int64) {
 
 // find is the flight of a delivery that this process claimed and that is clean as far as it knows.
 func (f *flights) find(d *posthouse.Delivery) *flight {
-	if d.State != posthouse.Sending || d.Version != 2 || d.Token != 1 {
+	if f == nil || d.State != posthouse.Sending || d.Version != 2 || d.Token != 1 {
 		return nil
 	}
 	f.mu.Lock()

@@ -58,6 +58,9 @@ const (
 )
 
 func (a *arrivals) write(b *bundle, f *flights) {
+	if f == nil {
+		return
+	}
 	var held, over []string
 	for _, known := range a.order {
 		if f.ends(known, a.flown[known]) {

@@ -107,7 +107,7 @@ func (t *tx) report(list []work.Report, wary bool, decide func(time.Time, *work.
 			return nil, err
 		}
 	}
-	b, err := t.store.flights.bundleOf(micros(p.at), p.changes)
+	b, err := (*flights)(nil).bundleOf(micros(p.at), p.changes)
 	if err != nil {
 		return nil, err
 	}

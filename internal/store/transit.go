@@ -22,7 +22,7 @@ func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.
 			return err
 		}
 		changes = decide(timeOf(at))
-		return t.apply(at, changes)
+		return t.applyFlown(at, changes, &s.flights)
 	})
 	if errors.Is(err, errStale) {
 		err = s.change(ctx, now, "record", func(t *tx) (err error) {
@@ -79,8 +79,12 @@ var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settle
 
 // apply writes changes whose rows must all still be as expected, with their events. It is errStale
 // where one is not.
-func (t *tx) apply(now int64, changes []work.Change) error {
-	b, err := t.store.flights.bundleOf(now, changes)
+func (t *tx) apply(now int64, changes []work.Change) error { return t.applyFlown(now, changes, nil) }
+
+// applyFlown is apply for changes of which some may be results of clean deliveries in flights. Deliveries that were locked have
+// rows of their own: there are no flights then, whatever this process remembers.
+func (t *tx) applyFlown(now int64, changes []work.Change, inFlight *flights) error {
+	b, err := inFlight.bundleOf(now, changes)
 	if err != nil {
 		return err
 	}
