@@ -2,11 +2,12 @@
 // PostgreSQL, or MySQL and MariaDB. It is the only package that holds SQL text
 // and the only truth; no queue, cache or broker stands beside it.
 //
-// An open delivery is a row of queue, a settled one a row of settled, in the same
-// columns: rows that move stay few, whatever has been sent before. Each transition
-// is guarded by the row's version, token and state, and its event is written in
-// the same transaction (transit.go). What differs between databases is a dialect
-// value (dialect.go); all other text is shared.
+// A delivery that takes the usual course is clean: its message's row carries it, and it stands in
+// posthouse_due, posthouse_flights or posthouse_sent (clean.go). One that takes another course is
+// expanded (expand.go): an open one is then a row of posthouse_queue, a settled one a row of
+// posthouse_settled, in the same columns. Each transition is guarded by the row's version, token and
+// state, and its event is written in the same transaction (transit.go). What differs between databases
+// is a dialect value (dialect.go); all other text is shared. docs/store.md draws the tables.
 //
 // One resource, one file: channels, gates, templates, rosters, users, keys, limits, agents. Messages
 // and deliveries are accepted (accept.go, once.go), claimed (claim.go), changed (transit.go),
