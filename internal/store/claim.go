@@ -76,7 +76,7 @@ func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from
 	if s.dialect.arrays {
 		return s.claimAtOnce(ctx, c, from)
 	}
-	err = s.change(ctx, now, "claim", func(t *tx) (err error) {
+	err = s.change(ctx, now, "claim rows", func(t *tx) (err error) {
 		items, err = t.claim(c, from)
 		return err
 	})

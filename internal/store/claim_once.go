@@ -75,7 +75,7 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (item
 	if !c.DueBefore.IsZero() {
 		bound = micros(c.DueBefore)
 	}
-	err = s.insist(ctx, "claim", func(ctx context.Context) error {
+	err = s.insist(ctx, "claim rows", func(ctx context.Context) error {
 		conn, err := s.write.Conn(ctx)
 		if err != nil {
 			return err

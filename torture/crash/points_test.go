@@ -89,8 +89,6 @@ var edits = []overlay.Edit{
 		return err
 `},
 
-	{File: "internal/store/claim_once.go", Old: importOld, New: importNew},
-	{File: "internal/store/claim_once.go", Old: claimOld, New: claimOld + "\t\tkillpoint.Here(\"claim, not committed\")\n"},
 	{File: "internal/store/cleanclaim.go", Old: importOld, New: importNew},
 	{File: "internal/store/cleanclaim.go", Old: claimOld, New: claimOld + "\t\tkillpoint.Here(\"claim, not committed\")\n"},
 	{File: "internal/store/transit.go", Old: importOld, New: importNew},

@@ -259,7 +259,7 @@ func inspect(ctx context.Context, file string) (map[string]bool, error) {
 		return nil, fmt.Errorf("integrity_check: %s", verdict)
 	}
 	var made int // a cut may come before the schema is on the disk
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'deliveries'").Scan(&made); err != nil || made == 0 {
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'posthouse_deliveries'").Scan(&made); err != nil || made == 0 {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, "SELECT m.id FROM posthouse_messages m JOIN posthouse_deliveries d ON d.id = substr(m.id, 1, 22) || '0001'")

@@ -41,46 +41,12 @@ var lastRecipientLost = []overlay.Edit{{
 `,
 }}
 
-// startWithoutLook claims first and starts when the send's turn has come, so that what waits here can
-// still be cancelled; what was cancelled is left alone in the database, and sent all the same.
-var startWithoutLook = []overlay.Edit{{
-	File: "internal/engine/deliveries.go",
-	Old:  "DueBefore: w.before, Epoch: ds.life.Epoch(),\n",
-	New:  "DueBefore: w.before, Epoch: ds.life.Epoch(), Agent: true,\n",
-}, {
-	File: "internal/engine/deliveries.go",
-	Old:  "func (g *group) outgoing() []channel.Outgoing {\n",
-	New:  "func (g *group) outgoing() []channel.Outgoing {\n\tg.markStarted()\n",
-}, {
-	File: "internal/engine/deliveries.go",
-	Old:  "// close notes how one delivery ended.",
-	New: `// markStarted writes the starts of deliveries that nobody has cancelled while they waited here.
-func (g *group) markStarted() {
-	ids := make([]string, len(g.items))
-	for i := range g.items {
-		ids[i] = g.items[i].Delivery.ID
-	}
-	after, err := g.of.queue.Revise(g.of.life.Context(), time.Now(), work.Selection{IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
-		for _, d := range found {
-			if d.State == posthouse.Sending && d.Token == g.items[0].Delivery.Token {
-				changes = append(changes, state.AfterStart(d, now))
-			}
-		}
-		return changes
-	})
-	if err != nil {
-		g.of.log.Warn("starts could not be written", "error", err)
-	}
-	for i := range g.items {
-		for _, d := range after {
-			if d.ID == g.items[i].Delivery.ID && d.State == posthouse.Sending {
-				g.items[i].Delivery = d
-			}
-		}
-	}
-}
-
-// close notes how one delivery ended.`,
+// cancelWithoutLook looks for what a cancelled delivery was due by, and leaves it there: a claim finds it and does not
+// look whether anybody has cancelled it since.
+var cancelWithoutLook = []overlay.Edit{{
+	File: "internal/store/expand.go",
+	Old:  "n, err := t.exec(\"DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?\",",
+	New:  "n, err := t.exec(\"UPDATE posthouse_due SET due_at = due_at WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?\",",
 }}
 
 // resultsByTheThousand gives slots back as soon as an attempt has ended and waits for more results, so

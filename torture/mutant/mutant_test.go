@@ -72,7 +72,7 @@ var mutants = []mutant{{
 	law: "I14", edits: timeoutIsFailure, run: hangingProvider,
 }, {
 	bug: 11, name: "a cancel that is looked for before the start and not at it", breaks: "sends what its caller was told is cancelled",
-	law: "I21", edits: startWithoutLook, run: cancels, quick: true,
+	law: "I21", edits: cancelWithoutLook, run: cancels, quick: true,
 }, {
 	bug: 13, name: "off by one over the recipients of a message", breaks: "the last recipient of several is never told",
 	law: "I1", edits: lastRecipientLost, run: manyRecipients, quick: true,
