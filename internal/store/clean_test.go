@@ -341,3 +341,21 @@ func TestAnEpochPassesDeliveriesWithoutTheirMessage(t *testing.T) {
 		wantRows(t, s, map[string]int64{"posthouse_due": 0, "posthouse_queue": 1})
 	})
 }
+
+// The answer to a commit may be lost: the result is recorded again, while others of its flight are still under way.
+func TestAResultThatWasRecordedAlreadyIsRefused(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(1), entry(1))
+		items := claim(t, s, 2)
+		one := items[0].Delivery
+		known := s.flights.find(&one)
+		record(t, s, sentClean(one))
+		s.flights.of[one.ID] = known // as if nobody had heard of the commit
+		known.left++
+		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{sentClean(one)} })
+		if err != nil || !slices.Equal(refused, []string{one.ID}) {
+			t.Errorf("Record again: %v, refused %v; want %s refused", err, refused, one.ID)
+		}
+		record(t, s, sentClean(items[1].Delivery))
+	})
+}

@@ -24,7 +24,7 @@ func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.
 		changes = decide(timeOf(at))
 		return t.applyFlown(at, changes, &s.flights)
 	})
-	if errors.Is(err, errStale) {
+	if errors.Is(err, errStale) || s.taken(err) { // taken: it was recorded, and the answer to that commit was lost
 		err = s.change(ctx, now, "record", func(t *tx) (err error) {
 			refused, err = t.applyCurrent(decide)
 			return err
