@@ -135,7 +135,9 @@ func TestAFailureOfThisMachineParksTheChannelHereForAMoment(t *testing.T) {
 		if says := fmt.Sprint(r.engine.Explainer.Explain(r.Context(), d)); !strings.Contains(says, "this machine cannot connect") {
 			r.Errorf("it is explained as %q", says)
 		}
+		r.provider.mu.Lock()
 		r.provider.answer = func(channel.Outgoing) channel.Result { return channel.Result{Class: posthouse.ClassOK} }
+		r.provider.mu.Unlock()
 		r.pass(time.Minute)
 		r.want(id, posthouse.Sent, "", 0)
 	})
