@@ -57,10 +57,10 @@ func TestAParkedAccountLeavesTheOthersToSend(t *testing.T) {
 		if got := r.sentBy(ids); got["b"] != 10 {
 			r.Errorf("sent by %v, want all by the account b", got)
 		}
-		if len(a.sends) == 0 || len(a.sends) > 3 {
-			r.Errorf("the refused account was tried %d times in 20 seconds, want its refusal and few probes", len(a.sends))
+		if len(a.sent()) == 0 || len(a.sent()) > 3 {
+			r.Errorf("the refused account was tried %d times in 20 seconds, want its refusal and few probes", len(a.sent()))
 		}
-		for _, out := range b.sends {
+		for _, out := range b.sent() {
 			if out.Account != "b" {
 				r.Errorf("the driver of b was handed a message for the account %q", out.Account)
 			}
@@ -84,7 +84,7 @@ func TestAnAccountsLimitsHoldBesideItsChannels(t *testing.T) {
 		}
 		r.resume("c")
 		r.pass(500 * time.Millisecond)
-		if n := len(a.sends) + len(b.sends); n > 5 {
+		if n := len(a.sent()) + len(b.sent()); n > 5 {
 			r.Errorf("%d were sent within a second, want no more than the channel's 5", n)
 		}
 		r.pass(10 * time.Second)
@@ -115,8 +115,8 @@ func TestAnUnknownIsAskedOfTheAccountThatSentIt(t *testing.T) {
 				r.Errorf("what was sent by the account %q is %s, want %s", d.Account, d.State, want)
 			}
 		}
-		if len(a.sends) == 0 || len(b.sends) == 0 {
-			r.Errorf("%d were sent by a and %d by b, want some by each", len(a.sends), len(b.sends))
+		if len(a.sent()) == 0 || len(b.sent()) == 0 {
+			r.Errorf("%d were sent by a and %d by b, want some by each", len(a.sent()), len(b.sent()))
 		}
 	})
 }

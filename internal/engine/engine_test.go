@@ -171,6 +171,8 @@ type asking struct {
 }
 
 func (a *asking) Query(context.Context, channel.Outgoing) (channel.Finding, channel.Result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	f := a.findings[0]
 	a.findings = a.findings[1:]
 	return f, channel.Result{Class: posthouse.ClassOK, Ref: "asked"}

@@ -126,7 +126,7 @@ func TestAFailureOfThisMachineParksTheChannelHereForAMoment(t *testing.T) {
 		id := r.send(text("c", "u1"))[0]
 		r.pass(time.Minute)
 		d := r.want(id, posthouse.Pending, "local", 0)
-		if n := len(r.provider.at); n < 3 || n > 40 {
+		if n := len(r.provider.sent()); n < 3 || n > 40 {
 			r.Errorf("it was tried %d times in a minute, want a few", n)
 		}
 		if gates, err := r.store.Gates(r.Context(), r.tenant); err != nil || len(gates) != 0 {

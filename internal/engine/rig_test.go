@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,6 +46,13 @@ type provider struct {
 	answer func(out channel.Outgoing) channel.Result
 	sends  []channel.Outgoing
 	at     []time.Time
+}
+
+// sent are the sends so far, while more may come.
+func (p *provider) sent() []channel.Outgoing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.sends)
 }
 
 func (p *provider) Send(ctx context.Context, out channel.Outgoing) channel.Result {
