@@ -59,7 +59,10 @@ func (s *Store) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim,
 	if len(items) > 0 {
 		s.flights.add(made, items)
 	}
-	return items, s.adopt(ctx, now, orphans)
+	if err := s.adopt(ctx, now, orphans); err != nil { // what was claimed is ours all the same
+		s.log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(orphans), "error", err)
+	}
+	return items, nil
 }
 
 // adopt gives rows of their own to deliveries whose message is gone: the engine quarantines what it cannot read.
