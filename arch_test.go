@@ -44,6 +44,7 @@ var floors = map[string]floor{
 	"internal/work":    {layer: 1},
 	"internal/draft":   {layer: 1}, // what engine and outbox both check
 	"internal/retry":   {layer: 1},
+	"internal/rate":    {layer: 1},
 	"internal/life":    {layer: 1}, // until when roles run, and by which clock
 	"internal/metrics": {layer: 1, beside: []string{"internal/work"}},
 	"internal/limit":   {layer: 1},

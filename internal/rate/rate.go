@@ -1,0 +1,269 @@
+package rate
+
+import (
+	"math"
+	"time"
+)
+
+// Interval is how often a state is stepped.
+const Interval = 100 * time.Millisecond
+
+// The controller's constants. They were chosen by the simulations in this package's test.
+const (
+	start      = 1.0    // calls a second of an account of which nothing is known
+	climb      = 1.05   // growth an interval until the first refusal: 1 to 1,000 a second in 14 s
+	below      = 0.95   // of what was accepted just before a refusal: the learned limit
+	cut        = 0.7    // what is left after a refusal or a failure
+	regain     = 0.03   // of the learned limit, gained an interval after a cut: a second to be back
+	probe      = 1.0002 // growth an interval at the learned limit: 1 % in 5 s
+	least      = 0.05   // of the base: a provider in trouble is still asked
+	floor      = 0.1    // calls a second, for all that is learned
+	refused    = 0.005  // the share of refusals in a second that is a sign of a limit
+	heavy      = 0.05   // the share from which the accepted calls alone are believed
+	failed     = 0.1    // the share of failures in a second that is a sign of trouble
+	slow       = 2      // times the account's own median latency
+	quick      = 50 * time.Millisecond
+	punishment = 10 * time.Second // a wait from which a refusal is a punishment
+	hold       = 65 * time.Minute // how long after a punishment nothing beyond the learned limit is tried
+	enough     = 20               // calls that a measurement of the limit needs
+	longest    = 60               // seconds that it looks back
+	window     = 10               // seconds of the longest window that is told from one of a second
+)
+
+// Settings are what is configured of an account.
+type Settings struct {
+	// Base is the most calls a second; 0 where it is to be learned.
+	Base float64
+}
+
+// Seen is what all processes together saw of an account since the last step.
+type Seen struct {
+	// Called is how many calls ended. OK of them were accepted, also where the recipient or the content was refused;
+	// Refused were refused for going too fast; Failed met a 5xx, a time-out or a broken connection.
+	Called, OK, Refused, Failed int
+	// Latency is the mean of the calls that were accepted, 0 without any.
+	Latency time.Duration
+	// Wait is the longest wait that a refusal named, 0 for none.
+	Wait time.Duration
+	// Short is set where more was waiting than the rate let through. A rate that nobody uses up proves nothing.
+	Short bool
+}
+
+// Reason says why a rate last changed.
+type Reason string
+
+// The reasons.
+const (
+	Began    Reason = "began"    // nothing is known yet
+	Climbs   Reason = "climbs"   // no refusal was met yet
+	Refusal  Reason = "refused"  // the provider refused for going too fast
+	Punished Reason = "punished" // the provider refused, and named a long wait
+	Trouble  Reason = "failing"  // the provider fails
+	Slowed   Reason = "slow"     // the provider answers slowly
+	Recovers Reason = "recovers" // on the way back to what was learned
+	Probes   Reason = "probes"   // tries whether a little more is allowed
+	Holds    Reason = "holds"    // at what is allowed
+)
+
+// State is what is known of an account. The zero State knows nothing.
+type State struct {
+	// Learned is the limit that was learned, in calls a second, 0 before the first refusal.
+	Learned float64 `json:"learned,omitempty"`
+	// Allowed is what may be called a second, before the factors that are not the provider's.
+	Allowed float64 `json:"allowed"`
+	// Parked is until when nothing may be called, Held until when nothing beyond Learned is tried.
+	Parked time.Time `json:"parked,omitzero"`
+	Held   time.Time `json:"held,omitzero"`
+	// Reason is that of the last change, Since its time.
+	Reason Reason    `json:"reason"`
+	Since  time.Time `json:"since,omitzero"`
+
+	past    past
+	median  time.Duration // of the latency, moving
+	lastCut time.Time
+}
+
+// Step is the state after an interval in which something was seen.
+func (s State) Step(now time.Time, seen Seen, c Settings) State {
+	if s.Reason == "" {
+		s = State{Allowed: start, Reason: Began, Since: now}
+		if c.Base > 0 {
+			s.Allowed = c.Base
+		}
+	}
+	s.past.add(now, seen)
+	second := s.past.last(now, time.Second)
+	switch {
+	case seen.Refused > 0 && second.share(second.refused) >= refused:
+		s.refuse(now, seen, second)
+	case now.Before(s.Parked):
+	case second.share(second.failed) >= failed:
+		s.trouble(now, Trouble, c)
+	case s.slowed(seen.Latency):
+		s.trouble(now, Slowed, c)
+	default:
+		s.grow(now, seen, second, c)
+	}
+	s.median = nudge(s.median, seen.Latency)
+	if c.Base > 0 {
+		s.Allowed = min(s.Allowed, c.Base)
+	}
+	return s
+}
+
+// refuse learns from a refusal. Refusals that were under way when the rate was cut say nothing new, unless they go on.
+func (s *State) refuse(now time.Time, seen Seen, second span) {
+	punished := seen.Wait >= punishment
+	if wait := now.Add(seen.Wait); wait.After(s.Parked) {
+		s.Parked = wait
+	}
+	if now.Sub(s.lastCut) < time.Second || now.Before(s.lastCut.Add(time.Second)) {
+		return
+	}
+	again := now.Before(s.Held)
+	limit := s.past.accepted(now, s.Allowed)
+	if second.share(second.refused) >= heavy { // a window that is full lets little in for a while, yet its share comes back
+		limit = max(limit, s.past.last(now, window*time.Second).rate())
+	}
+	if punished && again { // the limit is one of a longer window than was thought
+		limit = min(limit, s.past.last(now, longest*time.Second).rate())
+	}
+	if second.share(second.refused) < heavy { // few refusals may be a provider's mood
+		limit = max(limit, cut*s.Learned)
+	}
+	s.Learned = max(below*limit, floor)
+	s.Allowed, s.lastCut = max(cut*s.Learned, floor), now
+	s.become(now, Refusal)
+	if punished {
+		s.Held = s.Parked.Add(hold)
+		s.become(now, Punished)
+	}
+}
+
+// trouble slows down for a provider that is ill, once a second.
+func (s *State) trouble(now time.Time, why Reason, c Settings) {
+	if now.Sub(s.lastCut) < time.Second {
+		return
+	}
+	s.Allowed, s.lastCut = max(cut*s.Allowed, least*s.base(c), floor), now
+	s.become(now, why)
+}
+
+// grow goes on where nothing was wrong and the rate was used up.
+func (s *State) grow(now time.Time, seen Seen, second span, c Settings) {
+	if !seen.Short || second.rate() < cut*s.Allowed && s.Allowed > 1 {
+		return
+	}
+	top := s.Learned
+	if c.Base > 0 && (top == 0 || c.Base < top) {
+		top = c.Base
+	}
+	switch {
+	case top == 0:
+		s.Allowed *= climb
+		s.become(now, Climbs)
+	case s.Allowed < top:
+		s.Allowed = min(s.Allowed+regain*top, top)
+		s.become(now, Recovers)
+	case top == c.Base || now.Before(s.Held):
+		s.become(now, Holds)
+	default:
+		s.Learned *= probe
+		s.Allowed = s.Learned
+		s.become(now, Probes)
+	}
+}
+
+func (s *State) slowed(latency time.Duration) bool {
+	return s.median > 0 && latency > slow*s.median && latency > quick
+}
+
+func (s *State) become(now time.Time, why Reason) {
+	if s.Reason != why {
+		s.Reason, s.Since = why, now
+	}
+}
+
+// base is what health is a share of.
+func (s *State) base(c Settings) float64 {
+	switch {
+	case c.Base > 0:
+		return c.Base
+	case s.Learned > 0:
+		return s.Learned
+	}
+	return s.Allowed
+}
+
+// nudge moves a median by a step towards what was seen, so that it needs no memory of what it saw before.
+func nudge(median, seen time.Duration) time.Duration {
+	switch {
+	case seen == 0:
+		return median
+	case median == 0:
+		return seen
+	}
+	step := max(median/50, time.Microsecond)
+	if seen > median {
+		return median + step
+	}
+	return max(median-step, time.Microsecond)
+}
+
+// Factors are a rate with all it is made of, to be shown.
+type Factors struct {
+	Base    float64 `json:"base"`    // calls a second
+	Health  float64 `json:"health"`  // 0 to 1: what the provider bears now
+	Success float64 `json:"success"` // 0 to 1: the share of good ends, over the last hour or the last 100, whichever is less
+	Load    float64 `json:"load"`    // 0 to 1: the room that is left in flight
+	Time    float64 `json:"time"`    // of the hour of the day, by the channel's profile of working hours
+	Rate    float64 `json:"rate"`    // the product, calls a second
+	Reason  Reason  `json:"reason"`
+	// Since is when Reason began, Parked until when nothing is called.
+	Since  time.Time `json:"since,omitzero"`
+	Parked time.Time `json:"parked,omitzero"`
+}
+
+// Ends counts good and bad ends of calls, of those that the account or its provider is to blame for.
+type Ends struct{ Good, Bad int }
+
+// share is 1 where nothing is known.
+func (e Ends) share() float64 {
+	if e.Good+e.Bad == 0 {
+		return 1
+	}
+	return float64(e.Good) / float64(e.Good+e.Bad)
+}
+
+// Surroundings are what a rate depends on beside the provider's answers.
+type Surroundings struct {
+	// Hour and Recent are the ends of the last hour and of the last 100 calls.
+	Hour, Recent Ends
+	// InFlight of Room calls are under way. A Room of 0 has no bound.
+	InFlight, Room int
+	// Time is the factor of the time of day; 0 stands for 1.
+	Time float64
+}
+
+// leastSuccess keeps an account that fails alive: with nothing sent, nothing could get better.
+const leastSuccess = 0.05
+
+// Factors are the rate in its surroundings.
+func (s *State) Factors(now time.Time, c Settings, around Surroundings) Factors {
+	f := Factors{Base: s.base(c), Health: 1, Success: 1, Load: 1, Time: 1, Reason: s.Reason, Since: s.Since}
+	if f.Base > 0 {
+		f.Health = s.Allowed / f.Base
+	}
+	if now.Before(s.Parked) {
+		f.Health, f.Parked = 0, s.Parked
+	}
+	f.Success = max(min(around.Hour.share(), around.Recent.share()), leastSuccess)
+	if around.Room > 0 {
+		f.Load = math.Max(0, 1-float64(around.InFlight)/float64(around.Room))
+	}
+	if around.Time > 0 {
+		f.Time = around.Time
+	}
+	f.Rate = f.Base * f.Health * f.Success * f.Load * f.Time
+	return f
+}
