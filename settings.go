@@ -143,6 +143,9 @@ type ChannelSettings struct {
 	Pull bool `json:"pull,omitempty"`
 	// Needs are the capabilities an agent must have to be handed anything, such as operator: cmcc.
 	Needs map[string]string `json:"needs,omitempty"`
+	// FairAfter is how long a retry of a pulled channel waits beyond its due time before it goes ahead of
+	// what is new. Defaults to 10m.
+	FairAfter Duration `json:"fair_after,omitempty"`
 }
 
 // RuleSettings configures one rule of a channel.

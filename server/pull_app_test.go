@@ -56,24 +56,33 @@ func (h *house) due(tasks ...string) bool {
 	return true
 }
 
-// PULL-5: a retry that has waited a minute beyond its time goes before what is new: it never starves.
+// PULL-5: the document's order, new tasks before retries, holds for ten minutes, or as long as the setting says. A retry
+// that has waited longer beyond its time goes before what is new: it never starves.
 func TestPULL_ARetryThatHasWaitedGoesFirst(t *testing.T) {
-	onEachFrontDoor(t, func(h *house) {
-		old := h.texts(2)
-		h.fetched("a", 2)
-		for _, id := range old {
-			h.says(200, "a", id, wentAgain)
-			h.becomes(id, 0, 1)
-		}
-		fresh := h.texts(2)
-		minute := time.Now().Add(-61 * time.Second).UnixMicro()
-		if _, err := h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", minute, old[1])); err != nil {
-			h.Fatal(err)
-		}
-		if got, want := h.fetched("a", 3), []string{old[1], fresh[0], fresh[1]}; !slices.Equal(got, want) {
-			h.Errorf("got %v, want the retry that has waited first: %v", got, want)
-		}
-	})
+	for name, c := range map[string]struct {
+		set   time.Duration
+		first time.Duration // that a retry has waited which goes first
+		later time.Duration // and one that does not
+	}{"by default": {0, 10*time.Minute + time.Second, 9 * time.Minute}, "as set": {30 * time.Minute, 31 * time.Minute, 20 * time.Minute}} {
+		t.Run(name, func(t *testing.T) {
+			onEachFrontDoor(t, func(h *house) {
+				old := h.texts(2)
+				h.fetched("a", 2)
+				for i, id := range old {
+					h.says(200, "a", id, wentAgain)
+					h.becomes(id, 0, 1)
+					due := time.Now().Add(-[]time.Duration{c.later, c.first}[i]).UnixMicro()
+					if _, err := h.db.ExecContext(h.Context(), fmt.Sprintf("UPDATE posthouse_queue SET due_at = %d WHERE id = '%s'", due, id)); err != nil {
+						h.Fatal(err)
+					}
+				}
+				fresh := h.texts(2)
+				if got, want := h.fetched("a", 4), []string{old[1], fresh[0], fresh[1], old[0]}; !slices.Equal(got, want) {
+					h.Errorf("got %v, want the retry that has waited first, and the other last: %v", got, want)
+				}
+			}, func(s *server.SMS) { s.FairAfter = c.set })
+		})
+	}
 }
 
 // PULL-5: apps that ask at the same time never get one task, and never more than they ask for.

@@ -117,7 +117,7 @@ func TestPULL_OperatorsAreToldTheRulesAndTheHealth(t *testing.T) {
 		}
 		rules := h.want(200, "GET", "/api/v1/admin/rules", "")
 		for _, want := range []string{
-			`"max_retry_count":3`, `"retry_delay_seconds":300`, `"processing_timeout_seconds":1800`, `"pending_format":"list"`,
+			`"max_retry_count":3`, `"retry_delay_seconds":300`, `"processing_timeout_seconds":1800`, `"fair_after_seconds":600`, `"pending_format":"list"`,
 		} {
 			if !strings.Contains(rules.text, want) {
 				h.Errorf("got %s, want it to contain %s", rules.text, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel/pull"
 	"github.com/posthouse/posthouse/internal/front/lksms"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // SMS is the front door for senders of text messages and for the phones that fetch them. It is open where
@@ -41,6 +42,8 @@ type SMS struct {
 	RetryDelay time.Duration
 	// Timeout is how long a phone may hold a task without a report. Defaults to 30m, as MaxRetries does.
 	Timeout time.Duration
+	// FairAfter is how long a retry that is due lets new tasks go before it. Defaults to 10m, as MaxRetries does.
+	FairAfter time.Duration
 	// LogKeep is how long the logs of requests, hand-outs and reports are kept. Defaults to 90 days; negative
 	// keeps all.
 	LogKeep time.Duration
@@ -93,7 +96,7 @@ func (s *Server) smsRules(ctx context.Context, tenant string) (lksms.Rules, erro
 	if err != nil {
 		return lksms.Rules{}, err
 	}
-	r := lksms.Rules{MaxRetries: ch.Tries - 1, Timeout: ch.Timeout.Std()}
+	r := lksms.Rules{MaxRetries: ch.Tries - 1, Timeout: ch.Timeout.Std(), FairAfter: cmp.Or(ch.FairAfter.Std(), state.DefaultFairAfter)}
 	if len(ch.Backoff) > 0 {
 		r.RetryDelay = ch.Backoff[0].Std()
 	}
@@ -144,6 +147,9 @@ func (o SMS) applied(ch posthouse.Channel) posthouse.Channel {
 	}
 	if o.Timeout != 0 {
 		ch.Timeout = posthouse.Duration(o.Timeout)
+	}
+	if o.FairAfter != 0 {
+		ch.FairAfter = posthouse.Duration(o.FairAfter)
 	}
 	return ch
 }

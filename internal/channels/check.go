@@ -50,6 +50,9 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	if len(ch.Needs) > 0 && !pulled {
 		f.add("needs", "are what agents must have: only a channel with pull has any")
 	}
+	if ch.FairAfter != 0 && !pulled {
+		f.add("fair_after", "is how long retries let new ones go first when agents fetch: only a channel with pull has it")
+	}
 	return t, f
 }
 
@@ -69,6 +72,7 @@ func (f *finder) ranges(s posthouse.ChannelSettings, pulled bool) {
 		inRange("timeout", s.Timeout, 100*time.Millisecond, 5*time.Minute)
 	}
 	inRange("hold_timeout", s.HoldTimeout, time.Second, 30*24*time.Hour)
+	inRange("fair_after", s.FairAfter, time.Second, 366*24*time.Hour)
 	inRange("dedup_window", s.DedupWindow, time.Second, 366*24*time.Hour)
 	for _, n := range []struct {
 		path    string

@@ -154,6 +154,10 @@ var serverSettings = []setting[Config]{{
 	help:  "how long a phone may hold an SMS task without a report, a `DURATION` (default the channel's, 30m)",
 	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.Timeout, v) },
 }, {
+	name:  "sms_fair_after",
+	help:  "how long a retry that is due lets new SMS tasks go before it, a `DURATION` (default the channel's, 10m)",
+	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.FairAfter, v) },
+}, {
 	name: "audit_keep", def: "400d",
 	help:  "how long the audit log is kept, a `DURATION` or forever",
 	parse: func(c *Config, v string) error { return keep(&c.Server.AuditKeep, v) },

@@ -64,13 +64,11 @@ const (
 	IdleLacks    = "lacks_capabilities"
 )
 
-// Bounds of a claim. An agent that is handed nothing for a cause that lasts asks again after idleFor. A retry that has
-// waited fairAfter beyond its due time goes ahead of what is new.
+// Bounds of a claim. An agent that is handed nothing for a cause that lasts asks again after idleFor.
 const (
 	maxHandouts = 100
 	maxWait     = time.Minute
 	idleFor     = 10 * time.Second
-	fairAfter   = time.Minute
 )
 
 // HandOut hands deliveries to an agent, and waits for some where it is told to.
@@ -181,7 +179,7 @@ func (dk *Desk) offer(a *posthouse.Agent) offer {
 		default:
 			o.keys = append(o.keys, r.Key)
 			o.channels = append(o.channels, work.HandOutChannel{
-				Name: r.Key.Channel, Lease: r.Settings.Timeout, Priorities: dk.order(r.Key), FairAfter: fairAfter,
+				Name: r.Key.Channel, Lease: r.Settings.Timeout, Priorities: dk.order(r.Key), FairAfter: r.Settings.FairAfter,
 			})
 		}
 	}

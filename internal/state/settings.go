@@ -31,6 +31,7 @@ type Settings struct {
 	DedupWindow time.Duration
 	Rules       []posthouse.RuleSettings
 	Pulled      bool // agents fetch its deliveries; the timeout is how long they hold one
+	FairAfter   time.Duration
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -41,6 +42,7 @@ const (
 	cautiousInflight   = 32 // where each attempt under way at a crash stays unknown
 	dutyPeriod         = time.Minute
 	DefaultHold        = 5 * time.Minute // what an agent was handed
+	DefaultFairAfter   = 10 * time.Minute
 )
 
 // Preset fills in what a channel's name and profile decide, so that a stored channel says
@@ -136,6 +138,7 @@ func (s *Settings) pull(ch *posthouse.Channel) error {
 	}
 	s.Policy = cmp.Or(ch.OnUnknown, posthouse.Hold)
 	s.Timeout = cmp.Or(ch.Timeout.Std(), DefaultHold)
+	s.FairAfter = cmp.Or(ch.FairAfter.Std(), DefaultFairAfter)
 	s.Window = channel.Forever
 	s.Every, s.Limits, s.Batch = 0, nil, 1
 	ch.Every = new(posthouse.Duration) // no run: a wait is a wait

@@ -94,7 +94,7 @@ func TestHandOutHoldsWhatIsDueForAnAgent(t *testing.T) {
 	})
 }
 
-// PULL-5: new first, then retries by their tries; but a retry that has waited a minute longer than it had to goes first.
+// PULL-5: new first, then retries by their tries; but a retry that has waited FairAfter longer than it had to goes first.
 func TestHandOutTakesNewFirstButLetsNoRetryStarve(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		began := time.Now()

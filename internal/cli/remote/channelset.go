@@ -40,6 +40,7 @@ var channelFlags = []channelFlag{
 	{"dedup-window", "the `DURATION` a dedup key holds", duration},
 	{"pull", "true has agents fetch what is to be sent, a `BOOL`: the driver sends nothing then", truth},
 	{"needs", "the capabilities an agent must have, a `LIST` such as operator=cmcc,sim=2", needs},
+	{"fair-after", "the `DURATION` that a due retry lets new ones be fetched before it", duration},
 }
 
 // setChannel creates or changes a channel.

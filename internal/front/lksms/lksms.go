@@ -63,6 +63,7 @@ type Rules struct {
 	MaxRetries int
 	RetryDelay time.Duration
 	Timeout    time.Duration // of a task that an app holds
+	FairAfter  time.Duration // that a due retry lets new tasks go first
 }
 
 // door is what handlers share.

@@ -39,6 +39,7 @@ type rules struct {
 	MaxRetries      int     `json:"max_retry_count"`
 	RetryDelay      float64 `json:"retry_delay_seconds"`
 	ZombieAfter     float64 `json:"processing_timeout_seconds"`
+	FairAfter       float64 `json:"fair_after_seconds"`
 	Format          Format  `json:"pending_format"`
 	TimeZone        string  `json:"time_zone"`
 	MaxContent      int     `json:"max_content_length"`
@@ -49,7 +50,7 @@ type rules struct {
 func (d *door) rules(c *call) (answer, error) {
 	r, err := d.Rules(c.Context(), c.who.tenant)
 	return answer{data: rules{
-		MaxRetries: r.MaxRetries, RetryDelay: r.RetryDelay.Seconds(), ZombieAfter: r.Timeout.Seconds(), Format: d.Format, TimeZone: d.TimeZone.String(),
+		MaxRetries: r.MaxRetries, RetryDelay: r.RetryDelay.Seconds(), ZombieAfter: r.Timeout.Seconds(), FairAfter: r.FairAfter.Seconds(), Format: d.Format, TimeZone: d.TimeZone.String(),
 		MaxContent: sms.MaxCharacters, MaxTasksAtOnce: maxTasks, SensitiveAlways: d.Sensitive,
 	}}, err
 }
