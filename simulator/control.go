@@ -10,10 +10,13 @@ import (
 // maxListed is the most arrivals or keys one answer lists.
 const maxListed = 10_000
 
-func (s *Simulator) routes() *http.ServeMux {
+// panel is the simulator's pages and paths, for those who look at it and command it.
+type panel struct{ *Simulator }
+
+func (p panel) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, f := range s.fakes {
-		mux.HandleFunc(f.path, s.exchange(f))
+	for _, f := range p.fakes {
+		mux.HandleFunc(f.path, p.exchange(f))
 		if f.more != nil {
 			for pattern, handler := range f.more.paths {
 				mux.HandleFunc(pattern, handler)
@@ -21,20 +24,20 @@ func (s *Simulator) routes() *http.ServeMux {
 		}
 	}
 	for pattern, handler := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /faults":               s.showFaults,
-		"GET /faults/{provider}":    s.showFaultsOf,
-		"PUT /faults/{provider}":    s.putFaults,
-		"DELETE /faults/{provider}": s.deleteFaults,
-		"GET /messages":             s.listMessages,
-		"DELETE /messages":          s.deleteMessages,
-		"GET /counts":               s.listCounts,
-		"GET /stats":                s.showStats,
-		"GET /healthz":              s.showHealth,
-		"GET /{$}":                  s.showPage,
-		"GET /style.css":            s.showStyle,
-		"GET /phones":               s.showPhones,
-		"GET /phones/{agent}/sms":   s.listPhone,
-		"/":                         s.showNothing,
+		"GET /faults":               p.showFaults,
+		"GET /faults/{provider}":    p.showFaultsOf,
+		"PUT /faults/{provider}":    p.putFaults,
+		"DELETE /faults/{provider}": p.deleteFaults,
+		"GET /messages":             p.listMessages,
+		"DELETE /messages":          p.deleteMessages,
+		"GET /counts":               p.listCounts,
+		"GET /stats":                p.showStats,
+		"GET /healthz":              p.showHealth,
+		"GET /{$}":                  p.showPage,
+		"GET /style.css":            p.showStyle,
+		"GET /phones":               p.showPhones,
+		"GET /phones/{agent}/sms":   p.listPhone,
+		"/":                         p.showNothing,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := handler(w, r); err != nil {
@@ -45,23 +48,23 @@ func (s *Simulator) routes() *http.ServeMux {
 	return mux
 }
 
-func (s *Simulator) showNothing(_ http.ResponseWriter, r *http.Request) error {
+func (p panel) showNothing(_ http.ResponseWriter, r *http.Request) error {
 	return posthouse.Errorf(posthouse.CodeNotFound, "%s %s is not served; the page at / lists what is", r.Method, r.URL.Path)
 }
 
-func (s *Simulator) showFaults(w http.ResponseWriter, _ *http.Request) error {
-	return writeValue(w, http.StatusOK, s.Behaviours())
+func (p panel) showFaults(w http.ResponseWriter, _ *http.Request) error {
+	return writeValue(w, http.StatusOK, p.Behaviours())
 }
 
-func (s *Simulator) showFaultsOf(w http.ResponseWriter, r *http.Request) error {
-	f, err := s.fake(r.PathValue("provider"))
+func (p panel) showFaultsOf(w http.ResponseWriter, r *http.Request) error {
+	f, err := p.fake(r.PathValue("provider"))
 	if err != nil {
 		return err
 	}
 	return writeValue(w, http.StatusOK, f.behaviour())
 }
 
-func (s *Simulator) putFaults(w http.ResponseWriter, r *http.Request) error {
+func (p panel) putFaults(w http.ResponseWriter, r *http.Request) error {
 	body, err := readBody(w, r)
 	if err != nil {
 		return err
@@ -70,25 +73,25 @@ func (s *Simulator) putFaults(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Behave(r.PathValue("provider"), b); err != nil {
+	if err := p.Behave(r.PathValue("provider"), b); err != nil {
 		return err
 	}
-	return s.showFaultsOf(w, r)
+	return p.showFaultsOf(w, r)
 }
 
-func (s *Simulator) deleteFaults(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Behave(r.PathValue("provider"), Behaviour{}); err != nil {
+func (p panel) deleteFaults(w http.ResponseWriter, r *http.Request) error {
+	if err := p.Behave(r.PathValue("provider"), Behaviour{}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Simulator) listMessages(w http.ResponseWriter, r *http.Request) error {
+func (p panel) listMessages(w http.ResponseWriter, r *http.Request) error {
 	q := query{values: r.URL.Query()}
 	q.allow("provider", "user", "key", "since", "limit")
 	f := Filter{
-		Provider: s.providerIn(&q), User: q.values.Get("user"), Key: q.values.Get("key"),
+		Provider: p.providerIn(&q), User: q.values.Get("user"), Key: q.values.Get("key"),
 		Limit: int(q.number("limit", 100, 1, maxListed)),
 	}
 	if q.values.Has("since") {
@@ -100,19 +103,19 @@ func (s *Simulator) listMessages(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, struct {
 		Messages []Arrival `json:"messages"`
 		Totals   Totals    `json:"totals"`
-	}{s.Arrivals(f), s.Totals()})
+	}{p.Arrivals(f), p.Totals()})
 }
 
-func (s *Simulator) deleteMessages(w http.ResponseWriter, _ *http.Request) error {
-	s.Clear()
+func (p panel) deleteMessages(w http.ResponseWriter, _ *http.Request) error {
+	p.Clear()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Simulator) listCounts(w http.ResponseWriter, r *http.Request) error {
+func (p panel) listCounts(w http.ResponseWriter, r *http.Request) error {
 	q := query{values: r.URL.Query()}
 	q.allow("provider", "key", "at_least")
-	provider, key := s.providerIn(&q), q.values.Get("key")
+	provider, key := p.providerIn(&q), q.values.Get("key")
 	atLeast := q.number("at_least", 2, 1, 1<<31)
 	if key != "" && provider == "" {
 		q.problems.add("provider", "it is missing; a key is a provider's own")
@@ -120,9 +123,9 @@ func (s *Simulator) listCounts(w http.ResponseWriter, r *http.Request) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	counts := []Count{s.Count(provider, key)}
+	counts := []Count{p.Count(provider, key)}
 	if key == "" {
-		counts = s.Counts(provider, atLeast)
+		counts = p.Counts(provider, atLeast)
 	}
 	total := len(counts)
 	return writeValue(w, http.StatusOK, struct {
@@ -131,12 +134,12 @@ func (s *Simulator) listCounts(w http.ResponseWriter, r *http.Request) error {
 	}{counts[:min(total, maxListed)], total})
 }
 
-func (s *Simulator) showStats(w http.ResponseWriter, _ *http.Request) error {
-	return writeValue(w, http.StatusOK, s.Status())
+func (p panel) showStats(w http.ResponseWriter, _ *http.Request) error {
+	return writeValue(w, http.StatusOK, p.Status())
 }
 
-func (s *Simulator) showHealth(w http.ResponseWriter, _ *http.Request) error {
-	if err := s.ledger.trouble(); err != nil {
+func (p panel) showHealth(w http.ResponseWriter, _ *http.Request) error {
+	if err := p.ledger.trouble(); err != nil {
 		return posthouse.Errorf(posthouse.CodeUnavailable, "the journal of arrivals can not be written: %w", err)
 	}
 	return writeValue(w, http.StatusOK, map[string]string{"status": "ok"})

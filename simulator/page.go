@@ -60,23 +60,23 @@ type line struct {
 
 type trickLine struct{ Name, Number, What string }
 
-func (s *Simulator) showPage(w http.ResponseWriter, r *http.Request) error {
+func (p panel) showPage(w http.ResponseWriter, r *http.Request) error {
 	q := query{values: r.URL.Query()}
 	q.allow("lang", "still", "provider")
-	name := s.providerIn(&q)
+	name := p.providerIn(&q)
 	if err := q.err(); err != nil {
 		return err
 	}
-	return writePage(w, "page.html", s.view(frameOf(r), name))
+	return writePage(w, "page.html", p.view(frameOf(r), name))
 }
 
-func (s *Simulator) showPhones(w http.ResponseWriter, r *http.Request) error {
+func (p panel) showPhones(w http.ResponseWriter, r *http.Request) error {
 	q := query{values: r.URL.Query()}
 	q.allow("lang", "still")
 	if err := q.err(); err != nil {
 		return err
 	}
-	list := s.Phones()
+	list := p.Phones()
 	for i := range list {
 		slices.Reverse(list[i].SMS) // the newest is drawn at the bottom, where the page keeps its place
 	}
@@ -116,7 +116,7 @@ func frameOf(r *http.Request) frame {
 	return f
 }
 
-func (s *Simulator) showStyle(w http.ResponseWriter, _ *http.Request) error {
+func (p panel) showStyle(w http.ResponseWriter, _ *http.Request) error {
 	body, err := assets.ReadFile("style.css")
 	if err != nil {
 		return err
@@ -126,13 +126,13 @@ func (s *Simulator) showStyle(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *Simulator) view(f frame, provider string) view {
+func (p panel) view(f frame, provider string) view {
 	v := view{frame: f, Provider: provider}
-	v.Arrivals = s.Arrivals(Filter{Provider: provider, Limit: pageRows})
+	v.Arrivals = p.Arrivals(Filter{Provider: provider, Limit: pageRows})
 	slices.Reverse(v.Arrivals)
-	status := s.Status()
+	status := p.Status()
 	v.Totals = status.Totals
-	for _, p := range s.fakes {
+	for _, p := range p.fakes {
 		l := line{Name: p.name, Title: p.title, Path: p.path, Stats: status.Providers[p.name], Faults: p.behaviour().lines()}
 		if f.ZH {
 			l.Title = p.titleZH

@@ -129,12 +129,12 @@ func (p *phones) all() []Phone {
 func (s *Simulator) Phones() []Phone { return s.phones.all() }
 
 // listPhone answers one phone's messages.
-func (s *Simulator) listPhone(w http.ResponseWriter, r *http.Request) error {
+func (p panel) listPhone(w http.ResponseWriter, r *http.Request) error {
 	agent := r.PathValue("agent")
 	if !agentID(agent) {
 		return posthouse.Errorf(posthouse.CodeNotFound, "no agent has the id %q", agent)
 	}
-	for _, ph := range s.Phones() {
+	for _, ph := range p.Phones() {
 		if ph.Agent == agent {
 			return writeValue(w, http.StatusOK, ph)
 		}

@@ -37,10 +37,10 @@ func (q *query) number(name string, otherwise, low, high int64) int64 {
 
 func (q *query) err() error { return posthouse.Invalid("the query can not be read", q.problems) }
 
-func (s *Simulator) providerIn(q *query) string {
+func (p panel) providerIn(q *query) string {
 	name := q.values.Get("provider")
-	if _, err := s.fake(name); name != "" && err != nil {
-		q.problems.add("provider", "%q is not a provider; there are %s", name, words(s.Providers()))
+	if _, err := p.fake(name); name != "" && err != nil {
+		q.problems.add("provider", "%q is not a provider; there are %s", name, words(p.Providers()))
 	}
 	return name
 }

@@ -80,7 +80,7 @@ func New(o Options) *Simulator {
 	for _, p := range table(o, s.phones) {
 		s.fakes = append(s.fakes, newFake(p, o))
 	}
-	s.mux = s.routes()
+	s.mux = panel{s}.routes()
 	return s
 }
 

@@ -16,6 +16,9 @@ import (
 // maxTemplateName is how long a template's name may be, in characters.
 const maxTemplateName = 100
 
+// library keeps templates, and what phones are sent without a content.
+type library struct{ *door }
+
 // template is a template as it is answered.
 type template struct {
 	ID           int64    `json:"id"`
@@ -27,7 +30,7 @@ type template struct {
 	UpdatedAt    string   `json:"updated_at"`
 }
 
-func (d *door) shown(t work.SMSTemplate) template {
+func (d library) shown(t work.SMSTemplate) template {
 	return template{t.ID, t.Name, t.Text, t.Active, append([]string{}, sms.Placeholders(t.Text)...), d.at(t.CreatedAt), d.at(t.UpdatedAt)}
 }
 
@@ -42,7 +45,7 @@ func firstActive(list []work.SMSTemplate) (work.SMSTemplate, bool) {
 	return first, first.ID != 0
 }
 
-func (d *door) addTemplate(c *call) (answer, error) {
+func (d library) addTemplate(c *call) (answer, error) {
 	body, err := d.body(c)
 	if err != nil {
 		return answer{}, err
@@ -65,7 +68,7 @@ func (d *door) addTemplate(c *call) (answer, error) {
 	return ok(d.shown(t))
 }
 
-func (d *door) templates(c *call) (answer, error) {
+func (d library) templates(c *call) (answer, error) {
 	list, err := d.Texts.SMSTemplates(c.Context(), c.who.tenant)
 	out := make([]template, len(list))
 	for i, t := range list {
@@ -74,7 +77,7 @@ func (d *door) templates(c *call) (answer, error) {
 	return answer{data: out}, err
 }
 
-func (d *door) setTemplate(c *call) (answer, error) {
+func (d library) setTemplate(c *call) (answer, error) {
 	body, err := d.body(c)
 	if err != nil {
 		return answer{}, err
@@ -107,7 +110,7 @@ type defaultText struct {
 	UpdatedAt   string `json:"updated_at"`
 }
 
-func (d *door) shownDefault(def work.DefaultSMS) defaultText {
+func (d library) shownDefault(def work.DefaultSMS) defaultText {
 	return defaultText{numberOf(def.Phone), local(def.Phone), def.Text, def.Templated, def.Sent, d.at(def.CreatedAt), d.at(def.UpdatedAt)}
 }
 
@@ -122,7 +125,7 @@ func numberOf(phone string) int64 {
 
 // putDefault sets a phone's default content. One that was sent can be sent once more where its content changes, or
 // where rearm says so: setting the same again is a repeat.
-func (d *door) putDefault(c *call) (answer, error) {
+func (d library) putDefault(c *call) (answer, error) {
 	body, err := d.body(c)
 	if err != nil {
 		return answer{}, err
@@ -160,7 +163,7 @@ func (d *door) putDefault(c *call) (answer, error) {
 	return ok(d.shownDefault(def))
 }
 
-func (d *door) defaultOf(c *call) (answer, error) {
+func (d library) defaultOf(c *call) (answer, error) {
 	n, odd := anyNumber(c.PathValue("phone_number"))
 	def, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n)
 	switch {

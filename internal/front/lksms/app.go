@@ -20,6 +20,12 @@ const (
 	defaultTasks = 10
 )
 
+// apps hands tasks to the phones' apps, and takes their reports.
+type apps struct {
+	*door
+	keyed roll
+}
+
 // handed is a task as an app gets it.
 type handed struct {
 	TaskID  string `json:"task_id"`
@@ -34,7 +40,7 @@ type pageOfTasks struct {
 	Tasks []handed `json:"tasks"`
 }
 
-func (d *door) pending(c *call) (answer, error) {
+func (d *apps) pending(c *call) (answer, error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
 		return answer{}, malformed("the query can not be read: a %% or ; in it is not escaped")
@@ -64,7 +70,7 @@ func (d *door) pending(c *call) (answer, error) {
 
 // calledBy is the number of a task that was handed out: the one it had where it was brought over from, for senders and
 // phones alike.
-func (d *door) calledBy(c *call, h posthouse.Handout) string {
+func (d *apps) calledBy(c *call, h posthouse.Handout) string {
 	if h.Kind != kind || h.Ref == "" {
 		return h.Delivery
 	}
@@ -76,7 +82,7 @@ func (d *door) calledBy(c *call, h posthouse.Handout) string {
 
 // format is the form that the asking app wants by what it shows: a format in its query; the profile of its Accept, such as
 // application/json;profile=page; or the beginning of its User-Agent, where the settings name it. Else it is the setting's.
-func (d *door) format(c *call, query url.Values) Format {
+func (d *apps) format(c *call, query url.Values) Format {
 	if f := Format(query.Get("format")); f == FormatList || f == FormatPage {
 		return f
 	}
@@ -123,7 +129,7 @@ type reportBody struct {
 	retry     flag
 }
 
-func (d *door) report(c *call) (answer, error) {
+func (d *apps) report(c *call) (answer, error) {
 	body, err := d.body(c)
 	if err != nil {
 		return answer{}, err
@@ -162,7 +168,7 @@ func (d *door) report(c *call) (answer, error) {
 
 // named is the id of the delivery that a report names. Whether there is one of ours is the engine's to find,
 // because there are many reports.
-func (d *door) named(c *call, task string) (string, error) {
+func (d *apps) named(c *call, task string) (string, error) {
 	if posthouse.ValidID(task) {
 		return task, nil
 	}
@@ -171,7 +177,7 @@ func (d *door) named(c *call, task string) (string, error) {
 }
 
 // hand gives a report to the engine and says what it made of it.
-func (d *door) hand(c *call, r work.Report) (answer, error) {
+func (d *apps) hand(c *call, r work.Report) (answer, error) {
 	done, err := d.Engine.ReportHandouts(c.Context(), []work.Report{r})
 	if err != nil {
 		return answer{}, err

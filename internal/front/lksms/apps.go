@@ -27,7 +27,7 @@ func errOwnKey(id string) error {
 }
 
 // app is the agent that a caller acts as. One that the shared pair brings along for the first time is kept.
-func (d *door) app(c *call, id string) (posthouse.Agent, error) {
+func (d *apps) app(c *call, id string) (posthouse.Agent, error) {
 	if err := checkApp(c.who, id); err != nil {
 		return posthouse.Agent{}, err
 	}
@@ -54,7 +54,7 @@ const (
 )
 
 // meet keeps an app that nobody has registered: without limits, as the document has none.
-func (d *door) meet(c *call, id string) (posthouse.Agent, error) {
+func (d *apps) meet(c *call, id string) (posthouse.Agent, error) {
 	a, err := d.Agents.MeetAgent(c.Context(), time.Now(), posthouse.Agent{
 		Tenant: c.who.tenant, ID: id, Channels: []string{d.Channel}, Limits: []posthouse.Limit{}, State: posthouse.AgentActive,
 		App: clipped(c.UserAgent(), 100),
@@ -67,7 +67,7 @@ func (d *door) meet(c *call, id string) (posthouse.Agent, error) {
 
 // reporter is the name of the app that a caller reports for. Only whether it has a key is looked up, and
 // remembered for a while: there are many reports, and each is judged by what the app was handed.
-func (d *door) reporter(c *call, id string) (string, error) {
+func (d *apps) reporter(c *call, id string) (string, error) {
 	if err := checkApp(c.who, id); err != nil || !c.who.shared {
 		return id, err
 	}

@@ -70,7 +70,6 @@ type Rules struct {
 type door struct {
 	Options
 	user, password [sha256.Size]byte
-	keyed          roll
 }
 
 // New makes the front door's handler. It serves at once; it starts and stops nothing.
@@ -89,7 +88,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	d := &door{Options: o, user: sha256.Sum256([]byte(o.Username)), password: sha256.Sum256([]byte(o.Password))}
 	mux := http.NewServeMux()
-	for path, methods := range paths() {
+	for path, methods := range d.paths() {
 		mux.Handle(path, d.handler(methods))
 	}
 	mux.Handle("/", d.handler(map[string]route{}))
@@ -103,42 +102,46 @@ type route struct {
 	method, path string
 	// scope is what a key needs; empty for what needs no password.
 	scope posthouse.Scope
-	serve func(*door, *call) (answer, error)
+	serve func(*call) (answer, error)
 }
 
 // table is every address there is.
-func table() []route {
+func (d *door) table() []route {
 	const (
 		get, post, put           = http.MethodGet, http.MethodPost, http.MethodPut
 		read, send, agent, admin = posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAgent, posthouse.ScopeAdmin
 	)
+	var (
+		sends, apps, library = sends{d}, &apps{door: d}, library{d}
+		records, operator    = records{d}, operator{d}
+	)
 	return []route{
-		{post, "/api/v1/sms/send", send, (*door).send},
-		{get, "/api/v1/sms/task/{task_id}", read, (*door).task},
-		{get, "/api/v1/sms/tasks/pending", agent, (*door).pending},
-		{post, "/api/v1/sms/report", agent, (*door).report},
+		{post, "/api/v1/sms/send", send, sends.send},
+		{get, "/api/v1/sms/task/{task_id}", read, records.task},
+		{get, "/api/v1/sms/tasks/pending", agent, apps.pending},
+		{post, "/api/v1/sms/report", agent, apps.report},
 
-		{post, "/api/v1/admin/template", admin, (*door).addTemplate},
-		{get, "/api/v1/admin/template", admin, (*door).templates},
-		{put, "/api/v1/admin/template/{id}", admin, (*door).setTemplate},
-		{post, "/api/v1/admin/default-sms", admin, (*door).putDefault},
-		{get, "/api/v1/admin/default-sms/{phone_number}", admin, (*door).defaultOf},
-		{get, "/api/v1/admin/task-statistics", admin, (*door).statistics},
-		{get, "/api/v1/admin/task-status-info", admin, (*door).statusInfo},
-		{get, "/api/v1/admin/rules", admin, (*door).rules},
-		{post, "/api/v1/admin/recover-zombie-tasks", admin, (*door).recoverZombies},
-		{get, "/api/v1/admin/task/{task_id}", admin, (*door).story},
-		{get, "/api/v1/admin/logs/{log}", admin, (*door).logs},
+		{post, "/api/v1/admin/template", admin, library.addTemplate},
+		{get, "/api/v1/admin/template", admin, library.templates},
+		{put, "/api/v1/admin/template/{id}", admin, library.setTemplate},
+		{post, "/api/v1/admin/default-sms", admin, library.putDefault},
+		{get, "/api/v1/admin/default-sms/{phone_number}", admin, library.defaultOf},
+		{get, "/api/v1/admin/task-statistics", admin, operator.statistics},
+		{get, "/api/v1/admin/task-status-info", admin, operator.statusInfo},
+		{get, "/api/v1/admin/rules", admin, operator.rules},
+		{post, "/api/v1/admin/recover-zombie-tasks", admin, operator.recoverZombies},
+		{get, "/api/v1/admin/task/{task_id}", admin, records.story},
+		{get, "/api/v1/admin/logs/{log}", admin, records.logs},
 
-		{get, "/health", "", (*door).health},
+		{get, "/health", "", operator.health},
 	}
 }
 
 // paths are the routes by path and method. A HEAD is no GET, but where nobody is asked for a password: who
 // only looks must not be handed anything.
-func paths() map[string]map[string]route {
+func (d *door) paths() map[string]map[string]route {
 	out := map[string]map[string]route{}
-	for _, r := range table() {
+	for _, r := range d.table() {
 		if out[r.path] == nil {
 			out[r.path] = map[string]route{}
 		}

@@ -18,6 +18,9 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// records shows tasks and what was logged of them.
+type records struct{ *door }
+
 // received begins the line of a request: whoever is let in is logged, whatever comes of it.
 func received(c *call) *work.Line {
 	id := c.Header.Get("X-Request-Id")
@@ -33,7 +36,7 @@ func received(c *call) *work.Line {
 
 // describe puts into a line what was asked for, as far as it could be read. Of a sensitive text, and of a
 // body that is no object and so does not say whether it has one, nothing is kept.
-func (d *door) describe(line *work.Line, in *sendBody, body []byte) {
+func (d sends) describe(line *work.Line, in *sendBody, body []byte) {
 	line.Phone, line.Templated = clipped(string(in.phone), 20), bool(in.useTemplate)
 	if !d.Sensitive && !bool(in.sensitive) {
 		line.Content, line.Request = clipped(string(in.content), 200), clipped(string(body), maxLogged)
@@ -54,7 +57,7 @@ type pageOfLines struct {
 	Next  string      `json:"next,omitempty"` // cursor of the part after this one
 }
 
-func (d *door) logs(c *call) (answer, error) {
+func (d records) logs(c *call) (answer, error) {
 	log := work.Log(c.PathValue("log"))
 	if !slices.Contains([]work.Log{work.ReceiveLog, work.SendLog, work.ReportLog}, log) {
 		return answer{}, refuse(http.StatusNotFound, "there is no log %.60q: want receive, send or report", log)
@@ -122,7 +125,7 @@ type row struct {
 }
 
 // story tells everything about a task in one answer.
-func (d *door) story(c *call) (answer, error) {
+func (d records) story(c *call) (answer, error) {
 	t, m, err := d.find(c.Context(), c.who.tenant, c.PathValue("task_id"))
 	if err != nil {
 		return answer{}, err
@@ -146,7 +149,7 @@ func (d *door) story(c *call) (answer, error) {
 	return ok(out)
 }
 
-func (d *door) row(id string, t posthouse.Delivery, m posthouse.Message, events []posthouse.Event) row {
+func (d records) row(id string, t posthouse.Delivery, m posthouse.Message, events []posthouse.Event) row {
 	r := row{
 		taskView: d.view(id, t, m), Source: m.Source, RetryCount: retries(t, events), Result: result(t, events),
 		App: work.AgentOf(cmp.Or(t.LeaseOwner, lastOwner(t, events))), UpdatedAt: d.at(t.UpdatedAt), Delivery: t.ID,

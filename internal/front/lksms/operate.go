@@ -9,6 +9,9 @@ import (
 	"github.com/posthouse/posthouse/internal/sms"
 )
 
+// operator looks after the whole of it.
+type operator struct{ *door }
+
 // counted are the numbers of tasks by what they are about to do.
 type counted struct {
 	PendingNew   int `json:"pending_new_tasks"`
@@ -18,7 +21,7 @@ type counted struct {
 	Failed       int `json:"failed_tasks"`
 }
 
-func (d *door) statistics(c *call) (answer, error) {
+func (d operator) statistics(c *call) (answer, error) {
 	t, err := d.Store.Tally(c.Context(), c.who.tenant, d.Channel)
 	return answer{data: counted{t.New, t.Retry, t.Processing + t.Unknown, t.Success, t.Failed}}, err
 }
@@ -30,7 +33,7 @@ type meaning struct {
 	Description string `json:"description"`
 }
 
-func (d *door) statusInfo(*call) (answer, error) {
+func (d operator) statusInfo(*call) (answer, error) {
 	return ok([]meaning{{0, "PENDING", "待处理"}, {1, "PROCESSING", "处理中"}, {2, "SUCCESS", "成功"}, {3, "FAILED", "失败"}})
 }
 
@@ -47,7 +50,7 @@ type rules struct {
 	SensitiveAlways bool    `json:"sensitive"`
 }
 
-func (d *door) rules(c *call) (answer, error) {
+func (d operator) rules(c *call) (answer, error) {
 	r, err := d.Rules(c.Context(), c.who.tenant)
 	return answer{data: rules{
 		MaxRetries: r.MaxRetries, RetryDelay: r.RetryDelay.Seconds(), ZombieAfter: r.Timeout.Seconds(), FairAfter: r.FairAfter.Seconds(), Format: d.Format, TimeZone: d.TimeZone.String(),
@@ -61,7 +64,7 @@ type recovered struct {
 	Message string `json:"message"`
 }
 
-func (d *door) recoverZombies(c *call) (answer, error) {
+func (d operator) recoverZombies(c *call) (answer, error) {
 	n, err := d.Engine.RescueNow(c.Context())
 	return answer{data: recovered{n, fmt.Sprintf("成功恢复 %d 个僵尸任务", n)}}, err
 }
@@ -71,7 +74,7 @@ type alive struct {
 	Status string `json:"status"`
 }
 
-func (d *door) health(c *call) (answer, error) {
+func (d operator) health(c *call) (answer, error) {
 	ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 	defer cancel()
 	if d.Store.Ping(ctx) != nil {

@@ -28,6 +28,9 @@ const region = "CN"
 // hidden stands where a sensitive text would.
 const hidden = "******"
 
+// sends takes texts in, from those who have them sent.
+type sends struct{ *door }
+
 // sendBody is a text for a phone.
 type sendBody struct {
 	phone, content, source text
@@ -48,7 +51,7 @@ type sent struct {
 	Content string `json:"final_content"`
 }
 
-func (d *door) send(c *call) (answer, error) {
+func (d sends) send(c *call) (answer, error) {
 	c.line = received(c)
 	in, req, err := d.readSend(c)
 	if err != nil {
@@ -75,7 +78,7 @@ func (d *door) send(c *call) (answer, error) {
 }
 
 // readSend reads the body of a request, and what makes a repeat of it known.
-func (d *door) readSend(c *call) (in sendBody, req intake.Request, err error) {
+func (d sends) readSend(c *call) (in sendBody, req intake.Request, err error) {
 	body, err := d.body(c)
 	if err != nil {
 		return in, req, err
@@ -95,7 +98,7 @@ func (d *door) readSend(c *call) (in sendBody, req intake.Request, err error) {
 
 // before answers a repeat of a request that was taken in, as far as its Idempotency-Key tells. It is asked
 // first: the templates and default contents of the first time may be others now.
-func (d *door) before(c *call, req intake.Request) (_ answer, found bool, _ error) {
+func (d sends) before(c *call, req intake.Request) (_ answer, found bool, _ error) {
 	if req.Key == "" {
 		return answer{}, false, nil
 	}
@@ -113,7 +116,7 @@ func (d *door) before(c *call, req intake.Request) (_ answer, found bool, _ erro
 
 // orBefore answers what the key was answered, where another request with it was faster than this one: what it was
 // refused for may be that one's doing.
-func (d *door) orBefore(c *call, req intake.Request, refused error) (answer, error) {
+func (d sends) orBefore(c *call, req intake.Request, refused error) (answer, error) {
 	if before, found, err := d.before(c, req); err != nil || found {
 		return before, err
 	}
@@ -121,7 +124,7 @@ func (d *door) orBefore(c *call, req intake.Request, refused error) (answer, err
 }
 
 // again answers with a task that was taken in before.
-func (d *door) again(c *call, a posthouse.Accepted) (answer, error) {
+func (d sends) again(c *call, a posthouse.Accepted) (answer, error) {
 	if a.DuplicateOf != "" {
 		return answer{}, errTaken
 	}
@@ -134,7 +137,7 @@ func (d *door) again(c *call, a posthouse.Accepted) (answer, error) {
 
 // taken answers with a new task. What its text takes on the air stands in the header, because the body is
 // the document's.
-func (d *door) taken(c *call, a posthouse.Accepted, text string, sensitive bool) (answer, error) {
+func (d sends) taken(c *call, a posthouse.Accepted, text string, sensitive bool) (answer, error) {
 	task := a.Deliveries[0]
 	c.line.Delivery = task.ID
 	out := answer{data: sent{task.ID, status(task.State), text}, header: sizeHeader(text)}
@@ -160,7 +163,7 @@ var (
 )
 
 // draft makes the message of a task.
-func (d *door) draft(c *call, in sendBody) (posthouse.Draft, error) {
+func (d sends) draft(c *call, in sendBody) (posthouse.Draft, error) {
 	to, odd := anyNumber(string(in.phone))
 	if odd != nil && in.content != "" {
 		return posthouse.Draft{}, odd
@@ -191,7 +194,7 @@ func (d *door) draft(c *call, in sendBody) (posthouse.Draft, error) {
 }
 
 // fill is the text that goes out.
-func (d *door) fill(c *call, content string, templated bool) (string, error) {
+func (d sends) fill(c *call, content string, templated bool) (string, error) {
 	if templated {
 		list, err := d.Texts.SMSTemplates(c.Context(), c.who.tenant)
 		if err != nil {

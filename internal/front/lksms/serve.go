@@ -107,7 +107,7 @@ func (d *door) run(methods map[string]route, c *call) (out answer, err error) {
 	case r.scope != "" && !c.who.may(r.scope):
 		return answer{}, refuse(http.StatusForbidden, "the key's scope is %s: this needs %s", c.who.key.Scope, r.scope)
 	}
-	return r.serve(d, c)
+	return r.serve(c)
 }
 
 // render writes an envelope. Characters stand as they are.

@@ -32,7 +32,7 @@ type taskView struct {
 	SentAt    *string `json:"sent_at"`
 }
 
-func (d *door) task(c *call) (answer, error) {
+func (d records) task(c *call) (answer, error) {
 	t, m, err := d.find(c.Context(), c.who.tenant, c.PathValue("task_id"))
 	if err != nil {
 		return answer{}, err
