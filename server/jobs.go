@@ -27,7 +27,7 @@ func (s *Server) InstallTemplates(ctx context.Context, tenant string) (workflow.
 
 // jobPost hands jobs to the engine.
 type jobPost struct {
-	*Server
+	s    *Server
 	once web.Once
 }
 
@@ -40,7 +40,7 @@ func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft, han
 	req := p.request(tenant)
 	req.HandedIn = handedIn
 	req.Drafts = []posthouse.Draft{d}
-	out, err := p.engine.Intake.Accept(ctx, req)
+	out, err := p.s.engine.Intake.Accept(ctx, req)
 	if err != nil {
 		return posthouse.Accepted{}, err
 	}
@@ -49,23 +49,23 @@ func (p jobPost) Send(ctx context.Context, tenant string, d posthouse.Draft, han
 
 // Remind opens a job's reminder.
 func (p jobPost) Remind(ctx context.Context, tenant string, r posthouse.Reminder) (bool, error) {
-	_, duplicate, _, err := p.engine.Reminders.Remind(ctx, p.request(tenant), r)
+	_, duplicate, _, err := p.s.engine.Reminders.Remind(ctx, p.request(tenant), r)
 	return duplicate, err
 }
 
 // EndReminder ends a job's reminder.
 func (p jobPost) EndReminder(ctx context.Context, tenant, id, reason string) error {
-	_, err := p.engine.Reminders.EndReminder(ctx, tenant, id, reason)
+	_, err := p.s.engine.Reminders.EndReminder(ctx, tenant, id, reason)
 	return err
 }
 
 // Cancel cancels what has not started, some at a time.
 func (p jobPost) Cancel(ctx context.Context, tenant string, messages []string) error {
 	const step = 1000
-	open, err := p.store.OpenOf(ctx, tenant, messages)
+	open, err := p.s.store.OpenOf(ctx, tenant, messages)
 	for err == nil && len(open) > 0 {
 		n := min(step, len(open))
-		_, err = p.engine.Operator.Cancel(ctx, tenant, open[:n])
+		_, err = p.s.engine.Operator.Cancel(ctx, tenant, open[:n])
 		open = open[n:]
 	}
 	return err

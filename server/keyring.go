@@ -19,16 +19,15 @@ func (s *Server) openKeyring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.keyring, err = s.loadKeyring(mark != ""); err != nil {
+	if s.keyring, err = loadKeyring(s.o, mark != ""); err != nil {
 		return err
 	}
-	return s.store.MarkKeyring(ctx, time.Now(), s.markOf)
+	return s.store.MarkKeyring(ctx, time.Now(), func(mark string) (string, error) { return markOf(s.o, s.keyring, mark) })
 }
 
 // loadKeyring reads the keyring from its text or its file. The file is made where it is missing, for a database that
 // knows no keyring yet: beside an SQLite file, which has but one process, or on request.
-func (s *Server) loadKeyring(known bool) (*secret.Keyring, error) {
-	o := s.o
+func loadKeyring(o Options, known bool) (*secret.Keyring, error) {
 	if o.Keyring != "" {
 		return secret.Parse(o.Keyring)
 	}
@@ -53,18 +52,18 @@ func (s *Server) loadKeyring(known bool) (*secret.Keyring, error) {
 
 // markOf says what the database's mark is from now, given the one that stands: sealed with the newest key, so that a
 // process without that key is a stranger too.
-func (s *Server) markOf(mark string) (string, error) {
+func markOf(o Options, ring *secret.Keyring, mark string) (string, error) {
 	if mark != "" {
-		err := s.keyring.Knows(mark)
+		err := ring.Knows(mark)
 		switch {
-		case err == nil && s.keyring.Current(mark):
+		case err == nil && ring.Current(mark):
 			return mark, nil
-		case err != nil && !s.o.AdoptKeyring:
+		case err != nil && !o.AdoptKeyring:
 			return "", fmt.Errorf("the keyring is not this database's: %w; it has the keys %s. Start with the keyring of the other processes, "+
-				"or, if that one is lost, with adopt_keyring: each secret has to be typed in again", err, strings.Join(s.keyring.IDs(), ", "))
+				"or, if that one is lost, with adopt_keyring: each secret has to be typed in again", err, strings.Join(ring.IDs(), ", "))
 		case err != nil:
-			s.o.Log.Warn("the database takes this keyring for its own: what another one sealed stays unreadable", "error", err)
+			o.Log.Warn("the database takes this keyring for its own: what another one sealed stays unreadable", "error", err)
 		}
 	}
-	return s.keyring.Mark()
+	return ring.Mark()
 }

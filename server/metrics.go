@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/posthouse/posthouse"
@@ -53,27 +56,38 @@ func (c channelStates) Collect(to chan<- prometheus.Metric) {
 }
 
 // measure registers what the server itself tells.
-func (s *Server) measure() error {
+func measure(o Options, database string, list func(context.Context) ([]posthouse.Channel, error)) error {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: "posthouse", Name: "build_info", Help: "1; the labels say what runs.",
-		ConstLabels: prometheus.Labels{"version": s.o.Version, "goversion": runtime.Version(), "database": s.store.Database()},
+		ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version(), "database": database},
 	})
 	build.Set(1)
-	for _, c := range []prometheus.Collector{build, newChannelStates(s.channels.All)} {
-		if err := s.o.Registry.Register(c); err != nil {
+	for _, c := range []prometheus.Collector{build, newChannelStates(list)} {
+		if err := o.Registry.Register(c); err != nil {
 			return err
 		}
 	}
-	return s.measureProcess()
+	return measureProcess(o.Registry)
+}
+
+// measureProcess registers the process's own metrics. The registry of a program that embeds the server may have them
+// already.
+func measureProcess(r *prometheus.Registry) error {
+	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := r.Register(c); err != nil && !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
+			return fmt.Errorf("register the metrics of the process: %w", err)
+		}
+	}
+	return nil
 }
 
 // metricsHandler serves the metrics to those who show the token, where there is one.
-func (s *Server) metricsHandler() http.Handler {
-	page := promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{})
-	if s.o.MetricsToken == "" {
+func metricsHandler(o Options) http.Handler {
+	page := promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{})
+	if o.MetricsToken == "" {
 		return page
 	}
-	want := sha256.Sum256([]byte(s.o.MetricsToken)) // hashes have one length
+	want := sha256.Sum256([]byte(o.MetricsToken)) // hashes have one length
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		got := sha256.Sum256([]byte(strings.TrimSpace(shown)))
@@ -87,21 +101,11 @@ func (s *Server) metricsHandler() http.Handler {
 }
 
 // metricsHere is what /metrics of the API's address serves.
-func (s *Server) metricsHere() http.Handler {
-	if s.o.MetricsAddr == "" {
-		return s.metricsHandler()
+func metricsHere(o Options) http.Handler {
+	if o.MetricsAddr == "" {
+		return metricsHandler(o)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "metrics are not served here", http.StatusNotFound)
 	})
-}
-
-// metricsServer serves the metrics, and nothing else, at an address of their own; nil without.
-func (s *Server) metricsServer() *http.Server {
-	if s.o.MetricsAddr == "" || s.o.MetricsAddr == MetricsOff {
-		return nil
-	}
-	only := http.NewServeMux()
-	only.Handle("GET /metrics", s.metricsHandler())
-	return s.httpServer(only)
 }

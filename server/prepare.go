@@ -52,7 +52,7 @@ func (s *Server) prepareKey(ctx context.Context) error {
 		if !ok {
 			return errors.New("the API key given at start has not the form ph_<id>_<secret>: `posthouse key new` prints one")
 		}
-		return s.addKey(ctx, id, text, "given at start")
+		return addKey(ctx, s.store, id, text)
 	}
 	id, text := secret.NewKey()
 	added, err := s.store.AddFirstKey(ctx, time.Now(), firstKey(id, "first"), secret.HashKey(text))
@@ -67,23 +67,24 @@ func firstKey(id, name string) posthouse.Key {
 	return posthouse.Key{ID: id, Tenant: posthouse.DefaultTenant, Name: name, Scope: posthouse.ScopeAdmin}
 }
 
-func (s *Server) addKey(ctx context.Context, id, text, name string) error {
-	if found, err := s.hasKey(ctx, id, text); found || err != nil {
+// addKey stores the key that was given at start, unless it is there.
+func addKey(ctx context.Context, db *store.Store, id, text string) error {
+	if found, err := hasKey(ctx, db, id, text); found || err != nil {
 		return err
 	}
-	err := s.store.AddKey(ctx, time.Now(), firstKey(id, name), secret.HashKey(text))
+	err := db.AddKey(ctx, time.Now(), firstKey(id, "given at start"), secret.HashKey(text))
 	if err == nil {
 		return nil
 	}
-	if found, _ := s.hasKey(ctx, id, text); found { // another process that starts at the same moment stored it
+	if found, _ := hasKey(ctx, db, id, text); found { // another process that starts at the same moment stored it
 		return nil
 	}
 	return err
 }
 
 // hasKey reports whether the key is stored; it is an error if its id is that of another.
-func (s *Server) hasKey(ctx context.Context, id, text string) (bool, error) {
-	_, hash, found, err := s.store.KeyHash(ctx, id)
+func hasKey(ctx context.Context, db *store.Store, id, text string) (bool, error) {
+	_, hash, found, err := db.KeyHash(ctx, id)
 	if err == nil && found && !secret.Equal(hash, secret.HashKey(text)) {
 		return false, fmt.Errorf("the API key given at start has the id %s of another key: use a fresh one", id)
 	}

@@ -37,15 +37,15 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 	if n := s.engine.Unreadable(); n > 0 {
 		checks = append(checks, Check{Name: "queue", Optional: true, Detail: fmt.Sprintf("%d deliveries have a state or priority that is not known: the log names their channels", n)})
 	}
-	return append(checks, s.channelChecks(ctx)...)
+	list, err := s.channels.All(ctx)
+	if err != nil {
+		return checks // the database's own check says so
+	}
+	return append(checks, channelChecks(list)...)
 }
 
 // channelChecks name the channels that do not send now. The others go on, so the server is ready.
-func (s *Server) channelChecks(ctx context.Context) []Check {
-	list, err := s.channels.All(ctx)
-	if err != nil {
-		return nil // the database's own check says so
-	}
+func channelChecks(list []posthouse.Channel) []Check {
 	var out []Check
 	for _, ch := range list {
 		if ch.State != posthouse.ChannelOpen {
@@ -68,8 +68,8 @@ func (s *Server) checks(ctx context.Context) []wire.Check {
 }
 
 // unsafe names the database's unsafe settings.
-func (s *Server) unsafe(ctx context.Context) ([]wire.Setting, error) {
-	found, err := s.store.Doctor(ctx)
+func unsafe(ctx context.Context, db *store.Store) ([]wire.Setting, error) {
+	found, err := db.Doctor(ctx)
 	out := make([]wire.Setting, len(found))
 	for i, f := range found {
 		out[i] = wire.Setting(f)

@@ -1,14 +1,15 @@
 package server
 
 import (
+	"context"
 	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // reader is what all doors show by.
@@ -17,11 +18,7 @@ func (s *Server) reader() read.Reader {
 }
 
 // routes are the native API's, with those of the fronts that speak the language of other documents.
-func (s *Server) routes() ([]web.Route, error) {
-	zone, err := time.LoadLocation(s.o.TimeZone)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) routes() []web.Route {
 	reader := s.reader()
 	return slices.Concat(
 		api.Routes(api.Options{
@@ -30,11 +27,11 @@ func (s *Server) routes() ([]web.Route, error) {
 			Refs: s.store, Replays: s.store, Plans: s.store, Outbox: s.store, Templates: s.store, Rosters: s.store, Users: s.store,
 			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Audit: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate,
 			Operation: api.Operation{
-				Readiness: s.checks, Unsafe: s.unsafe, Metrics: s.metricsHere(),
-				Version: s.o.Version, Database: s.store.Database(), Zone: zone,
+				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store) }, Metrics: metricsHere(s.o),
+				Version: s.o.Version, Database: s.store.Database(), Zone: s.zone,
 			},
 		}),
 		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine.Intake, Channels: s.channels, Rosters: s.store}),
-		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: zone}),
-	), nil
+		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
+	)
 }

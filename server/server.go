@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -13,9 +11,12 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -32,15 +33,10 @@ type Server struct {
 	flow     *workflow.Flow
 	gate     *web.Gate
 	handler  http.Handler
-	secure   *tls.Config // nil for plain HTTP
-	crowd    *crowd
-	http     *http.Server
-	listener net.Listener
-	sms      *http.Server // the SMS front door on an address of its own; nil without
-	smsAt    net.Listener
-
-	scrapes   *http.Server // the metrics on an address of their own; nil without
-	scrapesAt net.Listener
+	doors    doors
+	api      *address // nil with Options.NoListen
+	sms      *address // the SMS front door at an address of its own; nil without
+	scrapes  *address // the metrics at an address of their own; nil without
 
 	closing closing // what New opened
 	follow  context.CancelFunc
@@ -90,17 +86,18 @@ func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
 		Stores: s.stores(), Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
-		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: s.accepters(),
-		Sealer: s.keyring, PlatformURL: o.PlatformURL, Composers: s.composers(), TaskEvents: s.takeEvent, Jobs: s.takeJob,
-		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
-		Broken:  func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
+		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store),
+		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
+		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
+		Refresh:   func(ctx context.Context) error { return s.channels.Refresh(ctx) },
+		Broken:    func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
 	})
 	return err
 }
 
 // accepters: a database with several writers can commit two groups at once.
-func (s *Server) accepters() int {
-	if s.store.SharedClock() {
+func accepters(db *store.Store) int {
+	if db.SharedClock() {
 		return 2
 	}
 	return 1
@@ -126,26 +123,18 @@ func (s *Server) Start(ctx context.Context) error {
 			s.o.Log.Warn("unsafe database setting", "setting", f.Setting, "value", f.Value, "why", f.Why)
 		}
 	}
-	if err := s.listen(); err != nil {
+	if err := s.doors.listen(); err != nil {
 		return err
 	}
 	if err := s.begin(ctx); err != nil {
-		s.closeListeners()
+		s.doors.close()
 		return err
 	}
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
 	s.done.Go(func() { resealer{s.store, s.keyring, s.channels.Opener, s.o.Log}.run(following) })
-	if s.http != nil {
-		s.done.Go(func() { s.serve(s.http, s.listener) })
-	}
-	if s.scrapes != nil {
-		s.done.Go(func() { s.serve(s.scrapes, s.scrapesAt) })
-	}
-	if s.sms != nil {
-		s.done.Go(func() { s.serve(s.sms, s.smsAt) })
-	}
+	s.doors.serve(&s.done)
 	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.Database(), "version", s.o.Version)
 	if s.o.SMS.on() {
 		s.o.Log.Info("the SMS front door is open", "channel", s.o.SMS.channel(), "also_at", s.SMSURL())
@@ -162,7 +151,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return fmt.Errorf("read the channels: %w", err)
 	}
 	if s.o.SMS.on() {
-		return s.prepareSMS(ctx)
+		return smsChannel{s.o.SMS, s.channels}.prepare(ctx)
 	}
 	return nil
 }
@@ -183,8 +172,8 @@ func (s *Server) Stop(ctx context.Context) error {
 		// when the doors are shut: accepts and agents' reports that are being answered are committed by it.
 		s.engine.Rest()
 		s.engine.Pull.Dismiss()
-		errs := []error{s.shutDoors(ctx), s.engine.Stop(ctx)}
-		s.closeListeners()
+		errs := []error{s.doors.shut(ctx, s.o.Drain/doorShare), s.engine.Stop(ctx)}
+		s.doors.close()
 		s.done.Wait()
 		s.stopErr = errors.Join(append(errs, s.closing.close())...)
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel/pull"
+	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/state"
 )
@@ -86,13 +87,19 @@ func (s *Server) smsHandler() (http.Handler, error) {
 	return lksms.New(lksms.Options{
 		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: s.store, Agents: s.store, Texts: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
 		PageAgents: o.PageAgents, Origins: o.Origins,
-		Sensitive: o.Sensitive, Rules: s.smsRules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
+		Sensitive: o.Sensitive, Rules: smsChannel{o, s.channels}.rules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})
 }
 
-// smsRules are what the channel's settings say of retries.
-func (s *Server) smsRules(ctx context.Context, tenant string) (lksms.Rules, error) {
-	ch, err := s.channels.Get(ctx, tenant, s.o.SMS.channel())
+// smsChannel is the channel of the SMS front door, among all.
+type smsChannel struct {
+	o   SMS
+	set *channels.Set
+}
+
+// rules are what the channel's settings say of retries.
+func (c smsChannel) rules(ctx context.Context, tenant string) (lksms.Rules, error) {
+	ch, err := c.set.Get(ctx, tenant, c.o.channel())
 	if err != nil {
 		return lksms.Rules{}, err
 	}
@@ -103,24 +110,24 @@ func (s *Server) smsRules(ctx context.Context, tenant string) (lksms.Rules, erro
 	return r, nil
 }
 
-// prepareSMS makes the channel of the front door where there is none, and gives the one there is what was
+// prepare makes the channel of the front door where there is none, and gives the one there is what was
 // said of it at start.
-func (s *Server) prepareSMS(ctx context.Context) error {
-	name := s.o.SMS.channel()
-	before, err := s.channels.Get(ctx, posthouse.DefaultTenant, name)
+func (c smsChannel) prepare(ctx context.Context) error {
+	name := c.o.channel()
+	before, err := c.set.Get(ctx, posthouse.DefaultTenant, name)
 	switch {
 	case posthouse.CodeOf(err) == posthouse.CodeNotFound:
 		before = posthouse.Channel{Name: name, Driver: pull.Name, ChannelSettings: smsSettings()}
 	case err != nil:
 		return fmt.Errorf("read the channel %s of the SMS front door: %w", name, err)
-	case !s.channels.Pulled(before):
+	case !c.set.Pulled(before):
 		return fmt.Errorf("the channel %s of the SMS front door is pushed by the driver %s: name another with sms_channel, or set pull on it", name, before.Driver)
 	}
-	after := s.o.SMS.applied(before)
+	after := c.o.applied(before)
 	if err == nil && reflect.DeepEqual(before, after) {
 		return nil
 	}
-	if _, _, err := s.channels.Put(ctx, posthouse.DefaultTenant, after); err != nil {
+	if _, _, err := c.set.Put(ctx, posthouse.DefaultTenant, after); err != nil {
 		return fmt.Errorf("store the channel %s of the SMS front door: %w", name, err)
 	}
 	return nil

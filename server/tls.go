@@ -32,14 +32,14 @@ type stamp struct {
 const certificateEvery = time.Second
 
 // secured is what listeners serve TLS by, nil without.
-func (s *Server) secured() (*tls.Config, error) {
-	if s.o.TLSCert == "" && s.o.TLSKey == "" {
+func secured(o Options) (*tls.Config, error) {
+	if o.TLSCert == "" && o.TLSKey == "" {
 		return nil, nil
 	}
-	if s.o.TLSCert == "" || s.o.TLSKey == "" {
+	if o.TLSCert == "" || o.TLSKey == "" {
 		return nil, errors.New("TLS needs a certificate and its key: give tls_cert and tls_key, or neither")
 	}
-	c := &certificate{cert: s.o.TLSCert, key: s.o.TLSKey, log: s.o.Log}
+	c := &certificate{cert: o.TLSCert, key: o.TLSKey, log: o.Log}
 	if err := c.load(time.Now()); err != nil {
 		return nil, err
 	}

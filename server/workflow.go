@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
@@ -18,26 +20,26 @@ import (
 
 // openFlow makes what turns events of tasks into messages.
 func (s *Server) openFlow(context.Context) error {
-	resolver, err := s.resolver()
+	resolver, err := resolverOf(s.o, s.network, s.store)
 	if err != nil {
 		return err
 	}
 	s.flow, err = workflow.New(workflow.Options{
-		Book: s.store, Post: post{s}, Resolver: resolver, Channels: s.channelNames, Name: s.userName, Aborter: s.Jobs(),
+		Book: s.store, Post: post{jobPost{s, web.Once{}}}, Resolver: resolver, Channels: names{s.store}.channels, Name: names{s.store}.user, Aborter: s.Jobs(),
 		Zone: s.zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
 	})
 	return err
 }
 
 // resolver says who has which role: the one given, the caller's system, or the directory.
-func (s *Server) resolver() (workflow.Resolver, error) {
+func resolverOf(o Options, network channel.Network, users *store.Store) (workflow.Resolver, error) {
 	switch {
-	case s.o.WorkflowResolver != nil:
-		return s.o.WorkflowResolver, nil
-	case s.o.WorkflowResolverURL != "":
-		return workflow.NewCallback(workflow.CallbackOptions{URL: s.o.WorkflowResolverURL, Secret: s.o.WorkflowResolverSecret, Network: s.network})
+	case o.WorkflowResolver != nil:
+		return o.WorkflowResolver, nil
+	case o.WorkflowResolverURL != "":
+		return workflow.NewCallback(workflow.CallbackOptions{URL: o.WorkflowResolverURL, Secret: o.WorkflowResolverSecret, Network: network})
 	}
-	return workflow.Directory{Users: s.store}, nil
+	return workflow.Directory{Users: users}, nil
 }
 
 // Flow takes the events of tasks, for a program that embeds the server. The HTTP API takes the same at
@@ -64,9 +66,12 @@ func (s *Server) takeJob(ctx context.Context, row work.Enqueued, text json.RawMe
 	return err
 }
 
-// channelNames are the channels that a tenant has configured.
-func (s *Server) channelNames(ctx context.Context, tenant string) ([]string, error) {
-	rows, err := s.store.Channels(ctx, tenant)
+// names are those that the database knows.
+type names struct{ db *store.Store }
+
+// channels are the channels that a tenant has configured.
+func (n names) channels(ctx context.Context, tenant string) ([]string, error) {
+	rows, err := n.db.Channels(ctx, tenant)
 	names := make([]string, len(rows))
 	for i, row := range rows {
 		names[i] = row.Channel.Name
@@ -74,8 +79,9 @@ func (s *Server) channelNames(ctx context.Context, tenant string) ([]string, err
 	return names, err
 }
 
-func (s *Server) userName(ctx context.Context, tenant, id string) (string, error) {
-	u, err := s.store.User(ctx, tenant, id)
+// user is the name of a user, empty for one that is not known.
+func (n names) user(ctx context.Context, tenant, id string) (string, error) {
+	u, err := n.db.User(ctx, tenant, id)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return "", nil
 	}
@@ -84,7 +90,7 @@ func (s *Server) userName(ctx context.Context, tenant, id string) (string, error
 
 // post is the engine as package workflow sees it.
 type post struct {
-	*Server
+	jobPost
 }
 
 // Submit stores messages, reminders and the task's document in one transaction. Messages of a channel that
@@ -99,21 +105,21 @@ func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Ac
 			late.From = now // it is to begin at once, however long it took to come here: New would pass to its second slot
 			r.Repeat = &late
 		}
-		r, wrong := remind.New(r, now, p.Server.zone)
+		r, wrong := remind.New(r, now, p.s.zone)
 		for _, w := range wrong {
 			problems = append(problems, posthouse.Problem{Path: at("reminders", i) + w.Path, Message: w.Message})
 		}
 		plans = append(plans, remind.Plan(r))
 	}
 	for i := range s.Drafts {
-		if name := s.Drafts[i].Channel; p.channels.IsBroken(s.Tenant, name) {
+		if name := s.Drafts[i].Channel; p.s.channels.IsBroken(s.Tenant, name) {
 			problems = append(problems, posthouse.Problem{Path: at("drafts", i) + "channel", Message: "it cannot be opened now; /readyz says why"})
 		}
 	}
 	if err := posthouse.Invalid("the task's messages cannot be accepted", problems); err != nil {
 		return nil, err
 	}
-	answer, err := p.engine.Intake.Accept(ctx, intake.Request{
+	answer, err := p.s.engine.Intake.Accept(ctx, intake.Request{
 		Tenant: s.Tenant, Endpoint: "workflow", Drafts: s.Drafts, Plans: plans, Path: func(i int) string { return at("drafts", i) },
 	})
 	if err != nil || len(s.Drafts) == 0 {
@@ -125,19 +131,19 @@ func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Ac
 // at stands before the fields of a list's entry.
 func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]." }
 
-// Withdraw cancels what has not started, some at a time.
+// Withdraw cancels what has not started.
 func (p post) Withdraw(ctx context.Context, tenant string, messages []string) error {
-	return jobPost{Server: p.Server}.Cancel(ctx, tenant, messages)
+	return p.Cancel(ctx, tenant, messages)
 }
 
 // Misaddressed are whom a channel cannot reach.
 func (p post) Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error) {
-	return p.engine.Intake.Misaddressed(ctx, tenant, channel, to)
+	return p.s.engine.Intake.Misaddressed(ctx, tenant, channel, to)
 }
 
 // EndReminder ends a reminder; one that is gone has ended too.
 func (p post) EndReminder(ctx context.Context, tenant, id, reason string) error {
-	_, err := p.engine.Reminders.EndReminder(ctx, tenant, id, reason)
+	err := p.jobPost.EndReminder(ctx, tenant, id, reason)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return nil
 	}
@@ -161,13 +167,13 @@ func (p post) Reached(ctx context.Context, tenant string, messages []string) (ma
 
 // reached are those of one message, and whether all of its deliveries are still kept: they are pruned one by one.
 func (p post) reached(ctx context.Context, tenant, message string) (reached []posthouse.Recipient, whole bool, err error) {
-	_, missing, err := p.store.Message(ctx, tenant, message)
+	_, missing, err := p.s.store.Message(ctx, tenant, message)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return nil, false, nil
 	}
 	for cursor, first := "", true; err == nil && (first || cursor != ""); first = false {
 		var list []posthouse.Delivery
-		list, cursor, err = p.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
+		list, cursor, err = p.s.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
 		for i := range list {
 			if list[i].ReplayOf == "" {
 				missing--
