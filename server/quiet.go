@@ -131,7 +131,7 @@ func absence(r slog.Record) (about string) {
 	run := false
 	r.Attrs(func(at slog.Attr) bool {
 		switch text := at.Value.String(); {
-		case at.Key == "error" && strings.Contains(text, store.NoAnswer):
+		case at.Key == "error" && (strings.Contains(text, store.NoAnswer) || strings.Contains(text, store.FileGone)):
 			about = text
 		case at.Key == "stack":
 			run = true

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 	defer cancel()
 	checks := []Check{{Name: "database", OK: true, Detail: s.store.Database()}}
 	if err := s.store.Ping(ctx); err != nil {
-		checks[0].OK, checks[0].Detail = false, store.NoAnswer
+		checks[0].OK, checks[0].Detail = false, whyAway(err)
 	} else if s.store.Full(time.Now()) {
 		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
@@ -42,6 +43,15 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 		return checks // the database's own check says so
 	}
 	return append(checks, channelChecks(list)...)
+}
+
+// whyAway is what anybody may know of a database that cannot be worked with.
+func whyAway(err error) string {
+	var coded *posthouse.Error
+	if errors.As(err, &coded) {
+		return coded.Message
+	}
+	return store.NoAnswer
 }
 
 // channelChecks name the channels that do not send now. The others go on, so the server is ready.

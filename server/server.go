@@ -133,6 +133,7 @@ func (s *Server) Start(ctx context.Context) error {
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
+	s.done.Go(func() { s.store.Watch(following) })
 	s.done.Go(func() { resealer{s.store, s.keyring, s.channels.Opener, s.o.Log}.run(following) })
 	s.doors.serve(&s.done)
 	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.Database(), "version", s.o.Version)

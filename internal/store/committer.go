@@ -24,6 +24,7 @@ type committer struct {
 	quit  chan struct{}
 	done  chan struct{}
 	once  sync.Once
+	saved bool // what a removed log held was written into the file
 }
 
 // write is one function that waits for its commit. A single one (alone) runs outside of
@@ -176,6 +177,7 @@ func (c *committer) serve(batch []*write) {
 		if e := c.connect(context.Background()); e != nil {
 			err = errors.Join(err, e)
 		}
+		c.store.ground.forget()
 		w.done <- err
 	}
 	c.commit(first)
@@ -202,6 +204,9 @@ func (c *committer) commit(shared []*write) {
 // transact runs all writes in one transaction.
 func (c *committer) transact(batch []*write) error {
 	ctx := context.Background()
+	if err := c.stands(ctx); err != nil {
+		return err
+	}
 	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Store struct {
 	write     *sql.DB
 	read      *sql.DB
 	committer *committer // SQLite's one writer; nil elsewhere
+	ground    *ground    // what SQLite's file stands on, where it is written; nil elsewhere
 	log       *slog.Logger
 	lows      lows         // where claims of rows begin
 	cleanLows lows         // where claims of clean deliveries begin
@@ -86,6 +87,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.name, err), s.Close())
 	}
 	if d == sqliteDialect && !o.ReadOnly {
+		if s.ground, err = standOn(dsn, o.Log); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 		if s.committer, err = startCommitter(ctx, s); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -98,6 +102,10 @@ func (s *Store) Close() error {
 	if s.committer != nil {
 		s.committer.stop()
 	}
+	if s.ground != nil && s.ground.strange() {
+		s.log.Warn("the database's connections stay open until the process ends: to close them would remove the log of the file that stands there now", "file", s.ground.path)
+		return nil
+	}
 	return errors.Join(s.write.Close(), s.read.Close())
 }
 
@@ -108,8 +116,11 @@ func (s *Store) Database() string { return s.dialect.name }
 // the database's clock.
 func (s *Store) SharedClock() bool { return s.dialect.clock != "" }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database answers, and is the one that was opened.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.Standing(); err != nil {
+		return err
+	}
 	var one int
 	return s.read.QueryRowContext(ctx, "SELECT 1").Scan(&one)
 }
