@@ -33,9 +33,12 @@ TORTURE_ROWS := $(CURDIR)/bin/torture.ndjson
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+# Where make build puts the program.
+BIN ?= bin
+
 .PHONY: build
 build: ## build bin/posthouse, a static binary
-	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/posthouse ./cmd/posthouse
+	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/posthouse ./cmd/posthouse
 
 # Where make install puts the program, its manual pages and what shells complete.
 PREFIX ?= $(HOME)/.local
@@ -44,20 +47,20 @@ PREFIX ?= $(HOME)/.local
 install: build ## build, and install the program, its manual and shell completion below PREFIX (~/.local)
 	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	cp bin/posthouse $(DESTDIR)$(PREFIX)/bin/posthouse.new
+	cp $(BIN)/posthouse $(DESTDIR)$(PREFIX)/bin/posthouse.new
 	mv $(DESTDIR)$(PREFIX)/bin/posthouse.new $(DESTDIR)$(PREFIX)/bin/posthouse
-	bin/posthouse man $(DESTDIR)$(PREFIX)/share/man/man1
-	bin/posthouse completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/posthouse
-	bin/posthouse completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_posthouse
-	bin/posthouse completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/posthouse.fish
+	$(BIN)/posthouse man $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BIN)/posthouse completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/posthouse
+	$(BIN)/posthouse completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_posthouse
+	$(BIN)/posthouse completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/posthouse.fish
 
 .PHONY: run
 run: build ## build, and run the server on an SQLite file
-	bin/posthouse serve
+	$(BIN)/posthouse serve
 
 .PHONY: demo
 demo: build ## build, and send messages to simulated providers in every way there is
-	bin/posthouse demo
+	$(BIN)/posthouse demo
 
 .PHONY: test
 test: test-deps ## install what the tests need, and run them all

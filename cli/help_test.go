@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/secret"
 )
 
@@ -50,7 +51,7 @@ func flagsHelp(cmd *cobra.Command) string {
 func TestTheShellCompletesWhatTheServerHas(t *testing.T) {
 	t.Parallel()
 	key := secret.FormatKey(secret.NewKey())
-	environ := []string{"POSTHOUSE_URL=" + serveForTest(t, key), "POSTHOUSE_API_KEY=" + key}
+	environ := []string{"POSTHOUSE_URL=" + serveForTest(t, key, dbtest.SQLite(t)), "POSTHOUSE_API_KEY=" + key}
 	for _, name := range []string{"desk", "oa"} {
 		if text, code := ran(t, environ, "channel", "set", name, "--driver", "console"); code != 0 {
 			t.Fatal(text)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
 )
@@ -81,7 +82,7 @@ func steps(transcript string) []step {
 func perform(t *testing.T, transcript string) string {
 	key := secret.FormatKey(secret.NewKey())
 	id, _, _ := secret.ParseKey(key)
-	url := serveForTest(t, key)
+	url := serveForTest(t, key, dbtest.SQLite(t))
 	ids := map[string]string{} // what an id is called in the transcript
 	var out strings.Builder
 	for _, s := range steps(transcript) {
@@ -104,10 +105,10 @@ func perform(t *testing.T, transcript string) string {
 	return out.String()
 }
 
-func serveForTest(t *testing.T, key string) string {
+func serveForTest(t *testing.T, key, dsn string) string {
 	t.Helper()
 	s, err := server.New(t.Context(), server.Options{
-		DSN: "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db"), Addr: "127.0.0.1:0", AdminKey: key, AllowPrivate: true,
+		DSN: dsn, Addr: "127.0.0.1:0", AdminKey: key, AllowPrivate: true,
 		Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "test",
 	})
 	if err != nil {

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/secret"
+)
+
+// guide is a page, with what its blocks do not say themselves. The keys of its tables are how a block begins.
+type guide struct {
+	file string
+	// starts says that the page starts its server itself, and the simulator too.
+	starts bool
+	// untyped says why a block is not typed, nor compared.
+	untyped map[string]string
+	// use is what a reader does with a block that is neither typed nor printed.
+	use map[string]func(*guideReader, block)
+	// before is what the page's words, not its blocks, have happened by then.
+	before map[string]func(*guideReader)
+	// meet is what stands here for addresses, files and people of the page that are not there.
+	meet func(*guideReader) map[string]string
+}
+
+const (
+	byGo        = "Go: the same calls are examples of the package, compiled and run by its tests"
+	byOthers    = "wants another language and its driver"
+	takesLong   = "takes minutes and a kill: the tests of internal/remind and internal/engine do the same in virtual time"
+	isAPicture  = "a picture"
+	isAForm     = "the form of a request: the blocks after it are whole ones"
+	isSentThere = "what a provider is sent: the driver's tests compare it"
+	isAskedUs   = "what a resolver of the reader's own is asked and answers: package workflow's tests play one"
+	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
+)
+
+var guides = []guide{
+	{file: "../README.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: readmeBefore, meet: production},
+	{file: "../README.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, before: readmeBefore, meet: production},
+	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
+	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
+	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
+	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere}},
+	{file: "../docs/guide/duty.md", use: dutyUse, meet: onDuty},
+	{file: "../docs/guide/duty.zh-CN.md", use: dutyUse, meet: onDuty},
+	{file: "../docs/guide/events.md", meet: func(*guideReader) map[string]string {
+		return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"} // as the page says of SQLite
+	}},
+	{file: "../docs/guide/notify.md"},
+	{file: "../docs/guide/notify.zh-CN.md"},
+	{file: "../docs/guide/operations.md", starts: true, before: operationsBefore, meet: machines},
+	{file: "../docs/guide/operations.zh-CN.md", starts: true, before: operationsBefore, meet: machines},
+	{
+		file: "../docs/guide/outbox.md",
+		untyped: map[string]string{
+			"your transaction:": isAPicture, "box, err :=": byGo, "err = box.": byGo, "outbox.Options": byGo, "try (": byOthers, "with connection": byOthers,
+		},
+		before: map[string]func(*guideReader){
+			"INSERT INTO posthouse_outbox (draft) VALUES ('{\"channel": channelsOf("oa"), "INSERT INTO posthouse_outbox (draft) VALUES ('{\"job": defaultTexts, "$ posthouse outbox list": rejected,
+		},
+	},
+	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
+	{file: "../docs/guide/sms.md", starts: true},
+	{file: "../docs/guide/sms.zh-CN.md", starts: true},
+	{file: "../docs/guide/templates.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
+	{file: "../docs/guide/verify.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
+	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
+	{file: "../docs/guide/workflow.zh-CN.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
+}
+
+// The reader has ended the server and the simulator before the one that is for production.
+var readmeBefore = map[string]func(*guideReader){"export POSTHOUSE_DSN": (*guideReader).endAll}
+
+// production is the database and the place of the README's last chapter.
+func production(r *guideReader) map[string]string {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		r.Fatal(err)
+	}
+	return map[string]string{
+		"postgres://posthouse:password@db.example.com/posthouse": dbtest.Durable(r.T, dbtest.KindPostgres),
+		"10.0.0.11:8080":      freeAddr(r.T),
+		"/etc/posthouse.keys": filepath.Join(r.dir, "keys"),
+		// The build alone is left out, for the time it takes.
+		"make install": "make -s -C " + root + " install GO=true BIN=" + r.bin,
+	}
+}
+
+// machines are the three of the guide to operations, here three ports, and their database.
+func machines(r *guideReader) map[string]string {
+	r.dsn = dbtest.Durable(r.T, dbtest.KindPostgres)
+	return map[string]string{"10.0.0.11:8080": r.addr(), "10.0.0.12:8080": freeAddr(r.T), "10.0.0.13:8080": freeAddr(r.T)}
+}
+
+var operationsBefore = map[string]func(*guideReader){
+	"posthouse migrate --dsn": func(r *guideReader) {
+		r.typeIn("export POSTHOUSE_API_KEY=" + secret.FormatKey(secret.NewKey()) + " DSN='" + r.dsn + "'")
+	},
+	// Something was due when the copy was made, and a person has stopped all processes to restore it.
+	"posthouse migrate new-epoch": func(r *guideReader) {
+		channelsOf("desk")(r)
+		if _, err := r.api.Channels.Pause(r.Context(), "desk", ""); err != nil {
+			r.Fatal(err)
+		}
+		draft := posthouse.Draft{Channel: "desk", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "今晚 18:00 起请值班"}}
+		if _, err := r.api.Messages.Send(r.Context(), draft); err != nil {
+			r.Fatal(err)
+		}
+		r.endAll()
+	},
+	"posthouse status": func(r *guideReader) {
+		command := r.ours(`posthouse serve --dsn "$DSN" --addr ` + r.addr())
+		r.typeIn(command)
+		r.up(command)
+		r.until("held", func() bool {
+			list, err := r.api.Deliveries.List(r.Context(), client.Filter{States: []posthouse.State{posthouse.Unknown}})
+			return err == nil && len(list.Items) > 0
+		})
+	},
+}
+
+// When an agent was last heard of is written every few seconds.
+var agentsBefore = map[string]func(*guideReader){"$ posthouse agents list": func(r *guideReader) {
+	r.until("seen", func() bool {
+		page, err := r.api.Agents.List(r.Context(), client.Filter{})
+		return err == nil && !page.Items[0].LastSeenAt.IsZero()
+	})
+}}
+
+func channelsOf(names ...string) func(*guideReader) {
+	return func(r *guideReader) {
+		for _, name := range names {
+			if _, _, err := r.api.Channels.Put(r.Context(), posthouse.Channel{Name: name, Driver: "console"}); err != nil {
+				r.Fatal(err)
+			}
+		}
+	}
+}
+
+func defaultTexts(r *guideReader) {
+	if out, code := r.typeIn("posthouse workflow init"); code != 0 {
+		r.Fatal(out)
+	}
+}
+
+// rejected waits until the relay has found that a row can not be accepted.
+func rejected(r *guideReader) {
+	r.until("rejected", func() bool {
+		out, code := r.typeIn("posthouse outbox list --json")
+		return code == 0 && strings.Contains(out, "courier")
+	})
+}
+
+// journals are those of a run in which nothing happened.
+func journals(r *guideReader) {
+	r.typeIn("export POSTHOUSE_DSN='" + r.dsn + "'")
+	for _, name := range []string{"client", "sink", "limiter", "agents", "faults"} {
+		if err := os.WriteFile(filepath.Join(r.dir, name+".jsonl"), nil, 0o600); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// dutyUse: the page's roster is of the days of a week, and of a channel it shows the rules alone.
+var dutyUse = map[string]func(*guideReader, block){
+	`{"days"`: func(r *guideReader, b block) { r.send(http.MethodPut, "/v1/rosters/night", b.text) },
+	`{"rules"`: func(r *guideReader, b block) {
+		var ch map[string]any
+		if err := json.Unmarshal([]byte(b.text), &ch); err != nil {
+			r.Fatal(err)
+		}
+		ch["driver"] = "console"
+		text, _ := json.Marshal(ch)
+		r.send(http.MethodPut, "/v1/channels/night", string(text))
+	},
+}
+
+// onDuty is who is to be written to on the day of the test: on the page it is Saturday.
+func onDuty(*guideReader) map[string]string {
+	zone := time.FixedZone("the server's", 8*60*60)
+	today := time.Now().In(zone)
+	user := []string{"sun.li", "li.na", "wang.fang", "zhang.wei", "li.na", "wang.fang", "sun.li"}[today.Weekday()]
+	if today.Format(time.DateOnly) == "2027-01-01" {
+		user = "zhao.min"
+	}
+	return map[string]string{`"sun.li"`: `"` + user + `"`, "周六: sun.li": "周" + string([]rune("日一二三四五六")[today.Weekday()]) + ": " + user}
+}
+
+// posted says that a block is the body of a request.
+func posted(path string) func(*guideReader, block) {
+	return func(r *guideReader, b block) { r.send(http.MethodPost, path, b.text) }
+}
+
+// send makes a request that has to succeed.
+func (r *guideReader) send(method, path, body string) {
+	r.Helper()
+	r.write("body.json", body)
+	out, code := r.typeIn("curl -sS --fail-with-body -X " + method + " " + r.url + path +
+		` -H "Authorization: Bearer $POSTHOUSE_API_KEY" -H 'Content-Type: application/json' -d @body.json`)
+	if code != 0 {
+		r.Errorf("%s %s\n%s\nends with %d: %s", method, path, body, code, out)
+	}
+}
+
+// endAll ends what was left in the background.
+func (r *guideReader) endAll() {
+	r.Helper()
+	if out, code := r.typeIn("kill $(jobs -p); wait || true"); code != 0 {
+		r.Fatal(out)
+	}
+	r.api = nil
+}
+
+func (r *guideReader) addr() string { return strings.TrimPrefix(r.url, "http://") }
