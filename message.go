@@ -20,12 +20,6 @@ type Recipient struct {
 	Type string `json:"type,omitempty"`
 }
 
-// Content is what the recipient reads, after rendering.
-type Content struct {
-	Title string `json:"title,omitempty"`
-	Text  string `json:"text,omitempty"`
-}
-
 // Message is one thing to tell to one or many recipients over one channel. It
 // never changes after it was accepted.
 type Message struct {

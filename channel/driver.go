@@ -144,6 +144,10 @@ type Type struct {
 	// Address is an address as the channel keeps it, such as a phone number in E.164, or says why it is none.
 	// It is asked when a message is accepted. Defaults to taking any.
 	Address func(c Config, address string) (string, error)
+	// Content says what a channel cannot send of a content that is not a plain text, or is too large for it, with
+	// paths below "content". It is asked when a message is accepted. Defaults to [PlainText]: what a driver does
+	// not know of is refused, and never left out.
+	Content func(c Config, content posthouse.Content) []posthouse.Problem
 	// Timeout bounds one call. Defaults to 10s.
 	Timeout time.Duration
 	// Limits are the provider's documented limits, with room left.

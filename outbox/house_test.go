@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -232,7 +233,7 @@ func TestRollbackLeavesNothingAndCommitDelivers(t *testing.T) {
 		h.order("rolled back", false, text("nobody"))
 		id := h.order("committed", true, text("u1"))
 		out := <-h.arrivals
-		if out.Message != id || out.Recipient.User != "u1" || out.Content != *text().Content {
+		if out.Message != id || out.Recipient.User != "u1" || !reflect.DeepEqual(out.Content, *text().Content) {
 			h.Errorf("arrived: %+v; want message %s", out, id)
 		}
 		for table, want := range map[string]int{"orders": 1, "posthouse_messages": 1, "posthouse_outbox": 0} {

@@ -128,7 +128,7 @@ func (ch channels) resume(c *web.Call) (posthouse.Channel, error) {
 }
 
 func (ch channels) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
-	if in.Content == (posthouse.Content{}) {
+	if in.Content.IsZero() {
 		in.Content = posthouse.Content{Title: "Posthouse", Text: "This is a test of this channel. 这是一条渠道测试消息。"}
 	}
 	return tested(ch.Test(c.Context(), c.Tenant(), c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: in.Content}))

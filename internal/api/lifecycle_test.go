@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -200,7 +201,7 @@ func TestAMessageShowsAllOfItself(t *testing.T) {
 		Next       string
 	}
 	got := read[shown](t, h.must(200, "GET", "/v1/messages/"+accepted.ID+"?limit=1", ""))
-	if got.Content != (posthouse.Content{Title: "T", Text: "hello 天元"}) || got.Kind != "k" || got.Priority != posthouse.Low || string(got.Payload) != `{"name":"天元"}` {
+	if !reflect.DeepEqual(got.Content, posthouse.Content{Title: "T", Text: "hello 天元"}) || got.Kind != "k" || got.Priority != posthouse.Low || string(got.Payload) != `{"name":"天元"}` {
 		t.Errorf("got %+v", got.Message)
 	}
 	if got.Recipients != 2 || got.Counts[posthouse.Pending] != 2 || len(got.Deliveries) != 1 || got.Next == "" {

@@ -79,6 +79,10 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if t.Address != nil {
 		opened.Address = func(address string) (string, error) { return t.Address(config, address) }
 	}
+	opened.Content = channel.PlainText
+	if t.Content != nil {
+		opened.Content = func(content posthouse.Content) []posthouse.Problem { return t.Content(config, content) }
+	}
 	if t.BatchSize != nil {
 		opened.MaxBatch = max(t.BatchSize(config), 1)
 	}

@@ -67,19 +67,21 @@ func (p *Problems) Word(field, value string, max int) {
 }
 
 // Payload checks that a payload is a JSON object that every database keeps as it is, and reads.
-func (p *Problems) Payload(payload json.RawMessage, max int) {
+func (p *Problems) Payload(payload json.RawMessage, max int) { p.object("payload", payload, max) }
+
+func (p *Problems) object(field string, raw json.RawMessage, max int) {
 	var object map[string]json.RawMessage
 	switch {
-	case len(payload) == 0:
-	case len(payload) > max:
-		p.Add("payload", "has %d bytes: at most %d are allowed", len(payload), max)
-	case !utf8.Valid(payload):
-		p.Add("payload", "is not valid UTF-8")
-	case json.Unmarshal(payload, &object) != nil:
-		p.Add("payload", "must be a JSON object")
+	case len(raw) == 0:
+	case len(raw) > max:
+		p.Add(field, "has %d bytes: at most %d are allowed", len(raw), max)
+	case !utf8.Valid(raw):
+		p.Add(field, "is not valid UTF-8")
+	case json.Unmarshal(raw, &object) != nil:
+		p.Add(field, "must be a JSON object")
 	default:
-		if odd := UnkeptJSON(payload); odd != "" {
-			p.Add("payload", "%s", odd)
+		if odd := UnkeptJSON(raw); odd != "" {
+			p.Add(field, "%s", odd)
 		}
 	}
 }
@@ -184,12 +186,9 @@ func checkContent(d *posthouse.Draft, p *Problems) {
 		p.Add("content", "is required, or a template with a payload")
 	case d.Content != nil && d.Template != "":
 		p.Add("content", "stands beside a template: give one of them")
-	case d.Content != nil && d.Content.Text == "" && d.Content.Title == "":
-		p.Add("content.text", "is required")
 	}
 	if d.Content != nil {
-		p.Word("content.title", d.Content.Title, MaxTitle)
-		p.Text("content.text", d.Content.Text, MaxText)
+		p.content(d.Content)
 	}
 	p.Payload(d.Payload, maxPayload)
 }

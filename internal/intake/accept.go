@@ -220,7 +220,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 	if r.Settings.EndOfDay && m.Deadline.IsZero() {
 		m.Deadline = rule.EndOfDay(later(now, m.NotBefore).In(r.Settings.Location))
 	}
-	if err := in.fill(ctx, tenant, d, &m, now, p); err != nil || len(p.List) > 0 {
+	if err := in.fill(ctx, r, d, &m, now, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
 	sealed, err := in.seal(d, &m, now, p)

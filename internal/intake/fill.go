@@ -8,16 +8,22 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // fill puts the content into the message: as given, or rendered from a template. With a clock that is
 // how it would read when it can first be sent.
-func (in *Intake) fill(ctx context.Context, tenant string, d *posthouse.Draft, m *posthouse.Message, now time.Time, p *draft.Problems) error {
+func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft, m *posthouse.Message, now time.Time, p *draft.Problems) error {
 	if d.Content != nil {
 		m.Content = *d.Content
+		if r.Opened.Content != nil {
+			for _, problem := range r.Opened.Content(m.Content) {
+				p.Add(problem.Path, "%s", problem.Message)
+			}
+		}
 		return nil
 	}
-	t, found, err := in.templateOf(ctx, tenant, d, p)
+	t, found, err := in.templateOf(ctx, m.Tenant, d, p)
 	if err != nil || !found {
 		return err
 	}

@@ -31,6 +31,8 @@ type Opened struct {
 	Pull bool
 	// Accounts are those that the channel sends by. Defaults to one without a name, which is the driver's.
 	Accounts []Account
+	// Content says what the driver cannot send of a content. Defaults to taking any.
+	Content func(content posthouse.Content) []posthouse.Problem
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
 }

@@ -24,7 +24,7 @@ func TestSealedContentGoesWhenItsTimeHasCome(t *testing.T) {
 		kept, gone := entry(1, sealedUntil(time.Now().Add(time.Hour))), entry(1, sealedUntil(time.Now().Add(-time.Second)))
 		ids := accept(t, s, kept, gone, entry(1))
 		m, _, err := s.Message(t.Context(), "t1", kept.Message.ID)
-		if err != nil || !m.Sensitive || m.Content != (posthouse.Content{}) {
+		if err != nil || !m.Sensitive || !m.Content.IsZero() {
 			t.Errorf("message = %+v, %v", m, err)
 		}
 		messages := []string{kept.Message.ID, gone.Message.ID, posthouse.MessageID(ids[2]), "管理员"}
