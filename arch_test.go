@@ -39,25 +39,28 @@ var floors = map[string]floor{
 
 	// 1: the parts that know nothing of each other. work is what engine and store
 	// hand to one another, so that the engine need not know the store.
-	"channel":          {layer: 1},
-	"rule":             {layer: 1},
-	"internal/work":    {layer: 1},
-	"internal/draft":   {layer: 1}, // what engine and outbox both check
-	"internal/retry":   {layer: 1},
-	"internal/rate":    {layer: 1},
-	"internal/life":    {layer: 1}, // until when roles run, and by which clock
-	"internal/metrics": {layer: 1, beside: []string{"internal/work"}},
-	"internal/limit":   {layer: 1},
-	"internal/render":  {layer: 1},
-	"internal/phone":   {layer: 1},
-	"internal/sms":     {layer: 1, beside: []string{"internal/render"}},
-	"internal/secret":  {layer: 1},
-	"internal/verify":  {layer: 1},
-	"internal/store":   {layer: 1, beside: []string{"internal/work"}},
-	"internal/remind":  {layer: 1, beside: []string{"internal/work", "internal/draft"}},
-	"internal/dbtest":  {layer: 1, tests: true},
-	"internal/machine": {layer: 1, tests: true},
-	"client":           {layer: 1},
+	"channel":                  {layer: 1},
+	"channel/internal/access":  {layer: 1, beside: []string{"channel"}}, // what drivers of one kind share
+	"channel/internal/batch":   {layer: 1, beside: []string{"channel"}},
+	"channel/internal/errcode": {layer: 1, beside: []string{"channel"}},
+	"rule":                     {layer: 1},
+	"internal/work":            {layer: 1},
+	"internal/draft":           {layer: 1}, // what engine and outbox both check
+	"internal/retry":           {layer: 1},
+	"internal/rate":            {layer: 1},
+	"internal/life":            {layer: 1}, // until when roles run, and by which clock
+	"internal/metrics":         {layer: 1, beside: []string{"internal/work"}},
+	"internal/limit":           {layer: 1},
+	"internal/render":          {layer: 1},
+	"internal/phone":           {layer: 1},
+	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
+	"internal/secret":          {layer: 1},
+	"internal/verify":          {layer: 1},
+	"internal/store":           {layer: 1, beside: []string{"internal/work"}},
+	"internal/remind":          {layer: 1, beside: []string{"internal/work", "internal/draft"}},
+	"internal/dbtest":          {layer: 1, tests: true},
+	"internal/machine":         {layer: 1, tests: true},
+	"client":                   {layer: 1},
 
 	// 2: what is built from one part each. Drivers never import each other; builtin
 	// is the table that names them all. The engine declares the store methods it needs.

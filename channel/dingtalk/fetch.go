@@ -3,7 +3,6 @@ package dingtalk
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,24 +10,26 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/access"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 )
 
 // tokenCodes are those that the interfaces for access tokens answer. A fetch sends nothing, so what may
 // have arrived may be repeated.
 var tokenCodes = codes{
-	"-1":    {class: posthouse.ClassTransient},
-	"90018": {posthouse.ClassRate, time.Second},
-	"90002": {posthouse.ClassRate, time.Second},
+	"-1":    {Class: posthouse.ClassTransient},
+	"90018": {Class: posthouse.ClassRate, After: time.Second},
+	"90002": {Class: posthouse.ClassRate, After: time.Second},
 
-	"88":                         {class: posthouse.ClassAccount},
-	"40001":                      {class: posthouse.ClassAccount},
-	"40013":                      {class: posthouse.ClassAccount},
-	"40056":                      {class: posthouse.ClassAccount},
-	"40089":                      {class: posthouse.ClassAccount}, // the key or the secret is wrong
-	"40096":                      {class: posthouse.ClassAccount},
-	"60020":                      {class: posthouse.ClassAccount}, // our address is not allowed
-	"invalidClientIdOrSecret":    {class: posthouse.ClassAccount},
-	"Forbidden.IpNotInWhiteList": {class: posthouse.ClassAccount},
+	"88":                         {Class: posthouse.ClassAccount},
+	"40001":                      {Class: posthouse.ClassAccount},
+	"40013":                      {Class: posthouse.ClassAccount},
+	"40056":                      {Class: posthouse.ClassAccount},
+	"40089":                      {Class: posthouse.ClassAccount}, // the key or the secret is wrong
+	"40096":                      {Class: posthouse.ClassAccount},
+	"60020":                      {Class: posthouse.ClassAccount}, // our address is not allowed
+	"invalidClientIdOrSecret":    {Class: posthouse.ClassAccount},
+	"Forbidden.IpNotInWhiteList": {Class: posthouse.ClassAccount},
 }
 
 // tokenSource fetches access tokens, by the older interface or the newer one.
@@ -47,7 +48,7 @@ func newTokenSource(c channel.Config, client *channel.Client) (tokenSource, erro
 		}
 		return tokenSource{client: client, newer: true, request: channel.Request{
 			URL: below(u, "/v1.0/oauth2/accessToken"), Header: http.Header{"Content-Type": {"application/json"}},
-			Body: encoded(map[string]string{"appKey": key, "appSecret": secret}),
+			Body: errcode.Encoded(map[string]string{"appKey": key, "appSecret": secret}),
 		}}, nil
 	}
 	u, err := url.Parse(c.String("url"))
@@ -66,13 +67,7 @@ func below(root *url.URL, path string) *url.URL {
 	return &u
 }
 
-// tokenError is a fetch that gave no token.
-type tokenError struct{ result channel.Result }
-
-// Error says why.
-func (e *tokenError) Error() string { return e.result.Error }
-
-// fetch gets a token. Its error is a *tokenError.
+// fetch gets a token.
 func (s tokenSource) fetch(ctx context.Context) (token string, lasts time.Duration, err error) {
 	reply := s.client.Do(ctx, s.request)
 	var v channel.Verdict
@@ -82,18 +77,7 @@ func (s tokenSource) fetch(ctx context.Context) (token string, lasts time.Durati
 	} else {
 		v, a = tokenCodes.read(&reply, nil)
 	}
-	switch {
-	case v.Class == posthouse.ClassOK && a.Token != "":
-		return a.Token, time.Duration(a.Lasts) * time.Second, nil
-	case v.Class == posthouse.ClassOK, v.Class == posthouse.ClassUnknown:
-		v.Class = posthouse.ClassTransient
-	case v.Class == posthouse.ClassAuth, v.Class == posthouse.ClassRequest, v.Class == posthouse.ClassContent:
-		v.Class = posthouse.ClassAccount // the request is made of the channel's configuration alone
-	}
-	result := reply.Result(v)
-	result.Response = "" // it may be a token, in a form we do not know
-	result.Error = "no access token: " + result.Error
-	return "", 0, &tokenError{result}
+	return access.Fetched(&reply, v, a.Token, time.Duration(a.Lasts)*time.Second)
 }
 
 // readNewToken reads the newer interface, which answers errors with an HTTP status, a code and a message.
@@ -112,22 +96,9 @@ func readNewToken(r *channel.Reply) (channel.Verdict, answer) {
 		return channel.Verdict{Class: posthouse.ClassRate, After: time.Second, Code: in.Code, Message: in.Message}, answer{}
 	case r.Status/100 != 2 && read && in.Code != "":
 		if m, known := tokenCodes[in.Code]; known {
-			return channel.Verdict{Class: m.class, After: m.after, Code: in.Code, Message: in.Message}, answer{}
+			return channel.Verdict{Class: m.Class, After: m.After, Code: in.Code, Message: in.Message}, answer{}
 		}
 		return channel.Verdict{Class: r.Class(), Code: in.Code, Message: in.Message}, answer{}
 	}
 	return channel.Verdict{Class: r.Class()}, answer{}
-}
-
-// withoutToken is the result of a delivery for which there was no token: nothing was sent.
-func (w *work) withoutToken(err error) *channel.Result {
-	var e *tokenError
-	if errors.As(err, &e) {
-		return &e.result
-	}
-	class := posthouse.ClassTransient
-	if errors.Is(err, channel.ErrStaleToken) {
-		class = posthouse.ClassAuth
-	}
-	return &channel.Result{Class: class, Code: codeNoToken, Error: w.client.Redactor().Line("no access token: "+err.Error(), 512)}
 }

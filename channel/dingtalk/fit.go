@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 	"github.com/posthouse/posthouse/internal/render"
 )
 
@@ -20,12 +21,12 @@ func (g *gateway) Fit(c posthouse.Content) []posthouse.Problem {
 
 // Fit says whether a post would be too long, as far as that does not depend on who is mentioned.
 func (r *robot) Fit(c posthouse.Content) []posthouse.Problem {
-	return tooLong(len(encoded(r.post([]channel.Outgoing{{Content: c}}))), robotBytes)
+	return tooLong(len(errcode.Encoded(r.post([]channel.Outgoing{{Content: c}}))), robotBytes)
 }
 
 // Fit says whether a message would be too long.
 func (w *work) Fit(c posthouse.Content) []posthouse.Problem {
-	return tooLong(len(encoded(w.message(c, time.Now()))), workBytes)
+	return tooLong(len(errcode.Encoded(w.message(c, time.Now()))), workBytes)
 }
 
 func tooLong(n, most int) []posthouse.Problem {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/batch"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 	"github.com/posthouse/posthouse/internal/render"
 )
 
@@ -25,19 +28,19 @@ const gatewayBatch = 1000
 // HTTP reads them, and a channel says otherwise with its codes. A gateway knows no repeated call: where it
 // failed itself, or waited for DingTalk in vain, it may have told everybody.
 var gatewayCodes = codes{
-	"200": {class: posthouse.ClassOK},
-	"400": {class: posthouse.ClassRequest},
-	"401": {class: posthouse.ClassAuth},
-	"403": {class: posthouse.ClassAccount},
-	"404": {class: posthouse.ClassRecipient},
-	"409": {class: posthouse.ClassUnknown}, // often says that an earlier try arrived
-	"413": {class: posthouse.ClassContent},
-	"422": {class: posthouse.ClassContent},
-	"429": {class: posthouse.ClassRate},
-	"500": {class: posthouse.ClassUnknown},
-	"502": {class: posthouse.ClassUnknown},
-	"503": {class: posthouse.ClassTransient},
-	"504": {class: posthouse.ClassUnknown},
+	"200": {Class: posthouse.ClassOK},
+	"400": {Class: posthouse.ClassRequest},
+	"401": {Class: posthouse.ClassAuth},
+	"403": {Class: posthouse.ClassAccount},
+	"404": {Class: posthouse.ClassRecipient},
+	"409": {Class: posthouse.ClassUnknown}, // often says that an earlier try arrived
+	"413": {Class: posthouse.ClassContent},
+	"422": {Class: posthouse.ClassContent},
+	"429": {Class: posthouse.ClassRate},
+	"500": {Class: posthouse.ClassUnknown},
+	"502": {Class: posthouse.ClassUnknown},
+	"503": {Class: posthouse.ClassTransient},
+	"504": {Class: posthouse.ClassUnknown},
 }
 
 // Gateway describes the driver for an enterprise's own gateway in front of DingTalk.
@@ -145,8 +148,8 @@ func (g *gateway) SendBatch(ctx context.Context, outs []channel.Outgoing) []chan
 			Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: g.client.Redactor().Line(err.Error(), 512),
 		}}, len(outs))
 	}
-	return callAll(outs, func(to []channel.Outgoing) channel.Result {
-		reply := g.client.Do(ctx, channel.Request{URL: g.url, Header: withKeys(g.header, to), Body: call.body(addresses(to), g.asText)})
+	return batch.Halving(outs, noAddress(), func(to []channel.Outgoing) channel.Result {
+		reply := g.client.Do(ctx, channel.Request{URL: g.url, Header: batch.WithKeys(g.header, to), Body: call.body(batch.Addresses(to), g.asText)})
 		return reply.Result(g.verdict(&reply))
 	})
 }
@@ -166,7 +169,7 @@ func (c gatewayCall) body(users []string, asText bool) []byte {
 	if asText {
 		c.Users = strings.Join(users, ",")
 	}
-	return encoded(c)
+	return errcode.Encoded(c)
 }
 
 // message is what a call says, without its recipients. A message without a template of the gateway's
@@ -193,6 +196,8 @@ func (g *gateway) title(out channel.Outgoing) string {
 	return title
 }
 
+var errPayload = errors.New("the payload is not a JSON object, so it has no parameters")
+
 // texts are the members of a payload, all of them as strings: a number as it is written, a list or an
 // object as JSON, null as an empty one.
 func texts(payload json.RawMessage) (map[string]string, error) {
@@ -205,7 +210,7 @@ func texts(payload json.RawMessage) (map[string]string, error) {
 		return nil, errPayload
 	}
 	for name, raw := range members {
-		var v value
+		var v errcode.Value
 		if err := v.UnmarshalJSON(raw); err != nil {
 			return nil, errPayload
 		}
@@ -222,16 +227,16 @@ func texts(payload json.RawMessage) (map[string]string, error) {
 // gatewayAnswer is what a gateway answers. Success and code decide; with an error, and where there is
 // nothing to say, some gateways write an empty list or a text for data, which changes neither.
 type gatewayAnswer struct {
-	Success value           `json:"success"`
-	Code    value           `json:"code"`
-	Message value           `json:"msg"`
+	Success errcode.Value   `json:"success"`
+	Code    errcode.Value   `json:"code"`
+	Message errcode.Value   `json:"msg"`
 	Data    json.RawMessage `json:"data"`
 }
 
 // ref is the gateway's id of the message, empty for an answer without one.
 func (a *gatewayAnswer) ref() string {
 	var data struct {
-		ID value `json:"msgid"`
+		ID errcode.Value `json:"msgid"`
 	}
 	if json.Unmarshal(a.Data, &data) != nil {
 		return ""
@@ -244,7 +249,7 @@ func (a *gatewayAnswer) ref() string {
 // knows contradicts it, and such an answer is not believed either way.
 func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 	if !r.OK() {
-		return ofCode(r, g.codes)
+		return errcode.Ended(r, g.codes)
 	}
 	var a gatewayAnswer
 	if err := json.Unmarshal(r.Body, &a); err != nil || a.Success == "" {
@@ -253,15 +258,15 @@ func (g *gateway) verdict(r *channel.Reply) channel.Verdict {
 	v := channel.Verdict{Code: string(a.Code), Message: string(a.Message), Ref: a.ref()}
 	m, known := gatewayCodes.of(v.Code, g.codes), g.knows(v.Code)
 	switch {
-	case a.Success == "true" && (v.Code == "" || m.class == posthouse.ClassOK):
+	case a.Success == "true" && (v.Code == "" || m.Class == posthouse.ClassOK):
 		v.Class = posthouse.ClassOK
-	case a.Success == "false" && m.class == posthouse.ClassOK:
+	case a.Success == "false" && m.Class == posthouse.ClassOK:
 		v.Class = posthouse.ClassTransient
-	case a.Success == "true" && !known, m.class == posthouse.ClassOK:
+	case a.Success == "true" && !known, m.Class == posthouse.ClassOK:
 		v.Class = posthouse.ClassUnknown
 		v.Message = "the gateway contradicts itself: success " + string(a.Success) + " with code " + v.Code + ": " + v.Message
 	default:
-		v.Class, v.After = m.class, m.after
+		v.Class, v.After = m.Class, m.After
 	}
 	if v.Message == "" && v.Class != posthouse.ClassOK {
 		v.Message = "the gateway answered with code " + v.Code

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 )
 
 // result is what getsendresult says of a task's recipients.
@@ -23,8 +24,8 @@ type result struct {
 
 // forbidden says why a recipient got nothing.
 type forbidden struct {
-	Code value  `json:"code"`
-	User string `json:"userid"`
+	Code errcode.Value `json:"code"`
+	User string        `json:"userid"`
 }
 
 // The codes of receipts without one of DingTalk's.
@@ -58,7 +59,7 @@ func (w *work) Track(ctx context.Context, ref string, to []posthouse.Recipient) 
 	if _, err := strconv.ParseInt(ref, 10, 64); err != nil {
 		return nil, errors.New("the reference is not a task_id of DingTalk's, which is a number")
 	}
-	body := encoded(map[string]json.Number{"agent_id": w.agent, "task_id": json.Number(ref)})
+	body := errcode.Encoded(map[string]json.Number{"agent_id": w.agent, "task_id": json.Number(ref)})
 	reply, v, a := w.call(ctx, "/topapi/message/corpconversation/getsendresult", w.header, body)
 	if reply == nil {
 		return nil, errors.New(v.failed.Error)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/batch"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 )
 
 // The limits of a custom robot: 20 posts a minute, then 10 minutes in which it posts nothing, and 50
@@ -34,35 +36,35 @@ var robotCodes = codes{
 	// DingTalk says of these that it is busy, or that its system or the sending failed; the global list
 	// advises to try again later. It promises of none that nothing was posted, so the policy decides,
 	// within the time in which a repeated msgUuid is recognised.
-	"-1":     {class: posthouse.ClassUnknown},
-	"500":    {class: posthouse.ClassUnknown},
-	"34015":  {class: posthouse.ClassUnknown},
-	"400001": {class: posthouse.ClassUnknown},
+	"-1":     {Class: posthouse.ClassUnknown},
+	"500":    {Class: posthouse.ClassUnknown},
+	"34015":  {Class: posthouse.ClassUnknown},
+	"400001": {Class: posthouse.ClassUnknown},
 
 	// What goes beyond a limit is not posted.
-	"410100": {posthouse.ClassRate, robotParked},
-	"130101": {posthouse.ClassRate, robotParked},
-	"90002":  {posthouse.ClassRate, time.Second},
-	"90018":  {posthouse.ClassRate, time.Second},
+	"410100": {Class: posthouse.ClassRate, After: robotParked},
+	"130101": {Class: posthouse.ClassRate, After: robotParked},
+	"90002":  {Class: posthouse.ClassRate, After: time.Second},
+	"90018":  {Class: posthouse.ClassRate, After: time.Second},
 
-	"90020":  {class: posthouse.ClassAccount}, // the month's calls are used up
-	"90030":  {class: posthouse.ClassAccount}, // the month's webhook calls are
-	"300001": {class: posthouse.ClassAccount}, // no such token
-	"300005": {class: posthouse.ClassAccount},
-	"310000": {class: posthouse.ClassAccount}, // signature, time or address; keywords are told apart below
-	"400013": {class: posthouse.ClassAccount}, // the group is gone
-	"400101": {class: posthouse.ClassAccount},
-	"400102": {class: posthouse.ClassAccount}, // the robot is stopped
-	"400106": {class: posthouse.ClassAccount},
+	"90020":  {Class: posthouse.ClassAccount}, // the month's calls are used up
+	"90030":  {Class: posthouse.ClassAccount}, // the month's webhook calls are
+	"300001": {Class: posthouse.ClassAccount}, // no such token
+	"300005": {Class: posthouse.ClassAccount},
+	"310000": {Class: posthouse.ClassAccount}, // signature, time or address; keywords are told apart below
+	"400013": {Class: posthouse.ClassAccount}, // the group is gone
+	"400101": {Class: posthouse.ClassAccount},
+	"400102": {Class: posthouse.ClassAccount}, // the robot is stopped
+	"400106": {Class: posthouse.ClassAccount},
 
-	"430101": {class: posthouse.ClassContent}, // link, text, picture, content
-	"430102": {class: posthouse.ClassContent},
-	"430103": {class: posthouse.ClassContent},
-	"430104": {class: posthouse.ClassContent},
+	"430101": {Class: posthouse.ClassContent}, // link, text, picture, content
+	"430102": {Class: posthouse.ClassContent},
+	"430103": {Class: posthouse.ClassContent},
+	"430104": {Class: posthouse.ClassContent},
 
-	"40035":  {class: posthouse.ClassRequest},
-	"43004":  {class: posthouse.ClassRequest},
-	"400105": {class: posthouse.ClassRequest},
+	"40035":  {Class: posthouse.ClassRequest},
+	"43004":  {Class: posthouse.ClassRequest},
+	"400105": {Class: posthouse.ClassRequest},
 }
 
 // Robot describes the driver for a custom robot.
@@ -163,13 +165,13 @@ func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channe
 	sorted := slices.SortedStableFunc(slices.Values(outs), func(a, b channel.Outgoing) int {
 		return rank(a.Recipient.Address) - rank(b.Recipient.Address)
 	})
-	body := encoded(r.post(sorted))
+	body := errcode.Encoded(r.post(sorted))
 	result := channel.Result{
 		Class: posthouse.ClassContent, Code: codeTooLong,
 		Error: "the post has " + strconv.Itoa(len(body)) + " bytes; at most " + strconv.Itoa(robotBytes) + " are allowed",
 	}
 	if len(body) <= robotBytes {
-		reply := r.client.Do(ctx, channel.Request{URL: r.signed(time.Now()), Header: withKeys(r.header, sorted), Body: body})
+		reply := r.client.Do(ctx, channel.Request{URL: r.signed(time.Now()), Header: batch.WithKeys(r.header, sorted), Body: body})
 		result = reply.Result(r.verdict(&reply))
 	}
 	return slices.Repeat([]channel.Result{result}, len(outs))
@@ -246,7 +248,7 @@ func (r *robot) at(outs []channel.Outgoing) robotAt {
 	case "all":
 		at.All = true
 	case "recipients":
-		for _, address := range addresses(outs) {
+		for _, address := range batch.Addresses(outs) {
 			switch {
 			case slices.Contains(at.Phones, address) || slices.Contains(at.Users, address):
 			case isPhone(address):

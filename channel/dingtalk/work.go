@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/access"
+	"github.com/posthouse/posthouse/channel/internal/batch"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 )
 
 // The limits of work notifications: 100 people in a call, 5000 people a minute, and 2048 bytes of the
@@ -26,71 +28,71 @@ const (
 // workCodes are those of the pages on work notifications and of the global list. Where DingTalk says that
 // its system failed, it may have accepted: there is no key by which it would know a repeated call.
 var workCodes = codes{
-	"-1":     {class: posthouse.ClassUnknown},
-	"500":    {class: posthouse.ClassUnknown},
-	"34015":  {class: posthouse.ClassUnknown},
-	"400001": {class: posthouse.ClassUnknown},
+	"-1":     {Class: posthouse.ClassUnknown},
+	"500":    {Class: posthouse.ClassUnknown},
+	"34015":  {Class: posthouse.ClassUnknown},
+	"400001": {Class: posthouse.ClassUnknown},
 
-	"90002": {posthouse.ClassRate, time.Second}, // calls a second
-	"90018": {posthouse.ClassRate, time.Second},
-	"41047": {posthouse.ClassRate, time.Minute}, // a minute
-	"41048": {posthouse.ClassRate, time.Minute},
-	"90001": {posthouse.ClassRate, 15 * time.Minute}, // how long is not documented
-	"90003": {posthouse.ClassRate, 15 * time.Minute},
-	"90004": {posthouse.ClassRate, 15 * time.Minute},
-	"90005": {posthouse.ClassRate, 15 * time.Minute},
-	"90006": {posthouse.ClassRate, 15 * time.Minute},
-	"90007": {posthouse.ClassRate, 15 * time.Minute},
-	"90008": {posthouse.ClassRate, 15 * time.Minute},
-	"90009": {posthouse.ClassRate, 15 * time.Minute},
-	"90010": {posthouse.ClassRate, 15 * time.Minute},
-	"90011": {posthouse.ClassRate, 15 * time.Minute},
-	"90012": {posthouse.ClassRate, 15 * time.Minute},
-	"90013": {posthouse.ClassRate, 15 * time.Minute},
-	"90014": {posthouse.ClassRate, 15 * time.Minute},
-	"90017": {posthouse.ClassRate, 15 * time.Minute},
+	"90002": {Class: posthouse.ClassRate, After: time.Second}, // calls a second
+	"90018": {Class: posthouse.ClassRate, After: time.Second},
+	"41047": {Class: posthouse.ClassRate, After: time.Minute}, // a minute
+	"41048": {Class: posthouse.ClassRate, After: time.Minute},
+	"90001": {Class: posthouse.ClassRate, After: 15 * time.Minute}, // how long is not documented
+	"90003": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90004": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90005": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90006": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90007": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90008": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90009": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90010": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90011": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90012": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90013": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90014": {Class: posthouse.ClassRate, After: 15 * time.Minute},
+	"90017": {Class: posthouse.ClassRate, After: 15 * time.Minute},
 
-	"88":    {class: posthouse.ClassAuth}, // without a sub-code
-	"40001": {class: posthouse.ClassAuth},
-	"40014": {class: posthouse.ClassAuth},
-	"41001": {class: posthouse.ClassAuth},
-	"42001": {class: posthouse.ClassAuth},
+	"88":    {Class: posthouse.ClassAuth}, // without a sub-code
+	"40001": {Class: posthouse.ClassAuth},
+	"40014": {Class: posthouse.ClassAuth},
+	"41001": {Class: posthouse.ClassAuth},
+	"42001": {Class: posthouse.ClassAuth},
 
-	"40013": {class: posthouse.ClassAccount}, // keys, permissions, addresses, quota
-	"40056": {class: posthouse.ClassAccount},
-	"40089": {class: posthouse.ClassAccount},
-	"41028": {class: posthouse.ClassAccount},
-	"41030": {class: posthouse.ClassAccount},
-	"41044": {class: posthouse.ClassAccount},
-	"50003": {class: posthouse.ClassAccount},
-	"50005": {class: posthouse.ClassAccount},
-	"60020": {class: posthouse.ClassAccount},
-	"90020": {class: posthouse.ClassAccount}, // the month's calls are used up
+	"40013": {Class: posthouse.ClassAccount}, // keys, permissions, addresses, quota
+	"40056": {Class: posthouse.ClassAccount},
+	"40089": {Class: posthouse.ClassAccount},
+	"41028": {Class: posthouse.ClassAccount},
+	"41030": {Class: posthouse.ClassAccount},
+	"41044": {Class: posthouse.ClassAccount},
+	"50003": {Class: posthouse.ClassAccount},
+	"50005": {Class: posthouse.ClassAccount},
+	"60020": {Class: posthouse.ClassAccount},
+	"90020": {Class: posthouse.ClassAccount}, // the month's calls are used up
 
-	"33012": {class: posthouse.ClassRecipient},
-	"40003": {class: posthouse.ClassRecipient},
-	"40031": {class: posthouse.ClassRecipient}, // of several: at least one of them
-	"50002": {class: posthouse.ClassRecipient},
-	"60121": {class: posthouse.ClassRecipient},
+	"33012": {Class: posthouse.ClassRecipient},
+	"40003": {Class: posthouse.ClassRecipient},
+	"40031": {Class: posthouse.ClassRecipient}, // of several: at least one of them
+	"50002": {Class: posthouse.ClassRecipient},
+	"60121": {Class: posthouse.ClassRecipient},
 
-	"34016": {class: posthouse.ClassContent},
-	"40048": {class: posthouse.ClassContent},
-	"40067": {class: posthouse.ClassContent},
-	"41049": {class: posthouse.ClassContent},
-	"41101": {class: posthouse.ClassContent},
-	"45002": {class: posthouse.ClassContent},
-	"45003": {class: posthouse.ClassContent},
-	"45004": {class: posthouse.ClassContent},
-	"45007": {class: posthouse.ClassContent},
-	"45008": {class: posthouse.ClassContent},
+	"34016": {Class: posthouse.ClassContent},
+	"40048": {Class: posthouse.ClassContent},
+	"40067": {Class: posthouse.ClassContent},
+	"41049": {Class: posthouse.ClassContent},
+	"41101": {Class: posthouse.ClassContent},
+	"45002": {Class: posthouse.ClassContent},
+	"45003": {Class: posthouse.ClassContent},
+	"45004": {Class: posthouse.ClassContent},
+	"45007": {Class: posthouse.ClassContent},
+	"45008": {Class: posthouse.ClassContent},
 
-	"40008":  {class: posthouse.ClassRequest},
-	"40035":  {class: posthouse.ClassRequest},
-	"40038":  {class: posthouse.ClassRequest},
-	"43004":  {class: posthouse.ClassRequest},
-	"43005":  {class: posthouse.ClassRequest},
-	"44004":  {class: posthouse.ClassRequest},
-	"400002": {class: posthouse.ClassRequest},
+	"40008":  {Class: posthouse.ClassRequest},
+	"40035":  {Class: posthouse.ClassRequest},
+	"40038":  {Class: posthouse.ClassRequest},
+	"43004":  {Class: posthouse.ClassRequest},
+	"43005":  {Class: posthouse.ClassRequest},
+	"44004":  {Class: posthouse.ClassRequest},
+	"400002": {Class: posthouse.ClassRequest},
 }
 
 // Work describes the driver for work notifications.
@@ -149,18 +151,15 @@ func checkWork(c channel.Config) []posthouse.Problem {
 }
 
 type work struct {
-	client    *channel.Client
-	url       *url.URL
-	header    http.Header
-	agent     json.Number
-	markdown  bool
-	timeLine  bool
-	await     time.Duration
-	codes     map[string]posthouse.Class
-	token     tokenSource
-	tokens    channel.Tokens
-	tokenName string
-	refused   atomic.Pointer[string] // the token that DingTalk refused last
+	client   *channel.Client
+	url      *url.URL
+	header   http.Header
+	agent    json.Number
+	markdown bool
+	timeLine bool
+	await    time.Duration
+	codes    map[string]posthouse.Class
+	access   *access.Access
 }
 
 func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
@@ -171,14 +170,11 @@ func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
 	w := &work{
 		url: target, header: http.Header{"Content-Type": {"application/json"}}, agent: json.Number(c.String("agent_id")),
 		markdown: c.String("format") == "markdown", timeLine: c.Bool("time_line"), await: c.Duration("receipt_after"),
-		codes: env.Codes, tokens: env.Tokens,
-		tokenName: strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"),
-	}
-	if w.tokens == nil {
-		w.tokens = new(channel.MemoryTokens)
+		codes: env.Codes,
 	}
 	w.client = channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret")}})
-	w.token, err = newTokenSource(c, w.client)
+	tokens, err := newTokenSource(c, w.client)
+	w.access = access.New(env.Tokens, strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"), tokens.fetch)
 	return w, err
 }
 
@@ -192,16 +188,16 @@ func (w *work) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 
 // SendBatch makes one call for all.
 func (w *work) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
-	message := encoded(w.message(outs[0].Content, time.Now()))
+	message := errcode.Encoded(w.message(outs[0].Content, time.Now()))
 	if len(message) > workBytes {
 		return slices.Repeat([]channel.Result{{
 			Class: posthouse.ClassContent, Code: codeTooLong,
 			Error: "the message has " + strconv.Itoa(len(message)) + " bytes as JSON; DingTalk allows " + strconv.Itoa(workBytes),
 		}}, len(outs))
 	}
-	return callAll(outs, func(to []channel.Outgoing) channel.Result {
-		body := encoded(workCall{Agent: w.agent, Users: strings.Join(addresses(to), ","), Message: message})
-		reply, v, a := w.call(ctx, "/topapi/message/corpconversation/asyncsend_v2", withKeys(w.header, to), body)
+	return batch.Halving(outs, noAddress(), func(to []channel.Outgoing) channel.Result {
+		body := errcode.Encoded(workCall{Agent: w.agent, Users: strings.Join(batch.Addresses(to), ","), Message: message})
+		reply, v, a := w.call(ctx, "/topapi/message/corpconversation/asyncsend_v2", batch.WithKeys(w.header, to), body)
 		if reply == nil {
 			return v.failed
 		}
@@ -237,28 +233,28 @@ func (w *work) message(c posthouse.Content, now time.Time) any {
 	return map[string]any{"msgtype": "text", "text": robotText{plainText(c)}}
 }
 
-// call posts with an access token. A token that DingTalk itself refuses is refreshed, and the call is made
-// once more: the first one had no effect. Without a token there is no reply, and v says why.
-func (w *work) call(ctx context.Context, path string, header http.Header, body []byte) (*channel.Reply, outcome, answer) {
-	for again := true; ; again = false {
-		token, failed := w.accessToken(ctx)
-		if failed != nil {
-			return nil, outcome{failed: *failed}, answer{}
-		}
+// call posts with an access token. Without one there is no reply, and v says why.
+func (w *work) call(ctx context.Context, path string, header http.Header, body []byte) (reply *channel.Reply, v outcome, a answer) {
+	err := w.access.Call(ctx, func(token string) access.Answer {
 		u := below(w.url, path)
 		u.RawQuery = url.Values{"access_token": {token}}.Encode()
-		reply := w.client.Do(ctx, channel.Request{URL: u, Header: header, Body: body})
-		reply.Response = strings.ReplaceAll(reply.Response, token, channel.Mask)
-		v, a := workCodes.read(&reply, w.codes)
+		r := w.client.Do(ctx, channel.Request{URL: u, Header: header, Body: body})
+		r.Response = strings.ReplaceAll(r.Response, token, channel.Mask)
+		v.Verdict, a = workCodes.read(&r, w.codes)
 		v.Message = strings.ReplaceAll(v.Message, token, channel.Mask)
-		if v.Class != posthouse.ClassAuth {
-			return &reply, outcome{Verdict: v}, a
+		reply = &r
+		switch {
+		case v.Class != posthouse.ClassAuth:
+			return access.Fine
+		case a.Code == "":
+			return access.Refused
 		}
-		w.refused.Store(&token)
-		if a.Code == "" || !again {
-			return &reply, outcome{Verdict: v}, a
-		}
+		return access.Again
+	})
+	if err != nil {
+		return nil, outcome{failed: access.Without(err, w.client)}, answer{}
 	}
+	return reply, v, a
 }
 
 // outcome is a verdict, or the result of a call that was not made.
@@ -267,23 +263,11 @@ type outcome struct {
 	failed channel.Result
 }
 
-func (w *work) accessToken(ctx context.Context) (string, *channel.Result) {
-	stale := ""
-	if p := w.refused.Load(); p != nil {
-		stale = *p
-	}
-	token, err := w.tokens.Token(ctx, w.tokenName, stale, w.token.fetch)
-	if err == nil {
-		return token, nil
-	}
-	return "", w.withoutToken(err)
-}
-
 // Test fetches an access token and sends nothing.
 func (w *work) Test(ctx context.Context) channel.Result {
-	_, lasts, err := w.token.fetch(ctx)
+	lasts, err := w.access.Fetch(ctx)
 	if err != nil {
-		return *w.withoutToken(err)
+		return access.Without(err, w.client)
 	}
 	return channel.Result{Class: posthouse.ClassOK, Code: "0", Response: "an access token that lasts " + posthouse.Duration(lasts).String()}
 }

@@ -102,6 +102,7 @@ func Terms() web.Terms {
 			reflect.TypeFor[posthouse.State]():         web.Any(posthouse.States()...),
 			reflect.TypeFor[posthouse.Policy]():        web.Any(posthouse.Policies()...),
 			reflect.TypeFor[posthouse.Priority]():      web.Any(posthouse.Priorities()...),
+			reflect.TypeFor[posthouse.ContentType]():   web.Any(posthouse.ContentTypes()...),
 			reflect.TypeFor[posthouse.Class]():         web.Any(posthouse.Classes()...),
 			reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
 			reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),

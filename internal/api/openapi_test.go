@@ -164,7 +164,7 @@ func TestTheDocumentNamesTheAllowedWords(t *testing.T) {
 	}{
 		{"Delivery", "state", 11}, {"Delivery", "on_unknown", 4}, {"Draft", "priority", 3}, {"Attempt", "class", 10}, {"Key", "scope", 4},
 		{"Field", "kind", 11}, {"Channel", "on_unknown", 4}, {"Resolve", "outcome", 3}, {"AcceptedDelivery", "state", 11}, {"Message", "priority", 3},
-		{"RegisteredAgent", "state", 3}, {"AgentReport", "outcome", 4}, {"ReportAnswer", "result", 5},
+		{"Content", "type", 9}, {"RegisteredAgent", "state", 3}, {"AgentReport", "outcome", 4}, {"ReportAnswer", "result", 5},
 	} {
 		if got, _ := field(test.schema, test.field)["enum"].([]any); len(got) != test.want {
 			t.Errorf("%s.%s: got the words %v, want %d", test.schema, test.field, got, test.want)

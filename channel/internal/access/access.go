@@ -1,0 +1,109 @@
+// Package access makes calls that need an access token, which a provider gives for hours and may refuse at any time.
+package access
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// CodeNoToken is our own code of a call for which there was no token.
+const CodeNoToken = "NO_TOKEN"
+
+// Access has the token of one application.
+type Access struct {
+	tokens  channel.Tokens
+	name    string
+	fetch   func(context.Context) (token string, lasts time.Duration, err error)
+	refused atomic.Pointer[string] // the token that the provider refused last
+}
+
+// New is the access of the application that a name stands for in tokens, which default to this process's memory. What
+// fetch answers without a token is a *Failed.
+func New(tokens channel.Tokens, name string, fetch func(context.Context) (token string, lasts time.Duration, err error)) *Access {
+	return &Access{tokens: cmp.Or(tokens, channel.Tokens(new(channel.MemoryTokens))), name: name, fetch: fetch}
+}
+
+// Failed is a fetch that gave no token: the result of what needed it. Nothing was sent.
+type Failed struct{ Result channel.Result }
+
+// Error says why.
+func (f *Failed) Error() string { return f.Result.Error }
+
+// Fetched reads the reply to a fetch: a token, or a *Failed. The request is made of the channel's configuration alone, and
+// sends nothing, so what may have arrived may be repeated.
+func Fetched(r *channel.Reply, v channel.Verdict, token string, lasts time.Duration) (string, time.Duration, error) {
+	switch {
+	case v.Class == posthouse.ClassOK && token != "":
+		return token, lasts, nil
+	case v.Class == posthouse.ClassOK, v.Class == posthouse.ClassUnknown:
+		v.Class = posthouse.ClassTransient
+	case v.Class == posthouse.ClassAuth, v.Class == posthouse.ClassRequest, v.Class == posthouse.ClassContent:
+		v.Class = posthouse.ClassAccount
+	}
+	result := r.Result(v)
+	result.Response = "" // it may be a token, in a form we do not know
+	result.Error = "no access token: " + result.Error
+	return "", 0, &Failed{result}
+}
+
+// Token is the token, fetched where there is none.
+func (a *Access) Token(ctx context.Context) (string, error) {
+	stale := ""
+	if p := a.refused.Load(); p != nil {
+		stale = *p
+	}
+	return a.tokens.Token(ctx, a.name, stale, a.fetch)
+}
+
+// Fetch asks the provider for a token that nobody uses, to see that it gives one.
+func (a *Access) Fetch(ctx context.Context) (lasts time.Duration, err error) {
+	_, lasts, err = a.fetch(ctx)
+	return lasts, err
+}
+
+// Without is the result of a delivery for which Token gave an error.
+func Without(err error, client *channel.Client) channel.Result {
+	var failed *Failed
+	if errors.As(err, &failed) {
+		return failed.Result
+	}
+	class := posthouse.ClassTransient
+	if errors.Is(err, channel.ErrStaleToken) {
+		class = posthouse.ClassAuth
+	}
+	return channel.Result{Class: class, Code: CodeNoToken, Error: client.Redactor().Line("no access token: "+err.Error(), 512)}
+}
+
+// Answer is what a call says of its token.
+type Answer int
+
+// The answers.
+const (
+	Fine    Answer = iota // it is none of the token's faults
+	Refused               // the token is not used again
+	Again                 // nor is it, and the provider said so itself: the call had no effect and may be made once more
+)
+
+// Call calls with a token, and once more with a new one where the provider refused the first.
+func (a *Access) Call(ctx context.Context, call func(token string) Answer) error {
+	for again := true; ; again = false {
+		token, err := a.Token(ctx)
+		if err != nil {
+			return err
+		}
+		answer := call(token)
+		if answer == Fine {
+			return nil
+		}
+		a.refused.Store(&token)
+		if answer == Refused || !again {
+			return nil
+		}
+	}
+}
