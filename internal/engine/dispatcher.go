@@ -104,36 +104,46 @@ func (d *dispatcher) barred(r *route) (time.Duration, bool) {
 // start asks the limiter for what the shares of a room want, claims that and sends it. It returns the wait before the
 // next look. After an error, the limiter's or the database's, the lanes are still due.
 func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, count func(claimed)) (time.Duration, error) {
-	want := 0
-	for _, s := range shares {
-		want += s.n
-	}
-	grant, err := d.permit(r, at.account, want)
+	grant, err := d.permit(r, at.account, wanted(shares))
 	if err != nil {
 		r.restore(shares)
 		return 0, fmt.Errorf("ask the limiter: %w", err)
 	}
 	if grant.N == 0 {
 		r.restore(shares)
-		wait := min(max(grant.Wait, time.Millisecond), longestHeld)
-		if r.hold(at.account, wait) {
-			return 0, nil // another account may have room
-		}
-		return wait, nil
+		return r.limited(at.account, grant.Wait), nil
 	}
-	used, crowded := 0, false
+	used, crowded, err := d.spend(r, at, shares, grant.N, before, count)
+	d.refund(r, grant, grant.N-used)
+	switch {
+	case err != nil:
+		r.restore(shares)
+		return 0, fmt.Errorf("claim deliveries: %w", err)
+	case used > 0:
+		r.passTurn(at.account)
+	case crowded:
+		return d.poll, nil // a slot that comes free wakes us
+	}
+	if r.anyDue() { // a lane that got no share this time, or is not empty yet
+		return 0, nil
+	}
+	return whenWoken, nil
+}
+
+// spend claims for the shares, one after the other, what the limiter has granted to all of them. It returns how much of
+// it was used, and whether something waits that wants more slots than are free.
+func (d *dispatcher) spend(r *route, at room, shares []share, granted int, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
 	for _, s := range shares {
-		n := min(s.n, grant.N-used)
+		n := min(s.n, granted-used)
 		if n == 0 {
 			r.restore([]share{s})
 			continue
 		}
 		cut := at.idle || r.mayCut(n)
 		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, cut: cut, before: before})
+		used += found.n
 		if err != nil {
-			r.restore(shares)
-			d.refund(r, grant, grant.N-used-found.n)
-			return 0, fmt.Errorf("claim deliveries: %w", err)
+			return used, crowded, err
 		}
 		switch {
 		case found.n == n, r.whole() && found.n > 0: // there may be more
@@ -142,22 +152,27 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 			r.restore([]share{s})
 			crowded = true
 		}
-		used += found.n
 		if count != nil {
 			count(found)
 		}
 	}
-	d.refund(r, grant, grant.N-used)
-	if used > 0 {
-		r.passTurn(at.account)
+	return used, crowded, nil
+}
+
+// limited holds an account that the limiter gave nothing for now, and returns the wait before the next look.
+func (r *route) limited(account string, wait time.Duration) time.Duration {
+	wait = min(max(wait, time.Millisecond), longestHeld)
+	if r.hold(account, wait) {
+		return 0 // another account may have room
 	}
-	if crowded && used == 0 {
-		return d.poll, nil // a slot that comes free wakes us
+	return wait
+}
+
+func wanted(shares []share) (n int) {
+	for _, s := range shares {
+		n += s.n
 	}
-	if r.anyDue() { // a lane that got no share this time, or is not empty yet
-		return 0, nil
-	}
-	return whenWoken, nil
+	return n
 }
 
 // claim takes what is due and starts to send it. A route that was replaced takes nothing more:

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -28,8 +29,8 @@ type Rescuer struct {
 // rescueBatch is how many deliveries one transaction of the rescuer touches.
 const rescueBatch = 200
 
-// recovery is how long the rescuer holds back when the database takes writes again: whoever could not
-// write results tries again within this time, and then their leases are not lost.
+// recovery is how long the rescuer holds back when the database takes writes again. Processes that could not write
+// results try again within this time, and then their leases are not lost.
 const recovery = 2 * time.Second
 
 // run looks for what nobody else will move: leases without a holder, deadlines, unknowns whose
@@ -38,7 +39,7 @@ func (res *Rescuer) run(ctx context.Context) {
 	batch := rescueBatch
 	var leases, deadlines, holds sight
 	for res.life.Pause(life.Spread(res.every)) {
-		// Where we can not write results, others can hardly do: to take their leases now would be to send again.
+		// Where we cannot write results, others hardly can: to take their leases now would be to send again.
 		ok := !res.recorder.stuck()
 		if ok {
 			_, ok = res.sweep(ctx, work.LeaseLost, &leases, batch, res.rescueLease)
@@ -81,43 +82,16 @@ func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *sight, batch int
 	begun, now, since := time.Now(), res.life.Now(), s.begin()
 	var left time.Time // when the first that stays was due
 	for look := (work.Selection{Due: due, Max: batch, Since: since}); !res.life.Stopped(); {
-		moved := map[string]bool{}
-		var stay []time.Time // when those that stay were due
-		after, err := res.queue.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
-			var changes []work.Change
-			clear(moved)
-			stay = nil
-			for _, d := range found {
-				if c, ok := decide(d, now); ok {
-					changes = append(changes, c)
-					moved[d.ID] = true
-				} else {
-					stay = append(stay, dueOf(&d, due))
-				}
-			}
-			return changes
-		})
+		moved, stay, err := res.look(ctx, look, decide)
 		if err != nil {
-			res.log.Warn("overdue deliveries can not be handled", "kind", due, "error", err)
+			res.log.Warn("overdue deliveries cannot be handled", "kind", due, "error", err)
 			return total, false
 		}
-		total += len(moved)
-		var unsent []posthouse.Delivery
-		for i := range after {
-			d := &after[i]
-			if !moved[d.ID] {
-				continue
-			}
-			if d.Pulled && d.State == posthouse.Pending {
-				unsent = append(unsent, *d)
-			}
-			res.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
-		}
-		res.returned(unsent)
+		total += moved
 		if len(stay) > 0 && left.IsZero() {
 			left = stay[0]
 		}
-		if len(moved)+len(stay) < look.Max || batch < rescueBatch { // else there may be more
+		if moved+len(stay) < look.Max || batch < rescueBatch { // else there may be more
 			if batch == rescueBatch {
 				s.end(since, now, left, time.Since(begun))
 			}
@@ -126,6 +100,43 @@ func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *sight, batch int
 		look = behind(look, stay)
 	}
 	return total, true // the next process handles the rest
+}
+
+// look handles overdue deliveries in one transaction. It returns how many it moved, and when those that stay were due.
+func (res *Rescuer) look(ctx context.Context, look work.Selection, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (int, []time.Time, error) {
+	moved := map[string]bool{}
+	var stay []time.Time
+	after, err := res.queue.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		var changes []work.Change
+		clear(moved)
+		stay = nil
+		for _, d := range found {
+			if c, ok := decide(d, now); ok {
+				changes = append(changes, c)
+				moved[d.ID] = true
+			} else {
+				stay = append(stay, dueOf(&d, look.Due))
+			}
+		}
+		return changes
+	})
+	if err == nil {
+		res.handled(look.Due, slices.DeleteFunc(after, func(d posthouse.Delivery) bool { return !moved[d.ID] }))
+	}
+	return len(moved), stay, err
+}
+
+// handled tells of what was moved, also those from whom agents may fetch it again.
+func (res *Rescuer) handled(due work.Due, list []posthouse.Delivery) {
+	var unsent []posthouse.Delivery
+	for i := range list {
+		d := &list[i]
+		if d.Pulled && d.State == posthouse.Pending {
+			unsent = append(unsent, *d)
+		}
+		res.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
+	}
+	res.returned(unsent)
 }
 
 // behind is the look that follows a full one: past those that stay, or at more of them where all were due at once.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -218,11 +219,8 @@ func (dk *Desk) order(k state.Key) []posthouse.Priority {
 
 // handOut looks once.
 func (dk *Desk) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) {
-	if dk.o.Life.Stale() {
-		return Claimed{}, posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored under this process: it hands nothing out until it is restarted")
-	}
-	if dk.o.Life.Stopped() {
-		return Claimed{}, life.ErrStopping
+	if err := dk.closed(); err != nil {
+		return Claimed{}, err
 	}
 	idle := Claimed{Reason: o.reason}
 	if len(o.keys) == 0 { // also where no channel of its is open here: it must not ask without a pause
@@ -242,31 +240,12 @@ func (dk *Desk) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) 
 		o.channels = nil // what is still held of a claim that is repeated is handed out again
 	}
 	asked := time.Now()
-	// Not the caller's context: a claim that commits after its caller left would hold deliveries that nobody sends.
-	handed, err := dk.o.HandOuts.HandOut(dk.o.Life.Context(), asked, work.HandOut{
-		Tenant: c.Agent.Tenant, Agent: c.Agent.ID, ClaimID: c.ClaimID, Channels: o.channels, Max: grant.N, Start: c.Started,
-		Epoch: dk.o.Life.Epoch(), Request: state.Plain(c.Request, state.MaxExcerpt),
-	})
+	handed, err := dk.take(&c, o, grant, asked)
 	if err != nil {
-		if posthouse.CodeOf(err) == posthouse.CodeStorageFull { // surely undone; else a repeat may find what was done, and hand it out
-			dk.permits.refund(&c.Agent, grant, grant.N)
-		}
 		return idle, err
 	}
-	used := len(handed.Items)
-	if handed.Repeated {
-		used = 0
-	}
-	dk.permits.refund(&c.Agent, grant, grant.N-used)
-	if !handed.Repeated {
-		dk.permits.keep(&c.Agent, grant, handed.Items)
-	}
 	if ctx.Err() != nil && c.ClaimID == "" {
-		var back []returned // its agent has seen none of it
-		for _, item := range handed.Items {
-			back = append(back, returned{item: item, reason: state.ReasonCallerLeft})
-		}
-		dk.putBack(back)
+		dk.unseen(handed)
 		return idle, ctx.Err()
 	}
 	list := dk.handouts(dk.o.Life.Context(), handed, asked)
@@ -275,4 +254,44 @@ func (dk *Desk) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) 
 	}
 	idle.Handouts, idle.Repeated = list, handed.Repeated
 	return idle, nil
+}
+
+// closed says why the desk hands nothing out, nil while it does.
+func (dk *Desk) closed() error {
+	switch {
+	case dk.o.Life.Stale():
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored under this process: it hands nothing out until it is restarted")
+	case dk.o.Life.Stopped():
+		return life.ErrStopping
+	}
+	return nil
+}
+
+// take gets from the database what an agent is handed, and gives back the permits that it does not use.
+func (dk *Desk) take(c *Claim, o offer, grant limit.Grant, asked time.Time) (work.HandedOut, error) {
+	// Not the caller's context: a claim that commits after its caller left would hold deliveries that nobody sends.
+	handed, err := dk.o.HandOuts.HandOut(dk.o.Life.Context(), asked, work.HandOut{
+		Tenant: c.Agent.Tenant, Agent: c.Agent.ID, ClaimID: c.ClaimID, Channels: o.channels, Max: grant.N, Start: c.Started,
+		Epoch: dk.o.Life.Epoch(), Request: state.Plain(c.Request, state.MaxExcerpt),
+	})
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeStorageFull: // surely undone
+		dk.permits.refund(&c.Agent, grant, grant.N)
+	case err != nil: // a repeat may find what was done, and hand it out
+	case handed.Repeated:
+		dk.permits.refund(&c.Agent, grant, grant.N)
+	default:
+		dk.permits.refund(&c.Agent, grant, grant.N-len(handed.Items))
+		dk.permits.keep(&c.Agent, grant, handed.Items)
+	}
+	return handed, err
+}
+
+// unseen puts back what was taken for an agent that has left.
+func (dk *Desk) unseen(handed work.HandedOut) {
+	back := make([]returned, len(handed.Items))
+	for i, item := range handed.Items {
+		back[i] = returned{item: item, reason: state.ReasonCallerLeft}
+	}
+	dk.putBack(back)
 }
