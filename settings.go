@@ -89,8 +89,7 @@ func ChannelStates() []ChannelState {
 type ChannelSettings struct {
 	// Profile names a set of defaults: "duty" for the bank's notices, "flow" for
 	// the notices of workflows, which repeats what may have arrived, "wecom",
-	// "default". Defaults to "duty" for channels named tianyuan and zhaohu, else
-	// to "default".
+	// "default". Defaults to "default".
 	Profile string `json:"profile,omitempty"`
 	// Every makes the channel send in runs, one each period. Defaults to 0:
 	// continuous, a message leaves at once.

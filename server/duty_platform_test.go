@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 // tianyuan is the channel 天元 on the simulator: JSON, every answer a 200 (DUTY-12).
 func (h *house) tianyuan(s posthouse.ChannelSettings) posthouse.Channel {
+	s.Profile = cmp.Or(s.Profile, "duty")
 	return posthouse.Channel{Name: "tianyuan", Driver: "httpapi", ChannelSettings: s, Config: map[string]any{
 		"url":              h.sim.URL() + "/tianyuan/api/message/send",
 		"body":             `{"touser": "${user}", "title": "${title}", "content": "${text}", "msgId": "${idempotency_key}"}`,
@@ -28,6 +30,7 @@ func (h *house) tianyuan(s posthouse.ChannelSettings) posthouse.Channel {
 
 // zhaohu is the channel 招呼: up to 100 receivers in a call, a line of the answer for each.
 func (h *house) zhaohu(s posthouse.ChannelSettings) posthouse.Channel {
+	s.Profile = cmp.Or(s.Profile, "duty")
 	return posthouse.Channel{Name: "zhaohu", Driver: "httpapi", ChannelSettings: s, Config: map[string]any{
 		"url":              h.sim.URL() + "/zhaohu/im/v1/notify",
 		"body":             `{"receivers": ${users}, "text": "${text}", "requestNo": ${idempotency_keys}}`,

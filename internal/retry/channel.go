@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -19,26 +20,13 @@ const (
 // its profile leaves the wait to the next run: as long as a run's default period.
 const pace = time.Minute
 
-// ProfileName is the profile that a channel follows: the one it names, "duty"
-// for the channels called tianyuan and zhaohu, else "default".
-func ProfileName(channel string, settings posthouse.ChannelSettings) string {
-	switch {
-	case settings.Profile != "":
-		return settings.Profile
-	case channel == "tianyuan" || channel == "zhaohu":
-		return "duty"
-	}
-	return "default"
-}
-
-// For is the profile of a channel with the channel's own settings in it: tries,
-// backoff, jitter, probes, period and policy. The problems are those of Check;
-// without any the profile is complete.
-func For(channel string, settings posthouse.ChannelSettings) (Profile, []posthouse.Problem) {
+// For is the profile that a channel names, else "default", with the channel's own settings in it: tries, backoff, jitter,
+// probes, period and policy. The problems are those of Check; without any the profile is complete.
+func For(settings posthouse.ChannelSettings) (Profile, []posthouse.Problem) {
 	if problems := Check(settings); len(problems) > 0 {
 		return Profile{}, problems
 	}
-	p, _ := Named(ProfileName(channel, settings))
+	p, _ := Named(cmp.Or(settings.Profile, Default))
 	if settings.Tries > 0 {
 		p.Tries = settings.Tries
 	}

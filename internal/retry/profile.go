@@ -48,11 +48,14 @@ const (
 	h = time.Hour
 )
 
+// Default is the name of the profile of a channel that names none.
+const Default = "default"
+
 // profiles is the table of profiles. Each function makes a fresh value, so that
 // nobody can change another's.
 var profiles = map[string]func() Profile{
 	// Business notices: patient for five hours, then a person looks.
-	"default": func() Profile {
+	Default: func() Profile {
 		return Profile{Terms: Terms{Tries: 8, Schedule: notices()}, Classes: blocking()}
 	},
 	// Workflow notifications (FLOW-13): the same steps, by their own name so

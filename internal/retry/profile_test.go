@@ -70,17 +70,11 @@ func TestProfilesWaitAsTheirRequirementsSay(t *testing.T) {
 	}
 }
 
-// A channel's name says nothing of what follows an attempt that may have arrived, but for the bank's two.
 func TestWhatMayHaveArrivedIsRepeatedOnlyWhereTheProfileSaysSo(t *testing.T) {
 	t.Parallel()
 	for profile, want := range map[string]posthouse.Policy{"default": "", "wecom": "", "duty": posthouse.Retry, "flow": posthouse.Retry} {
 		if got := named(t, profile).OnUnknown; got != want {
 			t.Errorf("%s: got %q, want %q", profile, got, want)
-		}
-	}
-	for name, want := range map[string]string{"oa": "default", "dingtalk": "default", "sms": "default", "tianyuan": "duty", "zhaohu": "duty"} {
-		if got := retry.ProfileName(name, posthouse.ChannelSettings{}); got != want {
-			t.Errorf("a channel called %s follows %q, want %q", name, got, want)
 		}
 	}
 }
@@ -123,24 +117,23 @@ func TestForPutsTheChannelsOwnSettingsIntoItsProfile(t *testing.T) {
 	t.Parallel()
 	zero, minute, jitter := posthouse.Duration(0), posthouse.Duration(m), 0.5
 	for name, c := range map[string]struct {
-		channel  string
 		settings posthouse.ChannelSettings
 		class    posthouse.Class
 		want     []time.Duration
 	}{
-		"nothing set":          {"sms", posthouse.ChannelSettings{}, posthouse.ClassTransient, []time.Duration{m, 3 * m, 5 * m, 10 * m, 30 * m, h, 3 * h}},
-		"duty by name":         {"zhaohu", posthouse.ChannelSettings{}, posthouse.ClassTransient, []time.Duration{0, 0}},
-		"duty, each minute":    {"tianyuan", posthouse.ChannelSettings{Every: &minute}, posthouse.ClassTransient, []time.Duration{0, 0}},
-		"duty, continuous":     {"tianyuan", posthouse.ChannelSettings{Every: &zero}, posthouse.ClassTransient, []time.Duration{m, m}},
-		"another profile":      {"zhaohu", posthouse.ChannelSettings{Profile: "wecom"}, posthouse.ClassTransient, []time.Duration{s, 2 * s, 4 * s}},
-		"own tries":            {"sms", posthouse.ChannelSettings{Tries: 3}, posthouse.ClassTransient, []time.Duration{m, 3 * m}},
-		"own backoff":          {"sms", posthouse.ChannelSettings{Tries: 4, Backoff: []posthouse.Duration{posthouse.Duration(s)}}, posthouse.ClassTransient, []time.Duration{s, s, s}},
-		"own backoff of none":  {"tianyuan", posthouse.ChannelSettings{Every: &zero, Backoff: []posthouse.Duration{0}}, posthouse.ClassTransient, []time.Duration{0, 0}},
-		"own tries, own class": {"w", posthouse.ChannelSettings{Profile: "wecom", Tries: 1, Jitter: &jitter}, posthouse.ClassAuth, []time.Duration{5 * m}},
+		"nothing set":          {posthouse.ChannelSettings{}, posthouse.ClassTransient, []time.Duration{m, 3 * m, 5 * m, 10 * m, 30 * m, h, 3 * h}},
+		"duty":                 {posthouse.ChannelSettings{Profile: "duty"}, posthouse.ClassTransient, []time.Duration{0, 0}},
+		"duty, each minute":    {posthouse.ChannelSettings{Profile: "duty", Every: &minute}, posthouse.ClassTransient, []time.Duration{0, 0}},
+		"duty, continuous":     {posthouse.ChannelSettings{Profile: "duty", Every: &zero}, posthouse.ClassTransient, []time.Duration{m, m}},
+		"another profile":      {posthouse.ChannelSettings{Profile: "wecom"}, posthouse.ClassTransient, []time.Duration{s, 2 * s, 4 * s}},
+		"own tries":            {posthouse.ChannelSettings{Tries: 3}, posthouse.ClassTransient, []time.Duration{m, 3 * m}},
+		"own backoff":          {posthouse.ChannelSettings{Tries: 4, Backoff: []posthouse.Duration{posthouse.Duration(s)}}, posthouse.ClassTransient, []time.Duration{s, s, s}},
+		"own backoff of none":  {posthouse.ChannelSettings{Profile: "duty", Every: &zero, Backoff: []posthouse.Duration{0}}, posthouse.ClassTransient, []time.Duration{0, 0}},
+		"own tries, own class": {posthouse.ChannelSettings{Profile: "wecom", Tries: 1, Jitter: &jitter}, posthouse.ClassAuth, []time.Duration{5 * m}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, problems := retry.For(c.channel, c.settings)
+			p, problems := retry.For(c.settings)
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
@@ -154,12 +147,12 @@ func TestForPutsTheChannelsOwnSettingsIntoItsProfile(t *testing.T) {
 // DUTY-5, DUTY-9.
 func TestDutyRunsEachMinuteAndRetriesTimeouts(t *testing.T) {
 	t.Parallel()
-	p, problems := retry.For("tianyuan", posthouse.ChannelSettings{})
+	p, problems := retry.For(posthouse.ChannelSettings{Profile: "duty"})
 	if len(problems) > 0 || p.Every != m || p.OnUnknown != posthouse.Retry {
 		t.Errorf("got %s, %s, %v, want 1m and retry", p.Every, p.OnUnknown, problems)
 	}
 	zero := posthouse.Duration(0)
-	p, _ = retry.For("tianyuan", posthouse.ChannelSettings{Every: &zero, OnUnknown: posthouse.Hold})
+	p, _ = retry.For(posthouse.ChannelSettings{Profile: "duty", Every: &zero, OnUnknown: posthouse.Hold})
 	if p.Every != 0 || p.OnUnknown != posthouse.Hold {
 		t.Errorf("got %s, %s, want the channel's own", p.Every, p.OnUnknown)
 	}
@@ -168,7 +161,7 @@ func TestDutyRunsEachMinuteAndRetriesTimeouts(t *testing.T) {
 func TestForSpreadsAndProbesAsTheChannelSays(t *testing.T) {
 	t.Parallel()
 	jitter := 1.0
-	p, _ := retry.For("sms", posthouse.ChannelSettings{Jitter: &jitter, ProbeAfter: posthouse.Duration(m), ProbeMax: posthouse.Duration(2 * m)})
+	p, _ := retry.For(posthouse.ChannelSettings{Jitter: &jitter, ProbeAfter: posthouse.Duration(m), ProbeMax: posthouse.Duration(2 * m)})
 	for class, want := range map[posthouse.Class]time.Duration{
 		posthouse.ClassTransient: 2 * m, posthouse.ClassAuth: 2 * m, posthouse.ClassAccount: 2 * m, posthouse.ClassRate: m,
 	} {
@@ -184,7 +177,7 @@ func TestForSpreadsAndProbesAsTheChannelSays(t *testing.T) {
 func TestCheckNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	jitter, every := 1.5, posthouse.Duration(-s)
-	_, got := retry.For("sms", posthouse.ChannelSettings{
+	_, got := retry.For(posthouse.ChannelSettings{
 		Profile: "x", Tries: -1, Backoff: []posthouse.Duration{0, -1}, Jitter: &jitter, Every: &every, OnUnknown: "maybe",
 		ProbeAfter: posthouse.Duration(h), ProbeMax: posthouse.Duration(m),
 	})

@@ -45,12 +45,9 @@ const (
 	DefaultFairAfter   = 10 * time.Minute
 )
 
-// Preset fills in what a channel's name and profile decide, so that a stored channel says
-// all that differs from the driver's own defaults.
+// Preset fills in what a channel's profile decides, so that a stored channel says all that differs from the driver's
+// own defaults.
 func Preset(ch posthouse.Channel) posthouse.Channel {
-	if name := retry.ProfileName(ch.Name, ch.ChannelSettings); name != "default" {
-		ch.Profile = name
-	}
 	if p, _ := retry.Named(ch.Profile); ch.OnUnknown == "" {
 		ch.OnUnknown = p.OnUnknown
 	}
@@ -71,70 +68,84 @@ func Preset(ch posthouse.Channel) posthouse.Channel {
 func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, error) {
 	ch = Preset(ch)
 	s := Settings{
-		Job:         ch.Job,
-		Policy:      ch.OnUnknown,
+		Job:         cmp.Or(ch.Job, camel(ch.Name)+"MessageSenderJob"),
 		HoldTimeout: ch.HoldTimeout.Std(),
 		Limits:      ch.Limits,
-		Batch:       o.MaxBatch,
-		Timeout:     o.Timeout,
-		Window:      o.Window,
 		EndOfDay:    ch.ExpireEndOfDay,
-		Location:    zone,
 		Rules:       ch.Rules,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
 		Pulled:      o.Pull || ch.Pull,
 	}
-	s.Timeout = cmp.Or(ch.Timeout.Std(), cmp.Or(s.Timeout, defaultTimeout))
 	if ch.Every != nil {
 		s.Every = ch.Every.Std()
-	}
-	if s.Job == "" {
-		s.Job = camel(ch.Name) + "MessageSenderJob"
 	}
 	if s.Limits == nil {
 		s.Limits = o.Limits
 	}
+	s.byDriver(&ch, o)
+	s.MaxInflight = s.inflight(ch.MaxInflight)
+	var err error
+	switch _, asks := o.By("").(channel.Querier); {
+	case s.Pulled:
+		err = s.pull(&ch)
+	case s.Policy == posthouse.Query && !asks:
+		err = problem("on_unknown", "the driver %q cannot be asked: want retry, hold or assume_sent", ch.Driver)
+	}
+	if err != nil {
+		return s, err
+	}
+	if s.Location, err = zoneOf(ch.TimeZone, zone); err != nil {
+		return s, err
+	}
+	profile, problems := retry.For(ch.ChannelSettings)
+	s.Profile = profile
+	return s, posthouse.Invalid("the channel's retries cannot be followed", problems)
+}
+
+// byDriver fills in what depends on what the driver can do.
+func (s *Settings) byDriver(ch *posthouse.Channel, o Opened) {
+	s.Batch, s.Window = o.MaxBatch, o.Window
+	s.Timeout = cmp.Or(ch.Timeout.Std(), o.Timeout, defaultTimeout)
 	if ch.Batch > 0 {
 		s.Batch = min(ch.Batch, max(s.Batch, 1))
 	}
+	s.Policy = ch.OnUnknown
 	if s.Policy == "" {
 		s.Policy = posthouse.Hold
 		if s.Window > 0 {
 			s.Policy = posthouse.Retry
 		}
 	}
-	s.MaxInflight = ch.MaxInflight
-	if s.MaxInflight == 0 {
-		s.MaxInflight = defaultInflight
-		if s.Window == 0 {
-			s.MaxInflight = cautiousInflight
-		}
-		s.MaxInflight = max(s.MaxInflight, s.Batch) // one call holds a whole batch
+}
+
+// inflight is how many attempts may be under way, given what the channel says.
+func (s *Settings) inflight(given int) int {
+	switch {
+	case given != 0:
+		return given
+	case s.Window == 0:
+		return max(cautiousInflight, s.Batch) // one call holds a whole batch
 	}
-	if s.Pulled {
-		if err := s.pull(&ch); err != nil {
-			return s, err
-		}
-	} else if _, ok := o.By("").(channel.Querier); s.Policy == posthouse.Query && !ok {
-		return s, problem("on_unknown", "the driver %q can not be asked: want retry, hold or assume_sent", ch.Driver)
+	return max(defaultInflight, s.Batch)
+}
+
+// zoneOf is a time zone by its name, or the server's where a channel names none.
+func zoneOf(name string, server *time.Location) (*time.Location, error) {
+	if name == "" {
+		return server, nil
 	}
-	if ch.TimeZone != "" {
-		zone, err := time.LoadLocation(ch.TimeZone)
-		if err != nil {
-			return s, problem("time_zone", "%q is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
-		}
-		s.Location = zone
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, problem("time_zone", "%q is not an IANA time zone such as Asia/Shanghai", name)
 	}
-	profile, problems := retry.For(ch.Name, ch.ChannelSettings)
-	s.Profile = profile
-	return s, posthouse.Invalid("the channel's retries can not be followed", problems)
+	return zone, nil
 }
 
 // pull makes the settings those of a channel that agents fetch from: they send one at a time, and know by its
 // key what they have sent before.
 func (s *Settings) pull(ch *posthouse.Channel) error {
 	if ch.OnUnknown == posthouse.Query {
-		return problem("on_unknown", "an agent can not be asked what it has sent: want retry, hold or assume_sent")
+		return problem("on_unknown", "an agent cannot be asked what it has sent: want retry, hold or assume_sent")
 	}
 	s.Policy = cmp.Or(ch.OnUnknown, posthouse.Hold)
 	s.Timeout = cmp.Or(ch.Timeout.Std(), DefaultHold)
@@ -154,8 +165,8 @@ func (s *Settings) chance(d *posthouse.Delivery) float64 {
 	return Fraction(d.Message, d.Tries)
 }
 
-// Fraction is a number in [0, 1) that looks drawn and follows from what it is given: whoever asks again, or in a
-// run that is repeated, gets the same.
+// Fraction is a number in [0, 1) that looks drawn and follows from what it is given: asked again, or in a run that is
+// repeated, it is the same.
 func Fraction(of ...any) float64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)
@@ -178,7 +189,7 @@ func (s *Settings) due(now time.Time, wait time.Duration) time.Time {
 
 // problem is one thing that is wrong with a channel's settings.
 func problem(path, format string, args ...any) error {
-	return posthouse.Invalid("the channel can not work", []posthouse.Problem{{Path: path, Message: fmt.Sprintf(format, args...)}})
+	return posthouse.Invalid("the channel cannot work", []posthouse.Problem{{Path: path, Message: fmt.Sprintf(format, args...)}})
 }
 
 // camel is a channel's name as a job is called: "zhao-hu" becomes "ZhaoHu".

@@ -13,7 +13,7 @@ import (
 // in, and are configuration only (DUTY-12); package simulator's documentation has their forms.
 func channels(simulator, secret string) []posthouse.Channel {
 	return []posthouse.Channel{{
-		Name: "tianyuan", Driver: "httpapi", ChannelSettings: quick(3), Config: map[string]any{
+		Name: "tianyuan", Driver: "httpapi", ChannelSettings: duty(quick(3)), Config: map[string]any{
 			"url":              simulator + "/tianyuan/api/message/send",
 			"body":             `{"touser": "${user}", "title": "${title}", "content": "${text}", "msgId": "${idempotency_key}"}`,
 			"success_path":     "$.code",
@@ -24,7 +24,7 @@ func channels(simulator, secret string) []posthouse.Channel {
 			"codes":            map[string]string{"1001": "recipient", "1002": "content", "1003": "request", "2001": "rate", "5000": "transient"},
 		},
 	}, {
-		Name: "zhaohu", Driver: "httpapi", ChannelSettings: quick(3), Config: map[string]any{
+		Name: "zhaohu", Driver: "httpapi", ChannelSettings: duty(quick(3)), Config: map[string]any{
 			"url":              simulator + "/zhaohu/im/v1/notify",
 			"body":             `{"receivers": ${users}, "text": "${text}", "requestNo": ${idempotency_keys}}`,
 			"batch":            100,
@@ -93,6 +93,11 @@ func quick(tries int) posthouse.ChannelSettings {
 	}
 }
 
+func duty(s posthouse.ChannelSettings) posthouse.ChannelSettings {
+	s.Profile = "duty"
+	return s
+}
+
 func cautious(s posthouse.ChannelSettings) posthouse.ChannelSettings {
 	s.OnUnknown, s.Backoff = posthouse.Hold, []posthouse.Duration{posthouse.Duration(time.Minute)}
 	return s
@@ -130,9 +135,6 @@ func furnish(ctx context.Context, c *client.Client, simulator, secret string) er
 	}
 	if _, err := c.Templates.Install(ctx); err != nil {
 		return fmt.Errorf("store the templates of workflow notices: %w", err)
-	}
-	if _, err := c.Templates.Install(ctx); err != nil {
-		return fmt.Errorf("store the workflow's templates: %w", err)
 	}
 	if _, err := c.Users.Put(ctx, staff()...); err != nil {
 		return fmt.Errorf("fill the directory: %w", err)
