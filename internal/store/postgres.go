@@ -56,7 +56,7 @@ var postgresDialect = &dialect{
 func openPostgres(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
 	write, err = postgresPool(ctx, dsn, map[string]string{
 		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "enable_bitmapscan": "off",
-		"jit": "off",
+		"jit": "off", "plan_cache_mode": "force_generic_plan",
 	})
 	if err != nil {
 		return nil, nil, err
