@@ -82,7 +82,7 @@ func (t *tx) write(tab *table, rows [][]any, suffix string) error {
 		return nil
 	}
 	if t.store.dialect.arrays {
-		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT * FROM "+unnest(tab.numbers)+suffix, arrays(tab.numbers, rows)...)
+		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT "+columnwise(tab.numbers)+suffix, arrays(tab.numbers, rows)...)
 		return err
 	}
 	row := "(" + marks(len(tab.columns)) + ")"
@@ -178,6 +178,16 @@ func unnest(numbers []bool) string {
 		}
 	}
 	return "unnest(" + strings.Join(parts, ", ") + ")"
+}
+
+// columnwise are the same values as a list of columns to select: half as much work as a table, whose columns are each put together
+// and kept before they are read.
+func columnwise(numbers []bool) string {
+	list := make([]string, len(numbers))
+	for i := range numbers {
+		list[i] = unnest(numbers[i : i+1])
+	}
+	return strings.Join(list, ", ")
 }
 
 // arrays turns rows into one typed slice a column.

@@ -192,7 +192,7 @@ func (s *member) once(d *dialect) (query string, args []any) {
 	}
 	if s.guards == nil {
 		tab, rows := s.table.narrow(s.rows)
-		return "INSERT INTO " + tab.name + " (" + tab.list + ") SELECT * FROM " + unnest(tab.numbers) + s.suffix(d), arrays(tab.numbers, rows)
+		return "INSERT INTO " + tab.name + " (" + tab.list + ") SELECT " + columnwise(tab.numbers) + s.suffix(d), arrays(tab.numbers, rows)
 	}
 	const guarded = " WHERE q.id = g.g_id AND q.version = g.g_version AND q.token = g.g_token AND q.state = g.g_state RETURNING 1"
 	const names = "g_id, g_version, g_token, g_state)"
