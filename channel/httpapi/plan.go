@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/render"
 )
 
 // plan is a configuration made ready: every text parsed, every mistake found.
@@ -79,7 +80,7 @@ func (p *plan) reported(path string) bool {
 
 func (p *plan) parseRequest(c channel.Config) {
 	secrets := c.Map("secrets")
-	p.url = p.template("url", c.String("url"), syntax{urlPath, inURL, secrets})
+	p.url = p.template("url", c.String("url"), syntax{render.URLPath, secrets})
 	p.body = p.template("body", c.String("body"), bodySyntax(c.String("encoding"), secrets))
 	p.headers = map[string]template{}
 	add := func(where, name, value string) {
@@ -87,7 +88,7 @@ func (p *plan) parseRequest(c channel.Config) {
 			p.problem(where, "this cannot be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
 			return
 		}
-		p.headers[http.CanonicalHeaderKey(name)] = p.template(where, value, syntax{plain, nil, secrets})
+		p.headers[http.CanonicalHeaderKey(name)] = p.template(where, value, syntax{render.Plain, secrets})
 	}
 	if t := cmp.Or(c.String("content_type"), contentTypes[c.String("encoding")]); c.Has("body") {
 		add("content_type", "Content-Type", t)
@@ -111,13 +112,13 @@ var contentTypes = map[string]string{
 func bodySyntax(encoding string, secrets map[string]string) syntax {
 	switch encoding {
 	case "json":
-		return syntax{jsonValue, inJSON, secrets}
+		return syntax{render.JSONValue, secrets}
 	case "form":
-		return syntax{urlQuery, nil, secrets}
+		return syntax{render.URLQuery, secrets}
 	case "xml":
-		return syntax{xmlText, nil, secrets}
+		return syntax{render.XMLText, secrets}
 	}
-	return syntax{plain, nil, secrets}
+	return syntax{render.Plain, secrets}
 }
 
 func (p *plan) template(where, text string, syn syntax) template {
@@ -171,18 +172,14 @@ func (p *plan) checkBody(c channel.Config) {
 	if p.method == http.MethodGet && c.Has("body") {
 		p.problem("body", "a GET request has no body; put the values in the URL or choose another method")
 	}
-	if c.String("encoding") != "json" || p.reported("body") {
+	if c.String("encoding") != "json" || c.String("body") == "" || p.reported("body") {
 		return
 	}
 	example := p.body
-	example.parts = slices.Clone(example.parts)
-	for i, part := range example.parts {
-		if part.payload {
-			example.parts[i].path = nil // the example's payload has no keys
-		}
-	}
-	if len(example.parts) == 0 {
-		return
+	example.parts = maps.Clone(example.parts)
+	for name, part := range example.parts {
+		part.path = nil // the example's payload has no keys
+		example.parts[name] = part
 	}
 	body, err := example.render(&scope{outs: []channel.Outgoing{{Payload: json.RawMessage("0")}}, now: time.Unix(0, 0)})
 	var v any

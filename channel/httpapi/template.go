@@ -3,159 +3,90 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/render"
 )
 
-// template is a text with placeholders, parsed.
+// template is a text whose placeholders are known.
 type template struct {
+	*render.Template
 	where string // the setting it is, for errors
-	parts []part
-	size  int // of the literal text
+	parts map[string]part
 }
 
-// part is a literal text or, with a name, a placeholder.
+// part is what stands for a placeholder.
 type part struct {
-	literal  string
-	name     string
-	where    string // the setting it stands in, for errors
-	place    place
+	secret   bool
+	value    string // of a secret
 	variable variable
 	payload  bool
 	path     path // within the payload
 }
 
-// syntax knows how the literal text moves the place of what follows it.
+// syntax is where a text begins, and the secrets it may name.
 type syntax struct {
-	place   place
-	moves   func(p place, literal string) place
+	place   render.Place
 	secrets map[string]string
 }
 
-// parseTemplate reads a text. Secrets are known now and become literal text.
-func parseTemplate(where, s string, syn syntax) (template, error) {
-	t := template{where: where}
-	at := syn.place
-	for s != "" {
-		before, rest, found := strings.Cut(s, "${")
-		if found && strings.HasSuffix(before, "$") { // "$${" is a plain "${"
-			before, found = before[:len(before)-1]+"${", false
-			s = rest
-		} else {
-			s = ""
-		}
-		t.literal(before)
-		if syn.moves != nil {
-			at = syn.moves(at, before)
-		}
-		if !found {
-			continue
-		}
-		name, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			return t, fmt.Errorf("the placeholder at %q has no closing brace", "${"+rest[:min(len(rest), 20)])
-		}
-		if err := t.placeholder(part{where: where, name: name, place: at}, syn.secrets); err != nil {
+// parseTemplate reads the text of a setting.
+func parseTemplate(where, s string, syn syntax) (t template, err error) {
+	t = template{Template: &render.Template{}, where: where, parts: map[string]part{}}
+	parsed, err := render.ParseDollars(s, syn.place)
+	if err != nil {
+		return t, err
+	}
+	t.Template = parsed
+	for _, name := range t.Variables() {
+		p, err := newPart(name, syn.secrets)
+		if err != nil {
 			return t, err
 		}
-		s = after
+		t.parts[name] = p
 	}
 	return t, nil
 }
 
-func (t *template) literal(s string) {
-	if s != "" {
-		t.parts = append(t.parts, part{literal: s})
-		t.size += len(s)
-	}
-}
-
-func (t *template) placeholder(p part, secrets map[string]string) error {
-	if secret, ok := strings.CutPrefix(p.name, "secret."); ok {
-		value, ok := secrets[secret]
-		if !ok {
-			return fmt.Errorf("${%s}: there is no %q among the secrets", p.name, secret)
+func newPart(name string, secrets map[string]string) (p part, err error) {
+	if secret, ok := strings.CutPrefix(name, "secret."); ok {
+		p.value, p.secret = secrets[secret]
+		if !p.secret {
+			err = fmt.Errorf("${%s}: there is no %q among the secrets", name, secret)
 		}
-		t.literal(string(p.place.appendText(nil, value)))
-		return nil
+		return p, err
 	}
-	if p.name == "payload" || strings.HasPrefix(p.name, "payload.") || strings.HasPrefix(p.name, "payload[") {
-		var err error
+	if name == "payload" || strings.HasPrefix(name, "payload.") || strings.HasPrefix(name, "payload[") {
 		p.payload = true
-		if p.path, err = parsePath("$" + strings.TrimPrefix(p.name, "payload")); err != nil {
-			return fmt.Errorf("${%s}: %w", p.name, err)
+		if p.path, err = parsePath("$" + strings.TrimPrefix(name, "payload")); err != nil {
+			err = fmt.Errorf("${%s}: %w", name, err)
 		}
-		t.parts = append(t.parts, p)
-		return nil
+		return p, err
 	}
 	var ok bool
-	if p.variable, ok = variables[p.name]; !ok {
-		return errors.New("${" + p.name + "}: " + channel.UnknownName("placeholder", p.name, variableNames()))
+	if p.variable, ok = variables[name]; !ok {
+		err = errors.New("${" + name + "}: " + channel.UnknownName("placeholder", name, variableNames()))
 	}
-	t.parts = append(t.parts, p)
-	return nil
+	return p, err
 }
 
 // static reports whether the text is always the same.
-func (t template) static() bool {
-	for _, p := range t.parts {
-		if p.name != "" {
-			return false
-		}
-	}
-	return true
-}
+func (t template) static() bool { return len(t.names()) == 0 }
 
-// names lists the placeholders.
+// names lists the placeholders that calls fill.
 func (t template) names() []string {
-	var out []string
-	for _, p := range t.parts {
-		if p.name != "" {
-			out = append(out, p.name)
-		}
-	}
-	return out
+	return slices.DeleteFunc(t.Variables(), func(name string) bool { return t.parts[name].secret })
 }
 
 // render fills the text in one pass.
 func (t template) render(s *scope) ([]byte, error) {
-	if len(t.parts) == 0 {
-		return nil, nil
-	}
-	out := make([]byte, 0, t.size+64*len(t.parts)+len(s.outs[0].Content.Text))
-	for _, p := range t.parts {
-		if p.name == "" {
-			out = append(out, p.literal...)
-			continue
+	return t.Append(nil, func(dst []byte, at render.Segment) ([]byte, error) {
+		dst, err := t.parts[at.Name].append(dst, at, s)
+		if err != nil {
+			err = fmt.Errorf("the channel's %s: %w", t.where, err)
 		}
-		var err error
-		if out, err = p.append(out, s); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// inJSON follows the quotes of JSON text, from outside or inside of a string.
-func inJSON(p place, literal string) place {
-	for i := 0; i < len(literal); i++ {
-		switch {
-		case literal[i] == '\\' && p == jsonString:
-			i++
-		case literal[i] == '"' && p == jsonString:
-			p = jsonValue
-		case literal[i] == '"':
-			p = jsonString
-		}
-	}
-	return p
-}
-
-// inURL goes from the path to the query at the question mark.
-func inURL(p place, literal string) place {
-	if strings.Contains(literal, "?") {
-		return urlQuery
-	}
-	return p
+		return dst, err
+	})
 }

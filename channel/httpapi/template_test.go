@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/render"
 )
 
 func example() *scope {
@@ -58,7 +59,7 @@ func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
 			t.Errorf("%s: %s\n got %s\nwant %s", is.encoding, is.text, got, is.want)
 		}
 	}
-	if got := fill(t, "https://h/${address}/x?u=${address}&k=${secret.k}", syntax{urlPath, inURL, secrets}, example()); got != "https://h/a%2F1/x?u=a%2F1&k=se%22cret%26" {
+	if got := fill(t, "https://h/${address}/x?u=${address}&k=${secret.k}", syntax{render.URLPath, secrets}, example()); got != "https://h/a%2F1/x?u=a%2F1&k=se%22cret%26" {
 		t.Errorf("URL: %s", got)
 	}
 }
@@ -140,7 +141,7 @@ func FuzzValues(f *testing.F) {
 		if err := xml.Unmarshal([]byte(fill(t, `<m a="${title}"><b>${text}</b></m>`, bodySyntax("xml", nil), s)), &fromXML); err != nil {
 			t.Errorf("XML: %v", err)
 		}
-		target, err := url.Parse(fill(t, "https://h/x/${title}/y?t=${text}", syntax{urlPath, inURL, nil}, s))
+		target, err := url.Parse(fill(t, "https://h/x/${title}/y?t=${text}", syntax{place: render.URLPath}, s))
 		if err != nil || target.Host != "h" || target.Query().Get("t") != body || target.Path != "/x/"+title+"/y" {
 			t.Errorf("URL: %v, %v", target, err)
 		}

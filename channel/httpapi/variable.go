@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/render"
 )
 
 // scope is what the placeholders of one call are filled from.
@@ -76,51 +77,53 @@ func (s *scope) key() string {
 }
 
 // append fills one placeholder.
-func (p part) append(dst []byte, s *scope) ([]byte, error) {
+func (p part) append(dst []byte, at render.Segment, s *scope) ([]byte, error) {
 	v := p.variable
 	switch {
+	case p.secret:
+		return at.Place.Append(dst, p.value), nil
 	case p.payload:
-		return p.appendPayload(dst, s)
+		return p.appendPayload(dst, at, s)
 	case v.number != nil:
 		return strconv.AppendInt(dst, v.number(s), 10), nil
 	case v.list != nil:
-		return p.appendList(dst, s), nil
+		return p.appendList(dst, at.Place, s), nil
 	case v.text != nil:
-		return p.place.appendText(dst, v.text(&s.outs[0])), nil
+		return at.Place.Append(dst, v.text(&s.outs[0])), nil
 	}
-	return p.place.appendText(dst, s.key()), nil
+	return at.Place.Append(dst, s.key()), nil
 }
 
 // appendList writes an array where JSON wants a value, else a joined text.
-func (p part) appendList(dst []byte, s *scope) []byte {
-	if p.place != jsonValue {
+func (p part) appendList(dst []byte, at render.Place, s *scope) []byte {
+	if at != render.JSONValue {
 		items := make([]string, len(s.outs))
 		for i := range s.outs {
 			items[i] = p.variable.list(&s.outs[i])
 		}
-		return p.place.appendText(dst, strings.Join(items, s.separator))
+		return at.Append(dst, strings.Join(items, s.separator))
 	}
 	dst = append(dst, '[')
 	for i := range s.outs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = jsonValue.appendText(dst, p.variable.list(&s.outs[i]))
+		dst = render.JSONValue.Append(dst, p.variable.list(&s.outs[i]))
 	}
 	return append(dst, ']')
 }
 
 // appendPayload writes the payload's own JSON where JSON wants a value, else its text.
-func (p part) appendPayload(dst []byte, s *scope) ([]byte, error) {
+func (p part) appendPayload(dst []byte, at render.Segment, s *scope) ([]byte, error) {
 	raw, ok := []byte(s.outs[0].Payload), len(s.outs[0].Payload) > 0
 	if ok {
 		raw, ok = p.path.find(raw)
 	}
 	if !ok {
-		return dst, fmt.Errorf("the message has no %s, which the channel's %s needs", p.name, p.where)
+		return dst, fmt.Errorf("the message has no %s", at.Name)
 	}
-	if p.place == jsonValue {
+	if at.Place == render.JSONValue {
 		return append(dst, raw...), nil
 	}
-	return p.place.appendText(dst, text(raw)), nil
+	return at.Place.Append(dst, text(raw)), nil
 }

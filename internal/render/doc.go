@@ -19,5 +19,7 @@
 // "_". A brace that does not enclose a name is ordinary text, so JSON such as
 // {"a": {"b": 1}} needs no escape. Only "${" must be followed by a name and "}":
 // anything else there is a mistake, and Parse says where it is. ParseBraces reads
-// the plainer kind of the SMS document, {name} alone.
+// the plainer kind of the SMS document, {name} alone; ParseDollars the kind of
+// requests to providers, ${name} alone, where each value is escaped for the Place
+// that it stands in: JSON, a URL, a form or XML.
 package render

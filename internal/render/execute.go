@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -90,25 +91,39 @@ func (t *Template) Execute(values Values, mode Mode) (string, error) {
 }
 
 // Fill fills the template with what lookup answers, once for each placeholder;
-// one that it does not know stays as it was written. It is for callers that
-// must encode each value for what surrounds it, such as a JSON string. The
-// error is a *TooLongError.
+// one that it does not know stays as it was written. The error is a
+// *TooLongError.
+func (t *Template) Fill(lookup func(name string) (text string, ok bool)) (string, error) {
+	out, err := t.Append(nil, func(dst []byte, s Segment) ([]byte, error) {
+		value, ok := lookup(s.Name)
+		if !ok {
+			value = s.Text
+		}
+		if len(dst)+len(value) > MaxOutput {
+			return dst, &TooLongError{}
+		}
+		return append(dst, value...), nil
+	})
+	if err == nil && len(out) > MaxOutput {
+		err = &TooLongError{}
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(out), nil
+}
+
+// Append appends the filled template; value appends what stands for a placeholder, escaped for its place.
 //
 // It is the one pass: what it writes is never read again.
-func (t *Template) Fill(lookup func(name string) (text string, ok bool)) (string, error) {
-	var b strings.Builder
-	b.Grow(t.literal + 16*len(t.segments))
+func (t *Template) Append(dst []byte, value func(dst []byte, s Segment) ([]byte, error)) (_ []byte, err error) {
+	dst = slices.Grow(dst, t.literal+16*len(t.segments))
 	for _, s := range t.segments {
-		text := s.text
-		if s.name != "" {
-			if value, ok := lookup(s.name); ok {
-				text = value
-			}
+		if s.Name == "" {
+			dst = append(dst, s.Text...)
+		} else if dst, err = value(dst, s); err != nil {
+			return nil, err
 		}
-		if b.Len()+len(text) > MaxOutput {
-			return "", &TooLongError{}
-		}
-		b.WriteString(text)
 	}
-	return b.String(), nil
+	return dst, nil
 }

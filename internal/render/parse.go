@@ -16,15 +16,16 @@ const maxName = 256
 // Template is a parsed text. It never changes and may be used by many
 // goroutines at once.
 type Template struct {
-	segments []segment
+	segments []Segment
 	names    []string
 	literal  int // bytes of literal text: a first guess at the output's size
 }
 
-// segment is a piece of literal text, or a placeholder where name is set; text
+// Segment is a piece of literal text, or a placeholder where Name is set; Text
 // is then the placeholder as it was written.
-type segment struct {
-	text, name string
+type Segment struct {
+	Text, Name string
+	Place      Place // of a placeholder; known to ParseDollars
 }
 
 // SyntaxError says where a template is wrong. Line and Column count from 1, the
@@ -129,7 +130,7 @@ func (p *parser) replace(n int, text string) {
 // placeholder takes the next n bytes as the place of a value.
 func (p *parser) placeholder(n int, name string) {
 	p.literal(p.text[p.done:p.pos])
-	p.out.segments = append(p.out.segments, segment{text: p.text[p.pos : p.pos+n], name: name})
+	p.out.segments = append(p.out.segments, Segment{Text: p.text[p.pos : p.pos+n], Name: name})
 	if !p.seen[name] {
 		p.seen[name] = true
 		p.out.names = append(p.out.names, name)
@@ -142,7 +143,7 @@ func (p *parser) literal(text string) {
 	if text == "" {
 		return
 	}
-	p.out.segments = append(p.out.segments, segment{text: text})
+	p.out.segments = append(p.out.segments, Segment{Text: text})
 	p.out.literal += len(text)
 }
 

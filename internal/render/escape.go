@@ -1,4 +1,4 @@
-package httpapi
+package render
 
 import (
 	"net/url"
@@ -6,34 +6,57 @@ import (
 	"unicode/utf8"
 )
 
-// place is where in a text a placeholder stands; it decides how a value is escaped.
-type place int
+// Place is what surrounds a placeholder: a value is escaped for it, so that it cannot end the string that it is in.
+type Place int
 
+// The places.
 const (
-	plain      place = iota // as it is: plain text and headers
-	jsonString              // between the quotes of a JSON string
-	jsonValue               // where JSON wants a whole value
-	urlPath
-	urlQuery // and form bodies
-	xmlText  // in XML text or a quoted attribute
+	Plain      Place = iota // as it is: plain text and headers
+	JSONString              // between the quotes of a JSON string
+	JSONValue               // where JSON wants a whole value
+	URLPath
+	URLQuery // and form bodies
+	XMLText  // in XML text or a quoted attribute
 )
 
-// appendText appends a text, escaped for its place.
-func (p place) appendText(dst []byte, s string) []byte {
+// Append appends a value, escaped for its place.
+func (p Place) Append(dst []byte, value string) []byte {
 	switch p {
-	case jsonString:
-		return appendJSON(dst, s)
-	case jsonValue:
-		dst = appendJSON(append(dst, '"'), s)
+	case JSONString:
+		return appendJSON(dst, value)
+	case JSONValue:
+		dst = appendJSON(append(dst, '"'), value)
 		return append(dst, '"')
-	case urlPath:
-		return append(dst, url.PathEscape(s)...)
-	case urlQuery:
-		return append(dst, url.QueryEscape(s)...)
-	case xmlText:
-		return appendXML(dst, s)
+	case URLPath:
+		return append(dst, url.PathEscape(value)...)
+	case URLQuery:
+		return append(dst, url.QueryEscape(value)...)
+	case XMLText:
+		return appendXML(dst, value)
 	}
-	return append(dst, s...)
+	return append(dst, value...)
+}
+
+// after is the place behind literal text: within JSON it follows the quotes, and in a URL the question mark.
+func (p Place) after(literal string) Place {
+	switch p {
+	case URLPath:
+		if strings.Contains(literal, "?") {
+			return URLQuery
+		}
+	case JSONString, JSONValue:
+		for i := 0; i < len(literal); i++ {
+			switch {
+			case literal[i] == '\\' && p == JSONString:
+				i++
+			case literal[i] == '"' && p == JSONString:
+				p = JSONValue
+			case literal[i] == '"':
+				p = JSONString
+			}
+		}
+	}
+	return p
 }
 
 const hexDigits = "0123456789abcdef"
