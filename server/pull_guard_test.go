@@ -193,7 +193,7 @@ func TestPULL_AReportOnASensitiveTextKeepsNoneOfIt(t *testing.T) {
 		h.says(409, "b", other, `"status":3,"error_message":"","sim":2`)
 		h.says(200, "a", other, wentOut)
 		said := h.story(other).Reported
-		if len(said) != 2 || !strings.Contains(said[0].Request, `"sim":2`) || said[1].Request != fmt.Sprintf(`{"task_id":%q,"app_id":"a","status":2}`, other) {
+		if len(said) != 2 || !strings.Contains(string(said[0].Request), `"sim":2`) || said[1].Request != kept(fmt.Sprintf(`{"task_id":%q,"app_id":"a","status":2}`, other)) {
 			h.Errorf("the reports on an ordinary text are logged as %+v", said)
 		}
 

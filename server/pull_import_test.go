@@ -90,6 +90,16 @@ func TestPULL_AnExistingDeploymentSwapsTheServer(t *testing.T) {
 			for _, task := range []string{"task_2", "task_3", ulid} {
 				h.becomes(task, 2, h.story(task).Task.RetryCount)
 			}
+			for _, task := range []string{"task_3", ulid} {
+				for _, l := range h.log3("send", "?task_id="+task) {
+					if l.Task != task || !strings.Contains(string(l.Response), `"task_id":"`+task+`"`) {
+						h.Errorf("a hand-out of %s is logged as %+v", task, l)
+					}
+				}
+				if n := len(h.log3("report", "?task_id="+task)); n != 2 {
+					h.Errorf("there are %d reports of %s, want the refused one too", n, task)
+				}
+			}
 			counts := dataOf[map[string]int](h, h.want(200, "GET", "/api/v1/admin/task-statistics", ""))
 			want := map[string]int{"pending_new_tasks": 0, "pending_retry_tasks": 0, "processing_tasks": 0, "success_tasks": 4, "failed_tasks": 0}
 			if diff := cmp.Diff(want, counts); diff != "" {

@@ -45,19 +45,20 @@ func TestPULL_ThreeLogsTellATasksWholeStory(t *testing.T) {
 			h.Errorf("the request is logged at %v", got.At)
 		}
 		got.At = time.Time{}
-		want := lineOf{Task: id, RequestID: "req-7", Phone: "13800138000", Content: "您好", SourceIP: "127.0.0.1", UserAgent: "system_a/1.0", Request: body, Response: sent.text, Status: 200}
+		want := lineOf{Task: id, RequestID: "req-7", Phone: "13800138000", Content: "您好", SourceIP: "127.0.0.1", UserAgent: "system_a/1.0", Request: kept(body), Response: kept(sent.text), Status: 200}
 		if diff := cmp.Diff(want, got); diff != "" {
 			h.Errorf("the request's line (-want +got):\n%s", diff)
 		}
-		if a, b := story.Handed[0], story.Handed[1]; a.App != "slow" || b.App != "quick" || a.Task != id || !strings.Contains(a.Request, "app_id=slow") {
+		if a, b := story.Handed[0], story.Handed[1]; a.App != "slow" || b.App != "quick" || a.Task != id || a.Phone != "13800138000" || a.Content != "您好" ||
+			a.Request != `{"limit":1,"app_id":"slow"}` || a.Response != kept(fmt.Sprintf(`{"task_id":%q,"phone_number":"13800138000","content":"您好"}`, id)) {
 			h.Errorf("the hand-outs are %+v", story.Handed)
 		}
-		if a, b := story.Reported[0], story.Reported[1]; a.App != "slow" || a.Answer != "stale" || b.App != "quick" || b.Answer != "done" || b.Error != "no signal" || !strings.Contains(b.Request, id) {
+		if a, b := story.Reported[0], story.Reported[1]; a.App != "slow" || a.Answer != "stale" || b.App != "quick" || b.Answer != "done" || b.Error != "no signal" || !strings.Contains(string(b.Request), id) {
 			h.Errorf("the reports are %+v", story.Reported)
 		}
 
 		logged := h.log3("receive", "")
-		if len(logged) != 3 || logged[0].Status != 422 || logged[1].Status != 400 || logged[1].Phone != "1" || !strings.Contains(logged[1].Response, "phone_number") {
+		if len(logged) != 3 || logged[0].Status != 422 || logged[1].Status != 400 || logged[1].Phone != "1" || !strings.Contains(string(logged[1].Response), "phone_number") || logged[0].Request != `"16 bytes that are no JSON object"` {
 			h.Errorf("the requests' log is %+v", logged)
 		}
 		if got := h.log3("send", "?app_id=quick"); len(got) != 1 || got[0].Task != id {

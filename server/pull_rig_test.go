@@ -233,9 +233,18 @@ type lineOf struct {
 	Templated bool      `json:"use_template"`
 	SourceIP  string    `json:"source_ip"`
 	UserAgent string    `json:"user_agent"`
-	Request   string    `json:"request_data"`
-	Response  string    `json:"response_data"`
+	Request   kept      `json:"request_data"`
+	Response  kept      `json:"response_data"`
 	Status    int       `json:"status_code"`
+}
+
+// kept is JSON in an answer, as it is written there.
+type kept string
+
+// UnmarshalJSON keeps the text.
+func (k *kept) UnmarshalJSON(text []byte) error {
+	*k = kept(text)
+	return nil
 }
 
 func (h *house) story(task string) storyOf {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -59,15 +60,16 @@ type Line struct {
 	Outcome   string    `json:"outcome,omitempty"`
 	Answer    string    `json:"answer,omitempty"`
 	Error     string    `json:"error_message,omitempty"`
-	RequestID string    `json:"request_id,omitempty"` // receive
-	Phone     string    `json:"phone_number,omitempty"`
-	Content   string    `json:"content,omitempty"` // receive; empty where it is sensitive
+	RequestID string    `json:"request_id,omitempty"`   // receive
+	Phone     string    `json:"phone_number,omitempty"` // receive, send
+	Content   string    `json:"content,omitempty"`      // receive, send; empty where it is sensitive
 	Templated bool      `json:"use_template,omitempty"`
 	SourceIP  string    `json:"source_ip,omitempty"`
 	UserAgent string    `json:"user_agent,omitempty"`
-	Request   string    `json:"request_data,omitempty"`
-	Response  string    `json:"response_data,omitempty"`
-	Status    int       `json:"status_code,omitempty"`
+	// Request and Response are what came and what went, as JSON: where it was none, or too long to be kept whole, a text.
+	Request  json.RawMessage `json:"request_data,omitempty" json_kind:"any"`
+	Response json.RawMessage `json:"response_data,omitempty" json_kind:"any"`
+	Status   int             `json:"status_code,omitempty"`
 }
 
 // Replay says how one delivery is sent again.

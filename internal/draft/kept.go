@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -22,9 +23,63 @@ func Unkept(text string) string {
 	return ""
 }
 
-// UnkeptJSON says the same of the texts and names in valid JSON of valid UTF-8, which can hold it as escapes. PostgreSQL
-// reads nothing of a payload that has one such in it.
+// UnkeptJSON says the same of valid JSON of valid UTF-8: its texts and names can hold such characters as escapes, and its
+// numbers and nesting can be more than a database reads. PostgreSQL reads nothing of a payload that has one such in it.
 func UnkeptJSON(text []byte) string {
+	return cmp.Or(unkeptEscape(text), unkeptShape(text))
+}
+
+// What of a JSON text every database reads: PostgreSQL expands numbers to all their digits, and walks nested values on its
+// stack.
+const (
+	maxDigits = 1000
+	maxNested = 500
+)
+
+// unkeptShape looks at numbers and nesting.
+func unkeptShape(text []byte) string {
+	nested := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case c == '{' || c == '[':
+			if nested++; nested > maxNested {
+				return "nests deeper than " + strconv.Itoa(maxNested) + " levels"
+			}
+		case c == '}' || c == ']':
+			nested--
+		case c == '-' || '0' <= c && c <= '9':
+			from := i
+			for i++; i < len(text) && strings.IndexByte("0123456789+-.eE", text[i]) >= 0; i++ {
+			}
+			if tooLong(string(text[from:i])) {
+				return "holds a number of more than " + strconv.Itoa(maxDigits) + " digits"
+			}
+			i--
+		}
+	}
+	return ""
+}
+
+// tooLong reports whether a number has too many digits, or would have without its exponent.
+func tooLong(number string) bool {
+	if len(number) > maxDigits {
+		return true
+	}
+	at := strings.IndexAny(number, "eE")
+	if at < 0 {
+		return false
+	}
+	n, err := strconv.Atoi(number[at+1:])
+	return err != nil || max(n, -n)+at > maxDigits
+}
+
+func unkeptEscape(text []byte) string {
 	if !bytes.Contains(text, []byte(`\u`)) {
 		return ""
 	}

@@ -301,7 +301,7 @@ func (r *rig) requestsOn(delivery string) (requests []string) {
 		r.Fatal(err)
 	}
 	for _, l := range lines {
-		requests = append(requests, l.Request)
+		requests = append(requests, string(l.Request))
 	}
 	return requests
 }

@@ -272,7 +272,7 @@ func (dk *Desk) take(c *Claim, o offer, grant limit.Grant, asked time.Time) (wor
 	// Not the caller's context: a claim that commits after its caller left would hold deliveries that nobody sends.
 	handed, err := dk.o.HandOuts.HandOut(dk.o.Life.Context(), asked, work.HandOut{
 		Tenant: c.Agent.Tenant, Agent: c.Agent.ID, ClaimID: c.ClaimID, Channels: o.channels, Max: grant.N, Start: c.Started,
-		Epoch: dk.o.Life.Epoch(), Request: state.Plain(c.Request, state.MaxExcerpt),
+		Epoch: dk.o.Life.Epoch(), Request: state.Document(c.Request, state.MaxExcerpt),
 	})
 	switch {
 	case posthouse.CodeOf(err) == posthouse.CodeStorageFull: // surely undone

@@ -64,7 +64,7 @@ func (rep *Reporter) ReportHandouts(ctx context.Context, reports []work.Report) 
 		r := &list[i]
 		r.ID, r.At, r.Answer, r.Repeated = cmp.Or(r.ID, posthouse.NewID()), cmp.Or(r.At, now), "", false
 		r.Error, r.Code, r.Ref = state.PlainRunes(r.Error, maxOutcomeError), state.Plain(r.Code, state.MaxCode), state.Plain(r.Ref, state.MaxRef)
-		r.Request = state.Plain(r.Request, state.MaxExcerpt)
+		r.Request = state.Document(r.Request, state.MaxExcerpt)
 	}
 	rep.hush(ctx, list)
 	return rep.submit(ctx, list)

@@ -42,7 +42,7 @@ func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.
 	slices.Reverse(lines)
 	for i := range lines {
 		if s.Message.Sensitive {
-			lines[i].Content, lines[i].Request, lines[i].Response = "", "", ""
+			lines[i].Content, lines[i].Request, lines[i].Response = "", nil, nil
 		}
 	}
 	return notNil(lines), nil
@@ -50,9 +50,7 @@ func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.
 
 // Lines reads a part of a log, newest first.
 func (r Reader) Lines(ctx context.Context, f work.LogFilter) (list []wire.Line, next string, err error) {
-	if list, next, err = r.log(ctx, f); err == nil {
-		err = r.veil(ctx, f.Tenant, list)
-	}
+	list, next, err = r.log(ctx, f)
 	return notNil(list), next, err
 }
 
@@ -61,31 +59,40 @@ func (r Reader) log(ctx context.Context, f work.LogFilter) ([]wire.Line, string,
 	weight := func(l *wire.Line) int { return 512 + len(l.Content) + len(l.Request) + len(l.Response) + len(l.Error) }
 	return Gather(f.Cursor, f.Limit, weight, func(cursor string, limit int) ([]wire.Line, string, error) {
 		f.Cursor, f.Limit = cursor, limit
-		return r.History.Log(ctx, f)
+		list, next, err := r.History.Log(ctx, f)
+		if err == nil {
+			err = r.complete(ctx, f.Tenant, list)
+		}
+		return list, next, err
 	})
 }
 
-// veil takes out of lines of the log of reports what agents sent along about sensitive messages, and about those that are
-// deleted before the log is: nobody can say any more what they were. None of the former is kept any more, but what was
-// kept before lies there until it is pruned.
-func (r Reader) veil(ctx context.Context, tenant string, lines []wire.Line) error {
-	var said []posthouse.Delivery
+// complete puts into lines of the log of hand-outs what was handed out, but for sensitive texts. Out of lines of the log of
+// reports it takes what agents sent along about sensitive messages, and about those that are deleted before the log is:
+// nobody can say any more what they were. None of the former is kept any more, but what was kept before lies there until it
+// is pruned.
+func (r Reader) complete(ctx context.Context, tenant string, lines []wire.Line) error {
+	var of []posthouse.Delivery
 	for _, l := range lines {
-		if l.Log == wire.ReportLog && l.Request != "" {
-			said = append(said, posthouse.Delivery{Message: posthouse.MessageID(l.Delivery)})
+		if l.Log == wire.SendLog || l.Log == wire.ReportLog && len(l.Request) > 0 {
+			of = append(of, posthouse.Delivery{Message: posthouse.MessageID(l.Delivery)})
 		}
 	}
-	if len(said) == 0 {
+	if len(of) == 0 {
 		return nil
 	}
-	messages, err := r.Messages.MessagesOf(ctx, tenant, said)
+	messages, err := r.Messages.MessagesOf(ctx, tenant, of)
 	if err != nil {
 		return err
 	}
 	for i := range lines {
 		l := &lines[i]
-		if m := messages[posthouse.MessageID(l.Delivery)]; l.Log == wire.ReportLog && (m.ID == "" || m.Sensitive) {
-			l.Request = ""
+		m := messages[posthouse.MessageID(l.Delivery)]
+		switch {
+		case l.Log == wire.SendLog:
+			l.Content = Hidden(m).Content.Text
+		case l.Log == wire.ReportLog && (m.ID == "" || m.Sensitive):
+			l.Request = nil
 		}
 	}
 	return nil

@@ -1,10 +1,13 @@
 package state
 
 import (
+	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
 )
 
 // What the store keeps of other people's words, in bytes: its columns hold no more. The kit of package
@@ -42,6 +45,16 @@ func PlainRunes(s string, most int) string {
 		}
 	}
 	return s
+}
+
+// Document is what a log keeps of a request or an answer: the JSON that it is, where that has at most so many bytes and
+// every database reads it; else as much of the text, as a JSON text.
+func Document(s string, most int) string {
+	if s == "" || len(s) <= most && utf8.ValidString(s) && json.Valid([]byte(s)) && draft.UnkeptJSON([]byte(s)) == "" {
+		return s
+	}
+	quoted, _ := json.Marshal(PlainRunes(s, most)) // a text: can not fail
+	return string(quoted)
 }
 
 // Hidden stands for what a provider or an agent said of a sensitive message: it may quote it.

@@ -198,13 +198,13 @@ var importedLogs = map[work.Log]struct {
 }
 
 func handedValues(l *work.Line) []any {
-	return []any{l.Delivery, l.Token, l.Tenant, micros(l.At), l.Agent, l.ClaimID, l.Request}
+	return []any{l.Delivery, l.Token, l.Tenant, micros(l.At), l.Agent, l.ClaimID, string(l.Request)}
 }
 
 func reportedValues(l *work.Line) []any {
 	return []any{
 		l.Tenant, l.Agent, l.ReportID, l.ID, micros(l.At), l.Delivery, l.Token,
-		l.Outcome, "", l.Error, retryUnsaid, "", l.Request, l.Answer, "",
+		l.Outcome, "", l.Error, retryUnsaid, "", string(l.Request), l.Answer, "",
 	}
 }
 

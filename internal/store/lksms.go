@@ -182,7 +182,7 @@ func (l *Lksms) Received(ctx context.Context, after int64, limit int) (list []wo
 		v := work.LksmsLine{Line: work.Line{Log: work.ReceiveLog}}
 		var templated int64
 		var at moment
-		err := scan(&v.Row, &v.RequestID, &v.Phone, &v.Content, &v.SourceIP, &v.UserAgent, &v.Request, &v.Response, &templated, &v.Status, &at.value)
+		err := scan(&v.Row, &v.RequestID, &v.Phone, &v.Content, &v.SourceIP, &v.UserAgent, (*kept)(&v.Request), (*kept)(&v.Response), &templated, &v.Status, &at.value)
 		v.Templated, v.At = templated != 0, at.in(l.zone)
 		list = append(list, v)
 		return err
@@ -196,7 +196,7 @@ func (l *Lksms) Handed(ctx context.Context, after int64, limit int) (list []work
 	err = l.rows(ctx, query, after, limit, func(scan scanner) error {
 		v := work.LksmsLine{Line: work.Line{Log: work.SendLog}}
 		var at moment
-		err := scan(&v.Row, &v.Delivery, &v.Agent, &v.Request, &at.value)
+		err := scan(&v.Row, &v.Delivery, &v.Agent, (*kept)(&v.Request), &at.value)
 		v.At = at.in(l.zone)
 		list = append(list, v)
 		return err
@@ -210,7 +210,7 @@ func (l *Lksms) Reported(ctx context.Context, after int64, limit int) (list []wo
 	err = l.rows(ctx, query, after, limit, func(scan scanner) error {
 		v := work.LksmsLine{Line: work.Line{Log: work.ReportLog}}
 		var at moment
-		err := scan(&v.Row, &v.Delivery, &v.Agent, &v.Error, &v.Request, &v.Status, &at.value)
+		err := scan(&v.Row, &v.Delivery, &v.Agent, &v.Error, (*kept)(&v.Request), &v.Status, &at.value)
 		v.At = at.in(l.zone)
 		list = append(list, v)
 		return err

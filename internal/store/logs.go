@@ -2,7 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,8 +42,32 @@ func (s *Store) AddReceived(ctx context.Context, now time.Time, lines []work.Lin
 func receiveValues(l *work.Line) []any {
 	return []any{
 		l.ID, l.Tenant, micros(l.At), idOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
-		flag(l.Templated), l.SourceIP, l.UserAgent, l.Request, l.Response, int64(l.Status),
+		flag(l.Templated), l.SourceIP, l.UserAgent, string(l.Request), string(l.Response), int64(l.Status),
 	}
+}
+
+// kept is a column of JSON, nil where nothing is kept.
+type kept json.RawMessage
+
+// Scan reads the column.
+func (k *kept) Scan(value any) error {
+	var text sql.NullString
+	err := text.Scan(value)
+	*k = kept(keptJSON(text.String))
+	return err
+}
+
+// keptJSON is what a log has of a request. What writes it makes it JSON; what is none all the same would spoil the whole
+// page that it stands on.
+func keptJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	if !json.Valid([]byte(text)) {
+		quoted, _ := json.Marshal(text) // a text: can not fail
+		return quoted
+	}
+	return json.RawMessage(text)
 }
 
 // journal is how one of the logs is read: what makes its lines unique beside the time, and how a row becomes a line.
@@ -62,7 +90,7 @@ func readReceived(scan scanner) (work.Line, error) {
 	l := work.Line{Log: work.ReceiveLog}
 	var at, templated int64
 	err := scan(&l.ID, &l.Tenant, &at, &l.Delivery, &l.RequestID, &l.Phone, &l.Content,
-		&templated, &l.SourceIP, &l.UserAgent, &l.Request, &l.Response, &l.Status)
+		&templated, &l.SourceIP, &l.UserAgent, (*kept)(&l.Request), (*kept)(&l.Response), &l.Status)
 	l.At, l.Templated = timeOf(at), templated != 0
 	return l, err
 }
@@ -70,7 +98,7 @@ func readReceived(scan scanner) (work.Line, error) {
 func readHanded(scan scanner) (work.Line, error) {
 	l := work.Line{Log: work.SendLog}
 	var at int64
-	err := scan(&l.Delivery, &l.Token, &l.Tenant, &at, &l.Agent, &l.ClaimID, &l.Request)
+	err := scan(&l.Delivery, &l.Token, &l.Tenant, &at, &l.Agent, &l.ClaimID, (*kept)(&l.Request))
 	l.ID, l.At = fmt.Sprintf("%s:%d", l.Delivery, l.Token), timeOf(at)
 	return l, err
 }
@@ -79,7 +107,7 @@ func readReported(scan scanner) (work.Line, error) {
 	r, err := readReport(scan)
 	return work.Line{
 		ID: r.ID, Log: work.ReportLog, Tenant: r.Tenant, At: r.At, Delivery: r.Delivery, Agent: r.Agent, Token: r.Token,
-		ReportID: r.ReportID, Outcome: string(r.Outcome), Answer: string(r.Answer), Error: r.Error, Request: r.Request,
+		ReportID: r.ReportID, Outcome: string(r.Outcome), Answer: string(r.Answer), Error: r.Error, Request: keptJSON(r.Request),
 	}, err
 }
 
@@ -100,7 +128,32 @@ func (s *Store) Log(ctx context.Context, f work.LogFilter) (list []work.Line, ne
 		return nil, "", s.toError(err, "read a log")
 	}
 	list, next = page(list, size, string(f.Log), func(l work.Line) string { return fmt.Sprintf("%d %s", micros(l.At), l.ID) })
-	return list, next, nil
+	if f.Log == work.SendLog {
+		err = s.addPhones(ctx, f.Tenant, list)
+	}
+	return list, next, err
+}
+
+// addPhones puts into lines of the log of hand-outs where their deliveries went.
+func (s *Store) addPhones(ctx context.Context, tenant string, lines []work.Line) error {
+	of := map[string][]*work.Line{}
+	for i := range lines {
+		of[lines[i].Delivery] = append(of[lines[i].Delivery], &lines[i])
+	}
+	for part := range parts(slices.Sorted(maps.Keys(of)), chunk) {
+		clause, args := s.in("id", part)
+		where := condition{"tenant = ? AND " + clause, append([]any{tenant}, args...)}
+		found, err := s.mergedRows(ctx, states{open: true, settled: true}, where, nil, "id", len(part))
+		if err != nil {
+			return s.toError(err, "read where hand-outs went")
+		}
+		for i := range found {
+			for _, l := range of[found[i].ID] {
+				l.Phone = found[i].Address
+			}
+		}
+	}
+	return nil
 }
 
 // condition is what a filter and its cursor select. "at > 0" names the partial index of the log of reports: PostgreSQL,

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestLogOfRequestsIsListedNewestFirst(t *testing.T) {
 		delivery := posthouse.DeliveryID(posthouse.NewID(), 1)
 		whole := work.Line{
 			Tenant: "t1", At: when, Delivery: delivery, RequestID: "req-1", Phone: "+8613800138000", Content: "您好 👋", Templated: true,
-			SourceIP: "10.0.0.1", UserAgent: "curl/8", Request: `{"a":1}`, Response: `{"code":200}`, Status: 200,
+			SourceIP: "10.0.0.1", UserAgent: "curl/8", Request: json.RawMessage(`{"a":1}`), Response: json.RawMessage(`{"code":200}`), Status: 200,
 		}
 		lines := []work.Line{whole, {Tenant: "t1", At: when, Status: 400}, {Tenant: "t1", Status: 422}, {Tenant: "t2", Status: 200}}
 		if err := s.AddReceived(t.Context(), at(), lines); err != nil {
@@ -78,7 +79,7 @@ func TestLogsOfHandOutsAndReportsTellWhoDidWhat(t *testing.T) {
 		var list []work.Report
 		for i, item := range items {
 			r := said(fmt.Sprint("r", i), item.Delivery, posthouse.OutcomeNotSent)
-			r.Error, r.Request = "没有信号", "{…}"
+			r.Error, r.Request = "没有信号", `"{…}"`
 			list = append(list, r)
 		}
 		report(t, s, list...)
@@ -96,8 +97,8 @@ func TestLogsOfHandOutsAndReportsTellWhoDidWhat(t *testing.T) {
 			}
 		}
 		want := []work.Line{
-			{Log: work.SendLog, ClaimID: "c-1", Request: "{}"},
-			{Log: work.ReportLog, ReportID: "r3", Outcome: "not_sent", Answer: "done", Error: "没有信号", Request: "{…}"},
+			{Log: work.SendLog, ClaimID: "c-1", Phone: one.Address, Request: json.RawMessage("{}")},
+			{Log: work.ReportLog, ReportID: "r3", Outcome: "not_sent", Answer: "done", Error: "没有信号", Request: json.RawMessage(`"{…}"`)},
 		}
 		var got []work.Line
 		for i := range want {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -72,9 +74,9 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 			"task_4 13800138004 您好 0 a 1 - 处理超时，自动重试  ",
 			"task_5 13800138005 您好 3 a 3 - 超过最大重试次数: 停机  reported",
 			"task_6 13800138006 您好 3 a 3 - 处理超时，超过最大重试次数  reported",
-			"task_7 13800138007 您好 3 a 0 - 空号  reported",
-			"task_8 13800138008 您好 2 a 1 - - sent reported",
-			"task_9 13800138009 您好 2 a 3 - - sent reported",
+			"task_7 13800138007 您好 3 a 0 app1 空号  reported",
+			"task_8 13800138008 您好 2 a 1 app1 发送成功 sent reported",
+			"task_9 13800138009 您好 2 a 3 app1 发送成功 sent reported",
 		}
 		got := wordsOf(t, s, `SELECT task_id, phone_number, content, status, source, retry_count, COALESCE(processing_app_id, '-'), COALESCE(result, '-'),
 			CASE WHEN sent_at IS NULL THEN '' ELSE 'sent' END, CASE WHEN reported_at IS NULL THEN '' ELSE 'reported' END FROM sms_tasks WHERE tenant = ? ORDER BY id`, 10)
@@ -118,9 +120,9 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 		task := imported(1, "task_1", posthouse.Event{Type: posthouse.EventStart, To: posthouse.Sending, Owner: work.Owner("app1")})
 		importSMS(t, s, task)
 		for log, line := range map[work.Log]work.Line{
-			work.ReceiveLog: {ID: posthouse.NewID(), Phone: "+8613800138001", Content: "您好", Templated: true, SourceIP: "::1", UserAgent: "curl", Request: "{}", Response: "[]", Status: 200, RequestID: "r1"},
-			work.SendLog:    {Delivery: task.Delivery.ID, Token: -7, Agent: "app2", Request: "{}"},
-			work.ReportLog:  {ID: posthouse.NewID(), ReportID: "x", Delivery: task.Delivery.ID, Agent: "app2", Outcome: "not_sent", Error: "空号", Answer: "stale", Request: "{}"},
+			work.ReceiveLog: {ID: posthouse.NewID(), Phone: "+8613800138001", Content: "您好", Templated: true, SourceIP: "::1", UserAgent: "curl", Request: json.RawMessage("{}"), Response: json.RawMessage(`[{"a": 1}]`), Status: 200, RequestID: "r1"},
+			work.SendLog:    {Delivery: task.Delivery.ID, Token: -7, Agent: "app2", Request: json.RawMessage(`{"limit": 10}`)},
+			work.ReportLog:  {ID: posthouse.NewID(), ReportID: "x", Delivery: task.Delivery.ID, Agent: "app2", Outcome: "not_sent", Error: "空号", Answer: "stale", Request: json.RawMessage(`"cut"`)},
 		} {
 			line.Tenant, line.At = "t1", smsAt
 			for range 2 { // the second time it is there
@@ -149,9 +151,9 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 			n       int
 			want    []string // by their second column
 		}{
-			"receive_logs":     {"request_id, phone_number, content, CASE WHEN use_template THEN 'yes' ELSE 'no' END, source_ip, user_agent, request_data, response_data, status_code", 9, []string{"r1 13800138001 您好 yes ::1 curl {} [] 200"}},
+			"receive_logs":     {"request_id, phone_number, content, CASE WHEN use_template THEN 'yes' ELSE 'no' END, source_ip, user_agent, request_data, response_data, status_code", 9, []string{"r1 13800138001 您好 yes ::1 curl {} [{\"a\": 1}] 200"}},
 			"send_logs":        {"task_id, app_id, phone_number, content", 4, []string{"task_1 app1 13800138001 您好", "task_1 app2 13800138001 您好"}},
-			"report_logs":      {"task_id, app_id, status, error_message, outcome, answer", 6, []string{"task_1 app2 3 空号 not_sent stale"}},
+			"report_logs":      {"task_id, app_id, status, error_message, outcome, answer, request_data", 7, []string{`task_1 app2 3 空号 not_sent stale "cut"`}},
 			"sms_templates":    {"id, template_name, template_content, CASE WHEN is_active THEN 'yes' ELSE 'no' END", 4, []string{"4 码 {code} yes"}},
 			"default_sms_data": {"phone_number, content, CASE WHEN use_template THEN 'yes' ELSE 'no' END, CASE WHEN is_sent THEN 'yes' ELSE 'no' END", 4, []string{"13800138001 a no yes", "+85251234567 b yes no", "13800138003 c no yes"}},
 		} {
@@ -159,6 +161,34 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", view, diff)
 			}
+		}
+		lines, err := all(s.reads(t.Context()), func(scan scanner) (v map[string]any, err error) {
+			var request, response []byte
+			if err = scan(&request, &response); err == nil {
+				err = errors.Join(json.Unmarshal(request, &v), json.Unmarshal(response, &v))
+			}
+			return v, err
+		}, "SELECT request_data, response_data FROM send_logs WHERE app_id = 'app2'")
+		want := []map[string]any{{"limit": 10.0, "task_id": "task_1", "phone_number": "13800138001", "content": "您好"}}
+		if diff := cmp.Diff(want, lines); err != nil || diff != "" {
+			t.Errorf("what the app asked for and got: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// A report on PostgreSQL reads into the documents' JSON columns with ->>.
+func TestJSONColumnsOfTheViewsAreJSONOnPostgreSQL(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		if s.dialect != postgresDialect {
+			return
+		}
+		got, err := all(s.reads(t.Context()), word, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE data_type = 'jsonb' AND table_schema = current_schema() ORDER BY 1`)
+		want := []string{
+			"receive_logs.request_data", "receive_logs.response_data", "report_logs.request_data", "send_logs.request_data", "send_logs.response_data",
+			"tc_notify_channel_config.config_json", "tc_notify_job.payload",
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("columns of JSON: %v (-want +got):\n%s", err, diff)
 		}
 	})
 }

@@ -29,6 +29,9 @@ func (t Terms) complete(schemas huma.Registry) {
 			field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if p := s.Properties[field]; p != nil && field != "" {
 				t.describeField(p, f.Type)
+				if f.Tag.Get("json_kind") == "any" {
+					p.Type = "" // RawMessage is an object elsewhere
+				}
 				p.ReadOnly = slices.Contains(t.Kept[of], field)
 			}
 		}

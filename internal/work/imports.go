@@ -14,6 +14,9 @@ type Imported struct {
 	Events   []posthouse.Event
 }
 
+// FormerKey is the dedup key of a task that was brought over with a number of its own: its ref.
+func FormerKey(number string) string { return "lksms:" + number }
+
 // LksmsTask is a row of the table of tasks that an import reads. A time it does not have is zero.
 type LksmsTask struct {
 	Row            int64 // the number by which rows are read in order

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -46,6 +47,7 @@ func (r *run) lines(ctx context.Context, t *Table, log work.Log,
 				l.Tenant = r.Tenant
 				l.ID = idOf(l.At, l.At, r.Tenant, r.Channel, t.Name, strconv.FormatInt(l.Row, 10))
 				l.At, _ = r.times(l.At, l.At)
+				l.Request, l.Response = document(l.Request), document(l.Response)
 				tell(l)
 			}
 			return r.ofTasks(ctx, t, log, rows)
@@ -53,6 +55,11 @@ func (r *run) lines(ctx context.Context, t *Table, log work.Log,
 		func(ctx context.Context, list []work.Line) (int, error) {
 			return r.To.ImportLines(ctx, r.now, r.Tenant, log, list)
 		})
+}
+
+// document is a column of JSON as every database reads it, however long.
+func document(kept json.RawMessage) json.RawMessage {
+	return json.RawMessage(state.Document(string(kept), len(kept)))
 }
 
 // ofTasks puts into lines the deliveries that their tasks have become.
@@ -82,13 +89,13 @@ func (r *run) ofTasks(ctx context.Context, t *Table, log work.Log, rows []work.L
 }
 
 // answeredTask is the task that a request was answered with, empty for none.
-func answeredTask(response string) string {
+func answeredTask(response []byte) string {
 	var answer struct {
 		Content struct {
 			TaskID string `json:"task_id"`
 		} `json:"data"`
 	}
-	if json.Unmarshal([]byte(response), &answer) != nil {
+	if json.Unmarshal(response, &answer) != nil {
 		return ""
 	}
 	return answer.Content.TaskID

@@ -231,7 +231,7 @@ func logsAre(t *testing.T, s *store.Store) {
 	}
 	want := map[work.Log]string{
 		work.ReceiveLog: "+8613800138000 200 task; 138 400 ;",
-		work.SendLog:    "sms_app_001 task; sms_app_001 task; sms_app_001 task;", // two of the log, and what is held
+		work.SendLog:    "+8613800138003 sms_app_001 task; +8613800138003 sms_app_001 task; +8613800138000 sms_app_001 task;", // two of the log, and what is held
 		work.ReportLog:  "sms_app_001 sent done task; sms_app_002 not_sent done 空号 task;",
 	}
 	for log, want := range want {

@@ -68,7 +68,7 @@ func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
 		Imported: work.Imported{
 			Message: posthouse.Message{
 				ID: id, Tenant: r.Tenant, Channel: r.Channel, Kind: Kind, Ref: row.ID, Source: row.Source, Priority: posthouse.Normal,
-				Content: posthouse.Content{Text: row.Content}, DedupKey: "lksms:" + row.ID, CreatedAt: created,
+				Content: posthouse.Content{Text: row.Content}, DedupKey: work.FormerKey(row.ID), CreatedAt: created,
 			},
 			Delivery: posthouse.Delivery{
 				ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: r.Tenant, Channel: r.Channel, Pulled: true, Priority: posthouse.Normal,

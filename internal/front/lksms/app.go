@@ -53,7 +53,7 @@ func (d *apps) pending(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	got, err := d.Engine.HandOut(c.Context(), pull.Claim{Agent: app, Max: limit, Started: true, Request: clipped(c.URL.RawQuery, maxLogged)})
+	got, err := d.Engine.HandOut(c.Context(), pull.Claim{Agent: app, Max: limit, Started: true, Request: asked(limit, app.ID)})
 	if err != nil {
 		return answer{}, err
 	}
@@ -66,6 +66,15 @@ func (d *apps) pending(c *call) (answer, error) {
 		out.data = pageOfTasks{len(tasks), app.ID, tasks}
 	}
 	return out, nil
+}
+
+// asked is a request for tasks as the log of hand-outs keeps it, in the document's words.
+func asked(limit int, app string) string {
+	request, _ := json.Marshal(struct {
+		Limit int    `json:"limit"`
+		App   string `json:"app_id"`
+	}{limit, app}) // a number and a text: can not fail
+	return string(request)
 }
 
 // calledBy is the number of a task that was handed out: the one it had where it was brought over from, for senders and
@@ -161,7 +170,7 @@ func (d *apps) report(c *call) (answer, error) {
 	made := posthouse.AgentReport{ReportID: id, Delivery: task, Outcome: outcome, Retry: &retry}
 	request := pull.SentRequest(string(in.task), app)
 	if outcome == posthouse.OutcomeNotSent {
-		made.Error, request = string(in.problem), clipped(string(body), maxLogged)
+		made.Error, request = string(in.problem), string(document(body))
 	}
 	return d.hand(c, work.Report{ID: id, Tenant: c.who.tenant, Agent: app, AgentReport: made, Request: request})
 }

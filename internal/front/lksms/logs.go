@@ -3,6 +3,7 @@ package lksms
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -39,16 +40,16 @@ func received(c *call) *work.Line {
 func (d sends) describe(line *work.Line, in *sendBody, body []byte) {
 	line.Phone, line.Templated = clipped(string(in.phone), 20), bool(in.useTemplate)
 	if !d.Sensitive && !bool(in.sensitive) {
-		line.Content, line.Request = clipped(string(in.content), 200), clipped(string(body), maxLogged)
+		line.Content, line.Request = clipped(string(in.content), 200), document(body)
 		if _, err := objectOf(body); err != nil {
-			line.Request = fmt.Sprintf("%d bytes that are no JSON object", len(body))
+			line.Request = document(fmt.Appendf(nil, "%d bytes that are no JSON object", len(body)))
 		}
 		return
 	}
 	shown, _ := json.Marshal(map[string]any{ // texts and flags: can not fail
 		"phone_number": line.Phone, "content": hidden, "use_template": line.Templated, "source": clipped(string(in.source), 50), "sensitive": true,
 	})
-	line.Request = string(shown)
+	line.Request = shown
 }
 
 // pageOfLines is a part of a log.
@@ -66,8 +67,52 @@ func (d records) logs(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if f.Delivery, err = d.numbered(c, f.Delivery); err != nil {
+		return answer{}, err
+	}
 	list, next, err := d.Reader.Lines(c.Context(), f)
+	if err == nil {
+		err = d.inTheDocumentsWords(c, list)
+	}
 	return answer{data: pageOfLines{append([]work.Line{}, list...), next}}, err
+}
+
+// numbered is the delivery of a task that a log is narrowed down by. A number that no task has stays as it is: there are no
+// lines of it.
+func (d *door) numbered(c *call, task string) (string, error) {
+	if task == "" {
+		return "", nil
+	}
+	t, _, err := d.find(c.Context(), c.who.tenant, task)
+	if errors.Is(err, errNoTask) || posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return task, nil
+	}
+	return t.ID, err
+}
+
+// inTheDocumentsWords gives lines the numbers of their tasks, and those of the log of hand-outs what the app was answered.
+func (d *door) inTheDocumentsWords(c *call, lines []work.Line) error {
+	of := make([]posthouse.Delivery, len(lines))
+	for i := range lines {
+		of[i].Message = posthouse.MessageID(lines[i].Delivery)
+	}
+	messages, err := d.Reader.Messages.MessagesOf(c.Context(), c.who.tenant, of)
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		l := &lines[i]
+		m := messages[of[i].Message]
+		if m.Ref != "" && m.DedupKey == work.FormerKey(m.Ref) {
+			l.Delivery = m.Ref
+		}
+		if l.Log != work.SendLog || m.ID == "" {
+			continue
+		}
+		l.Phone, l.Content = local(l.Phone), textOf(m)
+		l.Response, _ = json.Marshal(handed{l.Delivery, l.Phone, l.Content}) // texts: can not fail
+	}
+	return nil
 }
 
 // filter reads what a log is narrowed down by.
@@ -143,6 +188,9 @@ func (d records) story(c *call) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
+		if err := d.inTheDocumentsWords(c, lines); err != nil {
+			return answer{}, err
+		}
 		slices.SortFunc(lines, func(a, b work.Line) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
 		*part.into = append([]work.Line{}, lines...)
 	}
@@ -164,11 +212,11 @@ func (d records) row(id string, t posthouse.Delivery, m posthouse.Message, event
 	return r
 }
 
-// lastOwner is who sent a task that was sent.
+// lastOwner is the app that settled a task: it was sent, or the app says that a retry is useless.
 func lastOwner(t posthouse.Delivery, events []posthouse.Event) string {
 	owner := ""
 	for _, e := range events {
-		if status(t.State) == 2 && work.AgentOf(e.Owner) != "" {
+		if (status(t.State) == 2 || t.State == posthouse.Failed && t.Reason == state.ReasonNoRetry) && work.AgentOf(e.Owner) != "" {
 			owner = e.Owner
 		}
 	}

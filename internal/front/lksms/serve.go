@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -171,7 +172,7 @@ func (d *door) keep(c *call, status int, text []byte) {
 	if c.line == nil {
 		return
 	}
-	c.line.Status, c.line.Response = status, clipped(string(text), maxLogged)
+	c.line.Status, c.line.Response = status, document(text)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Second)
 	defer cancel()
 	if err := d.Store.AddReceived(ctx, time.Now(), []work.Line{*c.line}); err != nil {
@@ -179,9 +180,14 @@ func (d *door) keep(c *call, status int, text []byte) {
 	}
 }
 
-// maxLogged bounds what a log keeps of a request or an answer, in characters: several times the longest that
+// maxLogged bounds what a log keeps of a request or an answer, in bytes: several times the longest that
 // says something.
-const maxLogged = 4000
+const maxLogged = state.MaxExcerpt
+
+// document is a body as a log keeps it: JSON.
+func document(body []byte) json.RawMessage {
+	return json.RawMessage(state.Document(string(body), maxLogged))
+}
 
 // clipped is a text with at most so many characters, valid UTF-8 without U+0000, which a database can keep.
 func clipped(s string, most int) string {

@@ -4,7 +4,7 @@
 -- is made good by a later round of which something was sent. next_run_time is not before its account's gate opens.
 SELECT j.id AS id, CASE j.kind WHEN 'task_created' THEN 0 WHEN 'node_done' THEN 1 WHEN 'orbit_remind' THEN 2 WHEN 'task_finished' THEN 3 WHEN 'task_abnormal' THEN 4 WHEN 'node_timeout' THEN 5 END AS biz_type,
   CASE WHEN j.biz_ref ~ '^[0-9]{1,18}$' OR (j.biz_ref ~ '^[0-9]{19}$' AND j.biz_ref <= '9223372036854775807') THEN j.biz_ref::bigint END AS biz_id,
-  NULLIF(j.dedup_key, '') AS dedup_key, COALESCE(NULLIF(j.payload, ''), '{}') AS payload, CASE j.channel WHEN 'oa' THEN 0 WHEN 'dingtalk' THEN 1 END AS channel,
+  NULLIF(j.dedup_key, '') AS dedup_key, COALESCE(NULLIF(j.payload, ''), '{}')::jsonb AS payload, CASE j.channel WHEN 'oa' THEN 0 WHEN 'dingtalk' THEN 1 END AS channel,
   CASE WHEN k.status IN (3, 4) THEN k.status WHEN j.waiting > 0 AND COALESCE(k.deleted, 0) = 0 THEN 0 WHEN j.failing > j.repeated THEN 2 WHEN j.sent > 0 THEN 1 ELSE 3 END AS status,
   j.retry_count AS retry_count, to_timestamp(j.next_run / 1000000.0) AS next_run_time, NULLIF(j.remark, '') AS remark, COALESCE(k.deleted, 0) AS del_flag,
   j.source AS create_by, to_timestamp(j.created_at / 1000000.0) AS create_time,
