@@ -25,7 +25,7 @@ func TestFaultsAreSetShownAndCleared(t *testing.T) {
 		t.Errorf("GET: got %s\nwant %s", got.body, body)
 	}
 	all := decode[map[string]Behaviour](t, call(t, "GET", url+"/faults", "").body)
-	if got := slices.Sorted(maps.Keys(all)); !cmp.Equal(got, []string{"dingtalk", "dingtalk_robot", "dingtalk_work", "generic", "oa", "phones", "tianyuan", "webhook", "zhaohu"}) || len(all["oa"].Faults) != 2 {
+	if got := slices.Sorted(maps.Keys(all)); !cmp.Equal(got, []string{"dingtalk", "dingtalk_robot", "dingtalk_work", "generic", "oa", "phones", "tianyuan", "webhook", "wecom", "wecom_robot", "zhaohu"}) || len(all["oa"].Faults) != 2 {
 		t.Errorf("GET /faults: got %+v", all)
 	}
 	if got := call(t, "DELETE", url+"/faults/oa", ""); got.status != 204 {
@@ -124,15 +124,15 @@ func TestWrongRequestsAreExplained(t *testing.T) {
 	}{
 		{"GET", "/nothing", 404, "GET /nothing is not served"},
 		{"POST", "/messages", 404, "POST /messages is not served"},
-		{"GET", "/faults/wecom", 404, `there is no provider \"wecom\"; there are tianyuan, zhaohu, oa, generic, webhook`},
-		{"DELETE", "/faults/wecom", 404, "there is no provider"},
-		{"GET", "/messages?provider=wecom", 400, `\"wecom\" is not a provider`},
+		{"GET", "/faults/pigeon", 404, `there is no provider \"pigeon\"; there are tianyuan, zhaohu, oa, generic, webhook`},
+		{"DELETE", "/faults/pigeon", 404, "there is no provider"},
+		{"GET", "/messages?provider=pigeon", 400, `\"pigeon\" is not a provider`},
 		{"GET", "/messages?limit=0", 400, `\"0\" is not a number from 1 to 10000`},
 		{"GET", "/messages?since=x&limti=1", 400, `"path":"limti"`},
 		{"GET", "/messages?since=x", 400, `"path":"since"`},
 		{"GET", "/counts?key=k", 400, "it is missing; a key is a provider's own"},
 		{"GET", "/counts?at_least=0", 400, `"path":"at_least"`},
-		{"GET", "/?provider=wecom", 400, `"path":"provider"`},
+		{"GET", "/?provider=pigeon", 400, `"path":"provider"`},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +203,7 @@ func TestStatsNameEachProvider(t *testing.T) {
 
 func TestBehaveRefusesUnknownProviders(t *testing.T) {
 	t.Parallel()
-	err := New(Options{}).Behave("wecom", Behaviour{})
+	err := New(Options{}).Behave("pigeon", Behaviour{})
 	if got := posthouse.CodeOf(err); got != posthouse.CodeNotFound {
 		t.Errorf("got %s: %v", got, err)
 	}

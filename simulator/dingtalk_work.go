@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,12 +12,11 @@ import (
 
 // The rules of work notifications.
 const (
-	workUsers      = 100  // in a call
-	workBytes      = 2048 // of msg
-	workPerSecond  = 20   // calls
-	workPerMinute  = 5000 // people
-	workPerDay     = 500  // to one person
-	workTokenLasts = 2 * time.Hour
+	workUsers     = 100  // in a call
+	workBytes     = 2048 // of msg
+	workPerSecond = 20   // calls
+	workPerMinute = 5000 // people
+	workPerDay    = 500  // to one person
 
 	maxTasks = 100_000 // are remembered, and ten times as many texts
 )
@@ -39,19 +37,14 @@ type workCall struct {
 
 // notices are DingTalk's work notifications.
 type notices struct {
+	tokens tokens // by app key
+
 	mu     sync.Mutex
-	tokens map[string]workToken // by app key
-	given  int                  // how many tokens were
 	calls  *window
 	people *window
 	told   tally[told, struct{}]
 	today  tally[personDay, int]
 	tasks  tally[string, []result]
-}
-
-type workToken struct {
-	token string
-	until time.Time
 }
 
 // told is a text that somebody was told on a day, personDay how often somebody was told something.
@@ -61,7 +54,7 @@ type (
 )
 
 func dingtalkWork() provider {
-	n := &notices{tokens: map[string]workToken{}}
+	n := new(notices)
 	n.forget()
 	return provider{
 		name: "dingtalk_work", title: "DingTalk work notification", titleZH: "钉钉工作通知",
@@ -70,7 +63,7 @@ func dingtalkWork() provider {
 		more: &more{settle: settleWork, taken: n.taken, forget: n.forget, paths: map[string]http.HandlerFunc{
 			"GET /dingtalk_work/gettoken":                                       n.giveToken,
 			"POST /dingtalk_work/v1.0/oauth2/accessToken":                       n.giveNewToken,
-			"DELETE /dingtalk_work/tokens":                                      n.dropTokens,
+			"DELETE /dingtalk_work/tokens":                                      n.tokens.drop,
 			"POST /dingtalk_work/topapi/message/corpconversation/getsendresult": n.tellResult,
 		}},
 	}
@@ -88,7 +81,7 @@ func (s *notices) forget() {
 
 func (s *notices) read(r *http.Request, body []byte) (order, *refusal) {
 	now := time.Now()
-	if ref := s.verify(r, now); ref != nil {
+	if ref := s.tokens.verify(r, now); ref != nil {
 		return order{}, ref
 	}
 	var in workCall
@@ -244,7 +237,7 @@ func (s *notices) tellResult(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Task json.Number `json:"task_id"`
 	}
-	ref := s.verify(r, time.Now())
+	ref := s.tokens.verify(r, time.Now())
 	if ref == nil && (json.Unmarshal(body, &in) != nil || in.Task == "") {
 		ref = malformed("task_id is missing")
 	}
@@ -275,48 +268,6 @@ func resultOf(results []result) sendResult {
 	return out
 }
 
-// verify looks at the access token.
-func (s *notices) verify(r *http.Request, now time.Time) *refusal {
-	token := r.URL.Query().Get("access_token")
-	if token == "" {
-		return strange("41001", "access_token is missing")
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.tokens {
-		if t.token == token {
-			if now.After(t.until) {
-				return strange("42001", "access_token has expired")
-			}
-			return nil
-		}
-	}
-	return strange("40014", "access_token is not valid")
-}
-
-// token is the one of an application, the same while it lasts.
-func (s *notices) token(app string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	t := s.tokens[app]
-	if now.After(t.until) {
-		s.given++
-		t.token = fmt.Sprintf("token-%d-%x", s.given, now.UnixNano())
-	}
-	t.until = now.Add(workTokenLasts)
-	s.tokens[app] = t
-	return t.token
-}
-
-// dropTokens makes DingTalk refuse all tokens it has given.
-func (s *notices) dropTokens(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.tokens)
-	w.WriteHeader(http.StatusNoContent)
-}
-
 func (s *notices) giveToken(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("appkey") == "" || wrongSecret(q.Get("appsecret")) {
@@ -324,7 +275,7 @@ func (s *notices) giveToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	inJSON(fmt.Sprintf(`{"errcode":0,"errmsg":"ok","access_token":%q,"expires_in":%d}`,
-		s.token(q.Get("appkey")), int(workTokenLasts.Seconds()))).send(w, http.StatusOK)
+		s.tokens.give(q.Get("appkey")), int(tokenLasts.Seconds()))).send(w, http.StatusOK)
 }
 
 func (s *notices) giveNewToken(w http.ResponseWriter, r *http.Request) {
@@ -341,8 +292,5 @@ func (s *notices) giveNewToken(w http.ResponseWriter, r *http.Request) {
 		inJSON(`{"code":"invalidClientIdOrSecret","message":"the appKey or the appSecret is not valid","requestid":"1"}`).send(w, http.StatusBadRequest)
 		return
 	}
-	inJSON(fmt.Sprintf(`{"accessToken":%q,"expireIn":%d}`, s.token(in.Key), int(workTokenLasts.Seconds()))).send(w, http.StatusOK)
+	inJSON(fmt.Sprintf(`{"accessToken":%q,"expireIn":%d}`, s.tokens.give(in.Key), int(tokenLasts.Seconds()))).send(w, http.StatusOK)
 }
-
-// wrongSecret reports whether a secret is refused: one that is missing, or says so.
-func wrongSecret(secret string) bool { return secret == "" || strings.HasPrefix(secret, "wrong") }

@@ -122,6 +122,8 @@ func table(o Options, phones *phones) []provider {
 		dingtalkGateway(),
 		dingtalkRobot(o),
 		dingtalkWork(),
+		wecomApp(),
+		wecomRobot(),
 		phones.provider(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/channel/httpapi"
 	"github.com/posthouse/posthouse/channel/pull"
 	"github.com/posthouse/posthouse/channel/webhook"
+	"github.com/posthouse/posthouse/channel/wecom"
 )
 
 // Types lists the drivers, in the order a form offers them.
@@ -19,6 +20,8 @@ func Types() []channel.Type {
 		dingtalk.Gateway(),
 		dingtalk.Robot(),
 		dingtalk.Work(),
+		wecom.App(),
+		wecom.Robot(),
 		webhook.Type(),
 		pull.Type(),
 		console.Type(),

@@ -1,0 +1,84 @@
+package wecom
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
+)
+
+// Our own codes, beside those of package channel.
+const (
+	codeNoAddress = "NO_ADDRESS" // the recipient has no id at WeCom
+	codeMedia     = "BAD_MEDIA"  // the file cannot be had, or WeCom would refuse it
+	codeInvalid   = "INVALID_USER"
+)
+
+// answer is what WeCom answers, with status 200 also for errors.
+type answer struct {
+	Code       errcode.Value `json:"errcode"`
+	Message    string        `json:"errmsg"`
+	ID         errcode.Value `json:"msgid"`
+	Users      string        `json:"invaliduser"`
+	Parties    string        `json:"invalidparty"`
+	Tags       string        `json:"invalidtag"`
+	Unlicensed string        `json:"unlicenseduser"`
+	Token      string        `json:"access_token"`
+	Lasts      int           `json:"expires_in"` // seconds
+	Media      string        `json:"media_id"`
+}
+
+// read finds out what a reply means. The answer is empty where there is none.
+func read(r *channel.Reply, table errcode.Table, own map[string]posthouse.Class) (channel.Verdict, answer) {
+	var a answer
+	whole := r.Status != 0 && r.Err == nil && !r.Cut && json.Unmarshal(r.Body, &a) == nil
+	switch {
+	case whole && a.Code == "0" && r.OK():
+		return channel.Verdict{Class: posthouse.ClassOK, Code: "0", Ref: string(a.ID)}, a
+	case whole && a.Code != "" && a.Code != "0":
+		return table.Refused("WeCom", string(a.Code), reason(a.Message), own), a
+	case !r.OK():
+		return errcode.Ended(r, own), answer{}
+	}
+	return channel.Verdict{Class: posthouse.ClassUnknown, Message: "WeCom's answer could not be read, so it may have accepted"}, answer{}
+}
+
+// reason is an error's text without the hint that WeCom appends to it: "…, hint: [1693…], from ip: …".
+func reason(text string) string {
+	text, _, _ = strings.Cut(text, ", hint:")
+	return text
+}
+
+// The waits after WeCom's frequency limit: a minute, and an hour where it is met again soon after.
+const (
+	brief    = time.Minute
+	long     = time.Hour
+	soon     = 10 * time.Minute
+	tooOften = "45009"
+)
+
+// patience knows when the frequency limit was met.
+type patience struct {
+	mu  sync.Mutex
+	met time.Time
+}
+
+// wait puts the wait into the verdict on a frequency limit. Calls that were under way together meet it together.
+func (p *patience) wait(v *channel.Verdict, now time.Time) {
+	if v.Code != tooOften || v.Class != posthouse.ClassRate {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v.After = brief
+	if since := now.Sub(p.met); since > brief && since < soon {
+		v.After = long
+	}
+	if now.Sub(p.met) > brief {
+		p.met = now
+	}
+}

@@ -1,0 +1,280 @@
+package wecom
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // WeCom wants it beside a picture, to see that it arrived whole
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/batch"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
+)
+
+// The limits of a robot: 20 posts a minute, pictures of 2 MiB. How many people one post may mention is not documented;
+// 100 is ours.
+const (
+	robotPerMinute = 18 // of 20, since windows of theirs and ours are not the same
+	robotMentions  = 100
+	robotImage     = 2 << 20
+)
+
+// Robot describes the driver for a group's robot.
+func Robot() channel.Type {
+	return channel.Type{
+		Name:  "wecom_robot",
+		Title: "WeCom robot", TitleZH: "企业微信群机器人",
+		Doc:       "Posts to a group through its robot, and mentions the recipients.",
+		DocZH:     "通过群机器人（消息推送）向企业微信群发送消息，并 @ 收件人。",
+		Fields:    robotFields(),
+		MaxBatch:  robotMentions,
+		BatchSize: func(c channel.Config) int { return c.Int("mentions") },
+		Timeout:   10 * time.Second,
+		Limits:    []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute)}},
+		Content:   robotContent,
+		Open:      openRobot,
+	}
+}
+
+func robotFields() []channel.Field {
+	return []channel.Field{{
+		Name: "key", Kind: channel.KindSecret, Required: true, Label: "Key", LabelZH: "Webhook key",
+		Help: "What follows key= in the robot's webhook address.", HelpZH: "机器人 Webhook 地址中 key= 之后的部分。",
+	}, {
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "默认消息格式",
+		Help: "Of contents that name no type.", HelpZH: "用于未指明 type 的内容。",
+	}, {
+		Name: "mention", Kind: channel.KindChoice, Default: "recipients", Choices: []string{"recipients", "all", "none"}, Label: "Mention", LabelZH: "提醒方式",
+		Help:   "recipients: an address of 11 digits, or one that begins with +, is a phone number, any other a user id; Markdown mentions user ids only. all: everybody in the group.",
+		HelpZH: "recipients：@ 收件人（11 位数字或以 + 开头的地址按手机号，其余按 userid；Markdown 只能按 userid 提醒）；all：@ 所有人；none：不 @。",
+	}, {
+		Name: "mentions", Kind: channel.KindInt, Default: 1, Min: 1, Max: robotMentions, Label: "Recipients in one post", LabelZH: "每条消息的收件人数",
+		Help: "Above 1 the recipients of a message share posts.", HelpZH: "大于 1 时，同一消息的多个收件人合并为一条群消息。",
+	}, {
+		Name: "url", Kind: channel.KindURL, Default: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send", Label: "URL", LabelZH: "接口地址",
+		Help: "For a private installation or a proxy.", HelpZH: "私有部署或代理时修改。",
+	}}
+}
+
+func robotContent(c channel.Config, content posthouse.Content) []posthouse.Problem {
+	problems := channel.Sends(content, posthouse.TextContent, posthouse.MarkdownContent, posthouse.ImageContent, posthouse.FileContent,
+		posthouse.VoiceContent, posthouse.NewsContent, posthouse.TemplateContent)
+	kind := kindOf(content, posthouse.ContentType(c.String("format")))
+	switch {
+	case kind == posthouse.MarkdownContent && content.MentionAll:
+		problems = append(problems, posthouse.Problem{Path: "content.mention_all", Message: "cannot be sent: Markdown of a robot mentions user ids only"})
+	case kind != posthouse.TextContent && kind != posthouse.MarkdownContent:
+		problems = append(problems, mentionless(content, "cannot be sent: a robot mentions people in texts and Markdown only")...)
+	case kind == posthouse.TextContent || kind == posthouse.MarkdownContent:
+		if n := len(content.Mentions); n > robotMentions {
+			problems = append(problems, posthouse.Problem{Path: "content.mentions", Message: fmt.Sprintf("has %d names: at most %d are sent", n, robotMentions)})
+		}
+	}
+	if kind == posthouse.ImageContent && len(content.Media) > 0 && content.Media[0].ID != "" {
+		problems = append(problems, posthouse.Problem{Path: "content.media[0].id", Message: "cannot be sent: a robot takes pictures by url"})
+	}
+	return append(problems, checkWords(content, kind, robotMarkdownBytes)...)
+}
+
+type robot struct {
+	client   *channel.Client
+	send     *url.URL
+	uploadTo *url.URL
+	header   http.Header
+	format   posthouse.ContentType
+	mention  string
+	codes    map[string]posthouse.Class
+	library  library
+	patience patience
+}
+
+func openRobot(c channel.Config, env channel.Env) (channel.Driver, error) {
+	target, err := url.Parse(c.String("url"))
+	if err != nil {
+		return nil, err
+	}
+	key := c.String("key")
+	query := target.Query()
+	query.Set("key", key)
+	target.RawQuery = query.Encode()
+	upload := *target
+	upload.Path = strings.TrimSuffix(upload.Path, "/send") + "/upload_media"
+	query.Set("type", "file")
+	upload.RawQuery = query.Encode()
+	r := &robot{
+		send: target, uploadTo: &upload, header: http.Header{"Content-Type": {"application/json"}}, format: posthouse.ContentType(c.String("format")),
+		mention: c.String("mention"), codes: env.Codes,
+		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{key}}),
+	}
+	r.library = newLibrary(env, env.Tenant+"/"+env.Channel+"/media", r.upload)
+	return r, nil
+}
+
+// Close closes the idle connections.
+func (r *robot) Close() error { return errors.Join(r.client.Close(), r.library.fetcher.client.Close()) }
+
+// Fit says whether a post would be too long.
+func (r *robot) Fit(c posthouse.Content) []posthouse.Problem {
+	problems := checkWords(c, kindOf(c, r.format), robotMarkdownBytes)
+	for i := range problems {
+		problems[i].Path = strings.TrimPrefix(problems[i].Path, "content.")
+	}
+	return problems
+}
+
+// Send posts one delivery.
+func (r *robot) Send(ctx context.Context, out channel.Outgoing) channel.Result {
+	return r.SendBatch(ctx, []channel.Outgoing{out})[0]
+}
+
+// SendBatch makes one post for all. Those who are mentioned by phone number come first in it.
+func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
+	sorted := slices.SortedStableFunc(slices.Values(outs), func(a, b channel.Outgoing) int {
+		return rank(a.Recipient.Address) - rank(b.Recipient.Address)
+	})
+	post, err := r.post(ctx, sorted)
+	if err != nil {
+		return same(failedBy(err, r.client), outs)
+	}
+	reply := r.client.Do(ctx, channel.Request{URL: r.send, Header: batch.WithKeys(r.header, sorted), Body: errcode.Encoded(post)})
+	v, _ := read(&reply, robotCodes, r.codes)
+	r.patience.wait(&v, time.Now())
+	if v.Class == posthouse.ClassAuth { // a robot has no token: there is nothing to fetch anew
+		v.Class = posthouse.ClassAccount
+	}
+	return same(reply.Result(v), outs)
+}
+
+// robotPost is the body of a call.
+type robotPost struct {
+	Type     string          `json:"msgtype"`
+	Text     *robotText      `json:"text,omitempty"`
+	Markdown *words          `json:"markdown,omitempty"`
+	Image    *picture        `json:"image,omitempty"`
+	File     *media          `json:"file,omitempty"`
+	Voice    *media          `json:"voice,omitempty"`
+	News     json.RawMessage `json:"news,omitempty"`
+	Template json.RawMessage `json:"template_card,omitempty"`
+}
+
+type robotText struct {
+	Content string   `json:"content"`
+	Users   []string `json:"mentioned_list,omitempty"`
+	Phones  []string `json:"mentioned_mobile_list,omitempty"`
+}
+
+type picture struct {
+	Bytes string `json:"base64"`
+	Sum   string `json:"md5"`
+}
+
+func (r *robot) post(ctx context.Context, outs []channel.Outgoing) (robotPost, error) {
+	c := outs[0].Content
+	kind := kindOf(c, r.format)
+	p := robotPost{Type: string(kind)}
+	switch kind {
+	case posthouse.MarkdownContent:
+		p.Markdown = &words{r.markdown(c, outs)}
+	case posthouse.ImageContent:
+		file, err := r.library.fetcher.fetch(ctx, c.Media[0].URL, kind, robotImage)
+		if err != nil {
+			return p, err
+		}
+		sum := md5.Sum(file.body) //nolint:gosec // as above
+		p.Image = &picture{base64.StdEncoding.EncodeToString(file.body), hex.EncodeToString(sum[:])}
+	case posthouse.FileContent, posthouse.VoiceContent:
+		id, err := r.library.id(ctx, kind, c.Media[0])
+		if err != nil {
+			return p, err
+		}
+		if p.File = &(media{ID: id}); kind == posthouse.VoiceContent {
+			p.File, p.Voice = nil, p.File
+		}
+	case posthouse.NewsContent:
+		p.News = c.Extra
+	case posthouse.TemplateContent:
+		p.Type, p.Template = "template_card", c.Extra
+	default:
+		users, phones := r.mentioned(c, outs)
+		p.Text = &robotText{plainText(c), users, phones}
+	}
+	return p, nil
+}
+
+// markdown has the mentions in its text: there is no other place for them.
+func (r *robot) markdown(c posthouse.Content, outs []channel.Outgoing) string {
+	users, _ := r.mentioned(c, outs)
+	var b strings.Builder
+	b.WriteString(markdown(c))
+	for i, user := range users {
+		if user == everyone {
+			continue
+		}
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("<@" + user + ">")
+	}
+	return b.String()
+}
+
+// mentioned are those whom a post calls by name: the recipients, by the channel's setting, and the content's own.
+func (r *robot) mentioned(c posthouse.Content, outs []channel.Outgoing) (users, phones []string) {
+	add := func(name string) {
+		switch {
+		case name == "" || slices.Contains(users, name) || slices.Contains(phones, name):
+		case isPhone(name):
+			phones = append(phones, name)
+		default:
+			users = append(users, name)
+		}
+	}
+	if r.mention == "recipients" {
+		for _, address := range batch.Addresses(outs) {
+			add(address)
+		}
+	}
+	for _, name := range c.Mentions {
+		add(name)
+	}
+	if r.mention == "all" || c.MentionAll {
+		add(everyone)
+	}
+	return users, phones
+}
+
+func (r *robot) upload(ctx context.Context, kind posthouse.ContentType, file *file) (string, time.Duration, error) {
+	form, body, err := file.form()
+	if err != nil {
+		return "", 0, err
+	}
+	u := *r.uploadTo
+	query := u.Query()
+	query.Set("type", string(kind))
+	u.RawQuery = query.Encode()
+	reply := r.client.Do(ctx, channel.Request{URL: &u, Header: http.Header{"Content-Type": {form}}, Body: body})
+	v, answer := read(&reply, robotCodes, r.codes)
+	return uploadedAs(&reply, v, answer)
+}
+
+// isPhone reports whether an address is a phone number: 11 digits, or a + and digits.
+func isPhone(address string) bool {
+	digits, foreign := strings.CutPrefix(address, "+")
+	return (foreign || len(digits) == 11) && digits != "" && strings.Trim(digits, "0123456789-") == ""
+}
+
+func rank(address string) int {
+	if isPhone(address) {
+		return 0
+	}
+	return 1
+}
