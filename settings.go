@@ -156,6 +156,8 @@ type RuleSettings struct {
 	// Recipients are the recipient types the rule applies to. Defaults to
 	// head_office for the duty rule.
 	Recipients []string `json:"recipients,omitempty"`
+	// Options are the settings of a rule that does not ship. Defaults to none.
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // Limit allows Max starts in any sliding window of length Per.

@@ -13,12 +13,15 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/local"
 	"github.com/posthouse/posthouse/internal/cli/remote"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/rule"
 )
 
 // Options says what a program is made of. The zero value is posthouse itself.
 type Options struct {
 	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
 	Drivers []channel.Type
+	// Rules are the rules that channels can be given. Defaults to rule.Types().
+	Rules []rule.Type
 	// Version is what the program says of itself. Defaults to "dev".
 	Version string
 }
@@ -33,7 +36,7 @@ func Main(o Options) {
 }
 
 func (o Options) shell() *shell.Shell {
-	sh := &shell.Shell{Drivers: o.Drivers, Version: o.Version}
+	sh := &shell.Shell{Drivers: o.Drivers, Rules: o.Rules, Version: o.Version}
 	if sh.Version == "" {
 		sh.Version = "dev"
 	}

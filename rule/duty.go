@@ -3,6 +3,7 @@ package rule
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -47,6 +48,9 @@ func openDuty(s posthouse.RuleSettings, env Env) (Rule, []posthouse.Problem) {
 		d.roster = DefaultRoster
 	}
 	var problems []posthouse.Problem
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		problems = append(problems, posthouse.Problem{Path: "options." + name, Message: "the duty rule has no options: its settings are roster and recipients"})
+	}
 	for i, t := range s.Recipients {
 		if t == "" {
 			problems = append(problems, posthouse.Problem{

@@ -62,10 +62,11 @@ func TestDecisionsHaveNames(t *testing.T) {
 func TestBuildNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	_, got := rule.Build([]posthouse.RuleSettings{
-		{Type: "duty"}, {Type: "quiet"}, {Type: "duty", Recipients: []string{"head_office", ""}},
+		{Type: "duty"}, {Type: "quiet"}, {Type: "duty", Recipients: []string{"head_office", ""}, Options: map[string]string{"from": "22:00"}},
 	}, rule.Env{})
 	want := []posthouse.Problem{
 		{Path: "rules[1].type", Message: `there is no rule "quiet"; the rules are duty`},
+		{Path: "rules[2].options.from", Message: "the duty rule has no options: its settings are roster and recipients"},
 		{Path: "rules[2].recipients[1]", Message: "an empty recipient type; name one such as head_office"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

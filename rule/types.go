@@ -10,6 +10,8 @@ import (
 
 // Env is what rules get from the house.
 type Env struct {
+	// Types are the rules there are. Defaults to Types().
+	Types []Type
 	// Rosters finds duty rosters. The duty rule needs it.
 	Rosters Rosters
 	// TimeZone is the IANA zone of rosters that name none. Defaults to
@@ -26,17 +28,19 @@ type Type struct {
 	Title, TitleZH string
 	Doc, DocZH     string
 
-	open func(settings posthouse.RuleSettings, env Env) (Rule, []posthouse.Problem)
+	// Open makes the rule of a channel's settings, or says what is wrong with them: problems have paths such as
+	// "options.from".
+	Open func(settings posthouse.RuleSettings, env Env) (Rule, []posthouse.Problem)
 }
 
-// Types lists the rules there are.
+// Types lists the rules that ship.
 func Types() []Type {
 	return []Type{
 		{
 			Name: "duty", Title: "Duty roster", TitleZH: "值班规则",
 			Doc:   "Tells recipients of some types only on the days they are on duty.",
 			DocZH: "指定类型的收件人只在值班当天才会收到消息。",
-			open:  openDuty,
+			Open:  openDuty,
 		},
 	}
 }
@@ -61,7 +65,10 @@ func Build(settings []posthouse.RuleSettings, env Env) (Rule, []posthouse.Proble
 }
 
 func build(s posthouse.RuleSettings, env Env) (Rule, []posthouse.Problem) {
-	types := Types()
+	types := env.Types
+	if types == nil {
+		types = Types()
+	}
 	i := slices.IndexFunc(types, func(t Type) bool { return t.Name == s.Type })
 	if i < 0 {
 		var names []string
@@ -73,5 +80,5 @@ func build(s posthouse.RuleSettings, env Env) (Rule, []posthouse.Problem) {
 			Message: fmt.Sprintf("there is no rule %q; the rules are %s", s.Type, strings.Join(names, ", ")),
 		}}
 	}
-	return types[i].open(s, env)
+	return types[i].Open(s, env)
 }

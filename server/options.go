@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -48,6 +49,8 @@ type Options struct {
 	AdoptKeyring bool
 	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
 	Drivers []channel.Type
+	// Rules are the rules that channels can be given. Defaults to rule.Types().
+	Rules []rule.Type
 	// AllowNetworks are private networks that channels may reach, such as 10.0.0.0/8. Defaults to
 	// none: only public addresses are dialled.
 	AllowNetworks []netip.Prefix

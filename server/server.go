@@ -85,7 +85,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Stores: s.stores(), Rosters: s.store, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Stores: s.stores(), Rosters: s.store, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},

@@ -38,6 +38,8 @@ type Limiter interface {
 type Options struct {
 	Stores  Stores
 	Rosters rule.Rosters
+	// Rules are the rules there are. Defaults to rule.Types().
+	Rules   []rule.Type
 	Limiter Limiter
 	// Log defaults to slog.Default().
 	Log *slog.Logger
@@ -165,7 +167,7 @@ func (o *Options) tracer() trace.Tracer {
 func (e *Engine) takeIn(m *metrics.Metrics) {
 	o, l := &e.o, e.life
 	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
-	e.Routes = &Routes{rosters: o.Rosters, zone: o.Location, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
+	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken,

@@ -18,7 +18,7 @@ import (
 
 // Routes are the channels as they are open now.
 type Routes struct {
-	rosters rule.Rosters
+	rules   rule.Env
 	zone    *time.Location
 	shift   *shift
 	log     *slog.Logger
@@ -35,7 +35,7 @@ type Routes struct {
 // SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
 // old settings, but what has not begun is given back where it is paused. The error says which setting can not work.
 func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
-	opened, err := state.Open(ch, o, rs.rosters, rs.zone)
+	opened, err := state.Open(ch, o, rs.rules, rs.zone)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 
 // CheckChannel says which setting of a channel can not work, without changing anything.
 func (rs *Routes) CheckChannel(ch posthouse.Channel, o state.Opened) error {
-	_, err := state.Open(ch, o, rs.rosters, rs.zone)
+	_, err := state.Open(ch, o, rs.rules, rs.zone)
 	return err
 }
 

@@ -91,12 +91,12 @@ type Channel struct {
 }
 
 // Open makes a channel of what is stored of it and its open driver. The error says which setting can not work.
-func Open(ch posthouse.Channel, o Opened, rosters rule.Rosters, zone *time.Location) (*Channel, error) {
+func Open(ch posthouse.Channel, o Opened, env rule.Env, zone *time.Location) (*Channel, error) {
 	s, err := Resolve(ch, o, zone)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := buildRules(s.Rules, rosters, s.Location)
+	rules, err := buildRules(s.Rules, env, s.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +104,12 @@ func Open(ch posthouse.Channel, o Opened, rosters rule.Rosters, zone *time.Locat
 }
 
 // buildRules makes the chain of a channel's rules.
-func buildRules(list []posthouse.RuleSettings, rosters rule.Rosters, zone *time.Location) (rule.Rule, error) {
+func buildRules(list []posthouse.RuleSettings, env rule.Env, zone *time.Location) (rule.Rule, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	built, problems := rule.Build(list, rule.Env{Rosters: rosters, TimeZone: zone.String()})
+	env.TimeZone = zone.String()
+	built, problems := rule.Build(list, env)
 	return built, posthouse.Invalid("the channel's rules can not be followed", problems)
 }
 

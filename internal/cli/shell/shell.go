@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/rule"
 )
 
 // Shell is one run of the program: where it reads and writes, what it is made of, and what every command shares.
@@ -28,6 +29,8 @@ type Shell struct {
 	Version string
 	// Drivers are the channel drivers there are. Empty stands for those of channel/builtin.
 	Drivers []channel.Type
+	// Rules are the rules that channels can be given. Empty stands for rule.Types().
+	Rules []rule.Type
 
 	zoneName string         // --zone
 	zone     *time.Location // of the times that are shown and read, once it is known
@@ -87,6 +90,6 @@ func (sh *Shell) Settings(cmd *cobra.Command) (config.Config, error) {
 	if err != nil {
 		return c, Usagef("%w", err)
 	}
-	c.Server.Version, c.Server.Drivers = sh.Version, sh.Drivers
+	c.Server.Version, c.Server.Drivers, c.Server.Rules = sh.Version, sh.Drivers, sh.Rules
 	return c, nil
 }
