@@ -37,6 +37,9 @@ var floors = map[string]floor{
 	// What goes over the wire, made of the vocabulary alone.
 	"wire": {layer: 0, beside: []string{"."}},
 
+	// What a CSV's cells may not be, for all who write one.
+	"internal/cell": {layer: 0},
+
 	// 1: the parts that know nothing of each other. work is what engine and store
 	// hand to one another, so that the engine need not know the store.
 	"channel":                  {layer: 1},

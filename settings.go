@@ -248,4 +248,18 @@ type Key struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	// LastUsedAt is when it was shown last, to about a minute.
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
+	KeyLimits
 }
+
+// KeyLimits narrow what a key may do within its scope. An empty list is no limit.
+type KeyLimits struct {
+	// Channels are those whose messages and deliveries it sees and touches.
+	Channels []string `json:"channels,omitempty"`
+	// Kinds are those of the messages that it sees and touches.
+	Kinds []string `json:"kinds,omitempty"`
+	// Actions are what it may do, such as messages.create, deliveries.* or *.read.
+	Actions []string `json:"actions,omitempty"`
+}
+
+// Any reports whether anything is limited.
+func (l KeyLimits) Any() bool { return len(l.Channels)+len(l.Kinds)+len(l.Actions) > 0 }

@@ -125,6 +125,30 @@ func (c *caller) once(ctx context.Context, r request) (answer reply, after time.
 	return answer, time.Duration(seconds) * time.Second, errorOf(answer)
 }
 
+// maxStream is how long a streamed answer may take in all.
+const maxStream = time.Hour
+
+// stream makes a call one time and writes its answer to w as it comes.
+func (c *caller) stream(ctx context.Context, r request, w io.Writer) error {
+	req, err := c.build(ctx, r)
+	if err != nil {
+		return err
+	}
+	res, err := c.patient(maxStream).Do(req)
+	if err != nil {
+		return fmt.Errorf("call the server: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // what has come of it says enough
+		return errorOf(reply{res.StatusCode, res.Header, body})
+	}
+	if _, err := io.Copy(w, res.Body); err != nil {
+		return fmt.Errorf("read the answer of %s %s: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
 // patient is what makes the calls, with a time-out that is longer by the wait.
 func (c *caller) patient(wait time.Duration) *http.Client {
 	if wait <= 0 || c.o.HTTP.Timeout == 0 {

@@ -37,6 +37,7 @@ type Client struct {
 	Rosters    Rosters
 	Users      Users
 	Keys       Keys
+	Audit      Audit
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
 	Agents   Agents
 	Handouts Handouts
@@ -80,7 +81,7 @@ func New(o Options) (*Client, error) {
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Keys: Keys{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Keys: Keys{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, api: api,
 	}

@@ -22,6 +22,11 @@ func (c Keys) Create(ctx context.Context, key wire.Key) (wire.NewKey, error) {
 	return send[wire.NewKey](ctx, c.api, http.MethodPost, path("keys"), key)
 }
 
+// Rotate makes another key like one, which goes on for an overlap beside it: nil is 24 hours.
+func (c Keys) Rotate(ctx context.Context, id string, overlap *posthouse.Duration) (wire.NewKey, error) {
+	return send[wire.NewKey](ctx, c.api, http.MethodPost, path("keys", id, "rotate"), wire.RotateKey{Overlap: overlap})
+}
+
 // Revoke ends an API key. Servers notice within two seconds.
 func (c Keys) Revoke(ctx context.Context, id string) error {
 	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("keys", id)})

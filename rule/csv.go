@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/cell"
 )
 
 // MaxCSV is the longest roster file that ReadCSV accepts, in bytes.
@@ -127,7 +128,7 @@ func (t *table) next() (fields []string, line int, err error) {
 			return nil, 0, err
 		}
 		for i := range fields {
-			fields[i] = unguarded(strings.TrimSpace(fields[i]))
+			fields[i] = cell.Bare(strings.TrimSpace(fields[i]))
 		}
 		for len(fields) > 2 && fields[len(fields)-1] == "" {
 			fields = fields[:len(fields)-1]
@@ -191,27 +192,6 @@ func readDay(word string) (day string, isDate bool) {
 	return "", false
 }
 
-// guarded is a cell that no spreadsheet takes for a formula: an apostrophe makes it text.
-func guarded(cell string) string {
-	if formula(cell) || strings.HasPrefix(cell, "'") && formula(strings.TrimLeft(cell, "'")) {
-		return "'" + cell
-	}
-	return cell
-}
-
-// unguarded is the cell that guarded was given.
-func unguarded(cell string) string {
-	if strings.HasPrefix(cell, "'") && formula(strings.TrimLeft(cell, "'")) {
-		return cell[1:]
-	}
-	return cell
-}
-
-// formula reports whether spreadsheets calculate a cell; some also read the wide forms of the signs.
-func formula(cell string) bool {
-	return strings.IndexAny(cell, "=+-@\t\r＝＋－＠") == 0
-}
-
 // WriteCSV writes the days and overrides of a roster as ReadCSV reads them: the
 // days of the week first, then the dates, users in their order. Cells that a
 // spreadsheet would calculate begin with an apostrophe.
@@ -220,7 +200,7 @@ func WriteCSV(w io.Writer, roster posthouse.Roster) error {
 	lines := [][]string{{"day", "user"}}
 	for _, day := range slices.Sorted(maps.Keys(roster.Days)) {
 		for _, user := range roster.Days[day] {
-			lines = append(lines, []string{day, guarded(user)})
+			lines = append(lines, []string{day, cell.Guard(user)})
 		}
 	}
 	for _, date := range slices.Sorted(maps.Keys(roster.Overrides)) {
@@ -229,7 +209,7 @@ func WriteCSV(w io.Writer, roster posthouse.Roster) error {
 			users = []string{""}
 		}
 		for _, user := range users {
-			lines = append(lines, []string{date, guarded(user)})
+			lines = append(lines, []string{date, cell.Guard(user)})
 		}
 	}
 	if err := out.WriteAll(lines); err != nil {

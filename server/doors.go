@@ -58,7 +58,7 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	if err := measure(s.o, s.store.Database(), s.channels.All); err != nil {
 		return nil, err
 	}
-	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: s.store, AuditKeep: s.o.AuditKeep, Terms: api.Terms()}, s.routes())
+	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: bookOf(s), Terms: api.Terms()}, s.routes())
 }
 
 // URL is where the API is served, once started.

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // openStore opens the database and brings its schema up.
@@ -52,14 +53,27 @@ func (s *Server) prepareKey(ctx context.Context) error {
 		if !ok {
 			return errors.New("the API key given at start has not the form ph_<id>_<secret>: `posthouse key new` prints one")
 		}
-		return addKey(ctx, s.store, id, text)
+		added, err := addKey(ctx, s.store, id, text)
+		if added {
+			noteKey(ctx, s, firstKey(id, givenKey))
+		}
+		return err
 	}
 	id, text := secret.NewKey()
 	added, err := s.store.AddFirstKey(ctx, time.Now(), firstKey(id, "first"), secret.HashKey(text))
 	if err == nil && added {
+		noteKey(ctx, s, firstKey(id, "first"))
 		s.o.Announce(secret.FormatKey(id, text))
 	}
 	return err
+}
+
+// givenKey is the name of the key that was given at start.
+const givenKey = "given at start"
+
+// noteKey writes to the audit log that a start made a key.
+func noteKey(ctx context.Context, s *Server, key posthouse.Key) {
+	bookOf(s).Write(ctx, wire.AuditEntry{Tenant: key.Tenant, Source: atStart, Action: "keys.create", Target: key.ID}, map[string]any{"after": key})
 }
 
 // firstKey is a key for everything of the default tenant.
@@ -68,18 +82,18 @@ func firstKey(id, name string) posthouse.Key {
 }
 
 // addKey stores the key that was given at start, unless it is there.
-func addKey(ctx context.Context, db *store.Store, id, text string) error {
+func addKey(ctx context.Context, db *store.Store, id, text string) (added bool, err error) {
 	if found, err := hasKey(ctx, db, id, text); found || err != nil {
-		return err
+		return false, err
 	}
-	err := db.AddKey(ctx, time.Now(), firstKey(id, "given at start"), secret.HashKey(text))
+	err = db.AddKey(ctx, time.Now(), firstKey(id, givenKey), secret.HashKey(text))
 	if err == nil {
-		return nil
+		return true, nil
 	}
 	if found, _ := hasKey(ctx, db, id, text); found { // another process that starts at the same moment stored it
-		return nil
+		return false, nil
 	}
-	return err
+	return false, err
 }
 
 // hasKey reports whether the key is stored; it is an error if its id is that of another.

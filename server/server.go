@@ -152,7 +152,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return fmt.Errorf("read the channels: %w", err)
 	}
 	if s.o.SMS.on() {
-		return smsChannel{s.o.SMS, s.channels}.prepare(ctx)
+		return smsChannel{s.o.SMS, s.channels, bookOf(s)}.prepare(ctx)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // SMS is the front door for senders of text messages and for the phones that fetch them. It is open where
@@ -86,15 +87,16 @@ func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
 	return lksms.New(lksms.Options{
 		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: s.store, Agents: s.store, Texts: s.store, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
-		PageAgents: o.PageAgents, Origins: o.Origins,
-		Sensitive: o.Sensitive, Rules: smsChannel{o, s.channels}.rules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
+		PageAgents: o.PageAgents, Origins: o.Origins, Audit: bookOf(s),
+		Sensitive: o.Sensitive, Rules: smsChannel{o, s.channels, bookOf(s)}.rules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})
 }
 
 // smsChannel is the channel of the SMS front door, among all.
 type smsChannel struct {
-	o   SMS
-	set *channels.Set
+	o    SMS
+	set  *channels.Set
+	book web.Book
 }
 
 // rules are what the channel's settings say of retries.
@@ -127,9 +129,11 @@ func (c smsChannel) prepare(ctx context.Context) error {
 	if err == nil && reflect.DeepEqual(before, after) {
 		return nil
 	}
-	if _, _, err := c.set.Put(ctx, posthouse.DefaultTenant, after); err != nil {
+	stored, created, err := c.set.Put(ctx, posthouse.DefaultTenant, after)
+	if err != nil {
 		return fmt.Errorf("store the channel %s of the SMS front door: %w", name, err)
 	}
+	c.book.Write(ctx, putEntry(posthouse.DefaultTenant, name, atStart), changeOf(before, stored, created))
 	return nil
 }
 

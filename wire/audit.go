@@ -12,7 +12,7 @@ type AuditEntry struct {
 	At       time.Time       `json:"at"`
 	Key      string          `json:"key" doc:"The id of the API key that was shown."`
 	KeyName  string          `json:"key_name,omitempty" doc:"What the key was called then."`
-	Source   string          `json:"source" doc:"The address it came from."`
+	Source   string          `json:"source" doc:"The address it came from; start, program or command where no request asked for it."`
 	Action   string          `json:"action" doc:"The resource and what was done with it, such as channels.put."`
 	Target   string          `json:"target,omitempty" doc:"Which one, where it was one."`
 	Note     string          `json:"note,omitempty" doc:"What the header X-Posthouse-Note said."`

@@ -14,6 +14,8 @@ type Key struct {
 	Note  string          `json:"note,omitempty" doc:"For people, up to 255 bytes."`
 	// ExpiresAt ends the key by itself. Defaults to never.
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"When the key ends by itself. Defaults to never."`
+	// KeyLimits narrow what it may do within its scope. Defaults to nothing.
+	posthouse.KeyLimits
 }
 
 // RotateKey makes a key anew.

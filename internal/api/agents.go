@@ -45,7 +45,7 @@ var (
 func (p phones) routes() []web.Route {
 	return web.Tagged("agents",
 		web.Get("/v1/agents", reads, "List the phones and programs that fetch deliveries, by id.", p.list).Paged(),
-		web.Post("/v1/agents", admin, "Register an agent; the secret of its key is shown this once.", agentBody, p.add).Answers(http.StatusCreated),
+		web.Post("/v1/agents", admin, "Register an agent; the secret of its key is shown this once.", agentBody, p.add).Answers(http.StatusCreated).Whole(),
 		web.Get("/v1/agents/{id}", reads, "One agent, with how much it holds.", p.get).ByAgent(),
 		web.Put("/v1/agents/{id}", admin, "Change its name, channels, capabilities and limits.", agentBody, p.put),
 		web.Delete("/v1/agents/{id}", admin, "Take an agent away that holds nothing, and revoke its keys.", p.remove),
@@ -53,7 +53,7 @@ func (p phones) routes() []web.Route {
 		web.Post("/v1/agents/{id}/drain", admin, "Hand it nothing more: it finishes what it holds and can then be deleted.", reasonBody, p.set(posthouse.AgentDraining)),
 		web.Act("/v1/agents/{id}/resume", admin, "Hand it deliveries again.", p.resume),
 		web.Post("/v1/agents/{id}/reassign", admin, "Take everything from an agent that does not come back: what it had not started goes to others.", reasonBody, p.reassign),
-		web.Post("/v1/agents/{id}/key", admin, "Make it another key; its secret is shown this once.", agentKeyBody, p.key).Answers(http.StatusCreated),
+		web.Post("/v1/agents/{id}/key", admin, "Make it another key; its secret is shown this once.", agentKeyBody, p.key).Answers(http.StatusCreated).Whole(),
 	)
 }
 

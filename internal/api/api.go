@@ -55,6 +55,8 @@ type Options struct {
 	Tasks Tasks
 	// Gate forgets keys that are revoked.
 	Gate *web.Gate
+	// Actions are the names of all that a key can be narrowed to. Defaults to none.
+	Actions func() []string
 	Operation
 }
 
@@ -75,7 +77,10 @@ type Operation struct {
 // Routes are the native addresses, each resource's together.
 func Routes(o Options) []web.Route {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
-	keys := keys{o.Keys, o.Agents, o.Gate}
+	if o.Actions == nil {
+		o.Actions = func() []string { return nil }
+	}
+	keys := keys{o.Keys, o.Agents, o.Gate, o.Actions}
 	return slices.Concat(
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),

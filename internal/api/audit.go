@@ -21,14 +21,13 @@ func (a audit) routes() []web.Route {
 	return web.Tagged("audit",
 		web.Get("/v1/audit", admin, "Who changed what, newest first: configuration, keys, and decisions about deliveries.", a.list).
 			Query("key", "action", "target", "since", "until").Paged(),
+		web.Get("/v1/audit/export", admin, "All lines that a filter selects, newest first, as lines of JSON or as CSV without formulas, as they are read.", a.export).
+			Query("format", "key", "action", "target", "since", "until"),
 	)
 }
 
 func (a audit) list(c *web.Call) (wire.Page[wire.AuditEntry], error) {
-	f := work.AuditFilter{
-		Tenant: c.Tenant(), Key: c.Query.Get("key"), Action: c.Query.Get("action"), Target: c.Query.Get("target"),
-		Since: c.Moment("since"), Until: c.Moment("until"),
-	}
+	f := auditFilter(c)
 	cursor, limit, err := c.Page()
 	if err != nil {
 		return wire.Page[wire.AuditEntry]{}, err
@@ -38,4 +37,12 @@ func (a audit) list(c *web.Call) (wire.Page[wire.AuditEntry], error) {
 		f.Cursor, f.Limit = cursor, limit
 		return a.store.AuditLog(c.Context(), f)
 	}))
+}
+
+// auditFilter reads what the log is narrowed down by.
+func auditFilter(c *web.Call) work.AuditFilter {
+	return work.AuditFilter{
+		Tenant: c.Tenant(), Key: c.Query.Get("key"), Action: c.Query.Get("action"), Target: c.Query.Get("target"),
+		Since: c.Moment("since"), Until: c.Moment("until"),
+	}
 }

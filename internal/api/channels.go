@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -57,20 +58,22 @@ var (
 
 func (ch channels) routes() []web.Route {
 	return web.Tagged("channels",
-		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list),
-		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked.", ch.get),
-		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated),
-		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove),
-		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending.", reasonBody, ch.pause),
-		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume),
-		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test),
-		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally),
+		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list).Sighted(),
+		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked.", ch.get).OfChannel("name"),
+		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
+		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove).OfChannel("name"),
+		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending.", reasonBody, ch.pause).OfChannel("name"),
+		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
+		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test).OfChannel("name"),
+		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally).OfChannel("name"),
 		web.Get("/v1/drivers", reads, "The drivers there are, with their settings.", ch.drivers),
 	)
 }
 
 func (ch channels) list(c *web.Call) (wire.Page[posthouse.Channel], error) {
-	return wholeOf(ch.List(c.Context(), c.Tenant()))
+	list, err := ch.List(c.Context(), c.Tenant())
+	sight := work.SightOf(c.Context())
+	return wholeOf(slices.DeleteFunc(list, func(ch posthouse.Channel) bool { return !sight.Channel(ch.Name) }), err)
 }
 
 func (ch channels) get(c *web.Call) (posthouse.Channel, error) {

@@ -28,15 +28,15 @@ var resolveBody = web.BodyOf[wire.Resolve]().Loose()
 
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
-		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(filterable...),
-		web.Get("/v1/deliveries/{id}", reads, "One delivery: how it stands.", d.get),
-		web.Get("/v1/deliveries/{id}/attempts", reads, "Every try to send it, with request and response.", d.attempts),
-		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events),
-		web.Get("/v1/deliveries/{id}/explain", reads, "Why it waits, and until when.", d.explain),
-		web.Get("/v1/deliveries/{id}/story", reads, "Its whole story: message, events, attempts, and what the logs say of it.", d.story),
-		web.Post("/v1/deliveries/{id}/replay", admin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay),
-		web.Post("/v1/deliveries/replay", admin, "Send again everything a filter selects.", replayAllBody, d.replayAll),
-		web.Post("/v1/deliveries/{id}/resolve", admin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve),
+		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(filterable...).Sighted(),
+		web.Get("/v1/deliveries/{id}", reads, "One delivery: how it stands.", d.get).Sighted(),
+		web.Get("/v1/deliveries/{id}/attempts", reads, "Every try to send it, with request and response.", d.attempts).Sighted(),
+		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events).Sighted(),
+		web.Get("/v1/deliveries/{id}/explain", reads, "Why it waits, and until when.", d.explain).Sighted(),
+		web.Get("/v1/deliveries/{id}/story", reads, "Its whole story: message, events, attempts, and what the logs say of it.", d.story).Sighted(),
+		web.Post("/v1/deliveries/{id}/replay", admin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay).Sighted(),
+		web.Post("/v1/deliveries/replay", admin, "Send again everything a filter selects.", replayAllBody, d.replayAll).Sighted(),
+		web.Post("/v1/deliveries/{id}/resolve", admin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve).Sighted(),
 	)
 }
 
@@ -71,6 +71,9 @@ func (d deliveries) story(c *web.Call) (wire.Story, error) {
 func (d deliveries) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, error) {
 	checkOutcome(c, in.Outcome)
 	if err := c.Wrong(); err != nil {
+		return posthouse.Delivery{}, err
+	}
+	if _, err := d.get(c); err != nil {
 		return posthouse.Delivery{}, err
 	}
 	c.Asked(in, 1)

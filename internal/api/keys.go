@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -26,6 +27,8 @@ type keys struct {
 	store  Keys
 	agents Agents
 	gate   *web.Gate
+	// actions are the names of what keys can be narrowed to.
+	actions func() []string
 }
 
 // Bounds of how long a key is valid beside the one that takes its place.
@@ -41,10 +44,10 @@ var (
 
 func (k keys) routes() []web.Route {
 	return web.Tagged("keys",
-		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list),
-		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.create).Answers(http.StatusCreated),
-		web.Post("/v1/keys/{id}/rotate", admin, "Make another key like it, and let the old one end after an overlap; the new secret is shown this once.", rotateBody, k.rotate).Answers(http.StatusCreated),
-		web.Delete("/v1/keys/{id}", admin, "Revoke a key.", k.revoke),
+		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list).Whole(),
+		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.create).Answers(http.StatusCreated).Whole(),
+		web.Post("/v1/keys/{id}/rotate", admin, "Make another key like it, and let the old one end after an overlap; the new secret is shown this once.", rotateBody, k.rotate).Answers(http.StatusCreated).Whole(),
+		web.Delete("/v1/keys/{id}", admin, "Revoke a key.", k.revoke).Whole(),
 	)
 }
 
@@ -64,13 +67,45 @@ func (k keys) create(c *web.Call, in wire.Key) (wire.NewKey, error) {
 	if !in.Scope.Allows(in.Scope) {
 		c.RefuseNew("scope", "is %.60q: want read, send, admin or agent", in.Scope)
 	}
+	k.checkLimits(c, &in)
 	if err := k.checkAgent(c, &in); err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC()})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC(), KeyLimits: in.KeyLimits})
 	c.Named(made.ID)
 	c.Changed(nil, made.Key) // without its secret
 	return made, err
+}
+
+// maxLimits bounds each list that a key is narrowed to.
+const maxLimits = 50
+
+// checkLimits checks what a key is narrowed to. A channel may come later; an action that there is not would be a mistake
+// that nobody sees.
+func (k keys) checkLimits(c *web.Call, in *wire.Key) {
+	for _, l := range []struct {
+		name string
+		list []string
+	}{{"channels", in.Channels}, {"kinds", in.Kinds}, {"actions", in.Actions}} {
+		if len(l.list) > 0 && in.Scope == posthouse.ScopeAgent {
+			c.RefuseNew(l.name, "does not go with the scope agent: the agent has channels of its own")
+		}
+		if len(l.list) > maxLimits {
+			c.RefuseNew(l.name, "has %d entries: at most %d are allowed", len(l.list), maxLimits)
+		}
+		for i, word := range l.list {
+			at := fmt.Sprintf("%s[%d]", l.name, i)
+			if word == "" && l.name != "kinds" {
+				c.RefuseNew(at, "is empty")
+			}
+			c.CheckWord(at, word, 128)
+		}
+	}
+	for i, pattern := range in.Actions {
+		if !slices.ContainsFunc(k.actions(), func(a string) bool { return web.Matches([]string{pattern}, a) }) {
+			c.RefuseNew(fmt.Sprintf("actions[%d]", i), "is %.60q: there is no such action; want some of %s, with * for a part", pattern, web.Words(k.actions()))
+		}
+	}
 }
 
 // checkAgent checks that a key of scope agent names one that there is, and no other key does.
@@ -115,7 +150,7 @@ func (k keys) rotate(c *web.Call, in wire.RotateKey) (wire.NewKey, error) {
 	if err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt, KeyLimits: old.KeyLimits})
 	if err == nil {
 		err = k.store.ExpireKey(c.Context(), time.Now(), old.Tenant, old.ID, overlap)
 	}

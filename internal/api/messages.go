@@ -26,7 +26,8 @@ type Sender interface {
 
 // Refs finds what is open by its sender's own words.
 type Refs interface {
-	ByRef(ctx context.Context, tenant, kind, ref string) (open []string, err error)
+	// ByRef lists the open deliveries of a filter's kind and ref.
+	ByRef(ctx context.Context, f work.Filter) (open []string, err error)
 }
 
 // messages is the resource of what is to be told.
@@ -51,11 +52,11 @@ var filterable = []string{"channel", "kind", "ref", "user", "state", "since", "u
 func (m messages) routes() []web.Route {
 	return web.Tagged("messages",
 		web.Post("/v1/messages", sends, "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", sendBody, m.send).
-			Answers(http.StatusAccepted, http.StatusOK).Of(posthouse.Accepted{}, wire.Sent{}),
-		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...),
-		web.Get("/v1/messages/{id}", reads, "A message with its deliveries.", m.get).Paged(),
-		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne).Audited(),
-		web.Post("/v1/messages/cancel", sends, "Cancel everything open of a kind and ref, and end its reminders.", refBody, m.cancelRef).Audited(),
+			Answers(http.StatusAccepted, http.StatusOK).Of(posthouse.Accepted{}, wire.Sent{}).Sighted(),
+		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...).Sighted(),
+		web.Get("/v1/messages/{id}", reads, "A message with its deliveries.", m.get).Paged().Sighted(),
+		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne).Audited().Sighted(),
+		web.Post("/v1/messages/cancel", sends, "Cancel everything open of a kind and ref, and end its reminders.", refBody, m.cancelRef).Audited().Sighted(),
 	)
 }
 
@@ -185,7 +186,7 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 		return wire.Cancelled{}, err // their messages are found below: no other comes now
 	}
 	c.Asked(in, 0)
-	ids, err := m.refs.ByRef(c.Context(), c.Tenant(), in.Kind, in.Ref)
+	ids, err := m.refs.ByRef(c.Context(), work.Filter{Tenant: c.Tenant(), Kind: in.Kind, Ref: in.Ref, Sight: work.SightOf(c.Context())})
 	if err != nil {
 		return wire.Cancelled{}, err
 	}

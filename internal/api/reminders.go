@@ -38,11 +38,11 @@ var remindBody = web.BodyOf[wire.Remind]().Keyed()
 
 func (r reminders) routes() []web.Route {
 	return web.Tagged("reminders",
-		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Answers(http.StatusAccepted, http.StatusOK),
-		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref").Paged(),
-		web.Get("/v1/reminders/{id}", reads, "One reminder, with its next slots.", r.get),
-		web.Act("/v1/reminders/{id}/end", sends, "End it, and cancel what has not started of its last message.", r.end).Audited(),
-		web.Post("/v1/reminders/end", sends, "End all of a kind and ref.", refBody, r.endAll).Audited(),
+		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Answers(http.StatusAccepted, http.StatusOK).Sighted(),
+		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref").Paged().Sighted(),
+		web.Get("/v1/reminders/{id}", reads, "One reminder, with its next slots.", r.get).Sighted(),
+		web.Act("/v1/reminders/{id}/end", sends, "End it, and cancel what has not started of its last message.", r.end).Audited().Sighted(),
+		web.Post("/v1/reminders/end", sends, "End all of a kind and ref.", refBody, r.endAll).Audited().Sighted(),
 	)
 }
 
@@ -89,7 +89,11 @@ func (r reminders) get(c *web.Call) (wire.Reminder, error) {
 	if err != nil {
 		return wire.Reminder{}, err
 	}
-	return viewPlan(p)
+	view, err := viewPlan(p)
+	if err == nil && !work.SightOf(c.Context()).Covers(view.Draft.Channel, view.Draft.Kind) {
+		return wire.Reminder{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %.80q", id)
+	}
+	return view, err
 }
 
 // list lists all, or those of a kind and ref.
@@ -111,9 +115,12 @@ func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
 			return r.plans.Plans(c.Context(), c.Tenant(), work.PlanReminder, cursor, limit)
 		})
 	}
-	out.Items = make([]wire.Reminder, len(list))
+	out.Items = make([]wire.Reminder, 0, len(list))
 	for i := 0; i < len(list) && err == nil; i++ {
-		out.Items[i], err = viewPlan(list[i])
+		var view wire.Reminder
+		if view, err = viewPlan(list[i]); work.SightOf(c.Context()).Covers(view.Draft.Channel, view.Draft.Kind) {
+			out.Items = append(out.Items, view)
+		}
 	}
 	return out, err
 }

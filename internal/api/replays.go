@@ -66,7 +66,7 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 	}
 	f := work.Filter{
 		Tenant: c.Tenant(), Channel: in.Channel, Kind: in.Kind, Ref: in.Ref, User: in.User,
-		States: in.States, Since: in.Since, Until: in.Until,
+		States: in.States, Since: in.Since, Until: in.Until, Sight: work.SightOf(c.Context()),
 	}
 	if in.DryRun {
 		c.Unchanged()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -59,6 +60,9 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	if len(req.Drafts) == 0 {
 		sub.ID = posthouse.NewID()
 	}
+	if err := within(ctx, &req); err != nil {
+		return Answer{}, err
+	}
 	now := cmp.Or(req.HandedIn, in.o.Life.Now())
 	if err := in.meet(ctx, req.Tenant, req.Drafts); err != nil {
 		return Answer{}, err
@@ -91,6 +95,20 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		in.wakePlanner(sub.Plans)
 	}
 	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
+}
+
+// within refuses drafts of channels and kinds that their caller's key is not for.
+func within(ctx context.Context, req *Request) error {
+	sight := work.SightOf(ctx)
+	for i := range req.Drafts {
+		switch d := &req.Drafts[i]; {
+		case !sight.Channel(d.Channel):
+			return posthouse.Errorf(posthouse.CodeForbidden, "%schannel is %.80q: the key is for %s", req.pathOf(i), d.Channel, strings.Join(sight.Channels, ", "))
+		case !sight.Kind(d.Kind):
+			return posthouse.Errorf(posthouse.CodeForbidden, "%skind is %.80q: the key is for %s", req.pathOf(i), d.Kind, strings.Join(sight.Kinds, ", "))
+		}
+	}
+	return nil
 }
 
 // enter makes an entry of each draft of a request, or says everything that is wrong with any of them.

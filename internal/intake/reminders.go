@@ -105,7 +105,16 @@ func (rem *Reminders) reminder(ctx context.Context, tenant, id string) (posthous
 	if !found {
 		return posthouse.Reminder{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 	}
-	return remind.Read(p)
+	r, err := remind.Read(p)
+	if err == nil && !sees(ctx, r) {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
+	}
+	return r, err
+}
+
+// sees reports whether a caller sees a reminder.
+func sees(ctx context.Context, r posthouse.Reminder) bool {
+	return work.SightOf(ctx).Covers(r.Draft.Channel, r.Draft.Kind)
 }
 
 // EndReminder ends a reminder and withdraws what has not started of its last message. It wins against a slot
@@ -116,6 +125,9 @@ func (rem *Reminders) EndReminder(ctx context.Context, tenant, id, reason string
 	_, err := rem.AmendPlan(ctx, tenant, work.PlanReminder, id, func(p *work.Plan) (write bool, err error) {
 		if r, err = remind.Read(*p); err != nil {
 			return false, err
+		}
+		if !sees(ctx, r) {
+			return false, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 		}
 		write = r.State == posthouse.ReminderOpen
 		if r = remind.End(r, reason); write {
@@ -144,6 +156,10 @@ func (rem *Reminders) EndReminders(ctx context.Context, tenant, kind, ref, reaso
 		}
 		var r posthouse.Reminder
 		r, err = rem.EndReminder(ctx, tenant, p.ID, reason)
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound { // pruned meanwhile, or not the caller's to see
+			err = nil
+			continue
+		}
 		ended = append(ended, r)
 	}
 	return ended, err

@@ -92,6 +92,7 @@ func (c *clean) filter(f work.Filter, before string) {
 	if f.Channel != "" {
 		c.where.and("m.channel = ?", f.Channel)
 	}
+	c.where.among("m.channel", f.Sight.Channels)
 	if f.User != "" {
 		c.where.and("m.user_id <> '' AND m.user_id = ?", f.User)
 	}

@@ -70,6 +70,18 @@ func (c *condition) and(text string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
+// among keeps a column to some values; none are all.
+func (c *condition) among(column string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	c.and(column+" IN ("+marks(len(values))+")", args...)
+}
+
 // states says which tables can hold what a filter wants.
 type states struct {
 	open, settled bool
@@ -153,6 +165,8 @@ func messageCondition(f work.Filter, before string) condition {
 	if f.Kind != "" {
 		where.and("kind = ?", f.Kind)
 	}
+	where.among("channel", f.Sight.Channels)
+	where.among("kind", f.Sight.Kinds)
 	if f.Ref != "" {
 		where.and("ref <> '' AND ref = ?", f.Ref) // the first half names the partial index
 	}

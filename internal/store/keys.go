@@ -2,12 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/posthouse/posthouse"
 )
 
-const keyColumns = "id, tenant, name, scope, agent, note, created_at, revoked_at, expires_at, last_used_at, hash"
+const keyColumns = "id, tenant, name, scope, agent, note, created_at, revoked_at, expires_at, last_used_at, limits, hash"
 
 // AddKey stores a key with the hash of its secret.
 func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error {
@@ -21,9 +22,22 @@ func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, ha
 }
 
 func (t *tx) addKey(key posthouse.Key, hash string, at int64) error {
-	_, err := t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(11)+")",
-		key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, key.Note, at, 0, micros(key.ExpiresAt), 0, hash)
+	limits, err := limitsText(key.KeyLimits)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO posthouse_api_keys ("+keyColumns+") VALUES ("+marks(12)+")",
+		key.ID, key.Tenant, key.Name, string(key.Scope), key.Agent, key.Note, at, 0, micros(key.ExpiresAt), 0, limits, hash)
 	return err
+}
+
+// limitsText is how the limits of a key are kept: empty for none.
+func limitsText(l posthouse.KeyLimits) (string, error) {
+	if !l.Any() {
+		return "", nil
+	}
+	text, err := json.Marshal(l)
+	return string(text), err
 }
 
 type hashedKey struct {
@@ -34,7 +48,11 @@ type hashedKey struct {
 func readKey(scan scanner) (hashedKey, error) {
 	var k hashedKey
 	var created, revoked, expires, used int64
-	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &k.Agent, &k.Note, &created, &revoked, &expires, &used, &k.hash)
+	var limits string
+	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &k.Agent, &k.Note, &created, &revoked, &expires, &used, &limits, &k.hash)
+	if err == nil && limits != "" {
+		err = json.Unmarshal([]byte(limits), &k.KeyLimits) // a key whose limits cannot be read is no key
+	}
 	k.CreatedAt, k.RevokedAt, k.ExpiresAt, k.LastUsedAt = timeOf(created), timeOf(revoked), timeOf(expires), timeOf(used)
 	return k, err
 }

@@ -33,6 +33,7 @@ func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before stri
 	if f.Channel != "" {
 		where.and("channel = ?", f.Channel)
 	}
+	where.among("channel", f.Sight.Channels)
 	if f.User != "" {
 		where.and("user_id <> '' AND user_id = ?", f.User) // the first half names the partial index
 	}
@@ -47,7 +48,7 @@ func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before stri
 	case work.NeverTried:
 		where.and("(state <> 'pending' OR tries = 0)")
 	}
-	if f.Ref == "" && f.Kind == "" {
+	if f.Ref == "" && f.Kind == "" && len(f.Sight.Kinds) == 0 {
 		return s.merged(ctx, in, where, sole, "id DESC", limit)
 	}
 	return s.ofMessages(ctx, f, before, in, where, sole, limit)
@@ -193,15 +194,14 @@ func (s *Store) MessagesOf(ctx context.Context, tenant string, deliveries []post
 	return found, s.toError(err, "read the messages of deliveries")
 }
 
-// ByRef lists the open deliveries of the messages with a kind and ref, at most 100,000.
-func (s *Store) ByRef(ctx context.Context, tenant, kind, ref string) ([]string, error) {
+// ByRef lists the open deliveries of the messages with a filter's kind and ref, at most 100,000.
+func (s *Store) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
 	const most = 100_000
-	f := work.Filter{Tenant: tenant, Kind: kind, Ref: ref}
 	list, err := s.messagesBefore(ctx, f, "", most)
 	if err != nil {
 		return nil, s.toError(err, "look up a ref")
 	}
-	return s.OpenOf(ctx, tenant, list)
+	return s.OpenOf(ctx, f.Tenant, list)
 }
 
 // OpenOf lists the open deliveries of messages.

@@ -147,7 +147,7 @@ func TestOpenDeliveriesAreFoundByRefAndMessage(t *testing.T) {
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
 		open := accept(t, s, entry(2, named("order", "1")), entry(1, named("order", "1")))
 		other := accept(t, s, entry(1, named("order", "2")))
-		got, err := s.ByRef(t.Context(), "t1", "order", "1")
+		got, err := s.ByRef(t.Context(), work.Filter{Tenant: "t1", Kind: "order", Ref: "1"})
 		slices.Sort(got)
 		if diff := cmp.Diff(open, got); err != nil || diff != "" {
 			t.Errorf("ByRef: %v (-want +got):\n%s", err, diff)
@@ -328,19 +328,22 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 			"Deliveries 2": func() (int, error) { l, _, err := s.Deliveries(ctx, byUser); return len(l), err },
 			"Messages":     func() (int, error) { l, _, err := s.Messages(ctx, f); return len(l), err },
 			"Messages 2":   func() (int, error) { l, _, err := s.Messages(ctx, byUser); return len(l), err },
-			"ByRef":        func() (int, error) { l, err := s.ByRef(ctx, other, "k", "r"); return len(l), err },
-			"OpenOf":       func() (int, error) { l, err := s.OpenOf(ctx, other, []string{message}); return len(l), err },
-			"Counts":       func() (int, error) { l, err := s.Counts(ctx, other, time.Time{}); return len(l), err },
-			"Channels":     func() (int, error) { l, err := s.Channels(ctx, other); return len(l), err },
-			"Gates":        func() (int, error) { l, err := s.Gates(ctx, other); return len(l), err },
-			"ClearGate":    func() (int, error) { return 0, s.ClearGate(ctx, other, "c1", "*") },
-			"Templates":    func() (int, error) { l, err := s.Templates(ctx, other); return len(l), err },
-			"Rosters":      func() (int, error) { l, err := s.Rosters(ctx, other); return len(l), err },
-			"Roster":       func() (int, error) { r, _, err := s.Roster(ctx, other, "x"); return len(r.Days), err },
-			"Users":        func() (int, error) { l, _, err := s.Users(ctx, other, "", 10); return len(l), err },
-			"Addresses":    func() (int, error) { m, err := s.Addresses(ctx, other, "c1", []string{"u"}); return len(m), err },
-			"Keys":         func() (int, error) { l, err := s.Keys(ctx, other); return len(l), err },
-			"ReplayAll":    func() (int, error) { l, err := s.ReplayAll(ctx, at(), f, false, 10); return len(l), err },
+			"ByRef": func() (int, error) {
+				l, err := s.ByRef(ctx, work.Filter{Tenant: other, Kind: "k", Ref: "r"})
+				return len(l), err
+			},
+			"OpenOf":    func() (int, error) { l, err := s.OpenOf(ctx, other, []string{message}); return len(l), err },
+			"Counts":    func() (int, error) { l, err := s.Counts(ctx, other, time.Time{}); return len(l), err },
+			"Channels":  func() (int, error) { l, err := s.Channels(ctx, other); return len(l), err },
+			"Gates":     func() (int, error) { l, err := s.Gates(ctx, other); return len(l), err },
+			"ClearGate": func() (int, error) { return 0, s.ClearGate(ctx, other, "c1", "*") },
+			"Templates": func() (int, error) { l, err := s.Templates(ctx, other); return len(l), err },
+			"Rosters":   func() (int, error) { l, err := s.Rosters(ctx, other); return len(l), err },
+			"Roster":    func() (int, error) { r, _, err := s.Roster(ctx, other, "x"); return len(r.Days), err },
+			"Users":     func() (int, error) { l, _, err := s.Users(ctx, other, "", 10); return len(l), err },
+			"Addresses": func() (int, error) { m, err := s.Addresses(ctx, other, "c1", []string{"u"}); return len(m), err },
+			"Keys":      func() (int, error) { l, err := s.Keys(ctx, other); return len(l), err },
+			"ReplayAll": func() (int, error) { l, err := s.ReplayAll(ctx, at(), f, false, 10); return len(l), err },
 			"Claim": func() (int, error) {
 				l, err := s.Claim(ctx, at(), work.Claim{Lane: work.Lane{Tenant: other, Channel: "c1", Priority: posthouse.Normal}, Max: 9, Epoch: 1})
 				return len(l), err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -70,10 +72,12 @@ func (r Route) Audits() bool {
 	return r.audited || r.Scope == posthouse.ScopeAdmin && r.Method != http.MethodGet
 }
 
-// action is a route's name in the audit log, such as channels.put or deliveries.replay.
-func (r Route) action() string {
+// Action is a route's name in the audit log and in the limits of keys, such as channels.put or deliveries.replay.
+func (r Route) Action() string {
 	last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
 	switch {
+	case r.Method == http.MethodGet:
+		last = "read"
 	case r.Method == http.MethodPut:
 		last = "put"
 	case r.Method == http.MethodDelete:
@@ -84,34 +88,63 @@ func (r Route) action() string {
 	return r.Tag + "." + last
 }
 
-// noteOf is what the caller says of why.
-func (c *Call) noteOf() string {
-	note := c.Header.Get(NoteHeader)
-	switch {
+// NoteOf is what a caller says of why it changes something, and what is wrong with it, empty for nothing.
+func NoteOf(h http.Header) (note, problem string) {
+	note = h.Get(NoteHeader)
+	switch n := utf8.RuneCountInString(note); {
 	case note == "":
 	case !utf8.ValidString(note) || unkept(note) != "":
-		c.Refuse("header."+NoteHeader, "is no text that every database keeps")
-	case utf8.RuneCountInString(note) > maxNote:
-		c.Refuse("header."+NoteHeader, "has %d characters: at most %d are allowed", utf8.RuneCountInString(note), maxNote)
+		problem = "is no text that every database keeps"
+	case n > maxNote:
+		problem = fmt.Sprintf("has %d characters: at most %d are allowed", n, maxNote)
+	}
+	return note, problem
+}
+
+// noteOf is what the caller says of why.
+func (c *Call) noteOf() string {
+	note, problem := NoteOf(c.Header)
+	if problem != "" {
+		c.Refuse("header."+NoteHeader, "%s", problem)
 	}
 	return note
 }
 
-// record writes what was done to the audit log. It is done all the same when that fails, so the failure is logged loudly.
-func (d *door) record(r Route, c *Call, note string) {
-	if d.Audit == nil || c.change.none {
+// Book writes the audit log. The zero value writes nothing.
+type Book struct {
+	// Store keeps the lines. Defaults to nobody.
+	Store Audit
+	// Keep is how long. Defaults to DefaultAuditKeep; negative keeps all.
+	Keep time.Duration
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Write adds a line with the details of a change. It was made all the same when that fails, so the failure is logged
+// loudly.
+func (b Book) Write(ctx context.Context, e wire.AuditEntry, detail any) {
+	if b.Store == nil {
 		return
 	}
-	e := wire.AuditEntry{
-		ID: posthouse.NewID(), Tenant: c.Tenant(), At: time.Now().UTC(), Key: c.Key.ID, KeyName: c.Key.Name, Source: AddressOf(c.Request), Action: r.action(),
-		Target: cmp.Or(c.change.target, c.PathValue("name"), c.PathValue("id")), Note: note, Affected: c.change.affected,
+	now := time.Now()
+	e.ID, e.At = posthouse.NewID(), now.UTC()
+	if text, err := json.Marshal(detail); err == nil && string(text) != "{}" && string(text) != "null" && len(text) <= maxDetail {
+		e.Detail = text
 	}
-	if detail, err := json.Marshal(c.change); err == nil && string(detail) != "{}" && len(detail) <= maxDetail {
-		e.Detail = detail
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := d.Audit.AddAudit(ctx, time.Now(), e, max(d.AuditKeep, 0)); err != nil {
-		d.Log.Error("a change could not be written to the audit log", "action", e.Action, "target", e.Target, "key", e.Key, "tenant", e.Tenant, "error", err)
+	if err := b.Store.AddAudit(ctx, now, e, max(cmp.Or(b.Keep, DefaultAuditKeep), 0)); err != nil {
+		cmp.Or(b.Log, slog.Default()).Error("a change could not be written to the audit log", "action", e.Action, "target", e.Target, "key", e.Key, "tenant", e.Tenant, "error", err)
 	}
+}
+
+// record writes what was done to the audit log.
+func (d *door) record(r Route, c *Call, note string) {
+	if c.change.none {
+		return
+	}
+	d.Audit.Write(c.Context(), wire.AuditEntry{
+		Tenant: c.Tenant(), Key: c.Key.ID, KeyName: c.Key.Name, Source: AddressOf(c.Request), Action: r.Action(),
+		Target: cmp.Or(c.change.target, c.PathValue("name"), c.PathValue("id")), Note: note, Affected: c.change.affected,
+	}, c.change)
 }

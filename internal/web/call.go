@@ -47,6 +47,13 @@ type Raw struct {
 	Text []byte
 }
 
+// Stream is an answer that is written piece by piece. What goes wrong on the way ends the connection, so that nobody takes
+// a part for the whole.
+type Stream struct {
+	Kind  string // content type
+	Write func(w io.Writer) error
+}
+
 // Still checks that the caller may still do this: for a handler that waits.
 func (c *Call) Still() error { return c.again() }
 
@@ -259,6 +266,9 @@ func (c *Call) Replayed(again bool) {
 
 // send writes an answer.
 func send(w http.ResponseWriter, status int, body any) error {
+	if s, ok := body.(Stream); ok {
+		return s.send(w, status)
+	}
 	out, raw := body.(Raw)
 	if !raw && body != nil {
 		text, err := json.Marshal(body)
@@ -274,6 +284,29 @@ func send(w http.ResponseWriter, status int, body any) error {
 	w.WriteHeader(status)
 	_, _ = w.Write(out.Text) // a caller who left is no error of ours
 	return nil
+}
+
+func (s Stream) send(w http.ResponseWriter, status int) error {
+	w.Header().Set("Content-Type", s.Kind)
+	w.WriteHeader(status)
+	if err := s.Write(patient{w, http.NewResponseController(w)}); err != nil {
+		panic(http.ErrAbortHandler) // the status has left: only the connection's end can say so
+	}
+	return nil
+}
+
+// patience is how long a client may take for one piece of a stream.
+const patience = time.Minute
+
+// patient writes as long as its reader reads.
+type patient struct {
+	w    http.ResponseWriter
+	conn *http.ResponseController
+}
+
+func (p patient) Write(b []byte) (int, error) {
+	_ = p.conn.SetWriteDeadline(time.Now().Add(patience)) // what has none keeps the server's bound
+	return p.w.Write(b)
 }
 
 // Room reports whether a further problem would still be listed.

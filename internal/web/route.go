@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 )
@@ -27,6 +28,11 @@ type Route struct {
 	status []int          // of the answer, the usual one first
 	csv    bool           // the body may be text/csv
 	keyed  bool           // an Idempotency-Key may come with it
+	// sight says that the handler keeps to what a narrowed key sees, and channel which part of the path is one
+	sight   bool
+	channel string
+	// whole wants a key that is not narrowed at all
+	whole bool
 	// audited has its use written to the audit log although the scope is not admin
 	audited bool
 	serve   func(*Call) (any, error)
@@ -115,6 +121,42 @@ func (r Route) Answers(status ...int) Route {
 func (r Route) ByAgent() Route {
 	r.Own = true
 	return r
+}
+
+// Sighted opens the route to keys that are narrowed to channels or kinds: its handler, or what it reads by, keeps to what
+// work.SightOf says.
+func (r Route) Sighted() Route {
+	r.sight = true
+	return r
+}
+
+// OfChannel opens the route to keys that are narrowed to the channel that the path names.
+func (r Route) OfChannel(part string) Route {
+	r.sight, r.channel = true, part
+	return r
+}
+
+// Whole closes the route to keys that are narrowed in any way.
+func (r Route) Whole() Route {
+	r.whole = true
+	return r
+}
+
+// use is what the route wants of a key.
+func (r Route) use() Use {
+	return Use{Scope: r.Scope, Action: r.Action(), Sight: r.sight, Whole: r.whole}
+}
+
+// Actions are the names of what can be done by routes, for keys that are narrowed to some.
+func Actions(routes []Route) []string {
+	var list []string
+	for _, r := range routes {
+		if r.Scope != "" && r.Scope != posthouse.ScopeAgent && !r.whole {
+			list = append(list, r.Action())
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Of says what the answer may be, for a handler that answers several things.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -93,7 +94,11 @@ func (d *door) admit(r Route, c *Call) (err error) {
 		_, err := d.Gate.enter(c.Request)
 		return err
 	}
-	return r.admits(c)
+	if err := r.admits(c); err != nil {
+		return err
+	}
+	c.Request = Seen(c.Request, c.Key)
+	return nil
 }
 
 // admits says why a key does not reach this. An agent's reaches what is its own.
@@ -104,8 +109,11 @@ func (r Route) admits(c *Call) error {
 		}
 		return nil
 	}
-	if !c.Key.Scope.Allows(r.Scope) {
-		return posthouse.Errorf(posthouse.CodeForbidden, "the key's scope is %s: this needs %s", c.Key.Scope, r.Scope)
+	if err := Permit(c.Key, r.use()); err != nil {
+		return err
+	}
+	if name := c.PathValue(r.channel); r.channel != "" && !SightOf(c.Key).Channel(name) {
+		return forbidden("the key is for the channels %s, not for %.80q", strings.Join(c.Key.Channels, ", "), name)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -22,9 +21,7 @@ type Options struct {
 	// Version is shown by the index.
 	Version string
 	// Audit is told who changed what. Defaults to nobody.
-	Audit Audit
-	// AuditKeep is how long that is kept. Defaults to DefaultAuditKeep; negative keeps all.
-	AuditKeep time.Duration
+	Audit Book
 	// Terms describe types beyond what Go says of them. Defaults to none.
 	Terms Terms
 }
@@ -49,7 +46,6 @@ type door struct {
 // New makes the handler of a table of routes, with the document that describes it. It serves at once; it starts
 // and stops nothing.
 func New(o Options, routes []Route) (http.Handler, error) {
-	o.AuditKeep = cmp.Or(o.AuditKeep, DefaultAuditKeep)
 	o.Log, o.MaxBody = cmp.Or(o.Log, slog.Default()), cmp.Or(o.MaxBody, 4<<20)
 	d := &door{Options: o, mux: http.NewServeMux()}
 	routes = append(routes[:len(routes):len(routes)], d.pages()...)

@@ -14,6 +14,8 @@ type Filter struct {
 	Ref     string
 	User    string
 	States  []posthouse.State
+	// Sight is what the caller sees at all. Defaults to everything.
+	Sight Sight
 	// Tried narrows which pending deliveries a list of deliveries has.
 	Tried Tried
 	// Since and Until bound when the message was handed in: from Since, before Until.

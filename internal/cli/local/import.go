@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/lksms"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
@@ -86,8 +88,20 @@ func (f *importing) run(cmd *cobra.Command) error {
 		if errors.Is(err, context.Canceled) {
 			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
 		}
-		return errors.Join(f.Show(report, func() { f.print(report) }), err)
+		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, to, report))
 	})
+}
+
+// note writes to the audit log that tasks were brought over.
+func (f *importing) note(ctx context.Context, to *store.Store, report lksms.Report) error {
+	made := 0
+	for _, t := range report.Tables {
+		made += t.New
+	}
+	if report.DryRun || made == 0 {
+		return nil
+	}
+	return noted(context.WithoutCancel(ctx), to, cmp.Or(f.tenant, posthouse.DefaultTenant), "sms.import", "", made)
 }
 
 // currentSchema refuses a database that is not of this binary's version.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
@@ -132,6 +134,9 @@ func runNewEpoch(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	}
 	epoch, err := s.Epoch(ctx)
 	if err != nil {
+		return err
+	}
+	if err := noted(ctx, s, posthouse.DefaultTenant, "deliveries.new_epoch", strconv.FormatInt(epoch, 10), held); err != nil {
 		return err
 	}
 	return sh.Show(map[string]any{"epoch": epoch, "held": held}, func() {

@@ -57,7 +57,7 @@ func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 	flags := map[string]shell.Lister{"channel": channelNames, "template": templateNames, "agent": agentIDs, "driver": driverNames}
 	arguments := map[string]shell.Lister{
-		"channel": channelNames, "template": templateNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "channel drivers": driverNames,
+		"channel": channelNames, "template": templateNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "channel drivers": driverNames,
 	}
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {

@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +16,7 @@ import (
 )
 
 func keyGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRevoke(sh), keyNew(sh)))
+	return sh.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRotate(sh), keyRevoke(sh), keyNew(sh)))
 }
 
 func keyList(sh *shell.Shell) *cobra.Command {
@@ -28,9 +30,9 @@ func keyList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, k := range all {
-					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), sh.At(k.CreatedAt), sh.At(k.RevokedAt)})
+					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), limitsOf(k), sh.At(k.CreatedAt), sh.At(k.LastUsedAt), endOf(sh, k), k.Note})
 				}
-				sh.Table([]string{"Key", "Name", "Scope", "Made", "Revoked"}, rows)
+				sh.Table([]string{"Key", "Name", "Scope", "Only", "Made", "Last used", "Ends", "Note"}, rows)
 			})
 		}),
 	}
@@ -44,15 +46,48 @@ func scopeOf(k posthouse.Key) string {
 	return string(k.Scope) + " " + k.Agent
 }
 
+// limitsOf is what a key is narrowed to.
+func limitsOf(k posthouse.Key) string {
+	var parts []string
+	for _, l := range []struct {
+		name string
+		list []string
+	}{{"channels", k.Channels}, {"kinds", k.Kinds}, {"actions", k.Actions}} {
+		if len(l.list) > 0 {
+			parts = append(parts, l.name+" "+strings.Join(l.list, ","))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// endOf is when a key ended or will.
+func endOf(sh *shell.Shell, k posthouse.Key) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked " + sh.At(k.RevokedAt)
+	case !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(time.Now()):
+		return "ended " + sh.At(k.ExpiresAt)
+	}
+	return sh.At(k.ExpiresAt)
+}
+
 func keyAdd(sh *shell.Shell) *cobra.Command {
 	var key wire.Key
+	var expires string
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: shell.Takes("NAME"),
+		Example: `  posthouse key add crm --scope send --channel sms --kind order --expires 90d --note "ticket 4711"
+  posthouse key add night-shift --scope admin --action 'channels.*' --action deliveries.read`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			key.Name = args[0]
 			if err := checkKey(key); err != nil {
 				return err
 			}
+			end, err := sh.Moment("--expires", expires)
+			if err != nil {
+				return err
+			}
+			key.ExpiresAt = end
 			k, err := c.Keys.Create(ctx, key)
 			if err != nil {
 				return err
@@ -62,6 +97,31 @@ func keyAdd(sh *shell.Shell) *cobra.Command {
 	}
 	cmd.Flags().StringVar((*string)(&key.Scope), "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
 	cmd.Flags().StringVar(&key.Agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
+	cmd.Flags().StringVar(&key.Note, "note", "", "a `NOTE` for people")
+	cmd.Flags().StringVar(&expires, "expires", "", "when it ends by itself, a `TIME` such as 90d (from now) or 2027-01-01")
+	cmd.Flags().StringSliceVar(&key.Channels, "channel", nil, "the only `CHANNELS` that it sees and touches, with commas between")
+	cmd.Flags().StringSliceVar(&key.Kinds, "kind", nil, "the only `KINDS` of messages that it sees and touches, with commas between")
+	cmd.Flags().StringSliceVar(&key.Actions, "action", nil, "the only `ACTIONS` that it may do, such as messages.create, 'deliveries.*' or '*.read'")
+	return cmd
+}
+
+func keyRotate(sh *shell.Shell) *cobra.Command {
+	var overlap posthouse.Duration
+	cmd := &cobra.Command{
+		Use: "rotate ID", Short: "Make another key like one, which goes on for a while; the new one is shown this once", Args: shell.Takes("ID"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			k, err := c.Keys.Rotate(ctx, args[0], &overlap)
+			if err != nil {
+				return err
+			}
+			return sh.Show(k, func() {
+				showSecret(sh, k.Secret)
+				fmt.Fprintf(sh.Err, "  → %s ends in %s\n", args[0], overlap)
+			})
+		}),
+	}
+	overlap = posthouse.Duration(24 * time.Hour)
+	cmd.Flags().TextVar(&overlap, "overlap", &overlap, "how long the old key goes on, a `DURATION` up to 30d; 0s ends it at once")
 	return cmd
 }
 

@@ -58,9 +58,9 @@ var noticeBody = web.BodyOf[wire.NewNotice]().Keyed()
 func Routes(o Options) []web.Route {
 	f := front{o}
 	return web.Tagged("notices",
-		web.Post("/v1/notices", posthouse.ScopeSend, "Accept a duty-gated notice for 天元 or 招呼.", noticeBody, f.send).Answers(http.StatusAccepted, http.StatusOK),
-		web.Get("/v1/notices", posthouse.ScopeRead, "List notices, newest first.", f.list).Query("status", "platform", "userId").Paged(),
-		web.Get("/v1/notices/{id}", posthouse.ScopeRead, "One notice, in the words of its document.", f.get),
+		web.Post("/v1/notices", posthouse.ScopeSend, "Accept a duty-gated notice for 天元 or 招呼.", noticeBody, f.send).Answers(http.StatusAccepted, http.StatusOK).Sighted(),
+		web.Get("/v1/notices", posthouse.ScopeRead, "List notices, newest first.", f.list).Query("status", "platform", "userId").Paged().Sighted(),
+		web.Get("/v1/notices/{id}", posthouse.ScopeRead, "One notice, in the words of its document.", f.get).Sighted(),
 		web.Get("/v1/duty-schedule", posthouse.ScopeRead, "The roster duty, in the words of its document.", f.schedule),
 	)
 }

@@ -65,6 +65,7 @@ func (d library) addTemplate(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	c.changed(strconv.FormatInt(t.ID, 10), nil, d.shown(t))
 	return ok(d.shown(t))
 }
 
@@ -96,6 +97,7 @@ func (d library) setTemplate(c *call) (answer, error) {
 	if err := d.Texts.SetSMSTemplate(c.Context(), time.Now(), c.who.tenant, id, bool(active)); err != nil {
 		return answer{}, err
 	}
+	c.changed(c.PathValue("id"), nil, map[string]bool{"is_active": bool(active)})
 	return d.templates(c)
 }
 
@@ -147,20 +149,32 @@ func (d library) putDefault(c *call) (answer, error) {
 			return answer{}, refuse(http.StatusBadRequest, "%v", err)
 		}
 	}
-	if !rearm {
-		old, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n.E164)
-		if err != nil {
-			return answer{}, err
-		}
-		if found && old.Text == string(content) && old.Templated == bool(templated) {
-			return ok(d.shownDefault(old))
-		}
+	old, found, err := d.Texts.DefaultSMS(c.Context(), c.who.tenant, d.Channel, n.E164)
+	if err != nil {
+		return answer{}, err
+	}
+	if found && !bool(rearm) && old.Text == string(content) && old.Templated == bool(templated) {
+		c.change.none = true
+		return ok(d.shownDefault(old))
 	}
 	def, err := d.Texts.PutDefaultSMS(c.Context(), time.Now(), work.DefaultSMS{Tenant: c.who.tenant, Phone: n.E164, Text: string(content), Templated: bool(templated)})
 	if err != nil {
 		return answer{}, err
 	}
+	c.changed(def.Phone, d.audited(old, found), d.audited(def, true))
 	return ok(d.shownDefault(def))
+}
+
+// audited is a default content as the audit log shows it, nil for none: where texts are sensitive, without its own.
+func (d library) audited(def work.DefaultSMS, found bool) any {
+	if !found {
+		return nil
+	}
+	shown := d.shownDefault(def)
+	if d.Sensitive {
+		shown.Content = hidden
+	}
+	return shown
 }
 
 func (d library) defaultOf(c *call) (answer, error) {

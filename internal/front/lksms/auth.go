@@ -19,8 +19,19 @@ type caller struct {
 	key    posthouse.Key
 }
 
-// may reports whether the caller may do what needs a scope.
-func (c caller) may(need posthouse.Scope) bool { return c.shared || c.key.Scope.Allows(need) }
+// may says why the caller may not do something with the tasks of a channel. The shared pair may do everything.
+func (c caller) may(r route, channel string) error {
+	if c.shared {
+		return nil
+	}
+	if err := web.Permit(c.key, web.Use{Scope: r.scope, Action: r.action, Sight: r.sight}); err != nil {
+		return err
+	}
+	if !web.SightOf(c.key).Covers(channel, kind) {
+		return refuse(http.StatusForbidden, "the key is for other channels or kinds than %s and %s", channel, kind)
+	}
+	return nil
+}
 
 // mayBe reports whether the caller may act as an app.
 func (c caller) mayBe(app string) bool { return c.shared || c.key.Agent == app }

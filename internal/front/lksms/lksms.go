@@ -54,6 +54,8 @@ type Options struct {
 	TimeZone *time.Location
 	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
 	MaxBody int64
+	// Audit is told who changed what. Defaults to nobody.
+	Audit web.Book
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -102,8 +104,26 @@ type route struct {
 	method, path string
 	// scope is what a key needs; empty for what needs no password.
 	scope posthouse.Scope
+	// action is its name in the audit log and in the limits of keys.
+	action string
+	// sight says that the handler keeps to what a narrowed key sees.
+	sight bool
 	serve func(*call) (answer, error)
 }
+
+// Actions are the names of what can be done here, for keys that are narrowed to some.
+func Actions() []string {
+	var list []string
+	for _, r := range (&door{}).table() {
+		if r.scope != "" && r.scope != posthouse.ScopeAgent {
+			list = append(list, r.action)
+		}
+	}
+	return list
+}
+
+// audits reports whether the use of a route is written to the audit log.
+func (r route) audits() bool { return r.scope == posthouse.ScopeAdmin && r.method != http.MethodGet }
 
 // table is every address there is.
 func (d *door) table() []route {
@@ -116,24 +136,24 @@ func (d *door) table() []route {
 		records, operator    = records{d}, operator{d}
 	)
 	return []route{
-		{post, "/api/v1/sms/send", send, sends.send},
-		{get, "/api/v1/sms/task/{task_id}", read, records.task},
-		{get, "/api/v1/sms/tasks/pending", agent, apps.pending},
-		{post, "/api/v1/sms/report", agent, apps.report},
+		{post, "/api/v1/sms/send", send, "sms.send", true, sends.send},
+		{get, "/api/v1/sms/task/{task_id}", read, "sms.read", true, records.task},
+		{get, "/api/v1/sms/tasks/pending", agent, "sms.claim", false, apps.pending},
+		{post, "/api/v1/sms/report", agent, "sms.report", false, apps.report},
 
-		{post, "/api/v1/admin/template", admin, library.addTemplate},
-		{get, "/api/v1/admin/template", admin, library.templates},
-		{put, "/api/v1/admin/template/{id}", admin, library.setTemplate},
-		{post, "/api/v1/admin/default-sms", admin, library.putDefault},
-		{get, "/api/v1/admin/default-sms/{phone_number}", admin, library.defaultOf},
-		{get, "/api/v1/admin/task-statistics", admin, operator.statistics},
-		{get, "/api/v1/admin/task-status-info", admin, operator.statusInfo},
-		{get, "/api/v1/admin/rules", admin, operator.rules},
-		{post, "/api/v1/admin/recover-zombie-tasks", admin, operator.recoverZombies},
-		{get, "/api/v1/admin/task/{task_id}", admin, records.story},
-		{get, "/api/v1/admin/logs/{log}", admin, records.logs},
+		{post, "/api/v1/admin/template", admin, "sms_templates.create", false, library.addTemplate},
+		{get, "/api/v1/admin/template", admin, "sms_templates.read", false, library.templates},
+		{put, "/api/v1/admin/template/{id}", admin, "sms_templates.put", false, library.setTemplate},
+		{post, "/api/v1/admin/default-sms", admin, "sms_defaults.put", false, library.putDefault},
+		{get, "/api/v1/admin/default-sms/{phone_number}", admin, "sms_defaults.read", false, library.defaultOf},
+		{get, "/api/v1/admin/task-statistics", admin, "sms.tally", false, operator.statistics},
+		{get, "/api/v1/admin/task-status-info", admin, "sms.states", false, operator.statusInfo},
+		{get, "/api/v1/admin/rules", admin, "sms.rules", false, operator.rules},
+		{post, "/api/v1/admin/recover-zombie-tasks", admin, "sms.recover", false, operator.recoverZombies},
+		{get, "/api/v1/admin/task/{task_id}", admin, "sms.story", true, records.story},
+		{get, "/api/v1/admin/logs/{log}", admin, "sms.logs", false, records.logs},
 
-		{get, "/health", "", operator.health},
+		{get, "/health", "", "", false, operator.health},
 	}
 }
 

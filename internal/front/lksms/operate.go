@@ -66,6 +66,7 @@ type recovered struct {
 
 func (d operator) recoverZombies(c *call) (answer, error) {
 	n, err := d.Engine.RescueNow(c.Context())
+	c.change = change{affected: n}
 	return answer{data: recovered{n, fmt.Sprintf("成功恢复 %d 个僵尸任务", n)}}, err
 }
 

@@ -27,6 +27,7 @@ type call struct {
 	who    caller
 	writer http.ResponseWriter
 	line   *work.Line // of the log of requests, for those that are logged
+	change change     // for the audit log
 }
 
 // answer is what a handler says: the data of the envelope. Without data there is no such field.
@@ -105,10 +106,19 @@ func (d *door) run(methods map[string]route, c *call) (out answer, err error) {
 		allowed := slices.Sorted(maps.Keys(methods))
 		c.writer.Header().Set("Allow", strings.Join(allowed, ", "))
 		return answer{}, refuse(http.StatusMethodNotAllowed, "the method %.20q is not allowed here: want %s", c.Method, strings.Join(allowed, " or "))
-	case r.scope != "" && !c.who.may(r.scope):
-		return answer{}, refuse(http.StatusForbidden, "the key's scope is %s: this needs %s", c.who.key.Scope, r.scope)
+	case r.scope != "":
+		if err := c.who.may(r, d.Channel); err != nil {
+			return answer{}, err
+		}
+		c.Request = web.Seen(c.Request, c.who.key)
 	}
-	return r.serve(c)
+	if err := c.checkNote(r); err != nil {
+		return answer{}, err
+	}
+	if out, err = r.serve(c); err == nil {
+		d.record(c, r)
+	}
+	return out, err
 }
 
 // render writes an envelope. Characters stand as they are.

@@ -33,7 +33,7 @@ func Routes(o Options) []web.Route {
 	f := front{o}
 	return web.Tagged("jobs",
 		web.Post("/v1/notify/jobs", posthouse.ScopeSend, "Enqueue a job of the notification document: a message, or a reminder, by its numbers.", jobBody, f.enqueue).
-			Answers(http.StatusAccepted, http.StatusOK),
+			Answers(http.StatusAccepted, http.StatusOK).Sighted(),
 		web.Get("/v1/notify/jobs", posthouse.ScopeRead, "The jobs of a business type and id, newest first, without deleted ones.", f.list).Query("bizType", "bizId"),
 		web.Get("/v1/notify/jobs/{id}", posthouse.ScopeRead, "One job with its recipients, in the words of its document.", f.get),
 		web.Post("/v1/notify/jobs/status", posthouse.ScopeSend, "Cancel or abort the jobs of a business type and ids.", statusBody, f.update).Audited(),

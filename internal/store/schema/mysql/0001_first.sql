@@ -339,6 +339,7 @@ CREATE TABLE posthouse_api_keys (
   note varchar(255) NOT NULL DEFAULT '',
   expires_at bigint NOT NULL DEFAULT 0,
   last_used_at bigint NOT NULL DEFAULT 0,
+  limits mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 

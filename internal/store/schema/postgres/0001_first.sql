@@ -333,6 +333,7 @@ CREATE TABLE posthouse_api_keys (
   note text COLLATE "C" NOT NULL DEFAULT '',
   expires_at bigint NOT NULL DEFAULT 0,
   last_used_at bigint NOT NULL DEFAULT 0,
+  limits text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 );
 

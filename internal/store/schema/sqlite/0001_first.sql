@@ -333,6 +333,7 @@ CREATE TABLE posthouse_api_keys (
   note TEXT NOT NULL DEFAULT '',
   expires_at INTEGER NOT NULL DEFAULT 0,
   last_used_at INTEGER NOT NULL DEFAULT 0,
+  limits TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 );
 

@@ -1,0 +1,114 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
+)
+
+func auditGroup(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("audit", "Who changed what: configuration, keys, and decisions about deliveries", auditList(sh), auditExport(sh)))
+}
+
+// auditFlags select lines of the audit log.
+type auditFlags struct {
+	client.AuditFilter
+	since, until string
+}
+
+func (f *auditFlags) describe(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Key, "key", "", "only what the key with this `ID` did")
+	flags.StringVar(&f.Action, "action", "", "only this `ACTION`, such as channels.put or deliveries.replay")
+	flags.StringVar(&f.Target, "target", "", "only what was done to this `NAME` or id")
+	flags.StringVar(&f.since, "since", "", "only from this `TIME`: \"2026-10-01 08:30\", or 2h ago")
+	flags.StringVar(&f.until, "until", "", "only before this `TIME`")
+}
+
+func (f *auditFlags) read(sh *shell.Shell) (err error) {
+	if f.Since, err = past(sh, "--since", f.since); err != nil {
+		return err
+	}
+	f.Until, err = past(sh, "--until", f.until)
+	return err
+}
+
+func auditList(sh *shell.Shell) *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{Use: "list", Short: "List lines of the audit log, newest first", Args: shell.Takes()}
+	f.describe(cmd.Flags())
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
+	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+		if err := f.read(sh); err != nil {
+			return err
+		}
+		page, err := c.Audit.List(ctx, f.AuditFilter)
+		if err != nil {
+			return err
+		}
+		return sh.Show(page, func() { printAudit(sh, page) })
+	})
+	return cmd
+}
+
+func printAudit(sh *shell.Shell, page wire.Page[wire.AuditEntry]) {
+	var rows [][]string
+	for _, e := range page.Items {
+		count := ""
+		if e.Affected > 0 {
+			count = fmt.Sprint(e.Affected)
+		}
+		rows = append(rows, []string{sh.At(e.At), cmp.Or(e.KeyName, e.Key), e.Source, e.Action, e.Target, count, e.Note})
+	}
+	sh.Table([]string{"When", "Who", "From", "Did", "To", "Changed", "Note"}, rows)
+	if page.Next != "" {
+		sh.Printf("  … and more: --cursor %s\n", page.Next)
+	}
+}
+
+func auditExport(sh *shell.Shell) *cobra.Command {
+	var f auditFlags
+	var format, output string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write the audit log with all details, to a file or a pipe", Args: shell.Takes(),
+		Example: `  posthouse audit export --since "2026-10-01" --output audit.ndjson
+  posthouse audit export --format csv --action channels.put | gzip > audit.csv.gz`,
+	}
+	f.describe(cmd.Flags())
+	cmd.Flags().StringVar(&format, "format", "ndjson", "the `FORM`: ndjson, or csv without formulas")
+	cmd.Flags().StringVar(&output, "output", "", "the `FILE` to write; standard output otherwise")
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+		if err := f.read(sh); err != nil {
+			return err
+		}
+		if output == "" && sh.Terminal { // it would obey what others wrote
+			return shell.Usagef("name a file with --output, or send it through a pipe: it is not for a terminal")
+		}
+		return exported(ctx, sh, c, output, format, f.AuditFilter)
+	})
+	return cmd
+}
+
+// exported writes an export to a file, or to standard output where none is named.
+func exported(ctx context.Context, sh *shell.Shell, c *client.Client, output, format string, f client.AuditFilter) (err error) {
+	var to io.Writer = sh.Out
+	if output != "" {
+		file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return shell.Usagef("--output: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		to = file
+	}
+	return c.Audit.Export(ctx, to, format, f)
+}

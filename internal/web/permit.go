@@ -1,0 +1,64 @@
+package web
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Use is what a door wants of a key.
+type Use struct {
+	Scope posthouse.Scope
+	// Action is its name, such as messages.create.
+	Action string
+	// Sight says whether whoever serves it keeps to the channels and kinds that the key is narrowed to. What does not is
+	// closed to such keys.
+	Sight bool
+	// Whole wants a key that is not narrowed at all: what makes keys, or else a narrowed one would make itself another.
+	Whole bool
+}
+
+// Permit says why a key does not reach this. It is the one place where the scopes and limits of keys are judged, for all doors.
+func Permit(key posthouse.Key, use Use) error {
+	switch {
+	case !key.Scope.Allows(use.Scope):
+		return forbidden("the key's scope is %s: this needs %s", key.Scope, use.Scope)
+	case use.Whole && key.Any():
+		return forbidden("the key is narrowed: this needs one that is not")
+	case len(key.Actions) > 0 && !Matches(key.Actions, use.Action):
+		return forbidden("the key is for the actions %s: this is %s", strings.Join(key.Actions, ", "), use.Action)
+	case !use.Sight && len(key.Channels)+len(key.Kinds) > 0:
+		return forbidden("the key is narrowed to some channels or kinds: this is about more")
+	}
+	return nil
+}
+
+func forbidden(format string, args ...any) error {
+	return posthouse.Errorf(posthouse.CodeForbidden, format, args...)
+}
+
+// Matches reports whether one of the patterns, such as messages.* or *.read, is of an action.
+func Matches(patterns []string, action string) bool {
+	for _, p := range patterns {
+		if ok, _ := path.Match(p, action); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// SightOf is what a key sees.
+func SightOf(key posthouse.Key) work.Sight {
+	return work.Sight{Channels: key.Channels, Kinds: key.Kinds}
+}
+
+// Seen is a request on behalf of a key: what serves it sees what the key is narrowed to.
+func Seen(r *http.Request, key posthouse.Key) *http.Request {
+	if s := SightOf(key); !s.Whole() {
+		return r.WithContext(work.WithSight(r.Context(), s))
+	}
+	return r
+}
