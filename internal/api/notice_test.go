@@ -17,7 +17,7 @@ import (
 func onDuty(t *testing.T) *house {
 	h := open(t)
 	for _, name := range []string{"tianyuan", "zhaohu"} {
-		h.must(201, "PUT", "/v1/channels/"+name, `{"driver":"test"}`)
+		h.must(201, "PUT", "/v1/channels/"+name, `{"driver":"test","profile":"duty"}`)
 		h.must(200, "POST", "/v1/channels/"+name+"/pause", `{}`)
 	}
 	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"],"2":["u1"],"3":["u1"],"4":["u1"],"5":["u1"],"6":["u1"],"7":["u1"]}}`)
