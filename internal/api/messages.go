@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -100,23 +98,13 @@ func checkList(c *web.Call, in *wire.Send) {
 // accept hands drafts to the engine. With problems found already nothing is stored, but what the
 // engine finds wrong is told with them.
 func (m messages) accept(c *web.Call, req intake.Request) (intake.Answer, error) {
-	req.Tenant = c.Tenant()
-	if c.Wrong() == nil {
-		return m.sender.Accept(c.Context(), req)
+	req.Tenant, req.DryRun = c.Tenant(), c.Wrong() != nil
+	out, err := m.sender.Accept(c.Context(), req)
+	if req.DryRun {
+		c.Add(web.ProblemsOf(err))
+		return intake.Answer{}, c.Wrong()
 	}
-	const marker = "\x00"
-	path, given := req.Path, len(req.Drafts)
-	req.Path = func(i int) string {
-		if i == given {
-			return marker
-		}
-		return path(i)
-	}
-	req.Key = ""
-	req.Drafts = append(req.Drafts[:given:given], posthouse.Draft{}) // one without a channel is refused, and so are all
-	_, err := m.sender.Accept(c.Context(), req)
-	c.Add(slices.DeleteFunc(web.ProblemsOf(err), func(p posthouse.Problem) bool { return strings.HasPrefix(p.Path, marker) }))
-	return intake.Answer{}, c.Wrong()
+	return out, err
 }
 
 // fillDuplicate adds how the deliveries of the message that stands already are now.
