@@ -59,7 +59,8 @@ var floors = map[string]floor{
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},
 	"internal/verify":          {layer: 1},
-	"internal/store":           {layer: 1, beside: []string{"internal/work"}},
+	"internal/lockfile":        {layer: 1}, // keeps a file for one process
+	"internal/store":           {layer: 1, beside: []string{"internal/work", "internal/lockfile"}},
 	"internal/remind":          {layer: 1, beside: []string{"internal/work", "internal/draft"}},
 	"internal/dbtest":          {layer: 1, tests: true},
 	"internal/machine":         {layer: 1, tests: true},

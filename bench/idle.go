@@ -82,7 +82,7 @@ func startProgram(ctx context.Context, binary, dir string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--dsn", "sqlite:"+filepath.Join(dir, "posthouse.db"), "--log-level", "error") //nolint:gosec // our own binary
+	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--dsn", "sqlite:"+filepath.Join(dir, "posthouse.db"), "--create", "--log-level", "error") //nolint:gosec // our own binary
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	return await(cmd, addr)
 }

@@ -149,7 +149,7 @@ func startServer(ctx context.Context, binary, dir, dsn, key string) (*program, s
 	}
 	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--log-level", "error") //nolint:gosec // our own binary
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+dsn, "POSTHOUSE_API_KEY="+key, "POSTHOUSE_KEYRING_FILE="+filepath.Join(dir, "keys"), "POSTHOUSE_CREATE_KEYRING=true")
+	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+dsn, "POSTHOUSE_API_KEY="+key, "POSTHOUSE_KEYRING_FILE="+filepath.Join(dir, "keys"), "POSTHOUSE_CREATE_KEYRING=true", "POSTHOUSE_CREATE=true")
 	p, err := await(cmd, addr)
 	return p, addr, err
 }

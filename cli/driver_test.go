@@ -50,7 +50,7 @@ func TestAMainWithItsOwnDriverAndRuleHasEveryCommand(t *testing.T) {
 	sent := make(chan string, 1)
 	own := Options{Drivers: append(builtin.Types(), beeper(sent)), Rules: append(rule.Types(), mute()), Version: "own"}
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")
-	said, stop := untilURL(t, own, "serve", "--addr", "127.0.0.1:0", "--dsn", dsn)
+	said, stop := untilURL(t, own, "serve", "--addr", "127.0.0.1:0", "--create", "--dsn", dsn)
 	environ := []string{"POSTHOUSE_URL=" + said["url"].(string), "POSTHOUSE_API_KEY=" + said["first_key"].(string), "POSTHOUSE_DSN=" + dsn}
 	expect := func(o Options, wantCode int, want string, args ...string) {
 		t.Helper()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +37,8 @@ func oldSMS(t *testing.T) (dsn string) {
 func TestImportLksmsSaysWhatItDid(t *testing.T) {
 	t.Parallel()
 	from := oldSMS(t)
-	environ := []string{"POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	environ := []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + path}
 	expect := func(want string, wantCode int, args ...string) {
 		t.Helper()
 		got, code := ran(t, environ, append([]string{"import", "lksms"}, args...)...)
@@ -46,6 +48,10 @@ func TestImportLksmsSaysWhatItDid(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || code != wantCode {
 			t.Errorf("%v: exit code %d, want %d; output (-want +got):\n%s", args, code, wantCode, diff)
 		}
+	}
+	expect("posthouse: there is no file "+path+"\n  → posthouse migrate makes it, or posthouse serve\n", 1, "--from", from)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	expect("posthouse: the schema has version 0, this binary wants "+newest(t)+"\n  → posthouse migrate brings it up\n", 1, "--from", from)
 	if text, code := ran(t, environ, "migrate"); code != 0 {
@@ -74,7 +80,7 @@ sms_tasks  2     0    2             0
 // newest is the version that this binary wants of a schema.
 func newest(t *testing.T) string {
 	t.Helper()
-	text, _ := ran(t, []string{"POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}, "migrate")
+	text, _ := ran(t, []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}, "migrate")
 	_, version, _ := strings.Cut(text, "from version 0 to ")
 	version, _, _ = strings.Cut(version, "\n")
 	return version

@@ -29,7 +29,7 @@ func ran(t *testing.T, environ []string, args ...string) (string, int) {
 
 func TestMigrateBringsTheSchemaUpOnce(t *testing.T) {
 	t.Parallel()
-	environ := []string{"POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}
+	environ := []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}
 	expect := func(want string, wantCode int, args ...string) {
 		t.Helper()
 		if got, code := ran(t, environ, args...); !strings.Contains(got, want) || code != wantCode {
@@ -37,7 +37,7 @@ func TestMigrateBringsTheSchemaUpOnce(t *testing.T) {
 		}
 	}
 	expect("posthouse migrate makes it", 1, "migrate", "status")
-	expect("posthouse migrate brings it up", 1, "migrate", "new-epoch", "--yes")
+	expect("posthouse migrate makes it", 1, "migrate", "new-epoch", "--yes")
 	expect("brought the sqlite schema from version 0", 0, "migrate")
 	expect("already: nothing to do", 0, "migrate")
 	expect("the sqlite schema has version", 0, "migrate", "status")
@@ -45,10 +45,40 @@ func TestMigrateBringsTheSchemaUpOnce(t *testing.T) {
 	expect("0 deliveries are held as unknown", 0, "migrate", "new-epoch", "--yes")
 }
 
+// A DSN with a slip in it: no command makes a file or a folder that nobody asked for.
+func TestAMistypedDSNMakesNothing(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"serve", "--addr", "127.0.0.1:0"}, {"migrate"}, {"migrate", "status"}, {"migrate", "new-epoch", "--yes"}, {"migrate", "down", "--yes"},
+		{"migrate", "views", "--none"}, {"doctor"}, {"events"}, {"verify"}, {"import", "lksms", "--from", "postgres://127.0.0.1:1/x"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "folder", "posthuose.db")
+			text, code := ran(t, nil, append(args, "--dsn", "sqlite:"+path)...)
+			if code == 0 || !strings.Contains(text, path) {
+				t.Errorf("got exit code %d and %q, want an error that names %s", code, text, path)
+			}
+			if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
+				t.Errorf("%v was made (%v)", made, err)
+			}
+		})
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder", "posthouse.db")
+	if text, code := ran(t, nil, "migrate", "--create", "--dsn", "sqlite:"+path); code != 0 {
+		t.Errorf("with --create: exit code %d, %s", code, text)
+	}
+	if text, code := ran(t, nil, "migrate"); code != 0 {
+		t.Errorf("the default file: exit code %d, %s", code, text)
+	}
+}
+
 func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	environ := []string{"POSTHOUSE_DSN=sqlite:" + filepath.Join(dir, "posthouse.db")}
+	environ := []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + filepath.Join(dir, "posthouse.db")}
 	type verdicts map[string]bool
 	examined := func() (verdicts, int) {
 		text, code := ran(t, environ, "doctor", "--json")
@@ -85,16 +115,16 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 	if text, code := ran(t, environ, "migrate"); code != 0 {
 		t.Fatal(text)
 	}
-	expect("no keyring", verdicts{"database": true, "database settings": true, "schema": true, "clock": true, "keyring": false}, 1)
+	expect("no keyring", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": false}, 1)
 	keys := filepath.Join(dir, "posthouse.keys")
 	if _, err := secret.Create(keys); err != nil {
 		t.Fatal(err)
 	}
-	expect("all well", verdicts{"database": true, "database settings": true, "schema": true, "clock": true, "keyring": true, "channels": true}, 0)
+	expect("all well", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": true, "channels": true}, 0)
 	if err := os.Chmod(keys, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	expect("a keyring others can read", verdicts{"database": true, "database settings": true, "schema": true, "clock": true, "keyring": false}, 1)
+	expect("a keyring others can read", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": false}, 1)
 }
 
 func TestKeyNewMakesAKeyThatServeTakes(t *testing.T) {
@@ -154,7 +184,7 @@ func untilURL(t *testing.T, o Options, args ...string) (announced map[string]any
 func TestServePrintsWhereItListensAndTheFirstKeyAndStopsWhenTold(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")
-	said, stop := untilURL(t, Options{}, "serve", "--addr", "127.0.0.1:0", "--dsn", dsn)
+	said, stop := untilURL(t, Options{}, "serve", "--addr", "127.0.0.1:0", "--create", "--dsn", dsn)
 	res, err := http.Get(said["url"].(string) + "/healthz")
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +202,7 @@ func TestServePrintsWhereItListensAndTheFirstKeyAndStopsWhenTold(t *testing.T) {
 	if code := stop(); code != 0 {
 		t.Errorf("serve ended with exit code %d", code)
 	}
-	said, stop = untilURL(t, Options{}, "serve", "--addr", "127.0.0.1:0", "--dsn", dsn)
+	said, stop = untilURL(t, Options{}, "serve", "--addr", "127.0.0.1:0", "--create", "--dsn", dsn)
 	if said["first_key"] != "" {
 		t.Errorf("the second start shows a key: %q", said["first_key"])
 	}
@@ -237,7 +267,7 @@ func TestCommandsThatLookChangeNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"migrate", "status"}, {"doctor"}} {
-		text, code := ran(t, []string{"POSTHOUSE_DSN=sqlite:" + path}, args...)
+		text, code := ran(t, []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + path}, args...)
 		after, err := os.ReadFile(path)
 		files, listed := os.ReadDir(dir)
 		if code != 1 || !strings.Contains(text, "version 0") || err != nil || listed != nil || !bytes.Equal(before, after) || len(files) != 1 {

@@ -24,6 +24,8 @@ import (
 type Options struct {
 	// DSN is the database: sqlite:PATH, postgres://… or mysql://… (MariaDB too). Required.
 	DSN string
+	// MustExist refuses an SQLite file that is not there, instead of making it and its folder. Defaults to false.
+	MustExist bool
 	// Addr is where the HTTP API listens. Defaults to 127.0.0.1:8080; port 0 takes a free one.
 	Addr string
 	// NoListen serves nothing at Addr: the program that embeds the server serves Server.Handler where it likes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -15,10 +16,13 @@ import (
 
 // openStore opens the database and brings its schema up.
 func (s *Server) openStore(ctx context.Context) (err error) {
-	if s.store, err = store.Open(ctx, store.Options{DSN: s.o.DSN, Log: s.o.Log}); err != nil {
+	if s.store, err = store.Open(ctx, store.Options{DSN: s.o.DSN, Log: s.o.Log, MustExist: s.o.MustExist, Sole: true}); err != nil {
 		return err
 	}
 	s.closing.add(s.store.Close)
+	if err := s.refuseDamage(ctx); err != nil {
+		return err
+	}
 	s.hush()
 	have, want, err := s.store.Schema(ctx)
 	if err != nil {
@@ -35,6 +39,23 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
 		}
 		s.o.Log.Info("schema brought up", "from", have, "to", want, "steps", steps)
+	}
+	return nil
+}
+
+// startCheck bounds the look at the structure of an SQLite file at the start.
+const startCheck = 2 * time.Second
+
+// refuseDamage does not start on an SQLite file that is damaged: what is written into one may be lost with the rest.
+func (s *Server) refuseDamage(ctx context.Context) error {
+	found, err := s.store.Sound(ctx, startCheck)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the structure of the database's file: %w", err)
+	case len(found.Problems) > 0:
+		return fmt.Errorf("the database's file is damaged: %s. Restore a backup; posthouse doctor --full names all that is wrong", strings.Join(found.Problems, "; "))
+	case !found.Whole:
+		s.o.Log.Info("the database's file is large: only a part of its structure was looked at; posthouse doctor --full looks at all of it", "for", startCheck.String())
 	}
 	return nil
 }

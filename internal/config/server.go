@@ -20,15 +20,23 @@ type Config struct {
 	OTLPEndpoint string
 	// AppHost and AppPort are the SMS front door's own address, as Server has it.
 	AppHost, AppPort string
+	// Create makes an SQLite file that is not there. Server.MustExist follows from it.
+	Create bool
 	// Warnings are settings that were given and mean nothing.
 	Warnings []string
 }
 
+const defaultDSN = "sqlite:posthouse.db"
+
 // serverSettings is the table of what the server can be told, in the order the help shows it.
 var serverSettings = []setting[Config]{{
-	name: "dsn", def: "sqlite:posthouse.db", secret: true, also: []string{"DATABASE_URL"},
+	name: "dsn", def: defaultDSN, secret: true, also: []string{"DATABASE_URL"},
 	help:  "the `DATABASE`: sqlite:PATH, postgres://… or mysql://… (MariaDB too)",
 	parse: func(c *Config, v string) error { return dsn(&c.Server.DSN, v) },
+}, {
+	name: "create", toggle: true,
+	help:  "make the SQLite file that dsn names, and its folder, where they are not there; the default one is made in any case",
+	parse: func(c *Config, v string) error { return boolean(&c.Create, v) },
 }, {
 	name: "addr", def: "127.0.0.1:8080",
 	help:  "where the HTTP API listens, `HOST:PORT`; port 0 takes a free one",
@@ -222,9 +230,10 @@ var serverSettings = []setting[Config]{{
 // Load reads the server's settings. Its error is a posthouse.CodeInvalid one with a problem
 // for each value that is wrong.
 func Load(from Sources) (Config, error) {
-	c := Config{Server: server.Options{DSN: "sqlite:posthouse.db", Addr: "127.0.0.1:8080"}}
+	c := Config{Server: server.Options{DSN: defaultDSN, Addr: "127.0.0.1:8080"}}
 	warnings, err := load(serverSettings, &c, from)
 	c.Warnings = warnings
+	c.Server.MustExist = !c.Create && c.Server.DSN != defaultDSN // a DSN with a slip in it makes no empty database
 	if c.AppHost != "" || c.AppPort != "" {
 		c.Server.SMS.Addr = net.JoinHostPort(cmp.Or(c.AppHost, "0.0.0.0"), cmp.Or(c.AppPort, "8000"))
 	}

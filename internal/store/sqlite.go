@@ -96,6 +96,22 @@ func SQLiteFile(dsn string) (path string, ok bool) {
 	return strings.TrimPrefix(path, "//"), ok
 }
 
+// MissingFile is the SQLite file that a DSN names where nobody has made it yet.
+func MissingFile(dsn string) (path string, missing bool) {
+	path, ok := SQLiteFile(dsn)
+	if !ok || path == "" || strings.Contains(path, ":memory:") {
+		return "", false
+	}
+	_, err := os.Stat(path)
+	return path, errors.Is(err, fs.ErrNotExist)
+}
+
+// NoFile says that there is no such SQLite file, and that none was to be made.
+type NoFile struct{ Path string }
+
+// Error is for people.
+func (e *NoFile) Error() string { return "there is no file " + e.Path }
+
 func sqlitePath(dsn string) (string, error) {
 	path, _ := SQLiteFile(dsn)
 	if path == "" {

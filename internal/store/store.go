@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/lockfile"
 )
 
 // Store is an open database. It is safe for concurrent use.
@@ -20,8 +22,9 @@ type Store struct {
 	dsn       string
 	write     *sql.DB
 	read      *sql.DB
-	committer *committer // SQLite's one writer; nil elsewhere
-	ground    *ground    // what SQLite's file stands on, where it is written; nil elsewhere
+	committer *committer     // SQLite's one writer; nil elsewhere
+	ground    *ground        // what SQLite's file stands on, where it is written; nil elsewhere
+	sole      *lockfile.Lock // keeps other servers off SQLite's file; nil elsewhere
 	log       *slog.Logger
 	lows      lows         // where claims of rows begin
 	cleanLows lows         // where claims of clean deliveries begin
@@ -43,6 +46,11 @@ type Options struct {
 	// ReadOnly opens a file as it is, for look-ups alone: none is made, nothing in it or beside it is changed,
 	// and no permission to write is needed. Defaults to false.
 	ReadOnly bool
+	// MustExist refuses a DSN of SQLite whose file is not there, instead of making it and its folder. Defaults to false.
+	MustExist bool
+	// Sole keeps every other process that asks the same off an SQLite file until Close, and refuses one that another
+	// process keeps: a server works alone on it. Defaults to false.
+	Sole bool
 }
 
 // dialectOf is the table of databases, by the DSN's scheme.
@@ -75,6 +83,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		dsn = "mysql:" + rest
 	}
 	open := d.open
+	if path, missing := MissingFile(dsn); missing && o.MustExist {
+		return nil, &NoFile{path}
+	}
 	if o.ReadOnly && d.openToRead != nil {
 		open = d.openToRead
 	}
@@ -90,11 +101,30 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		if s.ground, err = standOn(dsn, o.Log); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
+		if o.Sole {
+			if err := s.keepAlone(); err != nil {
+				return nil, errors.Join(err, s.Close())
+			}
+		}
 		if s.committer, err = startCommitter(ctx, s); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
 	return s, nil
+}
+
+// keepAlone keeps other servers off the file: two that send on one SQLite file would not know of each other.
+func (s *Store) keepAlone() (err error) {
+	s.sole, err = lockfile.Take(s.ground.real+".lock", lockfile.Self(time.Now()))
+	var held *lockfile.Held
+	if errors.As(err, &held) {
+		return fmt.Errorf("another server works on the SQLite file %s: %s. Stop it first; for several processes use PostgreSQL or MariaDB",
+			s.ground.path, cmp.Or(held.Holder, "it has just begun"))
+	}
+	if err != nil {
+		return fmt.Errorf("keep the SQLite file for this server: %w", err)
+	}
+	return nil
 }
 
 // Close ends all connections. Writes that are under way finish first.
@@ -106,7 +136,11 @@ func (s *Store) Close() error {
 		s.log.Warn("the database's connections stay open until the process ends: to close them would remove the log of the file that stands there now", "file", s.ground.path)
 		return nil
 	}
-	return errors.Join(s.write.Close(), s.read.Close())
+	errs := []error{s.write.Close(), s.read.Close()}
+	if s.sole != nil {
+		errs = append(errs, s.sole.Release())
+	}
+	return errors.Join(errs...)
 }
 
 // Database is the kind of database: sqlite, postgres or mysql.

@@ -65,7 +65,7 @@ func (m *Member) Launch(t testing.TB) {
 	cmd := exec.Command(m.binary, "serve")
 	cmd.Dir = m.house.dir
 	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+m.house.DSN, "POSTHOUSE_ADDR="+m.Addr, "POSTHOUSE_API_KEY="+m.house.Key,
-		"POSTHOUSE_KEYRING_FILE="+m.house.keyring, "POSTHOUSE_CREATE_KEYRING=true", "POSTHOUSE_ALLOW_PRIVATE=true", "POSTHOUSE_LOG_LEVEL=warn", "POSTHOUSE_RESCUE_EVERY=200ms", "POSTHOUSE_LEASE_MARGIN=1s")
+		"POSTHOUSE_KEYRING_FILE="+m.house.keyring, "POSTHOUSE_CREATE=true", "POSTHOUSE_CREATE_KEYRING=true", "POSTHOUSE_ALLOW_PRIVATE=true", "POSTHOUSE_LOG_LEVEL=warn", "POSTHOUSE_RESCUE_EVERY=200ms", "POSTHOUSE_LEASE_MARGIN=1s")
 	cmd.Env = append(append(cmd.Env, m.house.env...), m.Env...)
 	cmd.Stdout, cmd.Stderr = &m.log, &m.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // no server outlives a test that is killed

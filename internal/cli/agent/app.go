@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/lockfile"
 )
 
 // The protocols.
@@ -120,9 +120,9 @@ type App struct {
 	o       Options
 	server  protocol
 	journal *journal
-	guard   *os.File  // keeps the journal for this app
-	held    []*task   // what was fetched and has not had its turn
-	last    time.Time // when the phone was last told to send
+	guard   *lockfile.Lock // keeps the journal for this app
+	held    []*task        // what was fetched and has not had its turn
+	last    time.Time      // when the phone was last told to send
 	sent    Totals
 }
 
@@ -151,8 +151,12 @@ func New(o Options) (*App, error) {
 
 func (a *App) open() (err error) {
 	if a.o.Journal != "" {
-		if a.guard, err = lock(a.o.Journal); err != nil {
-			return err
+		a.guard, err = lockfile.Take(a.o.Journal+".lock", lockfile.Self(time.Now()))
+		if held := (*lockfile.Held)(nil); errors.As(err, &held) {
+			return fmt.Errorf("another agent uses the journal %s (%s): stop it, or name another journal", a.o.Journal, held.Holder)
+		}
+		if err != nil {
+			return fmt.Errorf("lock the journal: %w", err)
 		}
 	}
 	if a.journal, err = openJournal(a.o.Journal, time.Now()); err != nil {
@@ -172,7 +176,7 @@ func (a *App) Close() (err error) {
 		err = a.journal.close()
 	}
 	if a.guard != nil {
-		err = errors.Join(err, a.guard.Close())
+		err = errors.Join(err, a.guard.Release())
 		a.guard = nil
 	}
 	return err

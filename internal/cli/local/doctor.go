@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +33,7 @@ type finding struct {
 const clockSlack = 2 * time.Second
 
 func doctorCommand(sh *shell.Shell) *cobra.Command {
+	var full bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what is unsafe or broken: database, schema, clock, keyring, channels; exit 1 if anything is",
 		Args: shell.Takes(),
@@ -44,9 +43,10 @@ func doctorCommand(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			c.Server.Log = c.Logger(sh.Err, sh.ErrTerminal)
-			return report(sh, examine(cmd.Context(), c))
+			return report(sh, examine(cmd.Context(), c, full))
 		},
 	}
+	cmd.Flags().BoolVar(&full, "full", false, "look at all of an SQLite file's structure, however long it takes")
 	config.AddFlags(cmd.Flags(), "dsn", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
 	return cmd
 }
@@ -72,9 +72,9 @@ func report(sh *shell.Shell, found []finding) error {
 }
 
 // examine looks at everything that can be looked at and changes nothing.
-func examine(ctx context.Context, c config.Config) []finding {
-	if path, missing := missingFile(c.Server.DSN); missing {
-		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it"}}
+func examine(ctx context.Context, c config.Config, full bool) []finding {
+	if path, missing := store.MissingFile(c.Server.DSN); missing {
+		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it, with --create where it is not the default one"}}
 	}
 	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true})
 	if err != nil {
@@ -83,6 +83,7 @@ func examine(ctx context.Context, c config.Config) []finding {
 	defer s.Close() //nolint:errcheck // it was only read
 	out := []finding{{"database", true, database(c.Server.DSN)}}
 	out = append(out, examineSettings(ctx, s)...)
+	out = append(out, examineFile(ctx, s, full)...)
 	schema := examineSchema(ctx, s)
 	out = append(out, schema, examineClock(ctx, s))
 	ring, keyring := examineKeyring(c)
@@ -108,6 +109,36 @@ func examineSettings(ctx context.Context, s *store.Store) []finding {
 	}
 	if len(out) == 0 {
 		out = append(out, finding{"database settings", true, "durable"})
+	}
+	return out
+}
+
+// fileCheck bounds the look at the structure of an SQLite file.
+const fileCheck = 10 * time.Second
+
+// examineFile looks at the structure of an SQLite file.
+func examineFile(ctx context.Context, s *store.Store, full bool) []finding {
+	const name = "file"
+	within := fileCheck
+	if full {
+		within = 0
+	}
+	found, err := s.Sound(ctx, within)
+	switch {
+	case s.SharedClock():
+		return nil // another database, which looks after its files itself
+	case err != nil:
+		return []finding{{name, false, err.Error()}}
+	case !found.Whole:
+		return []finding{{name, true, fmt.Sprintf("no damage found within %s; --full looks at all of it", fileCheck)}}
+	case full && len(found.Problems) == 0:
+		return []finding{{name, true, "sound, every index too"}}
+	case len(found.Problems) == 0:
+		return []finding{{name, true, "sound"}}
+	}
+	var out []finding
+	for _, p := range found.Problems {
+		out = append(out, finding{name, false, "damaged: " + p})
 	}
 	return out
 }
@@ -175,13 +206,6 @@ func examineKeyring(c config.Config) (*secret.Keyring, finding) {
 		return nil, finding{"keyring", false, err.Error()}
 	}
 	return ring, finding{"keyring", true, fmt.Sprintf("%d keys, %s", len(ring.IDs()), from)}
-}
-
-// missingFile is the SQLite file that a DSN names and nobody has made yet.
-func missingFile(dsn string) (path string, missing bool) {
-	path, ok := store.SQLiteFile(dsn)
-	_, err := os.Stat(path)
-	return path, ok && path != "" && !strings.Contains(path, ":memory:") && errors.Is(err, fs.ErrNotExist)
 }
 
 func keyringBeside(dsn string) string {

@@ -69,7 +69,7 @@ func (f *importing) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStore(f.Shell, cmd, false, func(ctx context.Context, _ *shell.Shell, to *store.Store) (err error) {
+	return withStore(f.Shell, cmd, changes, func(ctx context.Context, _ *shell.Shell, to *store.Store) (err error) {
 		if err := currentSchema(ctx, to); err != nil {
 			return err
 		}

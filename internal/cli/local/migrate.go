@@ -21,9 +21,9 @@ func migrateCommand(sh *shell.Shell) *cobra.Command {
 		Long: `Bring the database's schema up to this binary's version. serve does it too, unless --no-migrate says no.
 Run it once before many processes start on one database.`,
 		Args: shell.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, false, runMigrate) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, makes, runMigrate) },
 	}
-	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	config.AddFlags(cmd.Flags(), "dsn", "create", "log_level", "log_format")
 	cmd.AddCommand(migrateStatus(sh), migrateViews(sh), migrateDown(sh), newEpoch(sh))
 	return cmd
 }
@@ -31,7 +31,7 @@ Run it once before many processes start on one database.`,
 func migrateStatus(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Say which version the schema has; exit 1 where it is not this binary's", Args: shell.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, true, runMigrateStatus) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, looks, runMigrateStatus) },
 	}
 	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
 	return cmd
@@ -51,7 +51,7 @@ nothing more; restart them.`,
 				return shell.Hint(shell.Usagef("new-epoch holds every open delivery that is due or was tried, as unknown; nothing was changed"),
 					"say --yes if this database is a restored, promoted or cloned one")
 			}
-			return withStore(sh, cmd, false, runNewEpoch)
+			return withStore(sh, cmd, changes, runNewEpoch)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
@@ -59,21 +59,41 @@ nothing more; restart them.`,
 	return cmd
 }
 
-// withStore opens the database for a command that works on it without a server, or only looks.
-func withStore(sh *shell.Shell, cmd *cobra.Command, look bool, do func(context.Context, *shell.Shell, *store.Store) error) (err error) {
+// access is what a command does to the database: looks at it, changes it, or makes it where it is not there.
+type access int
+
+const (
+	looks access = iota
+	changes
+	makes
+)
+
+// withStore opens the database for a command that works on it without a server.
+func withStore(sh *shell.Shell, cmd *cobra.Command, to access, do func(context.Context, *shell.Shell, *store.Store) error) (err error) {
 	c, err := sh.Settings(cmd)
 	if err != nil {
 		return err
 	}
-	if path, missing := missingFile(c.Server.DSN); look && missing {
-		return shell.Hint(fmt.Errorf("there is no file %s yet", path), "posthouse migrate makes it")
-	}
-	s, err := store.Open(cmd.Context(), store.Options{DSN: c.Server.DSN, Log: c.Logger(sh.Err, sh.ErrTerminal), ReadOnly: look})
+	s, err := store.Open(cmd.Context(), store.Options{
+		DSN: c.Server.DSN, Log: c.Logger(sh.Err, sh.ErrTerminal), ReadOnly: to == looks, MustExist: to != makes || c.Server.MustExist,
+	})
 	if err != nil {
-		return err
+		return noFile(err, c.Server.MustExist)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return do(cmd.Context(), sh, s)
+}
+
+// noFile says of an SQLite file that is not there what makes it. Any but the default one has to be asked for.
+func noFile(err error, asked bool) error {
+	var missing *store.NoFile
+	switch {
+	case !errors.As(err, &missing):
+		return err
+	case asked:
+		return shell.Hint(err, "if dsn has no slip in it: posthouse migrate --create makes it, or posthouse serve --create")
+	}
+	return shell.Hint(err, "posthouse migrate makes it, or posthouse serve")
 }
 
 func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {

@@ -28,7 +28,11 @@ them and what keeps any from being there. A schema (on MariaDB: a database) must
 			if cmd.Flags().Changed("schema") && schema == "" {
 				return shell.Usagef("--schema is empty: name a schema, or say --here")
 			}
-			return withStore(sh, cmd, !change, func(ctx context.Context, sh *shell.Shell, s *store.Store) error {
+			to := looks
+			if change {
+				to = changes
+			}
+			return withStore(sh, cmd, to, func(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 				return runViews(ctx, sh, s, place, change)
 			})
 		},
@@ -72,7 +76,7 @@ func migrateDown(sh *shell.Shell) *cobra.Command {
 			if !yes {
 				return shell.Hint(shell.Usagef("down deletes every message, channel and key; nothing was changed"), "stop all servers, and say --yes if that is meant")
 			}
-			return withStore(sh, cmd, false, func(ctx context.Context, sh *shell.Shell, s *store.Store) error {
+			return withStore(sh, cmd, changes, func(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 				if err := s.MigrateDown(ctx); err != nil {
 					return fmt.Errorf("remove the schema: %w", err)
 				}

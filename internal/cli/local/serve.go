@@ -82,7 +82,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	c.Server.Announce = func(key string) { firstKey = key }
 	s, err := server.New(ctx, c.Server)
 	if err != nil {
-		return err
+		return noFile(err, c.Server.MustExist)
 	}
 	defer func() {
 		ending := context.WithoutCancel(ctx)

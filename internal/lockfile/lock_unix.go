@@ -1,0 +1,22 @@
+//go:build unix
+
+package lockfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// lock takes the lock of an open file, if nobody has it.
+func lock(file *os.File) (got bool, err error) {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return true, nil
+}
