@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/posthouse/posthouse/server"
@@ -100,4 +102,78 @@ func TestPULL_PagesOfNamedOriginsMayCall(t *testing.T) {
 			}
 		}
 	}, func(s *server.SMS) { s.Origins = []string{"https://desk.example"} })
+}
+
+// An app that wants another form reads nothing, and asks again and again: what it was handed is not used up by that. It is
+// used up once an app has shown that it reads, by a report.
+func TestPULL_AnAppThatReadsNothingUsesUpNothing(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		id := h.sms("13800138000", "x")
+		for range 4 { // one retry is all there is
+			if got := h.waits("mute"); got != id {
+				h.Fatalf("got %s, want %s", got, id)
+			}
+			h.fetched("mute", 1)
+			h.endLeases()
+			if s := h.becomes(id, 0, 0).Task; s.Result != "处理超时，自动重试" {
+				h.Errorf("got %+v", s)
+			}
+		}
+		h.waits("mute")
+		h.says(200, "mute", id, wentAgain)
+		h.becomes(id, 0, 1)
+		h.waits("mute")
+		h.fetched("mute", 1)
+		h.endLeases()
+		if s := h.becomes(id, 3, 1).Task; s.Result != "处理超时，超过最大重试次数" {
+			h.Errorf("what an app holds that has reported: %+v", s)
+		}
+	}, func(s *server.SMS) { s.MaxRetries = 1 })
+}
+
+// One that died with what it was handed does use it up: it does not ask again.
+func TestPULL_AnAppThatIsNotHeardOfAgainUsesUpWhatItHas(t *testing.T) {
+	onEachFrontDoor(t, func(h *house) {
+		id := h.sms("13800138000", "x")
+		h.fetched("dead", 1)
+		h.endLeases()
+		h.becomes(id, 0, 1)
+	})
+}
+
+// Who runs the server hears of such an app: at its first poll, and once when it asks again without a report.
+func TestPULL_AnAppThatMayWantAnotherFormIsNamedInTheLog(t *testing.T) {
+	t.Parallel()
+	var log lines
+	h := open(t, databases[0].dsn(t), withSMS(), func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	h.texts(2)
+	h.ask(asked{method: "GET", path: "/api/v1/sms/tasks/pending?limit=1&app_id=shows&format=list"})
+	for range 3 {
+		h.fetched("mute", 1)
+	}
+	for want, n := range map[string]int{"app=mute": 2, "app=shows": 0, "for the first time": 1, "reports on none": 1} {
+		if got := strings.Count(log.String(), want); got != n {
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", want, got, n, log.String())
+		}
+	}
+}
+
+// lines is a log that several goroutines write.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write adds to it.
+func (l *lines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+// String is all of it.
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -199,7 +199,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		poll: o.Poll, margin: o.LeaseMargin,
 	}
 	e.Rescuer = &Rescuer{
-		queue: queue, routes: e.Routes, recorder: e.recorder, reported: e.Pull.Reporter.Has, returned: e.Pull.Desk.Returned,
+		queue: queue, routes: e.Routes, recorder: e.recorder, reported: e.Pull.Reporter.Has, unread: e.Pull.Roll.Unread, returned: e.Pull.Desk.Returned,
 		life: l, log: o.Log, metrics: m, every: o.RescueEvery,
 	}
 	turner := &turner{store: o.Stores.Depths, routes: e.Routes, refresh: o.Refresh, life: l, log: o.Log}

@@ -18,8 +18,9 @@ type Rescuer struct {
 	queue    Reviser
 	routes   *Routes
 	recorder *recorder
-	reported func(delivery string) bool      // is a report on it about to be written?
-	returned func(list []posthouse.Delivery) // agents may be handed these again
+	reported func(delivery string) bool       // is a report on it about to be written?
+	unread   func(d *posthouse.Delivery) bool // has its agent shown that it reads nothing it is handed?
+	returned func(list []posthouse.Delivery)  // agents may be handed these again
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics
@@ -72,7 +73,7 @@ func (res *Rescuer) rescueLease(d posthouse.Delivery, now time.Time) (work.Chang
 		return work.Change{}, false
 	}
 	res.metrics.LeaseLosses.Inc()
-	return state.AfterLeaseLost(res.routes.Settings(state.KeyOf(&d)), d, now), true
+	return state.AfterLeaseLost(res.routes.Settings(state.KeyOf(&d)), d, res.unread(&d), now), true
 }
 
 // sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the

@@ -27,6 +27,9 @@ type Claim struct {
 	Still func() error
 	// Started marks what is handed out as started: the agent's protocol has no word for it.
 	Started bool
+	// Unheard says that the agent has never reported anything: if it asks again without a word about what it was handed,
+	// it does not read that.
+	Unheard bool
 	// Request is what the agent asked with, for the log.
 	Request string
 }
@@ -76,6 +79,7 @@ const (
 func (dk *Desk) HandOut(ctx context.Context, c Claim) (Claimed, error) {
 	c.Max = min(max(c.Max, 1), maxHandouts)
 	dk.roll.Saw(c.Agent.Tenant, c.Agent.ID, "")
+	dk.roll.asks(&c)
 	end := time.Now().Add(min(c.Wait, maxWait))
 	for {
 		var w *waiter

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -21,8 +22,9 @@ type Roll struct {
 	life    *life.Life
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	list map[agentKey]work.Seen
+	mu    sync.Mutex
+	list  map[agentKey]work.Seen
+	mutes map[agentKey]time.Time // when agents that have never reported asked last
 }
 
 type agentKey struct{ tenant, agent string }
@@ -37,6 +39,31 @@ func (s *Roll) Saw(tenant, agent, app string) {
 	}
 	k := agentKey{tenant, agent}
 	s.list[k] = work.Seen{Tenant: tenant, Agent: agent, At: now, App: cmp.Or(app, s.list[k].App)}
+}
+
+// asks notes that an agent that has never reported asks once more, or that it has reported.
+func (s *Roll) asks(c *Claim) {
+	k := agentKey{c.Agent.Tenant, c.Agent.ID}
+	now := s.life.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.Unheard {
+		delete(s.mutes, k)
+		return
+	}
+	if s.mutes == nil {
+		s.mutes = map[agentKey]time.Time{}
+	}
+	s.mutes[k] = now
+}
+
+// Unread reports whether the agent that holds a delivery has asked for others since, and never reported anything: it does
+// not read what it is handed, such as an app that wants another form. This process has to have seen it.
+func (s *Roll) Unread(d *posthouse.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked, mute := s.mutes[agentKey{d.Tenant, work.AgentOf(d.LeaseOwner)}]
+	return mute && !d.StartedAt.IsZero() && asked.After(d.StartedAt)
 }
 
 // take empties the list.

@@ -198,8 +198,9 @@ func (s *step) resend(set *Settings, now time.Time) {
 	}
 }
 
-// AfterLeaseLost is what the rescuer does with a lease that ended without a result (T6, T7, T13).
-func AfterLeaseLost(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
+// AfterLeaseLost is what the rescuer does with a lease that ended without a result (T6, T7, T13). A hand-out that its agent
+// has not read burns nothing.
+func AfterLeaseLost(s *Settings, d posthouse.Delivery, unread bool, now time.Time) work.Change {
 	step := begin(d)
 	a := &step.change.After
 	started := !d.StartedAt.IsZero()
@@ -221,7 +222,9 @@ func AfterLeaseLost(s *Settings, d posthouse.Delivery, now time.Time) work.Chang
 		e.Owner, e.Due = owner, now
 		return step.change
 	}
-	a.Tries++
+	if !unread {
+		a.Tries++
+	}
 	e := step.to(posthouse.EventLeaseLost, posthouse.Unknown, ReasonLeaseLost)
 	step.describe(e, channel.Result{Class: posthouse.ClassUnknown, Code: "LEASE_LOST", Error: a.Error})
 	e.Owner = owner

@@ -190,13 +190,13 @@ func (l *Lksms) Received(ctx context.Context, after int64, limit int) (list []wo
 	return list, err
 }
 
-// Handed reads the log of hand-outs.
+// Handed reads the log of hand-outs. Their answers are only looked at.
 func (l *Lksms) Handed(ctx context.Context, after int64, limit int) (list []work.LksmsLine, err error) {
-	query := "SELECT id, " + l.texts("task_id", "app_id", "request_data") + ", " + l.at("created_at") + " FROM send_logs"
+	query := "SELECT id, " + l.texts("task_id", "app_id", "request_data", "response_data") + ", " + l.at("created_at") + " FROM send_logs"
 	err = l.rows(ctx, query, after, limit, func(scan scanner) error {
 		v := work.LksmsLine{Line: work.Line{Log: work.SendLog}}
 		var at moment
-		err := scan(&v.Row, &v.Delivery, &v.Agent, (*kept)(&v.Request), &at.value)
+		err := scan(&v.Row, &v.Delivery, &v.Agent, (*kept)(&v.Request), (*kept)(&v.Response), &at.value)
 		v.At = at.in(l.zone)
 		list = append(list, v)
 		return err

@@ -314,3 +314,9 @@ func copyOf(d *posthouse.Delivery) *posthouse.Delivery {
 	c := *d
 	return &c
 }
+
+// Spoke reports whether an agent has reported anything since a time.
+func (s *Store) Spoke(ctx context.Context, tenant, agent string, since time.Time) (bool, error) {
+	_, found, err := first(s.reads(ctx), word, "SELECT report_id FROM posthouse_report_log WHERE tenant = ? AND agent = ? AND at >= ? AND at > 0 LIMIT 1", tenant, agent, micros(since))
+	return found, s.toError(err, "look for an agent's reports")
+}

@@ -23,6 +23,7 @@ func (r *run) received(ctx context.Context, t *Table) error {
 func (r *run) handed(ctx context.Context, t *Table) error {
 	return r.lines(ctx, t, work.SendLog, r.From.Handed, func(l *work.LksmsLine) {
 		l.Token = -l.Row // ours are positive, so that none of them meets it
+		r.paged = r.paged || isPage(l.Response)
 	})
 }
 
@@ -86,6 +87,20 @@ func (r *run) ofTasks(ctx context.Context, t *Table, log work.Log, rows []work.L
 		list = append(list, l.Line)
 	}
 	return list, nil
+}
+
+// isPage reports whether an app was answered {total_count, app_id, tasks}, by itself or as the data of an envelope.
+func isPage(response []byte) bool {
+	type page struct {
+		Tasks json.RawMessage `json:"tasks"`
+		Total json.RawMessage `json:"total_count"`
+	}
+	var answer struct {
+		page
+		Data page `json:"data"`
+	}
+	_ = json.Unmarshal(response, &answer) // what does not fit is none
+	return answer.Tasks != nil || answer.Total != nil || answer.Data.Tasks != nil || answer.Data.Total != nil
 }
 
 // answeredTask is the task that a request was answered with, empty for none.

@@ -50,7 +50,9 @@ type Table struct {
 
 // Report is what an import did.
 type Report struct {
-	DryRun bool    `json:"dry_run"`
+	DryRun bool `json:"dry_run"`
+	// Paged says that the old server's log has apps that were answered {total_count, app_id, tasks}.
+	Paged  bool    `json:"paged"`
 	Tables []Table `json:"tables"`
 }
 
@@ -59,6 +61,7 @@ type run struct {
 	Options
 	now   time.Time
 	epoch int64
+	paged bool // an app was answered a page
 }
 
 // Run imports all tables: logs last, because their lines belong to tasks. The report has what was done until
@@ -87,7 +90,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		if !t.Missing {
 			err = part.work(ctx, &t)
 		}
-		report.Tables = append(report.Tables, t)
+		report.Tables, report.Paged = append(report.Tables, t), r.paged
 		if err != nil {
 			return report, fmt.Errorf("import %s: %w", part.name, err)
 		}

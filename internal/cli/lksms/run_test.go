@@ -49,7 +49,7 @@ INSERT INTO sms_tasks VALUES
 INSERT INTO receive_logs VALUES
   (1, 'r1', '13800138000', '您的验证码是123456', FALSE, '10.0.0.1', 'curl/8', '{"source": "system_a"}', '{"code": 200, "data": {"task_id": "task_20231201_001"}}', 200, '2023-12-01 10:00:00'),
   (2, 'r2', '138', '', FALSE, '10.0.0.2', 'curl/8', '{}', '{"code": 400}', 400, '2023-12-01 10:00:00');
-INSERT INTO send_logs VALUES (1, 'task_20231201_001', 'sms_app_001', '13800138000', '您的验证码是123456', '{}', '{}', '2023-12-01 10:00:30'),
+INSERT INTO send_logs VALUES (1, 'task_20231201_001', 'sms_app_001', '13800138000', '您的验证码是123456', '{}', '{"code": 200, "data": {"total_count": 1, "app_id": "sms_app_001", "tasks": []}}', '2023-12-01 10:00:30'),
   (2, 'task_20231201_004', 'sms_app_001', '13800138003', '手中', '{}', '{}', '2023-12-01 11:00:03'), (3, 'task_gone', 'sms_app_001', '1', 'x', NULL, NULL, '2023-12-01 11:00:03');
 INSERT INTO report_logs VALUES (1, 'task_20231201_001', 'sms_app_001', 2, '', '{}', '2023-12-01 10:01:02'), (2, 'task_20231201_005', 'sms_app_002', 3, '空号', '{}', '2023-12-01 12:00:04');
 `
@@ -169,8 +169,9 @@ func TestTheSixTablesAreCarriedOver(t *testing.T) {
 				target = dialects[c.to].dsn(t)
 			}
 			o := lksms.Options{From: source(t, dsn), To: open(t, target), Batch: 3}
-			if diff := cmp.Diff(first, brief(imported(t, o))); diff != "" {
-				t.Errorf("first (-want +got):\n%s", diff)
+			report := imported(t, o)
+			if diff := cmp.Diff(first, brief(report)); diff != "" || !report.Paged {
+				t.Errorf("first, an app that was answered a page seen: %t (-want +got):\n%s", report.Paged, diff)
 			}
 			if diff := cmp.Diff(again, brief(imported(t, o))); diff != "" {
 				t.Errorf("again (-want +got):\n%s", diff)
@@ -387,7 +388,7 @@ func TestATableThatIsMissingIsPassedOver(t *testing.T) {
 	dsn, exec := old(t, "sqlite")
 	exec("DROP TABLE send_logs")
 	report := imported(t, lksms.Options{From: source(t, dsn), To: open(t, dbtest.SQLite(t))})
-	if logs := report.Tables[4]; !logs.Missing || logs.Rows != 0 {
+	if logs := report.Tables[4]; !logs.Missing || logs.Rows != 0 || report.Paged {
 		t.Errorf("send_logs = %+v", logs)
 	}
 }

@@ -88,6 +88,9 @@ func (f *importing) run(cmd *cobra.Command) error {
 		if errors.Is(err, context.Canceled) {
 			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
 		}
+		if c.Server.SMS.Format != pageForm {
+			f.warnOfPages(report.Paged)
+		}
 		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, to, report))
 	})
 }
@@ -130,6 +133,18 @@ func (f *importing) warnOfTheLiving(ctx context.Context, from *store.Lksms, zone
 		fmt.Fprintf(f.Err, "the last change there was at %s\n", newest.In(zone).Format("2006-01-02 15:04:05 -07:00"))
 	}
 	return nil
+}
+
+// pageForm is the form of tasks that some apps want, and that is not the default.
+const pageForm = "page"
+
+// warnOfPages says which form apps will get, and that one that wants another reads nothing.
+func (f *importing) warnOfPages(seen bool) {
+	if seen {
+		fmt.Fprintln(f.Err, "warning: the old server answered apps {total_count, app_id, tasks}, and they read nothing of the form list: set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll")
+		return
+	}
+	fmt.Fprintln(f.Err, "apps will get their tasks in the form list: where yours want {total_count, app_id, tasks}, set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll")
 }
 
 // progressEvery is how many rows of a table lie between two lines of progress where there is no terminal.

@@ -23,7 +23,8 @@ const (
 // apps hands tasks to the phones' apps, and takes their reports.
 type apps struct {
 	*door
-	keyed roll
+	keyed   roll
+	hearing *hearing
 }
 
 // handed is a task as an app gets it.
@@ -53,16 +54,23 @@ func (d *apps) pending(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	got, err := d.Engine.HandOut(c.Context(), pull.Claim{Agent: app, Max: limit, Started: true, Request: asked(limit, app.ID)})
+	unheard, err := d.unheard(c, &app)
 	if err != nil {
 		return answer{}, err
+	}
+	got, err := d.Engine.HandOut(c.Context(), pull.Claim{Agent: app, Max: limit, Started: true, Unheard: unheard, Request: asked(limit, app.ID)})
+	if err != nil {
+		return answer{}, err
+	}
+	if unheard && len(got.Handouts) > 0 {
+		d.hearing.hands(appKey{app.Tenant, app.ID})
 	}
 	tasks := make([]handed, len(got.Handouts))
 	for i, h := range got.Handouts {
 		tasks[i] = handed{d.calledBy(c, h), local(h.Recipient.Address), h.Content.Text}
 	}
 	out := answer{data: tasks, header: waitHeader(got.After)}
-	if d.format(c, query) == FormatPage {
+	if form, _ := d.format(c, query); form == FormatPage {
 		out.data = pageOfTasks{len(tasks), app.ID, tasks}
 	}
 	return out, nil
@@ -90,25 +98,26 @@ func (d *apps) calledBy(c *call, h posthouse.Handout) string {
 }
 
 // format is the form that the asking app wants by what it shows: a format in its query; the profile of its Accept, such as
-// application/json;profile=page; or the beginning of its User-Agent, where the settings name it. Else it is the setting's.
-func (d *apps) format(c *call, query url.Values) Format {
+// application/json;profile=page; or the beginning of its User-Agent, where the settings name it. Else it is the setting's,
+// and shown is false.
+func (d *apps) format(c *call, query url.Values) (form Format, shown bool) {
 	if f := Format(query.Get("format")); f == FormatList || f == FormatPage {
-		return f
+		return f, true
 	}
 	for _, accept := range c.Header.Values("Accept") {
 		for part := range strings.SplitSeq(accept, ",") {
 			_, params, err := mime.ParseMediaType(strings.TrimSpace(part))
 			if f := Format(params["profile"]); err == nil && (f == FormatList || f == FormatPage) {
-				return f
+				return f, true
 			}
 		}
 	}
 	for _, agent := range d.PageAgents {
 		if strings.HasPrefix(c.UserAgent(), agent) {
-			return FormatPage
+			return FormatPage, true
 		}
 	}
-	return d.Format
+	return d.Format, false
 }
 
 // waitHeader tells an app when there may be more.

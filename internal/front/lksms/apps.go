@@ -62,6 +62,10 @@ func (d *apps) meet(c *call, id string) (posthouse.Agent, error) {
 	if posthouse.CodeOf(err) == posthouse.CodeConflict { // another request of its was faster
 		return d.Agents.Agent(c.Context(), c.who.tenant, id)
 	}
+	if form, shown := d.format(c, c.URL.Query()); err == nil && !shown && form == FormatList {
+		d.Log.Warn("an app fetches tasks for the first time, in the form list: one that wants {total_count, app_id, tasks} reads nothing of it; then set sms_pending_format to page, or name it in sms_page_agents",
+			"tenant", a.Tenant, "app", a.ID, "user_agent", a.App)
+	}
 	return a, err
 }
 

@@ -132,7 +132,7 @@ func (d *door) table() []route {
 		read, send, agent, admin = posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAgent, posthouse.ScopeAdmin
 	)
 	var (
-		sends, apps, library = sends{d}, &apps{door: d}, library{d}
+		sends, apps, library = sends{d}, &apps{door: d, hearing: newHearing()}, library{d}
 		records, operator    = records{d}, operator{d}
 	)
 	return []route{
