@@ -61,6 +61,7 @@ var floors = map[string]floor{
 	"internal/verify":          {layer: 1},
 	"internal/lockfile":        {layer: 1}, // keeps a file for one process
 	"internal/store":           {layer: 1, beside: []string{"internal/work", "internal/lockfile"}},
+	"internal/store/storetest": {layer: 2, tests: true},
 	"internal/remind":          {layer: 1, beside: []string{"internal/work", "internal/draft"}},
 	"internal/dbtest":          {layer: 1, tests: true},
 	"internal/machine":         {layer: 1, tests: true},

@@ -41,7 +41,7 @@ func (h *house) openLine(ctx context.Context, backend string) (*line, error) {
 	if l.store, err = store.Open(ctx, store.Options{DSN: dsn, Log: slog.Default()}); err != nil {
 		return nil, err
 	}
-	_, err = l.store.Migrate(ctx)
+	_, err = l.store.Schema.Migrate(ctx)
 	return l, err
 }
 
@@ -104,7 +104,7 @@ func (l *line) fill(ctx context.Context, n int) error {
 			}},
 		})
 	}
-	outcomes, err := l.store.Accept(ctx, time.Now(), []*work.Submission{sub})
+	outcomes, err := l.store.Submissions.Accept(ctx, time.Now(), []*work.Submission{sub})
 	if err == nil {
 		err = outcomes[0].Err
 	}
@@ -114,7 +114,7 @@ func (l *line) fill(ctx context.Context, n int) error {
 // step claims, and records that all was sent.
 func (l *line) step(ctx context.Context) error {
 	start := time.Now()
-	items, err := l.store.Claim(ctx, start, work.Claim{Lane: lane, Max: claimed, Owner: "bench", Lease: time.Minute, Epoch: 1})
+	items, err := l.store.Queue.Claim(ctx, start, work.Claim{Lane: lane, Max: claimed, Owner: "bench", Lease: time.Minute, Epoch: 1})
 	l.claims = append(l.claims, time.Since(start))
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (l *line) step(ctx context.Context) error {
 			Type: posthouse.EventSent, To: posthouse.Sent, Token: d.Token, Attempt: d.Attempts, Epoch: d.Epoch, Owner: d.LeaseOwner, Class: posthouse.ClassOK,
 		}}}
 	}
-	refused, err := l.store.Record(ctx, time.Now(), func(time.Time) []work.Change { return changes })
+	refused, err := l.store.Queue.Record(ctx, time.Now(), func(time.Time) []work.Change { return changes })
 	if err == nil && len(refused) > 0 {
 		err = fmt.Errorf("%d of %d results were refused", len(refused), len(changes))
 	}

@@ -110,7 +110,7 @@ func fillPulled(ctx context.Context, dsn string, n int) (err error) {
 	}
 	l := &line{store: s}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	_, err = s.Migrate(ctx)
+	_, err = s.Schema.Migrate(ctx)
 	for ; n > 0 && err == nil; n -= queued {
 		err = l.enter(ctx, queued)
 	}

@@ -136,7 +136,7 @@ func (l *line) enter(ctx context.Context, n int) error {
 			}},
 		})
 	}
-	outcomes, err := l.store.Accept(ctx, time.Now(), []*work.Submission{sub})
+	outcomes, err := l.store.Submissions.Accept(ctx, time.Now(), []*work.Submission{sub})
 	if err == nil {
 		err = outcomes[0].Err
 	}
@@ -188,7 +188,7 @@ func (l *line) phone(ctx context.Context, name string, claims int) (took []time.
 	channel := work.HandOutChannel{Name: lane.Channel, Lease: 5 * time.Minute, Priorities: posthouse.Priorities(), FairAfter: time.Minute}
 	for range claims {
 		start := time.Now()
-		out, err := l.store.HandOut(ctx, start, work.HandOut{
+		out, err := l.store.Handouts.HandOut(ctx, start, work.HandOut{
 			Tenant: lane.Tenant, Agent: name, ClaimID: posthouse.NewID(), Channels: []work.HandOutChannel{channel}, Max: phoneTasks, Epoch: 1,
 		})
 		if err != nil {

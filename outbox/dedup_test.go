@@ -63,7 +63,7 @@ func (h *house) relayed() {
 // wantMessage checks which message an id leads to.
 func (h *house) wantMessage(id, want string) {
 	h.Helper()
-	if m, _, err := h.store.Message(h.Context(), posthouse.DefaultTenant, id); err != nil || m.ID != want {
+	if m, _, err := h.store.Messages.Message(h.Context(), posthouse.DefaultTenant, id); err != nil || m.ID != want {
 		h.Errorf("the id %s leads to message %q, %v; want %s", id, m.ID, err, want)
 	}
 }

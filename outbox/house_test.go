@@ -23,6 +23,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/outbox"
 )
 
@@ -85,7 +86,7 @@ func openStore(t *testing.T, dsn string) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
+	if _, err := s.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -140,12 +141,13 @@ func (h *house) Send(_ context.Context, out channel.Outgoing) channel.Result {
 // serve starts an engine with the channel "test".
 func (h *house) serve() {
 	h.Helper()
+	db := storetest.All(h.store)
 	e, err := engine.New(engine.Options{
 		Stores: engine.Stores{
-			Intake: h.store, Outbox: h.store, Plans: h.store, Reminders: h.store, Contents: h.store, HandOuts: h.store, Held: h.store, Words: h.store,
-			Queue: h.store, Receipts: h.store, Gates: h.store, Depths: h.store, Old: h.store, Epochs: h.store,
+			Intake: db, Outbox: db, Plans: db, Reminders: db, Contents: db, HandOuts: db, Held: db, Words: db,
+			Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db,
 		},
-		Rosters: h.store, Limiter: limit.SQL{Rows: h.store}, Log: quiet, Poll: 5 * time.Millisecond,
+		Rosters: h.store.Rosters, Limiter: limit.SQL{Rows: h.store.Limits}, Log: quiet, Poll: 5 * time.Millisecond,
 		TaskEvents: func(_ context.Context, _ string, e posthouse.TaskEvent) error {
 			h.events <- e
 			return nil
@@ -365,7 +367,7 @@ func plainInserts(t *testing.T) map[string]string {
 func TestPlainInsertOfTheGuideDelivers(t *testing.T) {
 	inserts := plainInserts(t)
 	eachDB(t, 1, func(h *house) {
-		heading := map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL and MariaDB"}[h.store.Database()]
+		heading := map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL and MariaDB"}[h.store.DB.Database()]
 		statement, ok := inserts[heading]
 		if !ok {
 			h.Fatalf("the guide has no statement for %s", heading)

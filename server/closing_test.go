@@ -41,7 +41,7 @@ func TestAServerThatCannotBeMadeKeepsNothingOpen(t *testing.T) {
 	if err == nil {
 		t.Fatal("a driver that is listed twice was taken")
 	}
-	if err := s.store.Ping(t.Context()); err == nil {
+	if err := s.store.DB.Ping(t.Context()); err == nil {
 		t.Error("the database is still open")
 	}
 	redis := s.limiter.(*limit.Fallback).Primary.(*limit.Redis)

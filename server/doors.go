@@ -15,7 +15,7 @@ func (s *Server) openDoors(context.Context) (err error) {
 	if s.doors.secure, err = secured(o); err != nil {
 		return err
 	}
-	s.gate = web.NewGate(web.GateOptions{Keys: s.store, Log: o.Log, Metrics: o.Registry})
+	s.gate = web.NewGate(web.GateOptions{Keys: s.store.Keys, Log: o.Log, Metrics: o.Registry})
 	if s.handler, err = s.apiHandler(); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Server) openSMS() error {
 }
 
 func (s *Server) apiHandler() (http.Handler, error) {
-	if err := measure(s.o, s.store.Database(), s.channels.All); err != nil {
+	if err := measure(s.o, s.store.DB.Database(), s.channels.All); err != nil {
 		return nil, err
 	}
 	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: bookOf(s), Terms: api.Terms()}, s.routes())

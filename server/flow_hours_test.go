@@ -65,7 +65,7 @@ func openOffice(t *testing.T) (o *office, close func()) {
 	_, err = o.s.PutChannel(ctx, posthouse.DefaultTenant, posthouse.Channel{Name: "oa", Driver: "console"})
 	o.must(err)
 	for kind, text := range map[string]string{"orbit_remind": "${remainMin}", "node_timeout": "${overtime} ${maxDuration} ${originalMaxDuration}", "task_created": "new", "task_finished": "over"} {
-		_, err := o.s.store.PutTemplate(ctx, time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: kind, Title: kind, Text: text})
+		_, err := o.s.store.Templates.PutTemplate(ctx, time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: kind, Title: kind, Text: text})
 		o.must(err)
 	}
 	return o, func() { o.must(o.s.Stop(context.WithoutCancel(ctx))) }
@@ -130,7 +130,7 @@ func TestFLOW_ANoticeIsToldOnceItHasATemplateWhateverOthersLack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, end := openOffice(t)
 		defer end()
-		o.must(o.s.store.DeleteTemplate(o.Context(), posthouse.DefaultTenant, "task_created"))
+		o.must(o.s.store.Templates.DeleteTemplate(o.Context(), posthouse.DefaultTenant, "task_created"))
 		o.tell(
 			posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
 				{ID: "11", Name: "受理", Users: []string{"li.na"}, Next: []string{"12"}}, {ID: "12", Name: "归档", Users: []string{"li.na"}},
@@ -138,7 +138,7 @@ func TestFLOW_ANoticeIsToldOnceItHasATemplateWhateverOthersLack(t *testing.T) {
 			posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1", Node: "11"},
 		)
 		o.after(5)
-		_, err := o.s.store.PutTemplate(o.Context(), time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: "task_created", Text: "new"})
+		_, err := o.s.store.Templates.PutTemplate(o.Context(), time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: "task_created", Text: "new"})
 		o.must(err)
 		o.after(20, `oa -> li.na: "new"`)
 		s, err := o.s.Flow().Task(o.Context(), posthouse.DefaultTenant, "1")
@@ -163,7 +163,7 @@ func TestFLOW_WhatWasPrunedIsNotToldAgain(t *testing.T) {
 		o.after(1, `oa -> li.na: "task_created" "new"`, `oa -> wang.fang: "task_created" "new"`)
 		for i := range 2 { // one of both, then the other
 			o.tell(posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "1", Node: "11", Round: i + 1}) // the task itself is kept
-			_, err := o.s.store.Prune(o.Context(), time.Now(), 30*time.Second, 1)
+			_, err := o.s.store.Upkeep.Prune(o.Context(), time.Now(), 30*time.Second, 1)
 			o.must(err)
 			created.Created.Name += "二"
 			o.tell(created)
@@ -187,7 +187,7 @@ func TestFLOW_SomebodyWithoutANumberKeepsNoTextFromTheOthers(t *testing.T) {
 		if len(out[0].Told) != 1 || len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != workflow.NoAddress || !strings.Contains(out[0].Warnings[0].Detail, `"li.na" can not be told on phones`) {
 			o.Fatalf("the outcome is %+v", out[0])
 		}
-		list, _, err := o.s.store.DeliveriesOf(o.Context(), posthouse.DefaultTenant, out[0].Told[0].Messages[0], "", 10)
+		list, _, err := o.s.store.Messages.DeliveriesOf(o.Context(), posthouse.DefaultTenant, out[0].Told[0].Messages[0], "", 10)
 		o.must(err)
 		var numbers []string
 		for _, d := range list {

@@ -16,13 +16,13 @@ func (s *Server) Jobs() workflow.Jobs { return s.jobsOf(web.Once{}) }
 
 // jobsOf are the jobs that one request makes.
 func (s *Server) jobsOf(once web.Once) workflow.Jobs {
-	return workflow.Jobs{Post: jobPost{s, once}, Store: s.store, Marks: s.store, Gates: s.store}
+	return workflow.Jobs{Post: jobPost{s, once}, Store: planned{s.store.Plans, s.store.Messages}, Marks: s.store.Marks, Gates: s.store.Gates}
 }
 
 // InstallTemplates stores the default templates of workflow notices where there are none, as
 // POST /v1/workflow/templates/defaults does.
 func (s *Server) InstallTemplates(ctx context.Context, tenant string) (workflow.Installed, error) {
-	return workflow.InstallTemplates(ctx, s.store, tenant)
+	return workflow.InstallTemplates(ctx, s.store.Templates, tenant)
 }
 
 // jobPost hands jobs to the engine.
@@ -62,7 +62,7 @@ func (p jobPost) EndReminder(ctx context.Context, tenant, id, reason string) err
 // Cancel cancels what has not started, some at a time.
 func (p jobPost) Cancel(ctx context.Context, tenant string, messages []string) error {
 	const step = 1000
-	open, err := p.s.store.OpenOf(ctx, tenant, messages)
+	open, err := p.s.store.Messages.OpenOf(ctx, tenant, messages)
 	for err == nil && len(open) > 0 {
 		n := min(step, len(open))
 		_, err = p.s.engine.Operator.Cancel(ctx, tenant, open[:n])

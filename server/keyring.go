@@ -15,14 +15,14 @@ import (
 // openKeyring opens the keyring and refuses one that is not the database's: what a stranger seals no other process
 // could open, and what others sealed would be unreadable here.
 func (s *Server) openKeyring(ctx context.Context) error {
-	mark, err := s.store.KeyringMark(ctx)
+	mark, err := s.store.Keys.KeyringMark(ctx)
 	if err != nil {
 		return err
 	}
 	if s.keyring, err = loadKeyring(s.o, mark != ""); err != nil {
 		return err
 	}
-	return s.store.MarkKeyring(ctx, time.Now(), func(mark string) (string, error) { return markOf(s.o, s.keyring, mark) })
+	return s.store.Keys.MarkKeyring(ctx, time.Now(), func(mark string) (string, error) { return markOf(s.o, s.keyring, mark) })
 }
 
 // loadKeyring reads the keyring from its text or its file. The file is made where it is missing, for a database that

@@ -9,7 +9,7 @@ import (
 
 // openLimiter keeps limits in the database, and in Redis first where one is configured.
 func (s *Server) openLimiter(context.Context) error {
-	shared := limit.SQL{Rows: s.store}
+	shared := limit.SQL{Rows: s.store.Limits}
 	if s.o.Redis == "" {
 		s.limiter = shared
 		return nil

@@ -24,7 +24,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	s.hush()
-	have, want, err := s.store.Schema(ctx)
+	have, want, err := s.store.Schema.Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
@@ -34,7 +34,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	case have < want && s.o.NoMigrate:
 		return fmt.Errorf("the database's schema has version %d, this binary wants %d: run posthouse migrate", have, want)
 	case have < want:
-		steps, err := s.store.Migrate(ctx)
+		steps, err := s.store.Schema.Migrate(ctx)
 		if err != nil {
 			return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
 		}
@@ -48,7 +48,7 @@ const startCheck = 2 * time.Second
 
 // refuseDamage does not start on an SQLite file that is damaged: what is written into one may be lost with the rest.
 func (s *Server) refuseDamage(ctx context.Context) error {
-	found, err := s.store.Sound(ctx, startCheck)
+	found, err := s.store.DB.Sound(ctx, startCheck)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at the structure of the database's file: %w", err)
@@ -62,7 +62,7 @@ func (s *Server) refuseDamage(ctx context.Context) error {
 
 // hush lets the log say of a database that does not answer no more than is of use.
 func (s *Server) hush() {
-	a := &away{log: s.o.Log.Handler(), ping: s.store.Ping}
+	a := &away{log: s.o.Log.Handler(), ping: s.store.DB.Ping}
 	s.closing.add(a.end)
 	s.o.Log = slog.New(quiet{s.o.Log.Handler(), a})
 }
@@ -74,14 +74,14 @@ func (s *Server) prepareKey(ctx context.Context) error {
 		if !ok {
 			return errors.New("the API key given at start has not the form ph_<id>_<secret>: `posthouse key new` prints one")
 		}
-		added, err := addKey(ctx, s.store, id, text)
+		added, err := addKey(ctx, s.store.Keys, id, text)
 		if added {
 			noteKey(ctx, s, firstKey(id, givenKey))
 		}
 		return err
 	}
 	id, text := secret.NewKey()
-	added, err := s.store.AddFirstKey(ctx, time.Now(), firstKey(id, "first"), secret.HashKey(text))
+	added, err := s.store.Keys.AddFirstKey(ctx, time.Now(), firstKey(id, "first"), secret.HashKey(text))
 	if err == nil && added {
 		noteKey(ctx, s, firstKey(id, "first"))
 		s.o.Announce(secret.FormatKey(id, text))
@@ -103,7 +103,7 @@ func firstKey(id, name string) posthouse.Key {
 }
 
 // addKey stores the key that was given at start, unless it is there.
-func addKey(ctx context.Context, db *store.Store, id, text string) (added bool, err error) {
+func addKey(ctx context.Context, db store.Keys, id, text string) (added bool, err error) {
 	if found, err := hasKey(ctx, db, id, text); found || err != nil {
 		return false, err
 	}
@@ -118,7 +118,7 @@ func addKey(ctx context.Context, db *store.Store, id, text string) (added bool, 
 }
 
 // hasKey reports whether the key is stored; it is an error if its id is that of another.
-func hasKey(ctx context.Context, db *store.Store, id, text string) (bool, error) {
+func hasKey(ctx context.Context, db store.Keys, id, text string) (bool, error) {
 	_, hash, found, err := db.KeyHash(ctx, id)
 	if err == nil && found && !secret.Equal(hash, secret.HashKey(text)) {
 		return false, fmt.Errorf("the API key given at start has the id %s of another key: use a fresh one", id)

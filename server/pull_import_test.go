@@ -46,7 +46,7 @@ func swapped(t *testing.T, dsn string) string {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	if _, err := to.Migrate(t.Context()); err != nil {
+	if _, err := to.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	from, err := store.OpenLksms(t.Context(), dsn, time.UTC)

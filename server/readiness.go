@@ -26,10 +26,10 @@ type Check struct {
 func (s *Server) Readiness(ctx context.Context) []Check {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	checks := []Check{{Name: "database", OK: true, Detail: s.store.Database()}}
-	if err := s.store.Ping(ctx); err != nil {
+	checks := []Check{{Name: "database", OK: true, Detail: s.store.DB.Database()}}
+	if err := s.store.DB.Ping(ctx); err != nil {
 		checks[0].OK, checks[0].Detail = false, whyAway(err)
-	} else if s.store.Full(time.Now()) {
+	} else if s.store.DB.Full(time.Now()) {
 		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
 	if s.engine.Stale() {
@@ -78,7 +78,7 @@ func (s *Server) checks(ctx context.Context) []wire.Check {
 }
 
 // unsafe names the database's unsafe settings.
-func unsafe(ctx context.Context, db *store.Store) ([]wire.Setting, error) {
+func unsafe(ctx context.Context, db *store.DB) ([]wire.Setting, error) {
 	found, err := db.Doctor(ctx)
 	out := make([]wire.Setting, len(found))
 	for i, f := range found {

@@ -16,12 +16,12 @@ import (
 
 // reader is what all doors show by.
 func (s *Server) reader() read.Reader {
-	return read.Sighted(read.Reader{Messages: s.store, Deliveries: s.store, History: s.store, Explainer: s.engine.Explainer})
+	return read.Sighted(read.Reader{Messages: s.store.Messages, Deliveries: s.store.Messages, History: history{s.store.History, s.store.Logs}, Explainer: s.engine.Explainer})
 }
 
 // bookOf is where all doors write who changed what.
 func bookOf(s *Server) web.Book {
-	return web.Book{Store: s.store, Keep: s.o.AuditKeep, Log: s.o.Log}
+	return web.Book{Store: s.store.Audit, Keep: s.o.AuditKeep, Log: s.o.Log}
 }
 
 // routes are the native API's, with those of the fronts that speak the language of other documents.
@@ -37,14 +37,14 @@ func (s *Server) routes() []web.Route {
 		api.Routes(api.Options{
 			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Judge: s.engine.Operator, Reminds: s.engine.Reminders,
 			Desk: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents,
-			Refs: s.store, Replays: s.store, Plans: s.store, Outbox: s.store, Templates: s.store, Rosters: s.store, Users: s.store,
-			Keys: s.store, Agents: s.store, Tally: s.store, Answers: s.store, Audit: s.store, Channels: s.channels, Tasks: s.flow, Gate: s.gate, Actions: actions,
+			Refs: s.store.Messages, Replays: s.store.Submissions, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
+			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Channels: s.channels, Tasks: s.flow, Gate: s.gate, Actions: actions,
 			Operation: api.Operation{
-				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store) }, Metrics: metricsHere(s.o),
-				Version: s.o.Version, Database: s.store.Database(), Zone: s.zone,
+				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
+				Version: s.o.Version, Database: s.store.DB.Database(), Zone: s.zone,
 			},
 		}),
-		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine.Intake, Channels: s.channels, Rosters: s.store}),
+		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine.Intake, Channels: s.channels, Rosters: s.store.Rosters}),
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
 	)
 	return routes

@@ -85,8 +85,8 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Stores: s.stores(), Rosters: s.store, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
-		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store),
+		Stores: s.stores(), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Refresh:   func(ctx context.Context) error { return s.channels.Refresh(ctx) },
@@ -96,7 +96,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 }
 
 // accepters: a database with several writers can commit two groups at once.
-func accepters(db *store.Store) int {
+func accepters(db *store.DB) int {
 	if db.SharedClock() {
 		return 2
 	}
@@ -107,18 +107,18 @@ func accepters(db *store.Store) int {
 func (s *Server) openChannels(context.Context) error {
 	opener, err := channels.NewOpener(channels.OpenerOptions{
 		Types: s.o.Drivers, Keyring: s.keyring, Network: s.network, Log: s.o.Log, Output: s.o.Output,
-		Tokens: &channels.Tokens{Rows: s.store, Keyring: s.keyring},
+		Tokens: &channels.Tokens{Rows: s.store.Tokens, Keyring: s.keyring},
 	})
 	if err != nil {
 		return err
 	}
-	s.channels, err = channels.New(channels.Options{Opener: opener, Store: s.store, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
+	s.channels, err = channels.New(channels.Options{Opener: opener, Store: opened{s.store.Channels, s.store.Messages, s.store.Gates, s.store.Users}, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
 	return err
 }
 
 // Start listens and begins to send.
 func (s *Server) Start(ctx context.Context) error {
-	if findings, err := s.store.Doctor(ctx); err == nil {
+	if findings, err := s.store.DB.Doctor(ctx); err == nil {
 		for _, f := range findings {
 			s.o.Log.Warn("unsafe database setting", "setting", f.Setting, "value", f.Value, "why", f.Why)
 		}
@@ -133,10 +133,12 @@ func (s *Server) Start(ctx context.Context) error {
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
-	s.done.Go(func() { s.store.Watch(following) })
-	s.done.Go(func() { resealer{s.store, s.keyring, s.channels.Opener, s.o.Log}.run(following) })
+	s.done.Go(func() { s.store.DB.Watch(following) })
+	s.done.Go(func() {
+		resealer{resealed{s.store.Channels, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
+	})
 	s.doors.serve(&s.done)
-	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.Database(), "version", s.o.Version)
+	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.DB.Database(), "version", s.o.Version)
 	if s.o.SMS.on() {
 		s.o.Log.Info("the SMS front door is open", "channel", s.o.SMS.channel(), "also_at", s.SMSURL())
 	}

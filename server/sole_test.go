@@ -31,7 +31,7 @@ func TestASecondServerOnAnSQLiteFileDoesNotStart(t *testing.T) {
 	}
 	tool, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + path, ReadOnly: true})
 	h.must(err)
-	found, err := tool.Sound(t.Context(), 0)
+	found, err := tool.DB.Sound(t.Context(), 0)
 	if err != nil || len(found.Problems) > 0 || !found.Whole {
 		t.Errorf("beside the server a tool finds %+v, %v", found, err)
 	}

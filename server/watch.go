@@ -8,36 +8,28 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// watched is a store that tells of the events it has committed.
-type watched struct {
-	*store.Store
-	tell func([]posthouse.Event)
-	log  *slog.Logger
+// reports takes what agents say.
+type reports interface {
+	Report(ctx context.Context, now time.Time, list []work.Report,
+		decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error)
 }
 
-// stores hands the parts of the database to the roles of the engine.
-func (s *Server) stores() engine.Stores {
-	st := s.store
-	parts := engine.Stores{
-		Intake: st, Outbox: st, Plans: st, Reminders: st, Contents: st, HandOuts: st, Held: st, Words: st,
-		Queue: st, Receipts: st, Gates: st, Depths: st, Old: st, Epochs: st,
-	}
-	if s.o.OnEvents != nil {
-		w := watched{st, s.o.OnEvents, s.o.Log}
-		parts.Queue, parts.HandOuts, parts.Held, parts.Words = w, w, w, w
-	}
-	return parts
+// watched tells of the events that results and reports have committed.
+type watched struct {
+	store.Queue
+	reports store.Reports
+	tell    func([]posthouse.Event)
+	log     *slog.Logger
 }
 
 // Record is the store's.
 func (w watched) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) ([]string, error) {
 	var last []work.Change // of the transaction that was committed
-	refused, err := w.Store.Record(ctx, now, func(now time.Time) []work.Change {
+	refused, err := w.Queue.Record(ctx, now, func(now time.Time) []work.Change {
 		last = decide(now)
 		return last
 	})
@@ -52,7 +44,7 @@ func (w watched) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) ([]posthouse.Delivery, error) {
 	var last []work.Change
-	after, err := w.Store.Revise(ctx, now, sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
+	after, err := w.Queue.Revise(ctx, now, sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		last = decide(now, found)
 		return last
 	})
@@ -72,7 +64,7 @@ func (w watched) Report(ctx context.Context, now time.Time, list []work.Report,
 	decide func(now time.Time, r *work.Report, known work.Known) *work.Change,
 ) ([]work.Report, error) {
 	decided := map[reported]work.Change{} // as decided last: a transaction can be repeated
-	out, err := w.Store.Report(ctx, now, list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
+	out, err := w.reports.Report(ctx, now, list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
 		c := decide(now, r, known)
 		delete(decided, nameOf(r))
 		if c != nil {

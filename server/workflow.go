@@ -20,19 +20,19 @@ import (
 
 // openFlow makes what turns events of tasks into messages.
 func (s *Server) openFlow(context.Context) error {
-	resolver, err := resolverOf(s.o, s.network, s.store)
+	resolver, err := resolverOf(s.o, s.network, s.store.Users)
 	if err != nil {
 		return err
 	}
 	s.flow, err = workflow.New(workflow.Options{
-		Book: s.store, Post: post{jobPost{s, web.Once{}}}, Resolver: resolver, Channels: names{s.store}.channels, Name: names{s.store}.user, Aborter: s.Jobs(),
+		Book: s.store.Plans, Post: post{jobPost{s, web.Once{}}}, Resolver: resolver, Channels: names{s.store.Channels, s.store.Users}.channels, Name: names{s.store.Channels, s.store.Users}.user, Aborter: s.Jobs(),
 		Zone: s.zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
 	})
 	return err
 }
 
 // resolver says who has which role: the one given, the caller's system, or the directory.
-func resolverOf(o Options, network channel.Network, users *store.Store) (workflow.Resolver, error) {
+func resolverOf(o Options, network channel.Network, users store.Users) (workflow.Resolver, error) {
 	switch {
 	case o.WorkflowResolver != nil:
 		return o.WorkflowResolver, nil
@@ -67,11 +67,14 @@ func (s *Server) takeJob(ctx context.Context, row work.Enqueued, text json.RawMe
 }
 
 // names are those that the database knows.
-type names struct{ db *store.Store }
+type names struct {
+	stored store.Channels
+	people store.Users
+}
 
 // channels are the channels that a tenant has configured.
 func (n names) channels(ctx context.Context, tenant string) ([]string, error) {
-	rows, err := n.db.Channels(ctx, tenant)
+	rows, err := n.stored.Channels(ctx, tenant)
 	names := make([]string, len(rows))
 	for i, row := range rows {
 		names[i] = row.Channel.Name
@@ -81,7 +84,7 @@ func (n names) channels(ctx context.Context, tenant string) ([]string, error) {
 
 // user is the name of a user, empty for one that is not known.
 func (n names) user(ctx context.Context, tenant, id string) (string, error) {
-	u, err := n.db.User(ctx, tenant, id)
+	u, err := n.people.User(ctx, tenant, id)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return "", nil
 	}
@@ -167,13 +170,13 @@ func (p post) Reached(ctx context.Context, tenant string, messages []string) (ma
 
 // reached are those of one message, and whether all of its deliveries are still kept: they are pruned one by one.
 func (p post) reached(ctx context.Context, tenant, message string) (reached []posthouse.Recipient, whole bool, err error) {
-	_, missing, err := p.s.store.Message(ctx, tenant, message)
+	_, missing, err := p.s.store.Messages.Message(ctx, tenant, message)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return nil, false, nil
 	}
 	for cursor, first := "", true; err == nil && (first || cursor != ""); first = false {
 		var list []posthouse.Delivery
-		list, cursor, err = p.s.store.DeliveriesOf(ctx, tenant, message, cursor, 1000)
+		list, cursor, err = p.s.store.Messages.DeliveriesOf(ctx, tenant, message, cursor, 1000)
 		for i := range list {
 			if list[i].ReplayOf == "" {
 				missing--

@@ -116,7 +116,7 @@ func (h *house) prepareKeys(dsn string) {
 		h.Fatal(err)
 	}
 	defer st.Close()
-	if _, err := st.Migrate(context.Background()); err != nil {
+	if _, err := st.Schema.Migrate(context.Background()); err != nil {
 		h.Fatal(err)
 	}
 	for name, key := range map[string]posthouse.Key{
@@ -128,7 +128,7 @@ func (h *house) prepareKeys(dsn string) {
 	} {
 		id, text := secret.NewKey()
 		key.ID, key.Name = id, name
-		if err := st.AddKey(context.Background(), time.Now(), key, secret.HashKey(text)); err != nil {
+		if err := st.Keys.AddKey(context.Background(), time.Now(), key, secret.HashKey(text)); err != nil {
 			h.Fatal(err)
 		}
 		h.keys[name] = secret.FormatKey(id, text)

@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Store keeps the channels. *store.Store satisfies it.
+// Store keeps the channels.
 type Store interface {
 	reads
 	writes
@@ -53,7 +53,7 @@ type Keyring interface {
 	Open(text, aad string) (string, error)
 }
 
-// TokenRows keeps sealed tokens for all processes. *store.Store satisfies it.
+// TokenRows keeps sealed tokens for all processes. store.Tokens satisfies it.
 type TokenRows interface {
 	Token(ctx context.Context, name string, fits func(value string) bool,
 		fetch func(context.Context) (value string, lasts time.Duration, err error)) (value string, lasts time.Duration, err error)

@@ -30,7 +30,7 @@ func (r *rig) sentBy(ids []string) map[string]int {
 			r.Errorf("delivery to %s is %s (%s), want sent", d.User, d.State, d.Reason)
 		}
 		counts[d.Account]++
-		events, err := r.store.Events(r.Context(), r.tenant, id)
+		events, err := r.store.History.Events(r.Context(), r.tenant, id)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestAParkedAccountLeavesTheOthersToSend(t *testing.T) {
 				r.Errorf("the driver of b was handed a message for the account %q", out.Account)
 			}
 		}
-		gates, err := r.store.Gates(r.Context(), r.tenant)
+		gates, err := r.store.Gates.Gates(r.Context(), r.tenant)
 		if err != nil || len(gates) != 1 || gates[0].Account != "a" {
 			r.Errorf("stored gates: %+v, %v; want one of the account a", gates, err)
 		}

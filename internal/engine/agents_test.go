@@ -17,7 +17,7 @@ func (r *rig) phone(id string, limits []posthouse.Limit, channels ...string) pos
 	if limits == nil {
 		limits = []posthouse.Limit{}
 	}
-	a, err := r.store.AddAgent(context.Background(), time.Now(), posthouse.Agent{Tenant: r.tenant, ID: id, Channels: channels, Limits: limits})
+	a, err := r.store.Agents.AddAgent(context.Background(), time.Now(), posthouse.Agent{Tenant: r.tenant, ID: id, Channels: channels, Limits: limits})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 )
 
 // counted is a provider that accepts everything at once.
@@ -45,10 +46,10 @@ func BenchmarkFlow(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer st.Close()
-			if _, err := st.Migrate(ctx); err != nil {
+			if _, err := st.Schema.Migrate(ctx); err != nil {
 				b.Fatal(err)
 			}
-			e, err := New(Options{Stores: parts(st), Rosters: st, Limiter: limit.SQL{Rows: st}, Log: log})
+			e, err := New(Options{Stores: parts(storetest.All(st)), Rosters: st.Rosters, Limiter: limit.SQL{Rows: st.Limits}, Log: log})
 			if err != nil {
 				b.Fatal(err)
 			}

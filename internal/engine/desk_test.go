@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/state"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -113,7 +113,7 @@ func TestAnAgentThatIsPausedWhileItWaitsIsHandedNothing(t *testing.T) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
 		out := r.await(context.Background(), pull.Claim{Agent: a, Max: 1, Wait: time.Minute})
-		if err := r.store.SetAgentState(context.Background(), time.Now(), r.tenant, "a", posthouse.AgentPaused, "holiday"); err != nil {
+		if err := r.store.Agents.SetAgentState(context.Background(), time.Now(), r.tenant, "a", posthouse.AgentPaused, "holiday"); err != nil {
 			t.Fatal(err)
 		}
 		r.send(text("sms", "u1"))
@@ -261,14 +261,14 @@ func TestARepeatedClaimFindsWhatIsStillHeld(t *testing.T) {
 
 // handLost is a store that fails hand-outs: after their commit, or with nothing done.
 type handLost struct {
-	*store.Store
+	storetest.Whole
 	code posthouse.Code // "" while it works
 	done bool
 }
 
 func (s *handLost) HandOut(ctx context.Context, now time.Time, h work.HandOut) (handed work.HandedOut, err error) {
 	if s.code == "" || s.done {
-		handed, err = s.Store.HandOut(ctx, now, h)
+		handed, err = s.Whole.HandOut(ctx, now, h)
 	}
 	if s.code != "" {
 		return work.HandedOut{}, posthouse.Errorf(s.code, "the hand-out failed")
@@ -287,7 +287,7 @@ func TestAHandOutWhoseAnswerWasLostKeepsItsPermits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				st := &handLost{Store: r.store}
+				st := &handLost{Whole: storetest.All(r.store)}
 				r.between(st)
 				r.pull("sms", posthouse.ChannelSettings{})
 				a := r.phone("a", []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Hour)}}, "sms")
@@ -356,7 +356,7 @@ func TestWhenAnAgentWasLastHeardOfIsWrittenNowAndThen(t *testing.T) {
 		r.engine.Pull.Saw(r.tenant, "a", "sms-app/2.1")
 		seen := time.Now()
 		r.pass(10 * time.Second)
-		got, err := r.store.Agent(context.Background(), r.tenant, "a")
+		got, err := r.store.Agents.Agent(context.Background(), r.tenant, "a")
 		if err != nil || !got.LastSeenAt.Equal(seen.UTC().Truncate(time.Microsecond)) || got.App != "sms-app/2.1" {
 			t.Errorf("got seen at %s as %q, %v; want %s", got.LastSeenAt, got.App, err, seen)
 		}

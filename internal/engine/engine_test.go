@@ -253,7 +253,7 @@ func TestResumeOpensAParkedAccount(t *testing.T) {
 		within time.Duration
 	}{
 		"at once here":                 {func(r *rig) error { return r.engine.Gates.Resume(r.Context(), r.tenant, "c") }, 2 * time.Second},
-		"and soon where others say so": {func(r *rig) error { return r.store.ClearGate(r.Context(), r.tenant, "c", "*") }, 12 * time.Second},
+		"and soon where others say so": {func(r *rig) error { return r.store.Gates.ClearGate(r.Context(), r.tenant, "c", "*") }, 12 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
@@ -378,7 +378,7 @@ func TestALostLeaseIsUnknownAndThenFollowsThePolicy(t *testing.T) {
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, idempotent)
 		r.pause("c")
 		id := r.send(text("c", "u1"))[0]
-		dead, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
+		dead, err := r.store.Queue.Claim(r.Context(), time.Now(), work.Claim{
 			Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 1, Owner: "dead", Lease: time.Minute, Epoch: 1,
 		})
 		if err != nil || len(dead) != 1 {
@@ -407,7 +407,7 @@ func TestADeliveryThatKeepsTakingItsWorkerDownIsQuarantined(t *testing.T) {
 		r.pause("c")
 		id := r.send(text("c", "u1"))[0]
 		for range 40 {
-			_, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
+			_, err := r.store.Queue.Claim(r.Context(), time.Now(), work.Claim{
 				Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 1, Owner: "dies", Lease: time.Second, Epoch: 1,
 			})
 			if err != nil {
@@ -739,7 +739,7 @@ func TestIdempotencyAndDedup(t *testing.T) {
 func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
-		if _, err := r.store.PutTemplate(r.Context(), time.Now(), posthouse.Template{Tenant: r.tenant, Name: "t", Text: "${name} owes ${sum}"}); err != nil {
+		if _, err := r.store.Templates.PutTemplate(r.Context(), time.Now(), posthouse.Template{Tenant: r.tenant, Name: "t", Text: "${name} owes ${sum}"}); err != nil {
 			r.Fatal(err)
 		}
 		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{
@@ -762,7 +762,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		if diff := cmp.Diff(want, paths); diff != "" {
 			r.Error(diff, err)
 		}
-		list, _, _ := r.store.Messages(r.Context(), work.Filter{Tenant: r.tenant})
+		list, _, _ := r.store.Messages.Messages(r.Context(), work.Filter{Tenant: r.tenant})
 		if len(list) != 0 {
 			r.Errorf("%d messages were stored", len(list))
 		}
@@ -772,7 +772,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 func TestATemplateIsRenderedOnceAndValuesAreNotExpanded(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
-		if _, err := r.store.PutTemplate(r.Context(), time.Now(), posthouse.Template{Tenant: r.tenant, Name: "t", Title: "To ${name}", Text: "Dear {name}, pay ${sum}"}); err != nil {
+		if _, err := r.store.Templates.PutTemplate(r.Context(), time.Now(), posthouse.Template{Tenant: r.tenant, Name: "t", Title: "To ${name}", Text: "Dear {name}, pay ${sum}"}); err != nil {
 			r.Fatal(err)
 		}
 		r.send(posthouse.Draft{Channel: "c", Template: "t", Payload: payload(map[string]any{"name": "${sum}", "sum": 12}), To: []posthouse.Recipient{{User: "u"}}})
@@ -790,7 +790,7 @@ func TestARestoredDatabaseSendsNothingAgainByItself(t *testing.T) {
 		r.pause("c")
 		old := r.send(text("c", "may have been sent"))[0]
 		r.pass(time.Second)
-		if _, err := r.store.BumpEpoch(r.Context(), time.Now()); err != nil {
+		if _, err := r.store.Epochs.BumpEpoch(r.Context(), time.Now()); err != nil {
 			r.Fatal(err)
 		}
 		r.pass(10 * time.Second)

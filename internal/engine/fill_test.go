@@ -17,7 +17,7 @@ import (
 func (r *rig) keep(t posthouse.Template) posthouse.Template {
 	r.Helper()
 	t.Tenant = r.tenant
-	stored, err := r.store.PutTemplate(r.Context(), time.Now(), t)
+	stored, err := r.store.Templates.PutTemplate(r.Context(), time.Now(), t)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // fullStore is a store that has no room for results, or rescues; for everything else it still has some.
 type fullStore struct {
-	*store.Store
+	storetest.Whole
 	full    atomic.Bool
 	results bool // for results alone: rescues are written
 	late    bool // and for what follows results that came late
@@ -33,7 +33,7 @@ func (s *fullStore) Record(ctx context.Context, now time.Time, decide func(now t
 			}
 		}
 	}
-	return s.Store.Record(ctx, now, decide)
+	return s.Whole.Record(ctx, now, decide)
 }
 
 func (s *fullStore) Revise(ctx context.Context, now time.Time, sel work.Selection,
@@ -42,14 +42,14 @@ func (s *fullStore) Revise(ctx context.Context, now time.Time, sel work.Selectio
 	if s.full.Load() && (!s.results || s.late && sel.Due == "") {
 		return nil, posthouse.Errorf(posthouse.CodeStorageFull, "the database has no room")
 	}
-	return s.Store.Revise(ctx, now, sel, decide)
+	return s.Whole.Revise(ctx, now, sel, decide)
 }
 
 // crew is a second process beside the rig's, both on a store without room.
 func crew(r *rig, st *fullStore) (one, other *Engine) {
 	r.stop()
 	start := func() *Engine {
-		e, err := New(Options{Stores: parts(st), Rosters: r.store, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
+		e, err := New(Options{Stores: parts(st), Rosters: r.store.Rosters, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
 		if err == nil {
 			err = e.Start(context.Background())
 		}
@@ -72,7 +72,7 @@ func crew(r *rig, st *fullStore) (one, other *Engine) {
 // to send again.
 func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
 	virtual(t, func(r *rig) {
-		st := &fullStore{Store: r.store, results: true}
+		st := &fullStore{Whole: storetest.All(r.store), results: true}
 		one, other := crew(r, st)
 		var ids []string
 		st.full.Store(true)
@@ -99,7 +99,7 @@ func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
 // it tries with one send, not with all it may.
 func TestAfterLostResultsOneSendTellsWhetherThereIsRoom(t *testing.T) {
 	virtual(t, func(r *rig) {
-		st := &fullStore{Store: r.store, results: true}
+		st := &fullStore{Whole: storetest.All(r.store), results: true}
 		one, _ := crew(r, st) // the other one has nothing to send, and rescues
 		r.engine = one
 		r.open("oa", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{})
@@ -124,7 +124,7 @@ func TestAfterLostResultsOneSendTellsWhetherThereIsRoom(t *testing.T) {
 // A success whose lease was taken meanwhile is evidence, and waits for room too: without it there would be a copy.
 func TestEvidenceThatFoundNoRoomIsWrittenBeforeAnotherSend(t *testing.T) {
 	virtual(t, func(r *rig) {
-		st := &fullStore{Store: r.store, results: true, late: true}
+		st := &fullStore{Whole: storetest.All(r.store), results: true, late: true}
 		one, _ := crew(r, st) // the other one has nothing to send, and rescues
 		r.engine = one
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, state.Opened{})
@@ -147,9 +147,9 @@ func TestEvidenceThatFoundNoRoomIsWrittenBeforeAnotherSend(t *testing.T) {
 func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.stop()
-		st := &fullStore{Store: r.store}
+		st := &fullStore{Whole: storetest.All(r.store)}
 		start := func(o Options) *Engine {
-			o.Stores, o.Rosters, o.Limiter, o.Log = parts(st), r.store, limit.NewMemory(), slog.New(slog.NewTextHandler(r.Output(), nil))
+			o.Stores, o.Rosters, o.Limiter, o.Log = parts(st), r.store.Rosters, limit.NewMemory(), slog.New(slog.NewTextHandler(r.Output(), nil))
 			e, err := New(o)
 			if err == nil {
 				err = e.Start(context.Background())
@@ -189,8 +189,8 @@ func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T
 func TestWhereResultsCanNotBeWrittenNothingStartsAndNoneIsLost(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.stop()
-		st := &fullStore{Store: r.store}
-		e, err := New(Options{Stores: parts(st), Rosters: r.store, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
+		st := &fullStore{Whole: storetest.All(r.store)}
+		e, err := New(Options{Stores: parts(st), Rosters: r.store.Rosters, Limiter: limit.NewMemory(), Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: time.Second, RescueEvery: time.Second})
 		if err == nil {
 			err = e.Start(context.Background())
 		}

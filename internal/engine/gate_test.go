@@ -10,13 +10,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // gateless is a database that takes gates late, or not at all.
 type gateless struct {
-	*store.Store
+	storetest.Whole
 	set func() error
 }
 
@@ -24,7 +24,7 @@ func (s gateless) SetGate(ctx context.Context, now time.Time, g work.Gate, wait 
 	if err := s.set(); err != nil {
 		return err
 	}
-	return s.Store.SetGate(ctx, now, g, wait)
+	return s.Whole.SetGate(ctx, now, g, wait)
 }
 
 // A provider that says when to come again is obeyed also where that can not be told to others.
@@ -35,7 +35,7 @@ func TestAGateStandsThatIsNotStored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				r.between(gateless{r.store, set})
+				r.between(gateless{storetest.All(r.store), set})
 				r.open("c", posthouse.ChannelSettings{MaxInflight: 1}, idempotent)
 				r.provider.answer = func(out channel.Outgoing) channel.Result {
 					if len(r.provider.at) > 1 {
@@ -58,7 +58,7 @@ func TestAGateStandsThatIsNotStored(t *testing.T) {
 func TestAGateIsStoredAgain(t *testing.T) {
 	virtual(t, func(r *rig) {
 		tries := 0
-		r.between(gateless{r.store, func() error {
+		r.between(gateless{storetest.All(r.store), func() error {
 			if tries++; tries == 1 {
 				return errors.New("no answer")
 			}
@@ -68,10 +68,10 @@ func TestAGateIsStoredAgain(t *testing.T) {
 		r.provider.answer = fail(posthouse.ClassAccount)
 		r.send(text("c", "u1"))
 		r.pass(20 * time.Second)
-		if gates, err := r.store.Gates(r.Context(), r.tenant); err != nil || len(gates) != 1 || tries != 2 {
+		if gates, err := r.store.Gates.Gates(r.Context(), r.tenant); err != nil || len(gates) != 1 || tries != 2 {
 			r.Errorf("after %d tries %v are stored, %v; want one after 2", tries, gates, err)
 		}
-		if err := r.store.ClearGate(r.Context(), r.tenant, "c", "*"); err != nil {
+		if err := r.store.Gates.ClearGate(r.Context(), r.tenant, "c", "*"); err != nil {
 			r.Fatal(err)
 		}
 		r.pass(20 * time.Second)
@@ -129,7 +129,7 @@ func TestAFailureOfThisMachineParksTheChannelHereForAMoment(t *testing.T) {
 		if n := len(r.provider.sent()); n < 3 || n > 40 {
 			r.Errorf("it was tried %d times in a minute, want a few", n)
 		}
-		if gates, err := r.store.Gates(r.Context(), r.tenant); err != nil || len(gates) != 0 {
+		if gates, err := r.store.Gates.Gates(r.Context(), r.tenant); err != nil || len(gates) != 0 {
 			r.Errorf("the others are told of %v, %v", gates, err)
 		}
 		if says := fmt.Sprint(r.engine.Explainer.Explain(r.Context(), d)); !strings.Contains(says, "this machine cannot connect") {

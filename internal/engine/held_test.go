@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 )
 
 var aDay = []posthouse.Limit{{Max: 20, Per: posthouse.Duration(24 * time.Hour)}}
@@ -16,7 +17,7 @@ var aDay = []posthouse.Limit{{Max: 20, Per: posthouse.Duration(24 * time.Hour)}}
 func TestPermitsThatOthersGiveBackAreUsed(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{Limits: aDay}, idempotent)
-		limiter := limit.SQL{Rows: r.store}
+		limiter := limit.SQL{Rows: r.store.Limits}
 		grant, err := limiter.Take(r.Context(), []limit.Bound{{Key: limitKey(state.Key{Tenant: r.tenant, Channel: "c"}), Windows: aDay}}, 256)
 		if err != nil || grant.N != 20 {
 			r.Fatal(grant, err)
@@ -35,7 +36,7 @@ func TestPermitsThatOthersGiveBackAreUsed(t *testing.T) {
 // A channel that is set anew asks while its old self, with a claim under way, still has all permits of the day.
 func TestPermitsThatTheChannelItselfGivesBackAreUsed(t *testing.T) {
 	virtual(t, func(r *rig) {
-		db := &slowClaim{database: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
+		db := &slowClaim{database: storetest.All(r.store), found: make(chan struct{}), goOn: make(chan struct{})}
 		r.between(db)
 		r.open("c", posthouse.ChannelSettings{Limits: aDay}, idempotent)
 		later := text("c", "u2")

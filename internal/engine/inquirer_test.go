@@ -55,7 +55,7 @@ func TestASlowQueryKeepsNobodysLease(t *testing.T) {
 		r.pause("c")
 		r.send(text("slow", "u1", "u2", "u3"))
 		id := r.send(text("c", "u1"))[0]
-		_, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
+		_, err := r.store.Queue.Claim(r.Context(), time.Now(), work.Claim{
 			Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 1, Owner: "dead", Lease: time.Minute, Epoch: 1,
 		})
 		if err != nil {

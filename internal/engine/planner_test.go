@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -45,7 +46,7 @@ func (c *ticks) Compose(_ context.Context, p work.Plan, _ time.Time) ([]posthous
 // planning starts an engine whose reminders are composed by c, and returns it.
 func (r *rig) planning(c intake.Composer, o Options) *Engine {
 	r.Helper()
-	o.Stores, o.Rosters, o.Limiter = parts(r.store), r.store, limit.SQL{Rows: r.store}
+	o.Stores, o.Rosters, o.Limiter = parts(storetest.All(r.store)), r.store.Rosters, limit.SQL{Rows: r.store.Limits}
 	o.Log, o.Poll = slog.New(slog.NewTextHandler(r.Output(), nil)), either(o.Poll, 2*time.Second)
 	o.Composers = map[work.PlanType]intake.Composer{work.PlanReminder: c}
 	e, err := New(o)
@@ -72,7 +73,7 @@ func (r *rig) plan(e *Engine, wait time.Duration, ids ...string) {
 
 func (r *rig) planOf(id string) work.Plan {
 	r.Helper()
-	p, found, err := r.store.Plan(context.Background(), r.tenant, work.PlanReminder, id)
+	p, found, err := r.store.Plans.Plan(context.Background(), r.tenant, work.PlanReminder, id)
 	if err != nil || !found {
 		r.Fatalf("plan %s: found %v, %v", id, found, err)
 	}
@@ -96,7 +97,7 @@ func TestAPlanSendsAtEachOfItsMoments(t *testing.T) {
 		if p := r.planOf("a"); p.Version != 4 || !p.NextAt.IsZero() {
 			r.Errorf("got %+v, want version 4 and no further moment", p)
 		}
-		list, _, err := r.store.Messages(context.Background(), work.Filter{Tenant: r.tenant})
+		list, _, err := r.store.Messages.Messages(context.Background(), work.Filter{Tenant: r.tenant})
 		if err != nil || len(list) != 3 || list[0].Message.Reminder != "a" {
 			r.Errorf("messages: %+v, %v; want 3 that name their reminder", list, err)
 		}

@@ -10,19 +10,19 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/state"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // written counts the writes of results.
 type written struct {
-	*store.Store
+	storetest.Whole
 	n atomic.Int32
 }
 
 func (w *written) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) ([]string, error) {
 	w.n.Add(1)
-	return w.Store.Record(ctx, now, decide)
+	return w.Whole.Record(ctx, now, decide)
 }
 
 // Many results that come one after the other share writes while callers come, and are written as they come
@@ -39,7 +39,7 @@ func TestResultsLeaveRoomForCallers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				w := &written{Store: r.store}
+				w := &written{Whole: storetest.All(r.store)}
 				r.between(w)
 				var mu sync.Mutex
 				next := c.after
@@ -71,7 +71,7 @@ func TestResultsLeaveRoomForCallers(t *testing.T) {
 // lossy is a store whose connection breaks while it writes about deliveries that are named: the first times before the
 // commit, or with its answer lost.
 type lossy struct {
-	*store.Store
+	storetest.Whole
 	breaks    atomic.Int32 // how often yet
 	committed bool
 }
@@ -90,7 +90,7 @@ func (l *lossy) broken(write func() error) error {
 
 func (l *lossy) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
 	err = l.broken(func() (err error) {
-		refused, err = l.Store.Record(ctx, now, decide)
+		refused, err = l.Whole.Record(ctx, now, decide)
 		return err
 	})
 	return refused, err
@@ -100,10 +100,10 @@ func (l *lossy) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) (after []posthouse.Delivery, err error) {
 	if sel.Due != "" {
-		return l.Store.Revise(ctx, now, sel, decide)
+		return l.Whole.Revise(ctx, now, sel, decide)
 	}
 	err = l.broken(func() (err error) {
-		after, err = l.Store.Revise(ctx, now, sel, decide)
+		after, err = l.Whole.Revise(ctx, now, sel, decide)
 		return err
 	})
 	return after, err
@@ -113,7 +113,7 @@ func (l *lossy) Revise(ctx context.Context, now time.Time, sel work.Selection,
 type refusing struct{ lossy }
 
 func (l *refusing) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) ([]string, error) {
-	return l.Store.Record(ctx, now, decide)
+	return l.Whole.Record(ctx, now, decide)
 }
 
 // What was cancelled while it was sent takes its result, however often the connection breaks as it is written.
@@ -121,7 +121,7 @@ func TestAResultThatWasRefusedOnceIsWrittenInTheEnd(t *testing.T) {
 	for name, committed := range map[string]bool{"before the commit": false, "with its answer": true} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				st := &refusing{lossy{Store: r.store, committed: committed}}
+				st := &refusing{lossy{Whole: storetest.All(r.store), committed: committed}}
 				r.between(st)
 				r.provider.answer = func(out channel.Outgoing) channel.Result {
 					<-time.After(5 * time.Second)

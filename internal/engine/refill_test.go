@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 )
 
 // FLOW-7, FLOW-8: numbers are those of the moment of sending, in the text and in the payload.
@@ -23,7 +24,7 @@ func TestALateMessageShowsTheNumbersOfItsSending(t *testing.T) {
 		begin := time.Now()
 		id := r.send(posthouse.Draft{Channel: "c", Template: "orbit", Payload: []byte(`{"name":"entry"}`), To: []posthouse.Recipient{{User: "u1"}},
 			NotBefore: begin.Add(time.Hour), Clock: &posthouse.Clock{Until: begin.Add(2 * time.Hour)}})[0]
-		accepted, _, err := r.store.Message(r.Context(), r.tenant, posthouse.MessageID(id))
+		accepted, _, err := r.store.Messages.Message(r.Context(), r.tenant, posthouse.MessageID(id))
 		if err != nil || accepted.Content.Text != "60 min to entry" || string(accepted.Payload) != `{"name":"entry"}` {
 			r.Errorf("the message was accepted as %+v (%v), want its text as of not_before, its payload as it came", accepted, err)
 		}
@@ -79,7 +80,7 @@ func TestAMessageWhoseTemplateIsGoneIsQuarantined(t *testing.T) {
 		} {
 			r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
 			id := r.send(posthouse.Draft{Channel: "c", Template: "t", Clock: clock, NotBefore: time.Now().Add(2 * time.Minute), To: []posthouse.Recipient{{User: "u1"}}})[0]
-			if err := r.store.DeleteTemplate(r.Context(), r.tenant, "t"); err != nil {
+			if err := r.store.Templates.DeleteTemplate(r.Context(), r.tenant, "t"); err != nil {
 				r.Fatal(err)
 			}
 			if c.again != "" {
@@ -115,7 +116,7 @@ func (m *mute) Template(ctx context.Context, tenant, name string, version int) (
 
 func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 	virtual(t, func(r *rig) {
-		silent := &mute{database: r.store, until: time.Now().Add(10 * time.Second)}
+		silent := &mute{database: storetest.All(r.store), until: time.Now().Add(10 * time.Second)}
 		r.between(silent)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
@@ -134,7 +135,7 @@ func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
 
 func TestTemplatesAreRememberedForAWhile(t *testing.T) {
 	virtual(t, func(r *rig) {
-		counted := &mute{database: r.store}
+		counted := &mute{database: storetest.All(r.store)}
 		r.between(counted)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})

@@ -132,7 +132,7 @@ func TestEventThatCanNotBeAppliedWaitsAndBlocksNobody(t *testing.T) {
 		if got := l.of("good"); len(got) != 1 {
 			t.Errorf("of the good task %v was applied", got)
 		}
-		rows, err := m.store.Outbox(m.Context(), time.Now().Add(time.Hour), "task_events", 10, 1<<20)
+		rows, err := m.store.Outbox.Outbox(m.Context(), time.Now().Add(time.Hour), "task_events", 10, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestMessageOfTheOutboxLinksToItsWritersTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.pass(3 * time.Second)
-			msg, _, err := m.store.Message(context.Background(), m.tenant, ids[0])
+			msg, _, err := m.store.Messages.Message(context.Background(), m.tenant, ids[0])
 			if err != nil || msg.Trace != want {
 				t.Errorf("with the span %q the message has %q, %v; want %q", trace, msg.Trace, err, want)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/rule"
 )
@@ -62,7 +63,7 @@ func virtualOutbox(t *testing.T, test func(m *mailbox)) {
 			t.Fatal(err)
 		}
 		defer m.store.Close()
-		if _, err := m.store.Migrate(ctx); err != nil {
+		if _, err := m.store.Schema.Migrate(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if m.db, err = sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"); err != nil {
@@ -81,7 +82,7 @@ func (m *mailbox) begin() {
 	m.metrics = prometheus.NewRegistry()
 	var err error
 	m.engine, err = New(Options{
-		Stores: parts(m.store), Rosters: m.store, Limiter: limit.SQL{Rows: m.store}, Log: slog.New(slog.NewTextHandler(m.log, nil)),
+		Stores: parts(storetest.All(m.store)), Rosters: m.store.Rosters, Limiter: limit.SQL{Rows: m.store.Limits}, Log: slog.New(slog.NewTextHandler(m.log, nil)),
 		Metrics: m.metrics, Poll: time.Second, RescueEvery: time.Second, TaskEvents: m.events,
 	})
 	if err != nil {
@@ -216,7 +217,7 @@ func TestRejectedRowIsNotTriedAtEveryPoll(t *testing.T) {
 
 func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
-		if _, err := m.store.PutTemplate(m.Context(), time.Now(), posthouse.Template{Tenant: m.tenant, Name: "welcome", Text: "Dear ${name}"}); err != nil {
+		if _, err := m.store.Templates.PutTemplate(m.Context(), time.Now(), posthouse.Template{Tenant: m.tenant, Name: "welcome", Text: "Dear ${name}"}); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]string{}
@@ -312,7 +313,7 @@ func TestDuplicateFromTheOutboxCreatesNothingAndIsSaid(t *testing.T) {
 		m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", second, `{"channel": "open", "to": [{"user": "u1"}], "content": {"text": "x"}, "dedup_key": "order 7"}`)
 		m.pass(2 * time.Second)
 		m.wantRows(nil)
-		if found, _, err := m.store.Message(m.Context(), m.tenant, second); err != nil || found.ID != first {
+		if found, _, err := m.store.Messages.Message(m.Context(), m.tenant, second); err != nil || found.ID != first {
 			t.Errorf("the id %s leads to %q, %v; want %s", second, found.ID, err, first)
 		}
 		if sent := m.provider.to(); len(sent) != 1 {
@@ -326,7 +327,7 @@ func TestDuplicateFromTheOutboxCreatesNothingAndIsSaid(t *testing.T) {
 
 func TestProcessFromBeforeARestoreRelaysNothing(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
-		if _, err := m.store.BumpEpoch(m.Context(), time.Now()); err != nil {
+		if _, err := m.store.Epochs.BumpEpoch(m.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		m.pass(5 * time.Second) // the rescuer has seen it

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -91,7 +92,7 @@ func TestACountdownTellsWhatIsLeft(t *testing.T) {
 		if got.State != posthouse.ReminderEnded || got.Reason != remind.ReasonDone || got.Slots != 5 || got.Fired != 5 {
 			r.Errorf("at the end: %+v", got)
 		}
-		m, _, err := r.store.Message(context.Background(), r.tenant, got.Message)
+		m, _, err := r.store.Messages.Message(context.Background(), r.tenant, got.Message)
 		if err != nil || m.Reminder != got.ID || !m.NotBefore.Equal(begin.Add(70*time.Minute)) || !m.Deadline.Equal(begin.Add(85*time.Minute)) {
 			r.Errorf("the last message: %+v, %v", m, err)
 		}
@@ -193,7 +194,7 @@ func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
 
 func (r *rig) deliveriesOf(message string) []posthouse.Delivery {
 	r.Helper()
-	list, _, err := r.store.DeliveriesOf(context.Background(), r.tenant, message, "", 100)
+	list, _, err := r.store.Messages.DeliveriesOf(context.Background(), r.tenant, message, "", 100)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -291,7 +292,7 @@ func TestNoOutageSendsASlotTwiceOrLate(t *testing.T) {
 // checkSlots checks that no slot has two messages, and that each that was sent began within its time.
 func (r *rig) checkSlots() {
 	r.Helper()
-	list, _, err := r.store.Messages(context.Background(), work.Filter{Tenant: r.tenant, Limit: 1000})
+	list, _, err := r.store.Messages.Messages(context.Background(), work.Filter{Tenant: r.tenant, Limit: 1000})
 	if err != nil || len(list) == 0 {
 		r.Fatal(len(list), err)
 	}
@@ -321,14 +322,14 @@ func (r *rig) checkSlots() {
 // racing is a store in which somebody else is faster once: between is called before a plan is written that
 // was read before.
 type racing struct {
-	*store.Store
+	storetest.Whole
 	once    sync.Once
 	between func()
 }
 
 func (s *racing) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	s.once.Do(s.between)
-	return s.Store.Accept(ctx, now, subs)
+	return s.Whole.Accept(ctx, now, subs)
 }
 
 // FLOW-16: of an end and a slot that come at once, the end wins in both orders, on every database.
@@ -345,10 +346,10 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { s.Close() })
-			if _, err := s.Migrate(t.Context()); err != nil {
+			if _, err := s.Schema.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			other := doorOf(t, s)
+			other := doorOf(t, storetest.All(s))
 			end := func(e *Engine) {
 				if _, err := e.Reminders.EndReminder(t.Context(), "t1", "r", remind.ReasonEnded); err != nil {
 					t.Error(err)
@@ -362,7 +363,7 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 				reminder, problems := remind.New(posthouse.Reminder{Tenant: "t1", ID: "r", Repeat: &posthouse.Repeat{Every: min15}, Draft: posthouse.Draft{
 					Channel: "c", Content: &posthouse.Content{Text: "x"}, To: []posthouse.Recipient{{User: "u"}},
 				}}, time.Now().Add(-time.Second), time.UTC)
-				if old, found, err := s.Plan(t.Context(), "t1", work.PlanReminder, "r"); err != nil || len(problems) > 0 {
+				if old, found, err := s.Plans.Plan(t.Context(), "t1", work.PlanReminder, "r"); err != nil || len(problems) > 0 {
 					t.Fatal(err, problems)
 				} else if found {
 					reminder.Version = old.Version
@@ -370,13 +371,13 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 				if _, err := other.Intake.Accept(t.Context(), intake.Request{Tenant: "t1", Plans: []work.Plan{remind.Plan(reminder)}}); err != nil {
 					t.Fatal(err)
 				}
-				c.late(doorOf(t, &racing{Store: s, between: func() { c.early(other) }}))
+				c.late(doorOf(t, &racing{Whole: storetest.All(s), between: func() { c.early(other) }}))
 				slot(other)
 				got, err := reminderIn(t.Context(), s, "t1", "r")
 				if err != nil || got.State != posthouse.ReminderEnded || !got.NextAt.IsZero() {
 					t.Errorf("%s: %+v, %v", name, got, err)
 				}
-				open, _, err := s.Deliveries(t.Context(), work.Filter{Tenant: "t1", States: []posthouse.State{posthouse.Pending, posthouse.Sending}})
+				open, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "t1", States: []posthouse.State{posthouse.Pending, posthouse.Sending}})
 				if err != nil || len(open) > 0 {
 					t.Errorf("%s: open: %+v, %v", name, open, err)
 				}
@@ -417,7 +418,7 @@ func (noRosters) Roster(context.Context, string, string) (posthouse.Roster, bool
 
 // reminderIn is a reminder as it is stored.
 func reminderIn(ctx context.Context, s *store.Store, tenant, id string) (posthouse.Reminder, error) {
-	p, found, err := s.Plan(ctx, tenant, work.PlanReminder, id)
+	p, found, err := s.Plans.Plan(ctx, tenant, work.PlanReminder, id)
 	if err != nil || !found {
 		return posthouse.Reminder{}, either(err, errors.New("there is no such reminder"))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -99,7 +100,7 @@ func virtual(t *testing.T, test func(r *rig)) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		if _, err := st.Migrate(context.Background()); err != nil {
+		if _, err := st.Schema.Migrate(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		ring, err := secret.New(secret.GenerateKey())
@@ -123,7 +124,7 @@ func (r *rig) between(s database) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(r.store))), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh})
+	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(storetest.All(r.store)))), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func (r *rig) pass(d time.Duration) {
 
 func (r *rig) get(id string) posthouse.Delivery {
 	r.Helper()
-	d, err := r.store.Delivery(context.Background(), r.tenant, id)
+	d, err := r.store.Messages.Delivery(context.Background(), r.tenant, id)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func (r *rig) want(id string, state posthouse.State, reason string, tries int) p
 // history is a delivery's events, and checks that each follows from the one before.
 func (r *rig) history(id string) string {
 	r.Helper()
-	events, err := r.store.Events(context.Background(), r.tenant, id)
+	events, err := r.store.History.Events(context.Background(), r.tenant, id)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -35,7 +36,7 @@ func (s *slowClaim) Claim(ctx context.Context, now time.Time, c work.Claim) ([]w
 // whileClaiming lets a test do something to the channel c while a delivery of it is claimed.
 func whileClaiming(r *rig, o state.Opened, do func()) (id string) {
 	r.Helper()
-	db := &slowClaim{database: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
+	db := &slowClaim{database: storetest.All(r.store), found: make(chan struct{}), goOn: make(chan struct{})}
 	r.between(db)
 	r.open("c", posthouse.ChannelSettings{}, o)
 	id = r.send(text("c", "u1"))[0]

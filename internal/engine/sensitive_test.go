@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -48,11 +49,11 @@ func TestASensitiveContentIsStoredSealedAndSentInClear(t *testing.T) {
 		r.say(a, h, posthouse.OutcomeSent)
 		for _, id := range []string{pushed, fetched} {
 			r.want(id, posthouse.Sent, "", 0)
-			m, _, err := r.store.Message(r.Context(), r.tenant, posthouse.MessageID(id))
+			m, _, err := r.store.Messages.Message(r.Context(), r.tenant, posthouse.MessageID(id))
 			if err != nil || !m.Sensitive || !m.Content.IsZero() || m.Payload != nil {
 				t.Errorf("the message is stored as %+v, %v; want it without its content", m, err)
 			}
-			events, err := r.store.Events(r.Context(), r.tenant, id)
+			events, err := r.store.History.Events(r.Context(), r.tenant, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +62,7 @@ func TestASensitiveContentIsStoredSealedAndSentInClear(t *testing.T) {
 					t.Errorf("the event %+v shows the content", e)
 				}
 			}
-			bodies, err := r.store.Sealed(r.Context(), r.tenant, []string{m.ID})
+			bodies, err := r.store.Contents.Sealed(r.Context(), r.tenant, []string{m.ID})
 			if body := bodies[m.ID]; err != nil || !secret.Sealed(body) || strings.Contains(body, "428193") {
 				t.Errorf("the content is stored as %q, %v; want it sealed", body, err)
 			}
@@ -80,7 +81,7 @@ func TestASensitiveContentIsForgottenAndNothingIsOpenByThen(t *testing.T) {
 			t.Errorf("the deadline is %s after it was accepted, want no later than five minutes", d.Deadline.Sub(d.CreatedAt))
 		}
 		kept := func() bool {
-			bodies, err := r.store.Sealed(r.Context(), r.tenant, []string{m})
+			bodies, err := r.store.Contents.Sealed(r.Context(), r.tenant, []string{m})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +165,7 @@ func (d *deaf) Sealed(ctx context.Context, tenant string, messages []string) (ma
 
 func TestWithoutTheSealedContentNothingIsSentYet(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.between(&deaf{r.store, time.Now().Add(30 * time.Second)})
+		r.between(&deaf{storetest.All(r.store), time.Now().Add(30 * time.Second)})
 		r.open("push", posthouse.ChannelSettings{}, idempotent)
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
@@ -230,12 +231,12 @@ func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 			r.say(a, h, posthouse.OutcomeNotSent, func(rep *work.Report) { rep.Error, rep.Request = h.Content.Text, h.Content.Text })
 		}
 		for id, want := range map[string]string{pushed: state.Hidden("x"), fetched: state.Hidden("x"), plain: "hello"} {
-			d, err := r.store.Delivery(r.Context(), r.tenant, id)
+			d, err := r.store.Messages.Delivery(r.Context(), r.tenant, id)
 			if err != nil || d.Error != want {
 				t.Errorf("the error is %q, %v; want %q", d.Error, err, want)
 			}
 		}
-		lines, _, err := r.store.Log(r.Context(), work.LogFilter{Tenant: r.tenant, Log: work.ReportLog, Delivery: fetched, Limit: 10})
+		lines, _, err := r.store.Logs.Log(r.Context(), work.LogFilter{Tenant: r.tenant, Log: work.ReportLog, Delivery: fetched, Limit: 10})
 		if err != nil || len(lines) != 1 || strings.Contains(fmt.Sprint(lines), "428193") {
 			t.Errorf("the log of reports has %+v, %v; want one line without the content", lines, err)
 		}
@@ -257,7 +258,7 @@ func (c *counting) Message(ctx context.Context, tenant, id string) (posthouse.Me
 // quote the text anywhere.
 func TestARequestAboutASensitiveMessageIsNotKept(t *testing.T) {
 	virtual(t, func(r *rig) {
-		db := &counting{database: r.store}
+		db := &counting{database: storetest.All(r.store)}
 		r.between(db)
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
@@ -296,7 +297,7 @@ func TestARequestAboutASensitiveMessageIsNotKept(t *testing.T) {
 // requestsOn are the requests that the log of reports has about a delivery.
 func (r *rig) requestsOn(delivery string) (requests []string) {
 	r.Helper()
-	lines, _, err := r.store.Log(r.Context(), work.LogFilter{Tenant: r.tenant, Log: work.ReportLog, Delivery: delivery, Limit: 10})
+	lines, _, err := r.store.Logs.Log(r.Context(), work.LogFilter{Tenant: r.tenant, Log: work.ReportLog, Delivery: delivery, Limit: 10})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -309,7 +310,7 @@ func (r *rig) requestsOn(delivery string) (requests []string) {
 // What an agent has started may have left: it stays the agent's where its content can not be read just now.
 func TestARepeatedClaimTakesNothingThatHasStarted(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.between(&deaf{r.store, time.Now().Add(30 * time.Second)})
+		r.between(&deaf{storetest.All(r.store), time.Now().Add(30 * time.Second)})
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")
 		r.pass(time.Minute)

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -36,7 +37,7 @@ func (s *slowSweep) Revise(ctx context.Context, now time.Time, sel work.Selectio
 // A herd of lost leases, such as another process leaves that died, must not keep the database busy while this one drains.
 func TestASweepEndsWhenTheEngineStops(t *testing.T) {
 	virtual(t, func(r *rig) {
-		db := &slowSweep{database: r.store, found: make(chan struct{}), goOn: make(chan struct{})}
+		db := &slowSweep{database: storetest.All(r.store), found: make(chan struct{}), goOn: make(chan struct{})}
 		r.between(db)
 		r.open("c", posthouse.ChannelSettings{}, state.Opened{})
 		r.open("slow", posthouse.ChannelSettings{}, state.Opened{Timeout: time.Hour, Driver: sends(func(ctx context.Context, _ channel.Outgoing) channel.Result {
@@ -48,7 +49,7 @@ func TestASweepEndsWhenTheEngineStops(t *testing.T) {
 			r.send(text("c", "u1"))
 		}
 		r.send(text("slow", "u1"))
-		_, err := r.store.Claim(r.Context(), time.Now(), work.Claim{
+		_, err := r.store.Queue.Claim(r.Context(), time.Now(), work.Claim{
 			Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 3 * rescueBatch, Owner: "dead", Lease: time.Minute, Epoch: 1,
 		})
 		if err != nil {

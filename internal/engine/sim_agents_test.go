@@ -11,7 +11,7 @@ import (
 // HandOut is as database says; so are the others that agents need.
 func (p *process) HandOut(ctx context.Context, _ time.Time, h work.HandOut) (out work.HandedOut, err error) {
 	err = p.do("hand out/"+h.Agent, func() (err error) {
-		out, err = p.w.store.HandOut(ctx, time.Now(), h)
+		out, err = p.w.store.Handouts.HandOut(ctx, time.Now(), h)
 		return err
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *process) Report(ctx context.Context, _ time.Time, list []work.Report,
 	decide func(now time.Time, r *work.Report, known work.Known) *work.Change,
 ) (after []work.Report, err error) {
 	err = p.do("report", func() (err error) {
-		after, err = p.w.store.Report(ctx, time.Now(), list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
+		after, err = p.w.store.Reports.Report(ctx, time.Now(), list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
 			if known.Delivery != nil {
 				moveDelivery(known.Delivery, -p.skew)
 			}
@@ -54,7 +54,7 @@ func (p *process) Report(ctx context.Context, _ time.Time, list []work.Report,
 
 func (p *process) HeldBy(ctx context.Context, tenant, agent string) (list []posthouse.Delivery, err error) {
 	err = p.look("held by", func() (err error) {
-		list, err = p.w.store.HeldBy(ctx, tenant, agent)
+		list, err = p.w.store.Handouts.HeldBy(ctx, tenant, agent)
 		return err
 	})
 	return list, err
@@ -62,13 +62,13 @@ func (p *process) HeldBy(ctx context.Context, tenant, agent string) (list []post
 
 // Renew and the sealed contents are no part of what is simulated; nor is when an agent was last heard of.
 func (p *process) Renew(ctx context.Context, _ time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error) {
-	return p.w.store.Renew(ctx, time.Now(), tenant, owner, holds, lease)
+	return p.w.store.Handouts.Renew(ctx, time.Now(), tenant, owner, holds, lease)
 }
 
 func (p *process) SeenAgents(context.Context, time.Time, []work.Seen) error { return nil }
 
 func (p *process) Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error) {
-	return p.w.store.Agent(ctx, tenant, id)
+	return p.w.store.Agents.Agent(ctx, tenant, id)
 }
 
 func (p *process) PruneLogs(context.Context, time.Time, time.Duration, int) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -19,12 +19,12 @@ import (
 
 // slowClaims is a database that answers a claim after a while.
 type slowClaims struct {
-	*store.Store
+	storetest.Whole
 	wait time.Duration
 }
 
 func (s slowClaims) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	items, err := s.Store.Claim(ctx, now, c)
+	items, err := s.Whole.Claim(ctx, now, c)
 	<-time.After(s.wait)
 	return items, err
 }
@@ -40,7 +40,7 @@ func TestAClaimThatIsAnsweredAfterTheDrainDoesNotHoldUpStop(t *testing.T) {
 			d.Priority = posthouse.High // the lane that is claimed first
 			r.send(d)
 		}
-		e, err := New(Options{Stores: parts(slowClaims{r.store, time.Minute}), Rosters: r.store, Limiter: limit.SQL{Rows: r.store}, Log: slog.New(slog.DiscardHandler)})
+		e, err := New(Options{Stores: parts(slowClaims{storetest.All(r.store), time.Minute}), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (w *world) trials() map[string]*trial {
 	for _, d := range w.deliveries() {
 		trials[d.ID] = &trial{w: w, delivery: d}
 	}
-	if _, err := w.store.ExportEvents(context.Background(), "", "", func(e posthouse.Event) error {
+	if _, err := w.store.History.ExportEvents(context.Background(), "", "", func(e posthouse.Event) error {
 		tr := trials[e.Delivery]
 		if tr == nil {
 			return fmt.Errorf("an event of %s, which is no delivery", e.Delivery)

@@ -38,7 +38,7 @@ func (w *world) drawPhones() {
 	for n, name := range []string{"phones", "phones", "lk", "lk"} {
 		ph := &phone{w: w, id: fmt.Sprint("p", n), c: w.channel(name), bare: name == "lk", sent: map[string]bool{}}
 		a := posthouse.Agent{Tenant: posthouse.DefaultTenant, ID: ph.id, Channels: []string{name}, Limits: []posthouse.Limit{}}
-		if _, err := w.store.AddAgent(context.Background(), time.Now(), a); err != nil {
+		if _, err := w.store.Agents.AddAgent(context.Background(), time.Now(), a); err != nil {
 			w.t.Fatal(err)
 		}
 		w.phones = append(w.phones, ph)

@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -58,7 +58,7 @@ func (w *world) spawn(name string, d doom) *process {
 	p := &process{w: w, name: name, dead: make(chan struct{}), calls: map[string]int{}, tocks: map[string]time.Time{}, doom: d}
 	p.skew = pick(r, 0, 0, 0, 0, 5*time.Second, -5*time.Second, time.Hour, -time.Hour)
 	e, err := New(Options{
-		Stores: parts(p), Rosters: w.store, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
+		Stores: parts(p), Rosters: w.store.Rosters, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
 		Owner: name, Poll: simPoll, RescueEvery: simRescue, Clock: p.databaseTime,
 	})
 	if err != nil {
@@ -263,7 +263,7 @@ func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submissi
 		shifted[i] = &sub
 	}
 	err = p.do("accept", func() (err error) {
-		outcomes, err = p.w.store.Accept(ctx, time.Now(), shifted)
+		outcomes, err = p.w.store.Submissions.Accept(ctx, time.Now(), shifted)
 		return err
 	})
 	if err != nil {
@@ -273,12 +273,12 @@ func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submissi
 }
 
 func (p *process) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
-	return p.w.store.Template(ctx, tenant, name, version)
+	return p.w.store.Templates.Template(ctx, tenant, name, version)
 }
 
 func (p *process) Addresses(ctx context.Context, tenant, channel string, users []string) (known map[string]string, err error) {
 	err = p.look("addresses", func() (err error) {
-		known, err = p.w.store.Addresses(ctx, tenant, channel, users)
+		known, err = p.w.store.Users.Addresses(ctx, tenant, channel, users)
 		return err
 	})
 	return known, err
@@ -293,7 +293,7 @@ func (p *process) Outbox(ctx context.Context, _ time.Time, kind work.Kind, max, 
 		return nil, err
 	}
 	err = p.look("outbox", func() (err error) {
-		rows, err = p.w.store.Outbox(ctx, time.Now(), kind, max, bytes)
+		rows, err = p.w.store.Outbox.Outbox(ctx, time.Now(), kind, max, bytes)
 		return err
 	})
 	for i := range rows {
@@ -304,19 +304,19 @@ func (p *process) Outbox(ctx context.Context, _ time.Time, kind work.Kind, max, 
 
 func (p *process) Relay(ctx context.Context, _ time.Time, list []work.Relay) (outcomes []work.Outcome, err error) {
 	err = p.do("relay", func() (err error) {
-		outcomes, err = p.w.store.Relay(ctx, time.Now(), list)
+		outcomes, err = p.w.store.Outbox.Relay(ctx, time.Now(), list)
 		return err
 	})
 	return outcomes, err
 }
 
 func (p *process) Done(ctx context.Context, _ time.Time, rows []string) error {
-	return p.do("done", func() error { return p.w.store.Done(ctx, time.Now(), rows) })
+	return p.do("done", func() error { return p.w.store.Outbox.Done(ctx, time.Now(), rows) })
 }
 
 func (p *process) Reject(ctx context.Context, _ time.Time, list []work.Rejection) (held []string, err error) {
 	err = p.do("reject", func() (err error) {
-		held, err = p.w.store.Reject(ctx, time.Now(), list)
+		held, err = p.w.store.Outbox.Reject(ctx, time.Now(), list)
 		return err
 	})
 	return held, err
@@ -342,7 +342,7 @@ func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (re
 		}
 	}
 	err = p.look("ready/"+loop, func() (err error) {
-		ready, err = p.w.store.Ready(ctx, time.Now(), lanes)
+		ready, err = p.w.store.Queue.Ready(ctx, time.Now(), lanes)
 		return err
 	})
 	return ready, err
@@ -351,7 +351,7 @@ func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (re
 func (p *process) Claim(ctx context.Context, _ time.Time, c work.Claim) (items []work.Item, err error) {
 	move(&c.DueBefore, p.skew)
 	err = p.do("claim/"+c.Channel+"/"+string(c.Priority), func() (err error) {
-		items, err = p.w.store.Claim(ctx, time.Now(), c)
+		items, err = p.w.store.Queue.Claim(ctx, time.Now(), c)
 		return err
 	})
 	if err != nil {
@@ -371,7 +371,7 @@ func (p *process) Claim(ctx context.Context, _ time.Time, c work.Claim) (items [
 func (p *process) Record(ctx context.Context, _ time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
 	var changes []work.Change
 	err = p.do("record", func() (err error) {
-		refused, err = p.w.store.Record(ctx, time.Now(), func(now time.Time) []work.Change {
+		refused, err = p.w.store.Queue.Record(ctx, time.Now(), func(now time.Time) []work.Change {
 			changes = decide(now.Add(-p.skew))
 			moveChanges(changes, p.skew)
 			return changes
@@ -395,7 +395,7 @@ func (p *process) Revise(ctx context.Context, _ time.Time, sel work.Selection,
 		return nil, err
 	}
 	err = p.do("revise/"+string(sel.Due), func() (err error) {
-		after, err = p.w.store.Revise(ctx, time.Now(), sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		after, err = p.w.store.Queue.Revise(ctx, time.Now(), sel, func(now time.Time, found []posthouse.Delivery) []work.Change {
 			found = slices.Clone(found)
 			for i := range found {
 				moveDelivery(&found[i], -p.skew)
@@ -431,32 +431,32 @@ func whose(due work.Due) (loop string, wait time.Duration) {
 
 // Plans are as database says. No world has any: the planner's own tests do.
 func (p *process) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
-	return p.w.store.Plan(ctx, tenant, kind, id)
+	return p.w.store.Plans.Plan(ctx, tenant, kind, id)
 }
 
 func (p *process) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
-	return p.w.store.PlansByRef(ctx, tenant, kind, about, ref)
+	return p.w.store.Plans.PlansByRef(ctx, tenant, kind, about, ref)
 }
 
 func (p *process) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
-	return p.w.store.OpenOf(ctx, tenant, messages)
+	return p.w.store.Messages.OpenOf(ctx, tenant, messages)
 }
 
 func (p *process) DuePlans(ctx context.Context, _ time.Time, max int) ([]work.Plan, error) {
-	return p.w.store.DuePlans(ctx, time.Now(), max)
+	return p.w.store.Plans.DuePlans(ctx, time.Now(), max)
 }
 
 func (p *process) PutOffPlan(ctx context.Context, _ time.Time, plan work.Plan, why string, wait time.Duration) (bool, error) {
-	return p.w.store.PutOffPlan(ctx, time.Now(), plan, why, wait)
+	return p.w.store.Plans.PutOffPlan(ctx, time.Now(), plan, why, wait)
 }
 
 // Awaited and Receive are as database says. No world has a provider with receipts: the tracker's own tests do.
 func (p *process) Awaited(ctx context.Context, _ time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
-	return p.w.store.Awaited(ctx, time.Now(), max, hold)
+	return p.w.store.Receipts.Awaited(ctx, time.Now(), max, hold)
 }
 
 func (p *process) Receive(ctx context.Context, _ time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error {
-	return p.w.store.Receive(ctx, time.Now(), ids, decide)
+	return p.w.store.Receipts.Receive(ctx, time.Now(), ids, decide)
 }
 
 func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
@@ -466,7 +466,7 @@ func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
 		}
 	}
 	err = p.look("epoch", func() error {
-		epoch, err = p.w.store.Epoch(ctx)
+		epoch, err = p.w.store.Epochs.Epoch(ctx)
 		return err
 	})
 	return epoch, err
@@ -475,23 +475,23 @@ func (p *process) Epoch(ctx context.Context) (epoch int64, err error) {
 func (p *process) Gates(ctx context.Context, tenant string) (gates []work.Gate, err error) {
 	defer p.tock("poll")
 	err = p.look("gates", func() (err error) {
-		gates, err = p.w.store.Gates(ctx, tenant)
+		gates, err = p.w.store.Gates.Gates(ctx, tenant)
 		return err
 	})
 	return gates, err // their times are by the caller's clock already
 }
 
 func (p *process) SetGate(ctx context.Context, _ time.Time, g work.Gate, wait time.Duration) error {
-	return p.do("set gate/"+g.Channel, func() error { return p.w.store.SetGate(ctx, time.Now(), g, wait) })
+	return p.do("set gate/"+g.Channel, func() error { return p.w.store.Gates.SetGate(ctx, time.Now(), g, wait) })
 }
 
 func (p *process) ClearGate(ctx context.Context, tenant, channel, account string) error {
-	return p.do("clear gate/"+channel, func() error { return p.w.store.ClearGate(ctx, tenant, channel, account) })
+	return p.do("clear gate/"+channel, func() error { return p.w.store.Gates.ClearGate(ctx, tenant, channel, account) })
 }
 
 func (p *process) Message(ctx context.Context, tenant, id string) (m posthouse.Message, n int, err error) {
 	err = p.look("message", func() (err error) {
-		m, n, err = p.w.store.Message(ctx, tenant, id)
+		m, n, err = p.w.store.Messages.Message(ctx, tenant, id)
 		return err
 	})
 	moveMessage(&m, -p.skew)
@@ -501,11 +501,11 @@ func (p *process) Message(ctx context.Context, tenant, id string) (m posthouse.M
 // UpdateLimits and LookLimits are as limit.Rows and limit.Looker say. What they pass is on the
 // database's clock, and the engine only gives it back.
 func (p *process) UpdateLimits(ctx context.Context, keys []string, change func(now time.Time, states [][]byte) ([][]byte, error)) error {
-	return p.do("limit/"+strings.Join(keys, "+"), func() error { return p.w.store.UpdateLimits(ctx, keys, change) })
+	return p.do("limit/"+strings.Join(keys, "+"), func() error { return p.w.store.Limits.UpdateLimits(ctx, keys, change) })
 }
 
 func (p *process) LookLimits(ctx context.Context, keys []string) (states [][]byte, now time.Time, err error) {
-	return p.w.store.LookLimits(ctx, keys)
+	return p.w.store.Limits.LookLimits(ctx, keys)
 }
 
 var _ interface {
@@ -513,7 +513,7 @@ var _ interface {
 	limit.Rows
 } = (*process)(nil)
 
-var _ database = (*store.Store)(nil)
+var _ database = storetest.Whole{}
 
 // move shifts an instant; one that is not set stays so.
 func move(t *time.Time, by time.Duration) {

@@ -90,7 +90,7 @@ func emptyDatabase(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Migrate(t.Context()); err != nil {
+	if _, err := st.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Close(); err != nil { // moves all into the one file

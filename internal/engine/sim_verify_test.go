@@ -51,7 +51,7 @@ func (w *world) check(in verify.Inputs) {
 
 // rows are what is stored beside the log.
 func (w *world) rows(yield func(verify.Stored, error) bool) {
-	err := w.store.Holdings(context.Background(), func(h store.Holding) error {
+	err := w.store.History.Holdings(context.Background(), func(h store.Holding) error {
 		if !yield(verify.Stored(h), nil) {
 			return io.EOF
 		}
@@ -64,7 +64,7 @@ func (w *world) rows(yield func(verify.Stored, error) bool) {
 
 // references are the rows that name messages.
 func (w *world) references(yield func(verify.Reference, error) bool) {
-	err := w.store.KeyHolders(context.Background(), func(k store.KeyHolder) error {
+	err := w.store.History.KeyHolders(context.Background(), func(k store.KeyHolder) error {
 		yield(verify.Reference{Name: k.Name, Message: k.Message, Missing: !k.Found, Wrong: k.Wrong}, nil)
 		return nil
 	})
@@ -74,7 +74,7 @@ func (w *world) references(yield func(verify.Reference, error) bool) {
 }
 
 func (w *world) epochNow() int64 {
-	n, err := w.store.Epoch(context.Background())
+	n, err := w.store.Epochs.Epoch(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (w *world) events() (list []posthouse.Event) {
 	for _, d := range w.deliveries() {
 		wanted[d.ID] = w.policy(d)
 	}
-	if _, err := w.store.ExportEvents(context.Background(), "", "", func(e posthouse.Event) error {
+	if _, err := w.store.History.ExportEvents(context.Background(), "", "", func(e posthouse.Event) error {
 		e.Policy = wanted[e.Delivery]
 		list = append(list, e)
 		return nil

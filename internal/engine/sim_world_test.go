@@ -414,7 +414,7 @@ func (w *world) stuck() []posthouse.Delivery {
 
 // deliveries are those in some states, all without any, by user.
 func (w *world) deliveries(states ...posthouse.State) []posthouse.Delivery {
-	list, _, err := w.store.Deliveries(context.Background(), work.Filter{Tenant: posthouse.DefaultTenant, States: states, Limit: 1000})
+	list, _, err := w.store.Messages.Deliveries(context.Background(), work.Filter{Tenant: posthouse.DefaultTenant, States: states, Limit: 1000})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -428,7 +428,7 @@ func (w *world) raiseEpoch() {
 	if !w.until(between(r, 20*time.Second, simStorm-20*time.Second)) {
 		return
 	}
-	held, err := w.store.BumpEpoch(context.Background(), time.Now())
+	held, err := w.store.Epochs.BumpEpoch(context.Background(), time.Now())
 	w.note("the epoch is raised, %d deliveries are held: %v", held, err)
 	if err != nil {
 		w.t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -18,7 +19,7 @@ func lostTogether(r *rig) (lost []string, fresh string, items []work.Item) {
 	}
 	lane := work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}
 	claim := func(owner string, most int) []work.Item {
-		items, err := r.store.Claim(r.Context(), time.Now(), work.Claim{Lane: lane, Max: most, Owner: owner, Lease: time.Minute, Epoch: 1})
+		items, err := r.store.Queue.Claim(r.Context(), time.Now(), work.Claim{Lane: lane, Max: most, Owner: owner, Lease: time.Minute, Epoch: 1})
 		if err != nil || len(items) != most {
 			r.Fatalf("claimed %d, %v; want %d", len(items), err, most)
 		}
@@ -72,7 +73,7 @@ func TestASuspectThatMayBeGivenBackIsNotSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				st := &lossy{Store: r.store, committed: c.committed}
+				st := &lossy{Whole: storetest.All(r.store), committed: c.committed}
 				r.between(st)
 				ids, _, items := lostTogether(r)
 				st.breaks.Store(c.breaks)

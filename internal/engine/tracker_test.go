@@ -89,7 +89,7 @@ func TestReceiptsDecideWhatArrived(t *testing.T) {
 		if got := r.history(ids[1]); got != "accept start sent receipt " {
 			r.Errorf("history %q", got)
 		}
-		events, _ := r.store.Events(r.Context(), r.tenant, ids[1])
+		events, _ := r.store.History.Events(r.Context(), r.tenant, ids[1])
 		if last := events[len(events)-1]; last.Code != "60011" || last.Error != "left" || last.Ref != "task1" {
 			r.Errorf("the receipt's event is %+v", last)
 		}

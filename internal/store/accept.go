@@ -13,14 +13,14 @@ import (
 
 // Accept stores submissions in one transaction. A nil error means that every outcome without
 // an Err is committed.
-func (s *Store) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
+func (s Submissions) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
 	change := s.changeFirst
-	if s.dialect.arrays && !slices.ContainsFunc(subs, intricate) {
+	if s.db.dialect.arrays && !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
 	err := change(ctx, now, "accept", func(t *tx) (err error) {
-		outcomes, err = t.accept(subs)
+		outcomes, err = accepting{t}.accept(subs)
 		return err
 	})
 	return outcomes, err
@@ -31,7 +31,7 @@ func intricate(sub *work.Submission) bool {
 	return sub.Key != "" || len(sub.Plans) > 0 || hasDedup(sub)
 }
 
-func (t *tx) accept(subs []*work.Submission) ([]work.Outcome, error) {
+func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err

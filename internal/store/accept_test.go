@@ -29,7 +29,7 @@ func TestAcceptStoresWhatItWasGiven(t *testing.T) {
 			d.NotBefore, d.Deadline, d.DueAt = m.NotBefore, m.Deadline, m.Deadline
 		})
 		ids := accept(t, s, e)
-		got, recipients, err := s.Message(t.Context(), "t1", e.Message.ID)
+		got, recipients, err := s.Messages.Message(t.Context(), "t1", e.Message.ID)
 		if err != nil || recipients != 2 {
 			t.Fatalf("Message: %d recipients, %v", recipients, err)
 		}
@@ -38,7 +38,7 @@ func TestAcceptStoresWhatItWasGiven(t *testing.T) {
 			t.Errorf("message (-want +got):\n%s", diff)
 		}
 		for i, id := range ids {
-			d, err := s.Delivery(t.Context(), "t1", id)
+			d, err := s.Messages.Delivery(t.Context(), "t1", id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,14 +81,14 @@ func TestAcceptIsAllOrNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		good, bad := entry(1), entry(3)
 		bad.Deliveries[2].State = posthouse.Sent // no delivery begins so
-		if _, err := s.Accept(t.Context(), at(), []*work.Submission{submit(good, bad)}); err == nil {
+		if _, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(good, bad)}); err == nil {
 			t.Fatal("Accept stores a delivery that begins as sent")
 		}
 		again := entry(1)
 		again.Deliveries[0].ID = good.Deliveries[0].ID
 		twice := entry(1)
 		twice.Deliveries[0].ID = good.Deliveries[0].ID
-		if _, err := s.Accept(t.Context(), at(), []*work.Submission{submit(again, twice)}); err == nil {
+		if _, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(again, twice)}); err == nil {
 			t.Fatal("Accept stores one id twice")
 		}
 		for _, table := range []string{"posthouse_messages", "posthouse_queue", "posthouse_settled", "posthouse_transitions"} {
@@ -104,11 +104,11 @@ func TestAcceptKeepsRefusalsAsSuppressedDeliveries(t *testing.T) {
 		e := entry(2)
 		e.Deliveries[1].State, e.Deliveries[1].Reason = posthouse.Suppressed, "not_on_duty"
 		ids := accept(t, s, e)
-		d, err := s.Delivery(t.Context(), "t1", ids[1])
+		d, err := s.Messages.Delivery(t.Context(), "t1", ids[1])
 		if err != nil || d.State != posthouse.Suppressed || d.Reason != "not_on_duty" {
 			t.Errorf("delivery = %+v, %v", d, err)
 		}
-		events, err := s.Events(t.Context(), "t1", ids[1])
+		events, err := s.History.Events(t.Context(), "t1", ids[1])
 		if err != nil || len(events) != 1 || events[0].Type != posthouse.EventSuppress || events[0].Reason != "not_on_duty" {
 			t.Errorf("events = %+v, %v", events, err)
 		}
@@ -124,7 +124,7 @@ func TestIdempotencyKeyAnswersAsTheFirstTime(t *testing.T) {
 			for _, c := range change {
 				c(sub)
 			}
-			out, err := s.Accept(t.Context(), at(), []*work.Submission{sub})
+			out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{sub})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestOneKeyOfManyCallersAtOnceMakesOneMessage(t *testing.T) {
 				for k := range keys {
 					sub := submit(entry(1))
 					sub.Key, sub.Hash = fmt.Sprint("k", (k+c)%keys), "h"
-					out, err := s.Accept(t.Context(), at(), []*work.Submission{sub})
+					out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{sub})
 					if err != nil {
 						t.Error(err)
 						return
@@ -205,7 +205,7 @@ func TestDedupKeyHoldsWithinItsScopeAndWindow(t *testing.T) {
 		send := func(with ...func(*work.Entry)) posthouse.Accepted {
 			t.Helper()
 			e := entry(1, append([]func(*work.Entry){func(e *work.Entry) { e.Message.DedupKey = "d" }}, with...)...)
-			out, err := s.Accept(t.Context(), at(), []*work.Submission{submit(e)})
+			out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(e)})
 			if err != nil || out[0].Err != nil {
 				t.Fatal(err, out[0].Err)
 			}
@@ -239,7 +239,7 @@ func TestDedupKeyHoldsWithinItsScopeAndWindow(t *testing.T) {
 func TestDedupKeyTwiceInOneRequestMakesOneMessage(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		dedup := func(e *work.Entry) { e.Message.DedupKey = "d" }
-		out, err := s.Accept(t.Context(), at(), []*work.Submission{submit(entry(1, dedup), entry(1)), submit(entry(1, dedup))})
+		out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entry(1, dedup), entry(1)), submit(entry(1, dedup))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestManyDedupKeysAtOnceNeverDeadlock(t *testing.T) {
 				for k := range keys {
 					entries = append(entries, entry(1, func(e *work.Entry) { e.Message.DedupKey = fmt.Sprint((k + c) % keys) }))
 				}
-				if _, err := s.Accept(t.Context(), at(), []*work.Submission{submit(entries...)}); err != nil {
+				if _, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entries...)}); err != nil {
 					t.Error(err)
 				}
 			})

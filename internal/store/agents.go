@@ -54,12 +54,12 @@ func agentTexts(a *posthouse.Agent) (channels, capabilities, limits string) {
 }
 
 // AddAgent stores an agent that is new. It is a conflict where there is one of this id.
-func (s *Store) AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error) {
+func (s Agents) AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error) {
 	channels, capabilities, limits := agentTexts(&a)
 	if a.State == "" {
 		a.State = posthouse.AgentActive
 	}
-	err := s.change(ctx, now, "store an agent", func(t *tx) error {
+	err := s.db.change(ctx, now, "store an agent", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s *Store) AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) 
 			channels, capabilities, limits, string(a.State), a.Reason, a.Key, a.App, micros(a.LastSeenAt), at, at)
 		return err
 	})
-	if s.taken(err) {
+	if s.db.taken(err) {
 		return a, posthouse.Errorf(posthouse.CodeConflict, "there is an agent %q already", a.ID)
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) AddAgent(ctx context.Context, now time.Time, a posthouse.Agent) 
 }
 
 // PutAgent changes what people decide about an agent: name, channels, capabilities, limits and its key.
-func (s *Store) PutAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error) {
+func (s Agents) PutAgent(ctx context.Context, now time.Time, a posthouse.Agent) (posthouse.Agent, error) {
 	channels, capabilities, limits := agentTexts(&a)
 	err := s.ofAgent(ctx, now, a.Tenant, a.ID, "name = ?, channels = ?, capabilities = ?, limits = ?, key_id = ?",
 		a.Name, channels, capabilities, limits, a.Key)
@@ -89,7 +89,7 @@ func (s *Store) PutAgent(ctx context.Context, now time.Time, a posthouse.Agent) 
 }
 
 // SetAgentState pauses, drains or activates an agent.
-func (s *Store) SetAgentState(ctx context.Context, now time.Time, tenant, id string, state posthouse.AgentState, reason string) error {
+func (s Agents) SetAgentState(ctx context.Context, now time.Time, tenant, id string, state posthouse.AgentState, reason string) error {
 	if state == posthouse.AgentActive {
 		reason = ""
 	}
@@ -97,8 +97,8 @@ func (s *Store) SetAgentState(ctx context.Context, now time.Time, tenant, id str
 }
 
 // ofAgent changes one agent, or says not_found.
-func (s *Store) ofAgent(ctx context.Context, now time.Time, tenant, id, sets string, args ...any) error {
-	return s.change(ctx, now, "change an agent", func(t *tx) error {
+func (s Agents) ofAgent(ctx context.Context, now time.Time, tenant, id, sets string, args ...any) error {
+	return s.db.change(ctx, now, "change an agent", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -116,32 +116,32 @@ func noAgent(id string) error {
 }
 
 // Agent reads one agent, or says not_found.
-func (s *Store) Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error) {
-	a, found, err := first(s.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM posthouse_agents WHERE tenant = ? AND id = ?", tenant, id)
+func (s Agents) Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error) {
+	a, found, err := first(s.db.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM posthouse_agents WHERE tenant = ? AND id = ?", tenant, id)
 	if err == nil && !found {
 		return a, noAgent(id)
 	}
-	return a, s.toError(err, "read an agent")
+	return a, s.db.toError(err, "read an agent")
 }
 
 // Agents lists a tenant's agents by id, a page at a time.
-func (s *Store) Agents(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Agent, next string, err error) {
+func (s Agents) Agents(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Agent, next string, err error) {
 	after, err := keyOf("agents", cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	size := pageSize(limit)
-	list, err = all(s.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM posthouse_agents WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
+	list, err = all(s.db.reads(ctx), readAgent, "SELECT "+agentColumns+" FROM posthouse_agents WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
 	if err != nil {
-		return nil, "", s.toError(err, "list the agents")
+		return nil, "", s.db.toError(err, "list the agents")
 	}
 	list, next = page(list, size, "agents", func(a posthouse.Agent) string { return a.ID })
 	return list, next, nil
 }
 
 // DeleteAgent takes an agent away. It is a conflict while it holds anything.
-func (s *Store) DeleteAgent(ctx context.Context, now time.Time, tenant, id string) error {
-	return s.change(ctx, now, "delete an agent", func(t *tx) error {
+func (s Agents) DeleteAgent(ctx context.Context, now time.Time, tenant, id string) error {
+	return s.db.change(ctx, now, "delete an agent", func(t *Tx) error {
 		held, _, err := first(t.query, number, "SELECT COUNT(*) FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ?",
 			tenant, work.Owner(id))
 		if err != nil {
@@ -159,12 +159,12 @@ func (s *Store) DeleteAgent(ctx context.Context, now time.Time, tenant, id strin
 }
 
 // SeenAgents notes when agents were last heard of. One that is not stored is passed over.
-func (s *Store) SeenAgents(ctx context.Context, now time.Time, list []work.Seen) error {
+func (s Agents) SeenAgents(ctx context.Context, now time.Time, list []work.Seen) error {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b work.Seen) int { // in one order for all processes
 		return strings.Compare(a.Tenant+"/"+a.Agent, b.Tenant+"/"+b.Agent)
 	})
-	return s.change(ctx, now, "note which agents were heard of", func(t *tx) error {
+	return s.db.change(ctx, now, "note which agents were heard of", func(t *Tx) error {
 		for _, seen := range list {
 			_, err := t.exec(`UPDATE posthouse_agents SET last_seen_at = CASE WHEN last_seen_at < ? THEN ? ELSE last_seen_at END,
 				app = CASE WHEN ? <> '' THEN ? ELSE app END WHERE tenant = ? AND id = ?`,

@@ -11,9 +11,9 @@ import (
 // MeetAgent stores an agent that nobody has registered, and that has no key: whoever knows a shared password can invent
 // any number of them. So those that were not heard of for a time and hold nothing go, and beyond so many that are left
 // there is no other.
-func (s *Store) MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent, most int, unseen time.Duration) (posthouse.Agent, error) {
+func (s Agents) MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent, most int, unseen time.Duration) (posthouse.Agent, error) {
 	const step = 100
-	err := s.change(ctx, now, "make room for an agent", func(t *tx) error {
+	err := s.db.change(ctx, now, "make room for an agent", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -22,7 +22,7 @@ func (s *Store) MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent,
 		gone, err := all(t.query, word, "SELECT id FROM posthouse_agents WHERE tenant = ? AND key_id = '' AND last_seen_at < ? AND updated_at < ? ORDER BY id LIMIT ?",
 			a.Tenant, before, before, step)
 		for i := 0; i < len(gone) && err == nil; i++ {
-			err = t.forgetAgent(a.Tenant, gone[i])
+			err = forgetAgent(t, a.Tenant, gone[i])
 		}
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func (s *Store) MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent,
 }
 
 // forgetAgent deletes an agent that holds nothing.
-func (t *tx) forgetAgent(tenant, id string) error {
+func forgetAgent(t *Tx, tenant, id string) error {
 	held, _, err := first(t.query, number, "SELECT COUNT(*) FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ?", tenant, work.Owner(id))
 	if err != nil || held > 0 {
 		return err

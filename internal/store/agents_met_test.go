@@ -11,10 +11,10 @@ import (
 func TestInventedAgentsAreBoundedAndForgotten(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		meet := func(id string) error {
-			_, err := s.MeetAgent(t.Context(), at(), posthouse.Agent{Tenant: "t1", ID: id, State: posthouse.AgentActive}, 3, time.Hour)
+			_, err := s.Agents.MeetAgent(t.Context(), at(), posthouse.Agent{Tenant: "t1", ID: id, State: posthouse.AgentActive}, 3, time.Hour)
 			return err
 		}
-		if _, err := s.AddAgent(t.Context(), at(), posthouse.Agent{Tenant: "t1", ID: "own", State: posthouse.AgentActive, Key: "k1"}); err != nil {
+		if _, err := s.Agents.AddAgent(t.Context(), at(), posthouse.Agent{Tenant: "t1", ID: "own", State: posthouse.AgentActive, Key: "k1"}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 3 {
@@ -33,7 +33,7 @@ func TestInventedAgentsAreBoundedAndForgotten(t *testing.T) {
 		if err := meet("p3"); err != nil {
 			t.Errorf("after an hour of silence: %v", err)
 		}
-		list, _, err := s.Agents(t.Context(), "t1", "", 100)
+		list, _, err := s.Agents.Agents(t.Context(), "t1", "", 100)
 		var left []string
 		for _, a := range list {
 			left = append(left, a.ID)

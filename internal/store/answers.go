@@ -12,13 +12,13 @@ const answerKept = 7 * 24 * time.Hour
 
 // Answer is what was kept for an Idempotency-Key; false says that nothing is. A key that stands for another
 // body is an error of code key_reused.
-func (s *Store) Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error) {
+func (s Answers) Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error) {
 	type kept struct{ hash, answer string }
-	k, found, err := first(s.reads(ctx), func(scan scanner) (k kept, err error) { return k, scan(&k.hash, &k.answer) },
+	k, found, err := first(s.db.reads(ctx), func(scan scanner) (k kept, err error) { return k, scan(&k.hash, &k.answer) },
 		"SELECT body_hash, answer FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND expires_at > ?",
 		tenant, endpoint, key, micros(time.Now()))
 	if err != nil || !found {
-		return nil, false, s.toError(err, "look up an idempotency key")
+		return nil, false, s.db.toError(err, "look up an idempotency key")
 	}
 	if k.hash != hash {
 		return nil, false, posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")
@@ -28,7 +28,7 @@ func (s *Store) Answer(ctx context.Context, tenant, endpoint, key, hash string) 
 
 // KeepAnswer keeps what the first caller of an Idempotency-Key is told, and returns what is kept: that, or what
 // somebody else with the key was told who was faster.
-func (s *Store) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, answer []byte) ([]byte, error) {
+func (s Answers) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, answer []byte) ([]byte, error) {
 	me := posthouse.NewID()
 	var held holder
 	err := s.change(ctx, time.Now(), "keep an answer", func(t *tx) error {
@@ -36,7 +36,7 @@ func (s *Store) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash stri
 		if err != nil {
 			return err
 		}
-		holders, err := t.contend(idempotencyTable, [][]any{{tenant, endpoint, key, me, hash, string(answer), now, now + answerKept.Microseconds()}})
+		holders, err := accepting{t}.contend(idempotencyTable, [][]any{{tenant, endpoint, key, me, hash, string(answer), now, now + answerKept.Microseconds()}})
 		held = holders[onceKey{tenant, endpoint, key}]
 		return err
 	})

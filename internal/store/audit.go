@@ -25,8 +25,8 @@ func readAudit(scan scanner) (wire.AuditEntry, error) {
 }
 
 // AddAudit adds a line to the audit log. None is changed afterwards; it is pruned when keep is over; 0 keeps it for good.
-func (s *Store) AddAudit(ctx context.Context, now time.Time, e wire.AuditEntry, keep time.Duration) error {
-	return s.change(ctx, now, "write the audit log", func(t *tx) error {
+func (s Audit) AddAudit(ctx context.Context, now time.Time, e wire.AuditEntry, keep time.Duration) error {
+	return s.db.change(ctx, now, "write the audit log", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *Store) AddAudit(ctx context.Context, now time.Time, e wire.AuditEntry, 
 }
 
 // AuditLog lists lines of the audit log, newest first.
-func (s *Store) AuditLog(ctx context.Context, f work.AuditFilter) ([]wire.AuditEntry, string, error) {
+func (s Audit) AuditLog(ctx context.Context, f work.AuditFilter) ([]wire.AuditEntry, string, error) {
 	before, err := idAfter("audit", f.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -63,9 +63,9 @@ func (s *Store) AuditLog(ctx context.Context, f work.AuditFilter) ([]wire.AuditE
 		where.and("id < ?", before)
 	}
 	size := pageSize(f.Limit)
-	list, err := all(s.reads(ctx), readAudit, "SELECT "+auditColumns+" FROM posthouse_audit WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, size+1)...)
+	list, err := all(s.db.reads(ctx), readAudit, "SELECT "+auditColumns+" FROM posthouse_audit WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, size+1)...)
 	if err != nil {
-		return nil, "", s.toError(err, "read the audit log")
+		return nil, "", s.db.toError(err, "read the audit log")
 	}
 	list, next := page(list, size, "audit", func(e wire.AuditEntry) string { return e.ID })
 	return list, next, nil

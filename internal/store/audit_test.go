@@ -20,13 +20,13 @@ func TestTheAuditLogIsReadFromTheEndAndPrunedInTheEnd(t *testing.T) {
 				ID: posthouse.NewID(), Tenant: "t1", Key: "k1", KeyName: "运维", Source: "::1", Action: "channels.put", Target: "c1", Note: "工单",
 				Affected: i, Detail: json.RawMessage(`{"after":{"a":1}}`),
 			}
-			if err := s.AddAudit(t.Context(), at(), e, keep); err != nil {
+			if err := s.Audit.AddAudit(t.Context(), at(), e, keep); err != nil {
 				t.Fatal(err)
 			}
 			want = append([]wire.AuditEntry{e}, want...)
 		}
-		first, next, err := s.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1", Limit: 2})
-		rest, end, err2 := s.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1", Cursor: next, Limit: 2})
+		first, next, err := s.Audit.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1", Limit: 2})
+		rest, end, err2 := s.Audit.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1", Cursor: next, Limit: 2})
 		got := append(first, rest...)
 		for i := range got {
 			if got[i].At.IsZero() {
@@ -38,10 +38,10 @@ func TestTheAuditLogIsReadFromTheEndAndPrunedInTheEnd(t *testing.T) {
 			t.Errorf("%v %v %q (-want +got):\n%s", err, err2, end, diff)
 		}
 		tamper(t, s, "UPDATE posthouse_audit SET keep_until = 1 WHERE keep_until < 9000000000000000000")
-		if _, err := s.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
 			t.Fatal(err)
 		}
-		if left, _, err := s.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1"}); len(left) != 1 || left[0].Affected != 1 || err != nil {
+		if left, _, err := s.Audit.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1"}); len(left) != 1 || left[0].Affected != 1 || err != nil {
 			t.Errorf("left are %+v, %v; want the entry that is kept for good", left, err)
 		}
 	})

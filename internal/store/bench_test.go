@@ -41,7 +41,7 @@ func BenchmarkAcceptBatch(b *testing.B) {
 			b.StopTimer()
 			subs := benchSubs(batch)
 			b.StartTimer()
-			if _, err := s.Accept(b.Context(), at(), subs); err != nil {
+			if _, err := s.Submissions.Accept(b.Context(), at(), subs); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -58,7 +58,7 @@ func BenchmarkAcceptWithKeys(b *testing.B) {
 				sub.Key, sub.Hash = sub.Entries[0].Message.ID, "h"
 			}
 			b.StartTimer()
-			if _, err := s.Accept(b.Context(), at(), subs); err != nil {
+			if _, err := s.Submissions.Accept(b.Context(), at(), subs); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -70,7 +70,7 @@ func benchQueue(b *testing.B, s *Store, lane work.Lane, n int) {
 	b.Helper()
 	for n > 0 {
 		part := min(n, 1000)
-		if _, err := s.Accept(b.Context(), at(), benchSubs(part, in(lane.Tenant, lane.Channel))); err != nil {
+		if _, err := s.Submissions.Accept(b.Context(), at(), benchSubs(part, in(lane.Tenant, lane.Channel))); err != nil {
 			b.Fatal(err)
 		}
 		n -= part
@@ -78,7 +78,7 @@ func benchQueue(b *testing.B, s *Store, lane work.Lane, n int) {
 }
 
 func benchClaim(b *testing.B, s *Store, lane work.Lane, batch int) []work.Item {
-	items, err := s.Claim(b.Context(), at(), work.Claim{Lane: lane, Max: batch, Owner: "w", Lease: time.Minute, Epoch: 1})
+	items, err := s.Queue.Claim(b.Context(), at(), work.Claim{Lane: lane, Max: batch, Owner: "w", Lease: time.Minute, Epoch: 1})
 	if err != nil || len(items) != batch {
 		b.Fatalf("claimed %d of %d, %v", len(items), batch, err)
 	}
@@ -113,7 +113,7 @@ func BenchmarkRecord(b *testing.B) {
 			benchQueue(b, s, lane, batch)
 			changes := sentChanges(benchClaim(b, s, lane, batch))
 			b.StartTimer()
-			refused, err := s.Record(b.Context(), at(), func(time.Time) []work.Change { return changes })
+			refused, err := s.Queue.Record(b.Context(), at(), func(time.Time) []work.Change { return changes })
 			if err != nil || len(refused) > 0 {
 				b.Fatal(refused, err)
 			}
@@ -133,7 +133,7 @@ func BenchmarkCycle(b *testing.B) {
 			for b.Loop() {
 				benchQueue(b, s, lane, batch)
 				changes := sentChanges(benchClaim(b, s, lane, batch))
-				if _, err := s.Record(b.Context(), at(), func(time.Time) []work.Change { return changes }); err != nil {
+				if _, err := s.Queue.Record(b.Context(), at(), func(time.Time) []work.Change { return changes }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -147,7 +147,7 @@ func BenchmarkHandOut(b *testing.B) {
 	benchEach(b, func(b *testing.B, s *Store, batch int) {
 		for b.Loop() {
 			b.StopTimer()
-			if _, err := s.Accept(b.Context(), at(), benchSubs(batch, pulled)); err != nil {
+			if _, err := s.Submissions.Accept(b.Context(), at(), benchSubs(batch, pulled)); err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()
@@ -163,7 +163,7 @@ func BenchmarkReport(b *testing.B) {
 	benchEach(b, func(b *testing.B, s *Store, batch int) {
 		for b.Loop() {
 			b.StopTimer()
-			if _, err := s.Accept(b.Context(), at(), benchSubs(batch, pulled)); err != nil {
+			if _, err := s.Submissions.Accept(b.Context(), at(), benchSubs(batch, pulled)); err != nil {
 				b.Fatal(err)
 			}
 			var list []work.Report

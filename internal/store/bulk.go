@@ -66,22 +66,22 @@ const chunk = 64
 
 // insert writes many rows. On PostgreSQL they travel as one array a column, elsewhere as
 // VALUES of few fixed sizes.
-func (t *tx) insert(tab *table, rows [][]any) error {
+func (t *Tx) insert(tab *table, rows [][]any) error {
 	tab, rows = tab.narrow(rows)
 	return t.write(tab, rows, "")
 }
 
 // put is insert that overwrites rows with the same key: the first keys columns. No key stands
 // twice in rows.
-func (t *tx) put(tab *table, keys int, rows [][]any) error {
-	return t.write(tab, rows, t.store.dialect.upsert(tab.name, tab.columns[:keys], tab.columns[keys:], false))
+func (t *Tx) put(tab *table, keys int, rows [][]any) error {
+	return t.write(tab, rows, t.db.dialect.upsert(tab.name, tab.columns[:keys], tab.columns[keys:], false))
 }
 
-func (t *tx) write(tab *table, rows [][]any, suffix string) error {
+func (t *Tx) write(tab *table, rows [][]any, suffix string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if t.store.dialect.arrays {
+	if t.db.dialect.arrays {
 		_, err := t.exec("INSERT INTO "+tab.name+" ("+tab.list+") SELECT "+columnwise(tab.numbers)+suffix, arrays(tab.numbers, rows)...)
 		return err
 	}
@@ -104,10 +104,10 @@ type guard struct {
 }
 
 // take deletes the rows of tab that are still what the guards say, and returns how many.
-func (t *tx) take(tab *table, guards []guard) (int64, error) {
+func (t *Tx) take(tab *table, guards []guard) (int64, error) {
 	total := int64(0)
 	for part := range sized(guards) {
-		query := fmt.Sprintf(t.store.dialect.deleteByKey, tab.name) + " WHERE id IN (" + marks(len(part)) + ")" +
+		query := fmt.Sprintf(t.db.dialect.deleteByKey, tab.name) + " WHERE id IN (" + marks(len(part)) + ")" +
 			" AND (id, version, token, state) IN (" + t.tuples(4, len(part)) + ")"
 		args := make([]any, 0, 5*len(part))
 		for _, g := range part {
@@ -133,17 +133,17 @@ func guardRows(guards []guard) [][]any {
 }
 
 // tuples is a list of n tuples of placeholders; SQLite wants the word VALUES before it.
-func (t *tx) tuples(width, n int) string {
+func (t *Tx) tuples(width, n int) string {
 	tuple := "(" + marks(width) + ")"
 	list := tuple + strings.Repeat(", "+tuple, n-1)
-	if t.store.dialect == sqliteDialect {
+	if t.db.dialect == sqliteDialect {
 		return "VALUES " + list
 	}
 	return list
 }
 
 // amend updates the rows that are still what the guards say, and returns how many.
-func (t *tx) amend(tab *table, guards []guard, after []*posthouse.Delivery) (int64, error) {
+func (t *Tx) amend(tab *table, guards []guard, after []*posthouse.Delivery) (int64, error) {
 	query := "UPDATE " + tab.name + " SET " + strings.Join(mutableTable.columns, " = ?, ") +
 		" = ? WHERE id = ? AND version = ? AND token = ? AND state = ?"
 	total := int64(0)
@@ -225,3 +225,66 @@ func sized[T any](list []T) func(yield func([]T) bool) {
 		}
 	}
 }
+
+// in is a condition that a column has one of the values. The number of placeholders is
+// rounded up, so that few texts stay prepared.
+func (t *Tx) in(column string, values []string) (string, []any) {
+	return t.db.dialect.in(column, values)
+}
+
+func (s *DB) in(column string, values []string) (string, []any) {
+	return s.dialect.in(column, values)
+}
+
+func (d *dialect) in(column string, values []string) (string, []any) {
+	if d.arrays {
+		return column + " = ANY(?::text[])", []any{values}
+	}
+	size := 1
+	for size < len(values) {
+		size *= 2
+	}
+	args := make([]any, size)
+	for i := range args {
+		args[i] = values[min(i, len(values)-1)]
+	}
+	return column + " IN (" + marks(size) + ")", args
+}
+
+// byKeys reads the rows of tab whose first three columns, its key, are the texts of rows. PostgreSQL looks each up by
+// the key, whatever it thinks of the table's size: a LIMIT keeps it from joining.
+func (t *Tx) byKeys(tab *table, columns string, rows [][]any, each func(scan scanner) error) error {
+	k := tab.columns[:3]
+	if t.db.dialect.arrays {
+		return t.query("SELECT "+columns+" FROM "+unnest(tab.numbers[:3])+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT * FROM "+tab.name+
+			" WHERE "+k[0]+" = g.a AND "+k[1]+" = g.b AND "+k[2]+" = g.c LIMIT 1) r", arrays(tab.numbers[:3], rows), each)
+	}
+	for part := range sized(rows) {
+		var args []any
+		for _, row := range part {
+			args = append(args, row[:3]...)
+		}
+		err := t.query("SELECT "+columns+" FROM "+tab.name+" WHERE ("+strings.Join(k, ", ")+") IN ("+t.tuples(3, len(part))+")", args, each)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts cuts a list into parts of at most n.
+func parts[T any](list []T, n int) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		for len(list) > 0 {
+			k := min(n, len(list))
+			if !yield(list[:k]) {
+				return
+			}
+			list = list[k:]
+		}
+	}
+}
+
+// bulkStep bounds how many rows one transaction of a bulk change holds, so that nobody waits
+// long for it.
+const bulkStep = 500

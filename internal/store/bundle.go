@@ -57,12 +57,12 @@ func (s *member) expects() (n int, counted bool) {
 }
 
 // find runs a statement and returns how many rows it found.
-func (t *tx) find(s *statement) (total int64, err error) {
+func (t *Tx) find(s *statement) (total int64, err error) {
 	for part := range parts(s.ids, bulkStep) {
 		clause, args := t.in(s.column, part)
 		text := fmt.Sprintf(s.text, clause)
 		if strings.HasPrefix(text, "SELECT") {
-			found, err := all(t.query, word, text+t.store.dialect.share, args...)
+			found, err := all(t.query, word, text+t.db.dialect.share, args...)
 			if err != nil {
 				return 0, err
 			}
@@ -102,11 +102,11 @@ func (b *bundle) amend(tab *table, guards []guard, after []*posthouse.Delivery) 
 var errStale = errors.New("a delivery has moved on")
 
 // run writes a bundle. After errStale the transaction must be undone.
-func (t *tx) run(b bundle) error {
+func (t *Tx) run(b bundle) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if t.store.dialect.arrays {
+	if t.db.dialect.arrays {
 		return t.runAtOnce(b)
 	}
 	for _, s := range b {
@@ -122,7 +122,7 @@ func (t *tx) run(b bundle) error {
 		}
 		if s.guards == nil {
 			tab, rows := s.table.narrow(s.rows)
-			if err := t.write(tab, rows, s.suffix(t.store.dialect)); err != nil {
+			if err := t.write(tab, rows, s.suffix(t.db.dialect)); err != nil {
 				return err
 			}
 			continue
@@ -147,12 +147,12 @@ func (t *tx) run(b bundle) error {
 const divisionByZero = "22012"
 
 // runAtOnce writes a bundle as one statement of PostgreSQL.
-func (t *tx) runAtOnce(b bundle) error {
+func (t *Tx) runAtOnce(b bundle) error {
 	var parts, counts []string
 	var args []any
 	expected := 0
 	for i, s := range b {
-		query, more := s.once(t.store.dialect)
+		query, more := s.once(t.db.dialect)
 		parts = append(parts, fmt.Sprintf("w%d AS (%s)", i, query))
 		args = append(args, more...)
 		if n, counted := s.expects(); counted {
@@ -209,12 +209,12 @@ func (s *member) once(d *dialect) (query string, args []any) {
 
 // changeAtOnce is change for an fn that writes no more than one bundle: on PostgreSQL it runs without
 // a transaction, since the bundle is one statement. Its answer is then the answer to the commit.
-func (s *Store) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+func (s *DB) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*Tx) error) error {
 	if !s.dialect.arrays {
 		return s.change(ctx, now, doing, fn)
 	}
 	return s.insist(ctx, doing, func(ctx context.Context) error {
-		t := &tx{ctx: ctx, store: s, conn: s.write, alone: true}
+		t := &Tx{ctx: ctx, db: s, conn: s.write, alone: true}
 		return fn(t)
 	})
 }

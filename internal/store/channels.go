@@ -17,7 +17,7 @@ const channelColumns = "tenant, name, driver, config, settings, paused, pause_re
 // PutChannel stores a channel and returns it as it stands: created, or changed with its
 // version one higher. Whether it is paused stays as it was. The caller has sealed the secrets
 // in Config.
-func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Channel) (posthouse.Channel, bool, error) {
+func (s Channels) PutChannel(ctx context.Context, now time.Time, ch posthouse.Channel) (posthouse.Channel, bool, error) {
 	config, err := json.Marshal(ch.Config)
 	if err != nil {
 		return ch, false, fmt.Errorf("write the config of channel %s: %w", ch.Name, err)
@@ -27,7 +27,7 @@ func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Chan
 		return ch, false, fmt.Errorf("write the settings of channel %s: %w", ch.Name, err)
 	}
 	created := false
-	err = s.change(ctx, now, "store a channel", func(t *tx) error {
+	err = s.db.change(ctx, now, "store a channel", func(t *Tx) error {
 		if err := t.serialize(); err != nil {
 			return err
 		}
@@ -56,13 +56,6 @@ func (s *Store) PutChannel(ctx context.Context, now time.Time, ch posthouse.Chan
 	return ch, created, err
 }
 
-// serialize makes rare writes that look before they write wait for each other: it locks a
-// row that nothing else locks.
-func (t *tx) serialize() error {
-	_, _, err := first(t.query, word, "SELECT name FROM posthouse_meta WHERE name = 'epoch'"+t.store.dialect.lock)
-	return err
-}
-
 // readChannel reads the columns of channelColumns. An unreadable row is an Err in it, not an
 // error of the list.
 func readChannel(scan scanner) (work.ChannelRow, error) {
@@ -88,10 +81,10 @@ func readChannel(scan scanner) (work.ChannelRow, error) {
 
 // Channel reads one channel; an error of code not_found says that there is none, one of code
 // conflict that its row can not be read.
-func (s *Store) Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
-	row, found, err := first(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name = ?", tenant, name)
+func (s Channels) Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
+	row, found, err := first(s.db.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name = ?", tenant, name)
 	if err != nil {
-		return posthouse.Channel{}, s.toError(err, "read a channel")
+		return posthouse.Channel{}, s.db.toError(err, "read a channel")
 	}
 	if !found {
 		return posthouse.Channel{}, noChannel(name)
@@ -107,10 +100,10 @@ func noChannel(name string) error {
 }
 
 // Channels lists a tenant's channels by name; an empty tenant means all tenants.
-func (s *Store) Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error) {
+func (s Channels) Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error) {
 	where, args := ofTenant(tenant)
-	list, err := all(s.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels"+where+" ORDER BY tenant, name", args...)
-	return list, s.toError(err, "list the channels")
+	list, err := all(s.db.reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels"+where+" ORDER BY tenant, name", args...)
+	return list, s.db.toError(err, "list the channels")
 }
 
 // ofTenant is the condition of lists that the engine reads for all tenants.
@@ -122,22 +115,22 @@ func ofTenant(tenant string) (where string, args []any) {
 }
 
 // ChannelsVersion changes whenever any channel does: a cheap look for other processes.
-func (s *Store) ChannelsVersion(ctx context.Context) (int64, error) {
-	v, _, err := first(s.reads(ctx), func(scan scanner) (int64, error) {
+func (s Channels) ChannelsVersion(ctx context.Context) (int64, error) {
+	v, _, err := first(s.db.reads(ctx), func(scan scanner) (int64, error) {
 		var n, sum, latest int64
 		err := scan(&n, &sum, &latest)
 		h := fnv.New64a()
 		fmt.Fprint(h, n, " ", sum, " ", latest)
 		return int64(h.Sum64()), err
 	}, "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(MAX(updated_at), 0) FROM posthouse_channels")
-	return v, s.toError(err, "look at the channels")
+	return v, s.db.toError(err, "look at the channels")
 }
 
 // DeleteChannel deletes a channel without open deliveries, its gates and its counts.
-func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
-	return s.change(ctx, now, "delete a channel", func(t *tx) error {
+func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
+	return s.db.change(ctx, now, "delete a channel", func(t *Tx) error {
 		open, _, err := first(t.query, number, "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ? AND channel = ?)"+
-			" + (SELECT COUNT(*) FROM "+t.store.dialect.stillFlying()+" AND m.tenant = ? AND m.channel = ?)", tenant, name, tenant, name, tenant, name)
+			" + (SELECT COUNT(*) FROM "+t.db.dialect.stillFlying()+" AND m.tenant = ? AND m.channel = ?)", tenant, name, tenant, name, tenant, name)
 		if err != nil {
 			return err
 		}
@@ -158,11 +151,11 @@ func (s *Store) DeleteChannel(ctx context.Context, now time.Time, tenant, name s
 }
 
 // PauseChannel stops or resumes the starts of a channel.
-func (s *Store) PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string) error {
+func (s Channels) PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string) error {
 	if !paused {
 		reason = ""
 	}
-	return s.change(ctx, now, "pause a channel", func(t *tx) error {
+	return s.db.change(ctx, now, "pause a channel", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -172,6 +165,20 @@ func (s *Store) PauseChannel(ctx context.Context, now time.Time, tenant, name st
 		if err == nil && n == 0 {
 			return noChannel(name)
 		}
+		return err
+	})
+}
+
+// ResealChannel replaces the config of a channel by the same with its secrets sealed anew, unless it has changed
+// meanwhile. Its version stays, since nothing has changed that another process would have to know.
+func (s Channels) ResealChannel(ctx context.Context, now time.Time, ch posthouse.Channel) error {
+	config, err := json.Marshal(ch.Config)
+	if err != nil {
+		return fmt.Errorf("write the config of channel %s: %w", ch.Name, err)
+	}
+	return s.db.change(ctx, now, "seal a channel's secrets anew", func(t *Tx) error {
+		_, err := t.exec("UPDATE posthouse_channels SET config = ? WHERE tenant = ? AND name = ? AND version = ? AND created_at = ?",
+			string(config), ch.Tenant, ch.Name, ch.Version, micros(ch.CreatedAt))
 		return err
 	})
 }

@@ -17,7 +17,7 @@ import (
 // Claim takes up to c.Max due deliveries of a lane for c.Owner. For push channels claiming and starting are one write:
 // the start is durable before the first byte leaves. Clean deliveries and others are taken earliest due first, each among
 // their own.
-func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
 	claims := []func(context.Context, time.Time, work.Claim) ([]work.Item, error){s.claimClean, s.claimRows}
 	if s.courses.due(c.Lane, time.Now()) {
 		slices.Reverse(claims)
@@ -40,7 +40,7 @@ func (s *Store) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.
 }
 
 // claimRows claims the deliveries that have a row of their own in posthouse_queue.
-func (s *Store) claimRows(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+func (s Queue) claimRows(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
 	asked, lane := time.Now(), c.Lane
 	lane.Account = "" // what is due is all accounts'
 	from := s.lows.from(lane, asked)
@@ -72,12 +72,12 @@ func mayHaveLeft(c *work.Claim, n int) bool {
 }
 
 // claimFrom claims what is due, from a place on.
-func (s *Store) claimFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
-	if s.dialect.arrays {
+func (s Queue) claimFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
+	if s.db.dialect.arrays {
 		return s.claimAtOnce(ctx, c, from)
 	}
 	err = s.change(ctx, now, "claim rows", func(t *tx) (err error) {
-		items, err = t.claim(c, from)
+		items, err = claiming{t}.claim(c, from)
 		return err
 	})
 	return items, err
@@ -91,7 +91,7 @@ func (d *dialect) due(columns, since string) string {
 		ORDER BY due_at, id LIMIT ` + d.limit
 }
 
-func (t *tx) claim(c work.Claim, from place) ([]work.Item, error) {
+func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func (t *tx) claim(c work.Claim, from place) ([]work.Item, error) {
 		due = min(due, micros(c.DueBefore))
 	}
 	var items []work.Item
-	since, begin := t.store.dialect.since(from)
-	err = t.query(t.store.dialect.due(queueTable.list, since)+t.store.dialect.skip,
+	since, begin := t.db.dialect.since(from)
+	err = t.query(t.db.dialect.due(queueTable.list, since)+t.db.dialect.skip,
 		slices.Concat([]any{c.Tenant, c.Channel, priorityNumber(c.Priority)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
@@ -126,7 +126,7 @@ func (t *tx) claim(c work.Claim, from place) ([]work.Item, error) {
 
 // wholeOf drops the messages of which more is due than was taken: the claim was full, or another process has
 // locked the rest and is about to leave it. Where nothing is whole, a full claim may keep a part of the first.
-func (t *tx) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.Item, error) {
+func (t claiming) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.Item, error) {
 	if !c.Whole || len(items) == 0 {
 		return items, nil
 	}
@@ -158,7 +158,7 @@ func (t *tx) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.Item, e
 }
 
 // hold writes the claim into the locked rows and its events.
-func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
+func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	for i := range items {
 		now = later(now, &items[i].Delivery)
 	}
@@ -182,7 +182,7 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 		}
 		events[i] = eventValues(&event)
 	}
-	set := "UPDATE posthouse_queue" + t.store.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
+	set := "UPDATE posthouse_queue" + t.db.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?, attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END`
 	args := []any{lease, c.Owner, now, now, c.Epoch, now}
 	if c.Account != "" {
@@ -199,29 +199,12 @@ func (t *tx) hold(items []work.Item, c work.Claim, now int64) error {
 	return t.insert(eventsTable, events)
 }
 
-// in is a condition that a column has one of the values. The number of placeholders is
-// rounded up, so that few texts stay prepared.
-func (t *tx) in(column string, values []string) (string, []any) { return t.store.in(column, values) }
-
-func (s *Store) in(column string, values []string) (string, []any) {
-	if s.dialect.arrays {
-		return column + " = ANY(?::text[])", []any{values}
-	}
-	size := 1
-	for size < len(values) {
-		size *= 2
-	}
-	args := make([]any, size)
-	for i := range args {
-		args[i] = values[min(i, len(values)-1)]
-	}
-	return column + " IN (" + marks(size) + ")", args
+// attachMessages reads the messages of claimed deliveries, each once.
+func (t claiming) attachMessages(items []work.Item) error {
+	return attach(t.db.dialect, t.query, items)
 }
 
-// attachMessages reads the messages of claimed deliveries, each once.
-func (t *tx) attachMessages(items []work.Item) error { return t.store.attach(t.query, items) }
-
-func (s *Store) attach(from lookup, items []work.Item) error {
+func attach(d *dialect, from lookup, items []work.Item) error {
 	found := map[string]*posthouse.Message{}
 	var ids []string
 	for i := range items {
@@ -231,7 +214,7 @@ func (s *Store) attach(from lookup, items []work.Item) error {
 			ids = append(ids, id)
 		}
 	}
-	clause, args := s.in("id", ids)
+	clause, args := d.in("id", ids)
 	err := from("SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 		m, _, err := scanMessage(scan)
 		if err == nil {
@@ -277,26 +260,26 @@ const readyLanes = 100
 
 // Ready tells for each lane whether something is due: the look that precedes a claim. It asks for the first in the order of
 // the index: for any one, PostgreSQL would read all the table where many wait in another lane.
-func (s *Store) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
+func (s Queue) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
 	ready := make([]bool, 0, len(lanes))
 	for part := range parts(lanes, readyLanes) {
 		found, err := s.readyPart(ctx, now, part)
 		if err != nil {
-			return nil, s.toError(err, "look for due deliveries")
+			return nil, s.db.toError(err, "look for due deliveries")
 		}
 		ready = append(ready, found...)
 	}
 	return ready, nil
 }
 
-func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
+func (s Queue) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
 	ready := make([]bool, len(lanes))
 	asked, from, clean := time.Now(), make([]place, len(lanes)), make([]place, len(lanes))
 	for i, l := range lanes {
 		from[i], clean[i] = s.lows.from(l, asked), s.cleanLows.from(l, asked)
 	}
 	text, args := s.readyText(now, lanes, from, clean)
-	err := s.look(ctx, text, args, func(scan func(...any) error) error {
+	err := s.db.look(ctx, text, args, func(scan func(...any) error) error {
 		var i int
 		err := scan(&i)
 		if err == nil {
@@ -317,20 +300,20 @@ func (s *Store) readyPart(ctx context.Context, now time.Time, lanes []work.Lane)
 }
 
 // readyText is the statement that finds the numbers of lanes in which something is due since from.
-func (s *Store) readyText(now time.Time, lanes []work.Lane, from, clean []place) (text string, args []any) {
+func (s Queue) readyText(now time.Time, lanes []work.Lane, from, clean []place) (text string, args []any) {
 	parts := make([]string, len(lanes))
 	for i, l := range lanes {
-		due, at := s.instant(now)
-		since, begin := s.dialect.since(from[i])
+		due, at := s.db.instant(now)
+		since, begin := s.db.dialect.since(from[i])
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.dialect.by("posthouse_queue_due"), since, due, i)
+			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.db.dialect.by("posthouse_queue_due"), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 		if l.Pulled {
 			continue
 		}
-		since, begin = s.dialect.since(clean[i])
+		since, begin = s.db.dialect.since(clean[i])
 		parts[i] += fmt.Sprintf(` UNION ALL SELECT %d FROM (SELECT id FROM posthouse_due%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) c%d`, i, s.dialect.by(primary), since, due, i)
+			AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) c%d`, i, s.db.dialect.by(primary), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args

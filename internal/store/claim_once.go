@@ -69,14 +69,14 @@ func claimOnceColumns() string {
 
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
-func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
+func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
 	query := claimTexts[c.Whole]
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
 		bound = micros(c.DueBefore)
 	}
-	err = s.insist(ctx, "claim rows", func(ctx context.Context) error {
-		conn, err := s.write.Conn(ctx)
+	err = s.db.insist(ctx, "claim rows", func(ctx context.Context) error {
+		conn, err := s.db.write.Conn(ctx)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (item
 			if c.Whole {
 				args = append(args, c.Cut, c.Max)
 			}
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)...)
 			if err != nil {
 				return err
 			}

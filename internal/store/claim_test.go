@@ -29,7 +29,7 @@ func TestClaimStartsWhatIsDueInItsLaneEarliestFirst(t *testing.T) {
 		accept(t, s, entry(1, in("t1", "c2")))
 		accept(t, s, entry(1, each(func(d *posthouse.Delivery) { d.Priority = posthouse.High })))
 
-		ready, err := s.Ready(t.Context(), at(), []work.Lane{lane, {Tenant: "t1", Channel: "c9", Priority: posthouse.Normal}})
+		ready, err := s.Queue.Ready(t.Context(), at(), []work.Lane{lane, {Tenant: "t1", Channel: "c9", Priority: posthouse.Normal}})
 		if diff := cmp.Diff([]bool{true, false}, ready); err != nil || diff != "" {
 			t.Errorf("Ready: %v\n%s", err, diff)
 		}
@@ -40,7 +40,7 @@ func TestClaimStartsWhatIsDueInItsLaneEarliestFirst(t *testing.T) {
 			if item.Message == nil || item.Message.Content.Text != "你好 👋" {
 				t.Errorf("message = %+v", item.Message)
 			}
-			stored, err := s.Delivery(t.Context(), "t1", item.Delivery.ID)
+			stored, err := s.Messages.Delivery(t.Context(), "t1", item.Delivery.ID)
 			if diff := cmp.Diff(stored, item.Delivery); err != nil || diff != "" {
 				t.Errorf("what Claim returns differs from what is stored: %v\n%s", err, diff)
 			}
@@ -74,7 +74,7 @@ func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
 			}
 		}
 		accept(t, s, entry(5))
-		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1, DueBefore: time.Now().Add(-time.Hour)})
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1, DueBefore: time.Now().Add(-time.Hour)})
 		if len(items) != 0 || err != nil {
 			t.Errorf("claimed %d due after the bound, %v", len(items), err)
 		}
@@ -87,15 +87,15 @@ func TestAClaimWritesTheAccountItIsFor(t *testing.T) {
 		id := accept(t, s, entry(1))[0]
 		by := lane
 		by.Account = "north"
-		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: by, Max: 10, Owner: "w1", Lease: time.Minute, Epoch: 1})
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: by, Max: 10, Owner: "w1", Lease: time.Minute, Epoch: 1})
 		if err != nil || len(items) != 1 || items[0].Delivery.Account != "north" {
 			t.Fatalf("claimed %+v, %v; want one for the account north", items, err)
 		}
-		stored, err := s.Delivery(t.Context(), "t1", id)
+		stored, err := s.Messages.Delivery(t.Context(), "t1", id)
 		if err != nil || stored.Account != "north" {
 			t.Errorf("stored for the account %q, %v; want north", stored.Account, err)
 		}
-		events, err := s.Events(t.Context(), "t1", id)
+		events, err := s.History.Events(t.Context(), "t1", id)
 		if err != nil || events[len(events)-1].Account != "north" {
 			t.Errorf("events %+v, %v; want the start for the account north", events, err)
 		}
@@ -111,7 +111,7 @@ func TestWholeClaimsLeaveTheMessageThatDoesNotFit(t *testing.T) {
 			cut  bool
 			want int
 		}{{2, false, 0}, {6, false, 3}, {4, false, 0}, {4, true, 4}, {9, false, 1}} {
-			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: c.max, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: c.cut})
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: c.max, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: c.cut})
 			if err != nil || len(items) != c.want {
 				t.Errorf("claim %d, of up to %d: %d deliveries, %v; want %d", i, c.max, len(items), err, c.want)
 			}
@@ -129,7 +129,7 @@ func TestWholeClaimsTakeAPartWhereNothingIsWhole(t *testing.T) {
 			}
 		}
 		for i, want := range []int{2, 3} {
-			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 4, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true})
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 4, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true})
 			if err != nil || len(items) != want || items[0].Delivery.Message != items[want-1].Delivery.Message {
 				t.Errorf("claim %d: %d deliveries, %v; want %d of one message", i, len(items), err, want)
 			}
@@ -147,7 +147,7 @@ func TestWholeClaimsComeBackForWhatTheyLeft(t *testing.T) {
 			}
 		}
 		for i, want := range []int{2, 2} {
-			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 3, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true})
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 3, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true})
 			if err != nil || len(items) != want {
 				t.Errorf("claim %d: %d deliveries, %v; want %d", i, len(items), err, want)
 			}
@@ -164,11 +164,11 @@ func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
 		}
 		run := work.Claim{Lane: lane, Max: 2, Owner: "w", Lease: time.Minute, DueBefore: time.Now(), Epoch: 1}
 		var first []work.Item
-		if s.SharedClock() { // another holds the first one for a moment
-			err := s.change(t.Context(), at(), "hold", func(x *tx) error {
-				_, err := all(x.query, word, "SELECT id FROM posthouse_queue WHERE id = ?"+s.dialect.lock, ids[0])
+		if s.DB.SharedClock() { // another holds the first one for a moment
+			err := s.Queue.change(t.Context(), at(), "hold", func(x *tx) error {
+				_, err := all(x.query, word, "SELECT id FROM posthouse_queue WHERE id = ?"+s.DB.dialect.lock, ids[0])
 				if err == nil {
-					first, err = s.Claim(t.Context(), at(), run)
+					first, err = s.Queue.Claim(t.Context(), at(), run)
 				}
 				return err
 			})
@@ -178,7 +178,7 @@ func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
 		} else {
 			first = claim(t, s, 2)
 		}
-		rest, err := s.Claim(t.Context(), at(), run)
+		rest, err := s.Queue.Claim(t.Context(), at(), run)
 		if err != nil || len(first)+len(rest) != 4 {
 			t.Errorf("the claims take %d and %d, %v; want 2 each", len(first), len(rest), err)
 		}
@@ -201,11 +201,11 @@ func TestAClaimKeepsWhatItHasWhenItsRepeatFails(t *testing.T) {
 				"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue FOR EACH ROW WHEN (OLD.id = '" + ids[0] + "') EXECUTE FUNCTION refuse()",
 			},
 			"mysql": {"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue FOR EACH ROW IF OLD.id = '" + ids[0] + "' THEN SIGNAL SQLSTATE '45000'; END IF"},
-		}[s.dialect.name] {
+		}[s.DB.dialect.name] {
 			tamper(t, s, refuse)
 		}
-		s.lows.none(lane, place{}, time.Now().Add(time.Hour)) // however long that took, the next claim begins where the last one ended
-		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, DueBefore: time.Now(), Epoch: 1})
+		s.Queue.lows.none(lane, place{}, time.Now().Add(time.Hour)) // however long that took, the next claim begins where the last one ended
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, DueBefore: time.Now(), Epoch: 1})
 		var got []string
 		for _, item := range items {
 			got = append(got, item.Delivery.ID)
@@ -230,7 +230,7 @@ func TestManyClaimersNeverShareADelivery(t *testing.T) {
 		for range claimers {
 			wg.Go(func() {
 				for misses := 0; misses < 3; {
-					items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 7, Owner: "w", Lease: time.Minute, Epoch: 1})
+					items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 7, Owner: "w", Lease: time.Minute, Epoch: 1})
 					if err != nil {
 						t.Error(err)
 						return
@@ -266,7 +266,7 @@ func TestProcessOfAnotherEpochClaimsNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
 		for _, epoch := range []int64{0, 2} {
-			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: epoch})
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: epoch})
 			if len(items) != 0 || err != nil {
 				t.Errorf("epoch %d claims %d, %v", epoch, len(items), err)
 			}

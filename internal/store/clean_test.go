@@ -28,12 +28,12 @@ func told(t *testing.T, s *Store, ids ...string) []string {
 	t.Helper()
 	var list []string
 	for _, id := range ids {
-		d, err := s.Delivery(t.Context(), "t1", id)
+		d, err := s.Messages.Delivery(t.Context(), "t1", id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, fmt.Sprintf("%+v", d))
-		events, err := s.Events(t.Context(), "t1", id)
+		events, err := s.History.Events(t.Context(), "t1", id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,18 +41,18 @@ func told(t *testing.T, s *Store, ids ...string) []string {
 			list = append(list, fmt.Sprintf("%+v", e))
 		}
 	}
-	if _, err := s.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	if _, err := s.History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		list = append(list, fmt.Sprintf("exported %+v", e))
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	depths, err := s.Depths(t.Context())
+	depths, err := s.Queue.Depths(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	list = append(list, fmt.Sprintf("depths %+v", depths))
-	counts, err := s.Counts(t.Context(), "t1", time.Time{})
+	counts, err := s.Queue.Counts(t.Context(), "t1", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func listed(t *testing.T, s *Store, f work.Filter) (list []string) {
 	t.Helper()
 	f.Tenant = "t1"
 	for {
-		found, next, err := s.Deliveries(t.Context(), f)
+		found, next, err := s.Messages.Deliveries(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func listed(t *testing.T, s *Store, f work.Filter) (list []string) {
 		}
 	}
 	f.Cursor = ""
-	messages, _, err := s.Messages(t.Context(), f)
+	messages, _, err := s.Messages.Messages(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func listed(t *testing.T, s *Store, f work.Filter) (list []string) {
 
 func rowsOfView(t *testing.T, s *Store, view string) (list []string) {
 	t.Helper()
-	rows, err := s.read.QueryContext(t.Context(), "SELECT * FROM "+view)
+	rows, err := s.DB.read.QueryContext(t.Context(), "SELECT * FROM "+view)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func rowsOfView(t *testing.T, s *Store, view string) (list []string) {
 // rowsIn counts rows as they are.
 func rowsIn(t *testing.T, s *Store, table string) int64 {
 	t.Helper()
-	n, _, err := first(s.reads(t.Context()), number, "SELECT COUNT(*) FROM "+table)
+	n, _, err := first(s.DB.reads(t.Context()), number, "SELECT COUNT(*) FROM "+table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestACleanDeliveryIsToldAsAnyOther(t *testing.T) {
 		}
 		ids = append(ids, accept(t, s, entry(2))...)
 		wantRows(t, s, map[string]int64{"posthouse_due": 3, "posthouse_queue": 2, "posthouse_flights": 0, "posthouse_transitions": 2})
-		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal, Account: "acc"}, Max: 4, Owner: "w1", Lease: time.Minute, Epoch: 1})
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal, Account: "acc"}, Max: 4, Owner: "w1", Lease: time.Minute, Epoch: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestACleanDeliveryIsToldAsAnyOther(t *testing.T) {
 		if diff := cmp.Diff(before, told(t, s, ids...)); diff != "" {
 			t.Errorf("a clean delivery and an expanded one (-clean +expanded):\n%s", diff)
 		}
-		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return clean[1:] })
+		refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return clean[1:] })
 		if err != nil || len(refused) > 0 {
 			t.Errorf("the results of expanded deliveries: %v, refused %v", err, refused)
 		}
@@ -198,7 +198,7 @@ func TestAFlightEndsWithItsLastResult(t *testing.T) {
 		}
 		wantRows(t, s, map[string]int64{"posthouse_flights": 0, "posthouse_sent": 3, "posthouse_settled": 0, "posthouse_transitions": 0})
 		for _, item := range items {
-			refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{sentClean(item.Delivery)} })
+			refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{sentClean(item.Delivery)} })
 			if err != nil || len(refused) != 1 {
 				t.Errorf("a second result: %v, refused %v", err, refused)
 			}
@@ -214,19 +214,19 @@ func TestAResultOfADeliveryThatLeftItsFlightIsRefused(t *testing.T) {
 		}
 		items := claim(t, s, 10)
 		taken := items[1].Delivery
-		after, err := s.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: []string{taken.ID}}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+		after, err := s.Queue.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: []string{taken.ID}}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
 			c := step(found[0], posthouse.EventLeaseLost, posthouse.Unknown)
 			return []work.Change{c}
 		})
 		if err != nil || len(after) != 1 || after[0].State != posthouse.Unknown {
 			t.Fatalf("%+v, %v", after, err)
 		}
-		s.flights = flights{} // as a process that has not heard of it
+		s.Queue.flights = flights{} // as a process that has not heard of it
 		var changes []work.Change
 		for _, item := range items {
 			changes = append(changes, sentClean(item.Delivery))
 		}
-		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return changes })
+		refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return changes })
 		if err != nil || !slices.Equal(refused, []string{taken.ID}) {
 			t.Errorf("refused %v, %v; want %s", refused, err, taken.ID)
 		}
@@ -238,13 +238,13 @@ func TestTheRescuerFindsWhatIsLeftOfAFlight(t *testing.T) {
 		for range 3 {
 			accept(t, s, entry(1))
 		}
-		items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w1", Lease: time.Microsecond, Epoch: 1})
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w1", Lease: time.Microsecond, Epoch: 1})
 		if err != nil || len(items) != 3 {
 			t.Fatal(items, err)
 		}
 		record(t, s, sentClean(items[0].Delivery))
 		var lost []string
-		_, err = s.Revise(t.Context(), at().Add(time.Second), work.Selection{Due: work.LeaseLost, Max: 100}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+		_, err = s.Queue.Revise(t.Context(), at().Add(time.Second), work.Selection{Due: work.LeaseLost, Max: 100}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
 			lost = nil
 			for _, d := range found {
 				lost = append(lost, d.ID)
@@ -271,7 +271,7 @@ func TestClaimsTakeCleanDeliveriesAndOthers(t *testing.T) {
 		if len(first) != 3 || len(second) != 1 {
 			t.Errorf("claimed %d and %d, want 3 and 1", len(first), len(second))
 		}
-		rows, err := s.Ready(t.Context(), at(), []work.Lane{lane})
+		rows, err := s.Queue.Ready(t.Context(), at(), []work.Lane{lane})
 		if err != nil || rows[0] {
 			t.Errorf("something is ready: %v, %v", rows, err)
 		}
@@ -282,9 +282,9 @@ func TestPruneDeletesWhatWasSentCleanly(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1), entry(1))
 		record(t, s, sentClean(claim(t, s, 1)[0].Delivery))
-		if err := s.change(context.Background(), at(), "age", func(x *tx) error {
+		if err := s.Queue.change(context.Background(), at(), "age", func(x *tx) error {
 			for _, q := range []string{"UPDATE posthouse_messages SET id = CONCAT('00', substr(id, 3)) WHERE sole = 1", "UPDATE posthouse_due SET id = CONCAT('00', substr(id, 3))", "UPDATE posthouse_sent SET at = 1, id = CONCAT('00', substr(id, 3))"} {
-				if s.dialect == sqliteDialect {
+				if s.DB.dialect == sqliteDialect {
 					q = strings.Replace(q, "CONCAT('00', substr(id, 3))", "'00' || substr(id, 3)", 1)
 				}
 				if _, err := x.exec(q); err != nil {
@@ -295,7 +295,7 @@ func TestPruneDeletesWhatWasSentCleanly(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		n, err := s.Prune(t.Context(), at(), time.Hour, 100)
+		n, err := s.Upkeep.Prune(t.Context(), at(), time.Hour, 100)
 		if n != 1 || err != nil {
 			t.Errorf("Prune = %d, %v; want 1", n, err)
 		}
@@ -307,7 +307,7 @@ func TestPruneDeletesWhatWasSentCleanly(t *testing.T) {
 func TestADeliveryWithoutItsMessageStopsNoOther(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(1), entry(1), entry(1))
-		if err := s.change(t.Context(), at(), "lose", func(x *tx) error {
+		if err := s.Queue.change(t.Context(), at(), "lose", func(x *tx) error {
 			_, err := x.exec("DELETE FROM posthouse_messages WHERE id = ? OR id = ?", posthouse.MessageID(ids[0]), posthouse.MessageID(ids[2]))
 			return err
 		}); err != nil {
@@ -329,13 +329,13 @@ func TestADeliveryWithoutItsMessageStopsNoOther(t *testing.T) {
 func TestAnEpochPassesDeliveriesWithoutTheirMessage(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(1), entry(1))
-		if err := s.change(t.Context(), at(), "lose", func(x *tx) error {
+		if err := s.Queue.change(t.Context(), at(), "lose", func(x *tx) error {
 			_, err := x.exec("DELETE FROM posthouse_messages WHERE id = ?", posthouse.MessageID(ids[0]))
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
+		if held, err := s.Epochs.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
 			t.Errorf("BumpEpoch = %d, %v; want 1 held", held, err)
 		}
 		wantRows(t, s, map[string]int64{"posthouse_due": 0, "posthouse_queue": 1})
@@ -348,11 +348,11 @@ func TestAResultThatWasRecordedAlreadyIsRefused(t *testing.T) {
 		accept(t, s, entry(1), entry(1))
 		items := claim(t, s, 2)
 		one := items[0].Delivery
-		known := s.flights.find(&one)
+		known := s.Queue.flights.find(&one)
 		record(t, s, sentClean(one))
-		s.flights.of[one.ID] = known // as if nobody had heard of the commit
+		s.Queue.flights.of[one.ID] = known // as if nobody had heard of the commit
 		known.left++
-		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{sentClean(one)} })
+		refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{sentClean(one)} })
 		if err != nil || !slices.Equal(refused, []string{one.ID}) {
 			t.Errorf("Record again: %v, refused %v; want %s refused", err, refused, one.ID)
 		}

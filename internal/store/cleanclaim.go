@@ -17,7 +17,7 @@ import (
 
 // claimClean claims clean deliveries of a lane: their entries leave posthouse_due, and one row of posthouse_flights
 // stands for all of them. That row is their start, committed before a byte leaves.
-func (s *Store) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
 	asked := time.Now()
 	lane := c.Lane
 	lane.Account = "" // what is due is all accounts'
@@ -42,14 +42,14 @@ func (s *Store) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]
 	return items, nil
 }
 
-func (s *Store) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
+func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
 	var orphans []posthouse.Delivery
 	made := &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}}
-	if s.dialect.arrays {
+	if s.db.dialect.arrays {
 		items, orphans, err = s.flyAtOnce(ctx, c, from, made)
 	} else {
 		err = s.change(ctx, now, "claim", func(t *tx) (err error) {
-			items, orphans, err = t.fly(c, from, made)
+			items, orphans, err = clearing{t}.fly(c, from, made)
 			return err
 		})
 	}
@@ -60,13 +60,13 @@ func (s *Store) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim,
 		s.flights.add(made, items)
 	}
 	if err := s.adopt(ctx, now, orphans); err != nil { // what was claimed is ours all the same
-		s.log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(orphans), "error", err)
+		s.db.log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(orphans), "error", err)
 	}
 	return items, nil
 }
 
 // adopt gives rows of their own to deliveries whose message is gone: the engine quarantines what it cannot read.
-func (s *Store) adopt(ctx context.Context, now time.Time, orphans []posthouse.Delivery) error {
+func (s Queue) adopt(ctx context.Context, now time.Time, orphans []posthouse.Delivery) error {
 	if len(orphans) == 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *Store) adopt(ctx context.Context, now time.Time, orphans []posthouse.De
 }
 
 // fly is a claim of clean deliveries, statement by statement.
-func (t *tx) fly(c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
+func (t clearing) fly(c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, nil, err
@@ -94,10 +94,10 @@ func (t *tx) fly(c work.Claim, from place, made *flight) (items []work.Item, orp
 		due = min(due, micros(c.DueBefore))
 	}
 	var taken []place
-	since, begin := t.store.dialect.since(from)
+	since, begin := t.db.dialect.since(from)
 	lane := []any{c.Tenant, c.Channel, priorityNumber(c.Priority)}
-	err = t.query("SELECT due_at, id FROM posthouse_due"+t.store.dialect.by(primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
-		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.store.dialect.limit+t.store.dialect.skip,
+	err = t.query("SELECT due_at, id FROM posthouse_due"+t.db.dialect.by(primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
+		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.db.dialect.limit+t.db.dialect.skip,
 		slices.Concat(lane, begin, []any{due, fmt.Sprint(c.Epoch), c.Max}), func(scan func(...any) error) error {
 			var p place
 			err := scan(&p.due, &p.id)
@@ -149,9 +149,9 @@ func readList(text string) []string {
 }
 
 // leaveDue deletes entries of a lane that this transaction has found.
-func (t *tx) leaveDue(lane []any, taken []place) error {
+func (t clearing) leaveDue(lane []any, taken []place) error {
 	total := int64(0)
-	if t.store.dialect == sqliteDialect { // one writer: nothing else lies between them
+	if t.db.dialect == sqliteDialect { // one writer: nothing else lies between them
 		first, last := taken[0], taken[len(taken)-1]
 		n, err := t.exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND (due_at, id) >= (?, ?) AND (due_at, id) <= (?, ?)",
 			append(slices.Clone(lane), first.due, first.id, last.due, last.id)...)
@@ -180,7 +180,7 @@ func (t *tx) leaveDue(lane []any, taken []place) error {
 }
 
 // boarding reads the messages of due deliveries, and tells apart those whose message is gone.
-func (t *tx) boarding(taken []place, c *work.Claim) (items []work.Item, orphans []posthouse.Delivery, err error) {
+func (t clearing) boarding(taken []place, c *work.Claim) (items []work.Item, orphans []posthouse.Delivery, err error) {
 	ids := make([]string, len(taken))
 	for i, p := range taken {
 		ids[i] = posthouse.MessageID(p.id)
@@ -259,16 +259,16 @@ func flyArgs(c *work.Claim, from place, made *flight) []any {
 }
 
 // flyAtOnce is fly in one statement. Where its answer is lost, the lease ends and the rescuer finds what was claimed.
-func (s *Store) flyAtOnce(ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
+func (s Queue) flyAtOnce(ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
 	args := flyArgs(&c, from, made)
-	err = s.insist(ctx, "claim", func(ctx context.Context) error {
-		conn, err := s.write.Conn(ctx)
+	err = s.db.insist(ctx, "claim", func(ctx context.Context) error {
+		conn, err := s.db.write.Conn(ctx)
 		if err != nil {
 			return err
 		}
 		defer conn.Close()
 		return conn.Raw(func(raw any) error { // as claimAtOnce
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(flyOnce), args...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(flyOnce), args...)
 			if err != nil {
 				return err
 			}

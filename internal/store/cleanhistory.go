@@ -21,7 +21,7 @@ func soleAfter(delivery string) string {
 
 // cleanEvents are the events of up to max clean deliveries whose messages lie from one id to another, in order; an empty end
 // is none. They follow from the rows.
-func (s *Store) cleanEvents(ctx context.Context, tenant, from, to string, max int) ([]posthouse.Event, error) {
+func (s History) cleanEvents(ctx context.Context, tenant, from, to string, max int) ([]posthouse.Event, error) {
 	where, args := "m.sole = 1 AND m.id >= ?", []any{from}
 	if to != "" {
 		where, args = where+" AND m.id <= ?", append(args, to)
@@ -34,8 +34,8 @@ func (s *Store) cleanEvents(ctx context.Context, tenant, from, to string, max in
 	landed := landingColumns("s")
 	var list []posthouse.Event
 	var flying []posthouse.Delivery
-	err := s.look(ctx, "SELECT "+soleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
-		" FROM "+s.dialect.soleRows()+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan scanner) error {
+	err := s.db.look(ctx, "SELECT "+soleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
+		" FROM "+s.db.dialect.soleRows()+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan scanner) error {
 		var waits, sent int
 		var l landing
 		_, d, err := scanClean(func(clean ...any) error {
@@ -61,9 +61,9 @@ func (s *Store) cleanEvents(ctx context.Context, tenant, from, to string, max in
 
 // startEvents adds the starts of those that are in flight. What has landed or was expanded meanwhile has no more than it
 // had when it was read.
-func (s *Store) startEvents(ctx context.Context, list []posthouse.Event, inFlight []posthouse.Delivery) ([]posthouse.Event, error) {
+func (s History) startEvents(ctx context.Context, list []posthouse.Event, inFlight []posthouse.Delivery) ([]posthouse.Event, error) {
 	if len(inFlight) > 0 {
-		flights, err := all(s.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+		flights, err := all(s.db.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func interleave(rows, sole []posthouse.Event, moreRows, moreSole bool) (list []p
 }
 
 // cleanRows fills in what the clean deliveries between two say that their events do not.
-func (s *Store) cleanRows(ctx context.Context, rows map[string]*posthouse.Delivery, low, high string) error {
-	return s.look(ctx, "SELECT id, tenant, idem_key, policy FROM posthouse_messages WHERE id >= ? AND id <= ? AND sole = 1",
+func (s History) cleanRows(ctx context.Context, rows map[string]*posthouse.Delivery, low, high string) error {
+	return s.db.look(ctx, "SELECT id, tenant, idem_key, policy FROM posthouse_messages WHERE id >= ? AND id <= ? AND sole = 1",
 		[]any{posthouse.MessageID(low), high}, func(scan scanner) error {
 			var message string
 			var d posthouse.Delivery

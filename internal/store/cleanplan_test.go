@@ -40,7 +40,7 @@ func TestAClaimOfManyGoesOverEachOnce(t *testing.T) {
 	c := work.Claim{Lane: lane, Max: n, Owner: "w1", Lease: time.Minute, Epoch: 1}
 	made := &flight{id: posthouse.NewID(), owner: "w1", epoch: 1}
 	var text string
-	err := s.write.QueryRowContext(t.Context(), s.text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyOnce), flyArgs(&c, place{}, made)...).Scan(&text)
+	err := s.DB.write.QueryRowContext(t.Context(), s.DB.text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyOnce), flyArgs(&c, place{}, made)...).Scan(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,9 +112,9 @@ func (d *dialect) cleanCounts(c *clean) (text string, args []any) {
 }
 
 // openClean lists the clean deliveries of messages that are not sent yet.
-func (s *Store) openClean(ctx context.Context, tenant string, messages []string) ([]string, error) {
-	clause, args := s.in("m.id", messages)
-	ids, err := all(s.reads(ctx), word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+s.dialect.soleID()+
+func (s Messages) openClean(ctx context.Context, tenant string, messages []string) ([]string, error) {
+	clause, args := s.db.in("m.id", messages)
+	ids, err := all(s.db.reads(ctx), word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+s.db.dialect.soleID()+
 		" WHERE "+clause+" AND m.sole = 1 AND m.tenant = ? AND s.id IS NULL", append(args, tenant)...)
 	for i := range ids {
 		ids[i] = posthouse.DeliveryID(ids[i], 1)
@@ -123,7 +123,7 @@ func (s *Store) openClean(ctx context.Context, tenant string, messages []string)
 }
 
 // fillFlights adds to clean deliveries in flight what their flights know. One that has landed meanwhile is read again.
-func (s *Store) fillFlights(ctx context.Context, list []posthouse.Delivery) error {
+func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) error {
 	at := map[string]int{}
 	for i := range list {
 		if d := &list[i]; d.State == posthouse.Sending && d.LeaseOwner == "" && d.LeaseUntil.IsZero() && d.Version == 2 {
@@ -133,7 +133,7 @@ func (s *Store) fillFlights(ctx context.Context, list []posthouse.Delivery) erro
 	if len(at) == 0 {
 		return nil
 	}
-	flights, err := all(s.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+	flights, err := all(s.db.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
 	if err != nil {
 		return err
 	}
@@ -158,10 +158,10 @@ func (s *Store) fillFlights(ctx context.Context, list []posthouse.Delivery) erro
 }
 
 // addressedClean fills in whom clean deliveries were sent to.
-func (t *tx) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
+func (t receiving) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
 	clause, args := t.in("s.id", ids)
 	return t.query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
-		t.store.dialect.soleMessage("s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
+		t.db.dialect.soleMessage("s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
 		var id string
 		var r posthouse.Recipient
 		err := scan(&id, &r.User, &r.Address, &r.Type)
@@ -171,11 +171,11 @@ func (t *tx) addressedClean(to map[string]posthouse.Recipient, ids []string) err
 }
 
 // expandAll expands every open clean delivery. Nobody may claim meanwhile.
-func (s *Store) expandAll(ctx context.Context, now time.Time) error {
+func (s Epochs) expandAll(ctx context.Context, now time.Time) error {
 	for {
 		n := 0
 		err := s.change(ctx, now, "expand what waits", func(t *tx) (err error) {
-			n, err = t.expandDue(nil, bulkStep)
+			n, err = expanding{t}.expandDue(nil, bulkStep)
 			return err
 		})
 		if err == nil {
@@ -188,5 +188,5 @@ func (s *Store) expandAll(ctx context.Context, now time.Time) error {
 			break
 		}
 	}
-	return s.change(ctx, now, "expand what is in flight", func(t *tx) error { return t.expandFlights() })
+	return s.change(ctx, now, "expand what is in flight", func(t *tx) error { return expanding{t}.expandFlights() })
 }

@@ -17,7 +17,7 @@ import (
 // answers each after the commit; what callers wait for has one before the rest. When one of
 // them fails, the transaction is undone and each runs again on its own.
 type committer struct {
-	store *Store
+	db    *DB
 	conn  *sql.Conn
 	texts map[string]*sql.Stmt // prepared on conn
 	work  chan *write
@@ -31,7 +31,7 @@ type committer struct {
 // any transaction, with the connection given back.
 type write struct {
 	now   time.Time
-	fn    func(*tx) error
+	fn    func(*Tx) error
 	first bool // see submit
 	alone func() error
 	taken atomic.Bool // by the writer, or by its caller, who left before it began
@@ -43,9 +43,9 @@ const maxShared = 256
 
 var errClosed = posthouse.Errorf(posthouse.CodeUnavailable, "the store is closed")
 
-func startCommitter(ctx context.Context, s *Store) (*committer, error) {
+func startCommitter(ctx context.Context, s *DB) (*committer, error) {
 	c := &committer{
-		store: s, texts: map[string]*sql.Stmt{},
+		db: s, texts: map[string]*sql.Stmt{},
 		work: make(chan *write, maxShared), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := c.connect(ctx); err != nil {
@@ -56,7 +56,7 @@ func startCommitter(ctx context.Context, s *Store) (*committer, error) {
 }
 
 func (c *committer) connect(ctx context.Context) (err error) {
-	c.conn, err = c.store.write.Conn(ctx)
+	c.conn, err = c.db.write.Conn(ctx)
 	return err
 }
 
@@ -71,7 +71,7 @@ func (c *committer) disconnect() {
 // submit waits until fn is committed. What somebody waits for comes first: it commits before what queued
 // up with it. When the caller's context ends before fn has begun, it never runs; once it has, it is waited
 // for, since it writes its results where the caller reads them.
-func (c *committer) submit(ctx context.Context, now time.Time, first bool, fn func(*tx) error) error {
+func (c *committer) submit(ctx context.Context, now time.Time, first bool, fn func(*Tx) error) error {
 	return c.wait(ctx, &write{now: now, fn: fn, first: first, done: make(chan error, 1)})
 }
 
@@ -177,7 +177,7 @@ func (c *committer) serve(batch []*write) {
 		if e := c.connect(context.Background()); e != nil {
 			err = errors.Join(err, e)
 		}
-		c.store.ground.forget()
+		c.db.ground.forget()
 		w.done <- err
 	}
 	c.commit(first)
@@ -211,7 +211,7 @@ func (c *committer) transact(batch []*write) error {
 		return err
 	}
 	for _, w := range batch {
-		t := &tx{ctx: ctx, store: c.store, conn: c, clock: w.now.UnixMicro()}
+		t := &Tx{ctx: ctx, db: c.db, conn: c, clock: w.now.UnixMicro()}
 		if err := w.fn(t); err != nil {
 			c.rollback(ctx)
 			return err

@@ -15,26 +15,26 @@ func TestCallersCommitBeforeTheEngine(t *testing.T) {
 	var all sync.WaitGroup
 	queue := func(name string, change func(fn func(*tx) error) error) {
 		t.Helper()
-		queued := len(s.committer.work)
+		queued := len(s.DB.committer.work)
 		all.Go(func() {
 			if err := change(func(*tx) error { order = append(order, name); return nil }); err != nil {
 				t.Error(err)
 			}
 		})
-		for len(s.committer.work) == queued {
+		for len(s.DB.committer.work) == queued {
 			runtime.Gosched()
 		}
 	}
 	held, release := make(chan struct{}), make(chan struct{})
 	all.Go(func() {
-		if err := s.committer.alone(func() error { close(held); <-release; return nil }); err != nil {
+		if err := s.DB.committer.alone(func() error { close(held); <-release; return nil }); err != nil {
 			t.Error(err)
 		}
 	})
 	<-held
-	queue("claim", func(fn func(*tx) error) error { return s.change(t.Context(), at(), "claim", fn) })
-	queue("accept", func(fn func(*tx) error) error { return s.changeFirst(t.Context(), at(), "accept", fn) })
-	queue("record", func(fn func(*tx) error) error { return s.change(t.Context(), at(), "record", fn) })
+	queue("claim", func(fn func(*tx) error) error { return s.Queue.change(t.Context(), at(), "claim", fn) })
+	queue("accept", func(fn func(*tx) error) error { return s.Queue.changeFirst(t.Context(), at(), "accept", fn) })
+	queue("record", func(fn func(*tx) error) error { return s.Queue.change(t.Context(), at(), "record", fn) })
 	close(release)
 	all.Wait()
 	if want := []string{"accept", "claim", "record"}; !slices.Equal(order, want) {

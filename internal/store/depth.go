@@ -9,8 +9,8 @@ import (
 
 // Depths counts the open deliveries of all tenants by lane and state. It reads the whole
 // queue: not for every request.
-func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
-	list, err := all(s.reads(ctx), func(scan scanner) (work.Depth, error) {
+func (s Queue) Depths(ctx context.Context) ([]work.Depth, error) {
+	list, err := all(s.db.reads(ctx), func(scan scanner) (work.Depth, error) {
 		var d work.Depth
 		var lane, oldest int64
 		err := scan(&d.Tenant, &d.Channel, &lane, &d.State, &d.Count, &oldest)
@@ -21,20 +21,20 @@ func (s *Store) Depths(ctx context.Context) ([]work.Depth, error) {
 		SELECT tenant, channel, priority, state, COUNT(*) AS n, MIN(CASE WHEN due_at > 0 THEN due_at END) AS oldest
 			FROM posthouse_queue GROUP BY tenant, channel, priority, state
 		UNION ALL SELECT tenant, channel, priority, 'pending', COUNT(*), MIN(due_at) FROM posthouse_due GROUP BY tenant, channel, priority
-		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+s.dialect.stillFlying()+` GROUP BY m.tenant, m.channel, m.priority
+		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+s.db.dialect.stillFlying()+` GROUP BY m.tenant, m.channel, m.priority
 		) lanes GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
-	return list, s.toError(err, "count the queue")
+	return list, s.db.toError(err, "count the queue")
 }
 
 // Counts counts a tenant's settled deliveries by channel and state, of the messages that were
 // handed in since a time.
-func (s *Store) Counts(ctx context.Context, tenant string, since time.Time) ([]work.Settled, error) {
-	list, err := all(s.reads(ctx), func(scan scanner) (work.Settled, error) {
+func (s Queue) Counts(ctx context.Context, tenant string, since time.Time) ([]work.Settled, error) {
+	list, err := all(s.db.reads(ctx), func(scan scanner) (work.Settled, error) {
 		var c work.Settled
 		return c, scan(&c.Channel, &c.State, &c.Count)
 	}, `SELECT channel, state, SUM(n) FROM (
 		SELECT channel, state, COUNT(*) AS n FROM posthouse_settled WHERE tenant = ? AND id >= ? GROUP BY channel, state
 		UNION ALL SELECT channel, 'sent', COUNT(*) FROM posthouse_sent WHERE tenant = ? AND id >= ? GROUP BY channel
 		) channels GROUP BY channel, state ORDER BY channel, state`, tenant, idAt(since), tenant, idAt(since))
-	return list, s.toError(err, "count the settled deliveries")
+	return list, s.db.toError(err, "count the settled deliveries")
 }

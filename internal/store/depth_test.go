@@ -10,7 +10,7 @@ func TestRowsThatNobodyCanMoveAreCountedApart(t *testing.T) {
 		ids := []string{accept(t, s, entry(1))[0], accept(t, s, entry(1))[0], accept(t, s, entry(1))[0]}
 		unfold(t, s)
 		for _, spoil := range []struct{ id, set string }{{ids[0], "state = 'warbling'"}, {ids[1], "priority = 77"}} {
-			err := s.change(t.Context(), time.Now(), "spoil a row", func(t *tx) error {
+			err := s.Queue.change(t.Context(), time.Now(), "spoil a row", func(t *tx) error {
 				_, err := t.exec("UPDATE posthouse_queue SET "+spoil.set+" WHERE id LIKE ?", spoil.id[:22]+"%")
 				return err
 			})
@@ -18,7 +18,7 @@ func TestRowsThatNobodyCanMoveAreCountedApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		depths, err := s.Depths(t.Context())
+		depths, err := s.Queue.Depths(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

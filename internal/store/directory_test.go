@@ -29,60 +29,60 @@ func TestChannelIsCreatedChangedPausedAndDeleted(t *testing.T) {
 		every := posthouse.Duration(time.Minute)
 		ch := posthouse.Channel{Tenant: "t1", Name: "招呼", Driver: "httpapi", Config: map[string]any{"url": "https://x/?a=1", "n": 2.5},
 			ChannelSettings: posthouse.ChannelSettings{Every: &every, Tries: 3, Rules: []posthouse.RuleSettings{{Type: "duty"}}}}
-		before, err := s.ChannelsVersion(ctx)
+		before, err := s.Channels.ChannelsVersion(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, created, err := s.PutChannel(ctx, at(), ch)
+		made, created, err := s.Channels.PutChannel(ctx, at(), ch)
 		if err != nil || !created || made.Version != 1 {
 			t.Fatalf("PutChannel = %+v, created %v, %v", made, created, err)
 		}
-		got, err := s.Channel(ctx, "t1", "招呼")
+		got, err := s.Channels.Channel(ctx, "t1", "招呼")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(made, got); diff != "" {
 			t.Errorf("read after write (-want +got):\n%s", diff)
 		}
-		after, err := s.ChannelsVersion(ctx)
+		after, err := s.Channels.ChannelsVersion(ctx)
 		if err != nil || after == before {
 			t.Errorf("ChannelsVersion stays %d after a change (%v)", after, err)
 		}
 
-		if err := s.PauseChannel(ctx, at(), "t1", "招呼", true, "holiday"); err != nil {
+		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", true, "holiday"); err != nil {
 			t.Fatal(err)
 		}
 		ch.Tries = 5
-		changed, created, err := s.PutChannel(ctx, at(), ch)
+		changed, created, err := s.Channels.PutChannel(ctx, at(), ch)
 		if err != nil || created || changed.Version != 3 || !changed.Paused || changed.PauseReason != "holiday" {
 			t.Fatalf("PutChannel = %+v, created %v, %v; want version 3, still paused", changed, created, err)
 		}
-		if err := s.PauseChannel(ctx, at(), "t1", "招呼", false, ""); err != nil {
+		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", false, ""); err != nil {
 			t.Fatal(err)
 		}
-		got, err = s.Channel(ctx, "t1", "招呼")
+		got, err = s.Channels.Channel(ctx, "t1", "招呼")
 		if err != nil || got.Paused || got.PauseReason != "" || got.Tries != 5 || !got.CreatedAt.Equal(made.CreatedAt) {
 			t.Errorf("Channel = %+v, %v", got, err)
 		}
-		if err := s.DeleteChannel(ctx, at(), "t1", "招呼"); err != nil {
+		if err := s.Channels.DeleteChannel(ctx, at(), "t1", "招呼"); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Channel(ctx, "t1", "招呼")
+		_, err = s.Channels.Channel(ctx, "t1", "招呼")
 		wantCode(t, err, posthouse.CodeNotFound)
-		wantCode(t, s.DeleteChannel(ctx, at(), "t1", "招呼"), posthouse.CodeNotFound)
-		wantCode(t, s.PauseChannel(ctx, at(), "t1", "招呼", true, ""), posthouse.CodeNotFound)
+		wantCode(t, s.Channels.DeleteChannel(ctx, at(), "t1", "招呼"), posthouse.CodeNotFound)
+		wantCode(t, s.Channels.PauseChannel(ctx, at(), "t1", "招呼", true, ""), posthouse.CodeNotFound)
 	})
 }
 
 func TestChannelWithOpenDeliveriesIsNotDeleted(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if _, _, err := s.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "console"}); err != nil {
+		if _, _, err := s.Channels.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "console"}); err != nil {
 			t.Fatal(err)
 		}
 		accept(t, s, entry(2))
-		wantCode(t, s.DeleteChannel(t.Context(), at(), "t1", "c1"), posthouse.CodeConflict)
+		wantCode(t, s.Channels.DeleteChannel(t.Context(), at(), "t1", "c1"), posthouse.CodeConflict)
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
-		if err := s.DeleteChannel(t.Context(), at(), "t1", "c1"); err != nil {
+		if err := s.Channels.DeleteChannel(t.Context(), at(), "t1", "c1"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -91,12 +91,12 @@ func TestChannelWithOpenDeliveriesIsNotDeleted(t *testing.T) {
 func TestChannelOfANewerVersionDoesNotHideTheOthers(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		for _, name := range []string{"a", "b", "c"} {
-			if _, _, err := s.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: name, Driver: "console"}); err != nil {
+			if _, _, err := s.Channels.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: name, Driver: "console"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		tamper(t, s, `UPDATE posthouse_channels SET settings = '{"tomorrow":1}' WHERE name = 'b'`)
-		list, err := s.Channels(t.Context(), "")
+		list, err := s.Channels.Channels(t.Context(), "")
 		if err != nil || len(list) != 3 {
 			t.Fatalf("Channels lists %d, %v; want 3", len(list), err)
 		}
@@ -105,7 +105,7 @@ func TestChannelOfANewerVersionDoesNotHideTheOthers(t *testing.T) {
 				t.Errorf("channel %s: error %v", row.Channel.Name, row.Err)
 			}
 		}
-		if _, err := s.Channel(t.Context(), "t1", "b"); err == nil {
+		if _, err := s.Channels.Channel(t.Context(), "t1", "b"); err == nil {
 			t.Error("Channel reads settings it does not know")
 		}
 	})
@@ -117,15 +117,15 @@ func TestGates(t *testing.T) {
 		g := work.Gate{Tenant: "t1", Channel: "c1", Account: "甲", Class: posthouse.ClassRate, Code: "429", Error: "too fast", Refusals: 1}
 		other := work.Gate{Tenant: "t2", Channel: "c1", Class: posthouse.ClassAuth}
 		for _, g := range []work.Gate{g, other} {
-			if err := s.SetGate(ctx, at(), g, time.Minute); err != nil {
+			if err := s.Gates.SetGate(ctx, at(), g, time.Minute); err != nil {
 				t.Fatal(err)
 			}
 		}
 		g.Refusals = 2
-		if err := s.SetGate(ctx, at(), g, time.Hour); err != nil {
+		if err := s.Gates.SetGate(ctx, at(), g, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Gates(ctx, "")
+		got, err := s.Gates.Gates(ctx, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,16 +135,16 @@ func TestGates(t *testing.T) {
 		if wait := got[0].Until.Sub(got[0].UpdatedAt); wait != time.Hour {
 			t.Errorf("the gate opens %v after it was set, want 1h", wait)
 		}
-		if err := s.ClearGate(ctx, "t1", "c1", "other"); err != nil {
+		if err := s.Gates.ClearGate(ctx, "t1", "c1", "other"); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := s.Gates(ctx, "t1"); len(got) != 1 {
+		if got, _ := s.Gates.Gates(ctx, "t1"); len(got) != 1 {
 			t.Errorf("clearing another account leaves %d gates, want 1", len(got))
 		}
-		if err := s.ClearGate(ctx, "t1", "c1", "*"); err != nil {
+		if err := s.Gates.ClearGate(ctx, "t1", "c1", "*"); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := s.Gates(ctx, ""); len(got) != 1 || got[0].Tenant != "t2" {
+		if got, _ := s.Gates.Gates(ctx, ""); len(got) != 1 || got[0].Tenant != "t2" {
 			t.Errorf("after clearing all of a channel: %+v, want only the other tenant's", got)
 		}
 	})
@@ -155,7 +155,7 @@ func TestTemplateVersions(t *testing.T) {
 		ctx := t.Context()
 		put := func(text string) int {
 			t.Helper()
-			tmpl, err := s.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: "code", Title: "验证码", Text: text})
+			tmpl, err := s.Templates.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: "code", Title: "验证码", Text: text})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,23 +165,23 @@ func TestTemplateVersions(t *testing.T) {
 			t.Errorf("versions = %v, want 1 1 2 3", got)
 		}
 		for version, want := range map[int]string{0: "a", 1: "a", 2: "b", 3: "a"} {
-			got, err := s.Template(ctx, "t1", "code", version)
+			got, err := s.Templates.Template(ctx, "t1", "code", version)
 			if err != nil || got.Text != want {
 				t.Errorf("version %d = %+v, %v; want %q", version, got, err, want)
 			}
 		}
-		_, err := s.Template(ctx, "t1", "code", 4)
+		_, err := s.Templates.Template(ctx, "t1", "code", 4)
 		wantCode(t, err, posthouse.CodeNotFound)
-		list, err := s.Templates(ctx, "t1")
+		list, err := s.Templates.Templates(ctx, "t1")
 		if err != nil || len(list) != 1 || list[0].Version != 3 {
 			t.Errorf("Templates = %+v, %v; want version 3 alone", list, err)
 		}
-		if err := s.DeleteTemplate(ctx, "t1", "code"); err != nil {
+		if err := s.Templates.DeleteTemplate(ctx, "t1", "code"); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Template(ctx, "t1", "code", 0)
+		_, err = s.Templates.Template(ctx, "t1", "code", 0)
 		wantCode(t, err, posthouse.CodeNotFound)
-		wantCode(t, s.DeleteTemplate(ctx, "t1", "code"), posthouse.CodeNotFound)
+		wantCode(t, s.Templates.DeleteTemplate(ctx, "t1", "code"), posthouse.CodeNotFound)
 	})
 }
 
@@ -192,11 +192,11 @@ func TestTemplateKeepsItsExternalIDAndCanBeDisabled(t *testing.T) {
 		put := func(change func(*posthouse.Template)) {
 			t.Helper()
 			change(&tmpl)
-			stored, err := s.PutTemplate(t.Context(), at(), tmpl)
+			stored, err := s.Templates.PutTemplate(t.Context(), at(), tmpl)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.Template(t.Context(), "t1", "created", 0)
+			got, err := s.Templates.Template(t.Context(), "t1", "created", 0)
 			if diff := cmp.Diff(stored, got); err != nil || diff != "" {
 				t.Errorf("%v (-stored +read):\n%s", err, diff)
 			}
@@ -226,14 +226,14 @@ func TestTemplatesStoredAtOnceGetTheirOwnVersions(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				_, err := s.PutTemplate(t.Context(), at(), posthouse.Template{Tenant: "t1", Name: "x", Text: fmt.Sprint(i)})
+				_, err := s.Templates.PutTemplate(t.Context(), at(), posthouse.Template{Tenant: "t1", Name: "x", Text: fmt.Sprint(i)})
 				if err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		list, err := s.Templates(t.Context(), "t1")
+		list, err := s.Templates.Templates(t.Context(), "t1")
 		if err != nil || len(list) != 1 || list[0].Version != 8 {
 			t.Errorf("Templates = %+v, %v; want version 8", list, err)
 		}
@@ -249,35 +249,35 @@ func TestRosterKeepsDaysOverridesAndTheirOrder(t *testing.T) {
 		second := posthouse.Roster{Tenant: "t1", Name: "duty", Days: map[string][]string{"3": {"u3"}}}
 		other := posthouse.Roster{Tenant: "t1", Name: "night", Days: map[string][]string{}}
 		for _, r := range []posthouse.Roster{first, other} {
-			if _, err := s.PutRoster(ctx, at(), r); err != nil {
+			if _, err := s.Rosters.PutRoster(ctx, at(), r); err != nil {
 				t.Fatal(err)
 			}
 		}
 		first.Days["1"] = []string{"u2", "u1"}
-		got, found, err := s.Roster(ctx, "t1", "duty")
+		got, found, err := s.Rosters.Roster(ctx, "t1", "duty")
 		if err != nil || !found {
 			t.Fatalf("Roster: found %v, %v", found, err)
 		}
 		if diff := cmp.Diff(first, got, stored); diff != "" {
 			t.Errorf("Roster (-want +got):\n%s", diff)
 		}
-		if _, err := s.PutRoster(ctx, at(), second); err != nil {
+		if _, err := s.Rosters.PutRoster(ctx, at(), second); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Rosters(ctx, "t1")
+		list, err := s.Rosters.Rosters(ctx, "t1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]posthouse.Roster{second, other}, list, stored); diff != "" {
 			t.Errorf("Rosters (-want +got):\n%s", diff)
 		}
-		if err := s.DeleteRoster(ctx, "t1", "duty"); err != nil {
+		if err := s.Rosters.DeleteRoster(ctx, "t1", "duty"); err != nil {
 			t.Fatal(err)
 		}
-		if _, found, err := s.Roster(ctx, "t1", "duty"); found || err != nil {
+		if _, found, err := s.Rosters.Roster(ctx, "t1", "duty"); found || err != nil {
 			t.Errorf("after deleting: found %v, %v", found, err)
 		}
-		wantCode(t, s.DeleteRoster(ctx, "t1", "duty"), posthouse.CodeNotFound)
+		wantCode(t, s.Rosters.DeleteRoster(ctx, "t1", "duty"), posthouse.CodeNotFound)
 	})
 }
 
@@ -289,16 +289,16 @@ func TestUsersArePutListedLookedUpAndDeleted(t *testing.T) {
 			want = append(want, posthouse.User{Tenant: "t1", ID: fmt.Sprintf("u%03d", i), Name: "张三 👩‍💻", Type: "branch",
 				Addresses: map[string]string{"sms": fmt.Sprintf("+86%d", i), "mail": ""}, Roles: []string{"全员", fmt.Sprint("排", i%7)}})
 		}
-		if err := s.PutUsers(ctx, at(), "t1", append(want, want[3])); err != nil {
+		if err := s.Users.PutUsers(ctx, at(), "t1", append(want, want[3])); err != nil {
 			t.Fatal(err)
 		}
 		want[5].Name, want[5].Roles = "changed", []string{"操作员"}
-		if err := s.PutUsers(ctx, at(), "t1", want[5:6]); err != nil {
+		if err := s.Users.PutUsers(ctx, at(), "t1", want[5:6]); err != nil {
 			t.Fatal(err)
 		}
 		var got []posthouse.User
 		for cursor := ""; ; {
-			list, next, err := s.Users(ctx, "t1", cursor, 50)
+			list, next, err := s.Users.Users(ctx, "t1", cursor, 50)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,19 +310,19 @@ func TestUsersArePutListedLookedUpAndDeleted(t *testing.T) {
 		if diff := cmp.Diff(want, got, stored); diff != "" {
 			t.Errorf("Users (-want +got):\n%s", diff)
 		}
-		addresses, err := s.Addresses(ctx, "t1", "sms", []string{"u001", "u129", "nobody"})
+		addresses, err := s.Users.Addresses(ctx, "t1", "sms", []string{"u001", "u129", "nobody"})
 		if diff := cmp.Diff(map[string]string{"u001": "+861", "u129": "+86129"}, addresses); err != nil || diff != "" {
 			t.Errorf("Addresses: %v (-want +got):\n%s", err, diff)
 		}
-		if none, err := s.Addresses(ctx, "t1", "mail", []string{"u001"}); err != nil || len(none) > 0 {
+		if none, err := s.Users.Addresses(ctx, "t1", "mail", []string{"u001"}); err != nil || len(none) > 0 {
 			t.Errorf("Addresses without one = %v, %v", none, err)
 		}
-		if err := s.DeleteUser(ctx, "t1", "u001"); err != nil {
+		if err := s.Users.DeleteUser(ctx, "t1", "u001"); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.User(ctx, "t1", "u001")
+		_, err = s.Users.User(ctx, "t1", "u001")
 		wantCode(t, err, posthouse.CodeNotFound)
-		wantCode(t, s.DeleteUser(ctx, "t1", "u001"), posthouse.CodeNotFound)
+		wantCode(t, s.Users.DeleteUser(ctx, "t1", "u001"), posthouse.CodeNotFound)
 	})
 }
 
@@ -332,13 +332,13 @@ func TestUsersOfARole(t *testing.T) {
 		ctx := t.Context()
 		put := func(tenant string, users ...posthouse.User) {
 			t.Helper()
-			if err := s.PutUsers(ctx, at(), tenant, users); err != nil {
+			if err := s.Users.PutUsers(ctx, at(), tenant, users); err != nil {
 				t.Fatal(err)
 			}
 		}
 		want := func(what string, want map[string][]string) {
 			t.Helper()
-			got, err := s.UsersOf(ctx, "t1", []string{"操作员", "planner", "vacant"})
+			got, err := s.Users.UsersOf(ctx, "t1", []string{"操作员", "planner", "vacant"})
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%s: %v (-want +got):\n%s", what, err, diff)
 			}
@@ -348,14 +348,14 @@ func TestUsersOfARole(t *testing.T) {
 		want("stored", map[string][]string{"操作员": {"u1", "u2"}, "planner": {"u2"}})
 		put("t1", posthouse.User{ID: "u2", Roles: []string{"planner"}}, posthouse.User{ID: "u2", Roles: []string{"other"}}, posthouse.User{ID: "u3", Roles: []string{"planner"}})
 		want("replaced", map[string][]string{"操作员": {"u1"}, "planner": {"u3"}})
-		if err := s.DeleteUser(ctx, "t1", "u1"); err != nil {
+		if err := s.Users.DeleteUser(ctx, "t1", "u1"); err != nil {
 			t.Fatal(err)
 		}
 		want("deleted", map[string][]string{"planner": {"u3"}})
-		if u, err := s.User(ctx, "t1", "u2"); err != nil || !cmp.Equal(u.Roles, []string{"other"}) {
+		if u, err := s.Users.User(ctx, "t1", "u2"); err != nil || !cmp.Equal(u.Roles, []string{"other"}) {
 			t.Errorf("the user is %+v, %v", u, err)
 		}
-		if got, err := s.UsersOf(ctx, "t1", nil); err != nil || len(got) > 0 {
+		if got, err := s.Users.UsersOf(ctx, "t1", nil); err != nil || len(got) > 0 {
 			t.Errorf("of no roles: %v, %v", got, err)
 		}
 	})
@@ -365,32 +365,32 @@ func TestKeysAreFoundListedAndRevoked(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ctx := t.Context()
 		key := posthouse.Key{ID: "k1", Tenant: "t1", Name: "柜台", Scope: posthouse.ScopeAgent, Agent: "phone-1"}
-		if err := s.AddKey(ctx, at(), key, "hash"); err != nil {
+		if err := s.Keys.AddKey(ctx, at(), key, "hash"); err != nil {
 			t.Fatal(err)
 		}
-		got, hash, found, err := s.KeyHash(ctx, "k1")
+		got, hash, found, err := s.Keys.KeyHash(ctx, "k1")
 		if err != nil || !found || hash != "hash" {
 			t.Fatalf("KeyHash = %q, %v, %v", hash, found, err)
 		}
 		if diff := cmp.Diff(key, got, stored); diff != "" {
 			t.Errorf("KeyHash (-want +got):\n%s", diff)
 		}
-		if _, _, found, err := s.KeyHash(ctx, "管理员"); found || err != nil {
+		if _, _, found, err := s.Keys.KeyHash(ctx, "管理员"); found || err != nil {
 			t.Errorf("KeyHash of other letters = %v, %v; want not found without an error", found, err)
 		}
-		if err := s.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
+		if err := s.Keys.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
 			t.Fatal(err)
 		}
-		once, err := s.Keys(ctx, "t1")
+		once, err := s.Keys.Keys(ctx, "t1")
 		if err != nil || len(once) != 1 || once[0].RevokedAt.IsZero() {
 			t.Fatalf("Keys = %+v, %v; want one revoked", once, err)
 		}
-		if err := s.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
+		if err := s.Keys.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
 			t.Fatal(err)
 		}
-		if twice, _ := s.Keys(ctx, "t1"); !cmp.Equal(once, twice) {
+		if twice, _ := s.Keys.Keys(ctx, "t1"); !cmp.Equal(once, twice) {
 			t.Errorf("revoking again changes %+v to %+v", once, twice)
 		}
-		wantCode(t, s.RevokeKey(ctx, at(), "t1", "k2"), posthouse.CodeNotFound)
+		wantCode(t, s.Keys.RevokeKey(ctx, at(), "t1", "k2"), posthouse.CodeNotFound)
 	})
 }

@@ -9,6 +9,10 @@
 // state, and its event is written in the same transaction (transit.go). What differs between databases
 // is a dialect value (dialect.go); all other text is shared. docs/store.md draws the tables.
 //
+// Store is a struct of values, one a family of tables (store.go). Each has its own few methods, and all share one
+// connection. Within a transaction the statements of one subject are methods of a small type over it, such as claiming
+// or expanding.
+//
 // One resource, one file: channels, gates, templates, rosters, users, keys, limits, agents. Messages
 // and deliveries are accepted (accept.go, once.go), claimed (claim.go), changed (transit.go),
 // read (read.go, lists.go, history.go), replayed, pruned, and held after a restore (epoch.go).

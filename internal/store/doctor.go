@@ -14,7 +14,7 @@ type Finding struct {
 }
 
 // Doctor names what is unsafe about the database's settings and its clock.
-func (s *Store) Doctor(ctx context.Context) ([]Finding, error) {
+func (s *DB) Doctor(ctx context.Context) ([]Finding, error) {
 	found, err := s.dialect.check(ctx, s.read)
 	if err != nil || !s.SharedClock() {
 		return found, s.toError(err, "check the database's settings")

@@ -15,10 +15,10 @@ const reasonEpochHold = "epoch_hold"
 // Epoch is the number of times that this database was restored, promoted or cloned. Claims
 // name it, so a process from before claims nothing. While a bump is under way, or was
 // interrupted, there is none: an error of code unavailable.
-func (s *Store) Epoch(ctx context.Context) (int64, error) {
-	n, err := readEpoch(s.reads(ctx))
+func (s Epochs) Epoch(ctx context.Context) (int64, error) {
+	n, err := readEpoch(s.db.reads(ctx))
 	if err != nil {
-		return 0, s.toError(err, "read the epoch")
+		return 0, s.db.toError(err, "read the epoch")
 	}
 	if n < 0 {
 		return 0, posthouse.Errorf(posthouse.CodeUnavailable, "the epoch is being raised: if no other process does, raise it again")
@@ -45,10 +45,10 @@ func readEpoch(from lookup) (int64, error) {
 //
 // While it works the epoch is negative, which no process has: nobody claims. An interrupted
 // bump is finished by the next.
-func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err error) {
+func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err error) {
 	var next, began int64
 	err = s.change(ctx, now, "begin an epoch", func(t *tx) error {
-		old, err := t.lockEpoch()
+		old, err := raising{t}.lockEpoch()
 		if err != nil {
 			return err
 		}
@@ -56,13 +56,13 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		if old > 0 {
 			next = old + 1
 		}
-		return t.setEpoch(-next)
+		return raising{t}.setEpoch(-next)
 	})
 	if err != nil {
 		return 0, err
 	}
 	// The outbox first: what a process moves out of it before it is held, stands in the queue since before this began.
-	err = s.holdOutbox(ctx, now)
+	err = Outbox{s.shared}.holdOutbox(ctx, now)
 	if err == nil {
 		err = s.change(ctx, now, "look at the clock", func(t *tx) (err error) {
 			began, err = t.now()
@@ -78,53 +78,33 @@ func (s *Store) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return held, err
 	}
-	return held, s.change(ctx, now, "end an epoch", func(t *tx) error { return t.setEpoch(next) })
+	return held, s.change(ctx, now, "end an epoch", func(t *tx) error { return raising{t}.setEpoch(next) })
 }
 
 // lockEpoch reads the epoch and keeps others from raising it.
-func (t *tx) lockEpoch() (int64, error) {
+func (t raising) lockEpoch() (int64, error) {
 	if err := t.serialize(); err != nil {
 		return 0, err
 	}
 	return readEpoch(t.query)
 }
 
-func (t *tx) setEpoch(n int64) error {
+func (t raising) setEpoch(n int64) error {
 	_, err := t.exec("UPDATE posthouse_meta SET value = ? WHERE name = 'epoch'", strconv.FormatInt(n, 10))
 	return err
 }
 
 // holdQueue goes once over the queue. Nothing that it has passed can be sent any more: nobody claims, and what was unknown has
 // lost its policy. It returns how many deliveries it held.
-func (s *Store) holdQueue(ctx context.Context, now time.Time, epoch, began int64) (held int, err error) {
-	return s.inOrder(ctx, now, "hold what may have been sent", func(t *tx, last string) (int, string, error) { return t.holdAfter(last, epoch, began) })
-}
-
-// inOrder runs fn, a transaction each time, on what follows the last id it was at, so that it takes no longer for what is done
-// already, until it returns no other. It returns how many fn did and committed.
-func (s *Store) inOrder(ctx context.Context, now time.Time, doing string, fn func(t *tx, last string) (n int, next string, err error)) (total int, err error) {
-	for last := ""; ; {
-		n, next := 0, ""
-		err := s.change(ctx, now, doing, func(t *tx) (err error) {
-			n, next, err = fn(t, last)
-			return err
-		})
-		if err == nil {
-			err = ctx.Err()
-			total += n
-		}
-		if err != nil || next == "" || next == last { // an id that is no text follows itself
-			return total, err
-		}
-		last = next
-	}
+func (s Epochs) holdQueue(ctx context.Context, now time.Time, epoch, began int64) (held int, err error) {
+	return s.inOrder(ctx, now, "hold what may have been sent", func(t *tx, last string) (int, string, error) { return raising{t}.holdAfter(last, epoch, began) })
 }
 
 // holdAfter deals with the deliveries that follow an id: those that may have been sent are held, and those that were unknown
 // before are left to a person too. It returns how many it held, and the last one's id, empty where none was left.
-func (t *tx) holdAfter(last string, epoch, began int64) (held int, next string, err error) {
-	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(primary)+
-		" WHERE id > ? ORDER BY id LIMIT ?"+t.store.dialect.lock, last, bulkStep)
+func (t raising) holdAfter(last string, epoch, began int64) (held int, next string, err error) {
+	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(primary)+
+		" WHERE id > ? ORDER BY id LIMIT ?"+t.db.dialect.lock, last, bulkStep)
 	if err != nil || len(list) == 0 {
 		return 0, "", err
 	}
@@ -157,7 +137,7 @@ func mayBeSent(d *posthouse.Delivery, began int64) bool {
 }
 
 // holdEpoch holds deliveries that may have been sent (T28).
-func (t *tx) holdEpoch(list []posthouse.Delivery, epoch int64) error {
+func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -181,7 +161,7 @@ func (t *tx) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		})
 	}
 	clause, args := t.in("id", ids)
-	if _, err := t.exec("UPDATE posthouse_queue"+t.store.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
+	if _, err := t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
 		return err
 	}
@@ -193,11 +173,11 @@ func (t *tx) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 
 // freeze leaves what was unknown before to a person: no policy sends it again. Its state does not change, so there is no
 // event.
-func (t *tx) freeze(ids []string) error {
+func (t raising) freeze(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	clause, args := t.in("id", ids)
-	_, err := t.exec("UPDATE posthouse_queue"+t.store.dialect.by(primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
+	_, err := t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
 	return err
 }

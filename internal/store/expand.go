@@ -14,7 +14,7 @@ import (
 // of another tenant where one is given, is passed over.
 //
 // Rows are locked in one order by all: the message, the entry of posthouse_due, the flight.
-func (t *tx) expand(tenant string, ids []string) ([]posthouse.Delivery, error) {
+func (t expanding) expand(tenant string, ids []string) ([]posthouse.Delivery, error) {
 	found, err := t.lockSole(tenant, ids)
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -70,8 +70,8 @@ func (x *expansion) stands(d *posthouse.Delivery) {
 	}
 }
 
-func (t *tx) writeExpansion(x *expansion) error {
-	t.store.flights.expanded(x.ids)
+func (t expanding) writeExpansion(x *expansion) error {
+	t.flights.expanded(x.ids)
 	var b bundle
 	b.each(expandSole, "id", x.messages)
 	b.insert(queueTable, x.open)
@@ -81,7 +81,7 @@ func (t *tx) writeExpansion(x *expansion) error {
 }
 
 // lockSole reads and locks the messages of clean deliveries, and returns these as they were accepted.
-func (t *tx) lockSole(tenant string, ids []string) ([]posthouse.Delivery, error) {
+func (t expanding) lockSole(tenant string, ids []string) ([]posthouse.Delivery, error) {
 	var messages []string
 	for _, id := range ids {
 		if posthouse.ValidID(id) && posthouse.DeliveryNumber(id) == 1 {
@@ -96,7 +96,7 @@ func (t *tx) lockSole(tenant string, ids []string) ([]posthouse.Delivery, error)
 		if tenant != "" {
 			clause, args = clause+" AND tenant = ?", append(args, tenant)
 		}
-		err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages"+t.store.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.store.dialect.lock, args,
+		err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages"+t.db.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.db.dialect.lock, args,
 			func(scan func(...any) error) error {
 				_, d, err := scanClean(scan)
 				if err == nil {
@@ -112,7 +112,7 @@ func (t *tx) lockSole(tenant string, ids []string) ([]posthouse.Delivery, error)
 }
 
 // takeWaiting deletes the entries of those that wait, and says which did.
-func (t *tx) takeWaiting(found []posthouse.Delivery) (map[string]bool, error) {
+func (t expanding) takeWaiting(found []posthouse.Delivery) (map[string]bool, error) {
 	waiting := map[string]bool{}
 	for i := range found {
 		n, err := t.exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?", dueValues(&found[i])...)
@@ -143,7 +143,7 @@ func readFlying(scan scanner) (flying, error) {
 const flyingColumns = "id, account, owner, epoch, started_at, lease_until, ids, gone"
 
 // leaveFlights takes deliveries out of their flights, whose rows it locks, and returns the flight of each that is in one.
-func (t *tx) leaveFlights(found []posthouse.Delivery, waiting map[string]bool) (map[string]*flight, error) {
+func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]bool) (map[string]*flight, error) {
 	wanted := map[string]bool{}
 	for i := range found {
 		if !waiting[found[i].ID] {
@@ -162,7 +162,7 @@ func (t *tx) leaveFlights(found []posthouse.Delivery, waiting map[string]bool) (
 		if !slices.ContainsFunc(seen.ids, func(id string) bool { return wanted[id] }) {
 			continue
 		}
-		f, there, err := first(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE id = ?"+t.store.dialect.lock, seen.id)
+		f, there, err := first(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE id = ?"+t.db.dialect.lock, seen.id)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +183,7 @@ func (t *tx) leaveFlights(found []posthouse.Delivery, waiting map[string]bool) (
 }
 
 // takeLandings deletes the rows of those that were sent, and returns them.
-func (t *tx) takeLandings(found []posthouse.Delivery, waiting map[string]bool) (map[string]landing, error) {
+func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]bool) (map[string]landing, error) {
 	landings := map[string]landing{}
 	var ids []string
 	for i := range found {
@@ -193,7 +193,7 @@ func (t *tx) takeLandings(found []posthouse.Delivery, waiting map[string]bool) (
 	}
 	for part := range parts(ids, bulkStep) {
 		clause, args := t.in("id", part)
-		list, err := all(t.query, readLanding, "SELECT "+sentTable.list+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.store.dialect.lock, args...)
+		list, err := all(t.query, readLanding, "SELECT "+sentTable.list+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.db.dialect.lock, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -208,9 +208,9 @@ func (t *tx) takeLandings(found []posthouse.Delivery, waiting map[string]bool) (
 }
 
 // expandLost expands what is left of the flights whose lease has ended, as the rescuer looks for it, and deletes their rows.
-func (t *tx) expandLost(sel work.Selection, now int64) error {
+func (t expanding) expandLost(sel work.Selection, now int64) error {
 	lost, err := all(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE lease_until >= ? AND lease_until < ? ORDER BY lease_until LIMIT ?"+
-		t.store.dialect.skip, micros(sel.Since), now, max(1, sel.Max/8))
+		t.db.dialect.skip, micros(sel.Since), now, max(1, sel.Max/8))
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (t *tx) expandLost(sel work.Selection, now int64) error {
 }
 
 // expandFlight ends a flight whose row is locked.
-func (t *tx) expandFlight(f *flying) error {
+func (t expanding) expandFlight(f *flying) error {
 	landed := map[string]bool{}
 	for part := range parts(f.ids, bulkStep) {
 		clause, args := t.in("id", part)
@@ -259,7 +259,7 @@ func (t *tx) expandFlight(f *flying) error {
 
 // expandDue expands up to max entries of posthouse_due, of one lane where one is given, and returns how many there were. One
 // whose message is gone goes too: nothing is left that could be sent.
-func (t *tx) expandDue(lane *work.Lane, max int) (int, error) {
+func (t expanding) expandDue(lane *work.Lane, max int) (int, error) {
 	where, args := "", []any{max}
 	if lane != nil {
 		where, args = " WHERE tenant = ? AND channel = ? AND priority = ?", []any{lane.Tenant, lane.Channel, numberOf(*lane), max}
@@ -282,8 +282,8 @@ func (t *tx) expandDue(lane *work.Lane, max int) (int, error) {
 }
 
 // expandFlights expands everything that is in flight.
-func (t *tx) expandFlights() error {
-	list, err := all(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id"+t.store.dialect.lock)
+func (t expanding) expandFlights() error {
+	list, err := all(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id"+t.db.dialect.lock)
 	for i := range list {
 		if err == nil {
 			err = t.expandFlight(&list[i])

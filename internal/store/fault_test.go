@@ -52,7 +52,7 @@ func TestDriversErrorsMeanWhatTheCallerDoes(t *testing.T) {
 		{"mysql duplicate", mysqlDialect, myErr(1062), posthouse.CodeInternal, posthouse.CodeInternal},
 		{"mysql connection gone", mysqlDialect, mysql.ErrInvalidConn, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
 	} {
-		s := &Store{dialect: c.dialect}
+		s := &DB{dialect: c.dialect}
 		if got := posthouse.CodeOf(s.toError(c.err, "write")); got != c.want {
 			t.Errorf("%s in a statement = %s, want %s", c.name, got, c.want)
 		}
@@ -64,7 +64,7 @@ func TestDriversErrorsMeanWhatTheCallerDoes(t *testing.T) {
 
 func TestErrorsShowNoSecretAndKeepTheirCause(t *testing.T) {
 	t.Parallel()
-	s := &Store{dialect: postgresDialect}
+	s := &DB{dialect: postgresDialect}
 	cause := &net.OpError{Op: "dial", Err: errors.New("10.1.2.3:5432 refused")}
 	err := s.toError(cause, "accept")
 	if strings.Contains(err.Error(), "10.1") || !errors.Is(err, cause) {
@@ -79,14 +79,14 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 		tamper(t, s, "INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('b', '', 0)")
 		var wg sync.WaitGroup
 		var met sync.WaitGroup // both hold their first row before they want the second
-		if s.committer == nil {
+		if s.DB.committer == nil {
 			met.Add(2)
 		}
 		var runs atomic.Int32
 		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 			wg.Go(func() {
-				firstRun := s.committer == nil
-				err := s.change(t.Context(), at(), "cross", func(x *tx) error {
+				firstRun := s.DB.committer == nil
+				err := s.Queue.change(t.Context(), at(), "cross", func(x *tx) error {
 					runs.Add(1)
 					for i, name := range order {
 						if _, err := x.exec("UPDATE posthouse_limits SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
@@ -109,7 +109,7 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_limits WHERE updated_at = 2"); n != 2 {
 			t.Errorf("%d of 2 rows were changed by both", n)
 		}
-		if s.committer == nil && runs.Load() < 3 {
+		if s.DB.committer == nil && runs.Load() < 3 {
 			t.Error("there was no deadlock to repeat")
 		}
 	})
@@ -136,10 +136,10 @@ func TestLostAnswerOfACommitIsSaidAndARepeatFindsTheMessage(t *testing.T) {
 				return []*work.Submission{one}
 			}
 			p.cut.Store(true)
-			_, err = s.Accept(t.Context(), at(), sub())
+			_, err = s.Submissions.Accept(t.Context(), at(), sub())
 			wantCode(t, err, posthouse.CodeOutcomeUnknown)
 			p.cut.Store(false)
-			out, err := s.Accept(t.Context(), at(), sub())
+			out, err := s.Submissions.Accept(t.Context(), at(), sub())
 			if err != nil || !out[0].Replayed {
 				t.Errorf("the repeat = %+v, %v; want the first one's answer", out, err)
 			}
@@ -221,7 +221,7 @@ func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	stored := len(accept(t, s, entry(10)))
 	limit := func(pages int64) {
 		t.Helper()
-		err := s.change(t.Context(), at(), "limit", func(x *tx) error {
+		err := s.Queue.change(t.Context(), at(), "limit", func(x *tx) error {
 			return x.query(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, func(scan scanner) error { _, err := number(scan); return err })
 		})
 		if err != nil {
@@ -230,9 +230,9 @@ func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	}
 	limit(count(t, s, "PRAGMA page_count") + 3)
 	big := entry(1, func(e *work.Entry) { e.Message.Content.Text = strings.Repeat("x", 1<<20) })
-	_, err := s.Accept(t.Context(), at(), []*work.Submission{submit(big)})
+	_, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(big)})
 	wantCode(t, err, posthouse.CodeStorageFull)
-	if now := time.Now(); !s.Full(now) || s.Full(now.Add(time.Minute)) {
+	if now := time.Now(); !s.DB.Full(now) || s.DB.Full(now.Add(time.Minute)) {
 		t.Error("a refused write does not say for half a minute that there is no room")
 	}
 	if n := count(t, s, "SELECT COUNT(*) FROM posthouse_queue"); int(n) != stored {
@@ -269,7 +269,7 @@ func TestClosedStoreRefusesWrites(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
-	err = s.change(t.Context(), at(), "write", func(*tx) error { return nil })
+	err = s.Queue.change(t.Context(), at(), "write", func(*tx) error { return nil })
 	wantCode(t, err, posthouse.CodeUnavailable)
 }
 
@@ -277,7 +277,7 @@ func TestCallerThatLeavesIsToldThatTheOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, dbtest.SQLite(t))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.change(ctx, at(), "write", func(x *tx) error {
+	err := s.Queue.change(ctx, at(), "write", func(x *tx) error {
 		cancel()
 		<-ctx.Done()
 		_, err := x.exec("INSERT INTO posthouse_meta (name, value) VALUES ('late', '')")
@@ -290,7 +290,7 @@ func TestCallerThatLeavesIsToldThatTheOutcomeIsUnknown(t *testing.T) {
 
 func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		found, err := s.Doctor(t.Context())
+		found, err := s.DB.Doctor(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 			}
 		}
 		// dbtest's servers are fast, not durable; a file of ours is safe.
-		want := map[string]string{"sqlite": "", "postgres": "fsync", "mysql": "innodb_flush_log_at_trx_commit"}[s.Database()]
+		want := map[string]string{"sqlite": "", "postgres": "fsync", "mysql": "innodb_flush_log_at_trx_commit"}[s.DB.Database()]
 		if got := strings.Join(settings, " "); !strings.Contains(got, want) || (want == "" && got != "") {
 			t.Errorf("findings %q, want %q", got, want)
 		}

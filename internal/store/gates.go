@@ -11,8 +11,8 @@ var gatesTable = newTable("posthouse_gates", "tenant", "channel", "account", "un
 
 // SetGate parks an account for wait from now, by the clock that leases go by. Until and
 // UpdatedAt of g are not looked at.
-func (s *Store) SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error {
-	return s.change(ctx, now, "park an account", func(t *tx) error {
+func (s Gates) SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error {
+	return s.db.change(ctx, now, "park an account", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -24,8 +24,8 @@ func (s *Store) SetGate(ctx context.Context, now time.Time, g work.Gate, wait ti
 }
 
 // ClearGate lets an account send again; the account "*" means all of the channel.
-func (s *Store) ClearGate(ctx context.Context, tenant, channel, account string) error {
-	return s.change(ctx, time.Time{}, "free an account", func(t *tx) error {
+func (s Gates) ClearGate(ctx context.Context, tenant, channel, account string) error {
+	return s.db.change(ctx, time.Time{}, "free an account", func(t *Tx) error {
 		query, args := "DELETE FROM posthouse_gates WHERE tenant = ? AND channel = ?", []any{tenant, channel}
 		if account != "*" {
 			query, args = query+" AND account = ?", append(args, account)
@@ -37,13 +37,13 @@ func (s *Store) ClearGate(ctx context.Context, tenant, channel, account string) 
 
 // Gates lists the parked accounts of a tenant; an empty tenant means all tenants. Their times are by
 // the caller's clock, whatever the database's shows: for how long an account is parked is what counts.
-func (s *Store) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
+func (s Gates) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
 	where, args := ofTenant(tenant)
-	list, err := all(s.reads(ctx), readGate, "SELECT "+gatesTable.list+" FROM posthouse_gates"+where+" ORDER BY tenant, channel, account", args...)
-	if err != nil || len(list) == 0 || !s.SharedClock() {
-		return list, s.toError(err, "list the parked accounts")
+	list, err := all(s.db.reads(ctx), readGate, "SELECT "+gatesTable.list+" FROM posthouse_gates"+where+" ORDER BY tenant, channel, account", args...)
+	if err != nil || len(list) == 0 || !s.db.SharedClock() {
+		return list, s.db.toError(err, "list the parked accounts")
 	}
-	theirs, err := s.Now(ctx)
+	theirs, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, err
 	}

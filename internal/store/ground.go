@@ -132,7 +132,7 @@ func (g *ground) strange() bool {
 }
 
 // Standing is an error of code unavailable where the file of an SQLite database is no longer where it was opened.
-func (s *Store) Standing() error {
+func (s *DB) Standing() error {
 	if s.ground == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ const groundLook = time.Second
 
 // Watch looks once a second whether the file of an SQLite database stands where it stood, until ctx ends: a process that
 // has nothing to write finds it out too. Other databases have nothing to watch.
-func (s *Store) Watch(ctx context.Context) {
+func (s *DB) Watch(ctx context.Context) {
 	if s.ground == nil {
 		return
 	}
@@ -156,7 +156,7 @@ func (s *Store) Watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			if s.Standing() != nil { // the writer saves what it can, and refuses the write
-				_ = s.change(ctx, time.Now(), "look at the file", func(*tx) error { return nil })
+				_ = s.change(ctx, time.Now(), "look at the file", func(*Tx) error { return nil })
 			}
 		}
 	}
@@ -165,8 +165,8 @@ func (s *Store) Watch(ctx context.Context) {
 // stands refuses a transaction where the database's file is gone. What was committed before into a log that was removed is
 // written into the file that still stands, once: else it would be lost with the process.
 func (c *committer) stands(ctx context.Context) error {
-	err := c.store.ground.check()
-	if err == nil || c.saved || !c.store.ground.onlyLog() {
+	err := c.db.ground.check()
+	if err == nil || c.saved || !c.db.ground.onlyLog() {
 		c.saved = c.saved && err != nil
 		return err
 	}
@@ -175,9 +175,9 @@ func (c *committer) stands(ctx context.Context) error {
 	c.saved = e == nil && pages == written // else a reader was in the way: the next one tries again
 	switch {
 	case e != nil:
-		c.store.log.Error("what the removed log held could not be written into the database's file", "error", e)
+		c.db.log.Error("what the removed log held could not be written into the database's file", "error", e)
 	case c.saved:
-		c.store.log.Warn("what the removed log held was written into the database's file: restart")
+		c.db.log.Warn("what the removed log held was written into the database's file: restart")
 	}
 	return err
 }

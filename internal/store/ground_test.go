@@ -37,12 +37,12 @@ func TestNothingIsAcceptedIntoAFileThatIsGone(t *testing.T) {
 			accept(t, s, entry(1))
 			c.do(t, path)
 			for range 2 {
-				_, err := s.Accept(t.Context(), at(), []*work.Submission{submit(entry(1))})
+				_, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entry(1))})
 				if posthouse.CodeOf(err) != posthouse.CodeUnavailable || err.Error() != FileGone {
 					t.Fatalf("the accept answered %v, want unavailable: %s", err, FileGone)
 				}
 			}
-			if err := s.Ping(t.Context()); err == nil || err.Error() != FileGone {
+			if err := s.DB.Ping(t.Context()); err == nil || err.Error() != FileGone {
 				t.Errorf("the database says of itself %v, want %s", err, FileGone)
 			}
 			if got := strings.Count(log.String(), FileGone); got != 1 || !strings.Contains(log.String(), c.found) {
@@ -65,7 +65,7 @@ func TestARemovedLogLosesNothingThatWasAccepted(t *testing.T) {
 	e := entry(1)
 	accept(t, s, e)
 	removeFiles(t, path+"-wal")
-	if _, err := s.Accept(t.Context(), at(), []*work.Submission{submit(entry(1))}); err == nil {
+	if _, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entry(1))}); err == nil {
 		t.Fatal("accepted without a log")
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db") // what a kill would leave
@@ -111,7 +111,7 @@ func openLogged(t *testing.T, path string, log *strings.Builder) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() }) // its file is gone
-	if _, err := s.Migrate(t.Context()); err != nil {
+	if _, err := s.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -34,10 +34,10 @@ const (
 // The id is looked up when it turns out to be taken as the claim is written, or when there is nothing to claim: a
 // claim that is new, as nearly all are, pays nothing for it. Where something was due and others took it, the same claim
 // may have, in a transaction that has not ended: then it is looked again.
-func (s *Store) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
+func (s Handouts) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
 	for wait := 2 * time.Millisecond; ; wait *= 2 {
 		items, due, err := s.handNew(ctx, now, &h)
-		if s.taken(err) || err == nil && len(items) == 0 {
+		if s.db.taken(err) || err == nil && len(items) == 0 {
 			if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
 				return out, e
 			}
@@ -56,7 +56,7 @@ const longestTwin = 512 * time.Millisecond
 
 // mayHaveTwins reports whether the same claim may be written at this moment. SQLite has one writer: who was before has
 // committed.
-func (s *Store) mayHaveTwins(h *work.HandOut) bool { return h.ClaimID != "" && s.committer == nil }
+func (s Handouts) mayHaveTwins(h *work.HandOut) bool { return h.ClaimID != "" && s.db.committer == nil }
 
 // pause waits, unless the caller leaves.
 func pause(ctx context.Context, wait time.Duration) bool {
@@ -71,7 +71,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 }
 
 // handNew hands out what is due; due says that something was, whoever got it.
-func (s *Store) handNew(ctx context.Context, now time.Time, h *work.HandOut) (_ []work.Item, due bool, err error) {
+func (s Handouts) handNew(ctx context.Context, now time.Time, h *work.HandOut) (_ []work.Item, due bool, err error) {
 	lanes, err := s.dueLanes(ctx, now, h)
 	if err != nil || len(lanes) == 0 || h.Max < 1 {
 		return nil, false, err
@@ -88,12 +88,12 @@ func (s *Store) handNew(ctx context.Context, now time.Time, h *work.HandOut) (_ 
 	return items, true, nil
 }
 
-func (s *Store) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
-	if s.dialect.arrays {
+func (s Handouts) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
+	if s.db.dialect.arrays {
 		return s.handOutAtOnce(ctx, h, lanes)
 	}
 	err = s.change(ctx, now, "hand out", func(t *tx) (err error) {
-		items, err = t.handOut(h, lanes)
+		items, err = handing{t}.handOut(h, lanes)
 		return err
 	})
 	return items, err
@@ -125,7 +125,7 @@ func (l *handLane) number(again bool) int64 { return laneNumber(l.priority, true
 
 // dueLanes are the lanes in which something is due, in order. The look costs little beside a claim that goes through
 // all, and most claims of idle agents end with it.
-func (s *Store) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([]handLane, error) {
+func (s Handouts) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([]handLane, error) {
 	var lanes []handLane
 	var looks []work.Lane
 	for i := range h.Channels {
@@ -135,7 +135,7 @@ func (s *Store) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([
 			lanes, looks = append(lanes, l), append(looks, l.lane(false), l.lane(true))
 		}
 	}
-	ready, err := s.Ready(ctx, now, looks)
+	ready, err := Queue{s.shared}.Ready(ctx, now, looks)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Store) dueLanes(ctx context.Context, now time.Time, h *work.HandOut) ([
 }
 
 // noteLows notes how far each lane is cleared. Retries that went by their tries leave earlier ones behind.
-func (s *Store) noteLows(lanes []handLane, items []work.Item, asked time.Time) {
+func (s Handouts) noteLows(lanes []handLane, items []work.Item, asked time.Time) {
 	for i := range lanes {
 		l := &lanes[i]
 		of := func(again bool) (list []work.Item) {
@@ -176,7 +176,7 @@ func (s *Store) noteLows(lanes []handLane, items []work.Item, asked time.Time) {
 }
 
 // handOut is a hand-out of the databases that need more than one statement for it.
-func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
+func (t handing) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
@@ -202,14 +202,14 @@ func (t *tx) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
 	if err := t.holdFor(h, items, leases, now); err != nil {
 		return nil, err
 	}
-	return items, t.attachMessages(items)
+	return items, claiming{t.tx}.attachMessages(items)
 }
 
-func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
+func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
 	late := now - l.channel.FairAfter.Microseconds()
 	due := func(columns string, again bool, from place, to int64, most int) (query string, args []any) {
-		since, begin := t.store.dialect.since(from)
-		return t.store.dialect.due(columns, since),
+		since, begin := t.db.dialect.since(from)
+		return t.db.dialect.due(columns, since),
 			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again)}, begin, []any{to, now, fmt.Sprint(h.Epoch), most})
 	}
 	if part != partRest {
@@ -217,7 +217,7 @@ func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, mo
 		if part == partLate {
 			query, args = due(queueTable.list, true, l.again, late, most)
 		}
-		return all(t.query, readItem, query+t.store.dialect.skip, args...)
+		return all(t.query, readItem, query+t.db.dialect.skip, args...)
 	}
 	type candidate struct {
 		id    string
@@ -240,8 +240,8 @@ func (t *tx) handPart(l *handLane, part handPart, h *work.HandOut, now int64, mo
 			ids[i] = part[i].id
 		}
 		clause, values := t.in("id", ids)
-		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
-			t.store.dialect.skip, append(values, l.number(true), now, most-len(items))...)
+		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+			t.db.dialect.skip, append(values, l.number(true), now, most-len(items))...)
 		items = append(items, found...)
 		if err != nil || len(items) == most {
 			return items, err
@@ -256,7 +256,7 @@ func readItem(scan scanner) (work.Item, error) {
 }
 
 // holdFor writes the claim into the locked rows, its events and its logs.
-func (t *tx) holdFor(h *work.HandOut, items []work.Item, leases map[string]int64, now int64) error {
+func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]int64, now int64) error {
 	owner := work.Owner(h.Agent)
 	var guards []guard
 	var after []*posthouse.Delivery
@@ -327,23 +327,23 @@ func handedText(items []work.Item) string {
 }
 
 // repeated answers a claim whose id is known with what is still held of it, in the order it was handed out.
-func (s *Store) repeated(ctx context.Context, now time.Time, h *work.HandOut) (work.HandedOut, error) {
+func (s Handouts) repeated(ctx context.Context, now time.Time, h *work.HandOut) (work.HandedOut, error) {
 	if h.ClaimID == "" {
 		return work.HandedOut{}, nil
 	}
-	text, known, err := first(s.reads(ctx), word, "SELECT deliveries FROM posthouse_agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
+	text, known, err := first(s.db.reads(ctx), word, "SELECT deliveries FROM posthouse_agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
 	if err != nil || !known {
-		return work.HandedOut{}, s.toError(err, "look up a claim")
+		return work.HandedOut{}, s.db.toError(err, "look up a claim")
 	}
 	var list []handed
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return work.HandedOut{}, fmt.Errorf("read the claim %q of agent %q: %w", h.ClaimID, h.Agent, err)
 	}
 	items, err := s.stillHeld(ctx, now, h, list)
-	return work.HandedOut{Items: items, Repeated: true}, s.toError(err, "read what a claim was handed")
+	return work.HandedOut{Items: items, Repeated: true}, s.db.toError(err, "read what a claim was handed")
 }
 
-func (s *Store) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, list []handed) ([]work.Item, error) {
+func (s Handouts) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, list []handed) ([]work.Item, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -351,10 +351,10 @@ func (s *Store) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, l
 	for i, one := range list {
 		at[one], ids[i] = i, one.ID
 	}
-	clause, args := s.in("id", ids)
-	alive, present := s.instant(now)
+	clause, args := s.db.in("id", ids)
+	alive, present := s.db.instant(now)
 	args = slices.Concat(args, []any{h.Tenant, work.Owner(h.Agent)}, present)
-	items, err := all(s.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM posthouse_queue WHERE "+clause+
+	items, err := all(s.db.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM posthouse_queue WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' AND lease_until > "+alive, args...)
 	items = slices.DeleteFunc(items, func(i work.Item) bool {
 		_, held := at[handed{i.Delivery.ID, i.Delivery.Token}]
@@ -366,5 +366,5 @@ func (s *Store) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, l
 	slices.SortFunc(items, func(a, b work.Item) int {
 		return cmp.Compare(at[handed{a.Delivery.ID, a.Delivery.Token}], at[handed{b.Delivery.ID, b.Delivery.Token}])
 	})
-	return items, s.attach(s.reads(ctx), items)
+	return items, attach(s.db.dialect, s.db.reads(ctx), items)
 }

@@ -83,7 +83,7 @@ func handText(lanes []handLane, start bool) string {
 }
 
 // handOutAtOnce is HandOut in one statement and without a transaction around it; see claimAtOnce.
-func (s *Store) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
+func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
 	var args []any
 	for i := range lanes {
 		l := &lanes[i]
@@ -98,14 +98,14 @@ func (s *Store) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []hand
 	}
 	args = append(args, work.Owner(h.Agent), h.Epoch, h.Agent, h.ClaimID, h.Request,
 		h.Tenant, h.Agent, h.ClaimID, claimExpiry(h), h.ClaimID, rand.Int64N(slots))
-	err = s.insist(ctx, "hand out", func(ctx context.Context) error {
-		conn, err := s.write.Conn(ctx)
+	err = s.db.insist(ctx, "hand out", func(ctx context.Context) error {
+		conn, err := s.db.write.Conn(ctx)
 		if err != nil {
 			return err
 		}
 		defer conn.Close()
 		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.text(handText(lanes, h.Start)), args...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(handText(lanes, h.Start)), args...)
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func started(h *work.HandOut)                  { h.Start = true }
 
 func handOut(t testing.TB, s *Store, h work.HandOut) work.HandedOut {
 	t.Helper()
-	out, err := s.HandOut(t.Context(), at(), h)
+	out, err := s.Handouts.HandOut(t.Context(), at(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func idsOf(items []work.Item) (ids []string) {
 // wantTally compares the kept counts with the given ones.
 func wantTally(t testing.TB, s *Store, want work.Tally) {
 	t.Helper()
-	got, err := s.Tally(t.Context(), "t1", "c1")
+	got, err := s.Handouts.Tally(t.Context(), "t1", "c1")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("tally: %v (-want +got):\n%s", err, diff)
 	}
@@ -71,7 +71,7 @@ func TestHandOutHoldsWhatIsDueForAnAgent(t *testing.T) {
 				t.Fatalf("%s: handed out (-want +got):\n%s", name, diff)
 			}
 			for _, item := range out.Items {
-				stored, err := s.Delivery(t.Context(), "t1", item.Delivery.ID)
+				stored, err := s.Messages.Delivery(t.Context(), "t1", item.Delivery.ID)
 				if diff := cmp.Diff(stored, item.Delivery); err != nil || diff != "" {
 					t.Errorf("%s: what HandOut returns differs from what is stored: %v\n%s", name, err, diff)
 				}
@@ -185,7 +185,7 @@ func TestRepeatedClaimFindsWhatIsStillHeldOfIt(t *testing.T) {
 		if diff := cmp.Diff(idsOf(first.Items[2:]), idsOf(again.Items)); diff != "" || !again.Repeated {
 			t.Errorf("what is still held (-want +got):\n%s", diff)
 		}
-		clear(s.lows.byLane) // unlike the engine, step gives back with the old due time: where looks have begun already
+		clear(s.Queue.lows.byLane) // unlike the engine, step gives back with the old due time: where looks have begun already
 		if other := handOut(t, s, wish(3, claimID("7f/…#1"), byAgent("p2"))); len(other.Items) != 3 || other.Repeated {
 			t.Errorf("another agent's claim of the same id = %+v", other)
 		}
@@ -202,7 +202,7 @@ func TestAClaimThatComesInTwiceAtOnceIsAnsweredTheSame(t *testing.T) {
 		var both [2]work.HandedOut
 		var wg sync.WaitGroup
 		for i := range both {
-			wg.Go(func() { both[i], _ = s.HandOut(t.Context(), at(), wish(3, claimID(fmt.Sprint(round)))) })
+			wg.Go(func() { both[i], _ = s.Handouts.HandOut(t.Context(), at(), wish(3, claimID(fmt.Sprint(round)))) })
 		}
 		wg.Wait()
 		if diff := cmp.Diff(idsOf(both[0].Items), idsOf(both[1].Items)); diff != "" || len(both[0].Items) != 3 {
@@ -225,7 +225,7 @@ func TestManyAgentsNeverShareADelivery(t *testing.T) {
 			for range 2 {
 				wg.Go(func() {
 					for n := range 4 {
-						out, err := s.HandOut(t.Context(), at(), wish(7, byAgent(fmt.Sprint(a)), claimID(fmt.Sprint(n))))
+						out, err := s.Handouts.HandOut(t.Context(), at(), wish(7, byAgent(fmt.Sprint(a)), claimID(fmt.Sprint(n))))
 						if err != nil {
 							t.Error(err)
 						}
@@ -242,7 +242,7 @@ func TestManyAgentsNeverShareADelivery(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		clear(s.lows.byLane) // what was locked as others passed it lies before the place where they ended
+		clear(s.Queue.lows.byLane) // what was locked as others passed it lies before the place where they ended
 		for _, i := range handOut(t, s, wish(1000)).Items {
 			if was, taken := holder[i.Delivery.ID]; taken {
 				t.Errorf("%s was handed to %s before", i.Delivery.ID, was)
@@ -264,15 +264,15 @@ func TestRenewMakesLastOnlyWhatIsHeld(t *testing.T) {
 		record(t, s, step(gone, posthouse.EventRelease, posthouse.Pending))
 		holds := []work.Hold{{Delivery: mine.ID, Token: mine.Token}, {Delivery: gone.ID, Token: gone.Token}, {Delivery: stale.ID, Token: stale.Token + 1}, {Delivery: "管理员"}}
 		for _, who := range [][2]string{{"t1", "agent/p2"}, {"t2", "agent/p1"}} {
-			if got, err := s.Renew(t.Context(), at(), who[0], who[1], holds, time.Hour); err != nil || len(got) != 0 {
+			if got, err := s.Handouts.Renew(t.Context(), at(), who[0], who[1], holds, time.Hour); err != nil || len(got) != 0 {
 				t.Errorf("%v renews %v, %v", who, got, err)
 			}
 		}
-		got, err := s.Renew(t.Context(), at(), "t1", "agent/p1", holds, time.Hour)
+		got, err := s.Handouts.Renew(t.Context(), at(), "t1", "agent/p1", holds, time.Hour)
 		if err != nil || len(got) != 1 || got[0].Delivery != mine.ID || got[0].LeaseUntil.Sub(mine.LeaseUntil) < 58*time.Minute {
 			t.Errorf("renewed %+v, %v", got, err)
 		}
-		held, err := s.HeldBy(t.Context(), "t1", "p1")
+		held, err := s.Handouts.HeldBy(t.Context(), "t1", "p1")
 		if err != nil || len(held) != 2 || held[0].ID != stale.ID || !held[1].LeaseUntil.Equal(got[0].LeaseUntil) || held[1].Version != mine.Version {
 			t.Errorf("held = %+v, %v", held, err)
 		}
@@ -289,7 +289,7 @@ func TestTheSameNewClaimAtOnceIsHandedTheSame(t *testing.T) {
 			outs, errs := make([]work.HandedOut, 4), make([]error, 4)
 			var all sync.WaitGroup
 			for i := range outs {
-				all.Go(func() { outs[i], errs[i] = s.HandOut(t.Context(), at(), h) })
+				all.Go(func() { outs[i], errs[i] = s.Handouts.HandOut(t.Context(), at(), h) })
 			}
 			all.Wait()
 			for i, out := range outs {

@@ -10,22 +10,22 @@ import (
 
 // Box counts a tenant's outbox and lists its rows that could not be accepted so far, a page at a time; it
 // returns the next page's cursor.
-func (s *Store) Box(ctx context.Context, tenant, cursor string, limit int) (work.Box, string, error) {
+func (s Outbox) Box(ctx context.Context, tenant, cursor string, limit int) (work.Box, string, error) {
 	after, err := keyOf("outbox", cursor)
 	if err != nil {
 		return work.Box{}, "", err
 	}
 	var b work.Box
-	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox WHERE tenant = ?",
+	err = s.db.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox WHERE tenant = ?",
 		[]any{tenant}, func(scan scanner) error { return scan(&b.Waiting, &b.Rejected) })
 	if err != nil {
-		return b, "", s.toError(err, "count the outbox")
+		return b, "", s.db.toError(err, "count the outbox")
 	}
 	size := pageSize(limit)
-	rows, err := all(s.reads(ctx), readHeld, "SELECT id, draft, created_at, failed_at, due_at, failures, error FROM posthouse_outbox"+
+	rows, err := all(s.db.reads(ctx), readHeld, "SELECT id, draft, created_at, failed_at, due_at, failures, error FROM posthouse_outbox"+
 		" WHERE tenant = ? AND failed_at > 0 AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
 	if err != nil {
-		return b, "", s.toError(err, "list the outbox")
+		return b, "", s.db.toError(err, "list the outbox")
 	}
 	rows, next := page(rows, size, "outbox", func(r work.Held) string { return r.ID })
 	b.Rows = rows
@@ -41,17 +41,17 @@ func readHeld(scan scanner) (work.Held, error) {
 }
 
 // RetryRow lets a rejected row of the outbox be tried at the next look.
-func (s *Store) RetryRow(ctx context.Context, now time.Time, tenant, id string) error {
+func (s Outbox) RetryRow(ctx context.Context, now time.Time, tenant, id string) error {
 	return s.ofHeld(ctx, now, "UPDATE posthouse_outbox SET due_at = failed_at WHERE id = ? AND tenant = ? AND failed_at > 0", tenant, id)
 }
 
 // DropRow deletes a rejected row of the outbox: what it says will not be done.
-func (s *Store) DropRow(ctx context.Context, now time.Time, tenant, id string) error {
+func (s Outbox) DropRow(ctx context.Context, now time.Time, tenant, id string) error {
 	return s.ofHeld(ctx, now, "DELETE FROM posthouse_outbox WHERE id = ? AND tenant = ? AND failed_at > 0", tenant, id)
 }
 
 // ofHeld changes one rejected row.
-func (s *Store) ofHeld(ctx context.Context, now time.Time, query, tenant, id string) error {
+func (s Outbox) ofHeld(ctx context.Context, now time.Time, query, tenant, id string) error {
 	return s.change(ctx, now, "change the outbox", func(t *tx) error {
 		n, err := t.exec(query, id, tenant)
 		if err == nil && n == 0 {

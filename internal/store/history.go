@@ -12,19 +12,19 @@ import (
 func readEvent(scan scanner) (posthouse.Event, error) { return scanEvent(scan) }
 
 // Events lists all that happened to a delivery, in order.
-func (s *Store) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
-	d, err := s.Delivery(ctx, tenant, delivery)
+func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
+	d, err := Messages{s.shared}.Delivery(ctx, tenant, delivery)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.cleanEvents(ctx, tenant, messageOfSole(d.ID), messageOfSole(d.ID), 1)
 	if err == nil && len(list) == 0 {
-		list, err = all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+		list, err = all(s.db.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
 	}
 	for i := range list {
 		fill(&list[i], &d)
 	}
-	return list, s.toError(err, "read the events of a delivery")
+	return list, s.db.toError(err, "read the events of a delivery")
 }
 
 // fill adds to an event what its delivery knows and the log does not repeat.
@@ -34,8 +34,8 @@ func fill(e *posthouse.Event, d *posthouse.Delivery) {
 
 // Attempts lists a delivery's tries to send, in order. They are read from the event log: each
 // is a start and the event that ended it.
-func (s *Store) Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error) {
-	m, _, err := s.Message(ctx, tenant, posthouse.MessageID(delivery))
+func (s History) Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error) {
+	m, _, err := Messages{s.shared}.Message(ctx, tenant, posthouse.MessageID(delivery))
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func end(a *posthouse.Attempt, e *posthouse.Event) {
 // and returns the cursor to go on from later; an empty tenant means all. The log itself says what there
 // is: events whose delivery has no row any more are among them. It holds one part of the log in memory,
 // and no connection while each runs. An event that no calendar has a date for is an error.
-func (s *Store) ExportEvents(ctx context.Context, tenant, cursor string, each func(posthouse.Event) error) (string, error) {
+func (s History) ExportEvents(ctx context.Context, tenant, cursor string, each func(posthouse.Event) error) (string, error) {
 	after, err := idAfter("events", cursor)
 	if err != nil {
 		return cursor, err
@@ -87,7 +87,7 @@ func (s *Store) ExportEvents(ctx context.Context, tenant, cursor string, each fu
 	for {
 		list, last, err := s.exportPart(ctx, tenant, after)
 		if err != nil {
-			return cursor, s.toError(err, "read the event log")
+			return cursor, s.db.toError(err, "read the event log")
 		}
 		if last == "" {
 			return cursor, nil
@@ -111,7 +111,7 @@ func (s *Store) ExportEvents(ctx context.Context, tenant, cursor string, each fu
 const exportStep = 2000
 
 // exportPart reads the events of the next few deliveries, whole, and returns the last of these, empty at the end.
-func (s *Store) exportPart(ctx context.Context, tenant, after string) (list []posthouse.Event, last string, err error) {
+func (s History) exportPart(ctx context.Context, tenant, after string) (list []posthouse.Event, last string, err error) {
 	// The clean ones first: what is expanded meanwhile has its rows by then, and they count.
 	sole, err := s.cleanEvents(ctx, "", soleAfter(after), "", exportClean)
 	if err != nil {
@@ -141,8 +141,8 @@ func countClean(list []posthouse.Event) (n int) {
 
 // eventsAfter reads the events of the next few deliveries, and whether there may be more. The one that the step cuts in two
 // is left for the next time, or is read alone.
-func (s *Store) eventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
-	list, err = all(s.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
+func (s History) eventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
+	list, err = all(s.db.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
 	if err != nil || len(list) < exportStep {
 		return list, false, err
 	}
@@ -151,13 +151,13 @@ func (s *Store) eventsAfter(ctx context.Context, after string) (list []posthouse
 	if whole > 0 {
 		return list[:whole], true, nil
 	}
-	list, err = all(s.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
+	list, err = all(s.db.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
 	return list, true, err
 }
 
 // withRows fills events, sorted by delivery, with what the rows of their deliveries say, and keeps those of
 // the tenant. A delivery without a row was pruned since, and then its events are gone too, or it is lost.
-func (s *Store) withRows(ctx context.Context, tenant string, list []posthouse.Event) ([]posthouse.Event, error) {
+func (s History) withRows(ctx context.Context, tenant string, list []posthouse.Event) ([]posthouse.Event, error) {
 	rows, err := s.rowsOf(ctx, list)
 	if err != nil {
 		return nil, err
@@ -182,14 +182,14 @@ func (s *Store) withRows(ctx context.Context, tenant string, list []posthouse.Ev
 
 // rowsOf reads what there is of the deliveries of events, which are sorted by them. Both tables are read in
 // one statement: a row that moves meanwhile is in one of them.
-func (s *Store) rowsOf(ctx context.Context, list []posthouse.Event) (map[string]*posthouse.Delivery, error) {
+func (s History) rowsOf(ctx context.Context, list []posthouse.Event) (map[string]*posthouse.Delivery, error) {
 	rows := map[string]*posthouse.Delivery{}
 	for i := range list {
 		rows[list[i].Delivery] = nil
 	}
 	low, high := list[0].Delivery, list[len(list)-1].Delivery
 	const of = "SELECT id, tenant, idem_key, deadline, on_unknown FROM %s WHERE id >= ? AND id <= ?"
-	err := s.look(ctx, fmt.Sprintf(of+" UNION ALL "+of, queueTable.name, settledTable.name), []any{low, high, low, high}, func(scan scanner) error {
+	err := s.db.look(ctx, fmt.Sprintf(of+" UNION ALL "+of, queueTable.name, settledTable.name), []any{low, high, low, high}, func(scan scanner) error {
 		var d posthouse.Delivery
 		var deadline int64
 		err := scan(&d.ID, &d.Tenant, &d.IdemKey, &deadline, &d.OnUnknown)
@@ -207,7 +207,7 @@ func (s *Store) rowsOf(ctx context.Context, list []posthouse.Event) (map[string]
 
 // prunedSince tells which of the deliveries without a row have no events any more either. Both go in one
 // transaction, so what has events now and had no row is not on its way out.
-func (s *Store) prunedSince(ctx context.Context, list []posthouse.Event, rows map[string]*posthouse.Delivery) (map[string]bool, error) {
+func (s History) prunedSince(ctx context.Context, list []posthouse.Event, rows map[string]*posthouse.Delivery) (map[string]bool, error) {
 	pruned := map[string]bool{}
 	var without []string
 	for i := range list {
@@ -217,8 +217,8 @@ func (s *Store) prunedSince(ctx context.Context, list []posthouse.Event, rows ma
 		}
 	}
 	for part := range parts(without, bulkStep) {
-		clause, args := s.in("delivery", part)
-		left, err := all(s.reads(ctx), word, "SELECT delivery FROM posthouse_transitions WHERE "+clause+" GROUP BY delivery", args...)
+		clause, args := s.db.in("delivery", part)
+		left, err := all(s.db.reads(ctx), word, "SELECT delivery FROM posthouse_transitions WHERE "+clause+" GROUP BY delivery", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -252,16 +252,16 @@ func dated(e *posthouse.Event) error {
 }
 
 // MessageCounts counts the stored messages of each tenant.
-func (s *Store) MessageCounts(ctx context.Context) (map[string]int, error) {
+func (s History) MessageCounts(ctx context.Context) (map[string]int, error) {
 	return s.countMessages(ctx, 20_000)
 }
 
 // countMessages counts a part at a time: no database is silent for long.
-func (s *Store) countMessages(ctx context.Context, step int) (map[string]int, error) {
+func (s History) countMessages(ctx context.Context, step int) (map[string]int, error) {
 	counts := map[string]int{}
 	for after := ""; ; {
 		n := 0
-		err := s.look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d) part
+		err := s.db.look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d) part
 			GROUP BY tenant`, step), []any{after}, func(scan scanner) error {
 			var tenant, last string
 			var here int
@@ -272,7 +272,7 @@ func (s *Store) countMessages(ctx context.Context, step int) (map[string]int, er
 			return err
 		})
 		if err != nil {
-			return nil, s.toError(err, "count the messages")
+			return nil, s.db.toError(err, "count the messages")
 		}
 		if n < step {
 			return counts, nil

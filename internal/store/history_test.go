@@ -15,7 +15,7 @@ import (
 // exported lists a tenant's events, or those of all.
 func exported(t *testing.T, s *Store, tenant string) (keys []string) {
 	t.Helper()
-	_, err := s.ExportEvents(t.Context(), tenant, "", func(e posthouse.Event) error {
+	_, err := s.History.ExportEvents(t.Context(), tenant, "", func(e posthouse.Event) error {
 		keys = append(keys, key(e))
 		return nil
 	})
@@ -71,7 +71,7 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 		for _, item := range claim(t, s, 3) {
 			record(t, s, step(item.Delivery, posthouse.EventSent, posthouse.Sent))
 		}
-		list, _, err := s.eventsAfter(t.Context(), "")
+		list, _, err := s.History.eventsAfter(t.Context(), "")
 		if err != nil || len(list) != 10 {
 			t.Fatalf("%d events, %v", len(list), err)
 		}
@@ -84,7 +84,7 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 		for _, e := range list[3:] {
 			want = append(want, key(e)+" "+map[bool]string{false: e.Delivery}[e.Delivery == ids[1]])
 		}
-		list, err = s.withRows(t.Context(), "", list)
+		list, err = s.History.withRows(t.Context(), "", list)
 		for _, e := range list {
 			got = append(got, key(e)+" "+e.Idem)
 		}
@@ -109,7 +109,7 @@ func TestExportReadsDeliveriesWholeHoweverManyEventsTheyHave(t *testing.T) {
 				}
 			}
 			for part := range parts(rows, 500) {
-				if err := s.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(eventsTable, part) }); err != nil {
+				if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(eventsTable, part) }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -135,7 +135,7 @@ func TestExportRefusesTimesOutOfRange(t *testing.T) {
 		} {
 			tamper(t, s, "UPDATE posthouse_transitions SET at = ?, due_at = 0, lease_until = 0", good)
 			tamper(t, s, "UPDATE posthouse_transitions SET "+c.column+" = ? WHERE delivery = ?", c.us, ids[1])
-			_, err := s.ExportEvents(t.Context(), "", "", func(posthouse.Event) error { return nil })
+			_, err := s.History.ExportEvents(t.Context(), "", "", func(posthouse.Event) error { return nil })
 			want := fmt.Sprintf("event 1 of delivery %s: %s is %d, out of range", ids[1], c.column, c.us)
 			if (err == nil) != c.fits || (err != nil && !strings.Contains(err.Error(), want)) {
 				t.Errorf("%s = %d: %v", c.column, c.us, err)
@@ -151,7 +151,7 @@ func TestMessagesAreCountedByTenant(t *testing.T) {
 			accept(t, s, entry(1, in("t2", "c1")))
 		}
 		for _, step := range []int{1, 2, 3, 9, 100} {
-			got, err := s.countMessages(t.Context(), step)
+			got, err := s.History.countMessages(t.Context(), step)
 			if diff := cmp.Diff(map[string]int{"t1": 6, "t2": 3}, got); err != nil || diff != "" {
 				t.Errorf("%d at a time: %v (-want +got):\n%s", step, err, diff)
 			}

@@ -23,11 +23,11 @@ type Holding struct {
 const holdingStep = 2000
 
 // Holdings calls each for every message of all tenants, by id. It holds no connection while each runs.
-func (s *Store) Holdings(ctx context.Context, each func(Holding) error) error {
+func (s History) Holdings(ctx context.Context, each func(Holding) error) error {
 	for after := ""; ; {
 		list, last, err := s.holdingsAfter(ctx, after)
 		if err != nil {
-			return s.toError(err, "read what is stored")
+			return s.db.toError(err, "read what is stored")
 		}
 		for i := range list {
 			if err := each(list[i]); err != nil {
@@ -42,12 +42,12 @@ func (s *Store) Holdings(ctx context.Context, each func(Holding) error) error {
 }
 
 // holdingsAfter reads the messages that follow an id, whole, and returns the last id of the part, empty at the end.
-func (s *Store) holdingsAfter(ctx context.Context, after string) (list []Holding, last string, err error) {
-	ids, err := all(s.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_deliveries WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
+func (s History) holdingsAfter(ctx context.Context, after string) (list []Holding, last string, err error) {
+	ids, err := all(s.db.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_deliveries WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
 	if err != nil {
 		return nil, "", err
 	}
-	more, err := all(s.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
+	more, err := all(s.db.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
 	if err != nil {
 		return nil, "", err
 	}
@@ -65,7 +65,7 @@ func (s *Store) holdingsAfter(ctx context.Context, after string) (list []Holding
 }
 
 // holdingsWithin reads messages and deliveries above one id and up to another, which is the end where it is empty.
-func (s *Store) holdingsWithin(ctx context.Context, after, last string) ([]Holding, error) {
+func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Holding, error) {
 	within, args := "id > ?", []any{after}
 	if last != "" {
 		within, args = within+" AND id <= ?", append(args, last)
@@ -80,7 +80,7 @@ func (s *Store) holdingsWithin(ctx context.Context, after, last string) ([]Holdi
 		}
 		return &list[n]
 	}
-	err := s.look(ctx, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
+	err := s.db.look(ctx, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
 		m, recipients, err := scanMessage(scan)
 		if err == nil {
 			h := at(m.ID)
@@ -89,7 +89,7 @@ func (s *Store) holdingsWithin(ctx context.Context, after, last string) ([]Holdi
 		return err
 	})
 	if err == nil {
-		err = s.look(ctx, "SELECT "+queueTable.list+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
+		err = s.db.look(ctx, "SELECT "+queueTable.list+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
 			d, err := scanDelivery(scan)
 			if err == nil {
 				h := at(d.Message)
@@ -111,8 +111,8 @@ type KeyHolder struct {
 }
 
 // KeyHolders calls each for every dedup key, and for every message that is named by the answer kept for an Idempotency-Key.
-func (s *Store) KeyHolders(ctx context.Context, each func(KeyHolder) error) error {
-	err := s.look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
+func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) error {
+	err := s.db.look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
 		FROM posthouse_dedup d LEFT JOIN posthouse_messages m ON m.id = d.message_id`, nil, func(scan scanner) error {
 		var tenant, channel, key, message, found, ofTenant, ofChannel, ofKey string
 		if err := scan(&tenant, &channel, &key, &message, &found, &ofTenant, &ofChannel, &ofKey); err != nil {
@@ -127,13 +127,13 @@ func (s *Store) KeyHolders(ctx context.Context, each func(KeyHolder) error) erro
 	if err == nil {
 		err = s.answerHolders(ctx, each)
 	}
-	return s.toError(err, "read what keys stand for")
+	return s.db.toError(err, "read what keys stand for")
 }
 
 // answerHolders calls each for the messages that kept answers name.
-func (s *Store) answerHolders(ctx context.Context, each func(KeyHolder) error) error {
+func (s History) answerHolders(ctx context.Context, each func(KeyHolder) error) error {
 	var list []KeyHolder
-	err := s.look(ctx, "SELECT tenant, endpoint, idem_key, owner, answer FROM posthouse_idempotency", nil, func(scan scanner) error {
+	err := s.db.look(ctx, "SELECT tenant, endpoint, idem_key, owner, answer FROM posthouse_idempotency", nil, func(scan scanner) error {
 		var tenant, endpoint, key, owner, answer string
 		if err := scan(&tenant, &endpoint, &key, &owner, &answer); err != nil {
 			return err
@@ -149,8 +149,8 @@ func (s *Store) answerHolders(ctx context.Context, each func(KeyHolder) error) e
 		for i := range part {
 			ids[i] = part[i].Message
 		}
-		clause, args := s.in("id", ids)
-		found, err := all(s.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
+		clause, args := s.db.in("id", ids)
+		found, err := all(s.db.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // Import stores what another system has done, each message with its own times. A message that is there
 // already, by its id, is passed over, so that an import can be repeated. All are of one tenant. It returns how
 // many are new.
-func (s *Store) Import(ctx context.Context, now time.Time, tenant string, list []work.Imported) (stored int, err error) {
+func (s Imports) Import(ctx context.Context, now time.Time, tenant string, list []work.Imported) (stored int, err error) {
 	err = s.change(ctx, now, "import messages", func(t *tx) error {
 		fresh, err := unstored(t, importedMessages, tenant, list)
 		if err != nil {
@@ -66,7 +66,7 @@ func importBundle(list []work.Imported) (bundle, error) {
 
 // ImportLines stores lines of a log with the ids, tokens and times they have, and passes over those that are
 // there. All are of one tenant. It returns how many are new.
-func (s *Store) ImportLines(ctx context.Context, now time.Time, tenant string, log work.Log, lines []work.Line) (stored int, err error) {
+func (s Imports) ImportLines(ctx context.Context, now time.Time, tenant string, log work.Log, lines []work.Line) (stored int, err error) {
 	form, ok := importedLogs[log]
 	if !ok {
 		return 0, fmt.Errorf("there is no log %q", log)
@@ -87,7 +87,7 @@ func (s *Store) ImportLines(ctx context.Context, now time.Time, tenant string, l
 }
 
 // ImportTemplates stores templates under the numbers they have, but those whose numbers are taken.
-func (s *Store) ImportTemplates(ctx context.Context, now time.Time, tenant string, list []work.SMSTemplate) (stored int, err error) {
+func (s Imports) ImportTemplates(ctx context.Context, now time.Time, tenant string, list []work.SMSTemplate) (stored int, err error) {
 	err = s.change(ctx, now, "import SMS templates", func(t *tx) error {
 		taken, err := all(t.query, number, "SELECT id FROM posthouse_sms_texts WHERE tenant = ?", tenant)
 		if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) ImportTemplates(ctx context.Context, now time.Time, tenant strin
 
 // ImportDefaults stores default contents as their first generation, but those of phones that have one. All are
 // of one tenant.
-func (s *Store) ImportDefaults(ctx context.Context, now time.Time, tenant string, list []work.DefaultSMS) (stored int, err error) {
+func (s Imports) ImportDefaults(ctx context.Context, now time.Time, tenant string, list []work.DefaultSMS) (stored int, err error) {
 	err = s.change(ctx, now, "import default contents", func(t *tx) error {
 		fresh, err := unstored(t, importedDefaults, tenant, list)
 		if err != nil {
@@ -124,13 +124,13 @@ func (s *Store) ImportDefaults(ctx context.Context, now time.Time, tenant string
 
 // FormerTasks finds the deliveries of imported tasks by the ids that these had before. What is not found is
 // left out.
-func (s *Store) FormerTasks(ctx context.Context, now time.Time, tenant, kind string, former []string) (map[string]string, error) {
+func (s Imports) FormerTasks(ctx context.Context, now time.Time, tenant, kind string, former []string) (map[string]string, error) {
 	found := map[string]string{}
 	if len(former) == 0 {
 		return found, nil
 	}
 	err := s.change(ctx, now, "look for imported tasks", func(t *tx) error {
-		return t.eachOf("ref, id", "posthouse_messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan scanner) error {
+		return importing{t}.eachOf("ref, id", "posthouse_messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan scanner) error {
 			var ref, id string
 			err := scan(&ref, &id)
 			found[ref] = posthouse.DeliveryID(id, 1)
@@ -143,8 +143,8 @@ func (s *Store) FormerTasks(ctx context.Context, now time.Time, tenant, kind str
 // eachOf reads the rows of a table that a condition, which ends with a column, finds for any of values. PostgreSQL
 // looks each value up by itself: of a table that it knows little of, it would read all and compare each row
 // with all values.
-func (t *tx) eachOf(columns, table, condition string, args []any, values []string, each func(scan scanner) error) error {
-	if t.store.dialect.arrays {
+func (t importing) eachOf(columns, table, condition string, args []any, values []string, each func(scan scanner) error) error {
+	if t.db.dialect.arrays {
 		query := "SELECT found.* FROM unnest(?::text[]) AS given(value) CROSS JOIN LATERAL (SELECT " + columns +
 			" FROM " + table + " WHERE " + condition + " = given.value OFFSET 0) found"
 		return t.query(query, append([]any{values}, args...), each)
@@ -222,7 +222,7 @@ func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error)
 		condition, args = "tenant = ? AND "+i.by, []any{tenant}
 	}
 	var stored []string
-	err := t.eachOf(i.columns, i.table, condition, args, values, func(scan scanner) error {
+	err := importing{t}.eachOf(i.columns, i.table, condition, args, values, func(scan scanner) error {
 		key, err := i.stored(scan)
 		stored = append(stored, key)
 		return err

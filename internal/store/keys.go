@@ -11,17 +11,17 @@ import (
 const keyColumns = "id, tenant, name, scope, agent, note, created_at, revoked_at, expires_at, last_used_at, limits, hash"
 
 // AddKey stores a key with the hash of its secret.
-func (s *Store) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error {
-	return s.change(ctx, now, "store a key", func(t *tx) error {
+func (s Keys) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error {
+	return s.db.change(ctx, now, "store a key", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
 		}
-		return t.addKey(key, hash, at)
+		return addKey(t, key, hash, at)
 	})
 }
 
-func (t *tx) addKey(key posthouse.Key, hash string, at int64) error {
+func addKey(t *Tx, key posthouse.Key, hash string, at int64) error {
 	limits, err := limitsText(key.KeyLimits)
 	if err != nil {
 		return err
@@ -59,23 +59,23 @@ func readKey(scan scanner) (hashedKey, error) {
 
 // KeyHash reads a key of any tenant by its id, revoked or not: it is how a caller's tenant is
 // found in the first place.
-func (s *Store) KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error) {
-	k, found, err := first(s.reads(ctx), readKey, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE id = ?", plain(id))
-	return k.Key, k.hash, found, s.toError(err, "look up a key")
+func (s Keys) KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error) {
+	k, found, err := first(s.db.reads(ctx), readKey, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE id = ?", plain(id))
+	return k.Key, k.hash, found, s.db.toError(err, "look up a key")
 }
 
 // Keys lists a tenant's keys, oldest first, revoked ones too.
-func (s *Store) Keys(ctx context.Context, tenant string) ([]posthouse.Key, error) {
-	list, err := all(s.reads(ctx), func(scan scanner) (posthouse.Key, error) {
+func (s Keys) Keys(ctx context.Context, tenant string) ([]posthouse.Key, error) {
+	list, err := all(s.db.reads(ctx), func(scan scanner) (posthouse.Key, error) {
 		k, err := readKey(scan)
 		return k.Key, err
 	}, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE tenant = ? ORDER BY created_at, id", tenant)
-	return list, s.toError(err, "list the keys")
+	return list, s.db.toError(err, "list the keys")
 }
 
 // RevokeKey ends a key. One that is revoked already keeps its time.
-func (s *Store) RevokeKey(ctx context.Context, now time.Time, tenant, id string) error {
-	return s.change(ctx, now, "revoke a key", func(t *tx) error {
+func (s Keys) RevokeKey(ctx context.Context, now time.Time, tenant, id string) error {
+	return s.db.change(ctx, now, "revoke a key", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err

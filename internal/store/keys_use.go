@@ -8,8 +8,8 @@ import (
 )
 
 // UsedKey notes that a key was shown.
-func (s *Store) UsedKey(ctx context.Context, now time.Time, id string) error {
-	return s.change(ctx, now, "note the use of a key", func(t *tx) error {
+func (s Keys) UsedKey(ctx context.Context, now time.Time, id string) error {
+	return s.db.change(ctx, now, "note the use of a key", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -20,8 +20,8 @@ func (s *Store) UsedKey(ctx context.Context, now time.Time, id string) error {
 }
 
 // ExpireKey ends a key after a while, unless it ends before.
-func (s *Store) ExpireKey(ctx context.Context, now time.Time, tenant, id string, after time.Duration) error {
-	return s.change(ctx, now, "let a key expire", func(t *tx) error {
+func (s Keys) ExpireKey(ctx context.Context, now time.Time, tenant, id string, after time.Duration) error {
+	return s.db.change(ctx, now, "let a key expire", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err

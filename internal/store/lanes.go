@@ -57,19 +57,19 @@ func numberOf(l work.Lane) int64 { return laneNumber(l.Priority, l.Pulled, l.Aga
 
 // Turn moves up to max pending deliveries of a lane to the one that is theirs where agents fetch what our workers sent, or
 // the other way, and returns how many. Their state stays as it is, so there is no event.
-func (s *Store) Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error) {
-	return s.repeat(ctx, now, "turn deliveries", max, func(t *tx, step int) (int, error) { return t.turn(from, step) })
+func (s Queue) Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error) {
+	return s.repeat(ctx, now, "turn deliveries", max, func(t *tx, step int) (int, error) { return claiming{t}.turn(from, step) })
 }
 
 // turn leaves what is locked for the next time.
-func (t *tx) turn(from work.Lane, max int) (int, error) {
+func (t claiming) turn(from work.Lane, max int) (int, error) {
 	if !from.Pulled {
-		if _, err := t.expandDue(&from, max); err != nil {
+		if _, err := (expanding{t.tx}).expandDue(&from, max); err != nil {
 			return 0, err
 		}
 	}
-	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by("posthouse_queue_due")+
-		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.store.dialect.skip,
+	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by("posthouse_queue_due")+
+		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.db.dialect.skip,
 		from.Tenant, from.Channel, numberOf(from), max)
 	if err != nil {
 		return 0, err

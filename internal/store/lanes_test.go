@@ -39,14 +39,14 @@ func TestLanesAreLookedAtAndCountedApart(t *testing.T) {
 		accept(t, s, entry(2, pulled), entry(1, pulled, each(func(d *posthouse.Delivery) { d.Tries = 1 })))
 		lanes := []work.Lane{lane, lane, lane}
 		lanes[1].Pulled, lanes[2].Pulled, lanes[2].Again = true, true, true
-		ready, err := s.Ready(t.Context(), at(), lanes)
+		ready, err := s.Queue.Ready(t.Context(), at(), lanes)
 		if diff := cmp.Diff([]bool{false, true, true}, ready); err != nil || diff != "" {
 			t.Errorf("ready: %v (-want +got):\n%s", err, diff)
 		}
-		if items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1}); err != nil || len(items) != 0 {
+		if items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1}); err != nil || len(items) != 0 {
 			t.Errorf("a worker claims %d of what agents fetch, %v", len(items), err)
 		}
-		depths, err := s.Depths(t.Context())
+		depths, err := s.Queue.Depths(t.Context())
 		got := map[work.Lane]int{}
 		for _, d := range depths {
 			if got[d.Lane] = d.Count; d.Unreadable {
@@ -78,12 +78,12 @@ func TestTheLanesOfManyChannelsAreLookedAt(t *testing.T) {
 		}
 		texts := 0
 		for n := range 6 {
-			ready, err := s.Ready(t.Context(), at(), lanes[100*n:])
+			ready, err := s.Queue.Ready(t.Context(), at(), lanes[100*n:])
 			if diff := cmp.Diff(want[100*n:], ready); err != nil || diff != "" {
 				t.Fatalf("ready of %d lanes: %v (-want +got):\n%s", len(lanes[100*n:]), err, diff)
 			}
 			kept := 0
-			s.texts.Range(func(any, any) bool { kept++; return true })
+			s.DB.texts.Range(func(any, any) bool { kept++; return true })
 			if n == 0 {
 				texts = kept
 			} else if kept != texts {
@@ -107,7 +107,7 @@ func TestWhatWaitsInALaneOfTheOtherKindIsTurned(t *testing.T) {
 		accept(t, s, entry(1, in("t1", "c2")), entry(1, each(func(d *posthouse.Delivery) { d.Priority = posthouse.High })))
 		depths := func() map[work.Lane]int {
 			t.Helper()
-			list, err := s.Depths(t.Context())
+			list, err := s.Queue.Depths(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestWhatWaitsInALaneOfTheOtherKindIsTurned(t *testing.T) {
 			{again, 10, 1, map[work.Lane]int{pushed: 1, fresh: bulkStep + 2}, work.Tally{New: bulkStep + 2}},
 			{fresh, 2 * bulkStep, bulkStep + 2, map[work.Lane]int{pushed: bulkStep + 3}, work.Tally{}},
 		} {
-			n, err := s.Turn(t.Context(), at(), turn.from, turn.max)
+			n, err := s.Queue.Turn(t.Context(), at(), turn.from, turn.max)
 			if n != turn.want || err != nil {
 				t.Errorf("Turn(%+v, %d) = %d, %v; want %d", turn.from, turn.max, n, err, turn.want)
 			}

@@ -12,9 +12,9 @@ var limitTable = newTable("posthouse_limits", "name", "state", "updated_at#")
 // database's clock and the rows' texts (empty for a new key), and writes what it returns; a nil
 // text leaves its row as it is. An error of change undoes all and is returned. Change is called
 // again when the transaction is repeated.
-func (s *Store) UpdateLimits(ctx context.Context, keys []string, change func(now time.Time, states [][]byte) ([][]byte, error)) error {
-	return s.change(ctx, time.Now(), "update limits", func(t *tx) error {
-		states, err := t.lockLimits(keys)
+func (s Limits) UpdateLimits(ctx context.Context, keys []string, change func(now time.Time, states [][]byte) ([][]byte, error)) error {
+	return s.db.change(ctx, time.Now(), "update limits", func(t *Tx) error {
+		states, err := lockLimits(t, keys)
 		if err != nil {
 			return err
 		}
@@ -38,8 +38,8 @@ func (s *Store) UpdateLimits(ctx context.Context, keys []string, change func(now
 
 // lockLimits locks the rows of keys, in one order for all, and returns their texts. A row that
 // is missing is made by an insert that waits for others who do the same, and gives way to them.
-func (t *tx) lockLimits(keys []string) ([][]byte, error) {
-	lock := " ORDER BY name" + t.store.dialect.lock
+func lockLimits(t *Tx, keys []string) ([][]byte, error) {
+	lock := " ORDER BY name" + t.db.dialect.lock
 	found, err := limitTexts(t.query, keys, lock)
 	if err != nil || len(found) == len(keys) {
 		return inTurn(keys, found), err
@@ -48,7 +48,7 @@ func (t *tx) lockLimits(keys []string) ([][]byte, error) {
 		_, there := found[key]
 		return there
 	})
-	give := t.store.dialect.upsert("posthouse_limits", []string{"name"}, []string{"name"}, false)
+	give := t.db.dialect.upsert("posthouse_limits", []string{"name"}, []string{"name"}, false)
 	for _, key := range missing {
 		if _, err := t.exec("INSERT INTO posthouse_limits (name, state, updated_at) VALUES (?, '', 0)"+give, key); err != nil {
 			return nil, err
@@ -85,28 +85,11 @@ func inTurn(keys []string, found map[string]string) [][]byte {
 
 // LookLimits are the texts of keys without a lock, empty where there is none, and the time on
 // the clock that they were written by.
-func (s *Store) LookLimits(ctx context.Context, keys []string) (states [][]byte, now time.Time, err error) {
-	found, err := limitTexts(s.reads(ctx), keys, "")
+func (s Limits) LookLimits(ctx context.Context, keys []string) (states [][]byte, now time.Time, err error) {
+	found, err := limitTexts(s.db.reads(ctx), keys, "")
 	if err != nil {
-		return nil, now, s.toError(err, "look at limits")
+		return nil, now, s.db.toError(err, "look at limits")
 	}
-	now, err = s.Now(ctx)
+	now, err = s.db.Now(ctx)
 	return inTurn(keys, found), now, err
-}
-
-// instant is the present within a statement, by the clock that counts, and its argument if it has one.
-func (s *Store) instant(now time.Time) (text string, args []any) {
-	if !s.SharedClock() {
-		return "?", []any{micros(now)}
-	}
-	return "(" + s.dialect.instant + ")", nil
-}
-
-// Now is the time on the clock that leases and limits go by.
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	if !s.SharedClock() {
-		return time.Now().UTC(), nil
-	}
-	us, _, err := first(s.reads(ctx), number, s.dialect.clock)
-	return timeOf(us), s.toError(err, "read the database's clock")
 }

@@ -13,7 +13,7 @@ import (
 const byRange = "substr(id, 1) DESC"
 
 // Deliveries lists what the filter selects, newest first, and returns the next page's cursor.
-func (s *Store) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
+func (s Messages) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
 	before, err := idAfter("deliveries", f.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -21,14 +21,14 @@ func (s *Store) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Deli
 	size := pageSize(f.Limit)
 	list, err := s.deliveriesBefore(ctx, f, before, size+1)
 	if err != nil {
-		return nil, "", s.toError(err, "list the deliveries")
+		return nil, "", s.db.toError(err, "list the deliveries")
 	}
 	list, next := page(list, size, "deliveries", deliveryID)
 	return list, next, nil
 }
 
 // deliveriesBefore lists up to limit deliveries below an id, newest first.
-func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]posthouse.Delivery, error) {
 	where := condition{"tenant = ?", []any{f.Tenant}}
 	if f.Channel != "" {
 		where.and("channel = ?", f.Channel)
@@ -56,7 +56,7 @@ func (s *Store) deliveriesBefore(ctx context.Context, f work.Filter, before stri
 
 // ofMessages lists deliveries whose messages have the filter's kind and ref. It goes through
 // the messages, newest first, a few at a time.
-func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in states, where condition, sole *clean, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, in states, where condition, sole *clean, limit int) ([]posthouse.Delivery, error) {
 	const step = 64
 	var found []posthouse.Delivery
 	for {
@@ -68,7 +68,7 @@ func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in
 		part := condition{where.text, slices.Clone(where.args)}
 		part.and(ranges.text, ranges.args...)
 		mine := *sole
-		clause, args := s.in("m.id", ids)
+		clause, args := s.db.in("m.id", ids)
 		mine.where = condition{sole.where.text + " AND " + clause, slices.Concat(sole.where.args, args)}
 		list, err := s.merged(ctx, in, part, &mine, byRange, limit-len(found))
 		found = append(found, list...)
@@ -82,15 +82,15 @@ func (s *Store) ofMessages(ctx context.Context, f work.Filter, before string, in
 // messagesBefore lists the ids of messages by the filter's channel, kind and ref, newest
 // first. The message that a delivery's id falls into is included: its other deliveries may
 // lie below.
-func (s *Store) messagesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
+func (s Messages) messagesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
 	where := messageCondition(f, before)
-	return all(s.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, limit)...)
+	return all(s.db.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, limit)...)
 }
 
 // Messages lists the messages that the filter selects, newest first, with how their
 // deliveries stand, and returns the next page's cursor. With User or States a message is
 // listed when at least one of its deliveries fits.
-func (s *Store) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
+func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
 	before, err := idAfter("messages", f.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -102,16 +102,16 @@ func (s *Store) Messages(ctx context.Context, f work.Filter) ([]work.Summary, st
 	}
 	found, err := ids(ctx, f, before, size+1)
 	if err != nil {
-		return nil, "", s.toError(err, "list the messages")
+		return nil, "", s.db.toError(err, "list the messages")
 	}
 	found, next := page(found, size, "messages", func(id string) string { return id })
 	list, err := s.summaries(ctx, f.Tenant, found)
-	return list, next, s.toError(err, "list the messages")
+	return list, next, s.db.toError(err, "list the messages")
 }
 
 // messagesByDelivery finds messages through their deliveries. After each part it goes on below
 // the last message, whatever else that one has.
-func (s *Store) messagesByDelivery(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
+func (s Messages) messagesByDelivery(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
 	const step = 200
 	var ids []string
 	for {
@@ -132,7 +132,7 @@ func (s *Store) messagesByDelivery(ctx context.Context, f work.Filter, before st
 }
 
 // summaries reads messages by id, newest first, and counts their deliveries by state.
-func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
+func (s Messages) summaries(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
 	list, err := s.messagesOf(ctx, tenant, ids)
 	if err != nil {
 		return nil, err
@@ -146,10 +146,10 @@ func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]w
 		where.and("tenant = ?", tenant)
 		count := " WHERE " + where.text + " GROUP BY substr(id, 1, 22), state"
 		sole := everyClean(tenant)
-		clause, args := s.in("m.id", part)
+		clause, args := s.db.in("m.id", part)
 		sole.where.and(clause, args...)
-		clean, cleanArgs := s.dialect.cleanCounts(sole)
-		err := s.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
+		clean, cleanArgs := s.db.dialect.cleanCounts(sole)
+		err := s.db.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
 			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_settled"+count+" UNION ALL "+clean,
 			slices.Concat(where.args, where.args, cleanArgs), func(scan scanner) error {
 				var stem string
@@ -169,16 +169,16 @@ func (s *Store) summaries(ctx context.Context, tenant string, ids []string) ([]w
 }
 
 // messagesOf reads messages by id, newest first, their counts empty.
-func (s *Store) messagesOf(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
+func (s Messages) messagesOf(ctx context.Context, tenant string, ids []string) ([]work.Summary, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	clause, args := s.in("id", ids)
-	return all(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+	clause, args := s.db.in("id", ids)
+	return all(s.db.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
 }
 
 // MessagesOf reads the messages of deliveries, by their ids; one that is not there is empty.
-func (s *Store) MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error) {
+func (s Messages) MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error) {
 	var ids []string
 	found := map[string]posthouse.Message{}
 	for i := range deliveries {
@@ -191,31 +191,31 @@ func (s *Store) MessagesOf(ctx context.Context, tenant string, deliveries []post
 	for i := range list {
 		found[list[i].Message.ID] = list[i].Message
 	}
-	return found, s.toError(err, "read the messages of deliveries")
+	return found, s.db.toError(err, "read the messages of deliveries")
 }
 
 // ByRef lists the open deliveries of the messages with a filter's kind and ref, at most 100,000.
-func (s *Store) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
+func (s Messages) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
 	const most = 100_000
 	list, err := s.messagesBefore(ctx, f, "", most)
 	if err != nil {
-		return nil, s.toError(err, "look up a ref")
+		return nil, s.db.toError(err, "look up a ref")
 	}
 	return s.OpenOf(ctx, f.Tenant, list)
 }
 
 // OpenOf lists the open deliveries of messages.
-func (s *Store) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
+func (s Messages) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
 	var ids []string
 	for part := range parts(messages, 100) {
 		where := idRanges("id", part)
-		found, err := all(s.reads(ctx), word, "SELECT id FROM posthouse_queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
+		found, err := all(s.db.reads(ctx), word, "SELECT id FROM posthouse_queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
 		if err != nil {
-			return nil, s.toError(err, "look up open deliveries")
+			return nil, s.db.toError(err, "look up open deliveries")
 		}
 		ids = append(ids, found...)
 		if found, err = s.openClean(ctx, tenant, part); err != nil {
-			return nil, s.toError(err, "look up open deliveries")
+			return nil, s.db.toError(err, "look up open deliveries")
 		}
 		ids = append(ids, found...)
 	}

@@ -19,7 +19,7 @@ var receiveLogTable = newTable("posthouse_receive_log", "id", "tenant", "at#", "
 	"templated#?", "source_ip?", "user_agent?", "request?", "response?", "status#?")
 
 // AddReceived writes lines of the log of requests. A line without an ID or a time gets one.
-func (s *Store) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {
+func (s Logs) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {
 	return s.change(ctx, now, "write the log of requests", func(t *tx) error {
 		at, err := t.now()
 		if err != nil {
@@ -112,7 +112,7 @@ func readReported(scan scanner) (work.Line, error) {
 }
 
 // Log lists the lines of a log, newest first, and returns the next page's cursor.
-func (s *Store) Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error) {
+func (s Logs) Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error) {
 	j, known := journals[f.Log]
 	if !known {
 		return nil, "", fmt.Errorf("there is no log %q", f.Log)
@@ -122,10 +122,10 @@ func (s *Store) Log(ctx context.Context, f work.LogFilter) (list []work.Line, ne
 		return nil, "", err
 	}
 	size := pageSize(f.Limit)
-	list, err = all(s.reads(ctx), j.read, "SELECT "+j.columns+" FROM "+j.table+" WHERE "+where.text+
+	list, err = all(s.db.reads(ctx), j.read, "SELECT "+j.columns+" FROM "+j.table+" WHERE "+where.text+
 		" ORDER BY at DESC, "+strings.ReplaceAll(j.key, ",", " DESC,")+" DESC LIMIT ?", append(where.args, size+1)...)
 	if err != nil {
-		return nil, "", s.toError(err, "read a log")
+		return nil, "", s.db.toError(err, "read a log")
 	}
 	list, next = page(list, size, string(f.Log), func(l work.Line) string { return fmt.Sprintf("%d %s", micros(l.At), l.ID) })
 	if f.Log == work.SendLog {
@@ -135,17 +135,17 @@ func (s *Store) Log(ctx context.Context, f work.LogFilter) (list []work.Line, ne
 }
 
 // addPhones puts into lines of the log of hand-outs where their deliveries went.
-func (s *Store) addPhones(ctx context.Context, tenant string, lines []work.Line) error {
+func (s Logs) addPhones(ctx context.Context, tenant string, lines []work.Line) error {
 	of := map[string][]*work.Line{}
 	for i := range lines {
 		of[lines[i].Delivery] = append(of[lines[i].Delivery], &lines[i])
 	}
 	for part := range parts(slices.Sorted(maps.Keys(of)), chunk) {
-		clause, args := s.in("id", part)
+		clause, args := s.db.in("id", part)
 		where := condition{"tenant = ? AND " + clause, append([]any{tenant}, args...)}
-		found, err := s.mergedRows(ctx, states{open: true, settled: true}, where, nil, "id", len(part))
+		found, err := Messages{s.shared}.mergedRows(ctx, states{open: true, settled: true}, where, nil, "id", len(part))
 		if err != nil {
-			return s.toError(err, "read where hand-outs went")
+			return s.db.toError(err, "read where hand-outs went")
 		}
 		for i := range found {
 			for _, l := range of[found[i].ID] {
@@ -191,11 +191,11 @@ func (j *journal) condition(f *work.LogFilter) (condition, error) {
 }
 
 // PruneLogs deletes up to max lines of each log that are older than keep, and returns how many.
-func (s *Store) PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
+func (s Logs) PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	total := 0
 	for _, log := range []work.Log{work.ReceiveLog, work.SendLog, work.ReportLog} {
 		n, err := s.repeat(ctx, now, "prune a log", max, func(t *tx, step int) (int, error) {
-			return t.pruneExpired(journals[log].table, "at", keep, step)
+			return pruning{t}.pruneExpired(journals[log].table, "at", keep, step)
 		})
 		total += n
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 func logged(t testing.TB, s *Store, f work.LogFilter) (list []work.Line) {
 	t.Helper()
 	for f.Limit = 2; ; {
-		part, next, err := s.Log(t.Context(), f)
+		part, next, err := s.Logs.Log(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestLogOfRequestsIsListedNewestFirst(t *testing.T) {
 			SourceIP: "10.0.0.1", UserAgent: "curl/8", Request: json.RawMessage(`{"a":1}`), Response: json.RawMessage(`{"code":200}`), Status: 200,
 		}
 		lines := []work.Line{whole, {Tenant: "t1", At: when, Status: 400}, {Tenant: "t1", Status: 422}, {Tenant: "t2", Status: 200}}
-		if err := s.AddReceived(t.Context(), at(), lines); err != nil {
+		if err := s.Logs.AddReceived(t.Context(), at(), lines); err != nil {
 			t.Fatal(err)
 		}
 		list := logged(t, s, work.LogFilter{Tenant: "t1", Log: work.ReceiveLog})
@@ -113,15 +113,15 @@ func TestLogsOfHandOutsAndReportsTellWhoDidWhat(t *testing.T) {
 
 func TestLogRefusesACursorOfAnother(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		err := s.AddReceived(t.Context(), at(), []work.Line{{Tenant: "t1"}, {Tenant: "t1"}})
+		err := s.Logs.AddReceived(t.Context(), at(), []work.Line{{Tenant: "t1"}, {Tenant: "t1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, next, err := s.Log(t.Context(), work.LogFilter{Tenant: "t1", Log: work.ReceiveLog, Limit: 1})
+		_, next, err := s.Logs.Log(t.Context(), work.LogFilter{Tenant: "t1", Log: work.ReceiveLog, Limit: 1})
 		if err != nil || next == "" {
 			t.Fatal(next, err)
 		}
-		_, _, err = s.Log(t.Context(), work.LogFilter{Tenant: "t1", Log: work.ReportLog, Cursor: next})
+		_, _, err = s.Logs.Log(t.Context(), work.LogFilter{Tenant: "t1", Log: work.ReportLog, Cursor: next})
 		wantCode(t, err, posthouse.CodeInvalid)
 	})
 }
@@ -133,14 +133,14 @@ func TestOldLinesOfLogsGo(t *testing.T) {
 		for i, item := range handOut(t, s, wish(3)).Items {
 			report(t, s, said(fmt.Sprint("r", i), item.Delivery, posthouse.OutcomeSent))
 		}
-		if err := s.AddReceived(t.Context(), at(), []work.Line{{Tenant: "t1"}, {Tenant: "t1"}, {Tenant: "t1"}}); err != nil {
+		if err := s.Logs.AddReceived(t.Context(), at(), []work.Line{{Tenant: "t1"}, {Tenant: "t1"}, {Tenant: "t1"}}); err != nil {
 			t.Fatal(err)
 		}
 		old := time.Now().Add(-2 * time.Hour).UnixMicro()
 		for table, key := range map[string]string{"posthouse_receive_log": "id", "posthouse_send_log": "delivery", "posthouse_report_log": "id"} {
 			tamper(t, s, "UPDATE "+table+" SET at = ? WHERE "+key+" <> (SELECT * FROM (SELECT MAX("+key+") FROM "+table+") newest)", old)
 		}
-		if n, err := s.PruneLogs(t.Context(), at(), time.Hour, 1000); n != 6 || err != nil {
+		if n, err := s.Logs.PruneLogs(t.Context(), at(), time.Hour, 1000); n != 6 || err != nil {
 			t.Errorf("PruneLogs = %d, %v; want 6", n, err)
 		}
 		for _, log := range []work.Log{work.ReceiveLog, work.SendLog, work.ReportLog} {

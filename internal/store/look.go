@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"unicode/utf8"
+)
 
 // scanner reads the columns of one row.
 type scanner = func(...any) error
@@ -10,7 +13,7 @@ type scanner = func(...any) error
 type lookup func(query string, args []any, each func(scan scanner) error) error
 
 // reads is the look-up outside of any transaction.
-func (s *Store) reads(ctx context.Context) lookup {
+func (s *DB) reads(ctx context.Context) lookup {
 	return func(query string, args []any, each func(scan scanner) error) error {
 		return s.look(ctx, query, args, each)
 	}
@@ -41,3 +44,13 @@ func first[T any](from lookup, read func(scan scanner) (T, error), query string,
 // word reads one column of text, number one of integers.
 func word(scan scanner) (v string, err error)  { return v, scan(&v) }
 func number(scan scanner) (v int64, err error) { return v, scan(&v) }
+
+// plain is a text for a column of plain letters: nothing in place of others, as idOnly.
+func plain(text string) string {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return ""
+		}
+	}
+	return text
+}

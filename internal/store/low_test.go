@@ -67,16 +67,16 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 // What is due another day costs the look before a claim nothing.
 func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.dialect != mysqlDialect {
+		if s.DB.dialect != mysqlDialect {
 			return // the others say less of what they have read
 		}
 		for range 10 {
 			accept(t, s, entry(50))
 		}
 		tamper(t, s, "UPDATE posthouse_queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
-		text, args := s.readyText(at(), []work.Lane{lane}, []place{{}}, []place{{}})
+		text, args := s.Queue.readyText(at(), []work.Lane{lane}, []place{{}}, []place{{}})
 		var plan string
-		err := s.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
+		err := s.DB.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
 		_, read, _ := strings.Cut(plan, `"table_name": "posthouse_queue"`)
 		_, read, _ = strings.Cut(read, `"r_rows": `)
 		if err != nil || !strings.HasPrefix(read, "0,") {
@@ -88,16 +88,16 @@ func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 // While the queue is short, an index that has the rows of all lanes looks better to MariaDB's planner.
 func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.dialect != mysqlDialect {
+		if s.DB.dialect != mysqlDialect {
 			return // the others' planners choose it
 		}
 		for range 10 {
 			accept(t, s, entry(50))
 		}
-		since, begin := s.dialect.since(place{})
-		query := "EXPLAIN FORMAT=JSON " + s.dialect.due(queueTable.list, since) + s.dialect.skip
+		since, begin := s.DB.dialect.since(place{})
+		query := "EXPLAIN FORMAT=JSON " + s.DB.dialect.due(queueTable.list, since) + s.DB.dialect.skip
 		var plan string
-		err := s.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
+		err := s.DB.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
 		if err != nil || !strings.Contains(dense(plan), `"key":"posthouse_queue_due"`) || !strings.Contains(dense(plan), toTheID) {
 			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index posthouse_queue_due down to the id", err, plan)
 		}
@@ -114,14 +114,14 @@ func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(50))
 		verb, want := "EXPLAIN QUERY PLAN ", `posthouse_queue_due\(.*\(due_at,id\)>\(\?,\?\)`
-		switch s.dialect {
+		switch s.DB.dialect {
 		case postgresDialect:
 			verb, want = "EXPLAIN ", `posthouse_queue_due.*IndexCond:.*ROW\(due_at,id\)>=ROW\(`
 		case mysqlDialect:
 			verb, want = "EXPLAIN FORMAT=JSON ", regexp.QuoteMeta(toTheID)
 		}
-		text, args := s.readyText(at(), []work.Lane{lane}, []place{{5, "x"}}, []place{{}})
-		rows, err := s.read.QueryContext(t.Context(), s.text(verb+text), args...)
+		text, args := s.Queue.readyText(at(), []work.Lane{lane}, []place{{5, "x"}}, []place{{}})
+		rows, err := s.DB.read.QueryContext(t.Context(), s.DB.text(verb+text), args...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,31 +18,31 @@ const versionTable = "posthouse_schema_version"
 var schema embed.FS
 
 // migrations is the library's provider over this dialect's folder.
-func (s *Store) migrations(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(schema, "schema/"+s.dialect.name)
+func (s Schema) migrations(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(schema, "schema/"+s.db.dialect.name)
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.dialect.goose, db, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName(versionTable))
+	return goose.NewProvider(s.db.dialect.goose, db, files, goose.WithLogger(goose.NopLogger()), goose.WithTableName(versionTable))
 }
 
 // locked runs fn while no other process migrates. The lock is ours and not the library's, which
 // looks at its table before it takes one. The server gives it back when its holder dies.
-func (s *Store) locked(ctx context.Context, db *sql.DB, fn func() error) (err error) {
+func (s Schema) locked(ctx context.Context, db *sql.DB, fn func() error) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	var got bool
-	if err := conn.QueryRowContext(ctx, s.dialect.lockSchema).Scan(&got); err != nil {
+	if err := conn.QueryRowContext(ctx, s.db.dialect.lockSchema).Scan(&got); err != nil {
 		return fmt.Errorf("wait for another process that migrates: %w", err)
 	}
 	if !got {
 		return errors.New("another process has been migrating for too long")
 	}
 	defer func() {
-		_, unlock := conn.ExecContext(context.WithoutCancel(ctx), s.dialect.unlockSchema)
+		_, unlock := conn.ExecContext(context.WithoutCancel(ctx), s.db.dialect.unlockSchema)
 		err = errors.Join(err, unlock)
 	}()
 	return fn()
@@ -51,7 +51,7 @@ func (s *Store) locked(ctx context.Context, db *sql.DB, fn func() error) (err er
 // Migrate brings the schema up to this binary's version and returns how many steps that
 // took. It refuses a database that a newer binary has migrated, and one in which somebody else's table,
 // view or index has a name of ours. Afterwards it makes the documents' views that are missing.
-func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
+func (s Schema) Migrate(ctx context.Context) (steps int, err error) {
 	if err := s.refuseNewer(ctx); err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func (s *Store) Migrate(ctx context.Context) (steps int, err error) {
 }
 
 // MigrateDown removes everything that Migrate has made, with all that is stored in it, and nothing else.
-func (s *Store) MigrateDown(ctx context.Context) error {
+func (s Schema) MigrateDown(ctx context.Context) error {
 	if err := s.refuseNewer(ctx); err != nil {
 		return err
 	}
@@ -89,13 +89,13 @@ func (s *Store) MigrateDown(ctx context.Context) error {
 }
 
 // alone runs fn while nobody else changes the schema. A change of a large table takes as long as it takes.
-func (s *Store) alone(ctx context.Context, fn func(db *sql.DB) error) (err error) {
-	if s.committer != nil {
-		return s.committer.alone(func() error { return fn(s.write) })
+func (s Schema) alone(ctx context.Context, fn func(db *sql.DB) error) (err error) {
+	if s.db.committer != nil {
+		return s.db.committer.alone(func() error { return fn(s.db.write) })
 	}
-	db := s.write
-	if s.dialect.patient != nil {
-		if db, err = s.dialect.patient(s.dsn); err != nil {
+	db := s.db.write
+	if s.db.dialect.patient != nil {
+		if db, err = s.db.dialect.patient(s.db.dsn); err != nil {
 			return err
 		}
 		defer db.Close()
@@ -104,8 +104,8 @@ func (s *Store) alone(ctx context.Context, fn func(db *sql.DB) error) (err error
 }
 
 // migrateAll takes the missing steps.
-func (s *Store) migrateAll(ctx context.Context, db *sql.DB) (steps int, err error) {
-	if s.committer == nil {
+func (s Schema) migrateAll(ctx context.Context, db *sql.DB) (steps int, err error) {
+	if s.db.committer == nil {
 		return s.migrateOnce(ctx, db)
 	}
 	// SQLite has no lock to wait for. A process that lost the race for a step fails whole, as the
@@ -121,7 +121,7 @@ func (s *Store) migrateAll(ctx context.Context, db *sql.DB) (steps int, err erro
 	return steps, err
 }
 
-func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
+func (s Schema) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 	if err := s.refuseStrangers(ctx, db); err != nil {
 		return 0, err
 	}
@@ -143,8 +143,8 @@ func (s *Store) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 
 // mendVersions gives the library's table the row it begins with. MySQL commits a new table by itself, so
 // a process that was killed right after leaves one without a row, which the library refuses.
-func (s *Store) mendVersions(ctx context.Context, db *sql.DB) error {
-	if s.dialect != mysqlDialect {
+func (s Schema) mendVersions(ctx context.Context, db *sql.DB) error {
+	if s.db.dialect != mysqlDialect {
 		return nil
 	}
 	var made bool
@@ -156,7 +156,7 @@ func (s *Store) mendVersions(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-func (s *Store) refuseNewer(ctx context.Context) error {
+func (s Schema) refuseNewer(ctx context.Context) error {
 	have, want, err := s.Schema(ctx)
 	if err == nil && have > want {
 		return fmt.Errorf("the database's schema is version %d and this binary knows up to %d: run the newer posthouse", have, want)
@@ -165,20 +165,20 @@ func (s *Store) refuseNewer(ctx context.Context) error {
 }
 
 // Schema is the database's schema version, 0 for an empty database, and this binary's.
-func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
-	p, err := s.migrations(s.write)
+func (s Schema) Schema(ctx context.Context) (have, want int64, err error) {
+	p, err := s.migrations(s.db.write)
 	if err != nil {
 		return 0, 0, err
 	}
 	for _, source := range p.ListSources() {
 		want = max(want, source.Version)
 	}
-	have, _, err = first(s.reads(ctx), number, "SELECT COALESCE(MAX(version_id), 0) FROM posthouse_schema_version")
-	if err != nil && s.dialect.fault(err) == faultNoTable {
+	have, _, err = first(s.db.reads(ctx), number, "SELECT COALESCE(MAX(version_id), 0) FROM posthouse_schema_version")
+	if err != nil && s.db.dialect.fault(err) == faultNoTable {
 		return 0, want, nil
 	}
-	if err != nil && s.dialect.fault(err) == faultOther {
+	if err != nil && s.db.dialect.fault(err) == faultOther {
 		return 0, want, errors.Join(strangerError(object{name: versionTable, kind: "table"}), err)
 	}
-	return have, want, s.toError(err, "read the schema's version")
+	return have, want, s.db.toError(err, "read the schema's version")
 }

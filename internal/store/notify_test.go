@@ -74,7 +74,7 @@ func TestJobViewDerivesStatusFromDeliveries(t *testing.T) {
 			id = posthouse.MessageID(id)
 			settleAs(t, s, id, c.states)
 			if c.mark >= 0 {
-				if err := s.MarkStatus(t.Context(), at(), "t1", []string{id}, c.mark, "u9"); err != nil {
+				if err := s.Marks.MarkStatus(t.Context(), at(), "t1", []string{id}, c.mark, "u9"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -96,7 +96,7 @@ func TestJobViewDerivesStatusFromDeliveries(t *testing.T) {
 
 func eachRow(t *testing.T, s *Store, query string, each func(id string, status int)) {
 	t.Helper()
-	err := s.look(t.Context(), query, nil, func(scan scanner) error {
+	err := s.DB.look(t.Context(), query, nil, func(scan scanner) error {
 		var id, ignored string
 		var status int
 		err := scan(&id, &status, &ignored)
@@ -127,7 +127,7 @@ type jobRow struct {
 
 func readJobs(t *testing.T, s *Store) []jobRow {
 	t.Helper()
-	list, err := all(s.reads(t.Context()), func(scan scanner) (r jobRow, err error) {
+	list, err := all(s.DB.reads(t.Context()), func(scan scanner) (r jobRow, err error) {
 		return r, scan(&r.ID, &r.Type, &r.BizID, &r.Key, &r.Payload, &r.Channel, &r.Status, &r.Retries, &r.Next, &r.Remark, &r.Deleted,
 			&r.CreateBy, &r.CreateTime, &r.UpdateBy, &r.UpdateTime, &r.Kind, &r.Ref)
 	}, `SELECT id, biz_type, biz_id, dedup_key, payload, channel, status, retry_count, next_run_time, remark, del_flag,
@@ -150,7 +150,7 @@ func TestJobViewHasTheDocumentsColumns(t *testing.T) {
 		})
 		named := entry(1, job("task_created", "T-2025-0001"))
 		accept(t, s, planned, named, entry(1), entry(1, job("notice", "1")))
-		if err := s.MarkDeleted(t.Context(), at(), "t1", []string{named.Message.ID}, "u9", nil); err != nil {
+		if err := s.Marks.MarkDeleted(t.Context(), at(), "t1", []string{named.Message.ID}, "u9", nil); err != nil {
 			t.Fatal(err)
 		}
 		rows := readJobs(t, s)
@@ -189,7 +189,7 @@ func TestJobViewShowsAReminderOnce(t *testing.T) {
 		plan := work.Plan{Tenant: "t1", Type: work.PlanReminder, ID: "5_8882_0", Kind: "node_timeout", Ref: "8882", Doc: fmt.Appendf(nil, doc, "open"), NextAt: next}
 		put := func() {
 			t.Helper()
-			if out, err := s.Accept(t.Context(), at(), []*work.Submission{{Tenant: "t1", Plans: []work.Plan{plan}}}); err != nil || out[0].Err != nil {
+			if out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{{Tenant: "t1", Plans: []work.Plan{plan}}}); err != nil || out[0].Err != nil {
 				t.Fatal(err, out)
 			}
 		}
@@ -246,7 +246,7 @@ func TestJobViewSaysWhatAJobWaitsFor(t *testing.T) {
 		tamper(t, s, "UPDATE posthouse_queue SET due_at = ? WHERE id = ?", due.UnixMicro(), posthouse.DeliveryID(asked.Message.ID, 1))
 		gate := func(wait time.Duration) {
 			t.Helper()
-			if err := s.SetGate(t.Context(), at(), work.Gate{Tenant: "t1", Channel: "oa", Class: posthouse.ClassAuth}, wait); err != nil {
+			if err := s.Gates.SetGate(t.Context(), at(), work.Gate{Tenant: "t1", Channel: "oa", Class: posthouse.ClassAuth}, wait); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -282,7 +282,7 @@ func TestTemplateViewShowsWhatAKindUses(t *testing.T) {
 			{Name: "node_timeout", Text: "both"}, {Name: "node_timeout.dingtalk", Text: "own"}, {Name: "leave", Text: "x"},
 		} {
 			tmpl.Tenant = "t1"
-			if _, err := s.PutTemplate(t.Context(), at(), tmpl); err != nil {
+			if _, err := s.Templates.PutTemplate(t.Context(), at(), tmpl); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -292,7 +292,7 @@ func TestTemplateViewShowsWhatAKindUses(t *testing.T) {
 			External       *string
 			Enabled        int
 		}
-		got, err := all(s.reads(t.Context()), func(scan scanner) (r row, err error) {
+		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (r row, err error) {
 			return r, scan(&r.Type, &r.Channel, &r.Title, &r.Content, &r.External, &r.Enabled)
 		}, "SELECT biz_type, channel, title_tpl, content_tpl, external_tpl_id, enabled FROM tc_notify_template WHERE tenant = ? AND del_flag = 0 ORDER BY biz_type, channel", "t1")
 		external := "SE1001"
@@ -312,14 +312,14 @@ func TestChannelViewShowsNoSecrets(t *testing.T) {
 			{Name: "zhaohu", Driver: "httpapi"},
 		} {
 			ch.Tenant = "t1"
-			if _, _, err := s.PutChannel(t.Context(), at(), ch); err != nil {
+			if _, _, err := s.Channels.PutChannel(t.Context(), at(), ch); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.PauseChannel(t.Context(), at(), "t1", "oa", true, ""); err != nil {
+		if err := s.Channels.PauseChannel(t.Context(), at(), "t1", "oa", true, ""); err != nil {
 			t.Fatal(err)
 		}
-		got, err := all(s.reads(t.Context()), func(scan scanner) (string, error) {
+		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (string, error) {
 			var channel, enabled int
 			var config string
 			err := scan(&channel, &config, &enabled)
@@ -338,7 +338,7 @@ func TestMarksStandBesideEachOther(t *testing.T) {
 		keyed := func(e *work.Entry) { e.Message.DedupKey = "2_1_9_45_0" }
 		send := func() posthouse.Accepted {
 			t.Helper()
-			out, err := s.Accept(t.Context(), at(), []*work.Submission{submit(entry(1, job("orbit_remind", "1"), keyed, func(e *work.Entry) { e.DedupWindow = day }))})
+			out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entry(1, job("orbit_remind", "1"), keyed, func(e *work.Entry) { e.DedupWindow = day }))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -350,7 +350,7 @@ func TestMarksStandBesideEachOther(t *testing.T) {
 		}
 		row := work.DedupRow{Message: first.ID, Channel: "oa", Key: "2_1_9_45_0"}
 		for range 2 {
-			if err := s.MarkDeleted(t.Context(), at(), "t1", []string{first.ID}, "u1", []work.DedupRow{row}); err != nil {
+			if err := s.Marks.MarkDeleted(t.Context(), at(), "t1", []string{first.ID}, "u1", []work.DedupRow{row}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -358,16 +358,16 @@ func TestMarksStandBesideEachOther(t *testing.T) {
 		if second.DuplicateOf != "" {
 			t.Errorf("after the deletion the key still stands for %s", second.DuplicateOf)
 		}
-		if err := s.MarkDeleted(t.Context(), at(), "t1", []string{first.ID}, "u1", []work.DedupRow{row}); err != nil {
+		if err := s.Marks.MarkDeleted(t.Context(), at(), "t1", []string{first.ID}, "u1", []work.DedupRow{row}); err != nil {
 			t.Fatal(err)
 		}
 		if again := send(); again.DuplicateOf != second.ID {
 			t.Error("the first one's deletion freed the second one's key")
 		}
-		if err := s.MarkStatus(t.Context(), at(), "t1", []string{first.ID, second.ID}, 4, "u2"); err != nil {
+		if err := s.Marks.MarkStatus(t.Context(), at(), "t1", []string{first.ID, second.ID}, 4, "u2"); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Marks(t.Context(), "t1", []string{first.ID, second.ID, "none"})
+		got, err := s.Marks.Marks(t.Context(), "t1", []string{first.ID, second.ID, "none"})
 		for id, m := range got {
 			if time.Since(m.At).Abs() > time.Hour {
 				t.Errorf("the mark of %s is of %s", id, m.At)
@@ -379,7 +379,7 @@ func TestMarksStandBesideEachOther(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-		if others, err := s.Marks(t.Context(), "t2", []string{first.ID}); len(others) != 0 || err != nil {
+		if others, err := s.Marks.Marks(t.Context(), "t2", []string{first.ID}); len(others) != 0 || err != nil {
 			t.Errorf("another tenant sees %v, %v", others, err)
 		}
 	})
@@ -388,12 +388,12 @@ func TestMarksStandBesideEachOther(t *testing.T) {
 func TestPruneKeepsMarksAsLongAsTheirJobs(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		for age, id := range map[time.Duration]string{70 * day: "old", 50 * day: "younger"} {
-			if err := s.MarkStatus(t.Context(), at(), "t1", []string{id}, 3, ""); err != nil {
+			if err := s.Marks.MarkStatus(t.Context(), at(), "t1", []string{id}, 3, ""); err != nil {
 				t.Fatal(err)
 			}
 			tamper(t, s, "UPDATE posthouse_notify_marks SET updated_at = ? WHERE job = ?", time.Now().Add(-age).UnixMicro(), id)
 		}
-		if _, err := s.Prune(t.Context(), at(), 30*day, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 100); err != nil {
 			t.Fatal(err)
 		}
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_notify_marks WHERE job = 'younger'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM posthouse_notify_marks") != 1 {

@@ -27,7 +27,7 @@ type holder struct{ owner, hash, answer string }
 // returns who has each now. The unique index makes a transaction that wants another's key
 // wait here for that one's commit; all go through their keys in one order, so no two wait for
 // each other.
-func (t *tx) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
+func (t accepting) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
 	holders := map[onceKey]holder{}
 	if len(rows) == 0 {
 		return holders, nil
@@ -36,7 +36,7 @@ func (t *tx) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
 		return slices.CompareFunc(a[:3], b[:3], func(x, y any) int { return strings.Compare(x.(string), y.(string)) })
 	})
 	keys := tab.columns[:3]
-	if err := t.write(tab, rows, t.store.dialect.upsert(tab.name, keys, tab.columns[3:], true)); err != nil {
+	if err := t.write(tab, rows, t.db.dialect.upsert(tab.name, keys, tab.columns[3:], true)); err != nil {
 		return nil, err
 	}
 	columns := strings.Join(keys, ", ") + ", owner, body_hash, answer"
@@ -53,30 +53,9 @@ func (t *tx) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
 	return holders, err
 }
 
-// byKeys reads the rows of tab whose first three columns, its key, are the texts of rows. PostgreSQL looks each up by
-// the key, whatever it thinks of the table's size: a LIMIT keeps it from joining.
-func (t *tx) byKeys(tab *table, columns string, rows [][]any, each func(scan scanner) error) error {
-	k := tab.columns[:3]
-	if t.store.dialect.arrays {
-		return t.query("SELECT "+columns+" FROM "+unnest(tab.numbers[:3])+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT * FROM "+tab.name+
-			" WHERE "+k[0]+" = g.a AND "+k[1]+" = g.b AND "+k[2]+" = g.c LIMIT 1) r", arrays(tab.numbers[:3], rows), each)
-	}
-	for part := range sized(rows) {
-		var args []any
-		for _, row := range part {
-			args = append(args, row[:3]...)
-		}
-		err := t.query("SELECT "+columns+" FROM "+tab.name+" WHERE ("+strings.Join(k, ", ")+") IN ("+t.tuples(3, len(part))+")", args, each)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // resolveKeys takes the Idempotency-Keys for the submissions that are first, and gives the
 // others the first one's answer.
-func (t *tx) resolveKeys(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+func (t accepting) resolveKeys(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	var rows [][]any
 	seen := map[onceKey]bool{}
 	for i, sub := range subs {
@@ -139,7 +118,7 @@ func replay(o *work.Outcome, sub *work.Submission, h holder) error {
 
 // keepAnswers stores what the first callers of keys are told where that was not known when the
 // key was taken.
-func (t *tx) keepAnswers(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+func (t accepting) keepAnswers(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	var rows [][]any
 	for i, sub := range subs {
 		if sub.Key != "" && outcomes[i].Err == nil && !outcomes[i].Replayed && hasDedup(sub) {
@@ -151,7 +130,7 @@ func (t *tx) keepAnswers(now int64, subs []*work.Submission, outcomes []work.Out
 
 // resolveDedup takes the dedup keys for the entries that are first; the others answer
 // duplicate_of.
-func (t *tx) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+func (t accepting) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	if err := t.resolveShared(now, subs, outcomes); err != nil {
 		return err
 	}
@@ -181,7 +160,7 @@ func duplicateOf(message string, now int64) posthouse.Accepted {
 
 // resolveShared lets the entries that are shared and stored already, or stand here a second time, answer
 // duplicate_of themselves.
-func (t *tx) resolveShared(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+func (t accepting) resolveShared(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	var ids []string
 	eachDedup(subs, outcomes, func(_ onceKey, e *work.Entry, _ *posthouse.Accepted) {
 		if e.Shared {

@@ -18,10 +18,10 @@ var errEnough = errors.New("enough rows were read")
 // Outbox lists rows of a kind of all tenants whose time has come, up to max and until their drafts have
 // that many bytes: those that were never tried first, in the order they were handed in. It locks
 // nothing; Relay does.
-func (s *Store) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
-	due, args := s.instant(now)
+func (s Outbox) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
+	due, args := s.db.instant(now)
 	var list []work.Enqueued
-	err := s.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
+	err := s.db.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
 		append(args, max), func(scan scanner) error {
 			var row work.Enqueued
 			var created int64
@@ -38,7 +38,7 @@ func (s *Store) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, 
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return list, s.toError(err, "look into the outbox")
+	return list, s.db.toError(err, "look into the outbox")
 }
 
 // ofKind is the condition of rows of a kind.
@@ -52,16 +52,16 @@ func ofKind(kind work.Kind) string {
 // Relay stores messages and deletes their rows of the outbox in one transaction, so that nothing
 // is lost and nothing stands twice, whenever it ends. A row that another process holds, or has
 // moved, is left alone: its outcome has no Accepted.
-func (s *Store) Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error) {
+func (s Outbox) Relay(ctx context.Context, now time.Time, list []work.Relay) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
 	err := s.change(ctx, now, "relay the outbox", func(t *tx) (err error) {
-		outcomes, err = t.relay(list)
+		outcomes, err = relaying{t}.relay(list)
 		return err
 	})
 	return outcomes, err
 }
 
-func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
+func (t relaying) relay(list []work.Relay) ([]work.Outcome, error) {
 	outcomes := make([]work.Outcome, len(list))
 	if len(list) == 0 {
 		return outcomes, nil
@@ -76,7 +76,7 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 		return nil, err
 	}
 	clause, args := t.in("id", rows)
-	free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+" AND due_at <= ?"+t.store.dialect.skip, append(args, now)...) // it may be held by now
+	free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+" AND due_at <= ?"+t.db.dialect.skip, append(args, now)...) // it may be held by now
 	if err != nil || len(free) == 0 {
 		return outcomes, err
 	}
@@ -85,7 +85,7 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 	for i, row := range free {
 		subs[i] = list[places[row]].Submission
 	}
-	accepted, err := t.accept(subs)
+	accepted, err := accepting{t.tx}.accept(subs)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (t *tx) relay(list []work.Relay) ([]work.Outcome, error) {
 const toldChannel = ""
 
 // keepTold lets ids that callers were told lead to the messages they are duplicates of.
-func (t *tx) keepTold(list []work.Relay, outcomes []work.Outcome) error {
+func (t relaying) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 	now, err := t.now()
 	if err != nil {
 		return err
@@ -124,19 +124,19 @@ func (t *tx) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 }
 
 // Done deletes rows whose events have been applied. One that another process holds is left to it.
-func (s *Store) Done(ctx context.Context, now time.Time, rows []string) error {
+func (s Outbox) Done(ctx context.Context, now time.Time, rows []string) error {
 	return s.change(ctx, now, "clear the outbox", func(t *tx) error {
 		clause, args := t.in("id", rows)
-		free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+t.store.dialect.skip, args...)
+		free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+t.db.dialect.skip, args...)
 		if err != nil || len(free) == 0 {
 			return err
 		}
-		return t.dropOutbox(free)
+		return relaying{t}.dropOutbox(free)
 	})
 }
 
 // dropOutbox deletes rows that this transaction has locked.
-func (t *tx) dropOutbox(rows []string) error {
+func (t relaying) dropOutbox(rows []string) error {
 	total := 0
 	for part := range sized(rows) {
 		query, args := t.dropText(part)
@@ -155,8 +155,8 @@ func (t *tx) dropOutbox(rows []string) error {
 // dropText finds each row by its key. A list in an IN would do, but MySQL and MariaDB scan a small
 // table for it whatever index is forced, and so wait for the rows of callers that have not
 // committed yet.
-func (t *tx) dropText(rows []string) (string, []any) {
-	if t.store.dialect != mysqlDialect {
+func (t relaying) dropText(rows []string) (string, []any) {
+	if t.db.dialect != mysqlDialect {
 		clause, args := t.in("id", rows)
 		return "DELETE FROM posthouse_outbox WHERE " + clause, args
 	}
@@ -169,7 +169,7 @@ func (t *tx) dropText(rows []string) (string, []any) {
 
 // Reject writes into rows of the outbox why they can not be accepted, and when they are tried
 // again. It returns those that were still as they were read.
-func (s *Store) Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error) {
+func (s Outbox) Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error) {
 	var held []string
 	err := s.change(ctx, now, "reject rows of the outbox", func(t *tx) error {
 		held = nil
@@ -194,25 +194,25 @@ func (s *Store) Reject(ctx context.Context, now time.Time, list []work.Rejection
 
 // OutboxDepth counts the rows of the outbox: those that wait for their first try, and those that
 // could not be accepted so far.
-func (s *Store) OutboxDepth(ctx context.Context) (waiting, rejected int, err error) {
-	err = s.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox", nil,
+func (s Outbox) OutboxDepth(ctx context.Context) (waiting, rejected int, err error) {
+	err = s.db.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox", nil,
 		func(scan scanner) error { return scan(&waiting, &rejected) })
-	return waiting, rejected, s.toError(err, "count the outbox")
+	return waiting, rejected, s.db.toError(err, "count the outbox")
 }
 
 // holdOutbox leaves the rows of a restored outbox to a person: the original may have moved and sent
 // them since the copy was made.
-func (s *Store) holdOutbox(ctx context.Context, now time.Time) error {
-	held, err := s.inOrder(ctx, now, "hold the outbox", (*tx).holdRows)
+func (s Outbox) holdOutbox(ctx context.Context, now time.Time) error {
+	held, err := s.inOrder(ctx, now, "hold the outbox", func(t *tx, last string) (int, string, error) { return relaying{t}.holdRows(last) })
 	if held > 0 {
-		s.log.Warn("rows of the outbox are held: they may have been sent since the copy of the database was made", "rows", held)
+		s.db.log.Warn("rows of the outbox are held: they may have been sent since the copy of the database was made", "rows", held)
 	}
 	return err
 }
 
 // holdRows holds the rows of the outbox that follow an id, from the very first one where it is empty: MariaDB has ids that stand
 // before an empty one. It returns how many, and the last one's id, empty where none was left.
-func (t *tx) holdRows(last string) (held int, next string, err error) {
+func (t relaying) holdRows(last string) (held int, next string, err error) {
 	at, err := t.now()
 	if err != nil {
 		return 0, "", err
@@ -221,8 +221,8 @@ func (t *tx) holdRows(last string) (held int, next string, err error) {
 	if last != "" {
 		after, args = " WHERE id > ?", []any{last, bulkStep}
 	}
-	table := "posthouse_outbox" + t.store.dialect.by(primary)
-	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.store.dialect.lock, args...)
+	table := "posthouse_outbox" + t.db.dialect.by(primary)
+	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.db.dialect.lock, args...)
 	if err != nil || len(ids) == 0 {
 		return 0, "", err
 	}

@@ -46,7 +46,7 @@ func letters(rows ...string) (list []work.Relay) {
 // inOutbox lists the rows that are due.
 func inOutbox(t testing.TB, s *Store) []work.Enqueued {
 	t.Helper()
-	list, err := s.Outbox(t.Context(), at(), work.Drafts, 1000, 1<<20)
+	list, err := s.Outbox.Outbox(t.Context(), at(), work.Drafts, 1000, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func wantMoved(t *testing.T, s *Store, moved, left []string) {
 		}
 	}
 	for _, id := range moved {
-		if _, _, err := s.Message(t.Context(), "t1", id); err != nil {
+		if _, _, err := s.Messages.Message(t.Context(), "t1", id); err != nil {
 			t.Errorf("message %s: %v", id, err)
 		}
 	}
@@ -89,10 +89,10 @@ func TestRelayMovesRowsInTheOrderTheyWereHandedIn(t *testing.T) {
 		if since := time.Since(got[0].CreatedAt).Abs(); since > time.Minute || got[0].Tenant != "t1" || got[0].Draft != "{}" {
 			t.Errorf("first row %+v was dated %v off", got[0], since)
 		}
-		if some, err := s.Outbox(t.Context(), at(), work.Drafts, 1000, 5); err != nil || len(some) != 3 {
+		if some, err := s.Outbox.Outbox(t.Context(), at(), work.Drafts, 1000, 5); err != nil || len(some) != 3 {
 			t.Errorf("5 bytes of drafts are %d rows, %v; want 3", len(some), err)
 		}
-		out, err := s.Relay(t.Context(), at(), letters(rows[:65]...))
+		out, err := s.Outbox.Relay(t.Context(), at(), letters(rows[:65]...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,13 +110,13 @@ func TestRelayThatFailsLeavesAllRows(t *testing.T) {
 		rows := enqueue(t, s, 3)
 		list := letters(rows...)
 		list[2].Submission.Entries[0].Deliveries[0].State = posthouse.Sent // no delivery begins so
-		if _, err := s.Relay(t.Context(), at(), list); err == nil {
+		if _, err := s.Outbox.Relay(t.Context(), at(), list); err == nil {
 			t.Error("Relay stores what no message begins as")
 		}
 		wantMoved(t, s, nil, rows)
 		killed := errors.New("killed")
-		err := s.change(t.Context(), at(), "relay", func(x *tx) error {
-			if _, err := x.relay(letters(rows...)); err != nil {
+		err := s.Queue.change(t.Context(), at(), "relay", func(x *tx) error {
+			if _, err := (relaying{x}).relay(letters(rows...)); err != nil {
 				return err
 			}
 			return killed
@@ -170,7 +170,7 @@ func relayUntilFree(t *testing.T, s *Store, rows []string, left bool) []work.Out
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for limit := time.After(30 * time.Second); ; {
-		again, err := s.Relay(t.Context(), at(), letters(rows...))
+		again, err := s.Outbox.Relay(t.Context(), at(), letters(rows...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,8 +194,8 @@ func die(t *testing.T, dsn string, committed bool) {
 		}
 		select {}
 	}
-	err := s.change(t.Context(), at(), "relay", func(x *tx) error {
-		_, err := x.relay(letters(rowsOf(inOutbox(t, s))...))
+	err := s.Queue.change(t.Context(), at(), "relay", func(x *tx) error {
+		_, err := relaying{x}.relay(letters(rowsOf(inOutbox(t, s))...))
 		if err == nil && !committed {
 			kill()
 		}
@@ -223,7 +223,7 @@ func TestLostAnswerOfTheRelaysCommitDoublesNothing(t *testing.T) {
 			u.Host = p.listener.Addr().String()
 			s := openOnly(t, u.String())
 			p.cut.Store(true)
-			_, err = s.Relay(t.Context(), at(), letters(rows...))
+			_, err = s.Outbox.Relay(t.Context(), at(), letters(rows...))
 			wantCode(t, err, posthouse.CodeOutcomeUnknown)
 			if list := inOutbox(t, direct); len(list) != 0 {
 				t.Errorf("the outbox still shows %v", rowsOf(list))
@@ -241,7 +241,7 @@ func TestRelaysAtOnceMoveEachRowOnce(t *testing.T) {
 		for r := range moved {
 			wg.Go(func() {
 				for _, part := range [][]string{rows[:50], rows[50:], rows} {
-					out, err := s.Relay(t.Context(), at(), letters(part...))
+					out, err := s.Outbox.Relay(t.Context(), at(), letters(part...))
 					if err != nil {
 						t.Error(err)
 					}
@@ -271,11 +271,11 @@ func TestRowsOfOpenTransactionsAreNeitherSeenNorWaitedFor(t *testing.T) {
 			t.Parallel()
 			s := openTest(t, db.dsn(t))
 			hidden := func() *sql.Tx {
-				caller, err := s.write.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+				caller, err := s.DB.write.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := caller.ExecContext(t.Context(), s.text("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
+				if _, err := caller.ExecContext(t.Context(), s.DB.text("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
 					t.Fatal(err)
 				}
 				return caller
@@ -286,7 +286,7 @@ func TestRowsOfOpenTransactionsAreNeitherSeenNorWaitedFor(t *testing.T) {
 			if diff := cmp.Diff(rows, rowsOf(inOutbox(t, s))); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
-			if _, err := s.Relay(t.Context(), at(), letters(rows...)); err != nil {
+			if _, err := s.Outbox.Relay(t.Context(), at(), letters(rows...)); err != nil {
 				t.Fatal(err)
 			}
 			wantMoved(t, s, rows, nil)
@@ -308,7 +308,7 @@ func TestRejectedRowsWaitBehindNewOnesAndKeepTheirReason(t *testing.T) {
 		rows := enqueue(t, s, 3)
 		reject := func(row string, failures int, wait time.Duration) bool {
 			t.Helper()
-			held, err := s.Reject(t.Context(), at(), []work.Rejection{{Row: row, Failures: failures, Error: "there is no channel “x”", Wait: wait}})
+			held, err := s.Outbox.Reject(t.Context(), at(), []work.Rejection{{Row: row, Failures: failures, Error: "there is no channel “x”", Wait: wait}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +333,7 @@ func TestRejectedRowsWaitBehindNewOnesAndKeepTheirReason(t *testing.T) {
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error = 'there is no channel “x”' AND failed_at > created_at"); n != 2 {
 			t.Errorf("%d rows say why, want 2", n)
 		}
-		waiting, rejected, err := s.OutboxDepth(t.Context())
+		waiting, rejected, err := s.Outbox.OutboxDepth(t.Context())
 		if waiting != 1 || rejected != 2 || err != nil {
 			t.Errorf("OutboxDepth = %d, %d, %v; want 1, 2", waiting, rejected, err)
 		}
@@ -361,7 +361,7 @@ func TestDatabaseFillsInWhatAPlainInsertLeavesOut(t *testing.T) {
 func TestNewEpochHoldsTheOutbox(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		rows := enqueue(t, s, 2)
-		err := s.change(t.Context(), at(), "enqueue", func(x *tx) (err error) {
+		err := s.Queue.change(t.Context(), at(), "enqueue", func(x *tx) (err error) {
 			for i := 0; i < bulkStep && err == nil; i++ { // more than one transaction holds
 				_, err = x.exec("INSERT INTO posthouse_outbox (id, draft) VALUES (?, '{}')", fmt.Sprint("z", i))
 			}
@@ -370,7 +370,7 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+		if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
 			t.Fatal(err)
 		}
 		if list := inOutbox(t, s); len(list) != 0 {
@@ -390,14 +390,14 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 func TestRowsThatAreHeldMeanwhileAreNeitherMovedNorPutOff(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		rows := enqueue(t, s, 2)
-		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+		if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
 			t.Fatal(err)
 		}
-		outcomes, err := s.Relay(t.Context(), at(), letters(rows[0]))
+		outcomes, err := s.Outbox.Relay(t.Context(), at(), letters(rows[0]))
 		if err != nil || len(outcomes[0].Accepted) > 0 {
 			t.Errorf("Relay = %+v, %v; want nothing moved", outcomes, err)
 		}
-		put, err := s.Reject(t.Context(), at(), []work.Rejection{{Row: rows[1], Error: "no channel"}})
+		put, err := s.Outbox.Reject(t.Context(), at(), []work.Rejection{{Row: rows[1], Error: "no channel"}})
 		if err != nil || len(put) > 0 {
 			t.Errorf("Reject = %v, %v; want nothing put off", put, err)
 		}
@@ -414,7 +414,7 @@ func TestTheOutboxIsHeldBeforeTheQueue(t *testing.T) {
 	enqueue(t, s, 1)
 	accept(t, s, entry(1))
 	tamper(t, s, "CREATE TRIGGER too_early BEFORE UPDATE ON posthouse_queue WHEN EXISTS (SELECT 1 FROM posthouse_outbox WHERE failed_at = 0) BEGIN SELECT RAISE(ABORT, 'the outbox is not held yet'); END")
-	if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
+	if held, err := s.Epochs.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
 		t.Errorf("BumpEpoch = %d, %v; want 1 held", held, err)
 	}
 }
@@ -430,16 +430,16 @@ func TestALargeOutboxIsHeldInParts(t *testing.T) {
 		t.Helper()
 		return count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'")
 	}
-	if _, err := s.BumpEpoch(t.Context(), at()); err == nil || held() != bulkStep {
+	if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err == nil || held() != bulkStep {
 		t.Errorf("%d rows are held, %v; want the first %d, and an error", held(), err, bulkStep)
 	}
-	_, err := s.Epoch(t.Context())
+	_, err := s.Epochs.Epoch(t.Context())
 	wantCode(t, err, posthouse.CodeUnavailable)
 	tamper(t, s, "DROP TRIGGER dies")
-	if _, err := s.BumpEpoch(t.Context(), at()); err != nil || held() != rows {
+	if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil || held() != rows {
 		t.Errorf("%d rows are held, %v; want all %d", held(), err, rows)
 	}
-	if epoch, err := s.Epoch(t.Context()); epoch != 2 || err != nil {
+	if epoch, err := s.Epochs.Epoch(t.Context()); epoch != 2 || err != nil {
 		t.Errorf("Epoch = %d, %v; want the 2 that was begun", epoch, err)
 	}
 }
@@ -451,7 +451,7 @@ func TestRelayHonoursDedupKeys(t *testing.T) {
 		for _, l := range list {
 			l.Submission.Entries[0].Message.DedupKey = "d"
 		}
-		out, err := s.Relay(t.Context(), at(), list)
+		out, err := s.Outbox.Relay(t.Context(), at(), list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -476,13 +476,13 @@ func BenchmarkRelay(b *testing.B) {
 			for i := range rows {
 				rows[i] = []any{posthouse.NewID(), "t1", `{"channel": "c1", "to": [{"user": "u1"}], "content": {"text": "你好"}}`}
 			}
-			err := s.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.insert(newTable("posthouse_outbox", "id", "tenant", "draft"), rows) })
+			err := s.Queue.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.insert(newTable("posthouse_outbox", "id", "tenant", "draft"), rows) })
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()
 			for left := batch; left > 0; {
-				out, err := s.Relay(b.Context(), at(), letters(rowsOf(inOutbox(b, s))...))
+				out, err := s.Outbox.Relay(b.Context(), at(), letters(rowsOf(inOutbox(b, s))...))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -511,7 +511,7 @@ func TestRowsOfOneMessageBecomeOne(t *testing.T) {
 		rows := enqueue(t, s, 8)
 		shared, late := posthouse.NewID(), posthouse.NewID()
 		relay := func(list ...work.Relay) (told []string) {
-			out, err := s.Relay(t.Context(), at(), list)
+			out, err := s.Outbox.Relay(t.Context(), at(), list)
 			if err != nil {
 				t.Error(err)
 			}
@@ -533,10 +533,10 @@ func TestRowsOfOneMessageBecomeOne(t *testing.T) {
 		}
 		both.Wait()
 		wantMoved(t, s, []string{shared, again}, rows[7:])
-		if m, _, err := s.Message(t.Context(), "t1", late); err != nil || m.ID != shared {
+		if m, _, err := s.Messages.Message(t.Context(), "t1", late); err != nil || m.ID != shared {
 			t.Errorf("the id %s leads to %q, %v; want %s", late, m.ID, err, shared)
 		}
-		if _, _, err := s.Message(t.Context(), "t2", late); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		if _, _, err := s.Messages.Message(t.Context(), "t2", late); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			t.Errorf("another tenant reads the message: %v", err)
 		}
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_dedup WHERE channel = '' AND dedup_key = '"+shared+"'"); n != 0 {
@@ -550,12 +550,12 @@ func TestOutboxTellsEventsFromMessages(t *testing.T) {
 		tamper(t, s, `INSERT INTO posthouse_outbox (id, draft) VALUES ('event', '{ "task_event" : {}}')`)
 		tamper(t, s, `INSERT INTO posthouse_outbox (id, draft) VALUES ('message', '{"channel": "oa", "content": {"text": "one task_event"}}')`)
 		for kind, want := range map[work.Kind]string{work.Drafts: "message", work.TaskEvents: "event"} {
-			list, err := s.Outbox(t.Context(), at(), kind, 10, 1<<20)
+			list, err := s.Outbox.Outbox(t.Context(), at(), kind, 10, 1<<20)
 			if err != nil || len(list) != 1 || list[0].ID != want {
 				t.Errorf("%s: %+v, %v; want %s", kind, list, err, want)
 			}
 		}
-		if err := s.Done(t.Context(), at(), []string{"event", "gone"}); err != nil {
+		if err := s.Outbox.Done(t.Context(), at(), []string{"event", "gone"}); err != nil {
 			t.Error(err)
 		}
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox"); n != 1 {
@@ -572,34 +572,34 @@ func TestRejectedRowsAreListedTriedAgainAndDropped(t *testing.T) {
 		for _, row := range append(rows[:3:3], "other") {
 			list = append(list, work.Rejection{Row: row, Error: "not so", Wait: time.Hour})
 		}
-		if _, err := s.Reject(t.Context(), at(), list); err != nil {
+		if _, err := s.Outbox.Reject(t.Context(), at(), list); err != nil {
 			t.Fatal(err)
 		}
-		box, next, err := s.Box(t.Context(), "t1", "", 2)
+		box, next, err := s.Outbox.Box(t.Context(), "t1", "", 2)
 		if err != nil || box.Waiting != 1 || box.Rejected != 3 || len(box.Rows) != 2 || next == "" {
 			t.Fatalf("Box = %+v, %q, %v; want two of three", box, next, err)
 		}
 		if r := box.Rows[0]; r.ID != rows[0] || r.Error != "not so" || r.Failures != 1 || r.Draft != "{}" || r.DueAt.Sub(r.FailedAt) != time.Hour {
 			t.Errorf("a row is %+v", r)
 		}
-		if box, next, err = s.Box(t.Context(), "t1", next, 2); err != nil || len(box.Rows) != 1 || box.Rows[0].ID != rows[2] || next != "" {
+		if box, next, err = s.Outbox.Box(t.Context(), "t1", next, 2); err != nil || len(box.Rows) != 1 || box.Rows[0].ID != rows[2] || next != "" {
 			t.Errorf("the next page is %+v, %q, %v", box.Rows, next, err)
 		}
 		for _, c := range []struct {
 			tenant, row string
 			code        posthouse.Code
 		}{{"t1", "other", posthouse.CodeNotFound}, {"t1", rows[3], posthouse.CodeNotFound}, {"t2", rows[0], posthouse.CodeNotFound}, {"t1", rows[0], ""}} {
-			if err := s.RetryRow(t.Context(), at(), c.tenant, c.row); (err != nil || c.code != "") && posthouse.CodeOf(err) != c.code {
+			if err := s.Outbox.RetryRow(t.Context(), at(), c.tenant, c.row); (err != nil || c.code != "") && posthouse.CodeOf(err) != c.code {
 				t.Errorf("RetryRow(%s, %s) = %v, want %q", c.tenant, c.row, err, c.code)
 			}
 			if c.row == rows[0] {
 				continue
 			}
-			if err := s.DropRow(t.Context(), at(), c.tenant, c.row); posthouse.CodeOf(err) != c.code {
+			if err := s.Outbox.DropRow(t.Context(), at(), c.tenant, c.row); posthouse.CodeOf(err) != c.code {
 				t.Errorf("DropRow(%s, %s) = %v, want %q", c.tenant, c.row, err, c.code)
 			}
 		}
-		if err := s.DropRow(t.Context(), at(), "t1", rows[1]); err != nil {
+		if err := s.Outbox.DropRow(t.Context(), at(), "t1", rows[1]); err != nil {
 			t.Error(err)
 		}
 		got := rowsOf(inOutbox(t, s))

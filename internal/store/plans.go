@@ -21,23 +21,23 @@ func readPlan(scan scanner) (work.Plan, error) {
 }
 
 // Plan reads one plan; false says that there is none.
-func (s *Store) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
-	p, found, err := first(s.reads(ctx), readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
-	return p, found, s.toError(err, "read a plan")
+func (s Plans) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
+	p, found, err := first(s.db.reads(ctx), readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
+	return p, found, s.db.toError(err, "read a plan")
 }
 
 // Plans lists a tenant's plans of a type by id, a page at a time, and returns the next page's cursor.
-func (s *Store) Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) ([]work.Plan, string, error) {
+func (s Plans) Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) ([]work.Plan, string, error) {
 	name := "plans " + string(kind)
 	after, err := keyOf(name, cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	size := pageSize(limit)
-	list, err := all(s.reads(ctx), readPlan,
+	list, err := all(s.db.reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id > ? ORDER BY id LIMIT ?", tenant, string(kind), after, size+1)
 	if err != nil {
-		return nil, "", s.toError(err, "list the plans")
+		return nil, "", s.db.toError(err, "list the plans")
 	}
 	list, next := page(list, size, name, func(p work.Plan) string { return p.ID })
 	return list, next, nil
@@ -45,26 +45,26 @@ func (s *Store) Plans(ctx context.Context, tenant string, kind work.PlanType, cu
 
 // PlansByRef lists the plans of a type that are about one thing, at most 10,000: those that have a moment
 // still to come first.
-func (s *Store) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
+func (s Plans) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
 	const most = 10_000
-	list, err := all(s.reads(ctx), readPlan,
+	list, err := all(s.db.reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY next_at DESC, id LIMIT ?",
 		tenant, string(kind), about, ref, most)
-	return list, s.toError(err, "look up the plans of a ref")
+	return list, s.db.toError(err, "look up the plans of a ref")
 }
 
 // DuePlans lists plans of all tenants whose moment has come, the longest overdue first. It locks
 // nothing: whoever writes one says which version he read.
-func (s *Store) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
-	due, args := s.instant(now)
-	list, err := all(s.reads(ctx), readPlan,
+func (s Plans) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
+	due, args := s.db.instant(now)
+	list, err := all(s.db.reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", append(args, max)...)
-	return list, s.toError(err, "look for due plans")
+	return list, s.db.toError(err, "look for due plans")
 }
 
 // PutOffPlan writes why a plan's moment came in vain, and makes it due again after wait. Its version stays:
 // nothing else of it has changed. False says that somebody else has written it meanwhile.
-func (s *Store) PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (bool, error) {
+func (s Plans) PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (bool, error) {
 	held := false
 	err := s.change(ctx, now, "put a plan off", func(t *tx) error {
 		at, err := t.now()
@@ -82,7 +82,7 @@ func (s *Store) PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why 
 
 // resolvePlans writes the plans of submissions that are still to be stored. One that has moved on since
 // it was read makes its submission a conflict, and then nothing of that one stays.
-func (t *tx) resolvePlans(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+func (t accepting) resolvePlans(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	for i, sub := range subs {
 		if len(sub.Plans) == 0 || outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
@@ -104,7 +104,7 @@ func (t *tx) resolvePlans(now int64, subs []*work.Submission, outcomes []work.Ou
 
 // writePlans writes all plans or none, and returns the one that has moved on. All writers go through
 // theirs in one order, so no two wait for each other.
-func (t *tx) writePlans(now int64, plans []work.Plan) (stale *work.Plan, err error) {
+func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, err error) {
 	plans = slices.SortedFunc(slices.Values(plans), func(a, b work.Plan) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
 	})
@@ -127,7 +127,7 @@ func (t *tx) writePlans(now int64, plans []work.Plan) (stale *work.Plan, err err
 
 // writePlan writes a plan over the version that was read, or anew where there was none. After a false
 // the transaction must go back to its savepoint.
-func (t *tx) writePlan(now int64, p *work.Plan) (bool, error) {
+func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 	if p.Version > 0 {
 		n, err := t.exec("UPDATE posthouse_plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
@@ -136,14 +136,14 @@ func (t *tx) writePlan(now int64, p *work.Plan) (bool, error) {
 	}
 	_, err := t.exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+marks(12)+")",
 		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, micros(p.NextAt), p.Failures, p.Error, now, now)
-	if err != nil && t.store.dialect.fault(err) == faultTaken {
+	if err != nil && t.db.dialect.fault(err) == faultTaken {
 		return false, nil // the transaction can go on from the savepoint
 	}
 	return err == nil, err
 }
 
 // freeKey gives back the Idempotency-Key of a submission that is not stored after all.
-func (t *tx) freeKey(sub *work.Submission) error {
+func (t accepting) freeKey(sub *work.Submission) error {
 	if sub.Key == "" {
 		return nil
 	}
@@ -161,13 +161,13 @@ const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
 
 // prunePlans deletes up to max plans that will never be due again and were written long ago. It looks for them outside of the
 // transaction: those of tasks that go on are passed over, and each has to be read for that.
-func (s *Store) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
-	at, arg := s.instant(now)
+func (s Plans) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
+	at, arg := s.db.instant(now)
 	args := slices.Concat(arg, []any{keep.Microseconds(), string(work.PlanTask)}, arg, []any{keep.Microseconds() + taskKept.Microseconds(), endedTask, max})
-	old, err := all(s.reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
+	old, err := all(s.db.reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
 		" AND (type <> ? OR updated_at < "+at+" - ? OR doc LIKE ?) ORDER BY updated_at LIMIT ?", args...)
 	if err != nil {
-		return s.toError(err, "look for old plans")
+		return s.db.toError(err, "look for old plans")
 	}
 	for part := range parts(old, bulkStep) {
 		err := s.change(ctx, now, "prune plans", func(t *tx) error {

@@ -30,7 +30,7 @@ func planned(plans ...work.Plan) *work.Submission {
 // put stores submissions in one transaction.
 func put(t testing.TB, s *Store, subs ...*work.Submission) []work.Outcome {
 	t.Helper()
-	out, err := s.Accept(t.Context(), at(), subs)
+	out, err := s.Submissions.Accept(t.Context(), at(), subs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func put(t testing.TB, s *Store, subs ...*work.Submission) []work.Outcome {
 
 func getPlan(t testing.TB, s *Store, id string) work.Plan {
 	t.Helper()
-	p, found, err := s.Plan(t.Context(), "t1", work.PlanReminder, id)
+	p, found, err := s.Plans.Plan(t.Context(), "t1", work.PlanReminder, id)
 	if err != nil || !found {
 		t.Fatalf("Plan(%q): found %v, %v", id, found, err)
 	}
@@ -73,10 +73,10 @@ func TestAPlanIsStoredAndWrittenOverTheVersionThatWasRead(t *testing.T) {
 		}
 		wantCode(t, put(t, s, planned(want))[0].Err, posthouse.CodeConflict)
 		wantCode(t, put(t, s, planned(plan(got.ID, time.Now())))[0].Err, posthouse.CodeConflict)
-		if _, found, err := s.Plan(t.Context(), "t2", work.PlanReminder, got.ID); found || err != nil {
+		if _, found, err := s.Plans.Plan(t.Context(), "t2", work.PlanReminder, got.ID); found || err != nil {
 			t.Errorf("another tenant: found %v, %v", found, err)
 		}
-		if _, found, err := s.Plan(t.Context(), "t1", work.PlanTask, got.ID); found || err != nil {
+		if _, found, err := s.Plans.Plan(t.Context(), "t1", work.PlanTask, got.ID); found || err != nil {
 			t.Errorf("another type: found %v, %v", found, err)
 		}
 	})
@@ -138,7 +138,7 @@ func TestManyWritersOfOnePlanTakeTurns(t *testing.T) {
 		for range writers {
 			wg.Go(func() {
 				for done := 0; done < rounds; {
-					p, found, err := s.Plan(t.Context(), "t1", work.PlanReminder, "one")
+					p, found, err := s.Plans.Plan(t.Context(), "t1", work.PlanReminder, "one")
 					if !found {
 						p = plan("one", time.Now())
 					}
@@ -146,7 +146,7 @@ func TestManyWritersOfOnePlanTakeTurns(t *testing.T) {
 					sub.Plans = []work.Plan{p}
 					var out []work.Outcome
 					if err == nil {
-						out, err = s.Accept(t.Context(), at(), []*work.Submission{sub})
+						out, err = s.Submissions.Accept(t.Context(), at(), []*work.Submission{sub})
 					}
 					switch {
 					case err != nil:
@@ -182,7 +182,7 @@ func TestManyWritersOfManyPlansAllGetThrough(t *testing.T) {
 				for i := range plans {
 					list = append(list, plan(fmt.Sprint((i+w)%plans), time.Now()))
 				}
-				out, err := s.Accept(t.Context(), at(), []*work.Submission{planned(list...)})
+				out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{planned(list...)})
 				if err != nil || (out[0].Err != nil && posthouse.CodeOf(out[0].Err) != posthouse.CodeConflict) {
 					t.Error(err, out)
 				}
@@ -200,8 +200,8 @@ func TestATransactionThatIsUndoneLeavesNoPlan(t *testing.T) {
 		boom := errors.New("the process died here")
 		sub := submit(entry(1))
 		sub.Plans = []work.Plan{plan("a", time.Now())}
-		err := s.change(t.Context(), at(), "accept", func(x *tx) error {
-			if _, err := x.accept([]*work.Submission{sub}); err != nil {
+		err := s.Queue.change(t.Context(), at(), "accept", func(x *tx) error {
+			if _, err := (accepting{x}).accept([]*work.Submission{sub}); err != nil {
 				return err
 			}
 			return boom
@@ -232,7 +232,7 @@ func TestDuePlansAreThoseWhoseMomentHasCome(t *testing.T) {
 		put(t, s, planned(plan("later", now.Add(time.Hour)), plan("never", time.Time{}), plan("a", now.Add(-time.Minute)), other))
 		due := func(max int) []work.Plan {
 			t.Helper()
-			list, err := s.DuePlans(t.Context(), time.Now(), max)
+			list, err := s.Plans.DuePlans(t.Context(), time.Now(), max)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +246,7 @@ func TestDuePlansAreThoseWhoseMomentHasCome(t *testing.T) {
 		}
 		p := due(10)[1]
 		for i, want := range []bool{true, false} { // the second has read what the first wrote over
-			held, err := s.PutOffPlan(t.Context(), time.Now(), p, "no channel 渠道", time.Minute)
+			held, err := s.Plans.PutOffPlan(t.Context(), time.Now(), p, "no channel 渠道", time.Minute)
 			if held != want || err != nil {
 				t.Errorf("put off %d: %v, %v; want %v", i, held, err, want)
 			}
@@ -261,7 +261,7 @@ func TestDuePlansAreThoseWhoseMomentHasCome(t *testing.T) {
 		if out := put(t, s, planned(p)); out[0].Err != nil {
 			t.Errorf("who read it before it was put off: %v", out[0].Err)
 		}
-		held, err := s.PutOffPlan(t.Context(), time.Now(), got, "late", time.Minute)
+		held, err := s.Plans.PutOffPlan(t.Context(), time.Now(), got, "late", time.Minute)
 		if held || err != nil {
 			t.Errorf("put off what was written meanwhile: %v, %v", held, err)
 		}
@@ -277,7 +277,7 @@ func TestPlansAreListedByIDAndFoundByRef(t *testing.T) {
 		put(t, s, planned(plan("d", time.Time{}), plan("B", time.Time{}), other, task, plan("a", time.Time{})))
 		var got []string
 		for cursor := ""; ; {
-			list, next, err := s.Plans(t.Context(), "t1", work.PlanReminder, cursor, 2)
+			list, next, err := s.Plans.Plans(t.Context(), "t1", work.PlanReminder, cursor, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,10 +289,10 @@ func TestPlansAreListedByIDAndFoundByRef(t *testing.T) {
 		if diff := cmp.Diff([]string{"B", "a", "d", "x"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if _, _, err := s.Plans(t.Context(), "t1", work.PlanTask, cursorAfter("plans reminder", "a"), 2); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+		if _, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanTask, cursorAfter("plans reminder", "a"), 2); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 			t.Errorf("another list's cursor: %v", err)
 		}
-		list, err := s.PlansByRef(t.Context(), "t1", work.PlanReminder, "order", "7")
+		list, err := s.Plans.PlansByRef(t.Context(), "t1", work.PlanReminder, "order", "7")
 		if diff := cmp.Diff([]string{"B", "a", "d"}, ids(list)); diff != "" || err != nil {
 			t.Errorf("by ref: %v (-want +got):\n%s", err, diff)
 		}
@@ -303,10 +303,10 @@ func TestPruneDeletesPlansThatAreOver(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		put(t, s, planned(plan("over", time.Time{}), plan("young", time.Time{}), plan("open", time.Now().Add(time.Hour))))
 		tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id <> 'young'", time.Now().Add(-48*time.Hour).UnixMicro())
-		if _, err := s.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := s.Plans(t.Context(), "t1", work.PlanReminder, "", 0)
+		list, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanReminder, "", 0)
 		if diff := cmp.Diff([]string{"open", "young"}, ids(list)); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
@@ -320,7 +320,7 @@ type tasks struct {
 }
 
 func (p tasks) Submit(ctx context.Context, sub workflow.Submission) ([]posthouse.Accepted, error) {
-	out, err := p.s.Accept(ctx, at(), []*work.Submission{{Tenant: sub.Tenant, Endpoint: "tasks", Plans: []work.Plan{sub.Task}}})
+	out, err := p.s.Submissions.Accept(ctx, at(), []*work.Submission{{Tenant: sub.Tenant, Endpoint: "tasks", Plans: []work.Plan{sub.Task}}})
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +331,7 @@ func (p tasks) Submit(ctx context.Context, sub workflow.Submission) ([]posthouse
 func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		flow, err := workflow.New(workflow.Options{
-			Book: s, Post: tasks{s: s}, Resolver: workflow.Directory{}, Log: slog.New(slog.DiscardHandler),
+			Book: s.Plans, Post: tasks{s: s}, Resolver: workflow.Directory{}, Log: slog.New(slog.DiscardHandler),
 			Channels: func(context.Context, string) ([]string, error) { return nil, nil },
 		})
 		if err != nil {
@@ -354,10 +354,10 @@ func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 			}
 			tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id = ?", time.Now().Add(-quiet).UnixMicro(), id)
 		}
-		if _, err := s.Prune(t.Context(), at(), keep, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), keep, 100); err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := s.Plans(t.Context(), "t1", work.PlanTask, "", 0)
+		list, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanTask, "", 0)
 		if diff := cmp.Diff([]string{"goes on", "lately finished"}, ids(list)); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}

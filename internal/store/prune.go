@@ -18,10 +18,10 @@ const longestLimit = 367 * 24 * time.Hour
 // events, and the messages that have none left; and what has expired of idempotency keys,
 // dedup keys, limits, plans and marks, up to max of each. It returns how many deliveries went. Open
 // deliveries always stay.
-func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
+func (s Upkeep) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	n := 0
-	for _, prune := range []func(*tx, time.Duration, int) (int, error){(*tx).pruneClean, (*tx).pruneDeliveries} {
-		more, err := s.repeat(ctx, now, "prune deliveries", max-n, func(t *tx, step int) (int, error) { return prune(t, keep, step) })
+	for _, prune := range []func(pruning, time.Duration, int) (int, error){pruning.pruneClean, pruning.pruneDeliveries} {
+		more, err := s.repeat(ctx, now, "prune deliveries", max-n, func(t *tx, step int) (int, error) { return prune(pruning{t}, keep, step) })
 		n += more
 		if err != nil {
 			return n, err
@@ -32,7 +32,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 		keep          time.Duration
 	}{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_audit", "keep_until", 0}, {"posthouse_limits", "updated_at", longestLimit}, {"posthouse_notify_marks", "updated_at", 2 * keep}} {
 		_, err := s.repeat(ctx, now, "prune "+old.table, max, func(t *tx, step int) (int, error) {
-			return t.pruneExpired(old.table, old.column, old.keep, step)
+			return pruning{t}.pruneExpired(old.table, old.column, old.keep, step)
 		})
 		if err != nil {
 			return n, err
@@ -41,17 +41,17 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 	if n == max {
 		return n, nil // it is called again: tasks that go on are read once a round
 	}
-	return n, s.prunePlans(ctx, now, keep, max)
+	return n, Plans{s.shared}.prunePlans(ctx, now, keep, max)
 }
 
 // pruneClean deletes the oldest clean deliveries, as pruneDeliveries does others.
-func (t *tx) pruneClean(keep time.Duration, max int) (int, error) {
+func (t pruning) pruneClean(keep time.Duration, max int) (int, error) {
 	now, err := t.now()
 	if err != nil {
 		return 0, err
 	}
 	cutoff := timeOf(now).Add(-keep)
-	ids, err := all(t.query, word, "SELECT id FROM posthouse_sent WHERE id < ? AND at < ? ORDER BY id LIMIT ?"+t.store.dialect.skip,
+	ids, err := all(t.query, word, "SELECT id FROM posthouse_sent WHERE id < ? AND at < ? ORDER BY id LIMIT ?"+t.db.dialect.skip,
 		idAt(cutoff), micros(cutoff), max)
 	if err != nil || len(ids) == 0 {
 		return 0, err
@@ -72,13 +72,13 @@ func (t *tx) pruneClean(keep time.Duration, max int) (int, error) {
 // pruneDeliveries deletes the oldest. An id is never younger than its delivery's last change,
 // so the scan stays at the low end of the table. What is locked, such as for a replay, is left
 // for the next time.
-func (t *tx) pruneDeliveries(keep time.Duration, max int) (int, error) {
+func (t pruning) pruneDeliveries(keep time.Duration, max int) (int, error) {
 	now, err := t.now()
 	if err != nil {
 		return 0, err
 	}
 	cutoff := timeOf(now).Add(-keep)
-	ids, err := all(t.query, word, "SELECT id FROM posthouse_settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.store.dialect.skip,
+	ids, err := all(t.query, word, "SELECT id FROM posthouse_settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.db.dialect.skip,
 		idAt(cutoff), micros(cutoff), max)
 	if err != nil || len(ids) == 0 {
 		return 0, err
@@ -93,7 +93,7 @@ func (t *tx) pruneDeliveries(keep time.Duration, max int) (int, error) {
 }
 
 // pruneMessages deletes the messages of deliveries that are gone, where no other is left.
-func (t *tx) pruneMessages(deliveries []string) error {
+func (t pruning) pruneMessages(deliveries []string) error {
 	messages := make([]string, len(deliveries))
 	for i, id := range deliveries {
 		messages[i] = posthouse.MessageID(id)
@@ -128,7 +128,7 @@ func (t *tx) pruneMessages(deliveries []string) error {
 }
 
 // pruneExpired deletes up to max rows, and those that expired in the same instant as the last.
-func (t *tx) pruneExpired(table, column string, keep time.Duration, max int) (int, error) {
+func (t pruning) pruneExpired(table, column string, keep time.Duration, max int) (int, error) {
 	now, err := t.now()
 	if err != nil {
 		return 0, err

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
@@ -11,17 +10,17 @@ import (
 
 // Message reads one message and how many recipients it was accepted with. An id that was told for what
 // turned out to be a duplicate reads the message it is a duplicate of.
-func (s *Store) Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error) {
+func (s Messages) Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error) {
 	m, found, err := s.messageOf(ctx, tenant, id)
 	if err == nil && !found {
 		var of string
-		of, found, err = first(s.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
+		of, found, err = first(s.db.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
 		if err == nil && found {
 			m, found, err = s.messageOf(ctx, tenant, of)
 		}
 	}
 	if err != nil {
-		return m.Message, 0, s.toError(err, "read a message")
+		return m.Message, 0, s.db.toError(err, "read a message")
 	}
 	if !found {
 		return m.Message, 0, posthouse.Errorf(posthouse.CodeNotFound, "there is no message %q", id)
@@ -29,8 +28,8 @@ func (s *Store) Message(ctx context.Context, tenant, id string) (posthouse.Messa
 	return m.Message, m.Recipients, nil
 }
 
-func (s *Store) messageOf(ctx context.Context, tenant, id string) (work.Summary, bool, error) {
-	return first(s.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
+func (s Messages) messageOf(ctx context.Context, tenant, id string) (work.Summary, bool, error) {
+	return first(s.db.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
 }
 
 // idOnly is an id, and nothing in its place where a caller gave something else: id columns
@@ -40,16 +39,6 @@ func idOnly(id string) string {
 		return id
 	}
 	return ""
-}
-
-// plain is a text for a column of plain letters: nothing in place of others, as idOnly.
-func plain(text string) string {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return ""
-		}
-	}
-	return text
 }
 
 func readSummary(scan scanner) (work.Summary, error) {
@@ -70,13 +59,13 @@ func readDelivery(scan scanner) (posthouse.Delivery, error) {
 
 // Delivery reads one delivery, open or settled. Both tables are read in one statement: a row
 // that moves meanwhile is in one of them.
-func (s *Store) Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error) {
+func (s Messages) Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error) {
 	list, err := s.deliveryRow(ctx, tenant, id)
 	if err == nil {
 		err = s.fillFlights(ctx, list)
 	}
 	if err != nil {
-		return posthouse.Delivery{}, s.toError(err, "read a delivery")
+		return posthouse.Delivery{}, s.db.toError(err, "read a delivery")
 	}
 	if len(list) == 0 {
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %q", id)
@@ -85,7 +74,7 @@ func (s *Store) Delivery(ctx context.Context, tenant, id string) (posthouse.Deli
 }
 
 // deliveryRow is a delivery as its row has it, if there is one.
-func (s *Store) deliveryRow(ctx context.Context, tenant, id string) ([]posthouse.Delivery, error) {
+func (s Messages) deliveryRow(ctx context.Context, tenant, id string) ([]posthouse.Delivery, error) {
 	sole := everyClean(tenant)
 	sole.where.and("m.id = ?", messageOfSole(id))
 	return s.mergedRows(ctx, states{open: true, settled: true}, condition{"id = ? AND tenant = ?", []any{idOnly(id), tenant}}, sole, "id", 1)
@@ -101,7 +90,7 @@ func messageOfSole(id string) string {
 
 // DeliveriesOf lists the deliveries of a message in their order, a page at a time, and returns
 // the next page's cursor.
-func (s *Store) DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) ([]posthouse.Delivery, string, error) {
+func (s Messages) DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) ([]posthouse.Delivery, string, error) {
 	after, err := idAfter("of", cursor)
 	if err != nil {
 		return nil, "", err
@@ -114,7 +103,7 @@ func (s *Store) DeliveriesOf(ctx context.Context, tenant, message, cursor string
 	list, err := s.merged(ctx, states{open: true, settled: true},
 		condition{"tenant = ? AND id > ? AND id <= ?", []any{tenant, max(low, after), high}}, sole, "id", size+1)
 	if err != nil {
-		return nil, "", s.toError(err, "list the deliveries of a message")
+		return nil, "", s.db.toError(err, "list the deliveries of a message")
 	}
 	list, next := page(list, size, "of", deliveryID)
 	return list, next, nil
@@ -124,7 +113,7 @@ func deliveryID(d posthouse.Delivery) string { return d.ID }
 
 // merged reads one page from the tables that states names, in one statement: each table's
 // part is short. Order is "id", "id DESC" or byRange.
-func (s *Store) merged(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) merged(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
 	list, err := s.mergedRows(ctx, in, where, sole, order, limit)
 	if err != nil {
 		return nil, err
@@ -133,7 +122,7 @@ func (s *Store) merged(ctx context.Context, in states, where condition, sole *cl
 }
 
 // mergedRows is merged without what flights know.
-func (s *Store) mergedRows(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) mergedRows(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
 	var selects []string
 	var args []any
 	for _, tab := range []*table{queueTable, settledTable} {
@@ -143,7 +132,7 @@ func (s *Store) mergedRows(ctx context.Context, in states, where condition, sole
 			args = append(append(args, where.args...), limit)
 		}
 	}
-	if text, more, any := s.dialect.cleanPart(sole, order, limit); any {
+	if text, more, any := s.db.dialect.cleanPart(sole, order, limit); any {
 		selects, args = append(selects, text), append(args, more...)
 	}
 	if len(selects) == 0 {
@@ -152,5 +141,5 @@ func (s *Store) mergedRows(ctx context.Context, in states, where condition, sole
 	if order == byRange {
 		order = "id DESC"
 	}
-	return all(s.reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
+	return all(s.db.reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
 }

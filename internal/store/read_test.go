@@ -94,7 +94,9 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 			for _, limit := range []int{2, 3, 1000} {
 				f := c.filter
 				f.Tenant, f.Limit = "t1", limit
-				got := pages(t, f, func(f work.Filter) ([]posthouse.Delivery, string, error) { return s.Deliveries(t.Context(), f) }, deliveryID)
+				got := pages(t, f, func(f work.Filter) ([]posthouse.Delivery, string, error) {
+					return s.Messages.Deliveries(t.Context(), f)
+				}, deliveryID)
 				if diff := cmp.Diff(newestFirst(c.want...), got, cmpEmpty); diff != "" {
 					t.Errorf("deliveries by %s, pages of %d (-want +got):\n%s", name, limit, diff)
 				}
@@ -102,7 +104,7 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 				for i := range messages {
 					messages[i] = posthouse.MessageID(messages[i])
 				}
-				got = pages(t, f, func(f work.Filter) ([]work.Summary, string, error) { return s.Messages(t.Context(), f) },
+				got = pages(t, f, func(f work.Filter) ([]work.Summary, string, error) { return s.Messages.Messages(t.Context(), f) },
 					func(m work.Summary) string { return m.Message.ID })
 				if diff := cmp.Diff(slices.Compact(messages), got, cmpEmpty); diff != "" {
 					t.Errorf("messages by %s, pages of %d (-want +got):\n%s", name, limit, diff)
@@ -121,7 +123,7 @@ func TestMessagesCountTheirDeliveriesByState(t *testing.T) {
 		items := claim(t, s, 2)
 		record(t, s, step(items[0].Delivery, posthouse.EventSent, posthouse.Sent), step(items[1].Delivery, posthouse.EventFail, posthouse.Failed))
 		accept(t, s, entry(1))
-		list, _, err := s.Messages(t.Context(), work.Filter{Tenant: "t1"})
+		list, _, err := s.Messages.Messages(t.Context(), work.Filter{Tenant: "t1"})
 		if err != nil || len(list) != 2 {
 			t.Fatal(list, err)
 		}
@@ -129,11 +131,11 @@ func TestMessagesCountTheirDeliveriesByState(t *testing.T) {
 		if diff := cmp.Diff(want, []work.Counts{list[0].Counts, list[1].Counts}); diff != "" || list[1].Recipients != 3 {
 			t.Errorf("counts (-want +got):\n%s", diff)
 		}
-		depths, err := s.Depths(t.Context())
+		depths, err := s.Queue.Depths(t.Context())
 		if err != nil || len(depths) != 1 || depths[0].Lane != lane || depths[0].State != posthouse.Pending || depths[0].Count != 2 || depths[0].Oldest.IsZero() {
 			t.Errorf("Depths = %+v, %v", depths, err)
 		}
-		settled, err := s.Counts(t.Context(), "t1", time.Now().Add(-time.Minute))
+		settled, err := s.Queue.Counts(t.Context(), "t1", time.Now().Add(-time.Minute))
 		wantSettled := []work.Settled{{Channel: "c1", State: posthouse.Failed, Count: 1}, {Channel: "c1", State: posthouse.Sent, Count: 1}}
 		if diff := cmp.Diff(wantSettled, settled); err != nil || diff != "" {
 			t.Errorf("Counts: %v (-want +got):\n%s", err, diff)
@@ -147,12 +149,12 @@ func TestOpenDeliveriesAreFoundByRefAndMessage(t *testing.T) {
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
 		open := accept(t, s, entry(2, named("order", "1")), entry(1, named("order", "1")))
 		other := accept(t, s, entry(1, named("order", "2")))
-		got, err := s.ByRef(t.Context(), work.Filter{Tenant: "t1", Kind: "order", Ref: "1"})
+		got, err := s.Messages.ByRef(t.Context(), work.Filter{Tenant: "t1", Kind: "order", Ref: "1"})
 		slices.Sort(got)
 		if diff := cmp.Diff(open, got); err != nil || diff != "" {
 			t.Errorf("ByRef: %v (-want +got):\n%s", err, diff)
 		}
-		got, err = s.OpenOf(t.Context(), "t1", []string{posthouse.MessageID(done[0]), posthouse.MessageID(other[0]), "no id"})
+		got, err = s.Messages.OpenOf(t.Context(), "t1", []string{posthouse.MessageID(done[0]), posthouse.MessageID(other[0]), "no id"})
 		if diff := cmp.Diff(other, got); err != nil || diff != "" {
 			t.Errorf("OpenOf: %v (-want +got):\n%s", err, diff)
 		}
@@ -166,12 +168,12 @@ func TestDeliveriesOfAMessageComeInOrder(t *testing.T) {
 		record(t, s, step(items[1].Delivery, posthouse.EventSent, posthouse.Sent))
 		accept(t, s, entry(2))
 		got := pages(t, work.Filter{Limit: 3}, func(f work.Filter) ([]posthouse.Delivery, string, error) {
-			return s.DeliveriesOf(t.Context(), "t1", posthouse.MessageID(ids[0]), f.Cursor, f.Limit)
+			return s.Messages.DeliveriesOf(t.Context(), "t1", posthouse.MessageID(ids[0]), f.Cursor, f.Limit)
 		}, deliveryID)
 		if diff := cmp.Diff(ids, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if none, _, err := s.DeliveriesOf(t.Context(), "t1", ids[0], "", 10); len(none) != 0 || err != nil {
+		if none, _, err := s.Messages.DeliveriesOf(t.Context(), "t1", ids[0], "", 10); len(none) != 0 || err != nil {
 			t.Errorf("a delivery taken for a message has %d, %v", len(none), err)
 		}
 	})
@@ -184,7 +186,7 @@ func TestExportGoesThroughTheWholeLogAndOn(t *testing.T) {
 		accept(t, s, entry(1, in("t2", "c1")))
 		second := accept(t, s, entry(1))
 		export := func(tenant, cursor string) (keys []string, next string) {
-			next, err := s.ExportEvents(t.Context(), tenant, cursor, func(e posthouse.Event) error {
+			next, err := s.History.ExportEvents(t.Context(), tenant, cursor, func(e posthouse.Event) error {
 				keys = append(keys, fmt.Sprint(e.Delivery, " ", e.Version, " ", e.Type))
 				if e.Message != posthouse.MessageID(e.Delivery) || e.Idem != e.Delivery || e.Policy != posthouse.Retry || (tenant != "" && e.Tenant != tenant) {
 					t.Errorf("event %+v is not filled in", e)
@@ -282,34 +284,34 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, _, err := s.PutChannel(ctx, at(), posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "console"})
+		_, _, err := s.Channels.PutChannel(ctx, at(), posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "console"})
 		must(err)
-		_, err = s.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: "x", Text: "x"})
+		_, err = s.Templates.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: "x", Text: "x"})
 		must(err)
-		_, err = s.PutRoster(ctx, at(), posthouse.Roster{Tenant: "t1", Name: "x", Days: map[string][]string{"1": {"u"}}})
+		_, err = s.Rosters.PutRoster(ctx, at(), posthouse.Roster{Tenant: "t1", Name: "x", Days: map[string][]string{"1": {"u"}}})
 		must(err)
-		must(s.PutUsers(ctx, at(), "t1", []posthouse.User{{ID: "u", Addresses: map[string]string{"c1": "a"}}}))
-		must(s.AddKey(ctx, at(), posthouse.Key{ID: "k1", Tenant: "t1", Name: "x", Scope: posthouse.ScopeRead}, "h"))
-		must(s.SetGate(ctx, at(), work.Gate{Tenant: "t1", Channel: "c1", Class: posthouse.ClassAuth}, time.Hour))
+		must(s.Users.PutUsers(ctx, at(), "t1", []posthouse.User{{ID: "u", Addresses: map[string]string{"c1": "a"}}}))
+		must(s.Keys.AddKey(ctx, at(), posthouse.Key{ID: "k1", Tenant: "t1", Name: "x", Scope: posthouse.ScopeRead}, "h"))
+		must(s.Gates.SetGate(ctx, at(), work.Gate{Tenant: "t1", Channel: "c1", Class: posthouse.ClassAuth}, time.Hour))
 		before := snapshot(t, s)
 
 		const other = "t2"
 		for name, missing := range map[string]func() error{
-			"Message":        func() error { _, _, err := s.Message(ctx, other, message); return err },
-			"Delivery":       func() error { _, err := s.Delivery(ctx, other, open[0]); return err },
-			"Events":         func() error { _, err := s.Events(ctx, other, open[0]); return err },
-			"Attempts":       func() error { _, err := s.Attempts(ctx, other, open[0]); return err },
-			"Channel":        func() error { _, err := s.Channel(ctx, other, "c1"); return err },
-			"DeleteChannel":  func() error { return s.DeleteChannel(ctx, at(), other, "c1") },
-			"PauseChannel":   func() error { return s.PauseChannel(ctx, at(), other, "c1", true, "") },
-			"Template":       func() error { _, err := s.Template(ctx, other, "x", 0); return err },
-			"DeleteTemplate": func() error { return s.DeleteTemplate(ctx, other, "x") },
-			"DeleteRoster":   func() error { return s.DeleteRoster(ctx, other, "x") },
-			"User":           func() error { _, err := s.User(ctx, other, "u"); return err },
-			"DeleteUser":     func() error { return s.DeleteUser(ctx, other, "u") },
-			"RevokeKey":      func() error { return s.RevokeKey(ctx, at(), other, "k1") },
+			"Message":        func() error { _, _, err := s.Messages.Message(ctx, other, message); return err },
+			"Delivery":       func() error { _, err := s.Messages.Delivery(ctx, other, open[0]); return err },
+			"Events":         func() error { _, err := s.History.Events(ctx, other, open[0]); return err },
+			"Attempts":       func() error { _, err := s.History.Attempts(ctx, other, open[0]); return err },
+			"Channel":        func() error { _, err := s.Channels.Channel(ctx, other, "c1"); return err },
+			"DeleteChannel":  func() error { return s.Channels.DeleteChannel(ctx, at(), other, "c1") },
+			"PauseChannel":   func() error { return s.Channels.PauseChannel(ctx, at(), other, "c1", true, "") },
+			"Template":       func() error { _, err := s.Templates.Template(ctx, other, "x", 0); return err },
+			"DeleteTemplate": func() error { return s.Templates.DeleteTemplate(ctx, other, "x") },
+			"DeleteRoster":   func() error { return s.Rosters.DeleteRoster(ctx, other, "x") },
+			"User":           func() error { _, err := s.Users.User(ctx, other, "u"); return err },
+			"DeleteUser":     func() error { return s.Users.DeleteUser(ctx, other, "u") },
+			"RevokeKey":      func() error { return s.Keys.RevokeKey(ctx, at(), other, "k1") },
 			"AddReplay": func() error {
-				list, err := s.AddReplay(ctx, at(), other, failed, false)
+				list, err := s.Submissions.AddReplay(ctx, at(), other, failed, false)
 				if err == nil {
 					err = list[0].Err
 				}
@@ -323,33 +325,36 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 		f := work.Filter{Tenant: other}
 		byUser := work.Filter{Tenant: other, User: "u1", Kind: "k", Ref: "r"}
 		for name, empty := range map[string]func() (int, error){
-			"DeliveriesOf": func() (int, error) { l, _, err := s.DeliveriesOf(ctx, other, message, "", 10); return len(l), err },
-			"Deliveries":   func() (int, error) { l, _, err := s.Deliveries(ctx, f); return len(l), err },
-			"Deliveries 2": func() (int, error) { l, _, err := s.Deliveries(ctx, byUser); return len(l), err },
-			"Messages":     func() (int, error) { l, _, err := s.Messages(ctx, f); return len(l), err },
-			"Messages 2":   func() (int, error) { l, _, err := s.Messages(ctx, byUser); return len(l), err },
-			"ByRef": func() (int, error) {
-				l, err := s.ByRef(ctx, work.Filter{Tenant: other, Kind: "k", Ref: "r"})
+			"DeliveriesOf": func() (int, error) {
+				l, _, err := s.Messages.DeliveriesOf(ctx, other, message, "", 10)
 				return len(l), err
 			},
-			"OpenOf":    func() (int, error) { l, err := s.OpenOf(ctx, other, []string{message}); return len(l), err },
-			"Counts":    func() (int, error) { l, err := s.Counts(ctx, other, time.Time{}); return len(l), err },
-			"Channels":  func() (int, error) { l, err := s.Channels(ctx, other); return len(l), err },
-			"Gates":     func() (int, error) { l, err := s.Gates(ctx, other); return len(l), err },
-			"ClearGate": func() (int, error) { return 0, s.ClearGate(ctx, other, "c1", "*") },
-			"Templates": func() (int, error) { l, err := s.Templates(ctx, other); return len(l), err },
-			"Rosters":   func() (int, error) { l, err := s.Rosters(ctx, other); return len(l), err },
-			"Roster":    func() (int, error) { r, _, err := s.Roster(ctx, other, "x"); return len(r.Days), err },
-			"Users":     func() (int, error) { l, _, err := s.Users(ctx, other, "", 10); return len(l), err },
-			"Addresses": func() (int, error) { m, err := s.Addresses(ctx, other, "c1", []string{"u"}); return len(m), err },
-			"Keys":      func() (int, error) { l, err := s.Keys(ctx, other); return len(l), err },
-			"ReplayAll": func() (int, error) { l, err := s.ReplayAll(ctx, at(), f, false, 10); return len(l), err },
+			"Deliveries":   func() (int, error) { l, _, err := s.Messages.Deliveries(ctx, f); return len(l), err },
+			"Deliveries 2": func() (int, error) { l, _, err := s.Messages.Deliveries(ctx, byUser); return len(l), err },
+			"Messages":     func() (int, error) { l, _, err := s.Messages.Messages(ctx, f); return len(l), err },
+			"Messages 2":   func() (int, error) { l, _, err := s.Messages.Messages(ctx, byUser); return len(l), err },
+			"ByRef": func() (int, error) {
+				l, err := s.Messages.ByRef(ctx, work.Filter{Tenant: other, Kind: "k", Ref: "r"})
+				return len(l), err
+			},
+			"OpenOf":    func() (int, error) { l, err := s.Messages.OpenOf(ctx, other, []string{message}); return len(l), err },
+			"Counts":    func() (int, error) { l, err := s.Queue.Counts(ctx, other, time.Time{}); return len(l), err },
+			"Channels":  func() (int, error) { l, err := s.Channels.Channels(ctx, other); return len(l), err },
+			"Gates":     func() (int, error) { l, err := s.Gates.Gates(ctx, other); return len(l), err },
+			"ClearGate": func() (int, error) { return 0, s.Gates.ClearGate(ctx, other, "c1", "*") },
+			"Templates": func() (int, error) { l, err := s.Templates.Templates(ctx, other); return len(l), err },
+			"Rosters":   func() (int, error) { l, err := s.Rosters.Rosters(ctx, other); return len(l), err },
+			"Roster":    func() (int, error) { r, _, err := s.Rosters.Roster(ctx, other, "x"); return len(r.Days), err },
+			"Users":     func() (int, error) { l, _, err := s.Users.Users(ctx, other, "", 10); return len(l), err },
+			"Addresses": func() (int, error) { m, err := s.Users.Addresses(ctx, other, "c1", []string{"u"}); return len(m), err },
+			"Keys":      func() (int, error) { l, err := s.Keys.Keys(ctx, other); return len(l), err },
+			"ReplayAll": func() (int, error) { l, err := s.Submissions.ReplayAll(ctx, at(), f, false, 10); return len(l), err },
 			"Claim": func() (int, error) {
-				l, err := s.Claim(ctx, at(), work.Claim{Lane: work.Lane{Tenant: other, Channel: "c1", Priority: posthouse.Normal}, Max: 9, Epoch: 1})
+				l, err := s.Queue.Claim(ctx, at(), work.Claim{Lane: work.Lane{Tenant: other, Channel: "c1", Priority: posthouse.Normal}, Max: 9, Epoch: 1})
 				return len(l), err
 			},
 			"Revise": func() (int, error) {
-				l, err := s.Revise(ctx, at(), work.Selection{Tenant: other, IDs: open}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+				l, err := s.Queue.Revise(ctx, at(), work.Selection{Tenant: other, IDs: open}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
 					if len(found) > 0 {
 						t.Errorf("Revise shows %+v", found)
 					}
@@ -358,7 +363,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				return len(l), err
 			},
 			"ExportEvents": func() (n int, err error) {
-				_, err = s.ExportEvents(ctx, other, "", func(posthouse.Event) error { n++; return nil })
+				_, err = s.History.ExportEvents(ctx, other, "", func(posthouse.Event) error { n++; return nil })
 				return n, err
 			},
 		} {

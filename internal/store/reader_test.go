@@ -91,11 +91,11 @@ func TestAReaderOpensOnlyFiles(t *testing.T) {
 func TestTheSchemaIsNewOnlyWhereThereIsNone(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		tamper(t, s, "ALTER TABLE posthouse_schema_version RENAME COLUMN version_id TO other")
-		if have, _, err := s.Schema(t.Context()); err == nil {
+		if have, _, err := s.Schema.Schema(t.Context()); err == nil {
 			t.Errorf("the version is %d, want an error: it can not be read", have)
 		}
 		tamper(t, s, "DROP TABLE posthouse_schema_version")
-		if have, _, err := s.Schema(t.Context()); err != nil || have != 0 {
+		if have, _, err := s.Schema.Schema(t.Context()); err != nil || have != 0 {
 			t.Errorf("the version is %d, %v; want 0", have, err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestAReaderLeavesAFileAndItsFolderAsTheyAre(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Migrate(t.Context()); err != nil {
+			if _, err := s.Schema.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			accept(t, s, entry(2))
@@ -143,7 +143,7 @@ func TestAReaderLeavesAFileAndItsFolderAsTheyAre(t *testing.T) {
 				t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 				before := folder(t, dir)
 				s := openReader(t, path)
-				have, _, err := s.Schema(t.Context())
+				have, _, err := s.Schema.Schema(t.Context())
 				if have != c.have || err != nil {
 					t.Errorf("Schema = %d, %v; want %d", have, err, c.have)
 				}
@@ -210,7 +210,7 @@ func TestAReaderSeesTheNewestCommits(t *testing.T) {
 	if got := exported(t, r, ""); len(got) != 5 {
 		t.Errorf("then it sees %v", got)
 	}
-	if _, err := r.BumpEpoch(t.Context(), at()); err == nil {
+	if _, err := r.Epochs.BumpEpoch(t.Context(), at()); err == nil {
 		t.Error("it writes")
 	}
 	if err := r.Close(); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -49,4 +50,21 @@ func (r *reading) read(theirs int64, asked, answered time.Time) {
 	}
 	r.forward(theirs)
 	r.theirs, r.at = theirs, answered
+}
+
+// instant is the present within a statement, by the clock that counts, and its argument if it has one.
+func (s *DB) instant(now time.Time) (text string, args []any) {
+	if !s.SharedClock() {
+		return "?", []any{micros(now)}
+	}
+	return "(" + s.dialect.instant + ")", nil
+}
+
+// Now is the time on the clock that leases and limits go by.
+func (s *DB) Now(ctx context.Context) (time.Time, error) {
+	if !s.SharedClock() {
+		return time.Now().UTC(), nil
+	}
+	us, _, err := first(s.reads(ctx), number, s.dialect.clock)
+	return timeOf(us), s.toError(err, "read the database's clock")
 }

@@ -25,27 +25,27 @@ func readAwaited(scan scanner) (work.Awaited, error) {
 // Awaited hands out deliveries of all tenants whose receipts are to be asked for, the longest due first, and
 // hands them to nobody else before hold has passed. What has no delivery any more, or one that is no longer
 // sent, is dropped.
-func (s *Store) Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
-	due, args := s.instant(now)
-	_, found, err := first(s.reads(ctx), word, "SELECT delivery FROM posthouse_awaited WHERE due_at <= "+due+" LIMIT 1", args...)
+func (s Receipts) Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
+	due, args := s.db.instant(now)
+	_, found, err := first(s.db.reads(ctx), word, "SELECT delivery FROM posthouse_awaited WHERE due_at <= "+due+" LIMIT 1", args...)
 	if err != nil || !found {
-		return nil, s.toError(err, "look for receipts to ask for")
+		return nil, s.db.toError(err, "look for receipts to ask for")
 	}
 	var list []work.Awaited
 	err = s.change(ctx, now, "take receipts to ask for", func(t *tx) (err error) {
-		list, err = t.takeAwaited(max, hold)
+		list, err = receiving{t}.takeAwaited(max, hold)
 		return err
 	})
 	return list, err
 }
 
-func (t *tx) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
+func (t receiving) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
 	}
 	list, err := all(t.query, readAwaited, "SELECT "+awaitedTable.list+" FROM posthouse_awaited WHERE due_at <= ? ORDER BY due_at, delivery LIMIT ?"+
-		t.store.dialect.skip, now, most)
+		t.db.dialect.skip, now, most)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (t *tx) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
 }
 
 // addressed fills in whom the deliveries were sent to, and drops those that are not sent any more.
-func (t *tx) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error) {
+func (t receiving) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error) {
 	to := map[string]posthouse.Recipient{}
 	clause, args := t.in("id", ids)
 	err := t.query("SELECT id, user_id, address, recipient_type FROM posthouse_settled WHERE "+clause+" AND state = 'sent'", args, func(scan func(...any) error) error {
@@ -91,9 +91,9 @@ func (t *tx) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error
 
 // Receive writes what a provider said of deliveries. decide is called with the transaction's time and the
 // deliveries as they now are, which nobody else changes meanwhile, and again when the transaction is repeated.
-func (s *Store) Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error {
+func (s Receipts) Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error {
 	return s.change(ctx, now, "write receipts", func(t *tx) error {
-		found, err := t.lockRows(work.Selection{IDs: ids})
+		found, err := settling{t}.lockRows(work.Selection{IDs: ids})
 		if err != nil {
 			return err
 		}
@@ -102,10 +102,10 @@ func (s *Store) Receive(ctx context.Context, now time.Time, ids []string, decide
 			return err
 		}
 		learnt := decide(timeOf(at), found)
-		if err := t.apply(at, learnt.Changes); err != nil {
+		if err := (settling{t}).apply(at, learnt.Changes); err != nil {
 			return err
 		}
-		if err := t.forgetAwaited(learnt.Done); err != nil || len(learnt.Later) == 0 {
+		if err := (receiving{t}).forgetAwaited(learnt.Done); err != nil || len(learnt.Later) == 0 {
 			return err
 		}
 		clause, args := t.in("delivery", learnt.Later)
@@ -114,7 +114,7 @@ func (s *Store) Receive(ctx context.Context, now time.Time, ids []string, decide
 	})
 }
 
-func (t *tx) forgetAwaited(ids []string) error {
+func (t receiving) forgetAwaited(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}

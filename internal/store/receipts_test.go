@@ -35,7 +35,7 @@ func sendAwaited(t *testing.T, s *Store, n int) []posthouse.Delivery {
 
 func awaited(t *testing.T, s *Store, hold time.Duration) []work.Awaited {
 	t.Helper()
-	list, err := s.Awaited(t.Context(), at(), 100, hold)
+	list, err := s.Receipts.Awaited(t.Context(), at(), 100, hold)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestReceiptsAreWrittenWithTheEndOfTheirWait(t *testing.T) {
 			t.Errorf("%d are handed out twice", len(again))
 		}
 		ids := []string{sent[0].ID, sent[1].ID, sent[2].ID}
-		err := s.Receive(t.Context(), at(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
+		err := s.Receipts.Receive(t.Context(), at(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
 			byID := map[string]posthouse.Delivery{}
 			for _, d := range found {
 				byID[d.ID] = d
@@ -77,7 +77,7 @@ func TestReceiptsAreWrittenWithTheEndOfTheirWait(t *testing.T) {
 		}
 		var states []posthouse.State
 		for _, id := range ids {
-			d, err := s.Delivery(t.Context(), "t1", id)
+			d, err := s.Messages.Delivery(t.Context(), "t1", id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestReceiptsAreWrittenWithTheEndOfTheirWait(t *testing.T) {
 func TestReceiptThatIsRefusedLeavesItsWait(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		sent := sendAwaited(t, s, 1)
-		err := s.Receive(t.Context(), at(), []string{sent[0].ID}, func(_ time.Time, found []posthouse.Delivery) work.Learnt {
+		err := s.Receipts.Receive(t.Context(), at(), []string{sent[0].ID}, func(_ time.Time, found []posthouse.Delivery) work.Learnt {
 			stale := found[0]
 			stale.Version--
 			return work.Learnt{Changes: []work.Change{step(stale, posthouse.EventReceipt, posthouse.Delivered)}, Done: []string{stale.ID}}
@@ -130,7 +130,7 @@ func TestResultThatIsRefusedAwaitsNothing(t *testing.T) {
 		d.Token++ // somebody else's
 		c := step(d, posthouse.EventSent, posthouse.Sent)
 		c.Await = &work.Awaited{Delivery: d.ID, Tenant: "t1", Channel: "c1", Ref: "r", DueAt: at(), UntilAt: at()}
-		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{c} })
+		refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{c} })
 		if len(refused) != 1 || err != nil {
 			t.Fatalf("Record refused %v, %v", refused, err)
 		}

@@ -11,11 +11,11 @@ import (
 
 // Renew makes leases last from now. What the owner does not hold with that token is left out of the answer.
 // A lease that has ended is renewed as long as nobody has taken it away. It is no transition: no event says it.
-func (s *Store) Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error) {
+func (s Handouts) Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error) {
 	var renewed []work.Renewed
 	err := s.change(ctx, now, "renew leases", func(t *tx) error {
 		renewed = nil
-		held, err := t.lockHeld(tenant, owner, holds)
+		held, err := handing{t}.lockHeld(tenant, owner, holds)
 		if err != nil || len(held) == 0 {
 			return err
 		}
@@ -30,14 +30,14 @@ func (s *Store) Renew(ctx context.Context, now time.Time, tenant, owner string, 
 			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: timeOf(until)})
 		}
 		clause, args := t.in("id", ids)
-		_, err = t.exec("UPDATE posthouse_queue"+t.store.dialect.by(primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
+		_, err = t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
 		return err
 	})
 	return renewed, err
 }
 
 // lockHeld locks those deliveries that the owner holds with the token it names.
-func (t *tx) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Delivery, error) {
+func (t handing) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Delivery, error) {
 	tokens := map[string]int64{}
 	ids := make([]string, 0, len(holds))
 	for _, h := range holds {
@@ -48,14 +48,14 @@ func (t *tx) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.Deli
 		return nil, nil
 	}
 	clause, args := t.in("id", ids)
-	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(primary)+" WHERE "+clause+
-		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.store.dialect.lock, append(args, tenant, owner)...)
+	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(primary)+" WHERE "+clause+
+		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.db.dialect.lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
 }
 
 // HeldBy lists what an agent holds, the oldest lease first.
-func (s *Store) HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error) {
-	list, err := all(s.reads(ctx), readDelivery, "SELECT "+queueTable.list+
+func (s Handouts) HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error) {
+	list, err := all(s.db.reads(ctx), readDelivery, "SELECT "+queueTable.list+
 		" FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? ORDER BY lease_until, id", tenant, work.Owner(agent))
-	return list, s.toError(err, "list what an agent holds")
+	return list, s.db.toError(err, "list what an agent holds")
 }

@@ -16,12 +16,12 @@ var replayable = []posthouse.State{posthouse.Failed, posthouse.Expired, posthous
 // recipient, due now, linked by ReplayOf. The old one does not change. With forceNew the
 // provider is given a new idempotency key; without it one that remembers the old key will not
 // tell the recipient twice. A deadline that has passed is dropped.
-func (s *Store) AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+func (s Submissions) AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
 	var done []work.Replay
 	for part := range parts(ids, bulkStep) {
 		var made []work.Replay
 		err := s.change(ctx, now, "replay", func(t *tx) (err error) {
-			made, err = t.replay(tenant, part, forceNew)
+			made, err = replaying{t}.replay(tenant, part, forceNew)
 			return err
 		})
 		if err != nil {
@@ -34,7 +34,7 @@ func (s *Store) AddReplay(ctx context.Context, now time.Time, tenant string, ids
 
 // ReplayAll replays what a filter selects, newest first, up to max deliveries. Without states
 // in the filter it takes all that a replay is for. What has an open replay is passed over.
-func (s *Store) ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error) {
+func (s Submissions) ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error) {
 	if len(f.States) == 0 {
 		f.States = replayable
 	}
@@ -42,7 +42,7 @@ func (s *Store) ReplayAll(ctx context.Context, now time.Time, f work.Filter, for
 	var done []work.Replay
 	for max > 0 {
 		f.Limit = min(max, bulkStep)
-		list, next, err := s.Deliveries(ctx, f)
+		list, next, err := Messages{s.shared}.Deliveries(ctx, f)
 		if err != nil {
 			return done, err
 		}
@@ -61,7 +61,7 @@ func (s *Store) ReplayAll(ctx context.Context, now time.Time, f work.Filter, for
 	return done, nil
 }
 
-func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
 	recipients, forget, err := t.lockMessages(tenant, ids)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{tx: t, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
+	r := replayer{tx: t.tx, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -109,7 +109,7 @@ func (t *tx) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, 
 
 // lockMessages locks the messages of deliveries: who numbers a message's deliveries holds its row. It returns how many
 // recipients each had, and when the contents of the sensitive ones are forgotten, the zero time for those that are.
-func (t *tx) lockMessages(tenant string, ids []string) (recipients map[string]int, forget map[string]time.Time, err error) {
+func (t replaying) lockMessages(tenant string, ids []string) (recipients map[string]int, forget map[string]time.Time, err error) {
 	messages := make([]string, len(ids))
 	for i, id := range ids {
 		messages[i] = idOnly(posthouse.MessageID(id))
@@ -118,7 +118,7 @@ func (t *tx) lockMessages(tenant string, ids []string) (recipients map[string]in
 	clause, args := t.in("id", slices.Compact(messages))
 	recipients, forget = map[string]int{}, map[string]time.Time{}
 	var sensitive []string
-	err = t.query("SELECT id, recipients, options FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.store.dialect.lock, append(args, tenant), func(scan scanner) error {
+	err = t.query("SELECT id, recipients, options FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.db.dialect.lock, append(args, tenant), func(scan scanner) error {
 		var m posthouse.Message
 		var n int
 		var options string
@@ -144,7 +144,7 @@ func (t *tx) lockMessages(tenant string, ids []string) (recipients map[string]in
 
 // pulledNow says of the channels of deliveries whether agents fetch from them now, which may have changed since. One
 // that is gone is not in the answer.
-func (t *tx) pulledNow(olds map[string]posthouse.Delivery) (map[string]bool, error) {
+func (t replaying) pulledNow(olds map[string]posthouse.Delivery) (map[string]bool, error) {
 	pulled := map[string]bool{}
 	for _, d := range olds {
 		if _, known := pulled[d.Channel]; known {
@@ -162,8 +162,8 @@ func (t *tx) pulledNow(olds map[string]posthouse.Delivery) (map[string]bool, err
 }
 
 // lockReplayed reads deliveries by id. Their messages are locked.
-func (t *tx) lockReplayed(tenant string, ids []string) (map[string]posthouse.Delivery, error) {
-	found, err := t.lockRows(work.Selection{Tenant: tenant, IDs: ids})
+func (t replaying) lockReplayed(tenant string, ids []string) (map[string]posthouse.Delivery, error) {
+	found, err := settling{t.tx}.lockRows(work.Selection{Tenant: tenant, IDs: ids})
 	olds := map[string]posthouse.Delivery{}
 	for _, d := range found {
 		olds[d.ID] = d
@@ -237,7 +237,7 @@ func (r *replayer) refuseOpen(old *posthouse.Delivery) error {
 
 func (r *replayer) nextNumber(message string) (n int, err error) {
 	if r.last[message] == 0 {
-		last, err := r.tx.lastNumber(message)
+		last, err := replaying{r.tx}.lastNumber(message)
 		if err != nil {
 			return 0, err
 		}
@@ -252,7 +252,7 @@ func (r *replayer) nextNumber(message string) (n int, err error) {
 
 // lastNumber is the highest number of a message's deliveries, as far as there is any trace of it: those that were settled
 // long ago are gone, and what agents were handed of them may be kept for longer.
-func (t *tx) lastNumber(message string) (int, error) {
+func (t replaying) lastNumber(message string) (int, error) {
 	low, high := deliveryRange(message)
 	last := 0
 	for _, at := range []struct{ table, column string }{{"posthouse_queue", "id"}, {"posthouse_settled", "id"}, {"posthouse_send_log", "delivery"}} { // in the direction rows move

@@ -53,17 +53,17 @@ func readReport(scan scanner) (*work.Report, error) {
 // report whose id is new, with its delivery locked as the reports before it have left it, and again when the
 // transaction is repeated. It sets the report's Answer and returns the change, nil for none. The answer has
 // the reports in order. A report without an ID gets one.
-func (s *Store) Report(ctx context.Context, now time.Time, list []work.Report,
+func (s Reports) Report(ctx context.Context, now time.Time, list []work.Report,
 	decide func(now time.Time, r *work.Report, known work.Known) *work.Change) ([]work.Report, error) {
 	var answers []work.Report
 	write := func(wary bool) error {
 		return s.change(ctx, now, "write reports", func(t *tx) (err error) {
-			answers, err = t.report(slices.Clone(list), wary, decide)
+			answers, err = handing{t}.report(slices.Clone(list), wary, decide)
 			return err
 		})
 	}
 	err := write(false)
-	for try := 1; try < busyTries && s.taken(err); try++ {
+	for try := 1; try < busyTries && s.db.taken(err); try++ {
 		err = write(true) // a report id is known, or came in twice at once: now it is
 	}
 	if err != nil {
@@ -94,12 +94,12 @@ type reporting struct {
 	lines      [][]any
 }
 
-func (t *tx) report(list []work.Report, wary bool, decide func(time.Time, *work.Report, work.Known) *work.Change) ([]work.Report, error) {
+func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *work.Report, work.Known) *work.Change) ([]work.Report, error) {
 	p := reporting{
 		deliveries: map[string]*posthouse.Delivery{}, known: map[reportKey]*work.Report{}, tokens: map[holding][]int64{},
 		last: map[holding]*work.Report{}, changed: map[string]int{},
 	}
-	if err := p.read(t, list, wary); err != nil {
+	if err := p.read(t.tx, list, wary); err != nil {
 		return nil, err
 	}
 	for i := range list {
@@ -127,7 +127,7 @@ func (p *reporting) read(t *tx, list []work.Report, wary bool) error {
 			seen[id], ids = true, append(ids, id)
 		}
 	}
-	found, err := t.lockRows(work.Selection{IDs: ids})
+	found, err := settling{t}.lockRows(work.Selection{IDs: ids})
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 	}
 	const newest = " FROM posthouse_report_log WHERE tenant = %s AND agent = %s AND delivery = %s AND answer IN ('" +
 		string(posthouse.ReportDone) + "', '" + string(posthouse.ReportEvidence) + "') ORDER BY id DESC LIMIT 1"
-	if t.store.dialect.arrays && len(rows) > 0 {
+	if t.db.dialect.arrays && len(rows) > 0 {
 		texts := reportLogTable.numbers[:3]
 		return t.query("SELECT "+reportLogTable.list+" FROM "+unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
 			fmt.Sprintf(newest, "g.a", "g.b", "g.c")+") r", arrays(texts, rows), each)
@@ -316,7 +316,7 @@ func copyOf(d *posthouse.Delivery) *posthouse.Delivery {
 }
 
 // Spoke reports whether an agent has reported anything since a time.
-func (s *Store) Spoke(ctx context.Context, tenant, agent string, since time.Time) (bool, error) {
-	_, found, err := first(s.reads(ctx), word, "SELECT report_id FROM posthouse_report_log WHERE tenant = ? AND agent = ? AND at >= ? AND at > 0 LIMIT 1", tenant, agent, micros(since))
-	return found, s.toError(err, "look for an agent's reports")
+func (s Reports) Spoke(ctx context.Context, tenant, agent string, since time.Time) (bool, error) {
+	_, found, err := first(s.db.reads(ctx), word, "SELECT report_id FROM posthouse_report_log WHERE tenant = ? AND agent = ? AND at >= ? AND at > 0 LIMIT 1", tenant, agent, micros(since))
+	return found, s.db.toError(err, "look for an agent's reports")
 }

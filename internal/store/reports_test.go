@@ -50,7 +50,7 @@ func byTheBook(asked *[]work.Known) func(time.Time, *work.Report, work.Known) *w
 
 func report(t testing.TB, s *Store, list ...work.Report) (after []work.Report, asked []work.Known) {
 	t.Helper()
-	after, err := s.Report(t.Context(), at(), list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
+	after, err := s.Reports.Report(t.Context(), at(), list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
 		return byTheBook(&asked)(now, r, known)
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func TestAReportIDIsNotUsedTwice(t *testing.T) {
 		wantAnswers(t, list, "done/sent")
 		list, asked := report(t, s, said("r1", held[1].Delivery, posthouse.OutcomeNotSent), said("r2", held[2].Delivery, posthouse.OutcomeSent))
 		wantAnswers(t, list, "reused* done/sent")
-		if d, err := s.Delivery(t.Context(), "t1", held[1].Delivery.ID); err != nil || d.State != posthouse.Sending {
+		if d, err := s.Messages.Delivery(t.Context(), "t1", held[1].Delivery.ID); err != nil || d.State != posthouse.Sending {
 			t.Errorf("what a known report id was used for is %s now, %v; want it untouched", d.State, err)
 		}
 		if d := asked[len(asked)-1].Delivery; d.ID != held[2].Delivery.ID {
@@ -191,7 +191,7 @@ func TestConcurrentReportsCountOnce(t *testing.T) {
 		for range 6 {
 			wg.Go(func() {
 				var asked []work.Known
-				after, err := s.Report(t.Context(), at(), list, byTheBook(&asked))
+				after, err := s.Reports.Report(t.Context(), at(), list, byTheBook(&asked))
 				if err != nil {
 					t.Error(err)
 				}

@@ -37,7 +37,7 @@ func TestAServerNeedsTheRightsOfTheGuideAndNoMore(t *testing.T) {
 			dsn := c.dsn(t)
 			owner := openTest(t, dsn)
 			user := "u" + strings.ToLower(posthouse.NewID())
-			there, err := owner.objects(t.Context(), owner.read)
+			there, err := owner.Schema.objects(t.Context(), owner.DB.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestAServerNeedsTheRightsOfTheGuideAndNoMore(t *testing.T) {
 						continue
 					}
 					statement := strings.NewReplacer("%u", user, "%t", o.name).Replace(grant)
-					if _, err := owner.write.ExecContext(t.Context(), statement); err != nil {
+					if _, err := owner.DB.write.ExecContext(t.Context(), statement); err != nil {
 						t.Fatalf("%s: %v", statement, err)
 					}
 					if !strings.Contains(grant, "%t") {
@@ -63,34 +63,34 @@ func TestAServerNeedsTheRightsOfTheGuideAndNoMore(t *testing.T) {
 // workWith does a little of everything that a server does to its database.
 func workWith(t *testing.T, s *Store) {
 	t.Helper()
-	if have, want, err := s.Schema(t.Context()); have != want || err != nil {
+	if have, want, err := s.Schema.Schema(t.Context()); have != want || err != nil {
 		t.Fatalf("the schema is %d of %d, %v", have, want, err)
 	}
 	accept(t, s, entry(1), entry(2), entry(1))
 	items := claim(t, s, 2)
 	record(t, s, sentClean(items[0].Delivery), step(items[1].Delivery, posthouse.EventAmbiguous, posthouse.Unknown))
-	if _, err := s.Revise(t.Context(), at(), work.Selection{Due: work.LeaseLost, Max: 10}, func(time.Time, []posthouse.Delivery) []work.Change { return nil }); err != nil {
+	if _, err := s.Queue.Revise(t.Context(), at(), work.Selection{Due: work.LeaseLost, Max: 10}, func(time.Time, []posthouse.Delivery) []work.Change { return nil }); err != nil {
 		t.Error(err)
 	}
-	if err := s.UpdateLimits(t.Context(), []string{"a", "b"}, func(_ time.Time, states [][]byte) ([][]byte, error) { return states, nil }); err != nil {
+	if err := s.Limits.UpdateLimits(t.Context(), []string{"a", "b"}, func(_ time.Time, states [][]byte) ([][]byte, error) { return states, nil }); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+	if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Prune(t.Context(), at(), time.Hour, 10); err != nil {
+	if _, err := s.Upkeep.Prune(t.Context(), at(), time.Hour, 10); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Depths(t.Context()); err != nil {
+	if _, err := s.Queue.Depths(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.ExportEvents(t.Context(), "", "", func(posthouse.Event) error { return nil }); err != nil {
+	if _, err := s.History.ExportEvents(t.Context(), "", "", func(posthouse.Event) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Doctor(t.Context()); err != nil {
+	if _, err := s.DB.Doctor(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.DocumentViews(t.Context()); err != nil {
+	if _, err := s.Schema.DocumentViews(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

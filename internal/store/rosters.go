@@ -15,7 +15,7 @@ var (
 )
 
 // PutRoster stores a roster with all its days and overrides; what it had before is gone.
-func (s *Store) PutRoster(ctx context.Context, now time.Time, r posthouse.Roster) (posthouse.Roster, error) {
+func (s Rosters) PutRoster(ctx context.Context, now time.Time, r posthouse.Roster) (posthouse.Roster, error) {
 	var days, entries [][]any
 	for _, part := range []map[string][]string{r.Days, r.Overrides} {
 		for day, users := range part {
@@ -27,7 +27,7 @@ func (s *Store) PutRoster(ctx context.Context, now time.Time, r posthouse.Roster
 			}
 		}
 	}
-	err := s.change(ctx, now, "store a roster", func(t *tx) error {
+	err := s.db.change(ctx, now, "store a roster", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (s *Store) PutRoster(ctx context.Context, now time.Time, r posthouse.Roster
 		if err := t.put(rostersTable, 2, [][]any{{r.Tenant, r.Name, r.HandOver, r.TimeZone, at}}); err != nil {
 			return err // and the row is locked: others that store this roster wait
 		}
-		if err := t.clearRoster(r.Tenant, r.Name); err != nil {
+		if err := clearRoster(t, r.Tenant, r.Name); err != nil {
 			return err
 		}
 		if err := t.insert(rosterDaysTable, days); err != nil {
@@ -47,7 +47,7 @@ func (s *Store) PutRoster(ctx context.Context, now time.Time, r posthouse.Roster
 	return r, err
 }
 
-func (t *tx) clearRoster(tenant, name string) error {
+func clearRoster(t *Tx, tenant, name string) error {
 	if _, err := t.exec("DELETE FROM posthouse_roster_entries WHERE tenant = ? AND roster = ?", tenant, name); err != nil {
 		return err
 	}
@@ -56,25 +56,25 @@ func (t *tx) clearRoster(tenant, name string) error {
 }
 
 // Roster reads one roster; false says that there is none.
-func (s *Store) Roster(ctx context.Context, tenant, name string) (posthouse.Roster, bool, error) {
+func (s Rosters) Roster(ctx context.Context, tenant, name string) (posthouse.Roster, bool, error) {
 	list, err := s.rosters(ctx, "r.tenant = ? AND r.name = ?", tenant, name)
 	if err != nil || len(list) == 0 {
-		return posthouse.Roster{}, false, s.toError(err, "read a roster")
+		return posthouse.Roster{}, false, s.db.toError(err, "read a roster")
 	}
 	return list[0], true, nil
 }
 
 // Rosters lists a tenant's rosters by name.
-func (s *Store) Rosters(ctx context.Context, tenant string) ([]posthouse.Roster, error) {
+func (s Rosters) Rosters(ctx context.Context, tenant string) ([]posthouse.Roster, error) {
 	list, err := s.rosters(ctx, "r.tenant = ?", tenant)
-	return list, s.toError(err, "list the rosters")
+	return list, s.db.toError(err, "list the rosters")
 }
 
 // rosters reads rosters with their days in one statement, so that a roster stored meanwhile is
 // seen whole.
-func (s *Store) rosters(ctx context.Context, where string, args ...any) ([]posthouse.Roster, error) {
+func (s Rosters) rosters(ctx context.Context, where string, args ...any) ([]posthouse.Roster, error) {
 	var list []posthouse.Roster
-	err := s.look(ctx, `SELECT r.tenant, r.name, r.hand_over, r.time_zone, r.updated_at, COALESCE(d.day, ''), COALESCE(e.user_id, '')
+	err := s.db.look(ctx, `SELECT r.tenant, r.name, r.hand_over, r.time_zone, r.updated_at, COALESCE(d.day, ''), COALESCE(e.user_id, '')
 		FROM posthouse_rosters r
 		LEFT JOIN posthouse_roster_days d ON d.tenant = r.tenant AND d.roster = r.name
 		LEFT JOIN posthouse_roster_entries e ON e.tenant = d.tenant AND e.roster = d.roster AND e.day = d.day
@@ -117,8 +117,8 @@ func addDuty(r *posthouse.Roster, day, user string) {
 }
 
 // DeleteRoster deletes a roster with its days.
-func (s *Store) DeleteRoster(ctx context.Context, tenant, name string) error {
-	return s.change(ctx, time.Time{}, "delete a roster", func(t *tx) error {
+func (s Rosters) DeleteRoster(ctx context.Context, tenant, name string) error {
+	return s.db.change(ctx, time.Time{}, "delete a roster", func(t *Tx) error {
 		n, err := t.exec("DELETE FROM posthouse_rosters WHERE tenant = ? AND name = ?", tenant, name)
 		if err != nil {
 			return err
@@ -126,6 +126,6 @@ func (s *Store) DeleteRoster(ctx context.Context, tenant, name string) error {
 		if n == 0 {
 			return posthouse.Errorf(posthouse.CodeNotFound, "there is no roster %q", name)
 		}
-		return t.clearRoster(tenant, name)
+		return clearRoster(t, tenant, name)
 	})
 }

@@ -18,10 +18,10 @@ import (
 
 func TestMigrateAgainDoesNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if steps, err := s.Migrate(t.Context()); steps != 0 || err != nil {
+		if steps, err := s.Schema.Migrate(t.Context()); steps != 0 || err != nil {
 			t.Errorf("Migrate again = %d steps, %v", steps, err)
 		}
-		have, want, err := s.Schema(t.Context())
+		have, want, err := s.Schema.Schema(t.Context())
 		if have != want || want < 1 || err != nil {
 			t.Errorf("Schema = %d of %d, %v", have, want, err)
 		}
@@ -31,7 +31,7 @@ func TestMigrateAgainDoesNothing(t *testing.T) {
 func TestMigrateRefusesADatabaseOfANewerBinary(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		tamper(t, s, "UPDATE posthouse_schema_version SET version_id = 9999 WHERE version_id = 1")
-		if _, err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "9999") {
+		if _, err := s.Schema.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "9999") {
 			t.Errorf("Migrate = %v; want an error that names the version", err)
 		}
 	})
@@ -49,7 +49,7 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 				s := openOnly(t, dsn)
 				wg.Go(func() {
 					var err error
-					if steps[i], err = s.Migrate(t.Context()); err != nil {
+					if steps[i], err = s.Schema.Migrate(t.Context()); err != nil {
 						t.Errorf("process %d: %v", i, err)
 					}
 				})
@@ -62,7 +62,7 @@ func TestProcessesThatMigrateAtOnceAllSucceed(t *testing.T) {
 			if want := len(versions(t, "sqlite")); total < want { // a step that makes what is missing may be taken twice
 				t.Errorf("the processes took %v steps, want %d in all", steps, want)
 			}
-			if have, want, err := openOnly(t, dsn).Schema(t.Context()); err != nil || have != want {
+			if have, want, err := openOnly(t, dsn).Schema.Schema(t.Context()); err != nil || have != want {
 				t.Errorf("the schema's version is %d, %v; want %d", have, err, want)
 			}
 		})
@@ -84,13 +84,13 @@ func TestMigrateBeginsAnewWhereAKilledProcessStopped(t *testing.T) {
 			for _, statement := range undone {
 				tamper(t, s, statement)
 			}
-			if _, err := s.Migrate(t.Context()); err != nil {
+			if _, err := s.Schema.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if steps, err := s.Migrate(t.Context()); steps != 0 || err != nil {
+			if steps, err := s.Schema.Migrate(t.Context()); steps != 0 || err != nil {
 				t.Errorf("Migrate again = %d steps, %v", steps, err)
 			}
-			if epoch, err := s.Epoch(t.Context()); epoch != 1 || err != nil {
+			if epoch, err := s.Epochs.Epoch(t.Context()); epoch != 1 || err != nil {
 				t.Errorf("Epoch = %d, %v; want 1", epoch, err)
 			}
 			accept(t, s, entry(1))
@@ -105,7 +105,7 @@ func TestMigrateRemovesNoTableThatHoldsRows(t *testing.T) {
 	s := openTest(t, dbtest.MariaDB(t))
 	accept(t, s, entry(1))
 	tamper(t, s, "DELETE FROM posthouse_schema_version WHERE version_id > 0")
-	if _, err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "holds rows") {
+	if _, err := s.Schema.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "holds rows") {
 		t.Errorf("Migrate = %v; want it to refuse", err)
 	}
 	if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages"); n != 1 {
@@ -137,7 +137,7 @@ func TestViewsSpeakTheBanksWords(t *testing.T) {
 		accept(t, s, entry(1)) // of another kind
 
 		got := map[string]string{}
-		err := s.look(t.Context(), `SELECT id, user_id, platform, content, status, retry_count, create_time, update_time, last_error, tenant
+		err := s.DB.look(t.Context(), `SELECT id, user_id, platform, content, status, retry_count, create_time, update_time, last_error, tenant
 			FROM message_send_log`, nil, func(scan scanner) error {
 			var id, user, platform, content, status, lastError, tenant string
 			var retries int
@@ -188,7 +188,7 @@ func TestDutyScheduleViewListsTheWeek(t *testing.T) {
 			{Tenant: "t1", Name: "duty", Days: map[string][]string{"1": {"u2", "u1"}, "7": {"u3"}, "2": {}}, Overrides: map[string][]string{"2026-10-01": {"u9"}}},
 			{Tenant: "t1", Name: "night", Days: map[string][]string{"1": {"u5"}}},
 		} {
-			if _, err := s.PutRoster(t.Context(), at(), r); err != nil {
+			if _, err := s.Rosters.PutRoster(t.Context(), at(), r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestDutyScheduleViewListsTheWeek(t *testing.T) {
 			Day  int
 			User string
 		}
-		got, err := all(s.reads(t.Context()), func(scan scanner) (l line, err error) { return l, scan(&l.ID, &l.Day, &l.User) },
+		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (l line, err error) { return l, scan(&l.ID, &l.Day, &l.User) },
 			"SELECT id, day_of_week, user_id FROM duty_schedule WHERE tenant = ? ORDER BY id", "t1")
 		want := []line{{"duty:1:u1", 1, "u1"}, {"duty:1:u2", 1, "u2"}, {"duty:7:u3", 7, "u3"}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -295,7 +295,7 @@ func TestSpareColumnsAreEmptyByDefault(t *testing.T) {
 					row[i] = map[bool]any{true: int64(0), false: ""}[tab.numbers[i]]
 				}
 			}
-			if err := s.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(tab, [][]any{row}) }); err != nil {
+			if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(tab, [][]any{row}) }); err != nil {
 				t.Fatal(err)
 			}
 			for i, c := range tab.columns {

@@ -19,8 +19,8 @@ func readText(scan scanner) (work.SMSTemplate, error) {
 }
 
 // AddSMSTemplate stores a template under the next number.
-func (s *Store) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemplate) (work.SMSTemplate, error) {
-	err := s.change(ctx, now, "store an SMS template", func(x *tx) error {
+func (s Texts) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemplate) (work.SMSTemplate, error) {
+	err := s.db.change(ctx, now, "store an SMS template", func(x *Tx) error {
 		if err := x.serialize(); err != nil {
 			return err
 		}
@@ -40,8 +40,8 @@ func (s *Store) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTem
 }
 
 // SetSMSTemplate makes a template active, or not.
-func (s *Store) SetSMSTemplate(ctx context.Context, now time.Time, tenant string, id int64, active bool) error {
-	return s.change(ctx, now, "change an SMS template", func(t *tx) error {
+func (s Texts) SetSMSTemplate(ctx context.Context, now time.Time, tenant string, id int64, active bool) error {
+	return s.db.change(ctx, now, "change an SMS template", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -55,9 +55,9 @@ func (s *Store) SetSMSTemplate(ctx context.Context, now time.Time, tenant string
 }
 
 // SMSTemplates lists the templates of a tenant by number.
-func (s *Store) SMSTemplates(ctx context.Context, tenant string) ([]work.SMSTemplate, error) {
-	list, err := all(s.reads(ctx), readText, "SELECT "+textColumns+" FROM posthouse_sms_texts WHERE tenant = ? ORDER BY id", tenant)
-	return list, s.toError(err, "list the SMS templates")
+func (s Texts) SMSTemplates(ctx context.Context, tenant string) ([]work.SMSTemplate, error) {
+	list, err := all(s.db.reads(ctx), readText, "SELECT "+textColumns+" FROM posthouse_sms_texts WHERE tenant = ? ORDER BY id", tenant)
+	return list, s.db.toError(err, "list the SMS templates")
 }
 
 const defaultColumns = "tenant, phone, body, templated, generation, sent, created_at, updated_at"
@@ -72,9 +72,9 @@ func readDefault(scan scanner) (work.DefaultSMS, error) {
 
 // PutDefaultSMS sets what a phone is sent without a content, as a new generation: it may be taken once more, but
 // where d is Sent. It returns what is stored.
-func (s *Store) PutDefaultSMS(ctx context.Context, now time.Time, d work.DefaultSMS) (work.DefaultSMS, error) {
+func (s Texts) PutDefaultSMS(ctx context.Context, now time.Time, d work.DefaultSMS) (work.DefaultSMS, error) {
 	put := d
-	err := s.change(ctx, now, "store a default SMS", func(t *tx) error {
+	err := s.db.change(ctx, now, "store a default SMS", func(t *Tx) error {
 		if err := t.serialize(); err != nil {
 			return err
 		}
@@ -102,11 +102,11 @@ func (s *Store) PutDefaultSMS(ctx context.Context, now time.Time, d work.Default
 }
 
 // DefaultSMS reads a phone's default content, and whether a message on the channel has taken it.
-func (s *Store) DefaultSMS(ctx context.Context, tenant, channel, phone string) (d work.DefaultSMS, found bool, err error) {
-	d, found, err = first(s.reads(ctx), readDefault, "SELECT "+defaultColumns+" FROM posthouse_default_sms WHERE tenant = ? AND phone = ?", tenant, phone)
+func (s Texts) DefaultSMS(ctx context.Context, tenant, channel, phone string) (d work.DefaultSMS, found bool, err error) {
+	d, found, err = first(s.db.reads(ctx), readDefault, "SELECT "+defaultColumns+" FROM posthouse_default_sms WHERE tenant = ? AND phone = ?", tenant, phone)
 	if err != nil || !found || d.Sent {
-		return d, found, s.toError(err, "read a default SMS")
+		return d, found, s.db.toError(err, "read a default SMS")
 	}
-	_, d.Sent, err = first(s.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, channel, d.DedupKey())
-	return d, found, s.toError(err, "read a default SMS")
+	_, d.Sent, err = first(s.db.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, channel, d.DedupKey())
+	return d, found, s.db.toError(err, "read a default SMS")
 }

@@ -44,7 +44,7 @@ func imported(n int, ref string, events ...posthouse.Event) work.Imported {
 
 func importSMS(t *testing.T, s *Store, list ...work.Imported) {
 	t.Helper()
-	if n, err := s.Import(t.Context(), at(), "t1", list); n != len(list) || err != nil {
+	if n, err := s.Imports.Import(t.Context(), at(), "t1", list); n != len(list) || err != nil {
 		t.Fatalf("Import = %d, %v; want %d", n, err, len(list))
 	}
 }
@@ -84,7 +84,7 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 			t.Errorf("sms_tasks (-want +got):\n%s", diff)
 		}
 		var created any
-		err := s.look(t.Context(), "SELECT created_at FROM sms_tasks WHERE task_id = 'task_2'", nil, func(scan scanner) error { return scan(&created) })
+		err := s.DB.look(t.Context(), "SELECT created_at FROM sms_tasks WHERE task_id = 'task_2'", nil, func(scan scanner) error { return scan(&created) })
 		if got, want := viewTime(t, created), smsAt.Add(2*time.Second); err != nil || !got.Equal(want) {
 			t.Errorf("created_at is %v, %v; want %v", got, err, want)
 		}
@@ -94,7 +94,7 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 // wordsOf reads the tenant t1's rows as texts, columns apart by spaces.
 func wordsOf(t *testing.T, s *Store, query string, columns int) []string {
 	t.Helper()
-	list, err := all(s.reads(t.Context()), func(scan scanner) (string, error) {
+	list, err := all(s.DB.reads(t.Context()), func(scan scanner) (string, error) {
 		cells, into := make([]string, columns), make([]any, columns)
 		for i := range cells {
 			into[i] = &cells[i]
@@ -126,15 +126,15 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 		} {
 			line.Tenant, line.At = "t1", smsAt
 			for range 2 { // the second time it is there
-				if _, err := s.ImportLines(t.Context(), at(), "t1", log, []work.Line{line}); err != nil {
+				if _, err := s.Imports.ImportLines(t.Context(), at(), "t1", log, []work.Line{line}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		if _, err := s.ImportTemplates(t.Context(), at(), "t1", []work.SMSTemplate{{ID: 4, Name: "码", Text: "{code}", Active: true}}); err != nil {
+		if _, err := s.Imports.ImportTemplates(t.Context(), at(), "t1", []work.SMSTemplate{{ID: 4, Name: "码", Text: "{code}", Active: true}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ImportDefaults(t.Context(), at(), "t1", []work.DefaultSMS{
+		if _, err := s.Imports.ImportDefaults(t.Context(), at(), "t1", []work.DefaultSMS{
 			{Phone: "+8613800138001", Text: "a", Sent: true}, {Phone: "+85251234567", Text: "b", Templated: true}, {Phone: "+8613800138003", Text: "c"},
 		}); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 			e.Message.Channel, e.Message.DedupKey, e.DedupWindow = "sms", work.DefaultSMS{Phone: "+8613800138003", Generation: 1}.DedupKey(), time.Hour
 		})
 		accept(t, s, taken)
-		if _, _, err := s.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: "sms", Driver: "pull"}); err != nil {
+		if _, _, err := s.Channels.PutChannel(t.Context(), at(), posthouse.Channel{Tenant: "t1", Name: "sms", Driver: "pull"}); err != nil {
 			t.Fatal(err)
 		}
 		for view, c := range map[string]struct {
@@ -162,7 +162,7 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", view, diff)
 			}
 		}
-		lines, err := all(s.reads(t.Context()), func(scan scanner) (v map[string]any, err error) {
+		lines, err := all(s.DB.reads(t.Context()), func(scan scanner) (v map[string]any, err error) {
 			var request, response []byte
 			if err = scan(&request, &response); err == nil {
 				err = errors.Join(json.Unmarshal(request, &v), json.Unmarshal(response, &v))
@@ -179,10 +179,10 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 // A report on PostgreSQL reads into the documents' JSON columns with ->>.
 func TestJSONColumnsOfTheViewsAreJSONOnPostgreSQL(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.dialect != postgresDialect {
+		if s.DB.dialect != postgresDialect {
 			return
 		}
-		got, err := all(s.reads(t.Context()), word, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE data_type = 'jsonb' AND table_schema = current_schema() ORDER BY 1`)
+		got, err := all(s.DB.reads(t.Context()), word, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE data_type = 'jsonb' AND table_schema = current_schema() ORDER BY 1`)
 		want := []string{
 			"receive_logs.request_data", "receive_logs.response_data", "report_logs.request_data", "send_logs.request_data", "send_logs.response_data",
 			"tc_notify_channel_config.config_json", "tc_notify_job.payload",

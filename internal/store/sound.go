@@ -24,7 +24,7 @@ const soundProblems = 10
 
 // Sound looks at the structure of an SQLite file, table by table, until within is over. With within 0 it looks at all of
 // it, and compares every index with its table. The other databases look after their files themselves.
-func (s *Store) Sound(ctx context.Context, within time.Duration) (Soundness, error) {
+func (s *DB) Sound(ctx context.Context, within time.Duration) (Soundness, error) {
 	if s.dialect != sqliteDialect {
 		return Soundness{Whole: true}, nil
 	}
@@ -40,7 +40,7 @@ func (s *Store) Sound(ctx context.Context, within time.Duration) (Soundness, err
 	return found, err
 }
 
-func (s *Store) soundTables(ctx context.Context) (Soundness, error) {
+func (s *DB) soundTables(ctx context.Context) (Soundness, error) {
 	tables, err := all(s.reads(ctx), word, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name")
 	if err != nil {
 		return damage(err)
@@ -58,7 +58,7 @@ func (s *Store) soundTables(ctx context.Context) (Soundness, error) {
 	return whole, nil
 }
 
-func (s *Store) soundBy(ctx context.Context, pragma string) (Soundness, error) {
+func (s *DB) soundBy(ctx context.Context, pragma string) (Soundness, error) {
 	lines, err := all(s.asks(ctx), word, pragma)
 	if err != nil {
 		return damage(err)
@@ -70,7 +70,7 @@ func (s *Store) soundBy(ctx context.Context, pragma string) (Soundness, error) {
 }
 
 // asks is a look-up that may take longer than others.
-func (s *Store) asks(ctx context.Context) lookup {
+func (s *DB) asks(ctx context.Context) lookup {
 	return func(query string, args []any, each func(scan func(...any) error) error) error {
 		rows, err := s.read.QueryContext(ctx, query, args...)
 		if err != nil {

@@ -1,234 +1,219 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"log/slog"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/lockfile"
 )
 
-// Store is an open database. It is safe for concurrent use.
+// Store is an open database as its families of tables: each is a value over the same connection, and takes part in the
+// transactions of the others. It is safe for concurrent use.
 type Store struct {
-	dialect   *dialect
-	dsn       string
-	write     *sql.DB
-	read      *sql.DB
-	committer *committer     // SQLite's one writer; nil elsewhere
-	ground    *ground        // what SQLite's file stands on, where it is written; nil elsewhere
-	sole      *lockfile.Lock // keeps other servers off SQLite's file; nil elsewhere
-	log       *slog.Logger
-	lows      lows         // where claims of rows begin
-	cleanLows lows         // where claims of clean deliveries begin
-	courses   courses      // which of the two a claim begins with
-	flights   flights      // the clean deliveries that this process has under way
-	lately    reading      // of the database's clock
-	texts     sync.Map     // query → query with the dialect's placeholders
-	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
-	doubtedAt atomic.Int64 // when the idle connections were last given up, in Unix microseconds
+	DB     *DB
+	Schema Schema
+
+	// Deliveries from their acceptance to their end, and what is known of them.
+	Submissions Submissions
+	Queue       Queue
+	Handouts    Handouts
+	Reports     Reports
+	Receipts    Receipts
+	Messages    Messages
+	History     History
+	Contents    Contents
+	Plans       Plans
+	Outbox      Outbox
+	Answers     Answers
+	Logs        Logs
+	Imports     Imports
+	Epochs      Epochs
+	Upkeep      Upkeep
+
+	// What people set up.
+	Channels  Channels
+	Gates     Gates
+	Agents    Agents
+	Keys      Keys
+	Rosters   Rosters
+	Users     Users
+	Templates Templates
+	Texts     Texts
+	Limits    Limits
+	Tokens    Tokens
+	Audit     Audit
+	Marks     Marks
 }
 
-// Options opens a store.
-type Options struct {
-	// DSN is sqlite:PATH, postgres://user:password@host:port/database or
-	// mysql://user:password@host:port/database (MariaDB too). Required.
-	DSN string
-	// Log defaults to slog.Default().
-	Log *slog.Logger
-	// ReadOnly opens a file as it is, for look-ups alone: none is made, nothing in it or beside it is changed,
-	// and no permission to write is needed. Defaults to false.
-	ReadOnly bool
-	// MustExist refuses a DSN of SQLite whose file is not there, instead of making it and its folder. Defaults to false.
-	MustExist bool
-	// Sole keeps every other process that asks the same off an SQLite file until Close, and refuses one that another
-	// process keeps: a server works alone on it. Defaults to false.
-	Sole bool
-}
+// The families that read and write deliveries.
+type (
+	// Submissions stores what was accepted, and replays of it.
+	Submissions struct{ *shared }
+	// Queue is what waits: it is claimed, started, and settled by its results.
+	Queue struct{ *shared }
+	// Handouts is what agents fetch and hold.
+	Handouts struct{ *shared }
+	// Reports are what agents say of it.
+	Reports struct{ *shared }
+	// Receipts are those that providers are asked for.
+	Receipts struct{ *shared }
+	// Messages reads messages and deliveries as they are now.
+	Messages struct{ *shared }
+	// History reads what has happened to them.
+	History struct{ *shared }
+	// Contents keeps sealed contents until they are forgotten.
+	Contents struct{ *shared }
+	// Plans are documents with a moment at which they are due.
+	Plans struct{ *shared }
+	// Outbox is what programs have handed in within their own transactions.
+	Outbox struct{ *shared }
+	// Answers keeps what was told for an Idempotency-Key.
+	Answers struct{ *shared }
+	// Logs are of what was received, handed out and reported.
+	Logs struct{ *shared }
+	// Imports stores what another system has done.
+	Imports struct{ *shared }
+	// Epochs counts how often the database was restored, promoted or cloned.
+	Epochs struct{ *shared }
+	// Upkeep deletes what nobody needs any more.
+	Upkeep struct{ *shared }
+)
 
-// dialectOf is the table of databases, by the DSN's scheme.
-func dialectOf(dsn string) (*dialect, error) {
-	scheme, _, _ := strings.Cut(dsn, ":")
-	switch scheme {
-	case "sqlite":
-		return sqliteDialect, nil
-	case "postgres", "postgresql":
-		return postgresDialect, nil
-	case "mysql", "mariadb":
-		return mysqlDialect, nil
-	}
-	return nil, errors.New("the DSN names no database we know: want sqlite:PATH, postgres://… or mysql://…")
-}
+// The families that people set up.
+type (
+	// Channels are the configured channels.
+	Channels struct{ db *DB }
+	// Gates are the accounts that providers have refused.
+	Gates struct{ db *DB }
+	// Agents are the apps that fetch messages.
+	Agents struct{ db *DB }
+	// Keys are those of callers, and the mark of the keyring.
+	Keys struct{ db *DB }
+	// Rosters say who is on duty.
+	Rosters struct{ db *DB }
+	// Users is the directory of people, with their roles and addresses.
+	Users struct{ db *DB }
+	// Templates are texts with placeholders, in versions.
+	Templates struct{ db *DB }
+	// Texts are the templates and default contents of the SMS front door.
+	Texts struct{ db *DB }
+	// Limits keeps the state of limits that processes share.
+	Limits struct{ db *DB }
+	// Tokens are those that providers have issued.
+	Tokens struct{ db *DB }
+	// Audit keeps who changed what.
+	Audit struct{ db *DB }
+	// Marks are what was said of jobs of workflow notices.
+	Marks struct{ db *DB }
+)
 
-// Open connects to the database and refuses one that can not carry the work: too old,
-// read-only, unreachable. It changes nothing but that it makes a missing SQLite file, or has one keep
-// its log beside it, unless it is opened to read; Migrate does.
+// Schema makes the tables and views, and removes them.
+type Schema struct{ db *DB }
+
+// Open connects to the database and refuses one that cannot carry the work: too old, read-only, unreachable. It changes
+// nothing but that it makes a missing SQLite file, or has one keep its log beside it, unless it is opened to read;
+// Schema.Migrate does.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	d, err := dialectOf(o.DSN)
+	db, err := openDB(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	dsn := o.DSN
-	if rest, ok := strings.CutPrefix(dsn, "mariadb:"); ok {
-		dsn = "mysql:" + rest
-	}
-	open := d.open
-	if path, missing := MissingFile(dsn); missing && o.MustExist {
-		return nil, &NoFile{path}
-	}
-	if o.ReadOnly && d.openToRead != nil {
-		open = d.openToRead
-	}
-	write, read, err := open(ctx, dsn)
-	if err != nil {
-		return nil, fmt.Errorf("open the %s database: %w", d.name, err)
-	}
-	s := &Store{dialect: d, dsn: dsn, write: write, read: read, log: o.Log}
-	if _, err := d.check(ctx, write); err != nil {
-		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.name, err), s.Close())
-	}
-	if d == sqliteDialect && !o.ReadOnly {
-		if s.ground, err = standOn(dsn, o.Log); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		if o.Sole {
-			if err := s.keepAlone(); err != nil {
-				return nil, errors.Join(err, s.Close())
-			}
-		}
-		if s.committer, err = startCommitter(ctx, s); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-	}
-	return s, nil
-}
-
-// keepAlone keeps other servers off the file: two that send on one SQLite file would not know of each other.
-func (s *Store) keepAlone() (err error) {
-	s.sole, err = lockfile.Take(s.ground.real+".lock", lockfile.Self(time.Now()))
-	var held *lockfile.Held
-	if errors.As(err, &held) {
-		return fmt.Errorf("another server works on the SQLite file %s: %s. Stop it first; for several processes use PostgreSQL or MariaDB",
-			s.ground.path, cmp.Or(held.Holder, "it has just begun"))
-	}
-	if err != nil {
-		return fmt.Errorf("keep the SQLite file for this server: %w", err)
-	}
-	return nil
+	s := &shared{db: db}
+	return &Store{
+		DB: db, Schema: Schema{db},
+		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
+		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
+		Epochs: Epochs{s}, Upkeep: Upkeep{s},
+		Channels: Channels{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
+		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
+	}, nil
 }
 
 // Close ends all connections. Writes that are under way finish first.
-func (s *Store) Close() error {
-	if s.committer != nil {
-		s.committer.stop()
-	}
-	if s.ground != nil && s.ground.strange() {
-		s.log.Warn("the database's connections stay open until the process ends: to close them would remove the log of the file that stands there now", "file", s.ground.path)
-		return nil
-	}
-	errs := []error{s.write.Close(), s.read.Close()}
-	if s.sole != nil {
-		errs = append(errs, s.sole.Release())
-	}
-	return errors.Join(errs...)
+func (s *Store) Close() error { return s.DB.Close() }
+
+// shared is what the families of deliveries have in common: the connection, and what this process remembers of its claims.
+type shared struct {
+	db        *DB
+	lows      lows    // where claims of rows begin
+	cleanLows lows    // where claims of clean deliveries begin
+	courses   courses // which of the two a claim begins with
+	flights   flights // the clean deliveries that this process has under way
 }
 
-// Database is the kind of database: sqlite, postgres or mysql.
-func (s *Store) Database() string { return s.dialect.name }
-
-// SharedClock reports whether many processes may share the database, so that leases go by
-// the database's clock.
-func (s *Store) SharedClock() bool { return s.dialect.clock != "" }
-
-// Ping reports whether the database answers, and is the one that was opened.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.Standing(); err != nil {
-		return err
-	}
-	var one int
-	return s.read.QueryRowContext(ctx, "SELECT 1").Scan(&one)
+// tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.
+type tx struct {
+	*Tx
+	flights *flights
 }
 
-// fullFor is how long a refused write says that there is no room. A small one may still find some,
-// so no probe can say more than the writes that are really asked for.
-const fullFor = 30 * time.Second
-
-// Full reports whether a write was refused of late because the database had no room: such a
-// database can still be read.
-func (s *Store) Full(now time.Time) bool {
-	return now.Sub(time.UnixMicro(s.fullAt.Load())) < fullFor
+func (s *shared) with(fn func(*tx) error) func(*Tx) error {
+	return func(t *Tx) error { return fn(&tx{t, &s.flights}) }
 }
 
-// doubt gives up the idle connections after one has failed: what has forgotten one, such as a firewall,
-// may have forgotten all, and each would be found out by a time-out of its own. Once in a while is
-// enough, since a database that is only slow must not be asked for new ones all the time.
-func (s *Store) doubt(err error) {
-	if err == nil || s.dialect.giveUp == nil || s.dialect.fault(err) != faultConnection {
-		return
-	}
-	now, last := time.Now().UnixMicro(), s.doubtedAt.Load()
-	if now-last < silence.Microseconds() || !s.doubtedAt.CompareAndSwap(last, now) {
-		return
-	}
-	s.dialect.giveUp(s.write)
-	s.dialect.giveUp(s.read)
+func (s *shared) change(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+	return s.db.change(ctx, now, doing, s.with(fn))
 }
 
-// micros is a time as the database keeps it: UTC microseconds, 0 for the zero time.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
+func (s *shared) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+	return s.db.changeFirst(ctx, now, doing, s.with(fn))
 }
 
-// The first and the last microsecond that can be written as JSON.
-const (
-	firstMicro = -62135596800000000 // the year 1
-	lastMicro  = 253402300799999999 // the year 9999
+func (s *shared) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+	return s.db.changeAtOnce(ctx, now, doing, s.with(fn))
+}
+
+// repeat runs fn, a transaction each time, until it finds nothing more to do or has done most
+// rows. It returns how many were done and committed.
+func (s *shared) repeat(ctx context.Context, now time.Time, doing string, most int, fn func(t *tx, step int) (int, error)) (int, error) {
+	total := 0
+	for total < most {
+		n := 0
+		err := s.change(ctx, now, doing, func(t *tx) (err error) {
+			n, err = fn(t, min(bulkStep, most-total))
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+			total += n
+		}
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// inOrder runs fn, a transaction each time, on what follows the last id it was at, so that it takes no longer for what is done
+// already, until it returns no other. It returns how many fn did and committed.
+func (s *shared) inOrder(ctx context.Context, now time.Time, doing string, fn func(t *tx, last string) (n int, next string, err error)) (total int, err error) {
+	for last := ""; ; {
+		n, next := 0, ""
+		err := s.change(ctx, now, doing, func(t *tx) (err error) {
+			n, next, err = fn(t, last)
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+			total += n
+		}
+		if err != nil || next == "" || next == last { // an id that is no text follows itself
+			return total, err
+		}
+		last = next
+	}
+}
+
+// The types over a transaction, each with the statements of one subject.
+type (
+	accepting struct{ *tx } // submissions, with their keys, duplicates and plans
+	claiming  struct{ *tx } // rows of posthouse_queue
+	clearing  struct{ *tx } // clean deliveries
+	expanding struct{ *tx } // clean deliveries that get rows of their own
+	settling  struct{ *tx } // results and other changes
+	handing   struct{ *tx } // hand-outs to agents, and what they report
+	replaying struct{ *tx } // new deliveries for old ones
+	receiving struct{ *tx } // receipts
+	relaying  struct{ *tx } // the outbox
+	importing struct{ *tx } // what another system has done
+	raising   struct{ *tx } // an epoch that begins
+	pruning   struct{ *tx } // what nobody needs any more
 )
-
-// timeOf is the time that micros wrote. One beyond what JSON has words for, which only a stranger's hand writes, is
-// the last that has some: a single row must not keep anybody from reading the others.
-func timeOf(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(min(max(us, firstMicro+1), lastMicro)).UTC()
-}
-
-// NoAnswer is the message of errors that say that the database cannot be reached, or is too busy.
-const NoAnswer = "the database does not answer"
-
-// toError gives a database's error the code a caller acts on.
-func (s *Store) toError(err error, doing string) error {
-	if err == nil {
-		return nil
-	}
-	var coded *posthouse.Error
-	if errors.As(err, &coded) {
-		return err
-	}
-	wrapped := fmt.Errorf("%s: %w", doing, err)
-	switch s.dialect.fault(err) {
-	case faultFull:
-		s.fullAt.Store(time.Now().UnixMicro())
-		return &posthouse.Error{Code: posthouse.CodeStorageFull, Message: "the database has no room", Cause: wrapped}
-	case faultConnection, faultBusy:
-		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: NoAnswer, Cause: wrapped}
-	}
-	return wrapped
-}
-
-// taken reports whether a write found its key in use.
-func (s *Store) taken(err error) bool { return err != nil && s.dialect.fault(err) == faultTaken }

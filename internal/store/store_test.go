@@ -37,7 +37,7 @@ func eachDB(t *testing.T, test func(t *testing.T, s *Store)) {
 func openTest(t testing.TB, dsn string) *Store {
 	t.Helper()
 	s := openOnly(t, dsn)
-	if _, err := s.Migrate(t.Context()); err != nil {
+	if _, err := s.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -106,7 +106,7 @@ func submit(entries ...work.Entry) *work.Submission {
 // accept stores entries and returns their deliveries' ids.
 func accept(t testing.TB, s *Store, entries ...work.Entry) (ids []string) {
 	t.Helper()
-	out, err := s.Accept(t.Context(), at(), []*work.Submission{submit(entries...)})
+	out, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entries...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ var lane = work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal}
 
 func claim(t testing.TB, s *Store, max int) []work.Item {
 	t.Helper()
-	items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: max, Owner: "w1", Lease: time.Minute, Epoch: 1})
+	items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: max, Owner: "w1", Lease: time.Minute, Epoch: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func step(d posthouse.Delivery, event posthouse.EventType, to posthouse.State) w
 // record writes changes that must all hold.
 func record(t testing.TB, s *Store, changes ...work.Change) {
 	t.Helper()
-	refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return changes })
+	refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return changes })
 	if err != nil || len(refused) > 0 {
 		t.Fatalf("record: %v, refused %v", err, refused)
 	}
@@ -176,7 +176,7 @@ func wantCode(t testing.TB, err error, want posthouse.Code) {
 func tamper(t testing.TB, s *Store, query string, args ...any) {
 	t.Helper()
 	unfold(t, s)
-	err := s.change(t.Context(), at(), "tamper", func(x *tx) error {
+	err := s.Queue.change(t.Context(), at(), "tamper", func(x *tx) error {
 		_, err := x.exec(query, args...)
 		return err
 	})
@@ -189,10 +189,10 @@ func tamper(t testing.TB, s *Store, query string, args ...any) {
 // posthouse_transitions that it looks at or changes.
 func unfold(t testing.TB, s *Store) {
 	t.Helper()
-	if s.committer == nil && s.dialect == sqliteDialect {
+	if s.DB.committer == nil && s.DB.dialect == sqliteDialect {
 		return // it was opened to read
 	}
-	messages, err := all(s.reads(t.Context()), word, "SELECT id FROM posthouse_messages WHERE sole = 1")
+	messages, err := all(s.DB.reads(t.Context()), word, "SELECT id FROM posthouse_messages WHERE sole = 1")
 	if err != nil {
 		return // there are no tables yet, or no more
 	}
@@ -200,8 +200,8 @@ func unfold(t testing.TB, s *Store) {
 		messages[i] = posthouse.DeliveryID(messages[i], 1)
 	}
 	for part := range parts(messages, bulkStep) {
-		err := s.change(t.Context(), at(), "unfold", func(x *tx) error {
-			_, err := x.expand("", part)
+		err := s.Queue.change(t.Context(), at(), "unfold", func(x *tx) error {
+			_, err := expanding{x}.expand("", part)
 			return err
 		})
 		if err != nil {
@@ -214,7 +214,7 @@ func unfold(t testing.TB, s *Store) {
 func count(t testing.TB, s *Store, query string, args ...any) int64 {
 	t.Helper()
 	unfold(t, s)
-	n, _, err := first(s.reads(t.Context()), number, query, args...)
+	n, _, err := first(s.DB.reads(t.Context()), number, query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

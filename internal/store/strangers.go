@@ -23,7 +23,7 @@ var madeNames = regexp.MustCompile(`(?m)^(?:CREATE (?:UNIQUE )?(?:TABLE|VIEW|IND
 
 // refuseStrangers ends a migration before it begins where somebody else's object has a name that it is about to
 // make. So a migration needs no IF NOT EXISTS, and never touches what it did not make.
-func (s *Store) refuseStrangers(ctx context.Context, db *sql.DB) error {
+func (s Schema) refuseStrangers(ctx context.Context, db *sql.DB) error {
 	there, err := s.objects(ctx, db)
 	if err != nil {
 		return err
@@ -33,8 +33,8 @@ func (s *Store) refuseStrangers(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	found := slices.DeleteFunc(there, func(o object) bool { return !names[o.name] })
-	if s.dialect.unmake != nil {
-		if found, err = s.dialect.unmake(ctx, db, found); err != nil {
+	if s.db.dialect.unmake != nil {
+		if found, err = s.db.dialect.unmake(ctx, db, found); err != nil {
 			return err
 		}
 	}
@@ -49,8 +49,8 @@ func strangerError(o object) error {
 }
 
 // objects are the tables, views and indexes beside which ours are made.
-func (s *Store) objects(ctx context.Context, db *sql.DB) ([]object, error) {
-	rows, err := db.QueryContext(ctx, s.dialect.objects)
+func (s Schema) objects(ctx context.Context, db *sql.DB) ([]object, error) {
+	rows, err := db.QueryContext(ctx, s.db.dialect.objects)
 	if err != nil {
 		return nil, fmt.Errorf("list the database's tables: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s *Store) objects(ctx context.Context, db *sql.DB) ([]object, error) {
 }
 
 // pendingNames are what the migrations make that have not been done yet.
-func (s *Store) pendingNames(ctx context.Context) (map[string]bool, error) {
+func (s Schema) pendingNames(ctx context.Context) (map[string]bool, error) {
 	have, _, err := s.Schema(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Store) pendingNames(ctx context.Context) (map[string]bool, error) {
 		if source.Version <= have {
 			continue
 		}
-		text, err := schema.ReadFile("schema/" + s.dialect.name + "/" + source.Path)
+		text, err := schema.ReadFile("schema/" + s.db.dialect.name + "/" + source.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -93,8 +93,8 @@ func (s *Store) pendingNames(ctx context.Context) (map[string]bool, error) {
 	return names, nil
 }
 
-func (s *Store) sources() ([]*goose.Source, error) {
-	p, err := s.migrations(s.write)
+func (s Schema) sources() ([]*goose.Source, error) {
+	p, err := s.migrations(s.db.write)
 	if err != nil {
 		return nil, err
 	}

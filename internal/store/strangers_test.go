@@ -26,7 +26,7 @@ func eachEmpty(t *testing.T, run func(t *testing.T, s *Store)) {
 // furniture is everything that stands in a database: each object, and the rows of each of the customer's.
 func furniture(t *testing.T, s *Store, tables ...string) []string {
 	t.Helper()
-	there, err := s.objects(t.Context(), s.read)
+	there, err := s.Schema.objects(t.Context(), s.DB.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func furniture(t *testing.T, s *Store, tables ...string) []string {
 		list = append(list, o.kind+" "+o.name)
 	}
 	for _, table := range tables {
-		rows, err := s.read.QueryContext(t.Context(), "SELECT id, said FROM "+table)
+		rows, err := s.DB.read.QueryContext(t.Context(), "SELECT id, said FROM "+table)
 		if err != nil {
 			t.Errorf("read %s: %v", table, err)
 			continue
@@ -68,7 +68,7 @@ func TestMigrateTouchesNothingOfACustomer(t *testing.T) {
 			tamper(t, s, "CREATE VIEW "+view+" AS SELECT id, said FROM orders")
 		}
 		before := furniture(t, s, own...)
-		if _, err := s.Migrate(t.Context()); err != nil {
+		if _, err := s.Schema.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		accept(t, s, entry(1))
@@ -77,13 +77,13 @@ func TestMigrateTouchesNothingOfACustomer(t *testing.T) {
 			t.Errorf("the views %v are missing, want %v", missing, want)
 		}
 		tamper(t, s, "UPDATE posthouse_meta SET value = 'older' WHERE name = 'view..duty_schedule'")
-		if _, err := s.Migrate(t.Context()); err != nil {
+		if _, err := s.Schema.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if again := problems(t, s); !slices.Equal(again, missing) {
 			t.Errorf("after an upgrade the views %v are missing, want %v", again, missing)
 		}
-		if err := s.MigrateDown(t.Context()); err != nil {
+		if err := s.Schema.MigrateDown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(before, furniture(t, s, own...)); diff != "" {
@@ -95,7 +95,7 @@ func TestMigrateTouchesNothingOfACustomer(t *testing.T) {
 // problems are the names of the documents' views that are not there.
 func problems(t *testing.T, s *Store) (names []string) {
 	t.Helper()
-	views, err := s.DocumentViews(t.Context())
+	views, err := s.Schema.DocumentViews(t.Context())
 	if err != nil || len(views) != 12 {
 		t.Fatalf("%d views, %v; want 12", len(views), err)
 	}
@@ -117,14 +117,14 @@ func TestMigrateEndsAtAStranger(t *testing.T) {
 				tamper(t, s, "CREATE TABLE "+name+" (id INTEGER PRIMARY KEY, said VARCHAR(20))")
 				tamper(t, s, "INSERT INTO "+name+" (id, said) VALUES (7, 'theirs')")
 				before := furniture(t, s, name)
-				if _, err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "table "+name+" that is not of this program") {
+				if _, err := s.Schema.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "table "+name+" that is not of this program") {
 					t.Errorf("Migrate = %v; want an error that names %s", err, name)
 				}
 				if diff := cmp.Diff(before, furniture(t, s, name)); diff != "" {
 					t.Errorf("what stands there (-before +after):\n%s", diff)
 				}
 				tamper(t, s, "DROP TABLE "+name)
-				if _, err := s.Migrate(t.Context()); err != nil {
+				if _, err := s.Schema.Migrate(t.Context()); err != nil {
 					t.Errorf("without the stranger: %v", err)
 				}
 			})
@@ -134,20 +134,20 @@ func TestMigrateEndsAtAStranger(t *testing.T) {
 
 func TestViewsStandElsewhereOrNowhere(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, s *Store) {
-		if _, err := s.Migrate(t.Context()); err != nil {
+		if _, err := s.Schema.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		place := ViewsNone
-		if s.dialect.schemas {
+		if s.DB.dialect.schemas {
 			place = "there_" + strings.ToLower(strings.TrimPrefix(t.Name(), "TestViewsStandElsewhereOrNowhere/"))
 			tamper(t, s, "CREATE SCHEMA "+place)
 			t.Cleanup(func() {
-				if _, err := s.write.Exec("DROP SCHEMA " + place); err != nil {
+				if _, err := s.DB.write.Exec("DROP SCHEMA " + place); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-		views, err := s.PlaceViews(t.Context(), place)
+		views, err := s.Schema.PlaceViews(t.Context(), place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,15 +159,15 @@ func TestViewsStandElsewhereOrNowhere(t *testing.T) {
 		if here := furniture(t, s); slices.Contains(here, "view sms_tasks") || !slices.Contains(here, "view posthouse_deliveries") {
 			t.Errorf("here stand %v", here)
 		}
-		if s.dialect.schemas {
+		if s.DB.dialect.schemas {
 			tamper(t, s, "SELECT * FROM "+place+".sms_tasks")
-		} else if _, err := s.PlaceViews(t.Context(), "elsewhere"); err == nil {
+		} else if _, err := s.Schema.PlaceViews(t.Context(), "elsewhere"); err == nil {
 			t.Error("SQLite has another schema")
 		}
-		if _, err := s.Migrate(t.Context()); err != nil {
+		if _, err := s.Schema.Migrate(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.PlaceViews(t.Context(), ""); err != nil {
+		if _, err := s.Schema.PlaceViews(t.Context(), ""); err != nil {
 			t.Error(err)
 		}
 		if here := furniture(t, s); !slices.Contains(here, "view sms_tasks") {

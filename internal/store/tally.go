@@ -97,12 +97,12 @@ func (b *bundle) count(c counting) {
 }
 
 // count is bundle.count for a transaction without a bundle.
-func (t *tx) count(c counting) error { return t.write(talliesTable, c.rows(), t.store.dialect.sum) }
+func (t *tx) count(c counting) error { return t.write(talliesTable, c.rows(), t.db.dialect.sum) }
 
 // Tally says how many deliveries of a pulled channel there are of each kind. It does not look at them.
-func (s *Store) Tally(ctx context.Context, tenant, channel string) (work.Tally, error) {
+func (s Handouts) Tally(ctx context.Context, tenant, channel string) (work.Tally, error) {
 	sums := map[string]int{}
-	err := s.look(ctx, "SELECT bucket, n FROM posthouse_tallies WHERE tenant = ? AND channel = ?", []any{tenant, channel}, func(scan scanner) error {
+	err := s.db.look(ctx, "SELECT bucket, n FROM posthouse_tallies WHERE tenant = ? AND channel = ?", []any{tenant, channel}, func(scan scanner) error {
 		var bucket string
 		var n int
 		err := scan(&bucket, &n)
@@ -112,5 +112,5 @@ func (s *Store) Tally(ctx context.Context, tenant, channel string) (work.Tally, 
 	return work.Tally{
 		New: sums[bucketNew], Retry: sums[bucketRetry], Processing: sums[bucketProcessing],
 		Unknown: sums[bucketUnknown], Success: sums[bucketSuccess], Failed: sums[bucketFailed],
-	}, s.toError(err, "count the deliveries of a channel")
+	}, s.db.toError(err, "count the deliveries of a channel")
 }

@@ -38,7 +38,7 @@ func TestBucketsAreThoseOfTheStatistics(t *testing.T) {
 // counted looks at every delivery of channel c1.
 func counted(t testing.TB, s *Store) (w work.Tally) {
 	t.Helper()
-	list, _, err := s.Deliveries(t.Context(), work.Filter{Tenant: "t1", Channel: "c1", Limit: 1000})
+	list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "t1", Channel: "c1", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,15 +77,15 @@ func TestCountsAreWhatCountingFinds(t *testing.T) {
 			t.Errorf("%d rows stand in a wrong lane", n)
 		}
 
-		if _, err := s.BumpEpoch(t.Context(), at()); err != nil {
+		if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
 			t.Fatal(err)
 		}
 		wantTally(t, s, counted(t, s))
-		before, err := s.Tally(t.Context(), "t1", "c1")
+		before, err := s.Handouts.Tally(t.Context(), "t1", "c1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := s.Prune(t.Context(), at(), -time.Hour, 1000); n < want.Success || err != nil {
+		if n, err := s.Upkeep.Prune(t.Context(), at(), -time.Hour, 1000); n < want.Success || err != nil {
 			t.Fatalf("Prune = %d, %v; want at least the %d that were sent", n, err, want.Success)
 		}
 		wantTally(t, s, before)
@@ -96,12 +96,12 @@ var onPhone = each(func(d *posthouse.Delivery) { d.Pulled, d.Address = true, "ph
 
 // oneOfMany does one of all the things that move deliveries.
 func oneOfMany(ctx context.Context, s *Store, random *rand.Rand, agent string) error {
-	if _, err := s.Accept(ctx, at(), []*work.Submission{submit(entry(4, onPhone))}); err != nil {
+	if _, err := s.Submissions.Accept(ctx, at(), []*work.Submission{submit(entry(4, onPhone))}); err != nil {
 		return err
 	}
 	h := wish(6, byAgent(agent))
 	h.Start = random.IntN(2) == 0
-	out, err := s.HandOut(ctx, at(), h)
+	out, err := s.Handouts.HandOut(ctx, at(), h)
 	if err != nil || len(out.Items) == 0 {
 		return err
 	}
@@ -119,7 +119,7 @@ func oneOfMany(ctx context.Context, s *Store, random *rand.Rand, agent string) e
 			ReportID: fmt.Sprint(item.Delivery.ID, item.Delivery.Token, i), Delivery: item.Delivery.ID, Token: item.Delivery.Token, Outcome: posthouse.OutcomeUnknown,
 		}})
 	}
-	_, err = s.Report(ctx, at(), list, func(_ time.Time, r *work.Report, known work.Known) *work.Change {
+	_, err = s.Reports.Report(ctx, at(), list, func(_ time.Time, r *work.Report, known work.Known) *work.Change {
 		end := ends[random.IntN(len(ends))]
 		c := step(*known.Delivery, end.event, end.to)
 		c.After.Tries += end.tries
@@ -130,7 +130,7 @@ func oneOfMany(ctx context.Context, s *Store, random *rand.Rand, agent string) e
 		return err
 	}
 	ids := []string{out.Items[0].Delivery.ID}
-	replays, err := s.AddReplay(ctx, at(), "t1", ids, false)
+	replays, err := s.Submissions.AddReplay(ctx, at(), "t1", ids, false)
 	if err == nil && replays[0].Err != nil && posthouse.CodeOf(replays[0].Err) != posthouse.CodeConflict {
 		err = errors.New("replay: " + replays[0].Err.Error())
 	}
@@ -140,17 +140,17 @@ func oneOfMany(ctx context.Context, s *Store, random *rand.Rand, agent string) e
 func TestCountsGoWithTheirChannel(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ch := posthouse.Channel{Tenant: "t1", Name: "c1", Driver: "pull"}
-		if _, _, err := s.PutChannel(t.Context(), at(), ch); err != nil {
+		if _, _, err := s.Channels.PutChannel(t.Context(), at(), ch); err != nil {
 			t.Fatal(err)
 		}
 		accept(t, s, entry(1, pulled), entry(1, pulled, in("t1", "c2")))
 		report(t, s, said("r", handOut(t, s, wish(1)).Items[0].Delivery, posthouse.OutcomeSent))
 		wantTally(t, s, work.Tally{Success: 1})
-		if err := s.DeleteChannel(t.Context(), at(), "t1", "c1"); err != nil {
+		if err := s.Channels.DeleteChannel(t.Context(), at(), "t1", "c1"); err != nil {
 			t.Fatal(err)
 		}
 		wantTally(t, s, work.Tally{})
-		if other, err := s.Tally(t.Context(), "t1", "c2"); other != (work.Tally{New: 1}) || err != nil {
+		if other, err := s.Handouts.Tally(t.Context(), "t1", "c2"); other != (work.Tally{New: 1}) || err != nil {
 			t.Errorf("the counts of another channel are %+v, %v", other, err)
 		}
 	})

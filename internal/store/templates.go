@@ -11,9 +11,9 @@ const templateColumns = "tenant, name, version, title, body, lenient, external_i
 
 // PutTemplate stores a new version of a template and returns it. One that equals the latest version
 // makes none: whether it is disabled is no part of that, and is changed in its place.
-func (s *Store) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.Template) (posthouse.Template, error) {
+func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.Template) (posthouse.Template, error) {
 	put := tmpl
-	err := s.change(ctx, now, "store a template", func(t *tx) error {
+	err := s.db.change(ctx, now, "store a template", func(t *Tx) error {
 		put = tmpl
 		if err := t.serialize(); err != nil {
 			return err
@@ -60,18 +60,18 @@ func readTemplate(scan scanner) (posthouse.Template, error) {
 }
 
 // Template reads one version of a template; version 0 means the latest.
-func (s *Store) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
+func (s Templates) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
 	var t posthouse.Template
 	var found bool
 	var err error
 	if version == 0 {
-		t, found, err = latestTemplate(s.reads(ctx), tenant, name)
+		t, found, err = latestTemplate(s.db.reads(ctx), tenant, name)
 	} else {
-		t, found, err = first(s.reads(ctx), readTemplate,
+		t, found, err = first(s.db.reads(ctx), readTemplate,
 			"SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
 	}
 	if err != nil {
-		return t, s.toError(err, "read a template")
+		return t, s.db.toError(err, "read a template")
 	}
 	if !found {
 		return t, noTemplate(name, version)
@@ -87,16 +87,16 @@ func noTemplate(name string, version int) error {
 }
 
 // Templates lists the latest version of each template of a tenant by name.
-func (s *Store) Templates(ctx context.Context, tenant string) ([]posthouse.Template, error) {
-	list, err := all(s.reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM posthouse_templates t WHERE tenant = ?
+func (s Templates) Templates(ctx context.Context, tenant string) ([]posthouse.Template, error) {
+	list, err := all(s.db.reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM posthouse_templates t WHERE tenant = ?
 		AND version = (SELECT MAX(version) FROM posthouse_templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name`, tenant)
-	return list, s.toError(err, "list the templates")
+	return list, s.db.toError(err, "list the templates")
 }
 
 // DeleteTemplate deletes all versions of a template. Messages that were rendered with it keep
 // their text.
-func (s *Store) DeleteTemplate(ctx context.Context, tenant, name string) error {
-	return s.change(ctx, time.Time{}, "delete a template", func(t *tx) error {
+func (s Templates) DeleteTemplate(ctx context.Context, tenant, name string) error {
+	return s.db.change(ctx, time.Time{}, "delete a template", func(t *Tx) error {
 		n, err := t.exec("DELETE FROM posthouse_templates WHERE tenant = ? AND name = ?", tenant, name)
 		if err == nil && n == 0 {
 			return noTemplate(name, 0)

@@ -31,7 +31,7 @@ type TokenFetch = func(ctx context.Context) (value string, lasts time.Duration, 
 // taken if fits says so. Else one caller at a time, over all processes, fetches another; the others wait
 // for it, or use the old one while it lasts and fits. Values are texts of the caller's, sealed. What goes
 // wrong with a fetch is answered to its caller and kept nowhere.
-func (s *Store) Token(ctx context.Context, name string, fits func(value string) bool, fetch TokenFetch) (value string, lasts time.Duration, err error) {
+func (s Tokens) Token(ctx context.Context, name string, fits func(value string) bool, fetch TokenFetch) (value string, lasts time.Duration, err error) {
 	holder := posthouse.NewID()
 	for {
 		value, lasts, mine, err := s.lookForToken(ctx, name, holder, fits)
@@ -52,7 +52,7 @@ func (s *Store) Token(ctx context.Context, name string, fits func(value string) 
 }
 
 // lookForToken finds a token that will do, or takes the lease to fetch one. With neither, another has it.
-func (s *Store) lookForToken(ctx context.Context, name, holder string, fits func(string) bool) (value string, lasts time.Duration, mine bool, err error) {
+func (s Tokens) lookForToken(ctx context.Context, name, holder string, fits func(string) bool) (value string, lasts time.Duration, mine bool, err error) {
 	kept, now, err := s.keptToken(ctx, name)
 	if err != nil {
 		return "", 0, false, err
@@ -60,8 +60,8 @@ func (s *Store) lookForToken(ctx context.Context, name, holder string, fits func
 	if value, lasts = kept.use(now, fits); value != "" || kept.heldFor > now {
 		return value, lasts, false, nil
 	}
-	err = s.change(ctx, time.Now(), "refresh a token", func(t *tx) error {
-		kept, err := t.lockToken(name)
+	err = s.db.change(ctx, time.Now(), "refresh a token", func(t *Tx) error {
+		kept, err := lockToken(t, name)
 		if err != nil {
 			return err
 		}
@@ -96,25 +96,25 @@ func readToken(scan scanner) (k sharedToken, err error) {
 	return k, scan(&k.value, &k.expires, &k.updated, &k.heldFor)
 }
 
-func (s *Store) keptToken(ctx context.Context, name string) (k sharedToken, now int64, err error) {
-	k, found, err := first(s.reads(ctx), readToken, sharedRow, name)
+func (s Tokens) keptToken(ctx context.Context, name string) (k sharedToken, now int64, err error) {
+	k, found, err := first(s.db.reads(ctx), readToken, sharedRow, name)
 	if err != nil || !found {
-		return k, 0, s.toError(err, "look for a token")
+		return k, 0, s.db.toError(err, "look for a token")
 	}
-	at, err := s.Now(ctx)
+	at, err := s.db.Now(ctx)
 	return k, micros(at), err
 }
 
 // lockToken locks a token's row. Where there is none it is made by an insert that waits for others who
 // do the same, and gives way to them.
-func (t *tx) lockToken(name string) (sharedToken, error) {
-	query := sharedRow + t.store.dialect.lock
+func lockToken(t *Tx, name string) (sharedToken, error) {
+	query := sharedRow + t.db.dialect.lock
 	k, found, err := first(t.query, readToken, query, name)
 	if err != nil || found {
 		return k, err
 	}
 	if _, err := t.exec("INSERT INTO posthouse_tokens (name, updated_at) VALUES (?, 0)"+
-		t.store.dialect.upsert("posthouse_tokens", []string{"name"}, []string{"name"}, false), name); err != nil {
+		t.db.dialect.upsert("posthouse_tokens", []string{"name"}, []string{"name"}, false), name); err != nil {
 		return k, err
 	}
 	k, _, err = first(t.query, readToken, query, name)
@@ -123,7 +123,7 @@ func (t *tx) lockToken(name string) (sharedToken, error) {
 
 // fetchToken fetches as the holder of the lease and keeps what it gets. A token that can not be kept is
 // good all the same.
-func (s *Store) fetchToken(ctx context.Context, name, holder string, fetch TokenFetch) (value string, lasts time.Duration, err error) {
+func (s Tokens) fetchToken(ctx context.Context, name, holder string, fetch TokenFetch) (value string, lasts time.Duration, err error) {
 	kept := false
 	defer func() {
 		if !kept {
@@ -136,7 +136,7 @@ func (s *Store) fetchToken(ctx context.Context, name, holder string, fetch Token
 		return "", 0, err
 	}
 	if err := s.keepToken(ctx, name, holder, value, lasts); err != nil {
-		s.log.Warn("a new token could not be stored: other processes will fetch one of their own", "token", name, "error", err)
+		s.db.log.Warn("a new token could not be stored: other processes will fetch one of their own", "token", name, "error", err)
 		return value, lasts, nil
 	}
 	kept = true
@@ -145,8 +145,8 @@ func (s *Store) fetchToken(ctx context.Context, name, holder string, fetch Token
 
 // keepToken stores a fetched token, unless the lease has gone to another meanwhile. Tokens of long ago,
 // whose channels are gone, are forgotten then.
-func (s *Store) keepToken(ctx context.Context, name, holder, value string, lasts time.Duration) error {
-	return s.change(context.WithoutCancel(ctx), time.Now(), "keep a token", func(t *tx) error {
+func (s Tokens) keepToken(ctx context.Context, name, holder, value string, lasts time.Duration) error {
+	return s.db.change(context.WithoutCancel(ctx), time.Now(), "keep a token", func(t *Tx) error {
 		now, err := t.now()
 		if err != nil {
 			return err
@@ -162,12 +162,12 @@ func (s *Store) keepToken(ctx context.Context, name, holder, value string, lasts
 }
 
 // releaseToken lets others fetch at once after a fetch has failed.
-func (s *Store) releaseToken(ctx context.Context, name, holder string) {
-	err := s.change(context.WithoutCancel(ctx), time.Now(), "give a token's lease back", func(t *tx) error {
+func (s Tokens) releaseToken(ctx context.Context, name, holder string) {
+	err := s.db.change(context.WithoutCancel(ctx), time.Now(), "give a token's lease back", func(t *Tx) error {
 		_, err := t.exec("UPDATE posthouse_tokens SET holder = '', held_until = 0 WHERE name = ? AND holder = ?", name, holder)
 		return err
 	})
 	if err != nil {
-		s.log.Warn("a token's lease could not be given back: it ends by itself", "token", name, "within", tokenLease, "error", err)
+		s.db.log.Warn("a token's lease could not be given back: it ends by itself", "token", name, "within", tokenLease, "error", err)
 	}
 }

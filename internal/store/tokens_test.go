@@ -37,7 +37,7 @@ func not(stale string) func(string) bool { return func(value string) bool { retu
 // wantToken asks for a token and says what is wrong with the answer.
 func wantToken(t *testing.T, s *Store, fits func(string) bool, m *mint, want string) {
 	t.Helper()
-	got, lasts, err := s.Token(t.Context(), "t1/dingtalk", fits, m.fetch)
+	got, lasts, err := s.Tokens.Token(t.Context(), "t1/dingtalk", fits, m.fetch)
 	if err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -120,19 +120,19 @@ func TestATokenThatHasEndedIsNotUsed(t *testing.T) {
 // A process that dies while it fetches leaves a lease that ends by itself.
 func TestALostLeaseEnds(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		_, _, mine, err := s.lookForToken(t.Context(), "t1/dingtalk", "the dead", anyToken)
+		_, _, mine, err := s.Tokens.lookForToken(t.Context(), "t1/dingtalk", "the dead", anyToken)
 		if err != nil || !mine {
 			t.Fatalf("the lease was not taken: %v", err)
 		}
 		m := &mint{lasts: time.Hour}
 		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, _, err := s.Token(short, "t1/dingtalk", anyToken, m.fetch); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := s.Tokens.Token(short, "t1/dingtalk", anyToken, m.fetch); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v while another has the lease, want the deadline", err)
 		}
 		tamper(t, s, "UPDATE posthouse_tokens SET held_until = held_until - 31000000")
 		wantToken(t, s, anyToken, m, "token-1")
-		if err := s.keepToken(t.Context(), "t1/dingtalk", "the dead", "old", time.Hour); err != nil {
+		if err := s.Tokens.keepToken(t.Context(), "t1/dingtalk", "the dead", "old", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		wantToken(t, s, anyToken, m, "token-1") // what the dead brings is not kept
@@ -142,7 +142,7 @@ func TestALostLeaseEnds(t *testing.T) {
 func TestAFailedFetchIsKeptNowhere(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		down := errors.New("down")
-		_, _, err := s.Token(t.Context(), "t1/dingtalk", anyToken, func(context.Context) (string, time.Duration, error) { return "", 0, down })
+		_, _, err := s.Tokens.Token(t.Context(), "t1/dingtalk", anyToken, func(context.Context) (string, time.Duration, error) { return "", 0, down })
 		if !errors.Is(err, down) {
 			t.Errorf("got %v, want %v", err, down)
 		}

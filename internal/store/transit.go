@@ -14,7 +14,7 @@ import (
 // Record writes the results of attempts. decide is called with the transaction's time, and
 // again when the transaction is repeated. A change whose delivery has moved on since
 // (another holder, a late answer) is not written; its delivery's id is returned.
-func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
+func (s Queue) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
 	var changes []work.Change
 	err = s.changeAtOnce(ctx, now, "record", func(t *tx) error {
 		at, err := t.now()
@@ -22,11 +22,11 @@ func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.
 			return err
 		}
 		changes = decide(timeOf(at))
-		return t.applyFlown(at, changes, &s.flights)
+		return settling{t}.applyFlown(at, changes, &s.flights)
 	})
-	if errors.Is(err, errStale) || s.taken(err) { // taken: it was recorded, and the answer to that commit was lost
+	if errors.Is(err, errStale) || s.db.taken(err) { // taken: it was recorded, and the answer to that commit was lost
 		err = s.change(ctx, now, "record", func(t *tx) (err error) {
-			refused, err = t.applyCurrent(decide)
+			refused, err = settling{t}.applyCurrent(decide)
 			return err
 		})
 	}
@@ -38,7 +38,7 @@ func (s *Store) Record(ctx context.Context, now time.Time, decide func(now time.
 
 // Revise locks the selected deliveries, lets decide say what becomes of each, and writes
 // that. decide may leave deliveries out. It returns the deliveries as they stand after.
-func (s *Store) Revise(ctx context.Context, now time.Time, sel work.Selection,
+func (s Queue) Revise(ctx context.Context, now time.Time, sel work.Selection,
 	decide func(now time.Time, found []posthouse.Delivery) []work.Change,
 ) (after []posthouse.Delivery, err error) {
 	err = s.change(ctx, now, "revise", func(t *tx) error {
@@ -46,7 +46,7 @@ func (s *Store) Revise(ctx context.Context, now time.Time, sel work.Selection,
 		if len(sel.IDs) == 0 && sel.Due == "" {
 			return nil
 		}
-		found, err := t.lockRows(sel)
+		found, err := settling{t}.lockRows(sel)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) Revise(ctx context.Context, now time.Time, sel work.Selection,
 			return err
 		}
 		changes := decide(timeOf(at), found)
-		if err := t.apply(at, changes); err != nil {
+		if err := (settling{t}).apply(at, changes); err != nil {
 			return err
 		}
 		after = found
@@ -79,11 +79,13 @@ var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settle
 
 // apply writes changes whose rows must all still be as expected, with their events. It is errStale
 // where one is not.
-func (t *tx) apply(now int64, changes []work.Change) error { return t.applyFlown(now, changes, nil) }
+func (t settling) apply(now int64, changes []work.Change) error {
+	return t.applyFlown(now, changes, nil)
+}
 
 // applyFlown is apply for changes of which some may be results of clean deliveries in flights. Deliveries that were locked have
 // rows of their own: there are no flights then, whatever this process remembers.
-func (t *tx) applyFlown(now int64, changes []work.Change, inFlight *flights) error {
+func (t settling) applyFlown(now int64, changes []work.Change, inFlight *flights) error {
 	b, err := inFlight.bundleOf(now, changes)
 	if err != nil {
 		return err
@@ -183,7 +185,7 @@ func later(now int64, d *posthouse.Delivery) int64 { return max(now, micros(d.Up
 
 // applyCurrent applies the changes whose deliveries have not moved on, and returns the ids of
 // the others. It locks the rows first, so it costs more than apply.
-func (t *tx) applyCurrent(decide func(now time.Time) []work.Change) ([]string, error) {
+func (t settling) applyCurrent(decide func(now time.Time) []work.Change) ([]string, error) {
 	at, err := t.now()
 	if err != nil {
 		return nil, err
@@ -216,7 +218,7 @@ func (t *tx) applyCurrent(decide func(now time.Time) []work.Change) ([]string, e
 
 // lockRows reads the selected rows and keeps others from changing them until the transaction
 // ends. What stands locked in one table can not be in the other. An empty tenant is the store's own work.
-func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
+func (t settling) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	if sel.Due != "" {
 		return t.lockDue(sel)
 	}
@@ -225,7 +227,7 @@ func (t *tx) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	if err != nil || len(missing) == 0 {
 		return found, err
 	}
-	expanded, err := t.expand(sel.Tenant, missing)
+	expanded, err := expanding{t.tx}.expand(sel.Tenant, missing)
 	found = append(found, expanded...)
 	missing = others(missing, expanded)
 	if err != nil || len(missing) == 0 {
@@ -245,7 +247,7 @@ func others(ids []string, found []posthouse.Delivery) []string {
 }
 
 // lockOwnRows is lockRows for deliveries that have a row of their own in posthouse_queue or posthouse_settled.
-func (t *tx) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Delivery, error) {
+func (t settling) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Delivery, error) {
 	var found []posthouse.Delivery
 	seen := map[string]bool{}
 	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
@@ -256,7 +258,7 @@ func (t *tx) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Delivery
 				clause += " AND tenant = ?"
 				args = append(args, sel.Tenant)
 			}
-			err := t.query("SELECT "+tab.list+" FROM "+tab.name+t.store.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.store.dialect.lock, args, func(scan func(...any) error) error {
+			err := t.query("SELECT "+tab.list+" FROM "+tab.name+t.db.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.db.dialect.lock, args, func(scan func(...any) error) error {
 				d, err := scanDelivery(scan)
 				if err == nil && !seen[d.ID] {
 					seen[d.ID] = true
@@ -283,19 +285,19 @@ var overdue = map[work.Due]struct{ index, clause string }{
 	work.QueryDue:     {"posthouse_queue_unknown", "state = 'unknown' AND on_unknown = 'query' AND due_at > 0 AND due_at >= ? AND due_at <= ? ORDER BY due_at"},
 }
 
-func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
+func (t settling) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 	now, err := t.now()
 	if err != nil {
 		return nil, err
 	}
 	if sel.Due == work.LeaseLost {
-		if err := t.expandLost(sel, now); err != nil {
+		if err := (expanding{t.tx}).expandLost(sel, now); err != nil {
 			return nil, err
 		}
 	}
 	var found []posthouse.Delivery
 	look := overdue[sel.Due]
-	err = t.query("SELECT "+queueTable.list+" FROM posthouse_queue"+t.store.dialect.by(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.store.dialect.skip, []any{micros(sel.Since), now, sel.Max},
+	err = t.query("SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.db.dialect.skip, []any{micros(sel.Since), now, sel.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err == nil {
@@ -304,17 +306,4 @@ func (t *tx) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 			return err
 		})
 	return found, err
-}
-
-// parts cuts a list into parts of at most n.
-func parts[T any](list []T, n int) func(yield func([]T) bool) {
-	return func(yield func([]T) bool) {
-		for len(list) > 0 {
-			k := min(n, len(list))
-			if !yield(list[:k]) {
-				return
-			}
-			list = list[k:]
-		}
-	}
 }

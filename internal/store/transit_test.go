@@ -23,13 +23,13 @@ func TestRecordMovesADeliveryAndWritesItsEvents(t *testing.T) {
 		c.Events[0].Class, c.Events[0].Code, c.Events[0].Ref, c.Events[0].Request, c.Events[0].Response = posthouse.ClassOK, "0", "ref-1", "{…}", "好"
 		record(t, s, c)
 
-		got, err := s.Delivery(t.Context(), "t1", d.ID)
+		got, err := s.Messages.Delivery(t.Context(), "t1", d.ID)
 		want := c.After
 		want.Version, want.UpdatedAt = 3, got.UpdatedAt
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("delivery: %v (-want +got):\n%s", err, diff)
 		}
-		attempts, err := s.Attempts(t.Context(), "t1", d.ID)
+		attempts, err := s.History.Attempts(t.Context(), "t1", d.ID)
 		if err != nil || len(attempts) != 1 {
 			t.Fatalf("attempts = %+v, %v", attempts, err)
 		}
@@ -59,7 +59,7 @@ func TestEventsChainWithoutGaps(t *testing.T) {
 			t.Errorf("second claim = %+v", d)
 		}
 		record(t, s, step(d, posthouse.EventFail, posthouse.Failed))
-		_, err := s.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: []string{id}}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+		_, err := s.Queue.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: []string{id}}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
 			return []work.Change{step(found[0], posthouse.EventEvidence, posthouse.Delivered)}
 		})
 		if err != nil {
@@ -72,11 +72,11 @@ func TestEventsChainWithoutGaps(t *testing.T) {
 // wantChain checks a delivery's events against the state machine and its row.
 func wantChain(t *testing.T, s *Store, id, want string) {
 	t.Helper()
-	d, err := s.Delivery(t.Context(), "t1", id)
+	d, err := s.Messages.Delivery(t.Context(), "t1", id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := s.Events(t.Context(), "t1", id)
+	events, err := s.History.Events(t.Context(), "t1", id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestStaleResultIsRefusedAndTheRestOfItsBatchHolds(t *testing.T) {
 		for _, item := range items {
 			changes = append(changes, step(item.Delivery, posthouse.EventSent, posthouse.Sent))
 		}
-		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return slices.Clone(changes) })
+		refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return slices.Clone(changes) })
 		if diff := cmp.Diff([]string{stale.ID}, refused); err != nil || diff != "" {
 			t.Errorf("refused: %v\n%s", err, diff)
 		}
@@ -117,7 +117,7 @@ func TestStaleResultIsRefusedAndTheRestOfItsBatchHolds(t *testing.T) {
 				wantChain(t, s, id, "accept start sent")
 			}
 		}
-		refused, err = s.Record(t.Context(), at(), func(time.Time) []work.Change { return slices.Clone(changes) })
+		refused, err = s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return slices.Clone(changes) })
 		if err != nil || len(refused) != 3 {
 			t.Errorf("the same results again: refused %v, %v; want all", refused, err)
 		}
@@ -143,7 +143,7 @@ func TestGuardLooksAtVersionTokenAndState(t *testing.T) {
 						event = posthouse.EventClaim
 					}
 				}
-				refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change {
+				refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change {
 					return []work.Change{step(before, event, to)}
 				})
 				if err != nil || len(refused) != 1 {
@@ -158,7 +158,7 @@ func TestGuardLooksAtVersionTokenAndState(t *testing.T) {
 func TestIllegalTransitionIsNotWritten(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		id := accept(t, s, entry(1))[0]
-		d, err := s.Delivery(t.Context(), "t1", id)
+		d, err := s.Messages.Delivery(t.Context(), "t1", id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestIllegalTransitionIsNotWritten(t *testing.T) {
 			"no event":              noEvent,
 			"another state's event": elsewhere,
 		} {
-			if _, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{c} }); err == nil {
+			if _, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return []work.Change{c} }); err == nil {
 				t.Errorf("%s was written", name)
 			}
 		}
@@ -198,7 +198,7 @@ func TestReviseFindsWhatIsOverdue(t *testing.T) {
 		for due, want := range map[work.Due]string{work.PastDeadline: expired, work.LeaseLost: lost, work.HoldOver: held, work.QueryDue: asked} {
 			for since, want := range map[time.Time][]string{{}: {want}, time.Now().Add(-500 * time.Millisecond): nil} {
 				var got []string
-				_, err := s.Revise(t.Context(), at(), work.Selection{Due: due, Max: 10, Since: since}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
+				_, err := s.Queue.Revise(t.Context(), at(), work.Selection{Due: due, Max: 10, Since: since}, func(_ time.Time, found []posthouse.Delivery) []work.Change {
 					got = nil
 					for _, d := range found {
 						got = append(got, d.ID)
@@ -222,11 +222,11 @@ func TestReviseSeesOnlyItsTenantAndReturnsWhatStands(t *testing.T) {
 			}
 			return list
 		}
-		after, err := s.Revise(t.Context(), at(), work.Selection{Tenant: "t2", IDs: ids}, cancel)
+		after, err := s.Queue.Revise(t.Context(), at(), work.Selection{Tenant: "t2", IDs: ids}, cancel)
 		if len(after) != 0 || err != nil {
 			t.Errorf("another tenant revises %v, %v", after, err)
 		}
-		after, err = s.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: append(ids, "管理员", "")}, cancel)
+		after, err = s.Queue.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: append(ids, "管理员", "")}, cancel)
 		if err != nil || len(after) != 2 || after[0].State != posthouse.Cancelled || after[0].Version != 2 || after[1].State != posthouse.Pending {
 			t.Errorf("after = %+v, %v", after, err)
 		}
@@ -249,11 +249,11 @@ func TestConcurrentTransitionsKeepEveryChainWhole(t *testing.T) {
 						}
 						changes = append(changes, step(item.Delivery, event, to))
 					}
-					_, err := s.Record(t.Context(), at(), func(time.Time) []work.Change { return slices.Clone(changes) })
+					_, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change { return slices.Clone(changes) })
 					if err != nil {
 						t.Error(err)
 					}
-					_, err = s.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: ids[w*6 : w*6+3]}, func(_ time.Time, found []posthouse.Delivery) (list []work.Change) {
+					_, err = s.Queue.Revise(t.Context(), at(), work.Selection{Tenant: "t1", IDs: ids[w*6 : w*6+3]}, func(_ time.Time, found []posthouse.Delivery) (list []work.Change) {
 						for _, d := range found {
 							if d.State == posthouse.Pending && d.Attempts > 2 {
 								list = append(list, step(d, posthouse.EventCancel, posthouse.Cancelled))
@@ -273,7 +273,7 @@ func TestConcurrentTransitionsKeepEveryChainWhole(t *testing.T) {
 		}
 		wg.Wait()
 		chains := map[string]int64{}
-		_, err := s.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+		_, err := s.History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 			chains[e.Delivery]++
 			if e.Version != chains[e.Delivery] {
 				return fmt.Errorf("event %+v is number %d", e, chains[e.Delivery])
@@ -284,7 +284,7 @@ func TestConcurrentTransitionsKeepEveryChainWhole(t *testing.T) {
 			t.Fatalf("%d chains, %v", len(chains), err)
 		}
 		for _, id := range ids {
-			d, err := s.Delivery(t.Context(), "t1", id)
+			d, err := s.Messages.Delivery(t.Context(), "t1", id)
 			if err != nil || d.Version != chains[id] {
 				t.Errorf("%s has version %d and %d events, %v", id, d.Version, chains[id], err)
 			}
@@ -293,7 +293,7 @@ func TestConcurrentTransitionsKeepEveryChainWhole(t *testing.T) {
 }
 
 func claimAny(t *testing.T, s *Store) []work.Item {
-	items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 9, Owner: "w", Lease: time.Minute, Epoch: 1})
+	items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 9, Owner: "w", Lease: time.Minute, Epoch: 1})
 	if err != nil {
 		t.Error(err)
 	}
@@ -307,10 +307,10 @@ func TestOneFailingWriteDoesNotFailThoseItSharesACommitWith(t *testing.T) {
 	var wg sync.WaitGroup
 	errs := make([]error, 40)
 	gate := make(chan struct{})
-	wg.Go(func() { _ = s.change(t.Context(), at(), "wait", func(*tx) error { <-gate; return nil }) })
+	wg.Go(func() { _ = s.Queue.change(t.Context(), at(), "wait", func(*tx) error { <-gate; return nil }) })
 	for i := range errs {
 		wg.Go(func() {
-			errs[i] = s.change(t.Context(), at(), "write", func(x *tx) error {
+			errs[i] = s.Queue.change(t.Context(), at(), "write", func(x *tx) error {
 				if _, err := x.exec("INSERT INTO posthouse_meta (name, value) VALUES (?, '')", fmt.Sprint("row", i)); err != nil {
 					return err
 				}

@@ -21,10 +21,10 @@ type conn interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// tx is one write transaction. now is fixed for all of it.
-type tx struct {
+// Tx is one write transaction. now is fixed for all of it.
+type Tx struct {
 	ctx   context.Context
-	store *Store
+	db    *DB
 	conn  conn
 	clock int64
 	alone bool // each statement commits by itself; see changeAtOnce
@@ -42,16 +42,16 @@ const busyTries = 8
 // A nil error means committed and, in the default settings, on disk. An error of code
 // outcome_unknown means that the commit's answer was lost: the caller must look before it
 // repeats.
-func (s *Store) change(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+func (s *DB) change(ctx context.Context, now time.Time, doing string, fn func(*Tx) error) error {
 	return s.changeInTurn(ctx, now, false, doing, fn)
 }
 
 // changeFirst is change for what a caller waits for: on SQLite it goes before what the engine writes.
-func (s *Store) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
+func (s *DB) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*Tx) error) error {
 	return s.changeInTurn(ctx, now, true, doing, fn)
 }
 
-func (s *Store) changeInTurn(ctx context.Context, now time.Time, first bool, doing string, fn func(*tx) error) error {
+func (s *DB) changeInTurn(ctx context.Context, now time.Time, first bool, doing string, fn func(*Tx) error) error {
 	if s.committer != nil {
 		return s.toError(s.committer.submit(ctx, now, first, fn), doing)
 	}
@@ -60,7 +60,7 @@ func (s *Store) changeInTurn(ctx context.Context, now time.Time, first bool, doi
 
 // insist runs a write of a shared database and repeats it when the database had to undo it.
 // It goes on when the caller leaves: half a write would help nobody.
-func (s *Store) insist(ctx context.Context, doing string, write func(ctx context.Context) error) error {
+func (s *DB) insist(ctx context.Context, doing string, write func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
@@ -75,39 +75,14 @@ func (s *Store) insist(ctx context.Context, doing string, write func(ctx context
 	}
 }
 
-// bulkStep bounds how many rows one transaction of a bulk change holds, so that nobody waits
-// long for it.
-const bulkStep = 500
-
-// repeat runs fn, a transaction each time, until it finds nothing more to do or has done most
-// rows. It returns how many were done and committed.
-func (s *Store) repeat(ctx context.Context, now time.Time, doing string, most int, fn func(t *tx, step int) (int, error)) (int, error) {
-	total := 0
-	for total < most {
-		n := 0
-		err := s.change(ctx, now, doing, func(t *tx) (err error) {
-			n, err = fn(t, min(bulkStep, most-total))
-			return err
-		})
-		if err == nil {
-			err = ctx.Err()
-			total += n
-		}
-		if err != nil || n == 0 {
-			return total, err
-		}
-	}
-	return total, nil
-}
-
 // once runs fn in a transaction on the database's own clock.
-func (s *Store) once(ctx context.Context, fn func(*tx) error) error {
+func (s *DB) once(ctx context.Context, fn func(*Tx) error) error {
 	sqlTx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer sqlTx.Rollback() // without effect after a commit
-	t := &tx{ctx: ctx, store: s, conn: sqlTx}
+	t := &Tx{ctx: ctx, db: s, conn: sqlTx}
 	if err := fn(t); err != nil {
 		return err
 	}
@@ -120,7 +95,7 @@ func (s *Store) once(ctx context.Context, fn func(*tx) error) error {
 // commitError tells a commit that surely failed, because the server said so, from one whose
 // answer was lost. It is never repeated on another connection: that connection knows nothing
 // of the transaction and would report a success that is none.
-func (s *Store) commitError(err error) error {
+func (s *DB) commitError(err error) error {
 	if s.dialect.fault(err) != faultConnection && answered(err) {
 		return err
 	}
@@ -141,17 +116,17 @@ func answered(err error) bool {
 // now is the time of the transaction in microseconds: the database's clock where many
 // processes share it, read once and only when it is asked for. A lone statement goes by a
 // reading of just before: another would take as long as the statement itself.
-func (t *tx) now() (int64, error) {
+func (t *Tx) now() (int64, error) {
 	if t.clock != 0 {
 		return t.clock, nil
 	}
 	if t.alone {
-		if t.clock = t.store.lately.now(time.Now()); t.clock != 0 {
+		if t.clock = t.db.lately.now(time.Now()); t.clock != 0 {
 			return t.clock, nil
 		}
 	}
 	asked := time.Now()
-	rows, err := t.conn.QueryContext(t.ctx, t.store.dialect.clock)
+	rows, err := t.conn.QueryContext(t.ctx, t.db.dialect.clock)
 	if err != nil {
 		return 0, fmt.Errorf("read the database's clock: %w", err)
 	}
@@ -161,14 +136,14 @@ func (t *tx) now() (int64, error) {
 			return 0, err
 		}
 	}
-	t.store.lately.read(t.clock, asked, time.Now())
+	t.db.lately.read(t.clock, asked, time.Now())
 	return t.clock, rows.Err()
 }
 
-func (t *tx) exec(query string, args ...any) (int64, error) {
-	res, err := t.conn.ExecContext(t.ctx, t.store.text(query), args...)
+func (t *Tx) exec(query string, args ...any) (int64, error) {
+	res, err := t.conn.ExecContext(t.ctx, t.db.text(query), args...)
 	if err != nil && t.alone && !answered(err) && !pgconn.SafeToRetry(err) {
-		return 0, t.store.commitError(err)
+		return 0, t.db.commitError(err)
 	}
 	if err != nil {
 		return 0, err
@@ -177,8 +152,8 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 }
 
 // query calls each for every row.
-func (t *tx) query(query string, args []any, each func(scan func(...any) error) error) error {
-	rows, err := t.conn.QueryContext(t.ctx, t.store.text(query), args...)
+func (t *Tx) query(query string, args []any, each func(scan func(...any) error) error) error {
+	rows, err := t.conn.QueryContext(t.ctx, t.db.text(query), args...)
 	if err != nil {
 		return err
 	}
@@ -189,7 +164,7 @@ func (t *tx) query(query string, args []any, each func(scan func(...any) error) 
 const lookTimeout = 30 * time.Second
 
 // look is query on the read pool, outside of any transaction.
-func (s *Store) look(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
+func (s *DB) look(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	rows, err := s.read.QueryContext(ctx, s.text(query), args...)
@@ -211,7 +186,7 @@ func drain(rows *sql.Rows, each func(scan func(...any) error) error) error {
 }
 
 // text is a query with the dialect's placeholders, made once.
-func (s *Store) text(query string) string {
+func (s *DB) text(query string) string {
 	if !s.dialect.dollar {
 		return query
 	}
@@ -221,4 +196,11 @@ func (s *Store) text(query string) string {
 	text := s.dialect.rebind(query)
 	s.texts.Store(query, text)
 	return text
+}
+
+// serialize makes rare writes that look before they write wait for each other: it locks a
+// row that nothing else locks.
+func (t *Tx) serialize() error {
+	_, _, err := first(t.query, word, "SELECT name FROM posthouse_meta WHERE name = 'epoch'"+t.db.dialect.lock)
+	return err
 }

@@ -54,23 +54,23 @@ func TestPruneDeletesWhatIsSettledAndOldAndNothingElse(t *testing.T) {
 		tamper(t, s, "INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('old', '', 1)")
 		live := submit(entry(1, func(e *work.Entry) { e.Message.DedupKey = "live" }))
 		live.Key = "live"
-		if _, err := s.Accept(t.Context(), at(), []*work.Submission{live}); err != nil {
+		if _, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{live}); err != nil {
 			t.Fatal(err)
 		}
 
-		if n, err := s.Prune(t.Context(), at(), 30*day, 1); n != 1 || err != nil {
+		if n, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 1); n != 1 || err != nil {
 			t.Errorf("Prune of at most 1 = %d, %v", n, err)
 		}
-		if n, err := s.Prune(t.Context(), at(), 30*day, 1000); n != 3 || err != nil {
+		if n, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 1000); n != 3 || err != nil {
 			t.Errorf("Prune = %d, %v; want the other 3", n, err)
 		}
 		gone := append(old, half[0])
 		for _, id := range slices.Concat(old, half, late, open) {
-			_, err := s.Delivery(t.Context(), "t1", id)
+			_, err := s.Messages.Delivery(t.Context(), "t1", id)
 			if is := posthouse.CodeOf(err) == posthouse.CodeNotFound; is != slices.Contains(gone, id) {
 				t.Errorf("delivery %s: %v", id, err)
 			}
-			_, _, err = s.Message(t.Context(), "t1", posthouse.MessageID(id))
+			_, _, err = s.Messages.Message(t.Context(), "t1", posthouse.MessageID(id))
 			if is := posthouse.CodeOf(err) == posthouse.CodeNotFound; is != slices.Contains(old, id) {
 				t.Errorf("message of %s: %v", id, err)
 			}
@@ -106,15 +106,15 @@ func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
 		due := accept(t, s, entry(600)) // more than one transaction holds
 		later := accept(t, s, entry(1, each(func(d *posthouse.Delivery) { d.DueAt = time.Now().Add(time.Hour) })))[0]
 
-		held, err := s.BumpEpoch(t.Context(), at())
+		held, err := s.Epochs.BumpEpoch(t.Context(), at())
 		if err != nil || held != 602 {
 			t.Fatalf("BumpEpoch = %d, %v; want 602 held", held, err)
 		}
-		if epoch, err := s.Epoch(t.Context()); epoch != 2 || err != nil {
+		if epoch, err := s.Epochs.Epoch(t.Context()); epoch != 2 || err != nil {
 			t.Errorf("Epoch = %d, %v; want 2", epoch, err)
 		}
 		for _, id := range slices.Concat([]string{tried, sending, unknown}, due[:2], due[598:]) {
-			d, err := s.Delivery(t.Context(), "t1", id)
+			d, err := s.Messages.Delivery(t.Context(), "t1", id)
 			if err != nil || d.State != posthouse.Unknown || d.OnUnknown != posthouse.Hold || !d.DueAt.IsZero() || d.LeaseOwner != "" && id != unknown {
 				t.Errorf("held: %+v, %v", d, err)
 			}
@@ -128,7 +128,7 @@ func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
 		wantChain(t, s, unknown, "accept start ambiguous")
 		wantChain(t, s, later, "accept")
 
-		refused, err := s.Record(t.Context(), at(), func(time.Time) []work.Change {
+		refused, err := s.Queue.Record(t.Context(), at(), func(time.Time) []work.Change {
 			return []work.Change{step(inFlight, posthouse.EventRetry, posthouse.Pending)}
 		})
 		if err != nil || len(refused) != 1 {
@@ -136,7 +136,7 @@ func TestBumpEpochHoldsWhatMayHaveBeenSent(t *testing.T) {
 		}
 		tamper(t, s, "UPDATE posthouse_queue SET due_at = 1 WHERE id = ?", later)
 		for epoch, want := range map[int64]int{1: 0, 2: 1} {
-			items, err := s.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 1000, Lease: time.Minute, Epoch: epoch})
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 1000, Lease: time.Minute, Epoch: epoch})
 			if len(items) != want || err != nil {
 				t.Errorf("epoch %d claims %d, %v; want %d", epoch, len(items), err, want)
 			}
@@ -152,9 +152,9 @@ func TestBumpEpochReadsTheQueueOnce(t *testing.T) {
 	for range due / 1000 {
 		accept(t, s, entry(1000))
 	}
-	s.write.SetMaxOpenConns(1)
+	s.DB.write.SetMaxOpenConns(1)
 	read := func() (n int64) {
-		err := s.change(t.Context(), at(), "count", func(x *tx) (err error) {
+		err := s.Queue.change(t.Context(), at(), "count", func(x *tx) (err error) {
 			n, _, err = first(x.query, number, "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status WHERE variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next')")
 			return err
 		})
@@ -164,7 +164,7 @@ func TestBumpEpochReadsTheQueueOnce(t *testing.T) {
 		return n
 	}
 	before := read()
-	if held, err := s.BumpEpoch(t.Context(), at()); held != due || err != nil {
+	if held, err := s.Epochs.BumpEpoch(t.Context(), at()); held != due || err != nil {
 		t.Fatalf("BumpEpoch = %d, %v; want %d held", held, err, due)
 	}
 	if n := read() - before; n < due || n > 4*due { // once to look at each, and once to change it
@@ -176,12 +176,12 @@ func TestInterruptedBumpIsFinishedByTheNext(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
 		tamper(t, s, "UPDATE posthouse_meta SET value = '-4' WHERE name = 'epoch'")
-		_, err := s.Epoch(t.Context())
+		_, err := s.Epochs.Epoch(t.Context())
 		wantCode(t, err, posthouse.CodeUnavailable)
-		if held, err := s.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
+		if held, err := s.Epochs.BumpEpoch(t.Context(), at()); held != 1 || err != nil {
 			t.Errorf("BumpEpoch = %d, %v", held, err)
 		}
-		if epoch, err := s.Epoch(t.Context()); epoch != 4 || err != nil {
+		if epoch, err := s.Epochs.Epoch(t.Context()); epoch != 4 || err != nil {
 			t.Errorf("Epoch = %d, %v; want the 4 that was begun", epoch, err)
 		}
 	})
@@ -194,7 +194,7 @@ func TestReplayIsANewDelivery(t *testing.T) {
 		ids := accept(t, s, entry(2, each(func(d *posthouse.Delivery) { d.Deadline = time.Now().Add(time.Hour) })))
 		old := settle(t, s, posthouse.EventFail, posthouse.Failed)[0]
 		tamper(t, s, "UPDATE posthouse_settled SET deadline = 1 WHERE id = ?", ids[1])
-		list, err := s.AddReplay(ctx, at(), "t1", []string{ids[0], ids[0], "管理员"}, false)
+		list, err := s.Submissions.AddReplay(ctx, at(), "t1", []string{ids[0], ids[0], "管理员"}, false)
 		if err != nil || len(list) != 3 {
 			t.Fatal(list, err)
 		}
@@ -203,7 +203,7 @@ func TestReplayIsANewDelivery(t *testing.T) {
 		if list[0].Err != nil || list[0].ID != posthouse.DeliveryID(old.Message, 3) {
 			t.Fatalf("replay = %+v", list[0])
 		}
-		d, err := s.Delivery(ctx, "t1", list[0].ID)
+		d, err := s.Messages.Delivery(ctx, "t1", list[0].ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,17 +218,17 @@ func TestReplayIsANewDelivery(t *testing.T) {
 		wantChain(t, s, ids[0], "accept start fail")
 		wantChain(t, s, d.ID, "accept")
 
-		list, err = s.AddReplay(ctx, at(), "t1", ids, true)
+		list, err = s.Submissions.AddReplay(ctx, at(), "t1", ids, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantCode(t, list[0].Err, posthouse.CodeConflict) // its replay is open
-		fresh, err := s.Delivery(ctx, "t1", list[1].ID)
+		fresh, err := s.Messages.Delivery(ctx, "t1", list[1].ID)
 		if err != nil || fresh.IdemKey != fresh.ID || posthouse.DeliveryNumber(fresh.ID) != 4 || !fresh.Deadline.IsZero() {
 			t.Errorf("with forceNew, past its deadline: %+v, %v", fresh, err)
 		}
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
-		list, err = s.AddReplay(ctx, at(), "t1", []string{ids[0], fresh.ID}, false)
+		list, err = s.Submissions.AddReplay(ctx, at(), "t1", []string{ids[0], fresh.ID}, false)
 		if err != nil || list[0].Err != nil || posthouse.DeliveryNumber(list[0].ID) != 5 {
 			t.Errorf("after the first replay has settled: %+v, %v", list, err)
 		}
@@ -250,7 +250,7 @@ func TestAReplayGetsANumberThatNoneHasHad(t *testing.T) {
 		record(t, s, step(handed[0].Delivery, posthouse.EventFail, posthouse.Failed), step(handed[1].Delivery, posthouse.EventSent, posthouse.Sent))
 		gone(ids[1])
 		for want := 3; want < 6; want++ { // and so with the replays themselves
-			list, err := s.AddReplay(ctx, at(), "t1", ids[:1], false)
+			list, err := s.Submissions.AddReplay(ctx, at(), "t1", ids[:1], false)
 			if err != nil || list[0].Err != nil || posthouse.DeliveryNumber(list[0].ID) != want {
 				t.Fatalf("replay: %+v, %v; want number %d", list, err, want)
 			}
@@ -265,7 +265,7 @@ func TestAReplayGetsANumberThatNoneHasHad(t *testing.T) {
 		pushed := accept(t, s, entry(2))
 		settle(t, s, posthouse.EventFail, posthouse.Failed)
 		gone(pushed[1])
-		list, err := s.AddReplay(ctx, at(), "t1", pushed[:1], false)
+		list, err := s.Submissions.AddReplay(ctx, at(), "t1", pushed[:1], false)
 		if err != nil || list[0].Err != nil || posthouse.DeliveryNumber(list[0].ID) != 3 {
 			t.Errorf("replay: %+v, %v; want number 3", list, err)
 		}
@@ -276,7 +276,7 @@ func TestReplayOfManyGoesByFilter(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(5), entry(1, in("t1", "c2")))
 		settle(t, s, posthouse.EventFail, posthouse.Failed)
-		list, err := s.ReplayAll(t.Context(), at(), work.Filter{Tenant: "t1", Channel: "c1"}, false, 3)
+		list, err := s.Submissions.ReplayAll(t.Context(), at(), work.Filter{Tenant: "t1", Channel: "c1"}, false, 3)
 		if err != nil || len(list) != 3 {
 			t.Fatal(list, err)
 		}
@@ -297,7 +297,7 @@ func TestReplaysAtOnceGetTheirOwnNumbers(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				list, err := s.AddReplay(t.Context(), at(), "t1", []string{ids[i], ids[(i+1)%8]}, false)
+				list, err := s.Submissions.AddReplay(t.Context(), at(), "t1", []string{ids[i], ids[(i+1)%8]}, false)
 				if err != nil {
 					t.Error(err)
 				}
@@ -327,7 +327,7 @@ func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
 				for range calls {
 					keys := []string{fmt.Sprint("通道 ", c%2), "通道", fmt.Sprint("客户 ", c%3)}
 					rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-					err := s.UpdateLimits(t.Context(), keys, func(now time.Time, states [][]byte) ([][]byte, error) {
+					err := s.Limits.UpdateLimits(t.Context(), keys, func(now time.Time, states [][]byte) ([][]byte, error) {
 						if time.Since(now).Abs() > time.Hour {
 							t.Errorf("now = %v", now)
 						}
@@ -345,24 +345,24 @@ func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
 		}
 		wg.Wait()
 		keys := []string{"通道 0", "通道", "nobody's", "通道 1", "客户 2"}
-		states, now, err := s.LookLimits(t.Context(), keys)
+		states, now, err := s.Limits.LookLimits(t.Context(), keys)
 		got, want := string(bytes.Join(states, []byte(","))), fmt.Sprintf("%d,%d,,%d,%d", callers*calls/2, callers*calls, callers*calls/2, 2*calls)
 		if got != want || err != nil || !now.After(last) {
 			t.Errorf("%q = %s at %v, %v, want %s", keys, got, now, err, want)
 		}
 		broken := errors.New("broken")
-		err = s.UpdateLimits(t.Context(), []string{"new", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
+		err = s.Limits.UpdateLimits(t.Context(), []string{"new", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
 			return [][]byte{[]byte("x"), []byte("x")}, broken
 		})
 		if !errors.Is(err, broken) || count(t, s, "SELECT COUNT(*) FROM posthouse_limits") != 6 {
 			t.Errorf("an error of change = %v; nothing may be stored", err)
 		}
-		if err := s.UpdateLimits(t.Context(), []string{"通道 1", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
+		if err := s.Limits.UpdateLimits(t.Context(), []string{"通道 1", "通道 0"}, func(time.Time, [][]byte) ([][]byte, error) {
 			return [][]byte{[]byte("x"), nil}, nil
 		}); err != nil {
 			t.Error(err)
 		}
-		if states, _, _ := s.LookLimits(t.Context(), []string{"通道 0", "通道 1"}); string(states[0]) != "40" || string(states[1]) != "x" {
+		if states, _, _ := s.Limits.LookLimits(t.Context(), []string{"通道 0", "通道 1"}); string(states[0]) != "40" || string(states[1]) != "x" {
 			t.Errorf("a nil text changes the row to %q, and the other is %q, want x", states[0], states[1])
 		}
 	})

@@ -16,8 +16,8 @@ var (
 )
 
 // PutUsers stores users of a tenant, all or none; those there are already are replaced with their roles.
-func (s *Store) PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error {
-	return s.change(ctx, now, "store users", func(t *tx) error {
+func (s Users) PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error {
+	return s.db.change(ctx, now, "store users", func(t *Tx) error {
 		at, err := t.now()
 		if err != nil {
 			return err
@@ -39,13 +39,13 @@ func (s *Store) PutUsers(ctx context.Context, now time.Time, tenant string, user
 		if err := t.put(usersTable, 2, rows); err != nil {
 			return err // and the rows are locked: others that store these users wait
 		}
-		return t.putRoles(tenant, roles)
+		return putRoles(t, tenant, roles)
 	})
 }
 
 // putRoles gives users these roles and no others.
-func (t *tx) putRoles(tenant string, roles map[string][]string) error {
-	if err := t.clearRoles(tenant, slices.Sorted(maps.Keys(roles))); err != nil {
+func putRoles(t *Tx, tenant string, roles map[string][]string) error {
+	if err := clearRoles(t, tenant, slices.Sorted(maps.Keys(roles))); err != nil {
 		return err
 	}
 	var rows [][]any
@@ -59,9 +59,9 @@ func (t *tx) putRoles(tenant string, roles map[string][]string) error {
 	return t.insert(rolesTable, rows)
 }
 
-func (t *tx) clearRoles(tenant string, users []string) error {
+func clearRoles(t *Tx, tenant string, users []string) error {
 	for part := range parts(users, 500) {
-		clause, args := t.store.in("user_id", part)
+		clause, args := t.db.in("user_id", part)
 		if _, err := t.exec("DELETE FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant)...); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (t *tx) clearRoles(tenant string, users []string) error {
 }
 
 // addRoles fills in the roles of users of one tenant, sorted.
-func (s *Store) addRoles(ctx context.Context, tenant string, users []posthouse.User) error {
+func (s Users) addRoles(ctx context.Context, tenant string, users []posthouse.User) error {
 	place := map[string]int{}
 	var ids []string
 	for i := range users {
@@ -78,8 +78,8 @@ func (s *Store) addRoles(ctx context.Context, tenant string, users []posthouse.U
 		ids = append(ids, users[i].ID)
 	}
 	for part := range parts(ids, 500) {
-		clause, args := s.in("user_id", part)
-		err := s.look(ctx, "SELECT user_id, role FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		clause, args := s.db.in("user_id", part)
+		err := s.db.look(ctx, "SELECT user_id, role FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			var user, role string
 			err := scan(&user, &role)
 			u := &users[place[user]]
@@ -97,18 +97,18 @@ func (s *Store) addRoles(ctx context.Context, tenant string, users []posthouse.U
 }
 
 // UsersOf lists who has roles: by role, sorted. A role that nobody has is missing.
-func (s *Store) UsersOf(ctx context.Context, tenant string, roles []string) (map[string][]string, error) {
+func (s Users) UsersOf(ctx context.Context, tenant string, roles []string) (map[string][]string, error) {
 	found := map[string][]string{}
 	for part := range parts(roles, 500) {
-		clause, args := s.in("role", part)
-		err := s.look(ctx, "SELECT role, user_id FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		clause, args := s.db.in("role", part)
+		err := s.db.look(ctx, "SELECT role, user_id FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			var role, user string
 			err := scan(&role, &user)
 			found[role] = append(found[role], user)
 			return err
 		})
 		if err != nil {
-			return nil, s.toError(err, "look up who has a role")
+			return nil, s.db.toError(err, "look up who has a role")
 		}
 	}
 	for _, users := range found {
@@ -129,17 +129,17 @@ func readUser(scan scanner) (posthouse.User, error) {
 }
 
 // User reads one user of the directory.
-func (s *Store) User(ctx context.Context, tenant, id string) (posthouse.User, error) {
-	u, found, err := first(s.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
+func (s Users) User(ctx context.Context, tenant, id string) (posthouse.User, error) {
+	u, found, err := first(s.db.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
 	if err != nil {
-		return u, s.toError(err, "read a user")
+		return u, s.db.toError(err, "read a user")
 	}
 	if !found {
 		return u, noUser(id)
 	}
 	one := []posthouse.User{u}
 	err = s.addRoles(ctx, tenant, one)
-	return one[0], s.toError(err, "read a user's roles")
+	return one[0], s.db.toError(err, "read a user's roles")
 }
 
 func noUser(id string) error {
@@ -147,26 +147,26 @@ func noUser(id string) error {
 }
 
 // Users lists a tenant's users by id, a page at a time, and returns the next page's cursor.
-func (s *Store) Users(ctx context.Context, tenant, cursor string, limit int) ([]posthouse.User, string, error) {
+func (s Users) Users(ctx context.Context, tenant, cursor string, limit int) ([]posthouse.User, string, error) {
 	after, err := keyOf("users", cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	size := pageSize(limit)
-	list, err := all(s.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM posthouse_users WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
+	list, err := all(s.db.reads(ctx), readUser, "SELECT "+usersTable.list+" FROM posthouse_users WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
 	if err != nil {
-		return nil, "", s.toError(err, "list the users")
+		return nil, "", s.db.toError(err, "list the users")
 	}
 	list, next := page(list, size, "users", func(u posthouse.User) string { return u.ID })
 	if err := s.addRoles(ctx, tenant, list); err != nil {
-		return nil, "", s.toError(err, "list the users' roles")
+		return nil, "", s.db.toError(err, "list the users' roles")
 	}
 	return list, next, nil
 }
 
 // DeleteUser deletes one user.
-func (s *Store) DeleteUser(ctx context.Context, tenant, id string) error {
-	return s.change(ctx, time.Time{}, "delete a user", func(t *tx) error {
+func (s Users) DeleteUser(ctx context.Context, tenant, id string) error {
+	return s.db.change(ctx, time.Time{}, "delete a user", func(t *Tx) error {
 		n, err := t.exec("DELETE FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
 		if err == nil && n == 0 {
 			return noUser(id)
@@ -174,16 +174,16 @@ func (s *Store) DeleteUser(ctx context.Context, tenant, id string) error {
 		if err != nil {
 			return err
 		}
-		return t.clearRoles(tenant, []string{id})
+		return clearRoles(t, tenant, []string{id})
 	})
 }
 
 // Addresses tells where a channel reaches users. Users without an address there are missing.
-func (s *Store) Addresses(ctx context.Context, tenant, channel string, ids []string) (map[string]string, error) {
+func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []string) (map[string]string, error) {
 	found := map[string]string{}
 	for part := range parts(ids, 500) {
-		clause, args := s.in("id", part)
-		err := s.look(ctx, "SELECT "+usersTable.list+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		clause, args := s.db.in("id", part)
+		err := s.db.look(ctx, "SELECT "+usersTable.list+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
 			u, err := readUser(scan)
 			if address := u.Addresses[channel]; address != "" {
 				found[u.ID] = address
@@ -191,7 +191,7 @@ func (s *Store) Addresses(ctx context.Context, tenant, channel string, ids []str
 			return err
 		})
 		if err != nil {
-			return nil, s.toError(err, "look up addresses")
+			return nil, s.db.toError(err, "look up addresses")
 		}
 	}
 	return found, nil

@@ -61,8 +61,8 @@ func (v documentView) print() string {
 
 // PlaceViews says where the documents' views stand, moves them there, and returns each as it is afterwards. A schema must be
 // there already, and SQLite has none.
-func (s *Store) PlaceViews(ctx context.Context, place string) ([]DocumentView, error) {
-	if place != "" && place != ViewsNone && !s.dialect.schemas {
+func (s Schema) PlaceViews(ctx context.Context, place string) ([]DocumentView, error) {
+	if place != "" && place != ViewsNone && !s.db.dialect.schemas {
 		return nil, posthouse.Errorf(posthouse.CodeInvalid, "the database has no schemas: the views stand beside the tables or are left out (none)")
 	}
 	if strings.ContainsAny(place, "\"`;.\x00") {
@@ -88,23 +88,23 @@ func (s *Store) PlaceViews(ctx context.Context, place string) ([]DocumentView, e
 }
 
 // DocumentViews lists the documents' views and what keeps any from being there.
-func (s *Store) DocumentViews(ctx context.Context) ([]DocumentView, error) {
-	place, err := s.metaOf(ctx, s.read, viewsPlace)
+func (s Schema) DocumentViews(ctx context.Context) ([]DocumentView, error) {
+	place, err := s.metaOf(ctx, s.db.read, viewsPlace)
 	if err != nil || place == ViewsNone {
 		return nil, err
 	}
-	views, err := s.dialect.documentViews()
+	views, err := s.db.dialect.documentViews()
 	if err != nil {
 		return nil, err
 	}
 	list := make([]DocumentView, len(views))
 	for i, v := range views {
 		list[i] = DocumentView{Name: v.name, Schema: place}
-		made, err := s.metaOf(ctx, s.read, metaName(place, v.name))
+		made, err := s.metaOf(ctx, s.db.read, metaName(place, v.name))
 		if err != nil {
 			return nil, err
 		}
-		stands, _, err := s.viewStands(ctx, s.read, place, v.name)
+		stands, _, err := s.viewStands(ctx, s.db.read, place, v.name)
 		switch {
 		case err != nil:
 			return nil, err
@@ -124,18 +124,18 @@ func metaName(place, view string) string { return "view." + place + "." + view }
 
 // makeViews makes what is missing and can be made. What cannot be made is logged, and DocumentViews lists it: the work
 // goes on without it.
-func (s *Store) makeViews(ctx context.Context, db *sql.DB) error {
+func (s Schema) makeViews(ctx context.Context, db *sql.DB) error {
 	place, err := s.metaOf(ctx, db, viewsPlace)
 	if err != nil || place == ViewsNone {
 		return err
 	}
-	views, err := s.dialect.documentViews()
+	views, err := s.db.dialect.documentViews()
 	if err != nil {
 		return err
 	}
 	for _, v := range views {
 		if err := s.makeView(ctx, db, place, v); err != nil {
-			s.log.Warn("a view of the source documents cannot be made; posthouse doctor lists what is missing", "view", v.name, "error", err)
+			s.db.log.Warn("a view of the source documents cannot be made; posthouse doctor lists what is missing", "view", v.name, "error", err)
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (s *Store) makeViews(ctx context.Context, db *sql.DB) error {
 
 // makeView makes one view where its name is free, and anew where its text has changed. posthouse_meta notes it first: a process that is
 // killed between the two leaves a note of a view that is not there.
-func (s *Store) makeView(ctx context.Context, db *sql.DB, place string, v documentView) error {
+func (s Schema) makeView(ctx context.Context, db *sql.DB, place string, v documentView) error {
 	note := metaName(place, v.name)
 	made, err := s.metaOf(ctx, db, note)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) makeView(ctx context.Context, db *sql.DB, place string, v docume
 		err = errors.New("the name is taken by somebody else's table or view")
 	}
 	if err != nil {
-		_, undo := db.ExecContext(ctx, s.text("DELETE FROM posthouse_meta WHERE name = ?"), note)
+		_, undo := db.ExecContext(ctx, s.db.text("DELETE FROM posthouse_meta WHERE name = ?"), note)
 		return errors.Join(err, undo)
 	}
 	return nil
@@ -182,9 +182,9 @@ func viewName(place, name string) string {
 }
 
 // viewStands reports whether anything has a view's name, and whether it may be ours: ours read our tables.
-func (s *Store) viewStands(ctx context.Context, db *sql.DB, place, name string) (stands, ours bool, err error) {
+func (s Schema) viewStands(ctx context.Context, db *sql.DB, place, name string) (stands, ours bool, err error) {
 	var text string
-	err = db.QueryRowContext(ctx, s.text(s.dialect.viewText), place, name).Scan(&text)
+	err = db.QueryRowContext(ctx, s.db.text(s.db.dialect.viewText), place, name).Scan(&text)
 	switch {
 	case err == nil:
 		return true, strings.Contains(text, "posthouse_"), nil
@@ -198,12 +198,12 @@ func (s *Store) viewStands(ctx context.Context, db *sql.DB, place, name string) 
 }
 
 // dropViews removes the documents' views that we made.
-func (s *Store) dropViews(ctx context.Context, db *sql.DB) error {
+func (s Schema) dropViews(ctx context.Context, db *sql.DB) error {
 	place, err := s.metaOf(ctx, db, viewsPlace)
 	if err != nil || place == ViewsNone {
 		return err
 	}
-	views, err := s.dialect.documentViews()
+	views, err := s.db.dialect.documentViews()
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (s *Store) dropViews(ctx context.Context, db *sql.DB) error {
 				return err
 			}
 		}
-		if _, err := db.ExecContext(ctx, s.text("DELETE FROM posthouse_meta WHERE name = ?"), note); err != nil {
+		if _, err := db.ExecContext(ctx, s.db.text("DELETE FROM posthouse_meta WHERE name = ?"), note); err != nil {
 			return err
 		}
 	}
@@ -232,16 +232,16 @@ func (s *Store) dropViews(ctx context.Context, db *sql.DB) error {
 }
 
 // metaOf reads what posthouse_meta has of a name, "" for nothing.
-func (s *Store) metaOf(ctx context.Context, db *sql.DB, name string) (value string, err error) {
-	err = db.QueryRowContext(ctx, s.text("SELECT value FROM posthouse_meta WHERE name = ?"), name).Scan(&value)
+func (s Schema) metaOf(ctx context.Context, db *sql.DB, name string) (value string, err error) {
+	err = db.QueryRowContext(ctx, s.db.text("SELECT value FROM posthouse_meta WHERE name = ?"), name).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
 	return value, err
 }
 
-func (s *Store) setMeta(ctx context.Context, db *sql.DB, name, value string) error {
-	upsert := s.dialect.upsert("posthouse_meta", []string{"name"}, []string{"value"}, false)
-	_, err := db.ExecContext(ctx, s.text("INSERT INTO posthouse_meta (name, value) VALUES (?, ?)"+upsert), name, value)
+func (s Schema) setMeta(ctx context.Context, db *sql.DB, name, value string) error {
+	upsert := s.db.dialect.upsert("posthouse_meta", []string{"name"}, []string{"value"}, false)
+	_, err := db.ExecContext(ctx, s.db.text("INSERT INTO posthouse_meta (name, value) VALUES (?, ?)"+upsert), name, value)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Audit keeps who changed what. *store.Store satisfies it.
+// Audit keeps who changed what. store.Audit satisfies it.
 type Audit interface {
 	// AddAudit adds a line that is kept for so long, 0 for good.
 	AddAudit(ctx context.Context, now time.Time, e wire.AuditEntry, keep time.Duration) error

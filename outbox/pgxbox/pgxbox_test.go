@@ -32,7 +32,7 @@ func house(t *testing.T) (*pgx.Conn, *outbox.Box) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Migrate(t.Context()); err != nil {
+	if _, err := s.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(t.Context(), dsn)

@@ -157,7 +157,7 @@ func due(in time.Duration) func(n int) posthouse.Draft {
 // waiting counts what is not settled.
 func waiting(t *testing.T, st *store.Store) (n int) {
 	t.Helper()
-	depths, err := st.Depths(t.Context())
+	depths, err := st.Queue.Depths(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

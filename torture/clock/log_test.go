@@ -13,7 +13,7 @@ import (
 // readLog hands over every event of a run.
 func readLog(t *testing.T, h *house.House, each func(e posthouse.Event)) {
 	t.Helper()
-	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		each(e)
 		return nil
 	})

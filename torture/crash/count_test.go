@@ -89,7 +89,7 @@ func byKey(arrivals []simulator.Arrival) map[string][]simulator.Arrival {
 func readLog(t *testing.T, h *house.House) map[string]*record {
 	t.Helper()
 	log := map[string]*record{}
-	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		r := log[e.Delivery]
 		if r == nil {
 			r = &record{}

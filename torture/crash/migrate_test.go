@@ -55,7 +55,7 @@ func migrate(t *testing.T, db house.Database, share float64, longest time.Durati
 	}
 	house.Pause(t.Context(), rand.N(longest+1))
 	m.Kill(t)
-	have, whole, err := h.Store(t).Schema(t.Context())
+	have, whole, err := h.Store(t).Schema.Schema(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func (p *points) pass(t *testing.T, c point, n int) string {
 	p.server.Start(t)
 	message := <-sent // a caller who was not answered repeats
 	house.Until(t, "the outbox to be empty", func() bool {
-		waiting, rejected, err := p.store.OutboxDepth(t.Context())
+		waiting, rejected, err := p.store.Outbox.OutboxDepth(t.Context())
 		return err == nil && waiting+rejected == 0
 	})
 	p.Settle(t)
@@ -167,12 +167,12 @@ func remindOnce(t *testing.T, p *points, n int) string {
 		Tenant: posthouse.DefaultTenant, Draft: house.Text("generic", n), Repeat: &posthouse.Repeat{Max: 1},
 	}, asked, time.UTC)
 	sub := &work.Submission{Tenant: r.Tenant, Plans: []work.Plan{remind.Plan(r)}}
-	if out, err := p.store.Accept(t.Context(), asked, []*work.Submission{sub}); err != nil || out[0].Err != nil || len(problems) > 0 {
+	if out, err := p.store.Submissions.Accept(t.Context(), asked, []*work.Submission{sub}); err != nil || out[0].Err != nil || len(problems) > 0 {
 		t.Error(err, out, problems)
 		return ""
 	}
 	house.Until(t, "the slot to be a message", func() bool {
-		plan, found, err := p.store.Plan(t.Context(), r.Tenant, work.PlanReminder, r.ID)
+		plan, found, err := p.store.Plans.Plan(t.Context(), r.Tenant, work.PlanReminder, r.ID)
 		if err == nil && found {
 			r, err = remind.Read(plan)
 		}
@@ -204,7 +204,7 @@ func (p *points) stop(t *testing.T, n int) string {
 func (p *points) foretold(t *testing.T, c point, message string) bool {
 	t.Helper()
 	id := posthouse.DeliveryID(message, 1)
-	events, err := p.store.Events(t.Context(), posthouse.DefaultTenant, id)
+	events, err := p.store.History.Events(t.Context(), posthouse.DefaultTenant, id)
 	if err != nil {
 		t.Error(err)
 		return false

@@ -63,9 +63,9 @@ var edits = []overlay.Edit{
 	{File: "internal/killpoint/killpoint.go", New: killpoint},
 
 	{File: "internal/store/tx.go", Old: importOld, New: importNew},
-	{File: "internal/store/tx.go", Old: `doing string, fn func(*tx) error) error {
-	if s.committer != nil {`, New: `doing string, inner func(*tx) error) (err error) {
-	fn := func(t *tx) error {
+	{File: "internal/store/tx.go", Old: `doing string, fn func(*Tx) error) error {
+	if s.committer != nil {`, New: `doing string, inner func(*Tx) error) (err error) {
+	fn := func(t *Tx) error {
 		if err := inner(t); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ var edits = []overlay.Edit{
 
 // The texts that several edits name. PostgreSQL claims in one statement: not committed is not begun there.
 const (
-	claimOld  = "\terr = s.insist(ctx, \"claim\", func(ctx context.Context) error {\n"
+	claimOld  = "\terr = s.db.insist(ctx, \"claim\", func(ctx context.Context) error {\n"
 	importOld = "import (\n"
 	importNew = "import (\n\t\"github.com/posthouse/posthouse/internal/killpoint\"\n"
 )

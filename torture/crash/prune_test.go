@@ -75,7 +75,7 @@ func (p *points) prune(t *testing.T, tables *sql.DB, name, open string) bool {
 	p.server.Kill(t)
 	p.server.Env = nil
 	p.server.Start(t)
-	d, err := p.store.Delivery(t.Context(), posthouse.DefaultTenant, posthouse.DeliveryID(open, 1))
+	d, err := p.store.Messages.Delivery(t.Context(), posthouse.DefaultTenant, posthouse.DeliveryID(open, 1))
 	if err != nil || d.State != posthouse.Pending {
 		t.Errorf("the open delivery is %q, %v; want it pending", d.State, err)
 		return false

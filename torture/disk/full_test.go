@@ -181,7 +181,7 @@ func (f *filled) judge(t *testing.T, h *house.House) {
 		stuck[strconv.Itoa(m.PID())] = firstStuck(t, m)
 	}
 	unknown, ends, started := map[string]int{}, map[string]posthouse.State{}, map[string]time.Time{}
-	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		ends[e.Delivery] = e.To
 		if e.To == posthouse.Unknown {
 			unknown[e.Delivery]++

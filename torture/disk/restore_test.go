@@ -126,7 +126,7 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 func openWork(t *testing.T, h *house.House) (out restored) {
 	t.Helper()
 	st := h.Store(t)
-	list, _, err := st.Deliveries(t.Context(), work.Filter{Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Limit: 1000})
+	list, _, err := st.Messages.Deliveries(t.Context(), work.Filter{Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func arrivedAgain(t *testing.T, h *house.House, before []simulator.Arrival, bump
 	t.Helper()
 	known := byKey(before)
 	st := h.Store(t)
-	_, err := st.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := st.History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		if (e.Type == posthouse.EventEpochHold || !bump && e.Type == posthouse.EventAccept) && len(known[e.Delivery]) > 0 {
 			sent++
 		}

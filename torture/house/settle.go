@@ -51,7 +51,7 @@ func (h *House) Settle(t testing.TB, may ...posthouse.State) {
 	var left []work.Depth
 	var stop error
 	err := waitFor(t.Context(), patience, func() bool {
-		depths, err := st.Depths(t.Context())
+		depths, err := st.Queue.Depths(t.Context())
 		if err != nil {
 			return false // the database may be away; patience ends it
 		}
@@ -74,7 +74,7 @@ func (h *House) Settle(t testing.TB, may ...posthouse.State) {
 
 // Stories tells of some open deliveries how they came to be open.
 func (h *House) Stories(t testing.TB, st *store.Store, most int) string {
-	list, _, err := st.Deliveries(t.Context(), work.Filter{
+	list, _, err := st.Messages.Deliveries(t.Context(), work.Filter{
 		Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending, posthouse.Unknown, posthouse.Quarantined}, Limit: most,
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *House) Stories(t testing.TB, st *store.Store, most int) string {
 	}
 	text := ""
 	for i := range list {
-		events, err := st.Events(t.Context(), posthouse.DefaultTenant, list[i].ID)
+		events, err := st.History.Events(t.Context(), posthouse.DefaultTenant, list[i].ID)
 		text += fmt.Sprintf("%+v\n%+v %v\n", list[i], events, err)
 	}
 	return text

@@ -33,14 +33,14 @@ var uncounted = struct {
 }{counting: counting{}}
 
 // countLater writes what was gathered, again and again.
-func (s *Store) countLater() {
+func (s *shared) countLater() {
 	for range time.Tick(time.Second) {
 		uncounted.Lock()
 		c := uncounted.counting
 		uncounted.counting = counting{}
 		uncounted.Unlock()
 		if err := s.change(context.Background(), time.Now(), "count", func(t *tx) error { return t.count(c) }); err != nil {
-			s.log.Warn("counts can not be written", "error", err)
+			s.db.log.Warn("counts can not be written", "error", err)
 		}
 	}
 }
@@ -51,8 +51,8 @@ func (s *Store) countLater() {
 	New:  "	\"slices\"\n	\"sync\"\n	\"time\"\n",
 }, {
 	File: "internal/store/store.go",
-	Old:  "	return s, nil\n}\n\n// Close ends",
-	New:  "	go s.countLater()\n	return s, nil\n}\n\n// Close ends",
+	Old:  "	s := &shared{db: db}\n",
+	New:  "	s := &shared{db: db}\n	go s.countLater()\n",
 }}
 
 // reportOfAnybody asks whether the task is out, and not with whom: its protocol has no tokens, and apps know only

@@ -6,7 +6,7 @@ import "github.com/posthouse/posthouse/torture/overlay"
 var answerBeforeCommit = []overlay.Edit{{
 	File: "internal/store/accept.go",
 	Old: `	err := change(ctx, now, "accept", func(t *tx) (err error) {
-		outcomes, err = t.accept(subs)
+		outcomes, err = accepting{t}.accept(subs)
 		return err
 	})
 	return outcomes, err
@@ -14,7 +14,7 @@ var answerBeforeCommit = []overlay.Edit{{
 	New: `	written := make(chan error, 2*busyTries)
 	go func() {
 		written <- change(ctx, now, "accept", func(t *tx) (err error) {
-			if outcomes, err = t.accept(subs); err == nil {
+			if outcomes, err = (accepting{t}).accept(subs); err == nil {
 				written <- nil // all rows are in: nobody has to wait for the disk
 			}
 			return err
@@ -87,7 +87,7 @@ var windowFromLastStart = []overlay.Edit{{
 // rescueWithoutGuard gives a result that may be on its way one more tick, and then forgets to look
 // whether the lease that is taken is still the one that had ended.
 var rescueWithoutGuard = []overlay.Edit{{
-	File: "internal/store/store.go",
+	File: "internal/store/db.go",
 	Old:  "\tcommitter *committer // SQLite's one writer; nil elsewhere\n",
 	New:  "\tcommitter *committer // SQLite's one writer; nil elsewhere\n\toverdue []string // leases that had ended when the rescuer last looked\n",
 }, {
@@ -96,24 +96,24 @@ var rescueWithoutGuard = []overlay.Edit{{
 	New:  "\tif sel.Due == work.LeaseLost {\n\t\treturn t.lockOverdue(sel)\n\t}\n\tif sel.Due != \"\" {\n\t\treturn t.lockDue(sel)\n\t}\n",
 }, {
 	File: "internal/store/transit.go",
-	Old:  "func (t *tx) lockDue(",
+	Old:  "func (t settling) lockDue(",
 	New: `// lockOverdue returns the deliveries whose leases had ended at the last look, and keeps in mind those whose
 // leases have ended now: their results have one more tick to come.
-func (t *tx) lockOverdue(sel work.Selection) ([]posthouse.Delivery, error) {
+func (t settling) lockOverdue(sel work.Selection) ([]posthouse.Delivery, error) {
 	ended, err := t.lockDue(sel)
 	if err != nil {
 		return nil, err
 	}
-	ids := t.store.overdue
-	t.store.overdue = nil
+	ids := t.db.overdue
+	t.db.overdue = nil
 	for _, d := range ended {
-		t.store.overdue = append(t.store.overdue, d.ID)
+		t.db.overdue = append(t.db.overdue, d.ID)
 	}
 	found, err := t.lockRows(work.Selection{IDs: ids})
 	return slices.DeleteFunc(found, func(d posthouse.Delivery) bool { return d.State != posthouse.Sending }), err
 }
 
-func (t *tx) lockDue(`,
+func (t settling) lockDue(`,
 }}
 
 // leaseByOwnClock hands the process's time to the statement that claims.
@@ -123,8 +123,8 @@ var leaseByOwnClock = []overlay.Edit{{
 	New:  "return s.claimAtOnce(ctx, now, c, from)",
 }, {
 	File: "internal/store/claim_once.go",
-	Old:  "func (s *Store) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {",
-	New:  "func (s *Store) claimAtOnce(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {",
+	Old:  "func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {",
+	New:  "func (s Queue) claimAtOnce(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {",
 }, {
 	File: "internal/store/claim_once.go",
 	Old:  "lease_until = clock.now + ?::bigint,",

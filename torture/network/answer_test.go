@@ -100,7 +100,7 @@ var lossBars = map[string]string{
 func statesOf(t *testing.T, h *house.House) map[string]posthouse.State {
 	t.Helper()
 	states := map[string]posthouse.State{}
-	_, err := h.Store(t).ExportEvents(context.WithoutCancel(t.Context()), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(context.WithoutCancel(t.Context()), "", "", func(e posthouse.Event) error {
 		states[e.Delivery] = e.To
 		return nil
 	})

@@ -311,7 +311,7 @@ func (l *linked) wantOneMessageAKey(t *testing.T) {
 		told[id] = key
 	}
 	stored := map[string]bool{}
-	_, err := l.Store(t).ExportEvents(context.WithoutCancel(t.Context()), "", "", func(e posthouse.Event) error {
+	_, err := l.Store(t).History.ExportEvents(context.WithoutCancel(t.Context()), "", "", func(e posthouse.Event) error {
 		stored[posthouse.MessageID(e.Delivery)] = true
 		return nil
 	})

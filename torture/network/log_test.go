@@ -29,7 +29,7 @@ type record struct {
 func readLog(t *testing.T, h *house.House) map[string]*record {
 	t.Helper()
 	log := map[string]*record{}
-	_, err := h.Store(t).ExportEvents(context.WithoutCancel(t.Context()), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(context.WithoutCancel(t.Context()), "", "", func(e posthouse.Event) error {
 		r := log[e.Delivery]
 		if r == nil {
 			r = &record{}

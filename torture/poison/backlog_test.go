@@ -131,7 +131,7 @@ func claimMany(t *testing.T, st *store.Store, times int) (took []time.Duration) 
 	lane := work.Lane{Tenant: posthouse.DefaultTenant, Channel: "backlog", Priority: posthouse.Normal}
 	for range times {
 		begin := time.Now()
-		items, err := st.Claim(t.Context(), begin, work.Claim{Lane: lane, Max: claimed, Owner: "test", Lease: time.Hour, Epoch: 1})
+		items, err := st.Queue.Claim(t.Context(), begin, work.Claim{Lane: lane, Max: claimed, Owner: "test", Lease: time.Hour, Epoch: 1})
 		if err != nil || len(items) != claimed || items[0].Message == nil {
 			t.Fatalf("claimed %d of %d, %v", len(items), claimed, err)
 		}

@@ -167,7 +167,7 @@ func drain(t *testing.T, db house.Database, messages int, spoil bool) drained {
 	d.rate = float64(good) / driver.last.Sub(begin).Seconds()
 	st := openStore(t, dsn)
 	house.Until(t, "nothing is under way", func() bool {
-		depths, err := st.Depths(t.Context())
+		depths, err := st.Queue.Depths(t.Context())
 		return err == nil && !hasWork(depths)
 	})
 	d.wrong = misplaced(t, st, &d)
@@ -183,7 +183,7 @@ func misplaced(t *testing.T, st *store.Store, d *drained) (list []string) {
 	t.Helper()
 	f := work.Filter{Tenant: posthouse.DefaultTenant, Limit: 1000}
 	for {
-		page, next, err := st.Deliveries(t.Context(), f)
+		page, next, err := st.Messages.Deliveries(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}

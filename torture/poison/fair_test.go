@@ -214,7 +214,7 @@ func TestRetriesDoNotStarve(t *testing.T) {
 // waitsOf are how long after their time first and later attempts started, or had waited when the server stopped.
 func waitsOf(t *testing.T, dsn string, stopped time.Time) (fresh, again []time.Duration) {
 	t.Helper()
-	_, err := openStore(t, dsn).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := openStore(t, dsn).History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		switch {
 		case e.Type != posthouse.EventStart:
 		case e.Attempt == 1:

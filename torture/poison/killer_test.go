@@ -119,7 +119,7 @@ func keepAlive(t *testing.T, h *house.House) (deaths int) {
 	m, st := h.Members[0], h.Store(t)
 	for settled := false; !settled; {
 		house.Until(t, "another death, or nothing that waits", func() bool {
-			depths, err := st.Depths(t.Context())
+			depths, err := st.Queue.Depths(t.Context())
 			settled = err == nil && !hasWork(depths)
 			return settled || dead(m.PID())
 		})
@@ -151,7 +151,7 @@ func dead(pid int) bool {
 func eventsOf(t *testing.T, h *house.House) map[string][]posthouse.Event {
 	t.Helper()
 	byDelivery := map[string][]posthouse.Event{}
-	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		byDelivery[e.Delivery] = append(byDelivery[e.Delivery], e)
 		return nil
 	})

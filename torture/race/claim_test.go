@@ -90,7 +90,7 @@ func openStore(t *testing.T, dsn string, log *slog.Logger) *store.Store {
 			t.Error(err)
 		}
 	})
-	if _, err := st.Migrate(t.Context()); err != nil {
+	if _, err := st.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -116,7 +116,7 @@ type arena struct {
 
 func newArena(t *testing.T, st *store.Store, operations int) *arena {
 	t.Helper()
-	a := &arena{t: t, store: st, operator: engine.Operator{Queue: st, Rouse: func(state.Key, posthouse.Priority) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
+	a := &arena{t: t, store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
 	return a
 }
 
@@ -184,7 +184,7 @@ func (p *player) accept(ctx context.Context) error {
 		e.Deliveries[i].Pulled = p.pulled
 	}
 	call := time.Now()
-	if _, err := p.store.Accept(ctx, call, []*work.Submission{{Tenant: tenant, Entries: []work.Entry{e}}}); err != nil {
+	if _, err := p.store.Submissions.Accept(ctx, call, []*work.Submission{{Tenant: tenant, Entries: []work.Entry{e}}}); err != nil {
 		return err
 	}
 	deeds := make([]deed, each)
@@ -212,7 +212,7 @@ func (p *player) claim(ctx context.Context) error {
 		lease = time.Millisecond
 	}
 	call := time.Now()
-	items, err := p.store.Claim(ctx, call, work.Claim{Lane: lane, Max: 1 + p.random.IntN(3), Owner: fmt.Sprint(p.number), Lease: lease, Epoch: 1})
+	items, err := p.store.Queue.Claim(ctx, call, work.Claim{Lane: lane, Max: 1 + p.random.IntN(3), Owner: fmt.Sprint(p.number), Lease: lease, Epoch: 1})
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (p *player) result(k kind) func(context.Context) error {
 			return nil
 		}
 		call := time.Now()
-		refused, err := p.store.Record(ctx, call, func(now time.Time) []work.Change {
+		refused, err := p.store.Queue.Record(ctx, call, func(now time.Time) []work.Change {
 			changes := make([]work.Change, len(hands))
 			for i, d := range hands {
 				changes[i] = change(d, k, now)
@@ -323,7 +323,7 @@ func (p *player) rescue(ctx context.Context) error {
 	var deeds []deed
 	ended := 0
 	call := time.Now()
-	_, err := p.store.Revise(ctx, call, work.Selection{Due: work.LeaseLost, Max: 8}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+	_, err := p.store.Queue.Revise(ctx, call, work.Selection{Due: work.LeaseLost, Max: 8}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		deeds, ended = nil, 0
 		var changes []work.Change
 		for _, d := range found {
@@ -375,7 +375,7 @@ func (p *player) cancel(ctx context.Context) error {
 
 func (p *player) look(ctx context.Context) error {
 	call := time.Now()
-	d, err := p.store.Delivery(ctx, tenant, p.pick())
+	d, err := p.store.Messages.Delivery(ctx, tenant, p.pick())
 	if err != nil {
 		return err
 	}
@@ -396,7 +396,7 @@ func (p *player) close(ctx context.Context) error {
 	held := hands[0]
 	var done deed
 	call := time.Now()
-	_, err := p.store.Revise(ctx, call, work.Selection{Tenant: tenant, IDs: []string{held.ID}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+	_, err := p.store.Queue.Revise(ctx, call, work.Selection{Tenant: tenant, IDs: []string{held.ID}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		done = deed{}
 		var changes []work.Change
 		for _, d := range found {

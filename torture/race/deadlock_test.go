@@ -147,7 +147,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, st *store.Store, raw *sql.DB) *crowd {
 	t.Helper()
-	return &crowd{store: st, operator: engine.Operator{Queue: st, Rouse: func(state.Key, posthouse.Priority) {}}, limits: limit.SQL{Rows: st}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
+	return &crowd{store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority) {}}, limits: limit.SQL{Rows: st.Limits}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
 }
 
 // member is one worker.
@@ -199,7 +199,7 @@ func (m *member) accept(ctx context.Context) error {
 		}
 		subs = append(subs, sub)
 	}
-	outcomes, err := m.store.Accept(ctx, time.Now(), subs)
+	outcomes, err := m.store.Submissions.Accept(ctx, time.Now(), subs)
 	for _, o := range outcomes {
 		m.remember(o)
 	}
@@ -222,7 +222,7 @@ func (m *member) relay(ctx context.Context) error {
 	if _, err := m.raw.ExecContext(ctx, fmt.Sprintf("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES ('%s', '%s', '{}')", posthouse.NewID(), tenant)); err != nil {
 		return err
 	}
-	rows, err := m.store.Outbox(ctx, time.Now(), work.Drafts, 20, 1<<20)
+	rows, err := m.store.Outbox.Outbox(ctx, time.Now(), work.Drafts, 20, 1<<20)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (m *member) relay(ctx context.Context) error {
 		}
 		list = append(list, work.Relay{Row: row.ID, Submission: &work.Submission{Tenant: tenant, Endpoint: "outbox", Entries: []work.Entry{e}}})
 	}
-	outcomes, err := m.store.Relay(ctx, time.Now(), list)
+	outcomes, err := m.store.Outbox.Relay(ctx, time.Now(), list)
 	for _, o := range outcomes {
 		m.remember(o)
 	}
@@ -247,7 +247,7 @@ func (m *member) claim(ctx context.Context) error {
 	if m.random.IntN(3) == 0 {
 		lease = time.Millisecond
 	}
-	items, err := m.store.Claim(ctx, time.Now(), work.Claim{Lane: lane, Max: 1 + m.random.IntN(10), Owner: "w", Lease: lease, Epoch: 1})
+	items, err := m.store.Queue.Claim(ctx, time.Now(), work.Claim{Lane: lane, Max: 1 + m.random.IntN(10), Owner: "w", Lease: lease, Epoch: 1})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, item := range items {
@@ -273,7 +273,7 @@ func (m *member) record(ctx context.Context) error {
 	for id := range byID {
 		kinds[id] = []kind{sends, sends, retries, looks}[m.random.IntN(4)]
 	}
-	_, err := m.store.Record(ctx, time.Now(), func(now time.Time) []work.Change {
+	_, err := m.store.Queue.Record(ctx, time.Now(), func(now time.Time) []work.Change {
 		var changes []work.Change
 		for id, d := range byID {
 			c := change(d, kinds[id], now)
@@ -290,7 +290,7 @@ func (m *member) record(ctx context.Context) error {
 
 func (m *member) rescue(ctx context.Context) error {
 	due := []work.Due{work.LeaseLost, work.HoldOver}[m.random.IntN(2)]
-	_, err := m.store.Revise(ctx, time.Now(), work.Selection{Due: due, Max: 20}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+	_, err := m.store.Queue.Revise(ctx, time.Now(), work.Selection{Due: due, Max: 20}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		var changes []work.Change
 		for _, d := range found {
 			c := change(d, retries, now)
@@ -331,7 +331,7 @@ func (m *member) resolve(ctx context.Context) error {
 }
 
 func (m *member) replay(ctx context.Context) error {
-	made, err := m.store.AddReplay(ctx, time.Now(), tenant, m.pick(1+m.random.IntN(8)), m.random.IntN(2) == 0)
+	made, err := m.store.Submissions.AddReplay(ctx, time.Now(), tenant, m.pick(1+m.random.IntN(8)), m.random.IntN(2) == 0)
 	for _, r := range made {
 		if r.Err == nil {
 			m.remember(work.Outcome{Accepted: []posthouse.Accepted{{Deliveries: []posthouse.AcceptedDelivery{{ID: r.ID}}}}})
@@ -341,7 +341,7 @@ func (m *member) replay(ctx context.Context) error {
 }
 
 func (m *member) prune(ctx context.Context) error {
-	_, err := m.store.Prune(ctx, time.Now(), time.Second, 100)
+	_, err := m.store.Upkeep.Prune(ctx, time.Now(), time.Second, 100)
 	return err
 }
 

@@ -60,7 +60,7 @@ func (p *player) handOut(ctx context.Context) error {
 		Channels: []work.HandOutChannel{{Name: lane.Channel, Lease: lease, Priorities: posthouse.Priorities(), FairAfter: 5 * time.Millisecond}},
 	}
 	call := time.Now()
-	got, err := p.store.HandOut(ctx, call, h)
+	got, err := p.store.Handouts.HandOut(ctx, call, h)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p *player) handOut(ctx context.Context) error {
 		return nil
 	}
 	call = time.Now()
-	if got, err = p.store.HandOut(ctx, call, h); err == nil && !got.Repeated {
+	if got, err = p.store.Handouts.HandOut(ctx, call, h); err == nil && !got.Repeated {
 		err = fmt.Errorf("the claim %s is not known when it is repeated", h.ClaimID)
 	}
 	p.hold(call, looks, got.Items)
@@ -101,7 +101,7 @@ func (p *player) report(ctx context.Context, held posthouse.Delivery) error {
 	r.AgentReport = posthouse.AgentReport{ReportID: posthouse.NewID(), Delivery: held.ID, Token: held.Token, Outcome: posthouse.OutcomeSent}
 	var done deed
 	call := time.Now()
-	_, err := p.store.Report(ctx, call, []work.Report{r}, func(now time.Time, r *work.Report, known work.Known) *work.Change {
+	_, err := p.store.Reports.Report(ctx, call, []work.Report{r}, func(now time.Time, r *work.Report, known work.Known) *work.Change {
 		d := known.Delivery
 		if d == nil || !slices.Contains(known.Tokens, held.Token) {
 			p.t.Errorf("delivery %s was handed to %s with token %d, and the store knows of %v", held.ID, r.Agent, held.Token, known.Tokens)
@@ -130,11 +130,11 @@ func (p *player) report(ctx context.Context, held posthouse.Delivery) error {
 func (a *arena) miscounted() string {
 	a.t.Helper()
 	ctx := context.WithoutCancel(a.t.Context())
-	kept, err := a.store.Tally(ctx, tenant, lane.Channel)
+	kept, err := a.store.Handouts.Tally(ctx, tenant, lane.Channel)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	depths, err := a.store.Depths(ctx)
+	depths, err := a.store.Queue.Depths(ctx)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func (a *arena) miscounted() string {
 			there.New += d.Count
 		}
 	}
-	settled, err := a.store.Counts(ctx, tenant, time.Time{})
+	settled, err := a.store.Queue.Counts(ctx, tenant, time.Time{})
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func rowsOf(t *testing.T, db house.Database) (nodes []limit.Limiter) {
 	t.Helper()
 	dsn := db.DSN(t)
 	for range db.Several(2) {
-		nodes = append(nodes, limit.SQL{Rows: openStore(t, dsn, slog.New(slog.DiscardHandler))})
+		nodes = append(nodes, limit.SQL{Rows: openStore(t, dsn, slog.New(slog.DiscardHandler)).Limits})
 	}
 	return nodes
 }

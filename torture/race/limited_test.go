@@ -96,7 +96,7 @@ func TestServersKeepTheLimitsOfAChannel(t *testing.T) {
 func startsOf(t *testing.T, h *house.House) (starts []limit.Grant, owners int) {
 	t.Helper()
 	hosts := map[string]bool{}
-	_, err := h.Store(t).ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
+	_, err := h.Store(t).History.ExportEvents(t.Context(), "", "", func(e posthouse.Event) error {
 		if e.Type == posthouse.EventStart {
 			starts = append(starts, limit.Grant{At: e.At, N: 1})
 			hosts[e.Owner[strings.Index(e.Owner, "-"):]] = true

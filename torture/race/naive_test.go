@@ -27,7 +27,7 @@ func TestASelectThenUpdateClaimIsFound(t *testing.T) {
 		a := newArena(t, openStore(t, dsn, slog.New(slog.DiscardHandler)), 1)
 		p := &player{arena: a}
 		e := entry(deliveries)
-		if _, err := a.store.Accept(t.Context(), time.Now(), []*work.Submission{{Tenant: tenant, Entries: []work.Entry{e}}}); err != nil {
+		if _, err := a.store.Submissions.Accept(t.Context(), time.Now(), []*work.Submission{{Tenant: tenant, Entries: []work.Entry{e}}}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range e.Deliveries {

@@ -54,7 +54,7 @@ func (r *run) lines(ctx context.Context, t *Table, log work.Log,
 			return r.ofTasks(ctx, t, log, rows)
 		},
 		func(ctx context.Context, list []work.Line) (int, error) {
-			return r.To.ImportLines(ctx, r.now, r.Tenant, log, list)
+			return r.To.Imports.ImportLines(ctx, r.now, r.Tenant, log, list)
 		})
 }
 
@@ -72,7 +72,7 @@ func (r *run) ofTasks(ctx context.Context, t *Table, log work.Log, rows []work.L
 		}
 	}
 	slices.Sort(former)
-	found, err := r.To.FormerTasks(ctx, r.now, r.Tenant, Kind, slices.Compact(former))
+	found, err := r.To.Imports.FormerTasks(ctx, r.now, r.Tenant, Kind, slices.Compact(former))
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	o.Tenant, o.Channel, o.Region = cmp.Or(o.Tenant, "default"), cmp.Or(o.Channel, "sms"), cmp.Or(o.Region, "CN")
 	o.Batch = cmp.Or(o.Batch, 500)
 	report := Report{DryRun: o.DryRun}
-	epoch, err := o.To.Epoch(ctx)
+	epoch, err := o.To.Epochs.Epoch(ctx)
 	if err != nil {
 		return report, err
 	}
@@ -141,7 +141,7 @@ func (r *run) templates(ctx context.Context, t *Table) error {
 			return rows, nil
 		},
 		func(ctx context.Context, list []work.SMSTemplate) (int, error) {
-			return r.To.ImportTemplates(ctx, r.now, r.Tenant, list)
+			return r.To.Imports.ImportTemplates(ctx, r.now, r.Tenant, list)
 		})
 }
 
@@ -168,7 +168,7 @@ func (r *run) defaults(ctx context.Context, t *Table) error {
 			return list, nil
 		},
 		func(ctx context.Context, list []work.DefaultSMS) (int, error) {
-			return r.To.ImportDefaults(ctx, r.now, r.Tenant, list)
+			return r.To.Imports.ImportDefaults(ctx, r.now, r.Tenant, list)
 		})
 }
 
@@ -186,7 +186,7 @@ func (r *run) tasks(ctx context.Context, t *Table) error {
 			return list, nil
 		},
 		func(ctx context.Context, list []work.Imported) (int, error) {
-			return r.To.Import(ctx, r.now, r.Tenant, list)
+			return r.To.Imports.Import(ctx, r.now, r.Tenant, list)
 		})
 }
 

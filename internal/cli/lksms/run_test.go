@@ -93,7 +93,7 @@ func open(t *testing.T, dsn string) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
+	if _, err := s.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -196,12 +196,12 @@ func tasksAre(t *testing.T, s *store.Store) {
 		"task_20231201_007": "failed no_retry tries 1 attempts 1 12 2023-12-01T02:02:06Z 空号",
 	}
 	got := map[string]string{}
-	list, _, err := s.Deliveries(t.Context(), work.Filter{Tenant: "default", Kind: "sms", Limit: 100})
+	list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "default", Kind: "sms", Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range list {
-		m, _, err := s.Message(t.Context(), "default", d.Message)
+		m, _, err := s.Messages.Message(t.Context(), "default", d.Message)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func tasksAre(t *testing.T, s *store.Store) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tasks (-want +got):\n%s", diff)
 	}
-	tally, err := s.Tally(t.Context(), "default", "sms")
+	tally, err := s.Handouts.Tally(t.Context(), "default", "sms")
 	if diff := cmp.Diff(work.Tally{New: 1, Retry: 1, Processing: 1, Success: 1, Failed: 3}, tally); err != nil || diff != "" {
 		t.Errorf("tally: %v (-want +got):\n%s", err, diff)
 	}
@@ -220,12 +220,12 @@ func tasksAre(t *testing.T, s *store.Store) {
 // logsAre looks at templates, default contents and logs.
 func logsAre(t *testing.T, s *store.Store) {
 	t.Helper()
-	templates, err := s.SMSTemplates(t.Context(), "default")
+	templates, err := s.Texts.SMSTemplates(t.Context(), "default")
 	if err != nil || len(templates) != 2 || templates[0].Text != "您的验证码是{code}，用户{name}" || templates[1].ID != 4 || templates[1].Active {
 		t.Errorf("templates = %+v, %v", templates, err)
 	}
 	for phone, sent := range map[string]bool{"+8613800138000": true, "+8613800138001": false} {
-		d, found, err := s.DefaultSMS(t.Context(), "default", "sms", phone)
+		d, found, err := s.Texts.DefaultSMS(t.Context(), "default", "sms", phone)
 		if err != nil || !found || d.Sent != sent || d.Templated == sent {
 			t.Errorf("default content of %s = %+v, %t, %v", phone, d, found, err)
 		}
@@ -236,7 +236,7 @@ func logsAre(t *testing.T, s *store.Store) {
 		work.ReportLog:  "sms_app_001 sent done task; sms_app_002 not_sent done 空号 task;",
 	}
 	for log, want := range want {
-		lines, _, err := s.Log(t.Context(), work.LogFilter{Tenant: "default", Log: log, Limit: 10})
+		lines, _, err := s.Logs.Log(t.Context(), work.LogFilter{Tenant: "default", Log: log, Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ func sameLines(want, got []string) bool {
 func lawful(t *testing.T, s *store.Store) {
 	t.Helper()
 	events := func(yield func(posthouse.Event, error) bool) {
-		if _, err := s.ExportEvents(t.Context(), "default", "", func(e posthouse.Event) error {
+		if _, err := s.History.ExportEvents(t.Context(), "default", "", func(e posthouse.Event) error {
 			yield(e, nil)
 			return nil
 		}); err != nil {
@@ -313,11 +313,11 @@ func TestHistoryLeavesOutWhatMayStillBeSent(t *testing.T) {
 	exec("UPDATE sms_tasks SET status = 2, sent_at = '2023-12-01 12:00:00' WHERE id = 2")
 	o.History = false
 	imported(t, o)
-	found, err := o.To.FormerTasks(t.Context(), time.Now(), "default", "sms", []string{"task_20231201_002"})
+	found, err := o.To.Imports.FormerTasks(t.Context(), time.Now(), "default", "sms", []string{"task_20231201_002"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := o.To.Delivery(t.Context(), "default", found["task_20231201_002"])
+	d, err := o.To.Messages.Delivery(t.Context(), "default", found["task_20231201_002"])
 	if err != nil || d.State != posthouse.Sent {
 		t.Errorf("a task that the old server sent in between is %s, %v; want sent", d.State, err)
 	}
@@ -337,7 +337,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	if len(seen) != 6 || seen[2] != "sms_tasks 8/8" {
 		t.Errorf("progress = %q", seen)
 	}
-	list, _, err := o.To.Deliveries(t.Context(), work.Filter{Tenant: "default", Limit: 10})
+	list, _, err := o.To.Messages.Deliveries(t.Context(), work.Filter{Tenant: "default", Limit: 10})
 	if err != nil || len(list) != 0 {
 		t.Errorf("a dry run stored %d deliveries, %v", len(list), err)
 	}

@@ -99,7 +99,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 }
 
 func examineSettings(ctx context.Context, s *store.Store) []finding {
-	unsafe, err := s.Doctor(ctx)
+	unsafe, err := s.DB.Doctor(ctx)
 	if err != nil {
 		return []finding{{"database settings", false, err.Error()}}
 	}
@@ -123,9 +123,9 @@ func examineFile(ctx context.Context, s *store.Store, full bool) []finding {
 	if full {
 		within = 0
 	}
-	found, err := s.Sound(ctx, within)
+	found, err := s.DB.Sound(ctx, within)
 	switch {
-	case s.SharedClock():
+	case s.DB.SharedClock():
 		return nil // another database, which looks after its files itself
 	case err != nil:
 		return []finding{{name, false, err.Error()}}
@@ -144,7 +144,7 @@ func examineFile(ctx context.Context, s *store.Store, full bool) []finding {
 }
 
 func examineSchema(ctx context.Context, s *store.Store) finding {
-	have, want, err := s.Schema(ctx)
+	have, want, err := s.Schema.Schema(ctx)
 	switch {
 	case err != nil:
 		return finding{"schema", false, err.Error()}
@@ -158,7 +158,7 @@ func examineSchema(ctx context.Context, s *store.Store) finding {
 
 // examineViews lists the documents' views that are missing. Nothing of ours reads them, so that is no fault.
 func examineViews(ctx context.Context, s *store.Store) []finding {
-	views, err := s.DocumentViews(ctx)
+	views, err := s.Schema.DocumentViews(ctx)
 	if err != nil {
 		return []finding{{"views", false, err.Error()}}
 	}
@@ -173,7 +173,7 @@ func examineViews(ctx context.Context, s *store.Store) []finding {
 
 func examineClock(ctx context.Context, s *store.Store) finding {
 	before := time.Now()
-	there, err := s.Now(ctx)
+	there, err := s.DB.Now(ctx)
 	if err != nil {
 		return finding{"clock", false, err.Error()}
 	}
@@ -181,7 +181,7 @@ func examineClock(ctx context.Context, s *store.Store) finding {
 	if away.Abs() > clockSlack {
 		return finding{"clock", false, fmt.Sprintf("this machine and the database differ by %s: have both keep time (NTP)", away)}
 	}
-	if !s.SharedClock() {
+	if !s.DB.SharedClock() {
 		return finding{"clock", true, "the machine's own"}
 	}
 	return finding{"clock", true, fmt.Sprintf("%s from the database's", away.Abs())}
@@ -232,7 +232,7 @@ func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, 
 	if err != nil {
 		return []finding{{"channels", false, err.Error()}}
 	}
-	rows, err := s.Channels(ctx, "")
+	rows, err := s.Channels.Channels(ctx, "")
 	if err != nil {
 		return []finding{{"channels", false, err.Error()}}
 	}

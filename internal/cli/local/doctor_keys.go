@@ -14,7 +14,7 @@ import (
 
 // examineKeys says whether the keyring is the database's, and which of its keys are still needed.
 func examineKeys(ctx context.Context, s *store.Store, ring *secret.Keyring, c config.Config) []finding {
-	mark, err := s.KeyringMark(ctx)
+	mark, err := s.Keys.KeyringMark(ctx)
 	if err != nil {
 		return []finding{{"keys", false, err.Error()}}
 	}
@@ -53,14 +53,14 @@ func verdicts(ids []string, needed map[string]int) []finding {
 // neededKeys counts the sealed texts by the key that opens them. Access tokens are left out: they are fetched anew.
 func neededKeys(ctx context.Context, s *store.Store, c config.Config) (map[string]int, error) {
 	needed := map[string]int{}
-	starts, err := s.SealedStarts(ctx)
+	starts, err := s.Contents.SealedStarts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, text := range starts {
 		needed[secret.KeyOf(text)]++
 	}
-	rows, err := s.Channels(ctx, "")
+	rows, err := s.Channels.Channels(ctx, "")
 	if err != nil {
 		return nil, err
 	}

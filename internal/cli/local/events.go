@@ -70,7 +70,7 @@ func withLog(sh *shell.Shell, cmd *cobra.Command, do func(context.Context, *stor
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	have, want, err := s.Schema(cmd.Context())
+	have, want, err := s.Schema.Schema(cmd.Context())
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the schema's version: %w", err)
@@ -88,7 +88,7 @@ func withLog(sh *shell.Shell, cmd *cobra.Command, do func(context.Context, *stor
 // eventsOf walks over the event log of a tenant, or of all.
 func eventsOf(ctx context.Context, s *store.Store, tenant string) iter.Seq2[posthouse.Event, error] {
 	return func(yield func(posthouse.Event, error) bool) {
-		_, err := s.ExportEvents(ctx, tenant, "", func(e posthouse.Event) error {
+		_, err := s.History.ExportEvents(ctx, tenant, "", func(e posthouse.Event) error {
 			if !yield(e, nil) {
 				return io.EOF
 			}
@@ -115,7 +115,7 @@ func withMessages(ctx context.Context, s *store.Store, in *verify.Inputs) iter.S
 				return
 			}
 		}
-		stored, err := s.MessageCounts(ctx)
+		stored, err := s.History.MessageCounts(ctx)
 		if err != nil {
 			yield(posthouse.Event{}, err)
 			return

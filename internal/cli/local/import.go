@@ -109,7 +109,7 @@ func (f *importing) note(ctx context.Context, to *store.Store, report lksms.Repo
 
 // currentSchema refuses a database that is not of this binary's version.
 func currentSchema(ctx context.Context, s *store.Store) error {
-	have, want, err := s.Schema(ctx)
+	have, want, err := s.Schema.Schema(ctx)
 	if err == nil && have != want {
 		err = shell.Hint(fmt.Errorf("the schema has version %d, this binary wants %d", have, want), "posthouse migrate brings it up")
 	}

@@ -97,23 +97,23 @@ func noFile(err error, asked bool) error {
 }
 
 func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {
-	have, want, err := s.Schema(ctx)
+	have, want, err := s.Schema.Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	if have > want {
 		return newerSchema(have, want)
 	}
-	steps, err := s.Migrate(ctx)
+	steps, err := s.Schema.Migrate(ctx)
 	if err != nil {
 		return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
 	}
-	return sh.Show(map[string]any{"database": s.Database(), "from": have, "to": want, "steps": steps}, func() {
+	return sh.Show(map[string]any{"database": s.DB.Database(), "from": have, "to": want, "steps": steps}, func() {
 		if steps == 0 {
 			sh.Printf("the schema has version %d already: nothing to do\n", want)
 			return
 		}
-		sh.Printf("brought the %s schema from version %d to %d\n", s.Database(), have, want)
+		sh.Printf("brought the %s schema from version %d to %d\n", s.DB.Database(), have, want)
 	})
 }
 
@@ -122,12 +122,12 @@ func newerSchema(have, want int64) error {
 }
 
 func runMigrateStatus(ctx context.Context, sh *shell.Shell, s *store.Store) error {
-	have, want, err := s.Schema(ctx)
+	have, want, err := s.Schema.Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	err = sh.Show(map[string]any{"database": s.Database(), "have": have, "want": want, "current": have == want}, func() {
-		sh.Printf("the %s schema has version %d, this binary wants %d\n", s.Database(), have, want)
+	err = sh.Show(map[string]any{"database": s.DB.Database(), "have": have, "want": want, "current": have == want}, func() {
+		sh.Printf("the %s schema has version %d, this binary wants %d\n", s.DB.Database(), have, want)
 	})
 	switch {
 	case err != nil:
@@ -141,18 +141,18 @@ func runMigrateStatus(ctx context.Context, sh *shell.Shell, s *store.Store) erro
 }
 
 func runNewEpoch(ctx context.Context, sh *shell.Shell, s *store.Store) error {
-	have, want, err := s.Schema(ctx)
+	have, want, err := s.Schema.Schema(ctx)
 	if err == nil && have != want {
 		err = shell.Hint(fmt.Errorf("the schema has version %d, this binary wants %d", have, want), "posthouse migrate brings it up")
 	}
 	if err != nil {
 		return err
 	}
-	held, err := s.BumpEpoch(ctx, time.Now())
+	held, err := s.Epochs.BumpEpoch(ctx, time.Now())
 	if err != nil {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
-	epoch, err := s.Epoch(ctx)
+	epoch, err := s.Epochs.Epoch(ctx)
 	if err != nil {
 		return err
 	}

@@ -46,9 +46,9 @@ them and what keeps any from being there. A schema (on MariaDB: a database) must
 }
 
 func runViews(ctx context.Context, sh *shell.Shell, s *store.Store, place string, change bool) error {
-	look := s.DocumentViews
+	look := s.Schema.DocumentViews
 	if change {
-		look = func(ctx context.Context) ([]store.DocumentView, error) { return s.PlaceViews(ctx, place) }
+		look = func(ctx context.Context) ([]store.DocumentView, error) { return s.Schema.PlaceViews(ctx, place) }
 	}
 	views, err := look(ctx)
 	if err != nil {
@@ -77,11 +77,11 @@ func migrateDown(sh *shell.Shell) *cobra.Command {
 				return shell.Hint(shell.Usagef("down deletes every message, channel and key; nothing was changed"), "stop all servers, and say --yes if that is meant")
 			}
 			return withStore(sh, cmd, changes, func(ctx context.Context, sh *shell.Shell, s *store.Store) error {
-				if err := s.MigrateDown(ctx); err != nil {
+				if err := s.Schema.MigrateDown(ctx); err != nil {
 					return fmt.Errorf("remove the schema: %w", err)
 				}
-				return sh.Show(map[string]any{"database": s.Database(), "removed": true}, func() {
-					sh.Printf("removed everything of Posthouse from the %s database\n", s.Database())
+				return sh.Show(map[string]any{"database": s.DB.Database(), "removed": true}, func() {
+					sh.Printf("removed everything of Posthouse from the %s database\n", s.DB.Database())
 				})
 			})
 		},

@@ -14,7 +14,7 @@ import (
 // noted writes to the audit log what a command did to the database without a server.
 func noted(ctx context.Context, s *store.Store, tenant, action, target string, affected int) error {
 	now := time.Now()
-	err := s.AddAudit(ctx, now, wire.AuditEntry{
+	err := s.Audit.AddAudit(ctx, now, wire.AuditEntry{
 		ID: posthouse.NewID(), Tenant: tenant, At: now.UTC(), Source: "command", Action: action, Target: target, Affected: affected,
 	}, web.DefaultAuditKeep)
 	if err != nil {

@@ -164,17 +164,17 @@ func (f *verifying) withInputs(ctx context.Context, do func(context.Context, ver
 
 // fromStore adds to the inputs what a database knows.
 func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.Inputs) error {
-	rows, err := s.Channels(ctx, "")
+	rows, err := s.Channels.Channels(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		in.Channels = append(in.Channels, row.Channel)
 	}
-	if in.Now, err = s.Now(ctx); err != nil {
+	if in.Now, err = s.DB.Now(ctx); err != nil {
 		return err
 	}
-	if in.Epoch, err = s.Epoch(ctx); err != nil {
+	if in.Epoch, err = s.Epochs.Epoch(ctx); err != nil {
 		return err
 	}
 	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
@@ -189,7 +189,7 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 // rowsOf walks over what is stored beside the log.
 func rowsOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Stored, error] {
 	return func(yield func(verify.Stored, error) bool) {
-		err := s.Holdings(ctx, func(h store.Holding) error {
+		err := s.History.Holdings(ctx, func(h store.Holding) error {
 			if !yield(verify.Stored(h), nil) {
 				return io.EOF
 			}
@@ -204,7 +204,7 @@ func rowsOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Stored, error]
 // keysOf walks over the rows that name messages.
 func keysOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Reference, error] {
 	return func(yield func(verify.Reference, error) bool) {
-		err := s.KeyHolders(ctx, func(k store.KeyHolder) error {
+		err := s.History.KeyHolders(ctx, func(k store.KeyHolder) error {
 			if !yield(verify.Reference{Name: k.Name, Message: k.Message, Missing: !k.Found, Wrong: k.Wrong}, nil) {
 				return io.EOF
 			}
@@ -228,7 +228,7 @@ func withCounts(ctx context.Context, s *store.Store, in *verify.Inputs) iter.Seq
 				return
 			}
 		}
-		depths, err := s.Depths(ctx)
+		depths, err := s.Queue.Depths(ctx)
 		if err == nil {
 			err = count(ctx, s, depths, counts)
 		}
@@ -249,7 +249,7 @@ func count(ctx context.Context, s *store.Store, depths []work.Depth, counts map[
 		counts[d.Tenant][d.State] += d.Count
 	}
 	for tenant := range counts {
-		settled, err := s.Counts(ctx, tenant, time.Time{})
+		settled, err := s.Queue.Counts(ctx, tenant, time.Time{})
 		if err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func count(ctx context.Context, s *store.Store, depths []work.Depth, counts map[
 // deliveries that are open there. Those of what has settled go on when it is deleted: nothing to compare with.
 func countPulled(ctx context.Context, s *store.Store, depths []work.Depth, in *verify.Inputs) error {
 	for _, ch := range in.Channels {
-		kept, err := s.Tally(ctx, ch.Tenant, ch.Name)
+		kept, err := s.Handouts.Tally(ctx, ch.Tenant, ch.Name)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ type Engine interface {
 	RescueNow(ctx context.Context) (int, error)
 }
 
-// Store is what the front door reads and keeps beside tasks. *store.Store satisfies it.
+// Store is what the front door reads and keeps beside tasks.
 type Store interface {
 	// Tally counts the tasks of a channel without looking at them.
 	Tally(ctx context.Context, tenant, channel string) (work.Tally, error)

@@ -1,0 +1,50 @@
+// Package storetest gives tests a store as one value. The program itself never has one: each of its roles is handed the
+// families of tables that it asks for.
+package storetest
+
+import "github.com/posthouse/posthouse/internal/store"
+
+// Names under which families are embedded whose own names are those of methods.
+type (
+	messages = store.Messages
+	plans    = store.Plans
+	outbox   = store.Outbox
+	channels = store.Channels
+	gates    = store.Gates
+	agents   = store.Agents
+	users    = store.Users
+	rosters  = store.Rosters
+)
+
+// Whole has what the roles of the engine ask of the database, so that a test can put something between them and one part
+// of it.
+type Whole struct {
+	store.Submissions
+	store.Queue
+	store.Handouts
+	store.Reports
+	store.Receipts
+	store.History
+	store.Contents
+	store.Logs
+	store.Epochs
+	store.Upkeep
+	store.Templates
+	store.Limits
+	messages
+	plans
+	outbox
+	channels
+	gates
+	agents
+	users
+	rosters
+}
+
+// All is a store in one value.
+func All(st *store.Store) Whole {
+	return Whole{
+		st.Submissions, st.Queue, st.Handouts, st.Reports, st.Receipts, st.History, st.Contents, st.Logs, st.Epochs, st.Upkeep,
+		st.Templates, st.Limits, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters,
+	}
+}

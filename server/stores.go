@@ -1,0 +1,102 @@
+package server
+
+import (
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/store"
+)
+
+// Names under which families of tables are embedded whose own names are those of methods.
+type (
+	messages = store.Messages
+	plans    = store.Plans
+	outbox   = store.Outbox
+	agents   = store.Agents
+	users    = store.Users
+	gates    = store.Gates
+	stored   = store.Channels
+)
+
+// What a role asks of several families of tables at once.
+type (
+	submissions struct {
+		store.Submissions
+		store.Templates
+		users
+	}
+	contents struct {
+		store.Contents
+		store.Templates
+		messages
+	}
+	planned struct {
+		plans
+		messages
+	}
+	depths struct {
+		store.Queue
+		outbox
+	}
+	old struct {
+		store.Upkeep
+		store.Logs
+		store.Contents
+	}
+	history struct {
+		store.History
+		store.Logs
+	}
+	registered struct {
+		agents
+		store.Handouts
+	}
+	met struct {
+		agents
+		store.Reports
+	}
+	opened struct {
+		stored
+		messages
+		gates
+		users
+	}
+	resealed struct {
+		stored
+		store.Contents
+	}
+	received struct {
+		store.Handouts
+		store.Answers
+		store.Logs
+		*store.DB
+	}
+)
+
+// counter is where agents fetch and report.
+type counter struct {
+	engine.Queue
+	reports
+	store.Handouts
+	agents
+}
+
+// stores hands the parts of the database to the roles of the engine.
+func (s *Server) stores() engine.Stores {
+	st := s.store
+	at := counter{st.Queue, st.Reports, st.Handouts, st.Agents}
+	if s.o.OnEvents != nil {
+		w := watched{st.Queue, st.Reports, s.o.OnEvents, s.o.Log}
+		at.Queue, at.reports = w, w
+	}
+	return engine.Stores{
+		Intake: submissions{st.Submissions, st.Templates, st.Users}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
+		Contents: contents{st.Contents, st.Templates, st.Messages}, HandOuts: at, Held: at, Words: at, Queue: at.Queue,
+		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox}, Old: old{st.Upkeep, st.Logs, st.Contents}, Epochs: st.Epochs,
+	}
+}
+
+var _ interface {
+	pull.HandOuts
+	pull.Held
+	pull.Words
+} = counter{}
