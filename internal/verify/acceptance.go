@@ -10,7 +10,7 @@ import (
 
 // judgeAcceptance holds a message of the log against what its callers were told (I1, I28). Messages come
 // in the order of their ids.
-func (c *checker) judgeAcceptance(id string, list []history) {
+func (c accepting) judgeAcceptance(id string, list []history) {
 	for i := range list {
 		if list[i].events[0].Tenant != list[0].events[0].Tenant {
 			c.fail(tenant, list[i].id, list[i].show(0), "its message belongs to tenant %s", list[0].events[0].Tenant)
@@ -28,7 +28,7 @@ func (c *checker) judgeAcceptance(id string, list []history) {
 	for c.told < len(sends) && sends[c.told].subject == message {
 		if own := list[0].events[0].Tenant; c.calls.names.word(sends[c.told].tenant) != own {
 			l := &sends[c.told]
-			c.fail(tenant, id, c.showCalls(l), "its caller is of tenant %s, it of tenant %s", c.calls.names.word(l.tenant), own)
+			c.fail(tenant, id, calling{c.checker}.showCalls(l), "its caller is of tenant %s, it of tenant %s", c.calls.names.word(l.tenant), own)
 		}
 		c.told++
 	}
@@ -50,7 +50,7 @@ func (c *checker) judgeAcceptance(id string, list []history) {
 	}
 	if l := miscounted(told, made); l != nil {
 		c.totals.Lost++
-		c.fail(noLoss, id, c.showCalls(l), "it was accepted for %d recipients and has %d deliveries", l.recipients, made)
+		c.fail(noLoss, id, calling{c.checker}.showCalls(l), "it was accepted for %d recipients and has %d deliveries", l.recipients, made)
 		return
 	}
 	c.totals.OK++
@@ -73,7 +73,7 @@ func miscounted(told []call, made uint32) *call {
 
 // missing judges the first of some sends, whose message is not in the log, and says how many sends are
 // of that message.
-func (c *checker) missing(sends []call) int {
+func (c accepting) missing(sends []call) int {
 	n := 1
 	for n < len(sends) && sends[n].subject == sends[0].subject {
 		n++
@@ -90,7 +90,7 @@ func (c *checker) missing(sends []call) int {
 		return n
 	}
 	c.totals.Lost++
-	c.fail(noLoss, first.subject.idText(), c.showCalls(first), "it was told as accepted and is not in the log")
+	c.fail(noLoss, first.subject.idText(), calling{c.checker}.showCalls(first), "it was told as accepted and is not in the log")
 	return n
 }
 
@@ -99,7 +99,7 @@ const maxUntold = 5
 
 // judgeUntold holds that no more messages are in the log, without anybody having been told, than there
 // are keys whose callers do not know what became: else a key stands for two messages (I27).
-func (c *checker) judgeUntold() {
+func (c accepting) judgeUntold() {
 	if extra := c.totals.Recovered - c.undecided; extra > 0 {
 		c.fail(idempotent, plural(extra, "message"), func() []string { return c.untold },
 			"the log has %s that no caller was told of, and %s in the client journal can have made them", plural(c.totals.Recovered, "message"), plural(c.undecided, "key"))
@@ -107,7 +107,7 @@ func (c *checker) judgeUntold() {
 }
 
 // finishAcceptance finds what the log ends before, and what nobody can have sent.
-func (c *checker) finishAcceptance() {
+func (c accepting) finishAcceptance() {
 	if c.calls == nil {
 		return
 	}
@@ -124,7 +124,7 @@ func (c *checker) finishAcceptance() {
 }
 
 // judgeCancelCalls holds what callers of cancel were told against the log (I21).
-func (c *checker) judgeCancelCalls(h history) {
+func (c accepting) judgeCancelCalls(h history) {
 	id, _ := c.packer.id(h.id)
 	list := c.calls.cancelsOf(id)
 	for i := range list {
@@ -182,12 +182,12 @@ func (h history) settled() int {
 	return -1
 }
 
-func (c *checker) showCancel(l *call) func() []string {
+func (c accepting) showCancel(l *call) func() []string {
 	return func() []string { return []string{c.calls.text(l, "cancel")} }
 }
 
 // with joins proofs.
-func (c *checker) with(list ...func() []string) func() []string {
+func (c accepting) with(list ...func() []string) func() []string {
 	return func() []string {
 		var out []string
 		for _, proof := range list {
@@ -198,7 +198,7 @@ func (c *checker) with(list ...func() []string) func() []string {
 }
 
 // judgeChainKey holds that a key is of one delivery and its replays (I17).
-func (c *checker) judgeChainKey(list []history) {
+func (c accepting) judgeChainKey(list []history) {
 	for i := range list {
 		h := list[i]
 		if slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return e.Idem != "" }) {

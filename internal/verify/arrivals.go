@@ -17,9 +17,9 @@ type try struct {
 
 // judgeArrivals holds what arrived under one key against the log of the deliveries that have it: one,
 // or one and its replays (I10, I12, I14, I15, I16).
-func (c *checker) judgeArrivals(chain []history) {
+func (c arriving) judgeArrivals(chain []history) {
 	for i := range chain {
-		c.judgeLosses(chain[i])
+		remains{c.checker}.judgeLosses(chain[i])
 	}
 	if c.sink == nil {
 		return
@@ -58,7 +58,7 @@ type unsaid struct {
 
 // arrivalsOf are the arrivals of a chain in the order of time: those with its key, and those without
 // any whose id the log knows. Recipients of one call may share an id: each has one arrival of it.
-func (c *checker) arrivalsOf(chain []history) []arrival {
+func (c arriving) arrivalsOf(chain []history) []arrival {
 	list := c.sink.of(c.packer.key(chain[0].idem))
 	for i := range list {
 		list[i].belongs = true
@@ -88,7 +88,7 @@ func (c *checker) arrivalsOf(chain []history) []arrival {
 
 // current are the arrivals whose starts the log must know: not those of a history that a restore has
 // undone.
-func (c *checker) current(list []arrival) []arrival {
+func (c arriving) current(list []arrival) []arrival {
 	if c.faults == nil || len(c.faults.restores) == 0 {
 		return list
 	}
@@ -97,7 +97,7 @@ func (c *checker) current(list []arrival) []arrival {
 
 // judgeMarks holds that each arrival comes after its start and before the end of its lease, and that each
 // attempt arrives once (I10).
-func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
+func (c arriving) judgeMarks(chain []history, tries []try, list []arrival) {
 	var timely []int64
 	for i := range list {
 		a := &list[i]
@@ -113,7 +113,7 @@ func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
 		case own < 0:
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[:min(1, len(tries))], a), "it arrived before any attempt was marked as started")
 			if e := chain[0].last(); e.Type == posthouse.EventCancel {
-				c.fail(cancel, chain[0].id, c.with(chain[0].show(len(chain[0].events)-1), c.showArrivals(nil, a)), "it was cancelled before an attempt started, and arrived")
+				c.fail(cancel, chain[0].id, accepting{c.checker}.with(chain[0].show(len(chain[0].events)-1), c.showArrivals(nil, a)), "it was cancelled before an attempt started, and arrived")
 			}
 		case !tries[own].lease.IsZero() && at.After(tries[own].lease.Add(c.slack)):
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[own:own+1], a), "it arrived %s after its attempt's lease had ended", at.Sub(tries[own].lease).Round(time.Microsecond))
@@ -132,7 +132,7 @@ func (c *checker) judgeMarks(chain []history, tries []try, list []arrival) {
 
 // eachOfOne reports whether each arrival can be of an attempt of its own: of one that had begun, and whose
 // lease ran. Arrivals are in the order of time; each is taken for the attempt whose lease ends first.
-func (c *checker) eachOfOne(tries []try, arrivals []int64) bool {
+func (c arriving) eachOfOne(tries []try, arrivals []int64) bool {
 	used := make([]bool, len(tries))
 	for _, at := range arrivals {
 		own := -1
@@ -156,7 +156,7 @@ func sooner(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Before
 
 // judgeCopies holds that each copy beyond the first has its explanation (I14, I15), and that there is
 // none where the policy forbids it (I16).
-func (c *checker) judgeCopies(chain []history, list []arrival) {
+func (c arriving) judgeCopies(chain []history, list []arrival) {
 	var doubts []time.Time // when attempts ended with an unknown outcome
 	manuals := len(chain) - 1
 	for _, h := range chain {
@@ -208,11 +208,11 @@ func before(list []time.Time, t time.Time) int {
 	return n
 }
 
-func (c *checker) restored() bool { return c.faults != nil && len(c.faults.restores) > 0 }
+func (c arriving) restored() bool { return c.faults != nil && len(c.faults.restores) > 0 }
 
 // judgeHeldCopies holds that under a policy that does not repeat there is one copy, but for those that a
 // person asked for (I16).
-func (c *checker) judgeHeldCopies(chain []history, copies []*arrival, manuals int) {
+func (c arriving) judgeHeldCopies(chain []history, copies []*arrival, manuals int) {
 	last := chain[len(chain)-1].last()
 	switch last.Policy {
 	case posthouse.Hold, posthouse.AssumeSent, posthouse.Query:
@@ -222,7 +222,7 @@ func (c *checker) judgeHeldCopies(chain []history, copies []*arrival, manuals in
 	if len(copies) <= 1+manuals || c.restored() {
 		return
 	}
-	c.suspect(last.Policy, copiesEpoch(chain), chain, -1, Violation{
+	remains{c.checker}.suspect(last.Policy, copiesEpoch(chain), chain, -1, Violation{
 		Subject: chain[0].id, What: "under the policy " + string(last.Policy) + " it arrived more than once",
 		Excerpt: c.showCopies(chain, copies)(),
 	})
@@ -232,7 +232,7 @@ func (c *checker) judgeHeldCopies(chain []history, copies []*arrival, manuals in
 func copiesEpoch(chain []history) int64 { return chain[0].events[0].Epoch }
 
 // judgeTruth holds that what counts as sent has arrived (I12).
-func (c *checker) judgeTruth(h history, list []arrival) {
+func (c arriving) judgeTruth(h history, list []arrival) {
 	for i := range h.events {
 		e := &h.events[i]
 		var want func(*arrival) bool
@@ -256,12 +256,12 @@ func (c *checker) judgeTruth(h history, list []arrival) {
 			c.unsaid = append(c.unsaid, unsaid{e.At.UnixNano(), id, e.To, e.Type != posthouse.EventResolve, e.Ref != ""})
 			continue
 		}
-		c.fail(truth, h.id, c.with(h.show(i), c.showArrivals(nil, pointers(list)...)), "it counts as %s, and no arrival was answered so", e.To)
+		c.fail(truth, h.id, accepting{c.checker}.with(h.show(i), c.showArrivals(nil, pointers(list)...)), "it counts as %s, and no arrival was answered so", e.To)
 	}
 }
 
 // finishArrivals finds what belongs to no delivery (I2).
-func (c *checker) finishArrivals() {
+func (c arriving) finishArrivals() {
 	if c.sink == nil {
 		return
 	}
@@ -290,7 +290,7 @@ func (c *checker) finishArrivals() {
 
 // judgeUnsaid finds for each delivery that counts as sent, and that no arrival names, one of those that name
 // none (I12).
-func (c *checker) judgeUnsaid(left []*arrival) {
+func (c arriving) judgeUnsaid(left []*arrival) {
 	slices.SortStableFunc(c.unsaid, func(a, b unsaid) int { return cmp.Compare(a.at, b.at) })
 	nameless := c.packer.pair("ref", "")
 	used := make([]bool, len(left))
@@ -323,7 +323,7 @@ func (c *checker) judgeUnsaid(left []*arrival) {
 
 // judgeNameless holds that there are no more arrivals that name no delivery than attempts that may have made
 // them (I2).
-func (c *checker) judgeNameless(left []*arrival) {
+func (c arriving) judgeNameless(left []*arrival) {
 	left = slices.DeleteFunc(left, func(a *arrival) bool { return c.faults.undone(a.at, c.slack) })
 	c.checked(noPhantom, len(left))
 	if extra := len(left) - c.silent; extra > 0 {
@@ -333,7 +333,7 @@ func (c *checker) judgeNameless(left []*arrival) {
 	}
 }
 
-func (c *checker) subject(a *arrival) string {
+func (c arriving) subject(a *arrival) string {
 	if id := a.key.idText(); !a.keyless && a.keyLen == 0 && posthouse.ValidID(id) && posthouse.MessageID(id) != id { // no hash
 		return id
 	}
@@ -349,7 +349,7 @@ func pointers(list []arrival) []*arrival {
 }
 
 // showArrivals is a proof: the starts of some tries, and arrivals.
-func (c *checker) showArrivals(tries []try, list ...*arrival) func() []string {
+func (c arriving) showArrivals(tries []try, list ...*arrival) func() []string {
 	return func() []string {
 		var out []string
 		for _, t := range tries {
@@ -364,7 +364,7 @@ func (c *checker) showArrivals(tries []try, list ...*arrival) func() []string {
 }
 
 // showCopies is a proof: how the attempts of a chain ended, and what arrived.
-func (c *checker) showCopies(chain []history, copies []*arrival) func() []string {
+func (c arriving) showCopies(chain []history, copies []*arrival) func() []string {
 	return func() []string {
 		out := c.showArrivals(nil, copies...)()
 		for _, h := range chain {

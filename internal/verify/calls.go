@@ -204,7 +204,7 @@ func (c *calls) text(l *call, what string) string {
 
 // judgeKeys holds that a key stands for one message and one body, and counts keys (I27). It leaves
 // the sends sorted by message.
-func (c *checker) judgeKeys() {
+func (c calling) judgeKeys() {
 	calls := c.calls
 	calls.byKey()
 	for list := calls.sends; len(list) > 0; {
@@ -219,7 +219,7 @@ func (c *checker) judgeKeys() {
 }
 
 // judgeKey judges the calls with one key.
-func (c *checker) judgeKey(list []call) {
+func (c calling) judgeKey(list []call) {
 	c.totals.Attempted++
 	var first *call // that was accepted
 	undecided := false
@@ -252,7 +252,7 @@ func (c *checker) judgeKey(list []call) {
 }
 
 // judgeReplay judges a second acceptance under one key.
-func (c *checker) judgeReplay(first, l *call) {
+func (c calling) judgeReplay(first, l *call) {
 	switch {
 	case first.subject != l.subject:
 		c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "one key was told two messages")
@@ -261,7 +261,7 @@ func (c *checker) judgeReplay(first, l *call) {
 	}
 }
 
-func (c *checker) showCalls(list ...*call) func() []string {
+func (c calling) showCalls(list ...*call) func() []string {
 	return func() []string {
 		var out []string
 		for _, l := range list {
@@ -271,7 +271,7 @@ func (c *checker) showCalls(list ...*call) func() []string {
 	}
 }
 
-func (c *checker) sawCall(l *call) {
+func (c calling) sawCall(l *call) {
 	if l.answer == callUnknown {
 		c.saw(commitUnknown)
 	}

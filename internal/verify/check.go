@@ -81,6 +81,18 @@ type checker struct {
 	losses    map[string]*losses // by process
 }
 
+// What is judged, each with the rules of one subject. All of them see what the checker has seen.
+type (
+	accepting struct{ *checker } // what callers were told of their messages
+	calling   struct{ *checker } // idempotency keys, and the calls that used them
+	coursing  struct{ *checker } // the events of one delivery, one after the other
+	arriving  struct{ *checker } // what reached the providers
+	rating    struct{ *checker } // limits
+	pulling   struct{ *checker } // what agents were handed and reported
+	keeping   struct{ *checker } // the rows beside the log
+	remains   struct{ *checker } // what is left at the end of the run
+)
+
 // Check decides the invariants for a run. An error is an input that can not be read, never a
 // violation.
 func Check(ctx context.Context, in Inputs) (Report, error) {
@@ -100,10 +112,10 @@ func Check(ctx context.Context, in Inputs) (Report, error) {
 		err = c.readLog(ctx)
 	}
 	if err == nil {
-		err = c.finishRows()
+		err = keeping{c}.finishRows()
 	}
 	if err == nil {
-		err = c.judgeReferences()
+		err = keeping{c}.judgeReferences()
 	}
 	if err != nil {
 		return Report{}, err
@@ -140,7 +152,7 @@ func (c *checker) readJournals() (err error) {
 			return err
 		}
 		c.cancelled = make([]bool, len(c.calls.cancels))
-		c.judgeKeys()
+		calling{c}.judgeKeys()
 	}
 	if c.in.Sink != nil {
 		if c.sink, err = readSink(c.packer, c.in.Sink); err != nil {
@@ -158,7 +170,7 @@ func (c *checker) readJournals() (err error) {
 			return err
 		}
 		c.rare[limiterLast] = c.grants.last
-		c.judgeRates()
+		rating{c}.judgeRates()
 	}
 	return nil
 }
@@ -237,13 +249,13 @@ func (c *checker) message(events []posthouse.Event) error {
 		c.delivery(h)
 	}
 	id := posthouse.MessageID(list[0].id)
-	c.judgeAcceptance(id, list)
-	if err := c.judgeRows(id, list); err != nil {
+	accepting{c}.judgeAcceptance(id, list)
+	if err := (keeping{c}).judgeRows(id, list); err != nil {
 		return err
 	}
 	for chain := range chains(list) {
-		c.judgeChainKey(chain)
-		c.judgeArrivals(chain)
+		accepting{c}.judgeChainKey(chain)
+		arriving{c}.judgeArrivals(chain)
 	}
 	return nil
 }
@@ -346,13 +358,13 @@ func happy(s posthouse.State) bool { return s == posthouse.Sent || s == posthous
 
 // finish judges what can be known at the end only, and writes the report.
 func (c *checker) finish() {
-	c.finishAcceptance()
-	c.finishArrivals()
-	c.finishAgents()
-	c.finishRest()
-	c.finishStored()
-	c.finishEpochs()
-	c.finishLosses()
+	accepting{c}.finishAcceptance()
+	arriving{c}.finishArrivals()
+	pulling{c}.finishAgents()
+	remains{c}.finishRest()
+	remains{c}.finishStored()
+	remains{c}.finishEpochs()
+	remains{c}.finishLosses()
 	r := &c.report
 	given := c.given()
 	r.Invariants = c.invariants(given)

@@ -12,28 +12,33 @@ var judges = []struct {
 	law   lawID
 	judge func(*checker, history)
 }{
-	{legal, (*checker).judgeLegal},
-	{legal, (*checker).judgeClass},
-	{chain, (*checker).judgeChain},
-	{token, (*checker).judgeToken},
-	{oneHolder, (*checker).judgeHolder},
-	{fenced, (*checker).judgeFence},
-	{finalIsFinal, (*checker).judgeFinal},
-	{oneSuccess, (*checker).judgeSuccess},
-	{hold, (*checker).judgeHold},
-	{window, (*checker).judgeWindow},
-	{attempts, (*checker).judgeAttempts},
-	{timely, (*checker).judgeTime},
-	{cancel, (*checker).judgeCancel},
-	{tenant, (*checker).judgeTenant},
-	{pull, (*checker).judgePull},
-	{receipts, (*checker).judgeReceipts},
-	{liveness, (*checker).judgeRest},
-	{epoch, (*checker).judgeEpoch},
-	{poison, (*checker).judgePoison},
+	{legal, by(coursing.judgeLegal)},
+	{legal, by(keeping.judgeClass)},
+	{chain, by(coursing.judgeChain)},
+	{token, by(coursing.judgeToken)},
+	{oneHolder, by(coursing.judgeHolder)},
+	{fenced, by(coursing.judgeFence)},
+	{finalIsFinal, by(coursing.judgeFinal)},
+	{oneSuccess, by(coursing.judgeSuccess)},
+	{hold, by(coursing.judgeHold)},
+	{window, by(coursing.judgeWindow)},
+	{attempts, by(coursing.judgeAttempts)},
+	{timely, by(coursing.judgeTime)},
+	{cancel, by(coursing.judgeCancel)},
+	{tenant, by(coursing.judgeTenant)},
+	{pull, by(pulling.judgePull)},
+	{receipts, by(coursing.judgeReceipts)},
+	{liveness, by(coursing.judgeRest)},
+	{epoch, by(remains.judgeEpoch)},
+	{poison, by(coursing.judgePoison)},
 }
 
-func (c *checker) judgeLegal(h history) {
+// by lets the checker hand a delivery to a judge of one subject.
+func by[judges ~struct{ *checker }](judge func(judges, history)) func(*checker, history) {
+	return func(c *checker, h history) { judge(judges{c}, h) }
+}
+
+func (c coursing) judgeLegal(h history) {
 	underWay := false
 	if i := slices.IndexFunc(h.events, func(e posthouse.Event) bool { return e.Policy != "" && !e.Policy.Valid() }); i >= 0 {
 		c.fail(legal, h.id, h.show(i), "there is no policy %q", h.events[i].Policy)
@@ -61,7 +66,7 @@ func fits(e *posthouse.Event, underWay bool) bool {
 	return underWay || !result(e)
 }
 
-func (c *checker) judgeChain(h history) {
+func (c coursing) judgeChain(h history) {
 	for i := range h.events {
 		e := &h.events[i]
 		if e.Version != int64(i+1) {
@@ -84,7 +89,7 @@ func (c *checker) judgeChain(h history) {
 	}
 }
 
-func (c *checker) judgeToken(h history) {
+func (c coursing) judgeToken(h history) {
 	now := h.events[0].Token
 	if now != 0 {
 		c.fail(token, h.id, h.show(0), "it began with token %d, not 0", now)
@@ -102,7 +107,7 @@ func (c *checker) judgeToken(h history) {
 }
 
 // judgeHolder holds that a lease is neither taken away while it runs nor joined by another (I8).
-func (c *checker) judgeHolder(h history) {
+func (c coursing) judgeHolder(h history) {
 	holder := -1 // the claim that holds it
 	for i := range h.events {
 		e := &h.events[i]
@@ -131,7 +136,7 @@ func takesAway(e *posthouse.Event) bool {
 }
 
 // judgeFence holds that only the last claim's holder writes (I9).
-func (c *checker) judgeFence(h history) {
+func (c coursing) judgeFence(h history) {
 	holder := -1
 	now := int64(0)
 	for i := range h.events {
@@ -166,7 +171,7 @@ func result(e *posthouse.Event) bool {
 	return false
 }
 
-func (c *checker) judgeFinal(h history) {
+func (c coursing) judgeFinal(h history) {
 	settled := -1
 	for i := range h.events {
 		e := &h.events[i]
@@ -180,7 +185,7 @@ func (c *checker) judgeFinal(h history) {
 	}
 }
 
-func (c *checker) judgeSuccess(h history) {
+func (c coursing) judgeSuccess(h history) {
 	first := -1
 	for i := range h.events {
 		e := &h.events[i]
@@ -197,7 +202,7 @@ func (c *checker) judgeSuccess(h history) {
 
 // judgeReceipts holds that a provider says once what became of a delivery, and only of one that it has
 // accepted itself (I31).
-func (c *checker) judgeReceipts(h history) {
+func (c coursing) judgeReceipts(h history) {
 	first := -1
 	for i := range h.events {
 		if h.events[i].Type != posthouse.EventReceipt {
@@ -217,7 +222,7 @@ func (c *checker) judgeReceipts(h history) {
 
 // judgeHold holds that what may have arrived is not tried again by itself, where the policy says so
 // (I16). A restore turns policies to hold; whether it was hold before may be known at the end only.
-func (c *checker) judgeHold(h history) {
+func (c coursing) judgeHold(h history) {
 	policy := h.last().Policy
 	if policy == "" {
 		c.checked(hold, -1) // the log does not say it
@@ -234,7 +239,7 @@ func (c *checker) judgeHold(h history) {
 		case manual(e), e.Type == posthouse.EventResolve && policy == posthouse.Query:
 			doubt = -1
 		case doubt >= 0 && e.Type == posthouse.EventStart:
-			c.suspect(policy, e.Epoch, []history{h}, i, Violation{
+			remains{c.checker}.suspect(policy, e.Epoch, []history{h}, i, Violation{
 				Subject: h.id, What: "under the policy " + string(policy) + " it was tried again by itself after an attempt that may have arrived",
 				Excerpt: h.show(doubt, i)(),
 			})
@@ -245,7 +250,7 @@ func (c *checker) judgeHold(h history) {
 
 // judgeWindow holds that what may have arrived is repeated only while its provider would recognise the
 // repeat (I18). A start that was given back has repeated nothing.
-func (c *checker) judgeWindow(h history) {
+func (c coursing) judgeWindow(h history) {
 	if c.in.KeyWindow <= 0 {
 		return
 	}
@@ -267,7 +272,7 @@ func (c *checker) judgeWindow(h history) {
 	}
 }
 
-func (c *checker) judgeTenant(h history) {
+func (c coursing) judgeTenant(h history) {
 	for i := range h.events {
 		if h.events[i].Tenant != h.events[0].Tenant {
 			c.fail(tenant, h.id, h.show(0, i), "an event of tenant %s stands among those of tenant %s", h.events[i].Tenant, h.events[0].Tenant)
@@ -283,7 +288,7 @@ const (
 	maxLossesPulled = 20
 )
 
-func (c *checker) judgePoison(h history) {
+func (c coursing) judgePoison(h history) {
 	var lost []int
 	processes := 0 // of these, of processes
 	for i := range h.events {
@@ -305,7 +310,7 @@ func (c *checker) judgePoison(h history) {
 }
 
 // judgeAttempts holds that attempts are numbered, failures counted and waits kept (I19).
-func (c *checker) judgeAttempts(h history) {
+func (c coursing) judgeAttempts(h history) {
 	number, tries, again := 0, 0, 0
 	wait := -1 // the event that says when the next try may start
 	underWay := false
@@ -366,7 +371,7 @@ func failures(e *posthouse.Event) int {
 }
 
 // mostTries is the most failures that any channel of the run allows, 0 where that is not known.
-func (c *checker) mostTries() int {
+func (c coursing) mostTries() int {
 	most := 0
 	for i := range c.in.Channels {
 		n := c.in.Channels[i].Tries
@@ -379,7 +384,7 @@ func (c *checker) mostTries() int {
 }
 
 // judgeTime holds that nothing starts early or late (I20). All of its times are the database's.
-func (c *checker) judgeTime(h history) {
+func (c coursing) judgeTime(h history) {
 	if !slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return !e.Due.IsZero() || !e.Deadline.IsZero() }) {
 		c.checked(timely, -1) // the log says no times
 	}
@@ -404,7 +409,7 @@ func (c *checker) judgeTime(h history) {
 }
 
 // judgeCancel holds that nothing starts after a cancel (I21).
-func (c *checker) judgeCancel(h history) {
+func (c coursing) judgeCancel(h history) {
 	asked := -1
 	for i := range h.events {
 		e := &h.events[i]
@@ -417,7 +422,7 @@ func (c *checker) judgeCancel(h history) {
 		}
 	}
 	if c.calls != nil && len(c.calls.cancels) > 0 {
-		c.judgeCancelCalls(h)
+		accepting{c.checker}.judgeCancelCalls(h)
 	}
 }
 
@@ -428,7 +433,7 @@ type waiting struct {
 }
 
 // judgeRest finds what a run at rest may not have (I4).
-func (c *checker) judgeRest(h history) {
+func (c coursing) judgeRest(h history) {
 	if !c.in.AtRest {
 		return
 	}

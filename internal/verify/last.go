@@ -12,7 +12,7 @@ import (
 )
 
 // finishRest judges, now that the end of the log is known, what was still pending (I4).
-func (c *checker) finishRest() {
+func (c remains) finishRest() {
 	now := c.in.Now
 	if now.IsZero() {
 		now = c.report.To
@@ -29,7 +29,7 @@ func (c *checker) finishRest() {
 }
 
 // finishStored holds that the stored counts are those of the log, and kept ones those of what is there (I3).
-func (c *checker) finishStored() {
+func (c remains) finishStored() {
 	for _, of := range slices.Sorted(maps.Keys(c.in.Kept)) {
 		c.checked(conservation, 1)
 		if n := c.in.Kept[of]; n.Kept != n.There {
@@ -93,7 +93,7 @@ func newEpochs() epochs {
 
 // suspect judges what is a violation under a policy that deliveries had at the end (I16): at once where no
 // restore can have given it to them since an event, the first if it is -1.
-func (c *checker) suspect(policy posthouse.Policy, epoch int64, list []history, since int, v Violation) {
+func (c remains) suspect(policy posthouse.Policy, epoch int64, list []history, since int, v Violation) {
 	s := suspicion{epoch: epoch, found: v}
 	for _, h := range list {
 		unknown := false
@@ -131,7 +131,7 @@ func (s *suspicion) add(unknown bool, e *posthouse.Event) bool {
 }
 
 // freeze notes a delivery whose policy a restore may have changed since (I16).
-func (c *checker) freeze(subject string) {
+func (c remains) freeze(subject string) {
 	if c.frozen == nil {
 		c.frozen = map[string]bool{}
 	}
@@ -140,7 +140,7 @@ func (c *checker) freeze(subject string) {
 
 // judgeEpoch holds that after a restore nothing starts by itself that was tried before, and notes what
 // the end will decide (I32).
-func (c *checker) judgeEpoch(h history) {
+func (c remains) judgeEpoch(h history) {
 	p := &c.epochs
 	tried := -1 // the last start of an earlier epoch that no person has looked at since
 	for i := range h.events {
@@ -193,7 +193,7 @@ func (h history) before(start int) int {
 }
 
 // finishEpochs judges restores now that their times are known.
-func (c *checker) finishEpochs() {
+func (c remains) finishEpochs() {
 	p := &c.epochs
 	for _, number := range slices.Sorted(maps.Keys(p.holds)) {
 		at := p.holds[number]
@@ -264,7 +264,7 @@ type losses struct {
 }
 
 // judgeLosses counts the leases that each process lost (I15). Agents are none.
-func (c *checker) judgeLosses(h history) {
+func (c remains) judgeLosses(h history) {
 	for i := range h.events {
 		e := &h.events[i]
 		if e.Type != posthouse.EventLeaseLost || e.To != posthouse.Unknown || byAgent(e) {
@@ -286,7 +286,7 @@ const defaultInflight = 256
 // finishLosses holds the leases that a killed process lost against what it may have had under way. It
 // judges only runs whose faults end a process: one that is paused, or cut off, loses leases again and
 // again.
-func (c *checker) finishLosses() {
+func (c remains) finishLosses() {
 	for _, l := range c.losses {
 		c.report.Unknowns.WorstLoss = max(c.report.Unknowns.WorstLoss, l.count)
 	}

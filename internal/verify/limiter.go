@@ -156,7 +156,7 @@ func scanWindow(text []byte) (w posthouse.Limit, err error) {
 
 // judgeRates holds that no sliding window holds more than it may, and that what is refused is charged
 // nowhere (I23).
-func (c *checker) judgeRates() {
+func (c rating) judgeRates() {
 	for _, key := range slices.Sorted(maps.Keys(c.grants.keys)) {
 		list := c.grants.keys[key]
 		slices.SortFunc(list, func(a, b grant) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
@@ -173,7 +173,7 @@ type returned struct {
 
 // giveBack takes each refund off the latest grants before it, and holds that there are such grants (I23): else
 // one that was never granted would make room for what is over a limit.
-func (c *checker) giveBack(key string, list []grant) (out []returned) {
+func (c rating) giveBack(key string, list []grant) (out []returned) {
 	var stack []int // of grants that still have something to give back
 	for i := range list {
 		if !list[i].refund {
@@ -261,7 +261,7 @@ func (m meter) within(after, until int64) int64 {
 
 // judgeRate judges the requests for one key. What comes back later makes no room before, and counts while it is
 // asked whether a refusal was right.
-func (c *checker) judgeRate(key string, list []grant, back []returned) {
+func (c rating) judgeRate(key string, list []grant, back []returned) {
 	net := newBalance(list)
 	gross := newMeter(list, func(g *grant) int64 { return g.granted })
 	for i := range list {

@@ -8,7 +8,7 @@ import (
 
 // judgePull holds that agents write about what they were handed alone, and that what they were told is
 // what the log says (I30).
-func (c *checker) judgePull(h history) {
+func (c pulling) judgePull(h history) {
 	handed := map[string]bool(nil) // agents that were handed it, as owners
 	for i := range h.events {
 		e := &h.events[i]
@@ -39,7 +39,7 @@ func (c *checker) judgePull(h history) {
 }
 
 // judgeWords holds what agents were told of a delivery against its log.
-func (c *checker) judgeWords(h history, words []word) {
+func (c pulling) judgeWords(h history, words []word) {
 	for i := range words {
 		w := &words[i]
 		if c.faults.undone(w.at, c.slack) {
@@ -47,7 +47,7 @@ func (c *checker) judgeWords(h history, words []word) {
 		}
 		c.checked(pull, 1)
 		if what := c.untrue(h, w); what != "" {
-			c.fail(pull, h.id, c.with(h.show(c.nearest(h, w)...), c.agents.show(w)), "%s %s", c.agents.names.word(w.agent), what)
+			c.fail(pull, h.id, accepting{c.checker}.with(h.show(c.nearest(h, w)...), c.agents.show(w)), "%s %s", c.agents.names.word(w.agent), what)
 		}
 		for j := range words[:i] {
 			if what := c.contradicts(&words[j], w); what != "" {
@@ -58,7 +58,7 @@ func (c *checker) judgeWords(h history, words []word) {
 }
 
 // untrue says what an agent was told that the log does not say, empty for nothing.
-func (c *checker) untrue(h history, w *word) string {
+func (c pulling) untrue(h history, w *word) string {
 	a := c.agents
 	has := func(fits func(*posthouse.Event) bool) bool {
 		return slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return (w.token == 0 || e.Token == w.token) && fits(&e) })
@@ -102,7 +102,7 @@ func says(e *posthouse.Event, outcome string) bool {
 }
 
 // contradicts says how two words about one delivery can not both be true, empty where they can.
-func (c *checker) contradicts(x, y *word) string {
+func (c pulling) contradicts(x, y *word) string {
 	a := c.agents
 	same := x.report == y.report && x.report != packed{}
 	answered := a.names.word(x.answer) != AnswerUnknown && a.names.word(y.answer) != AnswerUnknown
@@ -120,7 +120,7 @@ func (c *checker) contradicts(x, y *word) string {
 }
 
 // rejected reports whether an agent was told that its report changes nothing.
-func (c *checker) rejected(w *word) bool {
+func (c pulling) rejected(w *word) bool {
 	switch c.agents.names.word(w.answer) {
 	case string(posthouse.ReportStale), string(posthouse.ReportMissing), string(posthouse.ReportReused), AnswerRefused:
 		return true
@@ -130,7 +130,7 @@ func (c *checker) rejected(w *word) bool {
 
 // judgeReported holds that what the log has of agents' results, an agent has reported, and was not told that
 // it counts for nothing.
-func (c *checker) judgeReported(h history, words []word) {
+func (c pulling) judgeReported(h history, words []word) {
 	for i := range h.events {
 		e := &h.events[i]
 		if !reported(e) && !(byAgent(e) && e.Type == posthouse.EventEvidence) {
@@ -147,7 +147,7 @@ func (c *checker) judgeReported(h history, words []word) {
 			return fits
 		}) {
 			if told != nil {
-				c.fail(pull, h.id, c.with(h.show(i), c.agents.show(told)), "%s was told that its report counts for nothing, and the log counts it", e.Owner)
+				c.fail(pull, h.id, accepting{c.checker}.with(h.show(i), c.agents.show(told)), "%s was told that its report counts for nothing, and the log counts it", e.Owner)
 				continue
 			}
 			c.fail(pull, h.id, h.show(i), "%s did not report this", e.Owner)
@@ -156,7 +156,7 @@ func (c *checker) judgeReported(h history, words []word) {
 }
 
 // nearest are the events of a hand-out, or all where its token is not in the log.
-func (c *checker) nearest(h history, w *word) []int {
+func (c pulling) nearest(h history, w *word) []int {
 	var own, all []int
 	for i := range h.events {
 		all = append(all, i)
@@ -171,7 +171,7 @@ func (c *checker) nearest(h history, w *word) []int {
 }
 
 // finishAgents finds what agents were handed that is not in the log at all (I30).
-func (c *checker) finishAgents() {
+func (c pulling) finishAgents() {
 	if c.agents == nil {
 		return
 	}

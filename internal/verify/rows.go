@@ -39,7 +39,7 @@ func (r *rowReader) read() (err error) {
 
 // judgeRows compares what is stored of a message with what the log says of it (I34). What is stored of messages before it is
 // not in the log.
-func (c *checker) judgeRows(id string, list []history) error {
+func (c keeping) judgeRows(id string, list []history) error {
 	r := c.rows
 	if r == nil {
 		return nil
@@ -63,7 +63,7 @@ func (c *checker) judgeRows(id string, list []history) error {
 }
 
 // finishRows judges what is stored of messages after the last one of the log.
-func (c *checker) finishRows() error {
+func (c keeping) finishRows() error {
 	for r := c.rows; r != nil && r.more; {
 		c.unlogged(&r.now)
 		if err := r.read(); err != nil {
@@ -74,7 +74,7 @@ func (c *checker) finishRows() error {
 }
 
 // unlogged is a message of which the log knows nothing.
-func (c *checker) unlogged(s *Stored) {
+func (c keeping) unlogged(s *Stored) {
 	if s.Message != nil && !c.settledDown(s.Message.CreatedAt) {
 		return // it was accepted while the log was read
 	}
@@ -86,12 +86,12 @@ func (c *checker) unlogged(s *Stored) {
 const lately = time.Minute
 
 // settledDown reports whether a row of a time was there when the log was read.
-func (c *checker) settledDown(at time.Time) bool {
+func (c keeping) settledDown(at time.Time) bool {
 	return c.in.AtRest || c.in.Now.IsZero() || at.Before(c.in.Now.Add(-lately))
 }
 
 // judgeStored compares a message's rows with its histories.
-func (c *checker) judgeStored(s *Stored, list []history) {
+func (c keeping) judgeStored(s *Stored, list []history) {
 	rows := map[string]*posthouse.Delivery{}
 	for i := range s.Deliveries {
 		rows[s.Deliveries[i].ID] = &s.Deliveries[i]
@@ -126,7 +126,7 @@ func (c *checker) judgeStored(s *Stored, list []history) {
 }
 
 // judgeRow holds that a row is what the last event of its delivery made it.
-func (c *checker) judgeRow(m *posthouse.Message, d *posthouse.Delivery, h history) {
+func (c keeping) judgeRow(m *posthouse.Message, d *posthouse.Delivery, h history) {
 	if !c.settledDown(d.UpdatedAt) {
 		return
 	}
@@ -195,7 +195,7 @@ func (h history) cancelRequested() bool {
 }
 
 // judgeClass holds that the class of a result is that of what followed it (I5).
-func (c *checker) judgeClass(h history) {
+func (c keeping) judgeClass(h history) {
 	for i := range h.events {
 		e := &h.events[i]
 		wrong := false
@@ -229,7 +229,7 @@ type Reference struct {
 const youngReference = 24 * time.Hour
 
 // judgeReferences holds that keys stand for messages there are (I35), and that the database's epoch is not before the log's.
-func (c *checker) judgeReferences() error {
+func (c keeping) judgeReferences() error {
 	now := c.in.Now
 	if now.IsZero() {
 		now = c.report.To

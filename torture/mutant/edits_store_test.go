@@ -88,8 +88,8 @@ var windowFromLastStart = []overlay.Edit{{
 // whether the lease that is taken is still the one that had ended.
 var rescueWithoutGuard = []overlay.Edit{{
 	File: "internal/store/db.go",
-	Old:  "\tcommitter *committer // SQLite's one writer; nil elsewhere\n",
-	New:  "\tcommitter *committer // SQLite's one writer; nil elsewhere\n\toverdue []string // leases that had ended when the rescuer last looked\n",
+	Old:  "\tcommitter *committer     // SQLite's one writer; nil elsewhere\n",
+	New:  "\tcommitter *committer     // SQLite's one writer; nil elsewhere\n\toverdue []string // leases that had ended when the rescuer last looked\n",
 }, {
 	File: "internal/store/transit.go",
 	Old:  "\tif sel.Due != \"\" {\n\t\treturn t.lockDue(sel)\n\t}\n",
