@@ -34,39 +34,6 @@ type JobDraft struct {
 	Operator    string    `json:"operator,omitempty"`
 }
 
-// Job is a job under the names of its document. Status is 0 waiting, 1 success, 2 failed, 3 cancelled or
-// 4 aborted, its recipients' too.
-type Job struct {
-	ID          string          `json:"id"`
-	BizType     int             `json:"biz_type"`
-	BizID       string          `json:"biz_id"`
-	DedupKey    string          `json:"dedup_key,omitempty"`
-	Payload     json.RawMessage `json:"payload"`
-	Channel     int             `json:"channel"`
-	Status      int             `json:"status"`
-	State       string          `json:"state"` // the status in a word, or held: Remark says what to do
-	RetryCount  int             `json:"retry_count"`
-	NextRunTime time.Time       `json:"next_run_time"`
-	Remark      string          `json:"remark,omitempty"`
-	DelFlag     int             `json:"del_flag"`
-	CreateBy    string          `json:"create_by,omitempty"`
-	CreateTime  time.Time       `json:"create_time"`
-	UpdateBy    string          `json:"update_by,omitempty"`
-	UpdateTime  time.Time       `json:"update_time"`
-	Recipients  []JobRecipient  `json:"recipients"`
-}
-
-// JobRecipient is one recipient of a job: a delivery.
-type JobRecipient struct {
-	ID            string          `json:"id"`
-	UserID        string          `json:"user_id"`
-	Status        int             `json:"status"`
-	LastError     string          `json:"last_error,omitempty"`
-	ExternalMsgID string          `json:"external_msgid,omitempty"`
-	UpdateTime    time.Time       `json:"update_time"`
-	State         posthouse.State `json:"state"`
-}
-
 // JobStatus gives the jobs of a business type and ids the status 3 or 4, where they have one of those
 // expected. Expected defaults to 0, waiting.
 type JobStatus struct {
@@ -102,13 +69,13 @@ func (c Jobs) Delete(ctx context.Context, bizType int, bizIDs []string, operator
 }
 
 // Get reads one job, also a deleted one.
-func (c Jobs) Get(ctx context.Context, id string) (Job, error) {
-	return get[Job](ctx, c.api, path("notify", "jobs", id), nil)
+func (c Jobs) Get(ctx context.Context, id string) (wire.Job, error) {
+	return get[wire.Job](ctx, c.api, path("notify", "jobs", id), nil)
 }
 
 // List lists the jobs of a business type and id, newest first, without deleted ones.
-func (c Jobs) List(ctx context.Context, bizType int, bizID string) ([]Job, error) {
-	p, err := get[wire.Page[Job]](ctx, c.api, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
+func (c Jobs) List(ctx context.Context, bizType int, bizID string) ([]wire.Job, error) {
+	p, err := get[wire.Page[wire.Job]](ctx, c.api, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
 	return p.Items, err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // flow configures OA with the default templates: what jobs need.
@@ -51,7 +51,7 @@ func finished(task, key string, users ...string) string {
 		task, strings.Join(users, `", "`), key)
 }
 
-func (h *house) job(id string) client.Job {
+func (h *house) job(id string) wire.Job {
 	h.Helper()
 	j, err := h.api.Jobs.Get(h.Context(), id)
 	h.must(err)
@@ -59,9 +59,9 @@ func (h *house) job(id string) client.Job {
 }
 
 // jobReaches waits until a job and its recipients, by user, have statuses, and wants the views to say the same.
-func (h *house) jobReaches(id string, status int, recipients map[string]int) client.Job {
+func (h *house) jobReaches(id string, status int, recipients map[string]int) wire.Job {
 	h.Helper()
-	var j client.Job
+	var j wire.Job
 	var got map[string]int
 	h.eventually(fmt.Sprintf("job %s has status %d and its recipients have %v", id, status, recipients), func() bool {
 		j, got = h.job(id), map[string]int{}

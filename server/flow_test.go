@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // The tests of the requirement table FLOW over HTTP, on a whole server: here the acceptance list of the
@@ -59,7 +60,7 @@ func nodeEvent(kind posthouse.TaskEventType, task, node string) posthouse.TaskEv
 	return posthouse.TaskEvent{Type: kind, Task: task, Node: task + node}
 }
 
-func (h *house) tell(events ...posthouse.TaskEvent) []client.TaskOutcome {
+func (h *house) tell(events ...posthouse.TaskEvent) []wire.TaskOutcome {
 	h.Helper()
 	out, err := h.api.Tasks.Tell(h.Context(), events...)
 	h.must(err)
@@ -190,7 +191,7 @@ func (h *house) keys(task, kind, channel string) []string {
 	return keys
 }
 
-func (h *house) task(id string) client.Task {
+func (h *house) task(id string) wire.TaskReport {
 	h.Helper()
 	task, err := h.api.Tasks.Get(h.Context(), id)
 	h.must(err)

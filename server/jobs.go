@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -21,7 +22,7 @@ func (s *Server) jobsOf(once web.Once) workflow.Jobs {
 
 // InstallTemplates stores the default templates of workflow notices where there are none, as
 // POST /v1/workflow/templates/defaults does.
-func (s *Server) InstallTemplates(ctx context.Context, tenant string) (workflow.Installed, error) {
+func (s *Server) InstallTemplates(ctx context.Context, tenant string) (wire.InstalledTemplates, error) {
 	return workflow.InstallTemplates(ctx, s.store.Templates, tenant)
 }
 

@@ -3,6 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Ident is an id or a number of the notification document: callers write them as numbers and as texts. It is
@@ -57,4 +60,38 @@ type JobDelete struct {
 // JobsChanged says how many jobs a call changed.
 type JobsChanged struct {
 	Changed int `json:"changed"`
+}
+
+// Job is a job under the names of the document's table tc_notify_job (section 2.1). Ids are texts.
+type Job struct {
+	ID       string          `json:"id"`
+	BizType  int             `json:"biz_type"`
+	BizID    string          `json:"biz_id"`
+	DedupKey string          `json:"dedup_key,omitempty"`
+	Payload  json.RawMessage `json:"payload"`
+	Channel  int             `json:"channel"`
+	Status   int             `json:"status"`
+	// State is the status in a word, or held where only a person moves the job on; Remark says how.
+	State       string    `json:"state"`
+	RetryCount  int       `json:"retry_count"`
+	NextRunTime time.Time `json:"next_run_time"`
+	Remark      string    `json:"remark,omitempty"`
+	DelFlag     int       `json:"del_flag"`
+	CreateBy    string    `json:"create_by,omitempty"`
+	CreateTime  time.Time `json:"create_time"`
+	UpdateBy    string    `json:"update_by,omitempty"`
+	UpdateTime  time.Time `json:"update_time"`
+	// Recipients are its deliveries; of a job that comes again those of its last message.
+	Recipients []JobRecipient `json:"recipients"`
+}
+
+// JobRecipient is a recipient of a job under the names of tc_notify_recipient (section 2.2): a delivery.
+type JobRecipient struct {
+	ID            string          `json:"id"`
+	UserID        string          `json:"user_id"`
+	Status        int             `json:"status"`
+	LastError     string          `json:"last_error,omitempty"`
+	ExternalMsgID string          `json:"external_msgid,omitempty"`
+	UpdateTime    time.Time       `json:"update_time"`
+	State         posthouse.State `json:"state"`
 }

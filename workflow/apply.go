@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 const (
@@ -38,10 +39,10 @@ type turn struct {
 	now    time.Time
 
 	parts   []part
-	fresh   []Warning         // not known before
-	back    []string          // keys that are withdrawn now
-	more    bool              // there is more to tell than fits in one submission
-	refused map[string]string // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
+	fresh   []wire.TaskWarning // not known before
+	back    []string           // keys that are withdrawn now
+	more    bool               // there is more to tell than fits in one submission
+	refused map[string]string  // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
 	answers map[string]Audience
 	to      map[string][]posthouse.Recipient // of the answers, by channel and question, whom the channel can reach
 	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message, of all turns too
@@ -57,8 +58,8 @@ type part struct {
 }
 
 // apply takes one event in.
-func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (Outcome, error) {
-	out := Outcome{Task: e.Task, Event: e.Type, Told: []Told{}}
+func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (wire.TaskOutcome, error) {
+	out := wire.TaskOutcome{Task: e.Task, Event: e.Type, Told: []wire.Told{}}
 	t, err := f.turns(ctx, tenant, e, f.o.Clock(), &out)
 	if err != nil {
 		return out, err
@@ -69,7 +70,7 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 
 // turns takes turns until all that follows from an event is told, and returns the last one. Each is at its own time, but
 // not before now: an event with many takes long, and what it begins late is to begin when it is told.
-func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *Outcome) (*turn, error) {
+func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*turn, error) {
 	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
 	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
@@ -407,9 +408,9 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 }
 
 // warn keeps a warning; one that is known already is not said again.
-func (t *turn) warn(code WarningCode, format string, args ...any) {
-	w := Warning{Code: code, Detail: fmt.Sprintf(format, args...), At: t.now.UTC()}
-	if !slices.ContainsFunc(t.fresh, w.same) && t.ledger.warn(w) {
+func (t *turn) warn(code wire.WarningCode, format string, args ...any) {
+	w := wire.TaskWarning{Code: code, Detail: fmt.Sprintf(format, args...), At: t.now.UTC()}
+	if !slices.ContainsFunc(t.fresh, func(other wire.TaskWarning) bool { return same(w, other) }) && t.ledger.warn(w) {
 		t.fresh = append(t.fresh, w)
 	}
 }

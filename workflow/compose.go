@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // What could not be made into messages is tried again after retryAfter, then as the engine puts a plan off, after 5, 10,
@@ -28,7 +29,7 @@ func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posth
 		p.NextAt = time.Time{}
 		return nil, p, nil
 	}
-	var out Outcome
+	var out wire.TaskOutcome
 	t, err := f.turns(ctx, p.Tenant, posthouse.TaskEvent{Task: p.ID}, now, &out)
 	if err == nil {
 		err = t.takeBack(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Book keeps the documents of tasks and reminders.
@@ -125,38 +126,15 @@ func New(o Options) (*Flow, error) {
 	return f, nil
 }
 
-// Outcome says what followed from one event.
-type Outcome struct {
-	Task  string                  `json:"task_id"`
-	Event posthouse.TaskEventType `json:"event"`
-	// Changed says that the event told something new.
-	Changed bool `json:"changed"`
-	// Told are the notices that followed, and Withdrawn the keys of those that no longer do.
-	Told      []Told    `json:"told"`
-	Withdrawn []string  `json:"withdrawn,omitempty"`
-	Warnings  []Warning `json:"warnings,omitempty"`
-}
-
-// Told is one notice that was handed in: as messages, or as a reminder that becomes some.
-type Told struct {
-	Key      string   `json:"key"`
-	Kind     string   `json:"kind"`
-	Channel  string   `json:"channel"`
-	Messages []string `json:"messages,omitempty"`
-	Reminder string   `json:"reminder,omitempty"`
-	// NotBefore is when it comes; none means at once.
-	NotBefore time.Time `json:"not_before,omitzero"`
-}
-
 // Apply takes events in. Those without a time happened in their order. All of them are checked before
 // anything is done; an error of code invalid names every problem, below "events[i]." where there are several.
 // Other errors leave some done and some not: repeat the call, what is done already is not done again.
-func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]Outcome, error) {
+func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
 	if err := f.check(ctx, tenant, events); err != nil {
 		return nil, err
 	}
 	received := f.o.Clock()
-	out := make([]Outcome, len(events))
+	out := make([]wire.TaskOutcome, len(events))
 	tasks := groups(events)
 	errs := make([]error, len(tasks))
 	turns := make(chan struct{}, atOnce)
@@ -202,7 +180,7 @@ func groups(events []posthouse.TaskEvent) [][]int {
 }
 
 // safely makes an error of a panic, which would end the process from here: a resolver may be anybody's.
-func (f *Flow) safely(ctx context.Context, tenant string, e posthouse.TaskEvent) (out Outcome, err error) {
+func (f *Flow) safely(ctx context.Context, tenant string, e posthouse.TaskEvent) (out wire.TaskOutcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.o.Log.Error("an event of a task made the server panic", "tenant", tenant, "task", e.Task, "event", e.Type,

@@ -8,44 +8,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
-// JobView is a job under the names of the document's table tc_notify_job (section 2.1). Ids are texts.
-type JobView struct {
-	ID       string          `json:"id"`
-	BizType  BizType         `json:"biz_type"`
-	BizID    string          `json:"biz_id"`
-	DedupKey string          `json:"dedup_key,omitempty"`
-	Payload  json.RawMessage `json:"payload"`
-	Channel  int             `json:"channel"`
-	Status   Status          `json:"status"`
-	// State is the status in a word, or held where only a person moves the job on; Remark says how.
-	State       string    `json:"state"`
-	RetryCount  int       `json:"retry_count"`
-	NextRunTime time.Time `json:"next_run_time"`
-	Remark      string    `json:"remark,omitempty"`
-	DelFlag     int       `json:"del_flag"`
-	CreateBy    string    `json:"create_by,omitempty"`
-	CreateTime  time.Time `json:"create_time"`
-	UpdateBy    string    `json:"update_by,omitempty"`
-	UpdateTime  time.Time `json:"update_time"`
-	// Recipients are its deliveries; of a job that comes again those of its last message.
-	Recipients []JobRecipient `json:"recipients"`
-}
-
-// JobRecipient is a recipient of a job under the names of tc_notify_recipient (section 2.2): a delivery.
-type JobRecipient struct {
-	ID            string          `json:"id"`
-	UserID        string          `json:"user_id"`
-	Status        Status          `json:"status"`
-	LastError     string          `json:"last_error,omitempty"`
-	ExternalMsgID string          `json:"external_msgid,omitempty"`
-	UpdateTime    time.Time       `json:"update_time"`
-	State         posthouse.State `json:"state"`
-}
-
 // Job reads one job, also a deleted one.
-func (j Jobs) Job(ctx context.Context, tenant, id string) (JobView, error) {
+func (j Jobs) Job(ctx context.Context, tenant, id string) (wire.Job, error) {
 	r, err := j.one(ctx, tenant, id)
 	if err == nil && r.shown() {
 		return j.view(ctx, tenant, r)
@@ -53,7 +20,7 @@ func (j Jobs) Job(ctx context.Context, tenant, id string) (JobView, error) {
 	if err == nil || posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no job %.80q", id)
 	}
-	return JobView{}, err
+	return wire.Job{}, err
 }
 
 // one reads the message or the reminder of an id.
@@ -87,7 +54,7 @@ func (j Jobs) one(ctx context.Context, tenant, id string) (*record, error) {
 }
 
 // JobsOf lists the jobs of a business type and id, newest first, without deleted ones.
-func (j Jobs) JobsOf(ctx context.Context, tenant string, b BizType, bizID string) ([]JobView, error) {
+func (j Jobs) JobsOf(ctx context.Context, tenant string, b BizType, bizID string) ([]wire.Job, error) {
 	if err := posthouse.Invalid("the jobs can not be listed", checkBiz(b, []string{bizID})); err != nil {
 		return nil, err
 	}
@@ -95,7 +62,7 @@ func (j Jobs) JobsOf(ctx context.Context, tenant string, b BizType, bizID string
 	if err != nil {
 		return nil, err
 	}
-	views := []JobView{}
+	views := []wire.Job{}
 	for _, r := range list {
 		if r.mark.Deleted || !r.shown() {
 			continue
@@ -130,13 +97,14 @@ func (r *record) draft() (d posthouse.Draft, channel string) {
 }
 
 // view reads the recipients of a job: of one that comes again those of its last message.
-func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, error) {
+func (j Jobs) view(ctx context.Context, tenant string, r *record) (wire.Job, error) {
 	d, channel := r.draft()
-	v := JobView{
-		ID: r.id, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []JobRecipient{},
+	v := wire.Job{
+		ID: r.id, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []wire.JobRecipient{},
 		CreateBy: d.Source, CreateTime: r.createdAt, NextRunTime: cmp.Or(d.NotBefore, r.createdAt), UpdateTime: r.createdAt,
 	}
-	v.BizType, _ = BizTypeOf(d.Kind)
+	biz, _ := BizTypeOf(d.Kind)
+	v.BizType = int(biz)
 	v.Channel, _ = ChannelCode(channel)
 	if len(v.Payload) == 0 {
 		v.Payload = json.RawMessage("{}")
@@ -150,11 +118,11 @@ func (j Jobs) view(ctx context.Context, tenant string, r *record) (JobView, erro
 			v.DelFlag = 1
 		}
 	}
-	var err error
-	if v.Status, err = j.settle(ctx, tenant, r); err != nil {
+	status, err := j.settle(ctx, tenant, r)
+	if err != nil {
 		return v, err
 	}
-	v.State = v.Status.String()
+	v.Status, v.State = int(status), status.String()
 	return v, j.addRecipients(ctx, tenant, r, &v)
 }
 
@@ -164,18 +132,18 @@ const (
 	heldRemark = "held for a person: nobody knows whether it arrived. Decide with posthouse resolve: sent, not_sent or retry"
 )
 
-func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *JobView) error {
+func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *wire.Job) error {
 	gates, err := j.gates(ctx, tenant, r)
 	if err != nil {
 		return err
 	}
 	var next time.Time
 	err = j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
-		to := JobRecipient{
-			ID: d.ID, UserID: d.User, Status: r.recipientStatus(d.State), LastError: d.Error, ExternalMsgID: d.ProviderRef,
+		to := wire.JobRecipient{
+			ID: d.ID, UserID: d.User, Status: int(r.recipientStatus(d.State)), LastError: d.Error, ExternalMsgID: d.ProviderRef,
 			UpdateTime: d.UpdatedAt, State: d.State,
 		}
-		if to.Status == Succeeded {
+		if Status(to.Status) == Succeeded {
 			to.LastError = "" // of a try before the one that succeeded
 		}
 		v.Recipients = append(v.Recipients, to)
@@ -184,26 +152,26 @@ func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *Jo
 		if due := later(d.DueAt, gates[d.Account]); d.State == posthouse.Pending && !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
-		v.hold(d)
+		hold(v, d)
 	})
 	if r.reminder == nil {
 		v.NextRunTime = cmp.Or(next, v.NextRunTime)
 	}
 	for i := 1; i < len(r.messages) && err == nil; i++ { // of earlier rounds only what is held counts
 		if r.counts[i][posthouse.Unknown] > 0 {
-			err = j.eachDelivery(ctx, tenant, r.messages[i:i+1], v.hold)
+			err = j.eachDelivery(ctx, tenant, r.messages[i:i+1], func(d posthouse.Delivery) { hold(v, d) })
 		}
 	}
 	return err
 }
 
 // hold says that the job waits for a person where one of its deliveries does.
-func (v *JobView) hold(d posthouse.Delivery) {
+func hold(v *wire.Job, d posthouse.Delivery) {
 	if d.State != posthouse.Unknown || !d.DueAt.IsZero() {
 		return
 	}
 	v.Remark = cmp.Or(v.Remark, heldRemark)
-	if v.Status == Waiting {
+	if Status(v.Status) == Waiting {
 		v.State = held
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // round is a message of the desk with deliveries in states, one for each user u1, u2, …
@@ -26,15 +27,15 @@ func newDesk() *desk {
 }
 
 // statuses are a job's and its recipients', in the document's numbers.
-func statuses(t *testing.T, d *desk, id string) (JobView, []Status) {
+func statuses(t *testing.T, d *desk, id string) (wire.Job, []Status) {
 	t.Helper()
 	v, err := d.jobs().Job(t.Context(), "t1", id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := []Status{v.Status}
+	list := []Status{Status(v.Status)}
 	for _, r := range v.Recipients {
-		list = append(list, r.Status)
+		list = append(list, Status(r.Status))
 	}
 	return v, list
 }
@@ -113,7 +114,7 @@ func TestAJobSaysWhatItWaitsFor(t *testing.T) {
 		t.Errorf("after the gate opens it still waits for its own time, not for %s", v.NextRunTime)
 	}
 	d.round("m2", "", posthouse.Unknown, posthouse.Sent)
-	if v, _ := statuses(t, d, "m2"); v.State != "held" || v.Status != Waiting || !strings.Contains(v.Remark, "posthouse resolve") {
+	if v, _ := statuses(t, d, "m2"); v.State != "held" || Status(v.Status) != Waiting || !strings.Contains(v.Remark, "posthouse resolve") {
 		t.Errorf("a job that nobody knows of is %s (%d) and says %q", v.State, v.Status, v.Remark)
 	}
 	d.deliveries["m2"][0].DueAt = gate

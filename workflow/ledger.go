@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse/wire"
 )
 
 // ledger is the document that is kept of a task: what is known, and who was told what. Two things follow
@@ -15,8 +17,8 @@ type ledger struct {
 	Channels []string  `json:"channels,omitempty"`
 	Told     []telling `json:"told,omitempty"`
 	// Dropped counts the tellings that were dropped, by their key without a mark: it stays taken.
-	Dropped  map[string]int `json:"dropped,omitempty"`
-	Warnings []Warning      `json:"warnings,omitempty"`
+	Dropped  map[string]int     `json:"dropped,omitempty"`
+	Warnings []wire.TaskWarning `json:"warnings,omitempty"`
 	// Recall says that withdrawn messages are to be cancelled: by who has taken the event in, at once, and once
 	// more by the planner, as the first may have died.
 	Recall bool `json:"recall,omitempty"`
@@ -40,47 +42,37 @@ type telling struct {
 	fresh bool // it is withdrawn in this turn
 }
 
-// Warning says what of a task can not be as it was meant.
-type Warning struct {
-	Code   WarningCode `json:"code"`
-	Detail string      `json:"detail"`
-	At     time.Time   `json:"at"`
-}
-
-// WarningCode is the stable word of a Warning.
-type WarningCode string
-
 // The warnings.
 const (
 	// RoleVacant is a role that handles a node and that nobody has.
-	RoleVacant WarningCode = "ROLE_VACANT"
+	RoleVacant wire.WarningCode = "ROLE_VACANT"
 	// NobodyToTell is a notice without anybody it could go to.
-	NobodyToTell WarningCode = "NOBODY_TO_TELL"
+	NobodyToTell wire.WarningCode = "NOBODY_TO_TELL"
 	// NoAddress is somebody whom a channel can not reach, such as one without a phone number.
-	NoAddress WarningCode = "NO_ADDRESS"
+	NoAddress wire.WarningCode = "NO_ADDRESS"
 	// NoticeRefused is a notice that can not be made into a message, such as one without a template.
-	NoticeRefused WarningCode = "NOTICE_REFUSED"
+	NoticeRefused wire.WarningCode = "NOTICE_REFUSED"
 	// NoChannel is a task that names no channel where neither oa nor dingtalk is configured.
-	NoChannel WarningCode = "NO_CHANNEL"
+	NoChannel wire.WarningCode = "NO_CHANNEL"
 	// NotActivated is a node that may take so long and that no event has said to begin: its time-out counts from when
 	// those before it were done.
-	NotActivated WarningCode = "NOT_ACTIVATED"
+	NotActivated wire.WarningCode = "NOT_ACTIVATED"
 )
 
 // WarningCodes lists the codes.
-func WarningCodes() []WarningCode {
-	return []WarningCode{RoleVacant, NobodyToTell, NoAddress, NoticeRefused, NoChannel, NotActivated}
+func WarningCodes() []wire.WarningCode {
+	return []wire.WarningCode{RoleVacant, NobodyToTell, NoAddress, NoticeRefused, NoChannel, NotActivated}
 }
 
 // maxWarnings bounds what is kept of warnings. Each is in the log as well.
 const maxWarnings = 50
 
-// same reports whether another warning says the same, at whatever time.
-func (w Warning) same(other Warning) bool { return other.Code == w.Code && other.Detail == w.Detail }
+// same reports whether two warnings say the same, at whatever time.
+func same(w, other wire.TaskWarning) bool { return other.Code == w.Code && other.Detail == w.Detail }
 
 // warn keeps a warning while there is room, and reports whether it is a new one.
-func (l *ledger) warn(w Warning) bool {
-	if slices.ContainsFunc(l.Warnings, w.same) {
+func (l *ledger) warn(w wire.TaskWarning) bool {
+	if slices.ContainsFunc(l.Warnings, func(other wire.TaskWarning) bool { return same(w, other) }) {
 		return false
 	}
 	if len(l.Warnings) < maxWarnings {

@@ -13,10 +13,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // submit stores what follows from the event. What is refused is left out, with a warning: the rest is told.
-func (t *turn) submit(ctx context.Context, out *Outcome) error {
+func (t *turn) submit(ctx context.Context, out *wire.TaskOutcome) error {
 	for {
 		ledger := t.entered()
 		doc := canonical(&ledger)
@@ -141,10 +142,10 @@ func (t *turn) dropRefused(err error) bool {
 }
 
 // report says what was committed: to the caller, in the log and in the metrics.
-func (t *turn) report(out *Outcome) {
+func (t *turn) report(out *wire.TaskOutcome) {
 	out.Changed = true
 	for _, p := range t.parts {
-		told := Told{Key: p.key, Kind: p.notice.kind, Channel: p.notice.channel, Messages: p.messages(), NotBefore: p.notice.notBefore}
+		told := wire.Told{Key: p.key, Kind: p.notice.kind, Channel: p.notice.channel, Messages: p.messages(), NotBefore: p.notice.notBefore}
 		if p.notice.repeat != nil {
 			told.Reminder, told.NotBefore = p.key, p.notice.clock.Since
 		}
@@ -153,7 +154,7 @@ func (t *turn) report(out *Outcome) {
 	}
 	out.Withdrawn = append(out.Withdrawn, t.back...)
 	for _, w := range t.fresh {
-		if slices.ContainsFunc(out.Warnings, w.same) {
+		if slices.ContainsFunc(out.Warnings, func(other wire.TaskWarning) bool { return same(w, other) }) {
 			continue // there is no room to keep it, so that each turn finds it new
 		}
 		out.Warnings = append(out.Warnings, w)

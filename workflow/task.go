@@ -9,81 +9,32 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
-// TaskStatus is what is known of a task, and who was told what of it.
-type TaskStatus struct {
-	Task string `json:"task_id"`
-	// State is unknown until the task is described, then running, finished, aborted or cancelled.
-	State  string          `json:"state"`
-	Reason string          `json:"reason,omitempty"`
-	Ended  time.Time       `json:"ended_at,omitzero"`
-	About  *posthouse.Task `json:"task,omitempty"`
-	// Nodes are the times that nodes were begun.
-	Nodes    []NodeStatus      `json:"nodes"`
-	Orbits   []posthouse.Orbit `json:"orbits"`
-	Notices  []NoticeStatus    `json:"notices"`
-	Warnings []Warning         `json:"warnings"`
-	// Error is why notices can not be made into messages, as of the last try, and NextAt is the next one.
-	Error     string    `json:"last_error,omitempty"`
-	NextAt    time.Time `json:"next_at,omitzero"`
-	Version   int64     `json:"version"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-// NodeStatus is one time that a node was begun.
-type NodeStatus struct {
-	Node      string               `json:"node_id"`
-	Name      string               `json:"name,omitempty"`
-	Round     int                  `json:"round"`
-	Started   time.Time            `json:"started_at,omitzero"`
-	Done      time.Time            `json:"done_at,omitzero"`
-	WorkItems []posthouse.WorkItem `json:"work_items,omitempty"`
-}
-
-// NoticeStatus is one notice: what was made of it, and whether it still stands.
-type NoticeStatus struct {
-	Told
-	Ref string    `json:"ref"`
-	At  time.Time `json:"told_at"`
-	// Withdrawn are those that do not follow any more. What of them had not started was cancelled.
-	Withdrawn bool `json:"withdrawn,omitempty"`
-}
-
-// Summary is a task in a list.
-type Summary struct {
-	Task      string    `json:"task_id"`
-	Name      string    `json:"name,omitempty"`
-	State     string    `json:"state"`
-	Notices   int       `json:"notices"`
-	Warnings  int       `json:"warnings"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
 // Task says what is known of a task. An error of code not_found says that no event has named it.
-func (f *Flow) Task(ctx context.Context, tenant, id string) (TaskStatus, error) {
+func (f *Flow) Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error) {
 	l, p, err := f.ledger(ctx, tenant, id)
 	if err != nil {
-		return TaskStatus{}, err
+		return wire.TaskStatus{}, err
 	}
 	return l.status(p), nil
 }
 
 // Tasks lists the tasks of a tenant by id, a page at a time.
-func (f *Flow) Tasks(ctx context.Context, tenant, cursor string, limit int) ([]Summary, string, error) {
+func (f *Flow) Tasks(ctx context.Context, tenant, cursor string, limit int) ([]wire.TaskSummary, string, error) {
 	plans, next, err := f.o.Book.Plans(ctx, tenant, work.PlanTask, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	out := make([]Summary, len(plans))
+	out := make([]wire.TaskSummary, len(plans))
 	for i, p := range plans {
 		var l ledger
 		if err := l.decode(p); err != nil {
 			return nil, "", err
 		}
 		s := l.status(p)
-		out[i] = Summary{Task: s.Task, State: s.State, Notices: len(s.Notices), Warnings: len(s.Warnings), UpdatedAt: s.UpdatedAt}
+		out[i] = wire.TaskSummary{Task: s.Task, State: s.State, Notices: len(s.Notices), Warnings: len(s.Warnings), UpdatedAt: s.UpdatedAt}
 		if s.About != nil {
 			out[i].Name = s.About.Name
 		}
@@ -102,9 +53,9 @@ func (f *Flow) ledger(ctx context.Context, tenant, id string) (l ledger, p work.
 	return l, p, l.decode(p)
 }
 
-func (l *ledger) status(p work.Plan) TaskStatus {
-	s := TaskStatus{
-		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []NoticeStatus{},
+func (l *ledger) status(p work.Plan) wire.TaskStatus {
+	s := wire.TaskStatus{
+		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []wire.TaskNotice{},
 		Warnings: append(l.Known.notActivated(), l.Warnings...), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if end := l.Known.End; end != nil {
@@ -121,8 +72,8 @@ func (l *ledger) status(p work.Plan) TaskStatus {
 		s.Orbits = append(s.Orbits, l.Known.Orbits.Value...)
 	}
 	for _, t := range l.Told {
-		s.Notices = append(s.Notices, NoticeStatus{
-			Told: Told{Key: t.Key, Kind: t.Kind, Channel: t.Channel, Messages: t.Messages, Reminder: t.Reminder, NotBefore: t.NotBefore},
+		s.Notices = append(s.Notices, wire.TaskNotice{
+			Told: wire.Told{Key: t.Key, Kind: t.Kind, Channel: t.Channel, Messages: t.Messages, Reminder: t.Reminder, NotBefore: t.NotBefore},
 			Ref:  t.Ref, At: t.At, Withdrawn: t.Withdrawn,
 		})
 	}
@@ -131,15 +82,15 @@ func (l *ledger) status(p work.Plan) TaskStatus {
 
 // notActivated warns of the nodes that no event has said to begin and whose time-outs are planned nevertheless. It is no part
 // of the ledger: an event that comes late ends it.
-func (k *known) notActivated() []Warning {
-	out := []Warning{}
+func (k *known) notActivated() []wire.TaskWarning {
+	out := []wire.TaskWarning{}
 	if k.Task == nil || k.End != nil {
 		return out
 	}
 	for i := range k.Task.Value.Nodes {
 		node := &k.Task.Value.Nodes[i]
 		if at := k.implied(node.ID); node.MaxDuration > 0 && !at.IsZero() {
-			out = append(out, Warning{NotActivated, fmt.Sprintf("node %q was not activated: its time-out counts from %s", node.ID, at.UTC().Format(time.RFC3339)), at})
+			out = append(out, wire.TaskWarning{Code: NotActivated, Detail: fmt.Sprintf("node %q was not activated: its time-out counts from %s", node.ID, at.UTC().Format(time.RFC3339)), At: at})
 		}
 	}
 	return out
@@ -161,18 +112,18 @@ func (k *known) state() string {
 }
 
 // nodes are the rounds of all nodes, by id.
-func (k *known) nodes() []NodeStatus {
+func (k *known) nodes() []wire.TaskNode {
 	names := map[string]string{}
 	if k.Task != nil {
 		for _, n := range k.Task.Value.Nodes {
 			names[n.ID] = n.Name
 		}
 	}
-	out := []NodeStatus{}
+	out := []wire.TaskNode{}
 	for _, id := range slices.Sorted(maps.Keys(k.Nodes)) {
 		for _, number := range slices.Sorted(maps.Keys(k.Nodes[id])) {
 			r := k.Nodes[id][number]
-			s := NodeStatus{Node: id, Name: names[id], Round: number}
+			s := wire.TaskNode{Node: id, Name: names[id], Round: number}
 			if r.Start != nil {
 				s.Started = r.Start.At
 			}

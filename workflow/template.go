@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // text is what a kind says by default, whatever the channel.
@@ -43,16 +44,10 @@ type TemplateStore interface {
 	PutTemplate(ctx context.Context, now time.Time, t posthouse.Template) (posthouse.Template, error)
 }
 
-// Installed says which default templates were stored now, and which names had one already.
-type Installed struct {
-	Installed []string `json:"installed"`
-	Kept      []string `json:"kept"`
-}
-
 // InstallTemplates stores the default templates whose names have none. One that somebody has changed stays
 // as it is.
-func InstallTemplates(ctx context.Context, store TemplateStore, tenant string) (Installed, error) {
-	out := Installed{Installed: []string{}, Kept: []string{}}
+func InstallTemplates(ctx context.Context, store TemplateStore, tenant string) (wire.InstalledTemplates, error) {
+	out := wire.InstalledTemplates{Installed: []string{}, Kept: []string{}}
 	have := map[string]bool{}
 	all, err := store.Templates(ctx, tenant)
 	if err != nil {

@@ -115,7 +115,7 @@ func Terms() web.Terms {
 			reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
 			reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
 			reflect.TypeFor[posthouse.TaskEventType](): web.Any(workflow.Events()...),
-			reflect.TypeFor[workflow.WarningCode]():    web.Any(workflow.WarningCodes()...),
+			reflect.TypeFor[wire.WarningCode]():        web.Any(workflow.WarningCodes()...),
 			reflect.TypeFor[wire.Log]():                web.Any(wire.Logs()...),
 			reflect.TypeFor[wire.Outcome]():            web.Any(wire.Outcomes()...),
 			reflect.TypeFor[wire.FieldKind]():          fieldKinds(),
@@ -132,8 +132,6 @@ func Terms() web.Terms {
 			reflect.TypeFor[posthouse.Reminder](): "StoredReminder",
 			reflect.TypeFor[posthouse.Agent]():    "RegisteredAgent",
 			reflect.TypeFor[posthouse.Key]():      "StoredKey",
-			reflect.TypeFor[workflow.Outcome]():   "TaskOutcome",
-			reflect.TypeFor[workflow.Summary]():   "TaskSummary",
 		},
 	}
 }

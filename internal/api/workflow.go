@@ -18,9 +18,9 @@ import (
 
 // Tasks takes the events of tasks in and says what is known of them. *workflow.Flow satisfies it.
 type Tasks interface {
-	Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]workflow.Outcome, error)
-	Task(ctx context.Context, tenant, id string) (workflow.TaskStatus, error)
-	Tasks(ctx context.Context, tenant, cursor string, limit int) (list []workflow.Summary, next string, err error)
+	Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
+	Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error)
+	Tasks(ctx context.Context, tenant, cursor string, limit int) (list []wire.TaskSummary, next string, err error)
 }
 
 // Answers keeps what the first callers of Idempotency-Keys were told, of requests that are no single submission.
@@ -44,38 +44,12 @@ type tasks struct {
 // maxEvents bounds the events of one request.
 const maxEvents = 1000
 
-// events is one event, or a list of them.
-type events struct {
-	posthouse.TaskEvent
-	Events []posthouse.TaskEvent `json:"events,omitempty"`
-}
-
-// eventsTaken answers a list.
-type eventsTaken struct {
-	Outcomes []workflow.Outcome `json:"outcomes"`
-}
-
-// taskReport is a task with how its messages and reminders stand.
-type taskReport struct {
-	workflow.TaskStatus
-	Messages  []taskMessage   `json:"messages" doc:"The messages of its notices, and the last one of each reminder."`
-	Reminders []wire.Reminder `json:"reminders" doc:"The reminders of its time-outs."`
-}
-
-// taskMessage is how a message of a task stands.
-type taskMessage struct {
-	ID      string      `json:"id"`
-	Kind    string      `json:"kind"`
-	Channel string      `json:"channel"`
-	Counts  wire.Counts `json:"counts" doc:"How many deliveries there are in each state."`
-}
-
-var eventsBody = web.BodyOf[events](web.OneTo(maxEvents, "events", "events")).Keyed()
+var eventsBody = web.BodyOf[wire.TaskEvents](web.OneTo(maxEvents, "events", "events")).Keyed()
 
 func (t tasks) routes() []web.Route {
 	return web.Tagged("workflow",
 		web.Post("/v1/workflow/events", sends, "Take in an event of a task, or a list of up to 1000: whoever is to be told of it is told. An event may come twice and in any order.", eventsBody, t.take).
-			Answers(http.StatusAccepted).Of(workflow.Outcome{}, eventsTaken{}),
+			Answers(http.StatusAccepted).Of(wire.TaskOutcome{}, wire.TaskOutcomes{}),
 		web.Get("/v1/workflow/tasks", reads, "List the tasks that events have named, by id.", t.list).Paged(),
 		web.Get("/v1/workflow/tasks/{id}", reads, "What is known of a task, who was told what of it, and what could not be as it was meant.", t.get),
 		web.Act("/v1/workflow/templates/defaults", admin, "Store the default templates of workflow notices where there are none.", t.install),
@@ -83,7 +57,7 @@ func (t tasks) routes() []web.Route {
 }
 
 // take takes one event in or many. They are idempotent by themselves; an Idempotency-Key gets the first answer again.
-func (t tasks) take(c *web.Call, in events) (any, error) {
+func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
 	list := []posthouse.TaskEvent{in.TaskEvent}
 	if in.Events != nil {
 		list = in.Events
@@ -105,7 +79,7 @@ func (t tasks) take(c *web.Call, in events) (any, error) {
 		if in.Events == nil {
 			return out[0], nil
 		}
-		return eventsTaken{out}, nil
+		return wire.TaskOutcomes{Outcomes: out}, nil
 	})
 }
 
@@ -153,17 +127,17 @@ func (t tasks) once(c *web.Call, do func() (any, error)) (any, error) {
 	return json.RawMessage(kept), err
 }
 
-func (t tasks) list(c *web.Call) (wire.Page[workflow.Summary], error) {
+func (t tasks) list(c *web.Call) (wire.Page[wire.TaskSummary], error) {
 	cursor, limit, err := c.Page()
 	if err != nil {
-		return wire.Page[workflow.Summary]{}, err
+		return wire.Page[wire.TaskSummary]{}, err
 	}
 	return pageOf(t.flow.Tasks(c.Context(), c.Tenant(), cursor, limit))
 }
 
-func (t tasks) get(c *web.Call) (taskReport, error) {
+func (t tasks) get(c *web.Call) (wire.TaskReport, error) {
 	s, err := t.flow.Task(c.Context(), c.Tenant(), c.PathValue("id"))
-	view := taskReport{TaskStatus: s, Messages: []taskMessage{}, Reminders: []wire.Reminder{}}
+	view := wire.TaskReport{TaskStatus: s, Messages: []wire.TaskMessage{}, Reminders: []wire.Reminder{}}
 	seen := map[string]bool{}
 	for i := 0; i < len(s.Notices) && err == nil; i++ {
 		n := s.Notices[i]
@@ -173,7 +147,7 @@ func (t tasks) get(c *web.Call) (taskReport, error) {
 			ids, err = t.reminder(c, n.Reminder, ids, &view)
 		}
 		for j := 0; j < len(ids) && err == nil; j++ {
-			m := taskMessage{ID: ids[j], Kind: n.Kind, Channel: n.Channel}
+			m := wire.TaskMessage{ID: ids[j], Kind: n.Kind, Channel: n.Channel}
 			m.Counts, err = t.read.Counts(c.Context(), c.Tenant(), m.ID)
 			view.Messages = append(view.Messages, m)
 		}
@@ -183,7 +157,7 @@ func (t tasks) get(c *web.Call) (taskReport, error) {
 
 // reminder adds a reminder to a task's view. Its last message stands for those of its notice; of one that ended long
 // ago nothing is shown.
-func (t tasks) reminder(c *web.Call, id string, ids []string, view *taskReport) ([]string, error) {
+func (t tasks) reminder(c *web.Call, id string, ids []string, view *wire.TaskReport) ([]string, error) {
 	p, found, err := t.plans.Plan(c.Context(), c.Tenant(), work.PlanReminder, id)
 	if err != nil || !found {
 		return nil, err
@@ -199,6 +173,6 @@ func (t tasks) reminder(c *web.Call, id string, ids []string, view *taskReport) 
 	return ids, nil
 }
 
-func (t tasks) install(c *web.Call) (workflow.Installed, error) {
+func (t tasks) install(c *web.Call) (wire.InstalledTemplates, error) {
 	return workflow.InstallTemplates(c.Context(), t.templates, c.Tenant())
 }

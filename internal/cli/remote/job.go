@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -101,7 +102,7 @@ func jobList(sh *shell.Shell) *cobra.Command {
 func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, workflow.Status(n)) }
 
 // jobState is a job's status, in words where it waits for a person.
-func jobState(j client.Job) string {
+func jobState(j wire.Job) string {
 	if j.State == "held" {
 		return fmt.Sprintf("%d held for a person", j.Status)
 	}
@@ -109,7 +110,7 @@ func jobState(j client.Job) string {
 }
 
 // nextRun is when a job is sent; one that is held is not.
-func nextRun(sh *shell.Shell, j client.Job) string {
+func nextRun(sh *shell.Shell, j wire.Job) string {
 	if j.State == "held" {
 		return ""
 	}
@@ -129,7 +130,7 @@ func jobShow(sh *shell.Shell) *cobra.Command {
 	}
 }
 
-func printJob(sh *shell.Shell, j client.Job) {
+func printJob(sh *shell.Shell, j wire.Job) {
 	deleted := ""
 	if j.DelFlag != 0 {
 		deleted = "yes" + by(j.UpdateBy)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func taskGroup(sh *shell.Shell) *cobra.Command {
@@ -45,14 +46,18 @@ event may be told twice, and events in any order.`,
 	return cmd
 }
 
-func printOutcome(sh *shell.Shell, o client.TaskOutcome) {
+func printOutcome(sh *shell.Shell, o wire.TaskOutcome) {
 	news := "nothing new"
 	if o.Changed {
 		news = "taken in"
 	}
 	sh.Printf("%s of task %s: %s\n", o.Event, o.Task, news)
 	if len(o.Told) > 0 {
-		printNotices(sh, o.Told)
+		notices := make([]wire.TaskNotice, len(o.Told))
+		for i, told := range o.Told {
+			notices[i].Told = told
+		}
+		printNotices(sh, notices)
 	}
 	if len(o.Withdrawn) > 0 {
 		sh.Printf("withdrawn: %s\n", shell.Words(o.Withdrawn))
@@ -60,7 +65,7 @@ func printOutcome(sh *shell.Shell, o client.TaskOutcome) {
 	printWarnings(sh, o.Warnings)
 }
 
-func printNotices(sh *shell.Shell, list []client.TaskNotice) {
+func printNotices(sh *shell.Shell, list []wire.TaskNotice) {
 	var rows [][]string
 	for _, n := range list {
 		made := strings.Join(n.Messages, " ")
@@ -75,7 +80,7 @@ func printNotices(sh *shell.Shell, list []client.TaskNotice) {
 	sh.Table([]string{"Key", "Kind", "Channel", "Not before", "Message"}, rows)
 }
 
-func printWarnings(sh *shell.Shell, list []client.TaskWarning) {
+func printWarnings(sh *shell.Shell, list []wire.TaskWarning) {
 	for _, w := range list {
 		sh.Printf("warning: %s: %s\n", w.Code, w.Detail)
 	}
@@ -93,7 +98,7 @@ func taskList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(page, func() {
 				var rows [][]string
 				for _, t := range page.Items {
-					rows = append(rows, []string{t.ID, t.Name, t.State, strconv.Itoa(t.Notices), strconv.Itoa(t.Warnings), sh.At(t.UpdatedAt)})
+					rows = append(rows, []string{t.Task, t.Name, t.State, strconv.Itoa(t.Notices), strconv.Itoa(t.Warnings), sh.At(t.UpdatedAt)})
 				}
 				sh.Table([]string{"Task", "Name", "State", "Notices", "Warnings", "Updated"}, rows)
 				if page.Next != "" {
@@ -120,8 +125,8 @@ func taskShow(sh *shell.Shell) *cobra.Command {
 	}
 }
 
-func printTask(sh *shell.Shell, t client.Task) {
-	fields := [][2]string{{"task", t.ID}, {"state", t.State}, {"reason", t.Reason}, {"ended", sh.At(t.Ended)}, {"last error", shell.Cut(t.Error, 200)}, {"tried again", sh.At(t.NextAt)}, {"updated", sh.At(t.UpdatedAt)}}
+func printTask(sh *shell.Shell, t wire.TaskReport) {
+	fields := [][2]string{{"task", t.Task}, {"state", t.State}, {"reason", t.Reason}, {"ended", sh.At(t.Ended)}, {"last error", shell.Cut(t.Error, 200)}, {"tried again", sh.At(t.NextAt)}, {"updated", sh.At(t.UpdatedAt)}}
 	if t.About != nil {
 		fields = append(fields, [2]string{"name", t.About.Name}, [2]string{"code", t.About.Code}, [2]string{"created by", t.About.Creator}, [2]string{"channels", shell.Words(t.About.Channels)})
 	}
@@ -142,7 +147,7 @@ func printTask(sh *shell.Shell, t client.Task) {
 	printWarnings(sh, t.Warnings)
 }
 
-func printTaskMessages(sh *shell.Shell, t client.Task) {
+func printTaskMessages(sh *shell.Shell, t wire.TaskReport) {
 	var rows [][]string
 	for _, m := range t.Messages {
 		rows = append(rows, []string{m.ID, m.Kind, m.Channel, counts(m.Counts)})

@@ -88,11 +88,11 @@ func (f front) remove(c *web.Call, in wire.JobDelete) (wire.JobsChanged, error) 
 	return wire.JobsChanged{Changed: n}, err
 }
 
-func (f front) get(c *web.Call) (workflow.JobView, error) {
+func (f front) get(c *web.Call) (wire.Job, error) {
 	return f.Jobs(web.Once{}).Job(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
-func (f front) list(c *web.Call) (out wire.Page[workflow.JobView], err error) {
+func (f front) list(c *web.Call) (out wire.Page[wire.Job], err error) {
 	for _, name := range []string{"bizType", "bizId"} {
 		if c.Query.Get(name) == "" {
 			c.RefuseNew("query."+name, "is required")
@@ -103,6 +103,6 @@ func (f front) list(c *web.Call) (out wire.Page[workflow.JobView], err error) {
 		return out, err
 	}
 	list, err := f.Jobs(web.Once{}).JobsOf(c.Context(), c.Tenant(), workflow.BizType(biz), c.Query.Get("bizId"))
-	out.Items = append([]workflow.JobView{}, list...)
+	out.Items = append([]wire.Job{}, list...)
 	return out, err
 }
