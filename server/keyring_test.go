@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"io"
 	"log/slog"
@@ -24,6 +25,7 @@ func keyLine(id, text string) string {
 func starts(t *testing.T, o server.Options) error {
 	t.Helper()
 	o.Addr, o.Output, o.Announce, o.Log = "127.0.0.1:0", io.Discard, func(string) {}, slog.New(slog.DiscardHandler)
+	o.StateDir = cmp.Or(o.StateDir, t.TempDir())
 	s, err := server.New(t.Context(), o)
 	if err == nil {
 		err = s.Stop(t.Context())

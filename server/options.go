@@ -49,6 +49,12 @@ type Options struct {
 	// AdoptKeyring starts with a keyring that is not the database's, for when that one is lost: what it sealed stays
 	// unreadable, and each secret has to be typed in again. Defaults to false.
 	AdoptKeyring bool
+	// StateDir is the folder where this process remembers how far the database had come, so that the next start notices
+	// one that went back to a backup. Defaults to that of the SQLite file, or the working directory.
+	StateDir string
+	// AcceptOlder is the time of a database that went back, as the refused start named it: the server starts on it without
+	// a new epoch, and sends again what was sent since. Defaults to none.
+	AcceptOlder time.Time
 	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
 	Drivers []channel.Type
 	// Rules are the rules that channels can be given. Defaults to rule.Types().
@@ -172,6 +178,12 @@ func (o Options) withDefaults() Options {
 		o.KeyringFile = "posthouse.keys"
 		if path, ok := store.SQLiteFile(o.DSN); ok {
 			o.KeyringFile = filepath.Join(filepath.Dir(path), o.KeyringFile)
+		}
+	}
+	if o.StateDir == "" {
+		o.StateDir = "."
+		if path, ok := store.SQLiteFile(o.DSN); ok {
+			o.StateDir = filepath.Dir(path)
 		}
 	}
 	if o.Announce == nil {

@@ -20,7 +20,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	s.closing.add(s.store.Close)
-	if err := s.refuseDamage(ctx); err != nil {
+	if err := refuseDamage(ctx, s.store.DB, s.o.Log); err != nil {
 		return err
 	}
 	s.hush()
@@ -43,19 +43,25 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
+// openTide refuses a database that went back since this process, or one before it in the same folder, saw it.
+func (s *Server) openTide(ctx context.Context) error {
+	s.tide = &tide{store: s.store.Epochs, dir: s.o.StateDir, log: s.o.Log}
+	return s.tide.begin(ctx, s.o.AcceptOlder)
+}
+
 // startCheck bounds the look at the structure of an SQLite file at the start.
 const startCheck = 2 * time.Second
 
 // refuseDamage does not start on an SQLite file that is damaged: what is written into one may be lost with the rest.
-func (s *Server) refuseDamage(ctx context.Context) error {
-	found, err := s.store.DB.Sound(ctx, startCheck)
+func refuseDamage(ctx context.Context, db *store.DB, log *slog.Logger) error {
+	found, err := db.Sound(ctx, startCheck)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at the structure of the database's file: %w", err)
 	case len(found.Problems) > 0:
 		return fmt.Errorf("the database's file is damaged: %s. Restore a backup; posthouse doctor --full names all that is wrong", strings.Join(found.Problems, "; "))
 	case !found.Whole:
-		s.o.Log.Info("the database's file is large: only a part of its structure was looked at; posthouse doctor --full looks at all of it", "for", startCheck.String())
+		log.Info("the database's file is large: only a part of its structure was looked at; posthouse doctor --full looks at all of it", "for", startCheck.String())
 	}
 	return nil
 }

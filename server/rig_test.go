@@ -65,7 +65,7 @@ func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 	t.Helper()
 	h := &house{T: t, key: secret.FormatKey(secret.NewKey()), log: &logbook{}, sim: simulator.New(simulator.Options{})}
 	o := server.Options{
-		DSN: dsn, Addr: "127.0.0.1:0", AdminKey: h.key, Keyring: keyring, AllowPrivate: true,
+		DSN: dsn, Addr: "127.0.0.1:0", AdminKey: h.key, Keyring: keyring, AllowPrivate: true, StateDir: t.TempDir(),
 		Poll: 50 * time.Millisecond, RescueEvery: 100 * time.Millisecond,
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Output: io.Discard,
 	}

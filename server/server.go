@@ -26,6 +26,7 @@ type Server struct {
 	zone     *time.Location
 	store    *store.Store
 	engine   *engine.Engine
+	tide     *tide
 	keyring  *secret.Keyring
 	network  channel.Network
 	limiter  engine.Limiter
@@ -61,7 +62,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openKeyring, s.prepareKey, s.openLimiter, s.openFlow, s.openEngine, s.openChannels, s.openDoors,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, s.openFlow, s.openEngine, s.openChannels, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -134,6 +135,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
 	s.done.Go(func() { s.store.DB.Watch(following) })
+	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
 	})
@@ -178,6 +180,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		errs := []error{s.doors.shut(ctx, s.o.Drain/doorShare), s.engine.Stop(ctx)}
 		s.doors.close()
 		s.done.Wait()
+		s.tide.end(ctx)
 		s.stopErr = errors.Join(append(errs, s.closing.close())...)
 	})
 	return s.stopErr

@@ -88,9 +88,11 @@ func (s *Server) stores() engine.Stores {
 		w := watched{st.Queue, st.Reports, s.o.OnEvents, s.o.Log}
 		at.Queue, at.reports = w, w
 	}
+	at.Queue = movingQueue{at.Queue, &s.tide.moved}
+	desk := movingDesk{at, &s.tide.moved}
 	return engine.Stores{
-		Intake: submissions{st.Submissions, st.Templates, st.Users}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
-		Contents: contents{st.Contents, st.Templates, st.Messages}, HandOuts: at, Held: at, Words: at, Queue: at.Queue,
+		Intake: movingIntake{submissions{st.Submissions, st.Templates, st.Users}, &s.tide.moved}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
+		Contents: contents{st.Contents, st.Templates, st.Messages}, HandOuts: desk, Held: at, Words: at, Queue: at.Queue,
 		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox}, Old: old{st.Upkeep, st.Logs, st.Contents}, Epochs: st.Epochs,
 	}
 }

@@ -31,7 +31,7 @@ func startTogether(t *testing.T, dsn, key string) {
 	var made atomic.Int64
 	o := server.Options{
 		DSN: dsn, Addr: "127.0.0.1:0", Output: io.Discard, AdminKey: key, CreateKeyring: true,
-		KeyringFile: filepath.Join(t.TempDir(), "posthouse.keys"), Announce: func(string) { made.Add(1) },
+		KeyringFile: filepath.Join(t.TempDir(), "posthouse.keys"), StateDir: t.TempDir(), Announce: func(string) { made.Add(1) },
 	}
 	var all sync.WaitGroup
 	for range 6 {

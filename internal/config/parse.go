@@ -216,3 +216,10 @@ func words(to *[]string, v string) error {
 	}
 	return nil
 }
+
+func moment(into *time.Time, v string) (err error) {
+	if *into, err = time.Parse(time.RFC3339Nano, v); err != nil {
+		return fmt.Errorf("is %.60q: want the time that the refused start named, such as 2026-11-23T08:00:00.000000Z", v)
+	}
+	return nil
+}

@@ -90,6 +90,14 @@ var serverSettings = []setting[Config]{{
 	help:  "start with another keyring than the database's, which is lost: each secret has to be typed in again",
 	parse: func(c *Config, v string) error { return boolean(&c.Server.AdoptKeyring, v) },
 }, {
+	name:  "state_dir",
+	help:  "the `FOLDER` where a process remembers how far the database had come, to notice one that went back (default that of the SQLite file, or the working directory)",
+	parse: func(c *Config, v string) error { return text(&c.Server.StateDir, v) },
+}, {
+	name:  "accept_older",
+	help:  "start on a database that went back to this `TIME`, as the refused start named it, without a new epoch: for when nothing was sent since",
+	parse: func(c *Config, v string) error { return moment(&c.Server.AcceptOlder, v) },
+}, {
 	name: "redis", secret: true,
 	help:  "a Redis that holds shared limits, `URL` redis://host:port/0 (default none: the database holds them)",
 	parse: func(c *Config, v string) error { return address(&c.Server.Redis, v, "redis", "rediss", "unix") },

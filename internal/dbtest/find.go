@@ -70,3 +70,11 @@ func lookIn(programs, folders []string) map[string]string {
 	}
 	return found
 }
+
+// PostgresTool is the path of a program that comes with PostgreSQL, such as pg_dump.
+func PostgresTool(name string) (string, error) {
+	with := postgresRecipe
+	with.programs = []string{name}
+	found, err := find(KindPostgres, with)
+	return found[name], err
+}

@@ -289,6 +289,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return e.Routes.close()
 }
 
+// Outlive lets this process start nothing more: the database went back under it. It reports whether that is new.
+func (e *Engine) Outlive() bool { return e.life.Outlive() }
+
 // Stale reports whether the database was restored under this process.
 func (e *Engine) Stale() bool { return e.life.Stale() }
 

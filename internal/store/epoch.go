@@ -78,7 +78,12 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return held, err
 	}
-	return held, s.change(ctx, now, "end an epoch", func(t *tx) error { return raising{t}.setEpoch(next) })
+	return held, s.change(ctx, now, "end an epoch", func(t *tx) error {
+		if err := (passing{t.Tx}).beginHistory(); err != nil {
+			return err
+		}
+		return raising{t}.setEpoch(next)
+	})
 }
 
 // lockEpoch reads the epoch and keeps others from raising it.

@@ -108,6 +108,9 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 		out.held = newEpoch(t, h)
 	}
 	goOn()
+	if !bump { // and nobody remembers how far the database had come, else it would not start
+		h.Members[0].Env = append(h.Members[0].Env, "POSTHOUSE_STATE_DIR="+t.TempDir())
+	}
 	h.Members[0].Start(t)
 	if len(h.Members) > 1 {
 		h.Members[1].WaitReady(t, http.StatusServiceUnavailable) // its epoch is over

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// tide remembers outside of the database how far the database has come. A database that was put back to a backup looks whole
+// and says that what was sent since is still to be sent; only somebody who saw it later can tell.
+type tide struct {
+	store store.Epochs
+	dir   string
+	log   *slog.Logger
+
+	moved atomic.Bool     // something was accepted or started since the last raise
+	seen  store.Watermark // of the goroutine that runs it
+	deaf  bool            // the file could not be written, which was said
+}
+
+const (
+	tideEvery = time.Second // between two raises of a process that works
+	tideLook  = 5           // raises after which one that rests looks too
+)
+
+// file is where what was seen of a history stands.
+func (td *tide) file(history string) string {
+	return filepath.Join(td.dir, "posthouse-"+history+".mark")
+}
+
+// remembered is what this process, or one before it, saw of a history; the zero time for nothing.
+func (td *tide) remembered(history string) time.Time {
+	text, err := os.ReadFile(td.file(history))
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}
+	}
+	at := time.Time{}
+	if err == nil {
+		at, err = store.ParseMoment(strings.TrimSpace(string(text)))
+	}
+	if err != nil {
+		td.log.Warn("what was seen of the database before cannot be read: that it went back would not be noticed", "error", err)
+	}
+	return at
+}
+
+// remember writes what was seen, by way of another file, so that a kill leaves the old one.
+func (td *tide) remember(w store.Watermark) {
+	td.seen = w
+	path := td.file(w.History)
+	err := os.WriteFile(path+".new", []byte(store.Moment(w.At)+"\n"), 0o600)
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil && !td.deaf {
+		td.log.Warn("what is seen of the database cannot be written: that it went back would not be noticed at the next start", "error", err)
+	}
+	td.deaf = err != nil
+}
+
+// begin refuses a database that went back since it was last seen from here, until a person has decided.
+func (td *tide) begin(ctx context.Context, known time.Time) error {
+	now, found, err := td.store.Watermark(ctx)
+	if err != nil {
+		return err
+	}
+	seen := store.Watermark{History: now.History, At: td.remembered(now.History)}
+	if found && now.At.Before(seen.At) {
+		if !known.Equal(now.At) {
+			return fmt.Errorf("%w (%s). It was restored from a backup, copied, or promoted from a replica that lagged: what was sent since would be sent again. "+
+				"Run posthouse migrate new-epoch --yes, which holds all that may have been sent; or, if nothing was, start with --accept-older %s",
+				&store.WentBack{Seen: seen, Found: now}, td.file(now.History), store.Moment(now.At))
+		}
+		td.log.Warn("a person has decided to go on with a database that went back: what was sent since is sent again", "as_of", store.Moment(now.At), "was_seen_at", store.Moment(seen.At))
+		if err := td.store.PassWatermark(ctx, time.Now(), seen); err != nil {
+			return err
+		}
+	}
+	return td.raise(ctx)
+}
+
+// raise raises the database's watermark and remembers it.
+func (td *tide) raise(ctx context.Context) error {
+	td.moved.Store(false)
+	w, err := td.store.RaiseWatermark(ctx, time.Now(), td.seen)
+	if err == nil {
+		td.remember(w)
+	}
+	return err
+}
+
+// look finds out whether the database went back, without raising anything.
+func (td *tide) look(ctx context.Context) error {
+	w, found, err := td.store.Watermark(ctx)
+	if err == nil && found && (w.History != td.seen.History || w.At.Before(td.seen.At)) {
+		return &store.WentBack{Seen: td.seen, Found: w}
+	}
+	return err
+}
+
+// run raises the watermark while this process accepts or starts something, and looks now and then where it does not. Where
+// the database went back, outlive lets nothing more start.
+func (td *tide) run(ctx context.Context, outlive func() bool) {
+	tick := time.NewTicker(tideEvery)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var err error
+		switch {
+		case td.moved.Load():
+			err = td.raise(ctx)
+		case n%tideLook == 0:
+			err = td.look(ctx)
+		}
+		var back *store.WentBack
+		if errors.As(err, &back) && outlive() {
+			td.log.Error("the database went back under this process, which starts nothing more: run posthouse migrate new-epoch --yes, and restart it", "error", back.Error())
+		}
+	}
+}
+
+// end remembers what came last. The process has done all it does.
+func (td *tide) end(ctx context.Context) {
+	if td.moved.Load() {
+		_ = td.raise(ctx) // else a kill's second is missing
+	}
+}
+
+// What moves the tide: a queue, a desk and an intake that tell of what they have done.
+type (
+	movingQueue struct {
+		engine.Queue
+		moved *atomic.Bool
+	}
+	movingDesk struct {
+		counter
+		moved *atomic.Bool
+	}
+	movingIntake struct {
+		intake.Store
+		moved *atomic.Bool
+	}
+)
+
+func (m movingQueue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	items, err := m.Queue.Claim(ctx, now, c)
+	if len(items) > 0 {
+		m.moved.Store(true)
+	}
+	return items, err
+}
+
+func (m movingDesk) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
+	m.moved.Store(true) // what it held may be handed out again
+	return m.counter.HandOut(ctx, now, h)
+}
+
+func (m movingIntake) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
+	m.moved.Store(true)
+	return m.Store.Accept(ctx, now, subs)
+}
