@@ -58,7 +58,8 @@ var floors = map[string]floor{
 	"internal/phone":           {layer: 1},
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},
-	"internal/verify":          {layer: 1},
+	"internal/verify":          {layer: 1, beside: []string{"internal/verify/words"}},
+	"internal/verify/words":    {layer: 1},
 	"internal/lockfile":        {layer: 1}, // keeps a file for one process
 	"internal/store":           {layer: 1, beside: []string{"internal/work", "internal/lockfile"}},
 	"internal/store/storetest": {layer: 2, tests: true},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
 // judgeAcceptance holds a message of the log against what its callers were told (I1, I28). Messages come
@@ -101,8 +102,8 @@ const maxUntold = 5
 // are keys whose callers do not know what became: else a key stands for two messages (I27).
 func (c accepting) judgeUntold() {
 	if extra := c.totals.Recovered - c.undecided; extra > 0 {
-		c.fail(idempotent, plural(extra, "message"), func() []string { return c.untold },
-			"the log has %s that no caller was told of, and %s in the client journal can have made them", plural(c.totals.Recovered, "message"), plural(c.undecided, "key"))
+		c.fail(idempotent, words.Plural(extra, "message"), func() []string { return c.untold },
+			"the log has %s that no caller was told of, and %s in the client journal can have made them", words.Plural(c.totals.Recovered, "message"), words.Plural(c.undecided, "key"))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
 // try is an attempt of one of the deliveries that share a key.
@@ -124,7 +125,7 @@ func (c arriving) judgeMarks(chain []history, tries []try, list []arrival) {
 	switch {
 	case len(tries) == 0:
 	case len(list) > len(tries):
-		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "%s came of %s", plural(len(list), "arrival"), plural(len(tries), "attempt"))
+		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "%s came of %s", words.Plural(len(list), "arrival"), words.Plural(len(tries), "attempt"))
 	case !c.eachOfOne(tries, timely):
 		c.fail(markFirst, chain[0].id, c.showArrivals(tries, pointers(list)...), "one attempt arrived more than once: another had not begun, or its lease had ended")
 	}
@@ -191,11 +192,11 @@ func (c arriving) judgeCopies(chain []history, list []arrival) {
 			continue
 		}
 		c.totals.DuplicatedUnexplained++
-		c.fail(explained, chain[0].id, c.showCopies(chain, copies), "copy %d arrived after %s of unknown outcome", len(copies), plural(before(doubts, at.Add(c.slack)), "attempt"))
+		c.fail(explained, chain[0].id, c.showCopies(chain, copies), "copy %d arrived after %s of unknown outcome", len(copies), words.Plural(before(doubts, at.Add(c.slack)), "attempt"))
 	}
 	c.checked(bounded, 1)
 	if extra := len(copies) - 1; extra > len(doubts) && !c.restored() {
-		c.fail(bounded, chain[0].id, c.showCopies(chain, copies), "%s, and %s of unknown outcome", plural(extra, "extra copy"), plural(len(doubts), "attempt"))
+		c.fail(bounded, chain[0].id, c.showCopies(chain, copies), "%s, and %s of unknown outcome", words.Plural(extra, "extra copy"), words.Plural(len(doubts), "attempt"))
 	}
 	c.judgeHeldCopies(chain, copies, manuals)
 }
@@ -312,7 +313,7 @@ func (c arriving) judgeUnsaid(left []*arrival) {
 			}
 			c.fail(truth, u.id.idText(), func() []string {
 				return []string{fmt.Sprintf("%s  it became %s", stampText(time.Unix(0, u.at)), u.to)}
-			}, "it counts as %s, and no arrival was answered so; of %s that name no delivery none is left for it", u.to, plural(len(left), "arrival"))
+			}, "it counts as %s, and no arrival was answered so; of %s that name no delivery none is left for it", u.to, words.Plural(len(left), "arrival"))
 		}
 	}
 	// What fewer arrivals would do for comes first.
@@ -328,8 +329,8 @@ func (c arriving) judgeNameless(left []*arrival) {
 	c.checked(noPhantom, len(left))
 	if extra := len(left) - c.silent; extra > 0 {
 		c.totals.Unexpected += extra
-		c.fail(noPhantom, plural(extra, "arrival"), c.showArrivals(nil, left[:min(len(left), maxUntold)]...),
-			"%s without a key name no delivery in the log, and %s can have made them", plural(len(left), "arrival"), plural(c.silent, "attempt"))
+		c.fail(noPhantom, words.Plural(extra, "arrival"), c.showArrivals(nil, left[:min(len(left), maxUntold)]...),
+			"%s without a key name no delivery in the log, and %s can have made them", words.Plural(len(left), "arrival"), words.Plural(c.silent, "attempt"))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
 // finishRest judges, now that the end of the log is known, what was still pending (I4).
@@ -228,7 +229,7 @@ func (c remains) finishEpochs() {
 	}
 	if n := len(c.frozen); n > 0 {
 		c.checked(hold, -n)
-		c.by[hold].why = plural(n, "more delivery") + " not decided: a restore has come since, and may have changed the policy"
+		c.by[hold].why = words.Plural(n, "more delivery") + " not decided: a restore has come since, and may have changed the policy"
 	}
 }
 
@@ -302,7 +303,7 @@ func (c remains) finishLosses() {
 	}
 	for _, owner := range slices.Sorted(maps.Keys(c.losses)) {
 		if l := c.losses[owner]; l.count > most {
-			c.fail(bounded, "process "+owner, func() []string { return l.excerpt }, "it was lost with %s under way, and %d are the most", plural(l.count, "attempt"), most)
+			c.fail(bounded, "process "+owner, func() []string { return l.excerpt }, "it was lost with %s under way, and %d are the most", words.Plural(l.count, "attempt"), most)
 		}
 	}
 }

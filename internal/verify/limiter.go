@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
 // grant is what is kept of a GrantLine.
@@ -191,7 +192,7 @@ func (c rating) giveBack(key string, list []grant) (out []returned) {
 			}
 		}
 		if left > 0 {
-			c.fail(rate, key, c.grants.show(list[:i+1], c.grants.windows[list[i].windows][0]), "%s came back that had not been granted", plural(int(left), "permit"))
+			c.fail(rate, key, c.grants.show(list[:i+1], c.grants.windows[list[i].windows][0]), "%s came back that had not been granted", words.Plural(int(left), "permit"))
 		}
 	}
 	return out

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
 // Page is the report as a person reads it: one page, and a few lines for each violation.
@@ -64,17 +64,17 @@ func (r Report) checked(id string) bool {
 
 func (p *page) totals(r *Report) {
 	t := &r.Totals
-	p.line("Log         %s of %s in %s%s", plural(t.Events, "event"), plural(t.Deliveries, "delivery"), plural(t.Messages, "message"), spanText(r.From, r.To))
-	p.line("Deliveries  %s; %s", statesText(t.States), plural(t.Attempts, "attempt"))
+	p.line("Log         %s of %s in %s%s", words.Plural(t.Events, "event"), words.Plural(t.Deliveries, "delivery"), words.Plural(t.Messages, "message"), words.Span(r.From, r.To))
+	p.line("Deliveries  %s; %s", statesText(t.States), words.Plural(t.Attempts, "attempt"))
 	if r.checked("I1") {
-		p.line("Calls       %s attempted, %s acknowledged, %s ok, %s lost, %s recovered", group(t.Attempted), group(t.Acknowledged), group(t.OK), group(t.Lost), group(t.Recovered))
+		p.line("Calls       %s attempted, %s acknowledged, %s ok, %s lost, %s recovered", words.Group(t.Attempted), words.Group(t.Acknowledged), words.Group(t.OK), words.Group(t.Lost), words.Group(t.Recovered))
 	}
 	if r.checked("I2") {
 		p.line("Arrivals    %s, %s unexpected; duplicated %s explained, %s unexplained; %s were taken and not recognised as repeats",
-			group(t.Arrivals), group(t.Unexpected), group(t.DuplicatedExplained), group(t.DuplicatedUnexplained), group(t.Visible))
+			words.Group(t.Arrivals), words.Group(t.Unexpected), words.Group(t.DuplicatedExplained), words.Group(t.DuplicatedUnexplained), words.Group(t.Visible))
 	}
 	if t.Excused > 0 {
-		p.line("Restore     %s or arrivals are of a history that a restore has undone", plural(t.Excused, "message"))
+		p.line("Restore     %s or arrivals are of a history that a restore has undone", words.Plural(t.Excused, "message"))
 	}
 	p.unknowns(&r.Unknowns)
 	p.line("")
@@ -85,16 +85,16 @@ func (p *page) unknowns(u *Unknowns) {
 		p.line("Unknown     none")
 		return
 	}
-	p.line("Unknown     %s: %s", group(u.Entered), counts(
-		count{u.Ambiguous, "ambiguous"}, count{u.LeaseLost, "with a lost process"}, count{u.EpochHold, "held by a restore"},
-		count{u.TooLate, "once more, too late to repeat"}))
+	p.line("Unknown     %s: %s", words.Group(u.Entered), words.Counts(
+		words.Of(u.Ambiguous, "ambiguous"), words.Of(u.LeaseLost, "with a lost process"), words.Of(u.EpochHold, "held by a restore"),
+		words.Of(u.TooLate, "once more, too late to repeat")))
 	if u.WorstLoss > 0 {
-		p.line("            one process was lost with at most %s", plural(u.WorstLoss, "attempt"))
+		p.line("            one process was lost with at most %s", words.Plural(u.WorstLoss, "attempt"))
 	}
-	p.line("  resolved  %s", counts(
-		count{u.Retried, "by another try"}, count{u.AssumedSent, "assumed sent"}, count{u.Queried, "by asking the provider"},
-		count{u.Operator, "by a person"}, count{u.Evidence, "by late proof"}, count{u.TimedOut, "timed out"},
-		count{u.Quarantined, "quarantined"}, count{u.StillHeld, "still held"}))
+	p.line("  resolved  %s", words.Counts(
+		words.Of(u.Retried, "by another try"), words.Of(u.AssumedSent, "assumed sent"), words.Of(u.Queried, "by asking the provider"),
+		words.Of(u.Operator, "by a person"), words.Of(u.Evidence, "by late proof"), words.Of(u.TimedOut, "timed out"),
+		words.Of(u.Quarantined, "quarantined"), words.Of(u.StillHeld, "still held")))
 }
 
 func (p *page) recovery(r *Report) {
@@ -103,7 +103,7 @@ func (p *page) recovery(r *Report) {
 	}
 	p.line("Recovery: from the end of a fault until something was sent again")
 	for _, f := range r.Recovery {
-		p.line("  %-10s %6s   p50 %-8s p99 %-8s max %-8s%s", f.Kind, group(f.Faults), wait(f.P50), wait(f.P99), wait(f.Max), never(f.Never))
+		p.line("  %-10s %6s   p50 %-8s p99 %-8s max %-8s%s", f.Kind, words.Group(f.Faults), words.Wait(f.P50), words.Wait(f.P99), words.Wait(f.Max), never(f.Never))
 	}
 	p.line("")
 }
@@ -122,9 +122,9 @@ func (p *page) invariants(r *Report) {
 	for _, inv := range r.Invariants {
 		switch inv.Status {
 		case Held:
-			p.line("  holds     %-3s %-14s %12s checked%s", inv.ID, inv.Name, group(inv.Checked), alsoWhy(&inv))
+			p.line("  holds     %-3s %-14s %12s checked%s", inv.ID, inv.Name, words.Group(inv.Checked), alsoWhy(&inv))
 		case Broken:
-			p.line("  VIOLATED  %-3s %-14s %12s checked, %s%s", inv.ID, inv.Name, group(inv.Checked), plural(inv.Count, "violation"), alsoWhy(&inv))
+			p.line("  VIOLATED  %-3s %-14s %12s checked, %s%s", inv.ID, inv.Name, words.Group(inv.Checked), words.Plural(inv.Count, "violation"), alsoWhy(&inv))
 		default:
 			reason := string(inv.Status) + ", " + inv.Why
 			if why[reason] == nil {
@@ -152,7 +152,7 @@ func (p *page) sometimes(r *Report) {
 	for _, s := range r.Sometimes {
 		switch {
 		case s.Seen > 0:
-			p.line("  %-24s %10s", s.Name, group(s.Seen))
+			p.line("  %-24s %10s", s.Name, words.Group(s.Seen))
 		case s.Skipped != "":
 			p.line("  %-24s %10s  %s", s.Name, "–", s.Skipped)
 		case s.Required:
@@ -176,7 +176,7 @@ func (p *page) violations(r *Report) {
 			}
 		}
 		if more := inv.Count - len(inv.Violations); more > 0 {
-			p.line("  … and %s more", group(more))
+			p.line("  … and %s more", words.Group(more))
 		}
 	}
 }
@@ -190,73 +190,15 @@ func meaning(id string) string {
 	return ""
 }
 
-// spanText is a span of time, empty for none.
-func spanText(from, to time.Time) string {
-	if from.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf(", %s to %s UTC", from.UTC().Format(time.DateTime), to.UTC().Format(time.DateTime))
-}
-
 func statesText(states map[posthouse.State]int) string {
-	var list []count
+	var list []words.Count
 	for _, s := range posthouse.States() {
-		list = append(list, count{states[s], string(s)})
+		list = append(list, words.Of(states[s], string(s)))
 	}
 	for s, n := range states {
 		if !slices.Contains(posthouse.States(), s) {
-			list = append(list, count{n, fmt.Sprintf("in a state %q that nobody knows", s)})
+			list = append(list, words.Of(n, fmt.Sprintf("in a state %q that nobody knows", s)))
 		}
 	}
-	return counts(list...)
-}
-
-// count is a number with what it counts.
-type count struct {
-	n    int
-	what string
-}
-
-// counts lists those that are not 0.
-func counts(list ...count) string {
-	var out []string
-	for _, c := range list {
-		if c.n != 0 {
-			out = append(out, group(c.n)+" "+c.what)
-		}
-	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return strings.Join(out, ", ")
-}
-
-func plural(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "y") && !strings.HasSuffix(what, "ey"):
-		what = strings.TrimSuffix(what, "y") + "ie"
-	}
-	return group(n) + " " + what + "s"
-}
-
-// group writes a number with a comma before each three digits.
-func group(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// wait is a duration to three digits or so.
-func wait(d time.Duration) string {
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d >= 100*time.Millisecond:
-		return d.Round(time.Millisecond).String()
-	}
-	return d.Round(10 * time.Microsecond).String()
+	return words.Counts(list...)
 }
