@@ -124,6 +124,8 @@ func table(o Options, phones *phones) []provider {
 		dingtalkWork(),
 		wecomApp(),
 		wecomRobot(),
+		wechatTemplate(),
+		wechatSubscribe(),
 		phones.provider(),
 	}
 }

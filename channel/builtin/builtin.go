@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/channel/httpapi"
 	"github.com/posthouse/posthouse/channel/pull"
 	"github.com/posthouse/posthouse/channel/webhook"
+	"github.com/posthouse/posthouse/channel/wechat"
 	"github.com/posthouse/posthouse/channel/wecom"
 )
 
@@ -22,6 +23,8 @@ func Types() []channel.Type {
 		dingtalk.Work(),
 		wecom.App(),
 		wecom.Robot(),
+		wechat.Template(),
+		wechat.Subscribe(),
 		webhook.Type(),
 		pull.Type(),
 		console.Type(),

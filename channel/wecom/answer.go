@@ -1,8 +1,6 @@
 package wecom
 
 import (
-	"encoding/json"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +19,6 @@ const (
 // answer is what WeCom answers, with status 200 also for errors.
 type answer struct {
 	Code       errcode.Value `json:"errcode"`
-	Message    string        `json:"errmsg"`
 	ID         errcode.Value `json:"msgid"`
 	Users      string        `json:"invaliduser"`
 	Parties    string        `json:"invalidparty"`
@@ -35,22 +32,11 @@ type answer struct {
 // read finds out what a reply means. The answer is empty where there is none.
 func read(r *channel.Reply, table errcode.Table, own map[string]posthouse.Class) (channel.Verdict, answer) {
 	var a answer
-	whole := r.Status != 0 && r.Err == nil && !r.Cut && json.Unmarshal(r.Body, &a) == nil
-	switch {
-	case whole && a.Code == "0" && r.OK():
-		return channel.Verdict{Class: posthouse.ClassOK, Code: "0", Ref: string(a.ID)}, a
-	case whole && a.Code != "" && a.Code != "0":
-		return table.Refused("WeCom", string(a.Code), reason(a.Message), own), a
-	case !r.OK():
-		return errcode.Ended(r, own), answer{}
+	v, _ := table.Read(r, "WeCom", own, &a)
+	if v.Class == posthouse.ClassOK {
+		v.Ref = string(a.ID)
 	}
-	return channel.Verdict{Class: posthouse.ClassUnknown, Message: "WeCom's answer could not be read, so it may have accepted"}, answer{}
-}
-
-// reason is an error's text without the hint that WeCom appends to it: "…, hint: [1693…], from ip: …".
-func reason(text string) string {
-	text, _, _ = strings.Cut(text, ", hint:")
-	return text
+	return v, a
 }
 
 // The waits after WeCom's frequency limit: a minute, and an hour where it is met again soon after.

@@ -5,6 +5,7 @@ package errcode
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -40,6 +41,33 @@ func (t Table) Refused(provider, code, text string, own map[string]posthouse.Cla
 		text = provider + " answered with code " + code
 	}
 	return channel.Verdict{Class: m.Class, After: m.After, Code: code, Message: text}
+}
+
+// Read finds out what a reply means, and decodes it into a pointer. Its code is empty where there is no answer of this
+// form. The verdict on success has no Ref yet.
+func (t Table) Read(r *channel.Reply, provider string, own map[string]posthouse.Class, into any) (v channel.Verdict, code string) {
+	var a struct {
+		Code    Value  `json:"errcode"`
+		Message string `json:"errmsg"`
+	}
+	whole := r.Status != 0 && r.Err == nil && !r.Cut && json.Unmarshal(r.Body, &a) == nil && json.Unmarshal(r.Body, into) == nil
+	switch code = string(a.Code); {
+	case whole && code == "0" && r.OK():
+		return channel.Verdict{Class: posthouse.ClassOK, Code: "0"}, code
+	case whole && code != "" && code != "0":
+		return t.Refused(provider, code, reason(a.Message), own), code
+	case !r.OK():
+		return Ended(r, own), ""
+	}
+	return channel.Verdict{Class: posthouse.ClassUnknown, Message: provider + "'s answer could not be read, so it may have accepted"}, ""
+}
+
+// reason is an error's text without what is appended to it for the provider's own staff:
+// "…, hint: [1693…], from ip: …" or "… rid: 5f…".
+func reason(text string) string {
+	text, _, _ = strings.Cut(text, ", hint:")
+	text, _, _ = strings.Cut(text, " rid:")
+	return text
 }
 
 // Ended is the verdict on the end of a call without such an answer: by the channel's own codes, or by what the end itself means.

@@ -1,0 +1,135 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// wechatPerDay is how many template messages an account sends a day.
+const wechatPerDay = 100_000
+
+// wechatCodes are WeChat's codes.
+var wechatCodes = map[Code]string{
+	UnknownUser: "40003", RefusedContent: "47003", Malformed: "47001", TooFast: "45009", Busy: "-1", Unauthorized: "40014",
+}
+
+// wechatCall is a call.
+type wechatCall struct {
+	To       string                     `json:"touser"`
+	Template string                     `json:"template_id"`
+	ID       string                     `json:"client_msg_id"`
+	Data     map[string]json.RawMessage `json:"data"`
+}
+
+// accounts are WeChat's official accounts: any app id is one.
+type accounts struct {
+	tokens tokens
+
+	mu  sync.Mutex
+	day *window
+}
+
+func wechatTemplate() provider {
+	return wechat(provider{
+		name: "wechat", title: "WeChat template message", titleZH: "微信模板消息", path: "/wechat/cgi-bin/message/template/send", prefix: "wx",
+	})
+}
+
+// wechatSubscribe are subscription notices, which know no client_msg_id.
+func wechatSubscribe() provider {
+	return wechat(provider{
+		name: "wechat_subscribe", title: "WeChat subscription notice", titleZH: "微信订阅通知", path: "/wechat_subscribe/cgi-bin/message/subscribe/bizsend",
+		prefix: "ws",
+	})
+}
+
+func wechat(p provider) provider {
+	a := new(accounts)
+	a.forget()
+	p.read, p.status, p.answer = a.read, always200, answerWechat
+	p.more = &more{settle: wholly, forget: a.forget, paths: map[string]http.HandlerFunc{
+		"POST /" + p.name + "/cgi-bin/stable_token": a.giveToken,
+		"DELETE /" + p.name + "/tokens":             a.tokens.drop,
+	}}
+	return p
+}
+
+func (s *accounts) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.day = newWindow(&Limit{Max: wechatPerDay, Per: posthouse.Duration(24 * time.Hour)})
+}
+
+func (s *accounts) giveToken(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Grant  string `json:"grant_type"`
+		App    string `json:"appid"`
+		Secret string `json:"secret"`
+	}
+	body, err := readBody(w, r)
+	switch {
+	case err != nil:
+		writeError(w, err)
+	case json.Unmarshal(body, &in) != nil || in.Grant != "client_credential":
+		errorLine("40002", "invalid grant_type").send(w, http.StatusOK)
+	case in.App == "" || strings.HasPrefix(in.App, "wrong"):
+		errorLine("40013", "invalid appid").send(w, http.StatusOK)
+	case wrongSecret(in.Secret):
+		errorLine("40125", "invalid appsecret").send(w, http.StatusOK)
+	default:
+		inJSON(fmt.Sprintf(`{"access_token":%q,"expires_in":%d}`, s.tokens.give(in.App), int(tokenLasts.Seconds()))).send(w, http.StatusOK)
+	}
+}
+
+func (s *accounts) read(r *http.Request, body []byte) (order, *refusal) {
+	now := time.Now()
+	if ref := s.tokens.verify(r, now); ref != nil {
+		return order{}, ref
+	}
+	var in wechatCall
+	if err := json.Unmarshal(body, &in); err != nil {
+		return order{}, malformed("the body is not the JSON this interface reads: %v", err)
+	}
+	switch {
+	case in.To == "":
+		return order{}, strange("40003", "invalid openid")
+	case in.Template == "" || strings.HasPrefix(in.Template, "wrong"):
+		return order{}, strange("40037", "invalid template_id")
+	}
+	ord := order{idempotent: in.ID != "", messages: []message{{user: in.To, title: in.Template, text: in.words(), key: in.ID}}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.day.admit(now) > 0 {
+		ord.violated, ord.refusals = true, allRefused(1, TooFast, "", "reach max api daily quota limit")
+	}
+	return ord, nil
+}
+
+// words are the parameters, in the order of their names.
+func (c *wechatCall) words() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
+		var v struct {
+			Value string `json:"value"`
+		}
+		if json.Unmarshal(c.Data[name], &v) == nil {
+			lines = append(lines, name+": "+v.Value)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func answerWechat(results []result) reply {
+	if ref := results[0].refusal; ref != nil {
+		return errorLine(ownCode(ref, wechatCodes), ref.text)
+	}
+	return inJSON(`{"errcode":0,"errmsg":"ok","msgid":` + quote(results[0].id) + `}`)
+}
