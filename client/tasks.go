@@ -14,13 +14,18 @@ type Tasks struct{ api *caller }
 // Tell hands in events of tasks, 1 to 1000. They may come twice and in any order, so the call is
 // repeated where its answer is lost.
 func (c Tasks) Tell(ctx context.Context, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
-	r, err := withBody(http.MethodPost, path("workflow", "events"), wire.TaskEvents{Events: events})
+	r, err := withBody(http.MethodPost, path("workflow", "events"), told{events})
 	if err != nil {
 		return nil, err
 	}
 	r.key = posthouse.NewID()
 	body, err := call[wire.TaskOutcomes](ctx, c.api, r)
 	return body.Outcomes, err
+}
+
+// told is a list of events as the domain has them.
+type told struct {
+	Events []posthouse.TaskEvent `json:"events"`
 }
 
 // Get reads what is known of a task.

@@ -24,7 +24,10 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
+	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // house is a database with Posthouse on it, and a business beside it that has a connection and a
@@ -148,9 +151,10 @@ func (h *house) serve() {
 			Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db,
 		},
 		Rosters: h.store.Rosters, Limiter: limit.SQL{Rows: h.store.Limits}, Log: quiet, Poll: 5 * time.Millisecond,
-		TaskEvents: func(_ context.Context, _ string, e posthouse.TaskEvent) error {
-			h.events <- e
-			return nil
+		TaskEvents: func(_ context.Context, _ work.Enqueued, e *wire.NewEvent) error {
+			r := workflow.Reader{Zone: time.UTC}
+			h.events <- r.Event("", e)
+			return posthouse.Invalid("the event cannot be read", r.Problems())
 		},
 	})
 	if err != nil {

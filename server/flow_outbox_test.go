@@ -3,8 +3,11 @@ package server_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/outbox"
@@ -81,6 +84,32 @@ func TestFLOW_WhatABusinessCommitsIsToldAndWhatItRollsBackIsNot(t *testing.T) {
 		}
 		if n := h.number("SELECT COUNT(*) FROM posthouse_messages WHERE kind = 'accepted'"); n != 1 {
 			h.Errorf("%d messages say that a task was accepted, want 1", n)
+		}
+	})
+}
+
+// Events take what jobs take: ids as numbers, also of 19 digits, and times without a zone, over HTTP and in SQL.
+func TestFLOW_EventsTakeNumbersAndTimesOfTheServersZone(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.bureau()
+		describe := `{"event": "task.created", "task_id": %d, "at": "2026-01-02 08:00:00", "task": {"name": "x", "create_by": 1, "create_time": "2026-01-02T07:59:58",
+			"nodes": [{"id": 9007199254740993, "name": "a", "handler_user_ids": [7, "8"], "next_node_ids": [12]}, {"id": 12, "name": "b", "handler_user_ids": ["9"]}]}}`
+		_, err := h.api.Tasks.TellJSON(h.Context(), "", fmt.Appendf(nil, describe, 1001))
+		h.must(err)
+		zone, err := time.LoadLocation("Asia/Shanghai")
+		h.must(err)
+		h.insertRow(`{"task_event": ` + fmt.Sprintf(describe, 9007199254740995) + `}`)
+		h.insertRow(`{"task_event": {"event": "node.done", "task_id": 9007199254740995, "node_id": 9007199254740993}}`)
+		h.outboxIsEmpty()
+		for _, task := range []string{"1001", "9007199254740995"} {
+			got, err := h.api.Tasks.Get(h.Context(), task)
+			h.must(err)
+			if at := time.Date(2026, 1, 2, 7, 59, 58, 0, zone); len(got.Messages) == 0 || !got.About.CreatedAt.Equal(at) {
+				h.Errorf("task %s is %+v, want it made at %s", task, got, at)
+			}
+		}
+		if users, _ := h.toldOf("node_done", "9007199254740993", "oa"); !slices.Equal(users, []string{"9"}) {
+			h.Errorf("of the node that is done %v were told, want 9", users)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -46,9 +48,16 @@ func resolverOf(o Options, network channel.Network, users store.Users) (workflow
 // /v1/workflow/events.
 func (s *Server) Flow() *workflow.Flow { return s.flow }
 
-// takeEvent takes an event that came through the outbox.
-func (s *Server) takeEvent(ctx context.Context, tenant string, e posthouse.TaskEvent) error {
-	_, err := s.flow.Apply(ctx, tenant, e)
+// takeEvent takes an event that came through the outbox. One that does not say when it happened happened when its row was
+// written: a repeat has the same time.
+func (s *Server) takeEvent(ctx context.Context, row work.Enqueued, in *wire.NewEvent) error {
+	r := workflow.Reader{Zone: s.zone}
+	e := r.Event("", in)
+	if err := posthouse.Invalid("the event cannot be applied", r.Problems()); err != nil {
+		return err
+	}
+	e.At = cmp.Or(e.At, row.CreatedAt)
+	_, err := s.flow.Apply(ctx, row.Tenant, e)
 	return err
 }
 

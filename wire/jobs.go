@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -22,6 +23,9 @@ func (i *Ident) UnmarshalJSON(text []byte) error {
 	}
 	return nil
 }
+
+// Text is what was written, of a number its digits.
+func (i Ident) Text() string { return strings.TrimPrefix(string(i), "\x00") }
 
 // NewJob is a job as the document's enqueue takes it.
 type NewJob struct {

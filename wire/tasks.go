@@ -8,8 +8,8 @@ import (
 
 // TaskEvents is one event of a task, or a list of them.
 type TaskEvents struct {
-	posthouse.TaskEvent
-	Events []posthouse.TaskEvent `json:"events,omitempty"`
+	NewEvent
+	Events []NewEvent `json:"events,omitempty"`
 }
 
 // TaskOutcomes answers a list of events.

@@ -38,13 +38,18 @@ var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
 // ID is the text of an id. A number is one as it is written; texts are taken as they are.
 func (r *Reader) ID(path string, i wire.Ident) string {
-	number, marked := strings.CutPrefix(string(i), "\x00")
-	if marked && !wholeNumber.MatchString(number) {
+	id := r.written(path, i)
+	r.wrong.Word(path, id, maxText)
+	return id
+}
+
+// written is the text of an id as it is written, however long.
+func (r *Reader) written(path string, i wire.Ident) string {
+	if number, marked := strings.CutPrefix(string(i), "\x00"); marked && !wholeNumber.MatchString(number) {
 		r.wrong.Add(path, "is %.60s: want a whole number or a string", number)
 		return ""
 	}
-	r.wrong.Word(path, number, maxText)
-	return number
+	return i.Text()
 }
 
 // IDs are the texts of ids.

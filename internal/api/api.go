@@ -93,7 +93,7 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
 		users{o.Users}.routes(),
-		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates}.routes(),
+		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
 		audit{o.Audit}.routes(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),

@@ -62,7 +62,7 @@ func rejectedRow(r *work.Held) wire.RejectedRow {
 	}
 	out.Channel, out.Kind, out.Ref, out.DedupKey, out.Recipients = in.Channel, in.Kind, in.Ref, in.DedupKey, len(in.To)
 	if in.TaskEvent != nil {
-		out.TaskEvent, out.Task, out.Message = string(in.TaskEvent.Type), in.TaskEvent.Task, ""
+		out.TaskEvent, out.Task, out.Message = string(in.TaskEvent.Type), in.TaskEvent.Task.Text(), ""
 	}
 	if job, _ := workflow.ReadJob(in.Job, time.UTC); in.Job != nil {
 		out.Channel, out.Kind, out.Ref, out.DedupKey, out.Recipients = workflow.ChannelName(job.Channel), job.BizType.Kind(), job.BizID, job.DedupKey, len(job.Users)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/read"
@@ -39,6 +40,7 @@ type tasks struct {
 	plans     Plans
 	answers   Answers
 	templates Templates
+	zone      *time.Location // of times that name none
 }
 
 // maxEvents bounds the events of one request.
@@ -58,18 +60,19 @@ func (t tasks) routes() []web.Route {
 
 // take takes one event in or many. They are idempotent by themselves; an Idempotency-Key gets the first answer again.
 func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
-	list := []posthouse.TaskEvent{in.TaskEvent}
+	given := []wire.NewEvent{in.NewEvent}
 	if in.Events != nil {
-		list = in.Events
-		if len(list) == 0 {
+		given = in.Events
+		if len(given) == 0 {
 			c.Refuse("events", "has 0 events: want 1 to %d", maxEvents)
 		}
-		if !reflect.ValueOf(in.TaskEvent).IsZero() {
+		if !reflect.ValueOf(in.NewEvent).IsZero() {
 			c.Refuse("events", "stands beside fields of a single event: give one of both")
 		}
 	}
-	if c.Wrong() != nil {
-		return nil, wrongEvents(c, list, in.Events != nil)
+	list, err := t.eventsOf(c, given, in.Events != nil)
+	if err != nil {
+		return nil, err
 	}
 	return t.once(c, func() (any, error) {
 		out, err := t.flow.Apply(c.Context(), c.Tenant(), list...)
@@ -83,16 +86,27 @@ func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
 	})
 }
 
-// wrongEvents adds to the problems of the text those of its events.
-func wrongEvents(c *web.Call, events []posthouse.TaskEvent, many bool) error {
-	for i := range events {
-		at := ""
+// eventsOf reads events. What is wrong with each is said only where something is wrong with how one is written: else their
+// taker says it.
+func (t tasks) eventsOf(c *web.Call, given []wire.NewEvent, many bool) ([]posthouse.TaskEvent, error) {
+	r := workflow.Reader{Zone: t.zone}
+	list := make([]posthouse.TaskEvent, len(given))
+	at := func(i int) string {
 		if many {
-			at = fmt.Sprintf("events[%d].", i)
+			return fmt.Sprintf("events[%d].", i)
 		}
-		c.Add(workflow.Check(events[i], at))
+		return ""
 	}
-	return c.Wrong()
+	for i := range given {
+		list[i] = r.Event(at(i), &given[i])
+	}
+	c.Add(r.Problems())
+	if c.Wrong() != nil {
+		for i := range list {
+			c.Add(workflow.Check(list[i], at(i)))
+		}
+	}
+	return list, c.Wrong()
 }
 
 // listedOne names the problems of a list's only event as those of a list.

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Row is what the column draft of the table outbox holds, as JSON: a draft, an event of a task, or a job of the
 // notification document.
 type Row struct {
 	posthouse.Draft
-	TaskEvent *posthouse.TaskEvent `json:"task_event,omitempty"`
-	Job       json.RawMessage      `json:"job,omitempty"`
+	TaskEvent *wire.NewEvent  `json:"task_event,omitempty"`
+	Job       json.RawMessage `json:"job,omitempty"`
 	// Traceparent is the writer's span, as the W3C writes it.
 	Traceparent string `json:"traceparent,omitempty"`
 }
@@ -35,9 +36,6 @@ func NoTime(text []byte) string {
 			Until *time.Time `json:"until"`
 			Since *time.Time `json:"since"`
 		} `json:"clock"`
-		TaskEvent struct {
-			At *time.Time `json:"at"`
-		} `json:"task_event"`
 	}
 	if json.Unmarshal(text, &given) != nil {
 		return ""
@@ -47,7 +45,6 @@ func NoTime(text []byte) string {
 		at   *time.Time
 	}{
 		{"not_before", given.NotBefore}, {"deadline", given.Deadline}, {"clock.until", given.Clock.Until}, {"clock.since", given.Clock.Since},
-		{"task_event.at", given.TaskEvent.At},
 	} {
 		if f.at != nil && f.at.IsZero() {
 			return f.name

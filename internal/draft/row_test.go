@@ -72,7 +72,6 @@ func TestATimeThatReadsAsNoneIsNamed(t *testing.T) {
 		`{"deadline":"0001-01-01T00:00:00Z"}`:                              "deadline",
 		`{"not_before":"0001-01-01T08:00:00+08:00"}`:                       "not_before",
 		`{"clock":{"until":"0000-12-31T16:00:00-08:00"}}`:                  "clock.until",
-		`{"task_event":{"at":"0001-01-01T00:00:00Z"}}`:                     "task_event.at",
 		`{"content":{"text":"0001-01-01T00:00:00Z"},"deadline":null}`:      "",
 		`{"deadline":"2026-10-01T00:00:00Z","ref":"0001-01-01T00:00:00Z"}`: "",
 	} {

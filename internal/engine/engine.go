@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/life"
@@ -25,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Limiter decides how many sends may start now. limit's types satisfy it.
@@ -77,7 +77,7 @@ type Options struct {
 	PlatformURL string
 	// TaskEvents takes the events of tasks that come through the outbox; one may come twice. Defaults to
 	// none: they wait in the outbox.
-	TaskEvents func(ctx context.Context, tenant string, event posthouse.TaskEvent) error
+	TaskEvents func(ctx context.Context, row work.Enqueued, event *wire.NewEvent) error
 	// Jobs takes the jobs that come through the outbox, with their rows; one may come twice. Defaults to none: they
 	// wait in the outbox.
 	Jobs func(ctx context.Context, row work.Enqueued, job json.RawMessage) error

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // takenEvents is a taker of events that remembers them, and does to some what the test says.
@@ -26,9 +27,9 @@ type takenEvents struct {
 	fail  map[string]func(ctx context.Context) error // by task
 }
 
-func (l *takenEvents) take(ctx context.Context, tenant string, e posthouse.TaskEvent) error {
+func (l *takenEvents) take(ctx context.Context, row work.Enqueued, e *wire.NewEvent) error {
 	l.mu.Lock()
-	fail := l.fail[e.Task]
+	fail := l.fail[e.Task.Text()]
 	l.mu.Unlock()
 	if fail != nil {
 		if err := fail(ctx); err != nil {
@@ -37,7 +38,11 @@ func (l *takenEvents) take(ctx context.Context, tenant string, e posthouse.TaskE
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.taken, l.at = append(l.taken, fmt.Sprint(tenant, " ", e.Task, " ", e.Type)), append(l.at, e.At)
+	at := row.CreatedAt
+	if e.At != "" {
+		at, _ = time.Parse(time.RFC3339, e.At)
+	}
+	l.taken, l.at = append(l.taken, fmt.Sprint(row.Tenant, " ", e.Task.Text(), " ", e.Type)), append(l.at, at)
 	return nil
 }
 
@@ -203,5 +208,5 @@ func taskOf(row work.Enqueued) string {
 	if json.Unmarshal([]byte(row.Draft), &in) != nil || in.TaskEvent == nil {
 		return ""
 	}
-	return in.TaskEvent.Task
+	return in.TaskEvent.Task.Text()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // One look into the outbox takes so many rows, and no more once their drafts have so many bytes.
@@ -42,8 +43,8 @@ const maxRejection = 4 << 10
 type letter struct {
 	row        work.Enqueued
 	draft      posthouse.Draft
-	event      *posthouse.TaskEvent // in place of a draft
-	job        json.RawMessage      // in place of both
+	event      *wire.NewEvent  // in place of a draft
+	job        json.RawMessage // in place of both
 	trace      string
 	submission *work.Submission
 	problem    string // why it can not be accepted
@@ -72,7 +73,7 @@ type Relay struct {
 	Keep time.Duration
 	// TaskEvents takes the events of tasks, and Jobs the jobs with their rows; one may come twice. Default to none:
 	// they wait in the outbox.
-	TaskEvents func(ctx context.Context, tenant string, event posthouse.TaskEvent) error
+	TaskEvents func(ctx context.Context, row work.Enqueued, event *wire.NewEvent) error
 	Jobs       func(ctx context.Context, row work.Enqueued, job json.RawMessage) error
 }
 

@@ -59,7 +59,7 @@ func apart(letters []letter) [][]*letter {
 			out = append(out, []*letter{l})
 			continue
 		}
-		k := task{l.row.Tenant, l.event.Task}
+		k := task{l.row.Tenant, l.event.Task.Text()}
 		at, known := place[k]
 		if !known {
 			at = len(out)
@@ -70,8 +70,7 @@ func apart(letters []letter) [][]*letter {
 	return out
 }
 
-// applyEvent hands one event or job over and returns its problem. An event that does not say when it happened
-// happened when its row was written: a repeat has the same time.
+// applyEvent hands one event or job over and returns its problem.
 func (r *Relay) applyEvent(ctx context.Context, l *letter) (problem string) {
 	if l.event != nil && r.TaskEvents == nil || l.job != nil && r.Jobs == nil {
 		return "this server takes no task events and jobs"
@@ -90,11 +89,7 @@ func (r *Relay) applyEvent(ctx context.Context, l *letter) (problem string) {
 		}
 		return ""
 	}
-	event := *l.event
-	if event.At.IsZero() {
-		event.At = l.row.CreatedAt
-	}
-	if err := r.TaskEvents(ctx, l.row.Tenant, event); err != nil {
+	if err := r.TaskEvents(ctx, l.row, l.event); err != nil {
 		return cmp.Or(err.Error(), "the event can not be applied")
 	}
 	return ""
