@@ -11,14 +11,14 @@ type Code string
 
 // The codes.
 const (
-	CodeInvalid        Code = "invalid"         // the request can not be accepted as it is; see Problems
+	CodeInvalid        Code = "invalid"         // the request cannot be accepted as it is; see Problems
 	CodeUnauthorized   Code = "unauthorized"    // no key, or not a valid one
 	CodeForbidden      Code = "forbidden"       // the key's scope does not reach this
 	CodeNotFound       Code = "not_found"       // no such thing in this tenant
 	CodeConflict       Code = "conflict"        // the thing's state does not allow it
 	CodeTooLarge       Code = "too_large"       // a body, header or depth limit
 	CodeKeyReused      Code = "key_reused"      // the idempotency key stands for another body
-	CodeUnavailable    Code = "unavailable"     // can not be done now; try again
+	CodeUnavailable    Code = "unavailable"     // cannot be done now; try again
 	CodeOutcomeUnknown Code = "outcome_unknown" // the commit's answer was lost; repeat with the same key
 	CodeStorageFull    Code = "storage_full"    // the database has no room
 	CodeInternal       Code = "internal"

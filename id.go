@@ -11,7 +11,7 @@ import (
 
 // Ids are 26 characters of Crockford base 32: 48 bits of milliseconds, 60 bits
 // that rise at random within a millisecond, and 20 bits that number what
-// belongs to the message. So ids sort by time, can not be guessed, and a
+// belongs to the message. So ids sort by time, cannot be guessed, and a
 // message's deliveries stand next to it in every index: delivery n of a message
 // is the message's id with n in its last four characters.
 const (

@@ -51,7 +51,7 @@ type Message struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Trace is the W3C trace context of the request that was accepted, if it was traced.
 	Trace string `json:"-"`
-	// Unreadable says why the stored message can not be sent; its deliveries are quarantined.
+	// Unreadable says why the stored message cannot be sent; its deliveries are quarantined.
 	Unreadable string `json:"unreadable,omitempty"`
 }
 

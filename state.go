@@ -90,7 +90,7 @@ const (
 	ClassAuth      Class = "auth"      // credentials refused; refreshed once, then as account; burns nothing
 	ClassAccount   Class = "account"   // quota, balance, permission: parks the account and probes it; burns nothing
 	ClassLocal     Class = "local"     // our own machine could not: parks the channel in this process for a moment; burns nothing
-	ClassRecipient Class = "recipient" // this recipient can not be reached: final
+	ClassRecipient Class = "recipient" // this recipient cannot be reached: final
 	ClassContent   Class = "content"   // this content is refused: final
 	ClassRequest   Class = "request"   // our request is malformed: final
 	ClassUnknown   Class = "unknown"   // may have arrived: the channel's policy decides

@@ -102,7 +102,7 @@ func verdict(good bool) string {
 	return "misses"
 }
 
-// check holds a contender's absolute figures against their floor. Where the machine's cores can not
+// check holds a contender's absolute figures against their floor. Where the machine's cores cannot
 // carry library, database and sink at once, the note says what they could.
 func (r *results) check(c cell, f floor) (out finding, ok bool) {
 	var values, each []float64

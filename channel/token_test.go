@@ -115,7 +115,7 @@ func TestAFailedFetchIsNotKept(t *testing.T) {
 	}
 }
 
-// Who leaves takes nobody along: another fetches then.
+// A caller that leaves takes nobody along: another fetches then.
 func TestAFetchThatWasGivenUpIsMadeByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -149,7 +149,7 @@ func defaultTexts(r *guideReader) {
 	}
 }
 
-// rejected waits until the relay has found that a row can not be accepted.
+// rejected waits until the relay has found that a row cannot be accepted.
 func rejected(r *guideReader) {
 	r.until("rejected", func() bool {
 		out, code := r.typeIn("posthouse outbox list --json")

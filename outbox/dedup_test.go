@@ -37,7 +37,7 @@ func (h *house) looking() *outbox.Box {
 	return b
 }
 
-// blind is a transaction that can not look.
+// blind is a transaction that cannot look.
 type blind struct{ outbox.Execer }
 
 // until waits for something that the relay does.
@@ -175,7 +175,7 @@ func (h *house) tell(b *outbox.Box, tx outbox.Execer, d posthouse.Draft) string 
 }
 
 // FLOW-4: an id that was told leads to the message, also where callers who could not see each other were
-// told different ones: because their handles can not look, or on both sides of a full minute.
+// told different ones: because their handles cannot look, or on both sides of a full minute.
 func TestEveryIDThatWasToldLeadsToTheMessage(t *testing.T) {
 	eachDB(t, 0, func(h *house) {
 		b := h.looking()

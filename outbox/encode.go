@@ -64,7 +64,7 @@ func encode(list, things string, n int, check func(i int, p *draft.Problems) any
 		if value := check(i, p); len(p.List) == 0 {
 			text, err := json.Marshal(value)
 			if err != nil {
-				p.Add("draft", "can not be written as JSON: %s", err)
+				p.Add("draft", "cannot be written as JSON: %s", err)
 			}
 			texts[i] = string(text)
 			size += len(text)
@@ -79,5 +79,5 @@ func encode(list, things string, n int, check func(i int, p *draft.Problems) any
 
 // refuse makes the error of a call, nil without problems.
 func refuse(problems []posthouse.Problem) error {
-	return posthouse.Invalid("the message can not be enqueued", problems)
+	return posthouse.Invalid("the message cannot be enqueued", problems)
 }

@@ -27,7 +27,7 @@ func dialects() map[Database]dialect {
 	return map[Database]dialect{
 		// A transaction that reads first and writes then is refused for good where another wrote between.
 		SQLite: {lock: "UPDATE posthouse_outbox SET due_at = due_at WHERE id = ''"},
-		// Who reads what other callers write is undone for it by SERIALIZABLE. What Posthouse writes is no
+		// SERIALIZABLE undoes a transaction that reads what other callers write. What Posthouse writes is no
 		// matter: it is never SERIALIZABLE.
 		Postgres: {dollar: true, clock: "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 			waiting: " AND current_setting('transaction_isolation') <> 'serializable'"},
@@ -168,7 +168,7 @@ func (b *Box) ask(keys []once) []asked {
 	return all
 }
 
-// fresh is the place of a key that stands for nothing. Those who can not see each other find the same message.
+// fresh is the place of a key that stands for nothing. Those who cannot see each other find the same message.
 func (a asked) fresh(taken map[string]bool) place {
 	for _, id := range a.names {
 		if !taken[id] {
@@ -215,7 +215,7 @@ func or(i int) string {
 // list is the method of Lister.
 type list func(ctx context.Context, query string, args []any, row func(scan func(dest ...any) error) error) error
 
-// listerOf is how a handle lists, nil where it can not.
+// listerOf is how a handle lists, nil where it cannot.
 func listerOf(handle any) list {
 	switch h := handle.(type) {
 	case Lister:

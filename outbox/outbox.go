@@ -91,7 +91,7 @@ func New(o Options) (*Box, error) {
 // A draft whose dedup_key stands for a message already, or for one that waits in the outbox, writes
 // nothing: the id is that message's. Of several that hand in a key at the same time, none waits for
 // another and one message is made; they are told the same id. Where that is not possible, on both sides of a
-// full minute or where a handle can not look, the ids lead to the same message once it is there.
+// full minute or where a handle cannot look, the ids lead to the same message once it is there.
 //
 // What is wrong with the drafts themselves is a *posthouse.Error of code invalid that names every
 // problem, and then nothing was written: tx can go on. What only Posthouse knows, such as whether

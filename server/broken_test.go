@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 )
 
-// spoilt are rows of a channel that can not be opened, by what spoilt them.
+// spoilt are rows of a channel that cannot be opened, by what spoilt them.
 var spoilt = map[string]string{
 	"settings of a newer version":  `UPDATE posthouse_channels SET settings = '{"quantum": 1}', version = version + 1`,
 	"a config that is no JSON":     `UPDATE posthouse_channels SET config = '{', version = version + 1`,

@@ -299,7 +299,7 @@ func TestDUTY9_ARunSurvivesTheDatabase(t *testing.T) {
 			}
 		})
 	}
-	// SQLite is no server that could go: here its queue can not be found for a while.
+	// SQLite is no server that could go: here its queue cannot be found for a while.
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		h := open(t, dbtest.SQLite(t))

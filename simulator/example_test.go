@@ -68,7 +68,7 @@ func ExampleSimulator_Behave() {
 	// 503 Service Unavailable
 	// 200 OK
 	// 429 Too Many Requests
-	// the behaviour can not be used: faults[0].kind: "slwo" is not a kind of fault; allowed are latency, rate_limited, server_error, business, cut_before, cut_after, garbage, hang, redirect
+	// the behaviour cannot be used: faults[0].kind: "slwo" is not a kind of fault; allowed are latency, rate_limited, server_error, business, cut_before, cut_after, garbage, hang, redirect
 }
 
 // Count answers how often one delivery arrived: the question of every test

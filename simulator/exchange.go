@@ -117,7 +117,7 @@ func (v *verdict) unknown(i int) bool {
 
 func (s *Simulator) record(f *fake, e entry) {
 	if err := s.ledger.record(f, e); err != nil {
-		s.log.Error("the journal of arrivals can not be written; it ends here", "error", err)
+		s.log.Error("the journal of arrivals cannot be written; it ends here", "error", err)
 	}
 }
 

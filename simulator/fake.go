@@ -135,7 +135,7 @@ func (f *fake) roll(fault Fault) bool {
 }
 
 // apply adds a fault to the verdict and reports whether it had an effect: a
-// request that already fails as a whole can not fail once more.
+// request that already fails as a whole cannot fail once more.
 func (f *fake) apply(fault Fault, messages []message, struck func(int) bool, v *verdict) bool {
 	fault = fault.filled()
 	switch {

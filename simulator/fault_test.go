@@ -171,7 +171,7 @@ func TestFaultsByProbabilityFollowTheSeed(t *testing.T) {
 			n++
 		}
 	}
-	if n < 250 || n > 350 { // the seed is fixed, so this can not fail by chance
+	if n < 250 || n > 350 { // the seed is fixed, so this cannot fail by chance
 		t.Errorf("struck %d of 1000, want about 300", n)
 	}
 }

@@ -30,7 +30,7 @@ type ledger struct {
 	totals Totals
 	stats  map[string]*Stats
 	keys   tally[ledgerKey, tallied]
-	broken error // why the journal can not be written
+	broken error // why the journal cannot be written
 }
 
 type ledgerKey struct{ provider, key string }

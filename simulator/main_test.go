@@ -25,7 +25,7 @@ func serveBy(t *testing.T, sim *Simulator, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
-		_ = sim.Stop(t.Context()) // lets hanging requests go; it was not started, so it can not fail
+		_ = sim.Stop(t.Context()) // lets hanging requests go; it was not started, so it cannot fail
 		server.Close()
 	})
 	return server.URL

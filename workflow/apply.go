@@ -42,7 +42,7 @@ type turn struct {
 	fresh   []wire.TaskWarning // not known before
 	back    []string           // keys that are withdrawn now
 	more    bool               // there is more to tell than fits in one submission
-	refused map[string]string  // why notices can not be made into messages, by mark, of all turns for the event: they are tried again later
+	refused map[string]string  // why notices cannot be made into messages, by mark, of all turns for the event: they are tried again later
 	answers map[string]Audience
 	to      map[string][]posthouse.Recipient // of the answers, by channel and question, whom the channel can reach
 	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message, of all turns too
@@ -71,7 +71,7 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 // turns takes turns until all that follows from an event is told, and returns the last one. Each is at its own time, but
 // not before now: an event with many takes long, and what it begins late is to begin when it is told.
 func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*turn, error) {
-	refused := map[string]string{} // kept, so that each turn tells something or finds out what can not be told
+	refused := map[string]string{} // kept, so that each turn tells something or finds out what cannot be told
 	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
 		t := &turn{

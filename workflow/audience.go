@@ -68,7 +68,7 @@ func (d Directory) Resolve(ctx context.Context, q Question) (Audience, error) {
 	return out, nil
 }
 
-// addressed leaves out whom a channel can not reach, and says why: nobody else is to go untold for one of them. It says so
+// addressed leaves out whom a channel cannot reach, and says why: nobody else is to go untold for one of them. It says so
 // once for all of them, with the first one's reason: a crowd without numbers is one thing to mend.
 func (f *Flow) addressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient, say func(why string)) ([]posthouse.Recipient, error) {
 	why, err := f.o.Post.Misaddressed(ctx, tenant, channel, to)

@@ -22,7 +22,7 @@ const (
 )
 
 // Compose makes the messages of a task that could not be made when its events came, and cancels again what was
-// withdrawn. It tells what can be told, as an event does; while there is something that can not, it is an error, and
+// withdrawn. It tells what can be told, as an event does; while there is something that cannot, it is an error, and
 // the engine's planner asks again. It satisfies intake.Composer.
 func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
 	if p.Failures > maxRetries {

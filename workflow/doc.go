@@ -3,5 +3,5 @@
 // workflow systems have grown up with: jobs, business types as numbers, and their dedup keys.
 //
 // It is no workflow engine: it runs no task and decides no node. It stores and sends nothing itself either;
-// the few methods it needs of whoever does are its own small interfaces.
+// the few methods it needs of those that do are its own small interfaces.
 package workflow

@@ -45,7 +45,7 @@ type Post interface {
 	Submit(ctx context.Context, s Submission) ([]posthouse.Accepted, error)
 	// Withdraw cancels what of messages has not started.
 	Withdraw(ctx context.Context, tenant string, messages []string) error
-	// Misaddressed are those of recipients whom a channel can not reach, by their place, and why.
+	// Misaddressed are those of recipients whom a channel cannot reach, by their place, and why.
 	Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error)
 	// EndReminder ends a reminder if it is open, and cancels what of its last message has not started.
 	EndReminder(ctx context.Context, tenant, id, reason string) error

@@ -28,7 +28,7 @@ func (j Jobs) UpdateStatus(ctx context.Context, tenant string, b BizType, bizIDs
 			problems = append(problems, posthouse.Problem{Path: "expectedStatuses[" + strconv.Itoa(i) + "]", Message: fmt.Sprintf("is %d: want 0 to 4", int(s))})
 		}
 	}
-	if err := posthouse.Invalid("the jobs can not be changed", problems); err != nil {
+	if err := posthouse.Invalid("the jobs cannot be changed", problems); err != nil {
 		return 0, err
 	}
 	if len(expected) == 0 {
@@ -81,7 +81,7 @@ func (j Jobs) Abort(ctx context.Context, tenant, kind, ref string, ids []string,
 // is sent, and their dedup keys are free for others. It returns how many were deleted now. After an error
 // some may be done: repeat the call.
 func (j Jobs) DeleteByBiz(ctx context.Context, tenant string, b BizType, bizIDs []string, operator string) (int, error) {
-	if err := posthouse.Invalid("the jobs can not be deleted", checkBiz(b, bizIDs)); err != nil {
+	if err := posthouse.Invalid("the jobs cannot be deleted", checkBiz(b, bizIDs)); err != nil {
 		return 0, err
 	}
 	return j.each(ctx, tenant, b, bizIDs, func(list []*record) ([]*record, []*record, error) {

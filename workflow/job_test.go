@@ -93,7 +93,7 @@ func (d *desk) Plan(_ context.Context, _ string, _ work.PlanType, id string) (wo
 }
 
 func (d *desk) plan(r posthouse.Reminder) work.Plan {
-	doc, _ := json.Marshal(r) // texts and times: can not fail
+	doc, _ := json.Marshal(r) // texts and times: cannot fail
 	return work.Plan{ID: r.ID, Kind: r.Draft.Kind, Ref: r.Draft.Ref, Doc: doc}
 }
 

@@ -55,7 +55,7 @@ func (j Jobs) one(ctx context.Context, tenant, id string) (*record, error) {
 
 // JobsOf lists the jobs of a business type and id, newest first, without deleted ones.
 func (j Jobs) JobsOf(ctx context.Context, tenant string, b BizType, bizID string) ([]wire.Job, error) {
-	if err := posthouse.Invalid("the jobs can not be listed", checkBiz(b, []string{bizID})); err != nil {
+	if err := posthouse.Invalid("the jobs cannot be listed", checkBiz(b, []string{bizID})); err != nil {
 		return nil, err
 	}
 	list, err := j.find(ctx, tenant, b.Kind(), bizID)

@@ -64,7 +64,7 @@ func (f *fact[T]) order(other *fact[T]) int {
 func canonical(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic("workflow: an event that was checked can not be written as JSON: " + err.Error())
+		panic("workflow: an event that was checked cannot be written as JSON: " + err.Error())
 	}
 	return text
 }

@@ -48,9 +48,9 @@ const (
 	RoleVacant wire.WarningCode = "ROLE_VACANT"
 	// NobodyToTell is a notice without anybody it could go to.
 	NobodyToTell wire.WarningCode = "NOBODY_TO_TELL"
-	// NoAddress is somebody whom a channel can not reach, such as one without a phone number.
+	// NoAddress is somebody whom a channel cannot reach, such as one without a phone number.
 	NoAddress wire.WarningCode = "NO_ADDRESS"
-	// NoticeRefused is a notice that can not be made into a message, such as one without a template.
+	// NoticeRefused is a notice that cannot be made into a message, such as one without a template.
 	NoticeRefused wire.WarningCode = "NOTICE_REFUSED"
 	// NoChannel is a task that names no channel where neither oa nor dingtalk is configured.
 	NoChannel wire.WarningCode = "NO_CHANNEL"

@@ -59,7 +59,7 @@ type audience struct {
 }
 
 // deriver goes from what is known of a task to the notices there are. It looks at no clock: what is past
-// is the concern of whoever plans them.
+// is the planner's concern.
 type deriver struct {
 	id       string // the task's
 	known    *known
@@ -211,7 +211,7 @@ func (d *deriver) orbits() {
 	}
 }
 
-// timeouts reminds whoever has to act on a node that takes too long, again and again (section 3.5).
+// timeouts reminds the people who have to act on a node that takes too long, again and again (section 3.5).
 func (d *deriver) timeouts() {
 	for i := range d.task.Nodes {
 		node := &d.task.Nodes[i]

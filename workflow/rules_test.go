@@ -536,7 +536,7 @@ func TestARoleThatNobodyHasIsAWarning(t *testing.T) {
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u3"}})
 }
 
-// FLOW-10: a notice that can not be made into a message is a warning; the others are told.
+// FLOW-10: a notice that cannot be made into a message is a warning; the others are told.
 func TestANoticeThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -159,7 +159,7 @@ func (t *turn) report(out *wire.TaskOutcome) {
 		}
 		out.Warnings = append(out.Warnings, w)
 		t.Flow.warnings.WithLabelValues(string(w.Code)).Inc()
-		t.o.Log.Warn("a task can not be told of as it was meant: "+w.Detail, "code", w.Code, "tenant", t.tenant, "task", t.event.Task, "event", t.event.Type)
+		t.o.Log.Warn("a task cannot be told of as it was meant: "+w.Detail, "code", w.Code, "tenant", t.tenant, "task", t.event.Task, "event", t.event.Type)
 	}
 }
 

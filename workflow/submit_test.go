@@ -46,7 +46,7 @@ func TestADoneNodeEndsTheTimeOutsThatWereEnqueuedForIt(t *testing.T) {
 	}
 }
 
-// A timeoutRemind that can not be read would be a reminder that never comes again, and nobody would know.
+// A timeoutRemind that cannot be read would be a reminder that never comes again, and nobody would know.
 func TestATimeoutRemindThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	for written, refused := range map[string]bool{

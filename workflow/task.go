@@ -163,7 +163,7 @@ func (f *Flow) Recipients(ctx context.Context, r posthouse.Reminder) (to []posth
 	}
 	to, err = f.addressed(ctx, r.Tenant, r.Draft.Channel, found.To, func(why string) {
 		f.warnings.WithLabelValues(string(NoAddress)).Inc()
-		f.o.Log.Warn("a node takes too long and somebody who has to act on it can not be told: "+why, "code", NoAddress, "tenant", r.Tenant, "task", r.Task, "node", r.Node)
+		f.o.Log.Warn("a node takes too long and somebody who has to act on it cannot be told: "+why, "code", NoAddress, "tenant", r.Tenant, "task", r.Task, "node", r.Node)
 	})
 	if err != nil {
 		return nil, false, err

@@ -121,7 +121,7 @@ func mayWait(c *web.Call, wait time.Duration) {
 
 // logged is a request as the logs keep it.
 func logged(v any) string {
-	text, _ := json.Marshal(v) // it came as JSON: can not fail
+	text, _ := json.Marshal(v) // it came as JSON: cannot fail
 	for i := range string(text) {
 		if i >= maxRequest {
 			return string(text[:i])

@@ -39,7 +39,7 @@ func TestWhatNoDatabaseLooksUpIsAskedOfNone(t *testing.T) {
 	}
 }
 
-// PostgreSQL's views read contents, payloads and settings as JSON. A name or text in one that it can not make a text of
+// PostgreSQL's views read contents, payloads and settings as JSON. A name or text in one that it cannot make a text of
 // would keep everybody from reading any row.
 func TestWhatNoDatabaseKeepsIsRefusedInABody(t *testing.T) {
 	t.Parallel()

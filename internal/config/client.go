@@ -15,7 +15,7 @@ var clientSettings = []setting[Client]{{
 	parse: func(c *Client, v string) error { return address(&c.URL, v, "http", "https") },
 }, {
 	name: "key", env: "POSTHOUSE_API_KEY", secret: true,
-	help:  "the API `KEY`; better given by its variable, where others can not read it",
+	help:  "the API `KEY`; better given by its variable, where others cannot read it",
 	parse: func(c *Client, v string) error { return text(&c.Key, v) },
 }}
 

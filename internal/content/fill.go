@@ -13,7 +13,7 @@ import (
 
 // Fill is what a message with a template reads like at a moment, and the payload that the template is then
 // filled with: with the fields of a clock, and with the platform's address where it has none. Problems name
-// the payload's missing fields, or the template where it can not be read. The zero moment is now.
+// the payload's missing fields, or the template where it cannot be read. The zero moment is now.
 func (c *Contents) Fill(t posthouse.Template, payload json.RawMessage, clock *posthouse.Clock, at time.Time) (posthouse.Content, json.RawMessage, []posthouse.Problem) {
 	payload, err := withPlatform(payload, c.PlatformURL)
 	if err != nil {

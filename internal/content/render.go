@@ -11,7 +11,7 @@ import (
 )
 
 // Render fills a template with a payload. Problems name the payload's missing fields, or the
-// template where it can not be read.
+// template where it cannot be read.
 func Render(t posthouse.Template, payload json.RawMessage) (posthouse.Content, []posthouse.Problem) {
 	values, err := render.ParseValues(payload)
 	if err != nil {

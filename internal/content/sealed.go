@@ -32,7 +32,7 @@ func (c *Contents) Seal(m *posthouse.Message) (string, error) {
 	return body, nil
 }
 
-// Unseal puts the contents back into claimed deliveries of sensitive messages. One that can not be opened is
+// Unseal puts the contents back into claimed deliveries of sensitive messages. One that cannot be opened is
 // unreadable from then on; an error is the database's.
 func (c *Contents) Unseal(ctx context.Context, items []work.Item) error {
 	ids := map[string][]string{} // by tenant
@@ -77,7 +77,7 @@ func (c *Contents) open(m posthouse.Message, body string) *posthouse.Message {
 		err = json.Unmarshal([]byte(plain), &s)
 	}
 	if err != nil {
-		m.Unreadable = "its content can not be opened with this keyring"
+		m.Unreadable = "its content cannot be opened with this keyring"
 		return &m
 	}
 	m.Content, m.Payload = s.Content, s.Payload

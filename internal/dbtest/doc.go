@@ -14,7 +14,7 @@
 //
 // No TestMain is needed. Each server has a watch, a small shell that waits for
 // this process to end, however it ends, and then ends the server and removes its
-// directory. Servers start no goroutine, so goleak stays quiet; they can not be
+// directory. Servers start no goroutine, so goleak stays quiet; they cannot be
 // used inside a synctest bubble, because they live outside of it.
 //
 // The servers run in a time zone that is not UTC, so that code which trusts the

@@ -26,5 +26,5 @@ func AgentID(id string) string {
 	return ""
 }
 
-// hidden reports whether a character can not be seen; a plain space can.
+// hidden reports whether a character cannot be seen; a plain space can.
 func hidden(r rune) bool { return !unicode.IsPrint(r) }

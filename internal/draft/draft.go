@@ -153,7 +153,7 @@ func checkClock(d *posthouse.Draft, p *Problems) {
 		return
 	}
 	if d.Content != nil {
-		p.Add("clock", "needs a template: a finished text can not count")
+		p.Add("clock", "needs a template: a finished text cannot count")
 	}
 	if d.Clock.Until.IsZero() && d.Clock.Since.IsZero() {
 		p.Add("clock", "is empty: want until, since or both")

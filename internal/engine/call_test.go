@@ -55,7 +55,7 @@ func TestADriverThatEndsItsGoroutineGivesNoResult(t *testing.T) {
 	})
 }
 
-// One result that can not be stored would keep all others of its batch from being recorded.
+// One result that cannot be stored would keep all others of its batch from being recorded.
 func TestEveryResultCanBeStored(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("字", 100_000)

@@ -88,7 +88,7 @@ func (ds *deliveries) group(r *route, account string, items []work.Item) []unit 
 
 func (g *group) about() about { return g.is }
 
-// prepare opens what is sealed, fills anew what changes with the time, and leaves out what can not be sent.
+// prepare opens what is sealed, fills anew what changes with the time, and leaves out what cannot be sent.
 func (g *group) prepare(ctx context.Context, leaseEnd time.Time) bool {
 	if !g.unseal(ctx, leaseEnd) || !g.refill(ctx, leaseEnd) {
 		return false
@@ -135,7 +135,7 @@ func (g *group) tooLate(d *posthouse.Delivery, left time.Duration) bool {
 // rereadAfter is the wait after what a message reads like could not be found out.
 const rereadAfter = time.Second
 
-// unseal opens the content of a sensitive message. Where the database can not be asked for it, the group is given back.
+// unseal opens the content of a sensitive message. Where the database cannot be asked for it, the group is given back.
 func (g *group) unseal(ctx context.Context, leaseEnd time.Time) bool {
 	if m := g.items[0].Message; m == nil || !m.Sensitive {
 		return true
@@ -146,7 +146,7 @@ func (g *group) unseal(ctx context.Context, leaseEnd time.Time) bool {
 	if err == nil {
 		return true
 	}
-	g.of.log.Warn("a sealed content can not be read: its deliveries are given back", "channel", g.route.Key.Channel, "message", g.items[0].Delivery.Message, "error", err)
+	g.of.log.Warn("a sealed content cannot be read: its deliveries are given back", "channel", g.route.Key.Channel, "message", g.items[0].Delivery.Message, "error", err)
 	g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
 	return false
 }
@@ -163,7 +163,7 @@ func (g *group) refill(ctx context.Context, leaseEnd time.Time) bool {
 	fresh, wrong, err := g.of.contents.Fresh(ctx, m, cmp.Or(g.items[0].Delivery.StartedAt, g.of.life.Now()))
 	switch {
 	case err != nil:
-		g.of.log.Warn("a template can not be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
+		g.of.log.Warn("a template cannot be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
 		g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
 	case wrong != "":
 		g.closeAll(done{verdict: verdictQuarantine, reason: state.ReasonTemplate, result: channel.Result{Error: wrong}})

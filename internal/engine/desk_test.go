@@ -107,7 +107,7 @@ func TestAWaitEnds(t *testing.T) {
 	}
 }
 
-// Who pauses a phone is obeyed at once, also by one that waits.
+// A phone that is paused gets nothing more at once, also while it waits.
 func TestAnAgentThatIsPausedWhileItWaitsIsHandedNothing(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})

@@ -68,7 +68,7 @@ func crew(r *rig, st *fullStore) (one, other *Engine) {
 	return r.engine, other
 }
 
-// Two processes that can not write their results leave each other's leases alone: to take them would be
+// Two processes that cannot write their results leave each other's leases alone: to take them would be
 // to send again.
 func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
 	virtual(t, func(r *rig) {

@@ -17,7 +17,7 @@ import (
 // gate is an account's, as this process knows it.
 type gate struct {
 	work.Gate
-	told time.Time // since when the others can know of it; its end for as long as they can not; zero where they said so
+	told time.Time // since when the others can know of it; its end for as long as they cannot; zero where they said so
 }
 
 // Gatekeeper closes the gates of accounts that their provider refuses, and shares them with the other processes.

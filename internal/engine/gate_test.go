@@ -27,7 +27,7 @@ func (s gateless) SetGate(ctx context.Context, now time.Time, g work.Gate, wait 
 	return s.Whole.SetGate(ctx, now, g, wait)
 }
 
-// A provider that says when to come again is obeyed also where that can not be told to others.
+// A provider that says when to come again is obeyed also where that cannot be told to others.
 func TestAGateStandsThatIsNotStored(t *testing.T) {
 	for name, set := range map[string]func() error{
 		"yet":    func() error { <-time.After(12 * time.Second); return nil }, // in virtual time

@@ -30,7 +30,7 @@ func (m *measurer) run(ctx context.Context) {
 		m.countOutbox(ctx)
 		depths, err := m.store.Depths(ctx)
 		if err != nil {
-			m.log.Warn("the queue can not be counted", "error", err)
+			m.log.Warn("the queue cannot be counted", "error", err)
 			continue
 		}
 		m.metrics.Depth.Reset()
@@ -62,7 +62,7 @@ func (m *measurer) Unreadable() int { return int(m.unreadable.Load()) }
 func (m *measurer) countOutbox(ctx context.Context) {
 	waiting, rejected, err := m.store.OutboxDepth(ctx)
 	if err != nil {
-		m.log.Warn("the outbox can not be counted", "error", err)
+		m.log.Warn("the outbox cannot be counted", "error", err)
 		return
 	}
 	m.metrics.Outbox.WithLabelValues("waiting").Set(float64(waiting))

@@ -163,7 +163,7 @@ func TestAPlanThatFailsIsPutOffAndHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// What can not be sent as it is, such as to a channel that is not configured yet, is put off as well, and
+// What cannot be sent as it is, such as to a channel that is not configured yet, is put off as well, and
 // goes on as soon as it can be.
 func TestAPlanWhoseDraftIsRefusedGoesOnLater(t *testing.T) {
 	virtual(t, func(r *rig) {

@@ -28,7 +28,7 @@ func (p *poller) run(ctx context.Context) {
 		ready, err := p.queue.Ready(ctx, time.Now(), lanes)
 		if err != nil {
 			if ctx.Err() == nil { // else it was stopped in the middle of the look
-				p.log.Warn("the database can not be asked for due work", "error", err)
+				p.log.Warn("the database cannot be asked for due work", "error", err)
 			}
 			continue
 		}

@@ -40,7 +40,7 @@ func (p *pruner) pruneAll(ctx context.Context, what string, keep time.Duration, 
 	for total := 0; ; {
 		n, err := some(ctx, time.Now(), keep, pruneBatch)
 		if err != nil {
-			p.log.Warn("what is old can not be deleted", "what", what, "error", err)
+			p.log.Warn("what is old cannot be deleted", "what", what, "error", err)
 			return true
 		}
 		if total += n; n < pruneBatch {
@@ -67,7 +67,7 @@ func (p *pruner) forget(ctx context.Context) {
 		for n := forgetBatch; n == forgetBatch && !p.life.Stopped(); {
 			var err error
 			if n, err = p.old.Forget(ctx, time.Now(), forgetBatch); err != nil {
-				p.log.Warn("sealed contents can not be deleted now", "error", err)
+				p.log.Warn("sealed contents cannot be deleted now", "error", err)
 			} else if n > 0 {
 				p.log.Info("sealed contents deleted", "messages", n)
 			}

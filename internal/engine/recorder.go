@@ -224,7 +224,7 @@ func (rec *recorder) judge(err error, stored bool) {
 	}
 }
 
-// stuck reports whether results are here that can not be written.
+// stuck reports whether results are here that cannot be written.
 func (rec *recorder) stuck() bool { return rec.database.Load() == takesNone }
 
 // unsure reports whether it has to be found out that results can be written again.

@@ -97,7 +97,7 @@ func TestAMessageWhoseTemplateIsGoneIsQuarantined(t *testing.T) {
 	})
 }
 
-// mute is a store whose templates can not be read for a while.
+// mute is a store whose templates cannot be read for a while.
 type mute struct {
 	database
 	until time.Time

@@ -47,7 +47,7 @@ func whileClaiming(r *rig, o state.Opened, do func()) (id string) {
 	return id
 }
 
-// Who pauses a channel wants nothing to start any more, also where its database is slow.
+// Nothing starts any more on a channel that is paused, also where its database is slow.
 func TestWhatIsClaimedWhileItsChannelIsPausedIsGivenBack(t *testing.T) {
 	for name, halt := range map[string]func(r *rig){
 		"paused":  func(r *rig) { r.pause("c") },

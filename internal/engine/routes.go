@@ -33,7 +33,7 @@ type Routes struct {
 }
 
 // SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
-// old settings, but what has not begun is given back where it is paused. The error says which setting can not work.
+// old settings, but what has not begun is given back where it is paused. The error says which setting cannot work.
 func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	opened, err := state.Open(ch, o, rs.rules, rs.zone)
 	if err != nil {
@@ -58,7 +58,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	return nil
 }
 
-// CheckChannel says which setting of a channel can not work, without changing anything.
+// CheckChannel says which setting of a channel cannot work, without changing anything.
 func (rs *Routes) CheckChannel(ch posthouse.Channel, o state.Opened) error {
 	_, err := state.Open(ch, o, rs.rules, rs.zone)
 	return err
@@ -190,7 +190,7 @@ func (rs *Routes) halted(r *route) bool {
 // askThrough returns a channel's route for a question to its driver, nil where it is not open. The driver stays open until
 // done is called.
 func (rs *Routes) askThrough(tenant, channel string) (r *route, done func()) {
-	rs.mu.RLock() // whoever retires the route waits for every question that found it
+	rs.mu.RLock() // retiring the route waits for every question that found it
 	defer rs.mu.RUnlock()
 	r = rs.routes[state.Key{Tenant: tenant, Channel: channel}]
 	if r == nil {

@@ -150,7 +150,7 @@ func TestAContentThatCanNotBeOpenedIsSetAside(t *testing.T) {
 	})
 }
 
-// deaf is a database that can not read sealed contents for a while.
+// deaf is a database that cannot read sealed contents for a while.
 type deaf struct {
 	database
 	until time.Time
@@ -215,7 +215,7 @@ func TestAReceiptOfASensitiveMessageKeepsNoExcerpt(t *testing.T) {
 	})
 }
 
-// Who sends a sensitive message may quote it where it says why it could not.
+// A phone may quote a sensitive message where it says why it could not send it.
 func TestAnErrorOfASensitiveMessageIsNotKept(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.provider.answer = func(out channel.Outgoing) channel.Result {
@@ -307,7 +307,7 @@ func (r *rig) requestsOn(delivery string) (requests []string) {
 	return requests
 }
 
-// What an agent has started may have left: it stays the agent's where its content can not be read just now.
+// What an agent has started may have left: it stays the agent's where its content cannot be read just now.
 func TestARepeatedClaimTakesNothingThatHasStarted(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.between(&deaf{storetest.All(r.store), time.Now().Add(30 * time.Second)})

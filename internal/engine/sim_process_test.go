@@ -36,7 +36,7 @@ type process struct {
 	calls map[string]int
 	tocks map[string]time.Time // when the loops began to wait
 	doom  doom
-	cut   time.Time // until when the database can not be reached
+	cut   time.Time // until when the database cannot be reached
 }
 
 // doom kills a process at its nth call of an operation, before or after the call is done.

@@ -40,7 +40,7 @@ const (
 	fateAnswer  fate = "answer"  // it arrives and is answered
 	fateLost    fate = "lost"    // it arrives, the answer gets lost at once
 	fateSlow    fate = "slow"    // it arrives, the answer comes after the time-out
-	fateVanish  fate = "vanish"  // it never arrives, and the sender can not know
+	fateVanish  fate = "vanish"  // it never arrives, and the sender cannot know
 	fateStall   fate = "stall"   // it never arrives, and the time-out ends it
 	fatePanic   fate = "panic"   // the driver panics once it has arrived
 	fateShort   fate = "short"   // it arrives; the answer leaves recipients out
@@ -222,7 +222,7 @@ func (c *carrier) arrive(d driver, out channel.Outgoing, r *rand.Rand) (channel.
 	a := &arrival{at: time.Now(), out: out, process: d.p.name, class: c.drawClass(r)}
 	first, known := c.taken[out.IdemKey]
 	if known && a.class.Final() {
-		a.class = posthouse.ClassOK // it can not refuse for good what it has taken
+		a.class = posthouse.ClassOK // it cannot refuse for good what it has taken
 	}
 	a.repeat = known && (d.c.window == channel.Forever || time.Since(first) < d.c.window)
 	if a.class == posthouse.ClassOK && !known {

@@ -27,7 +27,7 @@ import (
 //
 // One seed decides the whole script: the workload, every fault, every wait of the provider, of the
 // database and of people, each drawn by what it is about and not by when it is asked for. The jitter
-// of the engine's own loops can not be seeded (math/rand/v2 draws from the runtime), so the database
+// of the engine's own loops cannot be seeded (math/rand/v2 draws from the runtime), so the database
 // of the simulation lets them wait until the jitter does not matter, and the channels have none.
 // What is left to chance are the wait that parts deliveries which lost their leases together, the order in
 // which Go runs goroutines that are due in the same nanosecond and, where many seeds run side by side, ids. So about

@@ -114,7 +114,7 @@ func journal[T any](lines []T) io.Reader {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for _, l := range lines {
-		_ = enc.Encode(l) // plain values: can not fail
+		_ = enc.Encode(l) // plain values: cannot fail
 	}
 	return &b
 }

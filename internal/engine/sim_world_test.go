@@ -225,7 +225,7 @@ func (w *world) storm() {
 	}
 }
 
-// join waits for all that the script started. What never ends can not be left behind in a bubble of
+// join waits for all that the script started. What never ends cannot be left behind in a bubble of
 // virtual time, so it ends the test binary.
 func (w *world) join() {
 	done := make(chan struct{})

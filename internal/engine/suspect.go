@@ -74,7 +74,7 @@ func (su *suspects) giveBack(r *route, tokens map[string]int64, end time.Time) {
 			return
 		}
 		again := time.Until(end) > r.Settings.Timeout+pause
-		su.log.Warn("deliveries that lost their leases together can not be parted", "channel", r.Key.Channel, "deliveries", len(ids), "again", again, "error", err)
+		su.log.Warn("deliveries that lost their leases together cannot be parted", "channel", r.Key.Channel, "deliveries", len(ids), "again", again, "error", err)
 		if !again || !su.life.Pause(pause) {
 			return
 		}

@@ -161,7 +161,7 @@ func TestNobodyAsksWhereThereIsNothingToAskFor(t *testing.T) {
 		r.open("tracked", posthouse.ChannelSettings{}, state.Opened{Driver: c, Window: channel.Forever})
 		r.open("plain", posthouse.ChannelSettings{}, idempotent)
 		r.provider.answer = func(channel.Outgoing) channel.Result {
-			return channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second} // of a driver that can not be asked
+			return channel.Result{Class: posthouse.ClassOK, Ref: "r", Await: time.Second} // of a driver that cannot be asked
 		}
 		r.send(text("plain", "u1"))
 		for _, answer := range []channel.Result{

@@ -69,7 +69,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	}
 	for i := range req.Drafts {
 		if name := req.Drafts[i].Channel; in.broken(req.Tenant, name) {
-			return Answer{}, posthouse.Errorf(posthouse.CodeUnavailable, "channel %q can not be opened and takes no messages until it is repaired; /readyz says why", name)
+			return Answer{}, posthouse.Errorf(posthouse.CodeUnavailable, "channel %q cannot be opened and takes no messages until it is repaired; /readyz says why", name)
 		}
 	}
 	if n := recipients(req.Drafts); n > maxDeliveries {
@@ -177,7 +177,7 @@ func (in *Intake) meet(ctx context.Context, tenant string, drafts []posthouse.Dr
 	return nil
 }
 
-// broken reports whether a channel is configured and can not be opened.
+// broken reports whether a channel is configured and cannot be opened.
 func (in *Intake) broken(tenant, channel string) bool {
 	return in.o.Broken != nil && in.o.Channels.Channel(tenant, channel) == nil && in.o.Broken(tenant, channel)
 }
@@ -222,7 +222,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 	if r == nil {
 		switch {
 		case in.broken(tenant, d.Channel):
-			p.Add("channel", "%q can not be opened now; /readyz says why", d.Channel)
+			p.Add("channel", "%q cannot be opened now; /readyz says why", d.Channel)
 		case d.Channel != "":
 			p.Add("channel", "there is no channel %q; %s", d.Channel, oneOf("channels", in.o.Channels.Names(tenant)))
 		}
@@ -233,7 +233,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	if d.OnUnknown == posthouse.Query && r.Settings.Policy != posthouse.Query && !r.Queries() {
-		p.Add("on_unknown", "the channel's driver can not be asked: want retry, hold or assume_sent")
+		p.Add("on_unknown", "the channel's driver cannot be asked: want retry, hold or assume_sent")
 	}
 	if r.Settings.EndOfDay && m.Deadline.IsZero() {
 		m.Deadline = rule.EndOfDay(later(now, m.NotBefore).In(r.Settings.Location))

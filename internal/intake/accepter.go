@@ -129,7 +129,7 @@ func (a *accepter) drain(ctx context.Context) {
 
 // gather makes a group of what waits and what has queued up, without waiting for more: callers whom
 // the last commit has woken run before, and what they hand in next shares this one. Two
-// submissions with one Idempotency-Key can not share a commit: the second stays for the next.
+// submissions with one Idempotency-Key cannot share a commit: the second stays for the next.
 func (a *accepter) gather(waiting []*submission) (group, rest []*submission) {
 	runtime.Gosched()
 	type key struct{ tenant, endpoint, key string }

@@ -6,5 +6,5 @@
 //	planner   makes the messages of reminders and tasks whose moment has come
 //	reminders opens and ends reminders
 //
-// It sends nothing: once something is committed it says so to whoever dispatches.
+// It sends nothing: once something is committed it says so to the dispatchers.
 package intake

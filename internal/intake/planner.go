@@ -87,7 +87,7 @@ func (pl *Planner) Look(ctx context.Context) bool {
 	due, err := pl.Store.DuePlans(ctx, time.Now(), planBatch)
 	if err != nil {
 		if ctx.Err() == nil {
-			pl.Log.Warn("due reminders can not be looked for now", "error", err)
+			pl.Log.Warn("due reminders cannot be looked for now", "error", err)
 		}
 		return false
 	}
@@ -154,7 +154,7 @@ func (pl *Planner) putOffPlan(ctx context.Context, p work.Plan, why error) bool 
 	wait := relayWait(p.Failures)
 	held, err := pl.Store.PutOffPlan(ctx, time.Now(), p, state.Plain(why.Error(), maxPlanError), wait)
 	if err != nil {
-		pl.Log.Warn("it can not be written down why a plan failed", "type", p.Type, "plan", p.ID, "tenant", p.Tenant, "problem", why, "error", err)
+		pl.Log.Warn("it cannot be written down why a plan failed", "type", p.Type, "plan", p.ID, "tenant", p.Tenant, "problem", why, "error", err)
 		return false
 	}
 	if held {

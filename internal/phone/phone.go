@@ -142,7 +142,7 @@ func country(region string) string {
 }
 
 // mobile reports whether numbers of a kind take text messages. In some plans, such as that of +1, mobile
-// numbers can not be told from others: they may.
+// numbers cannot be told from others: they may.
 func mobile(kind phonenumbers.PhoneNumberType) bool {
 	switch kind {
 	case phonenumbers.MOBILE, phonenumbers.FIXED_LINE_OR_MOBILE, phonenumbers.PERSONAL_NUMBER,

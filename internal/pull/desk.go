@@ -63,7 +63,7 @@ func (dk *Desk) Attend(ctx context.Context) {
 		ready, err := dk.o.HandOuts.Ready(ctx, time.Now(), lanes)
 		if err != nil {
 			if ctx.Err() == nil {
-				dk.o.Log.Warn("the database can not be asked for what agents wait for", "error", err)
+				dk.o.Log.Warn("the database cannot be asked for what agents wait for", "error", err)
 			}
 			continue
 		}

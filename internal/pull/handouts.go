@@ -23,14 +23,14 @@ type returned struct {
 const rereadAfter = time.Second
 
 // handouts are claimed deliveries as an agent sees them, with the contents that are sealed or change with the time.
-// asked is when the claim was sent. What can not be shown is set aside or given back, but for what its agent has
+// asked is when the claim was sent. What cannot be shown is set aside or given back, but for what its agent has
 // started: that may have left.
 func (dk *Desk) handouts(ctx context.Context, handed work.HandedOut, asked time.Time) []posthouse.Handout {
 	items := handed.Items
 	list := make([]posthouse.Handout, 0, len(items))
 	var back []returned
 	if err := dk.o.Contents.Unseal(ctx, items); err != nil {
-		dk.o.Log.Warn("sealed contents can not be read: what was to be handed out is given back", "deliveries", len(items), "error", err)
+		dk.o.Log.Warn("sealed contents cannot be read: what was to be handed out is given back", "deliveries", len(items), "error", err)
 		for _, item := range items {
 			back = append(back, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter})
 		}
@@ -50,7 +50,7 @@ func (dk *Desk) handouts(ctx context.Context, handed work.HandedOut, asked time.
 	return list
 }
 
-// current is the message of a hand-out as it reads now, or why it can not be shown.
+// current is the message of a hand-out as it reads now, or why it cannot be shown.
 func (dk *Desk) current(ctx context.Context, item work.Item) (*posthouse.Message, returned) {
 	if why := state.Unreadable(item); why != "" {
 		return nil, returned{item: item, reason: state.ReasonUnreadable, why: why}
@@ -61,7 +61,7 @@ func (dk *Desk) current(ctx context.Context, item work.Item) (*posthouse.Message
 	fresh, wrong, err := dk.o.Contents.Fresh(ctx, item.Message, cmp.Or(item.Delivery.StartedAt, dk.o.Life.Now()))
 	switch {
 	case err != nil:
-		dk.o.Log.Warn("a template can not be read: what it fills is given back", "channel", item.Message.Channel, "message", item.Message.ID, "error", err)
+		dk.o.Log.Warn("a template cannot be read: what it fills is given back", "channel", item.Message.Channel, "message", item.Message.ID, "error", err)
 		return nil, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter}
 	case wrong != "":
 		return nil, returned{item: item, reason: state.ReasonTemplate, why: wrong}

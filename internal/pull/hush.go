@@ -27,7 +27,7 @@ func wordless(r *work.Report) bool {
 	if r.Error != "" {
 		return false
 	}
-	fields, _ := json.Marshal(r.AgentReport) // texts, a number and a flag: can not fail
+	fields, _ := json.Marshal(r.AgentReport) // texts, a number and a flag: cannot fail
 	return r.Request == "" || r.Request == string(fields) || r.Request == SentRequest(r.Delivery, r.Agent)
 }
 
@@ -38,6 +38,6 @@ func SentRequest(task, app string) string {
 		Task   string `json:"task_id"`
 		App    string `json:"app_id"`
 		Status int    `json:"status"`
-	}{task, app, 2}) // texts and a number: can not fail
+	}{task, app, 2}) // texts and a number: cannot fail
 	return string(request)
 }

@@ -90,7 +90,7 @@ func checkReports(list []work.Report) error {
 			add(i, "outcome", "is %q: want one of %v", list[i].Outcome, posthouse.Outcomes())
 		}
 	}
-	return posthouse.Invalid("the reports can not be recorded", problems)
+	return posthouse.Invalid("the reports cannot be recorded", problems)
 }
 
 // submit waits until the reports are committed.

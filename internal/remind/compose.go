@@ -111,7 +111,7 @@ func (c Composer) recipients(ctx context.Context, r posthouse.Reminder) ([]posth
 		return r.Draft.To, true, nil
 	}
 	if c.Audience == nil {
-		return nil, false, fmt.Errorf("this server can not say who works on the task %q", r.Task)
+		return nil, false, fmt.Errorf("this server cannot say who works on the task %q", r.Task)
 	}
 	return c.Audience.Recipients(ctx, r)
 }
@@ -133,7 +133,7 @@ const slotForm = "20060102T150405Z"
 // counts up from its beginning where the draft asks for a clock and does not say of what.
 func clockOf(r *posthouse.Reminder) *posthouse.Clock {
 	if r.Draft.Content != nil {
-		return r.Draft.Clock // a finished text can not count
+		return r.Draft.Clock // a finished text cannot count
 	}
 	var clock posthouse.Clock
 	if r.Draft.Clock != nil {

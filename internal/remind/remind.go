@@ -80,7 +80,7 @@ func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 func Plan(r posthouse.Reminder) work.Plan {
 	doc, err := json.Marshal(r)
 	if err != nil {
-		panic(fmt.Sprintf("a reminder was read from JSON and can not be written as JSON: %v", err))
+		panic(fmt.Sprintf("a reminder was read from JSON and cannot be written as JSON: %v", err))
 	}
 	p := work.Plan{Tenant: r.Tenant, Type: work.PlanReminder, ID: r.ID, Kind: r.Draft.Kind, Ref: r.Draft.Ref, Doc: doc, Version: r.Version}
 	if r.State == posthouse.ReminderOpen {

@@ -20,7 +20,7 @@ const (
 	Lenient             // it stays in the text as it was written
 )
 
-// ValuesError says which values of a template can not be inserted: all of them,
+// ValuesError says which values of a template cannot be inserted: all of them,
 // in the order of the template, each once.
 type ValuesError struct {
 	Missing    []string // have no value, or null
@@ -49,7 +49,7 @@ func (e *ValuesError) Problems(path string) []posthouse.Problem {
 	for _, name := range e.Structured {
 		out = append(out, posthouse.Problem{
 			Path:    path + "." + name,
-			Message: "the template can not insert an object or array; give a string, number or boolean, or name a field in it",
+			Message: "the template cannot insert an object or array; give a string, number or boolean, or name a field in it",
 		})
 	}
 	return out

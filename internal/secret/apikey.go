@@ -46,7 +46,7 @@ func ParseKey(key string) (id, secret string, ok bool) {
 
 // HashKey is what is stored of an API key's secret: 64 hexadecimal digits. It is
 // HMAC-SHA256 under a fixed label, fast on purpose: a secret of 160 random bits
-// can not be guessed, and each call of the API pays for one hash.
+// cannot be guessed, and each call of the API pays for one hash.
 func HashKey(secret string) string {
 	mac := hmac.New(sha256.New, []byte("posthouse api key v1"))
 	mac.Write([]byte(secret))

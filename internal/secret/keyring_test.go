@@ -108,7 +108,7 @@ func TestOpenRefusesWhatWasChanged(t *testing.T) {
 			t.Errorf("%s: the error shows the secret: %v", name, err)
 		}
 	}
-	// A text can not be said to be of another key with the same secret either.
+	// A text cannot be said to be of another key with the same secret either.
 	renamed := secret.Key{ID: "other", Secret: key.Secret}
 	if _, err := keyring(t, renamed).Open(strings.Replace(text, key.ID, "other", 1), ""); err == nil {
 		t.Error("it opened under another key id")
@@ -187,7 +187,7 @@ func ExampleKeyring() {
 	// Output:
 	// enc:v1:2026-01:
 	// s3cret
-	// the text can not be decrypted with key "2026-01": it is damaged or was moved from another place
+	// the text cannot be decrypted with key "2026-01": it is damaged or was moved from another place
 }
 
 func BenchmarkOpen(b *testing.B) {

@@ -90,7 +90,7 @@ type Channel struct {
 	Rules    rule.Rule // nil without rules
 }
 
-// Open makes a channel of what is stored of it and its open driver. The error says which setting can not work.
+// Open makes a channel of what is stored of it and its open driver. The error says which setting cannot work.
 func Open(ch posthouse.Channel, o Opened, env rule.Env, zone *time.Location) (*Channel, error) {
 	s, err := Resolve(ch, o, zone)
 	if err != nil {
@@ -110,10 +110,10 @@ func buildRules(list []posthouse.RuleSettings, env rule.Env, zone *time.Location
 	}
 	env.TimeZone = zone.String()
 	built, problems := rule.Build(list, env)
-	return built, posthouse.Invalid("the channel's rules can not be followed", problems)
+	return built, posthouse.Invalid("the channel's rules cannot be followed", problems)
 }
 
-// Cautious are the settings of a channel that can not be opened.
+// Cautious are the settings of a channel that cannot be opened.
 func Cautious(zone *time.Location) *Settings {
 	s, _ := Resolve(posthouse.Channel{}, Opened{}, zone) // has nothing that could be wrong
 	return &s
@@ -154,7 +154,7 @@ func (c *Channel) Outgoing(item work.Item) channel.Outgoing {
 	}
 }
 
-// Unreadable says why an item can not be handed to a driver or an agent, empty where it can.
+// Unreadable says why an item cannot be handed to a driver or an agent, empty where it can.
 func Unreadable(item work.Item) string {
 	switch {
 	case item.Message == nil:

@@ -27,7 +27,7 @@ const (
 	ReasonShutdown       = "shutdown"
 	ReasonPaused         = "paused"   // its channel, after it was claimed
 	ReasonReceipt        = "receipt"  // the provider said later that it did not arrive
-	ReasonTemplate       = "template" // it is gone, or can not be filled anew
+	ReasonTemplate       = "template" // it is gone, or cannot be filled anew
 	ReasonDatabase       = "database" // it could not be asked for what sending needs
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
 )
@@ -272,7 +272,7 @@ func AfterHold(d posthouse.Delivery) work.Change {
 	return step.change
 }
 
-// AfterQuarantine sets aside what can not be read or made its driver panic (T25).
+// AfterQuarantine sets aside what cannot be read or made its driver panic (T25).
 func AfterQuarantine(d posthouse.Delivery, reason, text string) work.Change {
 	step := begin(d)
 	step.rest()

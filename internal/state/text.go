@@ -20,7 +20,7 @@ const (
 )
 
 // Fit makes a result one that can be kept: a class that there is, and texts that every database stores.
-// One that can not be stored would keep all others of its batch from being recorded.
+// One that cannot be stored would keep all others of its batch from being recorded.
 func Fit(r *channel.Result) {
 	if !r.Class.Valid() {
 		r.Class = posthouse.ClassUnknown
@@ -53,7 +53,7 @@ func Document(s string, most int) string {
 	if s == "" || len(s) <= most && utf8.ValidString(s) && json.Valid([]byte(s)) && draft.UnkeptJSON([]byte(s)) == "" {
 		return s
 	}
-	quoted, _ := json.Marshal(PlainRunes(s, most)) // a text: can not fail
+	quoted, _ := json.Marshal(PlainRunes(s, most)) // a text: cannot fail
 	return string(quoted)
 }
 

@@ -120,7 +120,7 @@ func (c *Call) checkPath() error {
 func (c *Call) readQuery(known []string) {
 	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
-		c.Refuse("query", "can not be read: a %% or ; in it is not escaped")
+		c.Refuse("query", "cannot be read: a %% or ; in it is not escaped")
 	}
 	c.Query = values
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -51,7 +51,7 @@ func Faultf(status int, code posthouse.Code, format string, args ...any) *Fault 
 	return &Fault{err: &posthouse.Error{Code: code, Message: fmt.Sprintf(format, args...)}, status: status}
 }
 
-// Unreadable says that a request can not be understood at all, so that no single field is to blame.
+// Unreadable says that a request cannot be understood at all, so that no single field is to blame.
 func Unreadable(format string, args ...any) error {
 	return Faultf(http.StatusBadRequest, posthouse.CodeInvalid, format, args...)
 }
@@ -106,7 +106,7 @@ func first(list []posthouse.Problem) []posthouse.Problem {
 }
 
 func problemAnswer(p wire.Problem) Raw {
-	text, _ := json.Marshal(p) // strings and numbers: can not fail
+	text, _ := json.Marshal(p) // strings and numbers: cannot fail
 	return Raw{"application/problem+json", append(text, '\n')}
 }
 

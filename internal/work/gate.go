@@ -20,7 +20,7 @@ type Gate struct {
 	UpdatedAt time.Time       `json:"updated_at"`
 }
 
-// ChannelRow is a stored channel. Err says why its settings can not be used, such as a field
+// ChannelRow is a stored channel. Err says why its settings cannot be used, such as a field
 // that only a newer version knows; what could be read is in Channel, and the other channels
 // of a list are not affected.
 type ChannelRow struct {

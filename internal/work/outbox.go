@@ -31,7 +31,7 @@ type Relay struct {
 	Keep time.Duration
 }
 
-// Rejection is a row of the outbox that can not be accepted as things are.
+// Rejection is a row of the outbox that cannot be accepted as things are.
 type Rejection struct {
 	Row      string
 	Failures int           // the row's, as it was read; another count means that somebody was faster

@@ -25,7 +25,7 @@ type op struct {
 }
 
 // tracer makes a script that runs a binary under strace, which stands beside it and dies with it, so
-// that the process is the binary's own. The text says why there is none where it can not be done.
+// that the process is the binary's own. The text says why there is none where it cannot be done.
 func tracer(t *testing.T, binary, log string) (script, why string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")

@@ -38,7 +38,7 @@ var spoiltRows = []spoilt{
 	{"a time beyond all times", []string{"UPDATE posthouse_queue SET deadline = 9223372036854775807 WHERE id = '%[1]s'"}, "sent"},
 }
 
-// spoiltDrafts are rows of the outbox that can not be accepted.
+// spoiltDrafts are rows of the outbox that cannot be accepted.
 var spoiltDrafts = []string{
 	"", "null", "[]", "{", `"text"`, `{"channel":"generic"}`, `{"channel":"nowhere","to":[{"user":"u"}],"content":{"text":"x"}}`,
 	`{"channel":"generic","to":"u","content":{"text":"x"}}`, `{"channel":"generic","to":[{"user":"u"}],"content":{"text":"x"},"hologram":true}`,

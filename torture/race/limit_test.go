@@ -35,7 +35,7 @@ func scaled(most int, per time.Duration) posthouse.Limit {
 type place struct {
 	name string
 	open func(t *testing.T) []limit.Limiter
-	// twice is set where two clocks count each permit, so that a refusal of the first can not be
+	// twice is set where two clocks count each permit, so that a refusal of the first cannot be
 	// held against the times of the second.
 	twice bool
 }

@@ -214,7 +214,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		case ctx.Err() == nil:
 			bad++
 			wait := max(backoff(bad), waitOf(err))
-			a.o.Log.Warn("the server can not be used; trying again", "error", err, "in", wait.Round(time.Millisecond))
+			a.o.Log.Warn("the server cannot be used; trying again", "error", err, "in", wait.Round(time.Millisecond))
 			pause(ctx, wait)
 		}
 	}

@@ -97,7 +97,7 @@ func (f *frontDoor) report(ctx context.Context, list []posthouse.AgentReport) ([
 		case codeOf(err) == posthouse.CodeNotFound:
 			results[i] = posthouse.ReportMissing
 		case unreadable(err):
-			f.o.Log.Error("the server can not read a report; it is dropped", "delivery", r.Delivery, "error", err)
+			f.o.Log.Error("the server cannot read a report; it is dropped", "delivery", r.Delivery, "error", err)
 			results[i] = resultRefused
 		default:
 			return nil, err

@@ -38,12 +38,12 @@ type task struct {
 	key      string // the same whenever the delivery is handed out
 	text     Text
 	started  bool // the server knows that it is being sent
-	once     bool // no claim finds it again: the app itself must remember it, and can not give it back
+	once     bool // no claim finds it again: the app itself must remember it, and cannot give it back
 	lease    time.Duration
 	until    time.Time // by the app's own clock, when the lease ends
 }
 
 func (t *task) over(now time.Time) bool { return !now.Before(t.until) }
 
-// resultRefused is a report that the server can not read. It will not read it the next time either.
+// resultRefused is a report that the server cannot read. It will not read it the next time either.
 const resultRefused posthouse.ReportResult = "refused"

@@ -171,7 +171,7 @@ func (a *App) tell(ctx context.Context) error {
 			results, err = a.server.report(ctx, list)
 		}
 		if unreadable(err) {
-			a.o.Log.Error("the server can not read a report; it is dropped", "delivery", list[0].Delivery, "error", err)
+			a.o.Log.Error("the server cannot read a report; it is dropped", "delivery", list[0].Delivery, "error", err)
 			results, err = []posthouse.ReportResult{resultRefused}, nil
 		}
 		if err != nil {

@@ -55,7 +55,7 @@ func (f *sender) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.o.ID, "app-id", "", "the `ID` of the agent")
 	flags.StringVar(&f.o.Protocol, "protocol", agent.Native, "the `PROTOCOL`: native or sms")
 	flags.StringVar(&f.o.User, "user", "", "the SMS front door's `USER` [$BASIC_AUTH_USERNAME]")
-	flags.StringVar(&f.o.Password, "password", "", "and its `PASSWORD`; better given by its variable, where others can not read it [$BASIC_AUTH_PASSWORD]")
+	flags.StringVar(&f.o.Password, "password", "", "and its `PASSWORD`; better given by its variable, where others cannot read it [$BASIC_AUTH_PASSWORD]")
 	flags.StringVar(&f.out, "out", "", "send by writing a line of JSON to this `FILE` (default standard output)")
 	flags.StringVar(&f.phone, "phone", "", "send by the phone of a simulator, a `URL` such as http://127.0.0.1:8090")
 	flags.StringVar(&f.journal, "journal", "", "the `FILE` that knows what was sent, or none (default posthouse-agent-ID.jsonl)")

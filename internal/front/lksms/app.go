@@ -44,7 +44,7 @@ type pageOfTasks struct {
 func (d *apps) pending(c *call) (answer, error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
-		return answer{}, malformed("the query can not be read: a %% or ; in it is not escaped")
+		return answer{}, malformed("the query cannot be read: a %% or ; in it is not escaped")
 	}
 	limit, err := limitOf(query)
 	if err != nil {
@@ -81,7 +81,7 @@ func asked(limit int, app string) string {
 	request, _ := json.Marshal(struct {
 		Limit int    `json:"limit"`
 		App   string `json:"app_id"`
-	}{limit, app}) // a number and a text: can not fail
+	}{limit, app}) // a number and a text: cannot fail
 	return string(request)
 }
 

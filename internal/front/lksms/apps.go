@@ -16,7 +16,7 @@ func checkApp(who caller, id string) error {
 	case draft.AgentID(id) != "":
 		return malformed("app_id %s", draft.AgentID(id))
 	case !who.mayBe(id):
-		return refuse(http.StatusForbidden, "the key belongs to the app %q: it can not act as %q", who.key.Agent, id)
+		return refuse(http.StatusForbidden, "the key belongs to the app %q: it cannot act as %q", who.key.Agent, id)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (f *flag) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// veil is a flag that hides something. One that can not be read counts as set: rather hidden than shown.
+// veil is a flag that hides something. One that cannot be read counts as set: rather hidden than shown.
 type veil bool
 
 // UnmarshalJSON reads a flag.
@@ -75,7 +75,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// note is a text that people read. What of it can not be stored is replaced: an app must not be refused for
+// note is a text that people read. What of it cannot be stored is replaced: an app must not be refused for
 // it, or what it has sent is sent again.
 type note string
 

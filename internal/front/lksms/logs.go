@@ -46,7 +46,7 @@ func (d sends) describe(line *work.Line, in *sendBody, body []byte) {
 		}
 		return
 	}
-	shown, _ := json.Marshal(map[string]any{ // texts and flags: can not fail
+	shown, _ := json.Marshal(map[string]any{ // texts and flags: cannot fail
 		"phone_number": line.Phone, "content": hidden, "use_template": line.Templated, "source": clipped(string(in.source), 50), "sensitive": true,
 	})
 	line.Request = shown
@@ -110,7 +110,7 @@ func (d *door) inTheDocumentsWords(c *call, lines []work.Line) error {
 			continue
 		}
 		l.Phone, l.Content = local(l.Phone), textOf(m)
-		l.Response, _ = json.Marshal(handed{l.Delivery, l.Phone, l.Content}) // texts: can not fail
+		l.Response, _ = json.Marshal(handed{l.Delivery, l.Phone, l.Content}) // texts: cannot fail
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (d *door) inTheDocumentsWords(c *call, lines []work.Line) error {
 func filter(c *call, log work.Log) (f work.LogFilter, err error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
-		return f, malformed("the query can not be read: a %% or ; in it is not escaped")
+		return f, malformed("the query cannot be read: a %% or ; in it is not escaped")
 	}
 	if app := query.Get("app_id"); clipped(app, len(app)) != app {
 		return f, malformed("app_id is %.60q, which is no text: it is not valid UTF-8, or holds the character U+0000", app)

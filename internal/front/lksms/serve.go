@@ -173,11 +173,11 @@ func (d *door) refused(c *call, err error) (int, []byte) {
 	if status == http.StatusUnauthorized {
 		c.writer.Header().Set("WWW-Authenticate", "Basic")
 	}
-	text, _ := render(status, message, json.RawMessage("null")) // can not fail
+	text, _ := render(status, message, json.RawMessage("null")) // cannot fail
 	return status, text
 }
 
-// keep writes the line of a request that is logged. It was answered all the same when it can not be.
+// keep writes the line of a request that is logged. It was answered all the same when it cannot be.
 func (d *door) keep(c *call, status int, text []byte) {
 	if c.line == nil {
 		return
