@@ -49,6 +49,11 @@ func (c Deliveries) ReplayAll(ctx context.Context, r wire.ReplayAll) (wire.Repla
 	return send[wire.ReplayedAll](ctx, c.api, http.MethodPost, path("deliveries", "replay"), r)
 }
 
+// ResolveAll decides about everything a filter selects: first with DryRun, which counts, then with the Confirm of that answer.
+func (c Deliveries) ResolveAll(ctx context.Context, r wire.ResolveAll) (wire.ResolvedAll, error) {
+	return send[wire.ResolvedAll](ctx, c.api, http.MethodPost, path("deliveries", "resolve"), r)
+}
+
 // Resolve closes an unknown or quarantined delivery, or sends it again.
 func (c Deliveries) Resolve(ctx context.Context, id string, outcome wire.Outcome) (posthouse.Delivery, error) {
 	return send[posthouse.Delivery](ctx, c.api, http.MethodPost, path("deliveries", id, "resolve"), wire.Resolve{Outcome: outcome})

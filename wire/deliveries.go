@@ -91,6 +91,8 @@ type ReplayAll struct {
 	Kind     string            `json:"kind,omitempty"`
 	Ref      string            `json:"ref,omitempty"`
 	User     string            `json:"user,omitempty"`
+	Account  string            `json:"account,omitempty" doc:"Only what this account of the channel tried to send."`
+	Reason   string            `json:"reason,omitempty" doc:"Only what stopped for this reason, such as tries_used_up."`
 	States   []posthouse.State `json:"states,omitempty" doc:"Of failed, expired, quarantined and undelivered. Defaults to all of them."`
 	Since    time.Time         `json:"since,omitzero"`
 	Until    time.Time         `json:"until,omitzero"`
@@ -123,4 +125,30 @@ func Outcomes() []Outcome { return []Outcome{OutcomeSent, OutcomeNotSent, Outcom
 // Resolve is a person's word on one delivery.
 type Resolve struct {
 	Outcome Outcome `json:"outcome"`
+}
+
+// ResolveAll is a person's word on everything a filter selects.
+type ResolveAll struct {
+	Outcome Outcome           `json:"outcome"`
+	Channel string            `json:"channel,omitempty"`
+	Kind    string            `json:"kind,omitempty"`
+	Ref     string            `json:"ref,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Account string            `json:"account,omitempty" doc:"Only what this account of the channel sent."`
+	Reason  string            `json:"reason,omitempty" doc:"Only what stopped for this reason, such as epoch_hold after a restore."`
+	States  []posthouse.State `json:"states,omitempty" doc:"Of unknown and quarantined. Defaults to unknown."`
+	Since   time.Time         `json:"since,omitzero"`
+	Until   time.Time         `json:"until,omitzero"`
+	DryRun  bool              `json:"dry_run,omitempty" doc:"Only count, and answer what confirms it."`
+	Confirm string            `json:"confirm,omitempty" doc:"What the count with dry_run answered as confirm. Required without dry_run: nothing is decided that was not counted."`
+	Max     int               `json:"max,omitempty" doc:"At most that many. Defaults to 1000; 100000 is the most."`
+}
+
+// ResolvedAll answers a decision by filter.
+type ResolvedAll struct {
+	Matched  int    `json:"matched" doc:"How many deliveries fit, up to max."`
+	Resolved int    `json:"resolved" doc:"How many were decided. Those that changed since they were counted are left alone."`
+	DryRun   bool   `json:"dry_run"`
+	Confirm  string `json:"confirm,omitempty" doc:"Of a count: send it with the same filter to decide just these."`
+	Stopped  string `json:"stopped,omitempty" doc:"Why it ended before all were decided; the same request goes on."`
 }

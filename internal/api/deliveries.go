@@ -13,6 +13,7 @@ import (
 // Judge settles what nobody knows, and wakes who sends. The engine's roles satisfy it.
 type Judge interface {
 	Resolve(ctx context.Context, tenant, id string, r engine.Resolution) (posthouse.Delivery, error)
+	ResolveAll(ctx context.Context, tenant string, ids []string, r engine.Resolution) ([]posthouse.Delivery, error)
 	Wake(tenant, name string)
 }
 
@@ -24,7 +25,10 @@ type deliveries struct {
 	channels Channels
 }
 
-var resolveBody = web.BodyOf[wire.Resolve]().Loose()
+var (
+	resolveBody    = web.BodyOf[wire.Resolve]().Loose()
+	resolveAllBody = web.BodyOf[wire.ResolveAll]().Loose()
+)
 
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
@@ -36,6 +40,7 @@ func (d deliveries) routes() []web.Route {
 		web.Get("/v1/deliveries/{id}/story", reads, "Its whole story: message, events, attempts, and what the logs say of it.", d.story).Sighted(),
 		web.Post("/v1/deliveries/{id}/replay", admin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay).Sighted(),
 		web.Post("/v1/deliveries/replay", admin, "Send again everything a filter selects.", replayAllBody, d.replayAll).Sighted(),
+		web.Post("/v1/deliveries/resolve", admin, "A person's word on every unknown or quarantined delivery a filter selects: counted first, then confirmed.", resolveAllBody, d.resolveAll).Sighted(),
 		web.Post("/v1/deliveries/{id}/resolve", admin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve).Sighted(),
 	)
 }

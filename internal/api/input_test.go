@@ -138,11 +138,19 @@ var wrongSettings = []wrong{
 	{"notice without a channel", "POST", "/v1/notices", `{"userId":"u","userType":"总行","platform":"天元","messageContent":"x"}`, 422, refused, []string{
 		"platform", "has no channel yet: configure it with PUT /v1/channels/tianyuan",
 	}},
+	{"resolve of everything", "POST", "/v1/deliveries/resolve", `{"outcome":"sent","states":["failed","quarantined"],"max":-1}`, 422, refused, []string{
+		"max", "is -1: want 1 to 100000", "states[0]", `is "failed": want one of unknown, quarantined`, "outcome", "is sent, and quarantined deliveries were not: want not_sent or retry for these",
+		"channel", "or kind, ref, user, account, reason, since or until is required: a decision about everything is not meant by accident",
+		"confirm", `is "": want the confirm of a count, the same request with dry_run`,
+	}},
+	{"replay of unknown", "POST", "/v1/deliveries/replay", `{"channel":"out","states":["unknown"]}`, 422, refused, []string{
+		"states[0]", "is unknown: whether these arrived is decided by POST /v1/deliveries/resolve, whose outcome retry sends them again",
+	}},
 	{"resolve", "POST", "/v1/deliveries/x/resolve", `{"outcome":"maybe"}`, 422, refused, []string{"outcome", `is "maybe": want one of sent, not_sent, retry`}},
 	{"replay of everything", "POST", "/v1/deliveries/replay", `{"states":["sent"],"max":-1}`, 422, refused, []string{
 		"max", "is -1: want 1 to 100000",
 		"states[0]", `is "sent": want one of failed, expired, quarantined, undelivered`,
-		"channel", "or kind, ref, user, since or until is required: a replay of everything is not meant by accident",
+		"channel", "or kind, ref, user, account, reason, since or until is required: a replay of everything is not meant by accident",
 	}},
 	{"a query for nothing", "GET", "/v1/messages?chanel=x&limit=0&since=now&state=lost,sent&limit=3", "", 422, refused, []string{
 		"query.chanel", "there is no query parameter of this name; did you mean channel? Known are channel, cursor, kind, limit, ref, since, state, until, user",

@@ -57,7 +57,7 @@ func (h hiding) call(r web.Route) request {
 		"POST /v1/notices":            `{"userId":"boss","userType":"branch","platform":"tianyuan","messageContent":"c"}`,
 		"POST /v1/notify/jobs":        `{"bizType":0,"bizId":"2","channel":0,"userIds":["boss"]}`,
 		"PUT /v1/channels/{name}":     `{"driver":"test"}`,
-		"POST /v1/deliveries/resolve": `{"user":"boss","outcome":"not_sent"}`,
+		"POST /v1/deliveries/resolve": `{"user":"boss","outcome":"not_sent","dry_run":true}`,
 	}
 	body := bodies[r.Method+" "+r.Path]
 	if strings.HasSuffix(r.Path, "/resolve") && body == "" {

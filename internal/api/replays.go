@@ -66,7 +66,7 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 	}
 	f := work.Filter{
 		Tenant: c.Tenant(), Channel: in.Channel, Kind: in.Kind, Ref: in.Ref, User: in.User,
-		States: in.States, Since: in.Since, Until: in.Until, Sight: work.SightOf(c.Context()),
+		States: in.States, Since: in.Since, Until: in.Until, Account: in.Account, Reason: in.Reason, Sight: work.SightOf(c.Context()),
 	}
 	if in.DryRun {
 		c.Unchanged()
@@ -90,15 +90,17 @@ func checkReplay(c *web.Call, in *wire.ReplayAll) {
 		c.Refuse("max", "is %d: want 1 to %d", in.Max, maxReplays)
 	}
 	for i, s := range in.States {
-		if !slices.Contains(replayable, s) {
+		if s == posthouse.Unknown {
+			c.Refuse(fmt.Sprintf("states[%d]", i), "is unknown: whether these arrived is decided by POST /v1/deliveries/resolve, whose outcome retry sends them again")
+		} else if !slices.Contains(replayable, s) {
 			c.Refuse(fmt.Sprintf("states[%d]", i), "is %.60q: want one of %s", s, web.Words(replayable))
 		}
 	}
 	if len(in.States) == 0 {
 		in.States = replayable
 	}
-	if in.Channel+in.Kind+in.Ref+in.User == "" && in.Since.IsZero() && in.Until.IsZero() {
-		c.Refuse("channel", "or kind, ref, user, since or until is required: a replay of everything is not meant by accident")
+	if in.Channel+in.Kind+in.Ref+in.User+in.Account+in.Reason == "" && in.Since.IsZero() && in.Until.IsZero() {
+		c.Refuse("channel", "or kind, ref, user, account, reason, since or until is required: a replay of everything is not meant by accident")
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -77,28 +78,51 @@ const (
 	ResolveRetry Resolution = "retry"
 )
 
+// ResolveAll does what Resolve does to each of a few deliveries, in one transaction, and returns those that changed. Others,
+// and those whose state does not allow it any more, are passed over.
+func (op Operator) ResolveAll(ctx context.Context, tenant string, ids []string, r Resolution) ([]posthouse.Delivery, error) {
+	changed := map[string]bool{}
+	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
+		clear(changed)
+		return resolutions(found, r, now, changed)
+	})
+	after = slices.DeleteFunc(after, func(d posthouse.Delivery) bool { return !changed[d.ID] })
+	woken := map[string]bool{}
+	for i := range after {
+		if name := after[i].Channel; !woken[name] {
+			woken[name] = true
+			op.Wake(tenant, name)
+		}
+	}
+	return after, err
+}
+
+// resolutions are the changes that a person's word makes, by the deliveries that allow it.
+func resolutions(found []posthouse.Delivery, r Resolution, now time.Time, changed map[string]bool) []work.Change {
+	var changes []work.Change
+	for _, d := range found {
+		if c, ok := state.AfterResolve(d, r == ResolveSent, r == ResolveRetry, "operator_"+string(r), now); ok {
+			changed[d.ID] = true
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
 // Resolve closes an unknown or quarantined delivery, or sends it again. The delivery's state must
 // allow it: an error of code conflict says which state it is in.
 func (op Operator) Resolve(ctx context.Context, tenant, id string, r Resolution) (posthouse.Delivery, error) {
-	changed := false
+	changed := map[string]bool{}
 	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: []string{id}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
-		changed = false
-		var changes []work.Change
-		for _, d := range found {
-			c, ok := state.AfterResolve(d, r == ResolveSent, r == ResolveRetry, "operator_"+string(r), now)
-			if ok {
-				changed = true
-				changes = append(changes, c)
-			}
-		}
-		return changes
+		clear(changed)
+		return resolutions(found, r, now, changed)
 	})
 	switch {
 	case err != nil:
 		return posthouse.Delivery{}, err
 	case len(after) == 0:
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %s", id)
-	case !changed:
+	case !changed[after[0].ID]:
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeConflict, "the delivery is %s: only unknown and quarantined ones can be resolved that way", after[0].State)
 	}
 	op.Wake(tenant, after[0].Channel)

@@ -41,6 +41,10 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 	in := stateCondition(&where, f.States)
 	sole := everyClean(f.Tenant)
 	sole.filter(f, before)
+	if f.Account+f.Reason != "" || !f.ChangedUntil.IsZero() {
+		stopped(&where, f)
+		sole.pending, sole.sending, sole.sent = false, false, false // none of these has stopped
+	}
 	switch f.Tried {
 	case work.TriedBefore:
 		sole.pending = false
@@ -52,6 +56,19 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 		return s.merged(ctx, in, where, sole, "id DESC", limit)
 	}
 	return s.ofMessages(ctx, f, before, in, where, sole, limit)
+}
+
+// stopped narrows a list of deliveries that stopped.
+func stopped(where *condition, f work.Filter) {
+	if f.Account != "" {
+		where.and("account = ?", f.Account)
+	}
+	if f.Reason != "" {
+		where.and("reason = ?", f.Reason)
+	}
+	if !f.ChangedUntil.IsZero() {
+		where.and("updated_at <= ?", micros(f.ChangedUntil))
+	}
 }
 
 // ofMessages lists deliveries whose messages have the filter's kind and ref. It goes through

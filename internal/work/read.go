@@ -20,6 +20,11 @@ type Filter struct {
 	Tried Tried
 	// Since and Until bound when the message was handed in: from Since, before Until.
 	Since, Until time.Time
+	// Account and Reason narrow a list of deliveries that stopped, such as unknown or failed ones: to an account that sent them,
+	// and to why they stopped.
+	Account, Reason string
+	// ChangedUntil leaves out, of such a list, what has changed since.
+	ChangedUntil time.Time
 	// Cursor is where the page before this one ended, empty for the first.
 	Cursor string
 	// Limit is the length of a page, 1 to 1000. Defaults to 50.

@@ -16,8 +16,9 @@ import (
 type replay struct {
 	*shell.Shell
 	selection
-	forceNew, yes bool
-	max           int
+	forceNew, yes   bool
+	account, reason string
+	max             int
 }
 
 func replayCommand(sh *shell.Shell) *cobra.Command {
@@ -40,6 +41,8 @@ func replayCommand(sh *shell.Shell) *cobra.Command {
 	})
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.forceNew, "force-new", false, "give the provider a new idempotency key, so that one who remembers the old one sends again")
+	cmd.Flags().StringVar(&f.account, "account", "", "only what this `ACCOUNT` of the channel tried to send")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "only what stopped for this `REASON`, such as tries_used_up")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "replay all that the filter selects; without it they are only counted")
 	cmd.Flags().IntVar(&f.max, "max", 1000, "how many at most, up to 100000")
 	return cmd
@@ -67,11 +70,11 @@ func (f *replay) all(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if filter.Channel+filter.Kind+filter.Ref+filter.User == "" && len(filter.States) == 0 && filter.Since.IsZero() {
+	if filter.Channel+filter.Kind+filter.Ref+filter.User+f.account+f.reason == "" && len(filter.States) == 0 && filter.Since.IsZero() {
 		return shell.Usagef("delivery ids or a filter such as --channel oa --state failed say what is replayed")
 	}
 	out, err := c.Deliveries.ReplayAll(ctx, wire.ReplayAll{
-		Channel: filter.Channel, Kind: filter.Kind, Ref: filter.Ref, User: filter.User, States: filter.States,
+		Channel: filter.Channel, Kind: filter.Kind, Ref: filter.Ref, User: filter.User, Account: f.account, Reason: f.reason, States: filter.States,
 		Since: filter.Since, Until: filter.Until, ForceNew: f.forceNew, DryRun: !f.yes, Max: f.max,
 	})
 	if err != nil {
