@@ -16,7 +16,7 @@ import (
 func (s Submissions) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
 	change := s.changeFirst
-	if s.db.dialect.arrays && !slices.ContainsFunc(subs, intricate) {
+	if s.db.dialect.atOnce && !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
 	err := change(ctx, now, "accept", func(t *tx) (err error) {

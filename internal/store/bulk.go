@@ -132,14 +132,10 @@ func guardRows(guards []guard) [][]any {
 	return rows
 }
 
-// tuples is a list of n tuples of placeholders; SQLite wants the word VALUES before it.
+// tuples is a list of n tuples of placeholders.
 func (t *Tx) tuples(width, n int) string {
 	tuple := "(" + marks(width) + ")"
-	list := tuple + strings.Repeat(", "+tuple, n-1)
-	if t.db.dialect == sqliteDialect {
-		return "VALUES " + list
-	}
-	return list
+	return t.db.dialect.tuple + tuple + strings.Repeat(", "+tuple, n-1)
 }
 
 // amend updates the rows that are still what the guards say, and returns how many.

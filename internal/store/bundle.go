@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/posthouse/posthouse"
 )
 
@@ -106,7 +104,7 @@ func (t *Tx) run(b bundle) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if t.db.dialect.arrays {
+	if t.db.dialect.atOnce {
 		return t.runAtOnce(b)
 	}
 	for _, s := range b {
@@ -142,10 +140,6 @@ func (t *Tx) run(b bundle) error {
 	return nil
 }
 
-// divisionByZero is how the one statement undoes itself when fewer rows than expected were as the
-// guards say: an error is the only way.
-const divisionByZero = "22012"
-
 // runAtOnce writes a bundle as one statement of PostgreSQL.
 func (t *Tx) runAtOnce(b bundle) error {
 	var parts, counts []string
@@ -166,8 +160,7 @@ func (t *Tx) runAtOnce(b bundle) error {
 		args = append(args, int64(expected))
 	}
 	_, err := t.exec(query, args...)
-	var said *pgconn.PgError
-	if errors.As(err, &said) && said.Code == divisionByZero {
+	if err != nil && t.db.dialect.stale(err) {
 		return errStale
 	}
 	return err
@@ -210,7 +203,7 @@ func (s *member) once(d *dialect) (query string, args []any) {
 // changeAtOnce is change for an fn that writes no more than one bundle: on PostgreSQL it runs without
 // a transaction, since the bundle is one statement. Its answer is then the answer to the commit.
 func (s *DB) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*Tx) error) error {
-	if !s.dialect.arrays {
+	if !s.dialect.atOnce {
 		return s.change(ctx, now, doing, fn)
 	}
 	return s.insist(ctx, doing, func(ctx context.Context) error {

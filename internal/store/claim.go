@@ -41,24 +41,29 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 
 // claimRows claims the deliveries that have a row of their own in posthouse_queue.
 func (s Queue) claimRows(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	return claimSince(&s.lows, c, func(c work.Claim, from place) ([]work.Item, error) { return s.claimFrom(ctx, now, c, from) })
+}
+
+// claimSince claims from the place where a lane has anything left, and again from the beginning where that may not be all.
+func claimSince(lows *lows, c work.Claim, claim func(c work.Claim, from place) ([]work.Item, error)) ([]work.Item, error) {
 	asked, lane := time.Now(), c.Lane
 	lane.Account = "" // what is due is all accounts'
-	from := s.lows.from(lane, asked)
-	items, err := s.claimFrom(ctx, now, c, from)
+	from := lows.from(lane, asked)
+	items, err := claim(c, from)
 	if err != nil {
 		return nil, err // what was read before a failed commit is nobody's
 	}
-	s.lows.took(lane, from, items, c.Whole, asked)
+	lows.took(lane, from, items, c.Whole, asked)
 	if from == (place{}) || !mayHaveLeft(&c, len(items)) {
 		return items, nil
 	}
 	c.Max -= len(items)
-	rest, err := s.claimFrom(ctx, now, c, place{})
+	rest, err := claim(c, place{})
 	if err != nil && len(items) == 0 {
 		return nil, err
 	}
 	if err == nil { // else nothing of the rest is ours, whatever was read; what we have is
-		s.lows.took(lane, place{}, rest, c.Whole, asked)
+		lows.took(lane, place{}, rest, c.Whole, asked)
 		items = append(items, rest...)
 	}
 	return items, nil
@@ -73,8 +78,8 @@ func mayHaveLeft(c *work.Claim, n int) bool {
 
 // claimFrom claims what is due, from a place on.
 func (s Queue) claimFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
-	if s.db.dialect.arrays {
-		return s.claimAtOnce(ctx, c, from)
+	if claim := s.db.dialect.claim; claim != nil {
+		return claim(s, ctx, c, from)
 	}
 	err = s.change(ctx, now, "claim rows", func(t *tx) (err error) {
 		items, err = claiming{t}.claim(c, from)

@@ -18,35 +18,15 @@ import (
 // claimClean claims clean deliveries of a lane: their entries leave posthouse_due, and one row of posthouse_flights
 // stands for all of them. That row is their start, committed before a byte leaves.
 func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	asked := time.Now()
-	lane := c.Lane
-	lane.Account = "" // what is due is all accounts'
-	from := s.cleanLows.from(lane, asked)
-	items, err := s.claimCleanFrom(ctx, now, c, from)
-	if err != nil {
-		return nil, err
-	}
-	s.cleanLows.took(lane, from, items, false, asked)
-	if from == (place{}) || c.DueBefore.IsZero() || len(items) == c.Max {
-		return items, nil
-	}
-	c.Max -= len(items)
-	rest, err := s.claimCleanFrom(ctx, now, c, place{})
-	if err != nil && len(items) == 0 {
-		return nil, err
-	}
-	if err == nil { // else nothing of the rest is ours; what we have is
-		s.cleanLows.took(lane, place{}, rest, false, asked)
-		items = append(items, rest...)
-	}
-	return items, nil
+	c.Whole = false // a clean delivery is all of its message
+	return claimSince(&s.cleanLows, c, func(c work.Claim, from place) ([]work.Item, error) { return s.claimCleanFrom(ctx, now, c, from) })
 }
 
 func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
 	var orphans []posthouse.Delivery
 	made := &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}}
-	if s.db.dialect.arrays {
-		items, orphans, err = s.flyAtOnce(ctx, c, from, made)
+	if fly := s.db.dialect.fly; fly != nil {
+		items, orphans, err = fly(s, ctx, c, from, made)
 	} else {
 		err = s.change(ctx, now, "claim", func(t *tx) (err error) {
 			items, orphans, err = clearing{t}.fly(c, from, made)
@@ -151,7 +131,7 @@ func readList(text string) []string {
 // leaveDue deletes entries of a lane that this transaction has found.
 func (t clearing) leaveDue(lane []any, taken []place) error {
 	total := int64(0)
-	if t.db.dialect == sqliteDialect { // one writer: nothing else lies between them
+	if t.db.dialect.oneWriter { // nothing else lies between them
 		first, last := taken[0], taken[len(taken)-1]
 		n, err := t.exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND (due_at, id) >= (?, ?) AND (due_at, id) <= (?, ?)",
 			append(slices.Clone(lane), first.due, first.id, last.due, last.id)...)
@@ -165,8 +145,8 @@ func (t clearing) leaveDue(lane []any, taken []place) error {
 			for _, p := range part {
 				args = append(args, p.due, p.id)
 			}
-			n, err := t.exec("DELETE d FROM (SELECT ? AS due_at, ? AS id"+strings.Repeat(" UNION ALL SELECT ?, ?", len(part)-1)+`) g
-				STRAIGHT_JOIN posthouse_due d ON d.tenant = ? AND d.channel = ? AND d.priority = ? AND d.due_at = g.due_at AND d.id = g.id`, append(args, lane...)...)
+			n, err := t.exec(t.db.dialect.deleteListed("posthouse_due", []string{"due_at", "id"}, len(part))+
+				" AND d.tenant = ? AND d.channel = ? AND d.priority = ?", append(args, lane...)...)
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,36 +47,24 @@ type Options struct {
 	// Sole keeps every other process that asks the same off an SQLite file until Close, and refuses one that another
 	// process keeps: a server works alone on it. Defaults to false.
 	Sole bool
-}
-
-// dialectOf is the table of databases, by the DSN's scheme.
-func dialectOf(dsn string) (*dialect, error) {
-	scheme, _, _ := strings.Cut(dsn, ":")
-	switch scheme {
-	case "sqlite":
-		return sqliteDialect, nil
-	case "postgres", "postgresql":
-		return postgresDialect, nil
-	case "mysql", "mariadb":
-		return mysqlDialect, nil
-	}
-	return nil, errors.New("the DSN names no database we know: want sqlite:PATH, postgres://… or mysql://…")
+	// databases are those that the DSN may name. Defaults to all that are known.
+	databases []*dialect
 }
 
 // openDB connects to the database and refuses one that can not carry the work: too old,
 // read-only, unreachable. It changes nothing but that it makes a missing SQLite file, or has one keep
 // its log beside it, unless it is opened to read; Migrate does.
 func openDB(ctx context.Context, o Options) (*DB, error) {
-	d, err := dialectOf(o.DSN)
+	among := o.databases
+	if among == nil {
+		among = knownDatabases
+	}
+	d, dsn, err := dialectOf(o.DSN, among)
 	if err != nil {
 		return nil, err
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
-	}
-	dsn := o.DSN
-	if rest, ok := strings.CutPrefix(dsn, "mariadb:"); ok {
-		dsn = "mysql:" + rest
 	}
 	open := d.open
 	if path, missing := MissingFile(dsn); missing && o.MustExist {
@@ -94,7 +81,7 @@ func openDB(ctx context.Context, o Options) (*DB, error) {
 	if _, err := d.check(ctx, write); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.name, err), s.Close())
 	}
-	if d == sqliteDialect && !o.ReadOnly {
+	if d.oneWriter && !o.ReadOnly {
 		if s.ground, err = standOn(dsn, o.Log); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -3,16 +3,26 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // dialect is all that differs between the databases.
 type dialect struct {
-	name  string        // also the folder of its migrations
-	goose goose.Dialect // what the migration library calls it
+	name    string        // also the folder of its migrations
+	title   string        // what people call it
+	schemes []string      // what a DSN begins with; what open reads begins with the first
+	folder  fs.FS         // its migrations and views; nil for schema/NAME
+	goose   goose.Dialect // what the migration library calls it
 	// clock is the database's own clock in microseconds; empty where the caller's now counts. instant is the clock
 	// within a statement: one value for all rows, or no index can be searched for it.
 	clock, instant string
@@ -27,9 +37,23 @@ type dialect struct {
 	lockSchema, unlockSchema string
 	// dollar is set where placeholders are $1, $2, … instead of ?.
 	dollar bool
-	// arrays is set where many rows are passed as one array a column. Elsewhere they
-	// are passed as VALUES.
+	// arrays is set where many values are passed as one array a column. Elsewhere they are passed one by one.
 	arrays bool
+	// tuple is the word before a list of tuples.
+	tuple string
+	// oneWriter is set where one process writes into a file of its own, one transaction at a time.
+	oneWriter bool
+	// atOnce is set where a bundle is one statement, which needs no transaction around it. stale recognises the error by
+	// which such a statement undoes itself.
+	atOnce bool
+	stale  func(error) bool
+	// claim, fly and handOut claim in one statement, without a transaction around it; nil where it takes several.
+	claim   func(s Queue, ctx context.Context, c work.Claim, from place) ([]work.Item, error)
+	fly     func(s Queue, ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error)
+	handOut func(s Handouts, ctx context.Context, h *work.HandOut, lanes []handLane) ([]work.Item, error)
+	// deleteListed deletes n rows by their whole key, whose values come one after the other; nil where an IN finds each
+	// row by its key too.
+	deleteListed func(table string, keys []string, n int) string
 	// forces is set where the planner must be told the index of a hot statement: while a table is short it takes
 	// another one, and walks over and locks rows that are nobody's business.
 	forces bool
@@ -43,8 +67,10 @@ type dialect struct {
 	upsert func(table string, keys, sets []string, expired bool) string
 	// sum is the clause that lets an INSERT into tallies add to the rows there are.
 	sum string
-	// fault reads a driver's error.
-	fault func(error) fault
+	// fault reads a driver's error. answered reports whether the database said it, and unsent whether nothing has reached
+	// the database.
+	fault            func(error) fault
+	answered, unsent func(error) bool
 	// open makes the pools: write for transactions, read for look-ups.
 	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// openToRead makes pools that change nothing, not even by being opened; nil where open's are such.
@@ -64,8 +90,44 @@ type dialect struct {
 	unmake func(ctx context.Context, db *sql.DB, found []object) (strangers []object, err error)
 	// giveUp closes a pool's idle connections; nil where the pool itself finds out which are dead.
 	giveUp func(db *sql.DB)
+	// mend repairs what a killed migration has left of the migration library's table; nil where a migration is done whole
+	// or not at all.
+	mend func(ctx context.Context, db *sql.DB) error
+	// former is how a database of the document's SMS server is read.
+	former former
 	// check names what is unsafe or unsupported about the server's settings.
 	check func(ctx context.Context, db *sql.DB) ([]Finding, error)
+}
+
+// former is how an import reads another program's database.
+type former struct {
+	open   func(dsn string, zone *time.Location) (*sql.DB, error) // so that its own casts of times go by a zone
+	tables string                                                 // lists tables that are no views: a database of ours has views of the same names
+	text   string                                                 // the type that a column is cast to
+	moment func(column string) string                             // a time as type moment reads it
+}
+
+// knownDatabases is the table of databases.
+var knownDatabases = []*dialect{sqliteDialect, postgresDialect, mysqlDialect}
+
+// dialectOf finds a DSN's dialect by its scheme, and returns the DSN as the dialect's functions read it.
+func dialectOf(dsn string, among []*dialect) (*dialect, string, error) {
+	scheme, rest, _ := strings.Cut(dsn, ":")
+	for _, d := range among {
+		if slices.Contains(d.schemes, scheme) {
+			return d, d.schemes[0] + ":" + rest, nil
+		}
+	}
+	return nil, "", errors.New("the DSN names no database we know: want sqlite:PATH, postgres://… or mysql://…")
+}
+
+// TitleOf is what people call the database that a DSN names, empty for none that is known.
+func TitleOf(dsn string) string {
+	d, _, err := dialectOf(dsn, knownDatabases)
+	if err != nil {
+		return ""
+	}
+	return d.title
 }
 
 // fault is what an error from a database means for the caller.

@@ -89,8 +89,8 @@ func (s Handouts) handNew(ctx context.Context, now time.Time, h *work.HandOut) (
 }
 
 func (s Handouts) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
-	if s.db.dialect.arrays {
-		return s.handOutAtOnce(ctx, h, lanes)
+	if handOut := s.db.dialect.handOut; handOut != nil {
+		return handOut(s, ctx, h, lanes)
 	}
 	err = s.change(ctx, now, "hand out", func(t *tx) (err error) {
 		items, err = handing{t}.handOut(h, lanes)

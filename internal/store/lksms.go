@@ -40,12 +40,11 @@ type Lksms struct {
 func OpenLksms(ctx context.Context, dsn string, zone *time.Location) (*Lksms, error) {
 	scheme, rest, _ := strings.Cut(dsn, ":")
 	scheme, _, _ = strings.Cut(scheme, "+") // postgresql+asyncpg: how SQLAlchemy names a driver
-	dsn = scheme + ":" + rest
-	d, err := dialectOf(dsn)
+	d, dsn, err := dialectOf(scheme+":"+rest, knownDatabases)
 	if err != nil {
 		return nil, err
 	}
-	db, err := lksmsPools[d](dsn, zone)
+	db, err := d.former.open(dsn, zone)
 	if err != nil {
 		return nil, fmt.Errorf("open the database to import from: %w", err)
 	}
@@ -59,33 +58,32 @@ func OpenLksms(ctx context.Context, dsn string, zone *time.Location) (*Lksms, er
 	return l, nil
 }
 
-// lksmsPools open a source so that its own casts of times go by a zone.
-var lksmsPools = map[*dialect]func(dsn string, zone *time.Location) (*sql.DB, error){
-	postgresDialect: func(dsn string, zone *time.Location) (*sql.DB, error) {
-		config, err := pgx.ParseConfig(dsn)
-		if err != nil {
-			return nil, errors.New("the DSN can not be read: want postgresql://user:password@host:port/database")
-		}
-		config.RuntimeParams["timezone"] = zone.String()
-		config.RuntimeParams["default_transaction_read_only"] = "on"
-		return stdlib.OpenDB(*config), nil
-	},
-	mysqlDialect: func(dsn string, zone *time.Location) (*sql.DB, error) {
-		config, err := mysqlConfig("mysql" + strings.TrimPrefix(strings.TrimPrefix(dsn, "mariadb"), "mysql"))
-		if err != nil {
-			return nil, err
-		}
-		config.ReadTimeout = 0 // it may scan for long
-		config.Params["time_zone"] = "'" + time.Now().In(zone).Format("-07:00") + "'"
-		return mysqlPool(config)
-	},
-	sqliteDialect: func(dsn string, _ *time.Location) (*sql.DB, error) {
-		path, _ := SQLiteFile(dsn)
-		if _, err := os.Stat(path); err != nil {
-			return nil, err
-		}
-		return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(10000)")
-	},
+func openFormerPostgres(dsn string, zone *time.Location) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the DSN can not be read: want postgresql://user:password@host:port/database")
+	}
+	config.RuntimeParams["timezone"] = zone.String()
+	config.RuntimeParams["default_transaction_read_only"] = "on"
+	return stdlib.OpenDB(*config), nil
+}
+
+func openFormerMySQL(dsn string, zone *time.Location) (*sql.DB, error) {
+	config, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.ReadTimeout = 0 // it may scan for long
+	config.Params["time_zone"] = "'" + time.Now().In(zone).Format("-07:00") + "'"
+	return mysqlPool(config)
+}
+
+func openFormerSQLite(dsn string, _ *time.Location) (*sql.DB, error) {
+	path, _ := SQLiteFile(dsn)
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(10000)")
 }
 
 // Close ends its connections.
@@ -94,19 +92,10 @@ func (l *Lksms) Close() error { return l.db.Close() }
 // Has reports whether a table is there.
 func (l *Lksms) Has(table string) bool { return l.tables[table] }
 
-// find looks for tables that are no views: a database of ours has views of these names.
+// find looks for the tables that are there.
 func (l *Lksms) find(ctx context.Context) (map[string]bool, error) {
-	query := "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = "
-	switch l.dialect {
-	case postgresDialect:
-		query += "ANY (current_schemas(false))"
-	case mysqlDialect:
-		query += "DATABASE()"
-	default:
-		query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-	}
 	found := map[string]bool{}
-	err := l.look(ctx, query, nil, func(scan scanner) error {
+	err := l.look(ctx, l.dialect.former.tables, nil, func(scan scanner) error {
 		name, err := word(scan)
 		found[name] = true
 		return err
@@ -236,11 +225,7 @@ func (l *Lksms) look(ctx context.Context, query string, args []any, read func(sc
 
 // texts are columns as texts, empty for NULL.
 func (l *Lksms) texts(columns ...string) string {
-	kind := "TEXT"
-	if l.dialect == mysqlDialect {
-		kind = "CHAR"
-	}
-	return inForm(columns, "COALESCE(CAST(%s AS "+kind+"), '')")
+	return inForm(columns, "COALESCE(CAST(%s AS "+l.dialect.former.text+"), '')")
 }
 
 // numbers are columns that hold whole numbers, 0 for NULL.
@@ -261,15 +246,7 @@ func inForm(columns []string, form string) string {
 func (l *Lksms) flag(column string) string { return "CASE WHEN " + column + " THEN 1 ELSE 0 END" }
 
 // at is a time as moment reads it: microseconds, or text where the database has no type for times.
-func (l *Lksms) at(column string) string {
-	switch l.dialect {
-	case postgresDialect: // a time without a zone becomes one of the session's; one without an end is none
-		return "CASE WHEN isfinite(" + column + ") THEN (EXTRACT(EPOCH FROM CAST(" + column + " AS timestamptz)) * 1000000)::bigint END"
-	case mysqlDialect:
-		return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000000 AS SIGNED)"
-	}
-	return "CAST(" + column + " AS TEXT)"
-}
+func (l *Lksms) at(column string) string { return l.dialect.former.moment(column) }
 
 // moment is a time as at has it.
 type moment struct{ value any }

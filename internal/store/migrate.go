@@ -17,9 +17,17 @@ const versionTable = "posthouse_schema_version"
 //go:embed schema
 var schema embed.FS
 
+// files are a dialect's migrations, and its views below views.
+func (d *dialect) files() (fs.FS, error) {
+	if d.folder != nil {
+		return d.folder, nil
+	}
+	return fs.Sub(schema, "schema/"+d.name)
+}
+
 // migrations is the library's provider over this dialect's folder.
 func (s Schema) migrations(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(schema, "schema/"+s.db.dialect.name)
+	files, err := s.db.dialect.files()
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +133,10 @@ func (s Schema) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 	if err := s.refuseStrangers(ctx, db); err != nil {
 		return 0, err
 	}
-	if err := s.mendVersions(ctx, db); err != nil {
-		return 0, err
+	if mend := s.db.dialect.mend; mend != nil {
+		if err := mend(ctx, db); err != nil {
+			return 0, err
+		}
 	}
 	p, err := s.migrations(db)
 	if err != nil {
@@ -139,21 +149,6 @@ func (s Schema) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 		steps += len(failed.Applied)
 	}
 	return steps, err
-}
-
-// mendVersions gives the library's table the row it begins with. MySQL commits a new table by itself, so
-// a process that was killed right after leaves one without a row, which the library refuses.
-func (s Schema) mendVersions(ctx context.Context, db *sql.DB) error {
-	if s.db.dialect != mysqlDialect {
-		return nil
-	}
-	var made bool
-	err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '"+versionTable+"'").Scan(&made)
-	if err != nil || !made {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "INSERT INTO posthouse_schema_version (version_id, is_applied) SELECT 0, TRUE FROM DUAL WHERE NOT EXISTS (SELECT * FROM posthouse_schema_version)")
-	return err
 }
 
 func (s Schema) refuseNewer(ctx context.Context) error {

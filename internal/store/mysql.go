@@ -16,19 +16,30 @@ import (
 )
 
 var mysqlDialect = &dialect{
-	name:    "mysql",
-	limit:   "?",
-	goose:   goose.DialectMySQL,
-	clock:   "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
-	instant: "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
-	lock:    " FOR UPDATE",
-	share:   " LOCK IN SHARE MODE",
-	skip:    " FOR UPDATE SKIP LOCKED",
-	upsert:  onDuplicate,
-	sum:     " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
-	fault:   mysqlFault,
-	open:    openMySQL,
-	check:   checkMySQL,
+	name:         "mysql",
+	title:        "MySQL or MariaDB",
+	schemes:      []string{"mysql", "mariadb"},
+	deleteListed: deleteListed,
+	mend:         mendMySQL,
+	former: former{
+		open: openFormerMySQL, text: "CHAR",
+		tables: "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = DATABASE()",
+		moment: func(column string) string { return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000000 AS SIGNED)" },
+	},
+	limit:    "?",
+	goose:    goose.DialectMySQL,
+	clock:    "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
+	instant:  "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	lock:     " FOR UPDATE",
+	share:    " LOCK IN SHARE MODE",
+	skip:     " FOR UPDATE SKIP LOCKED",
+	upsert:   onDuplicate,
+	sum:      " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
+	fault:    mysqlFault,
+	answered: answeredByMySQL,
+	unsent:   func(error) bool { return false },
+	open:     openMySQL,
+	check:    checkMySQL,
 
 	patient: patientMySQL,
 	unmake:  unmakeMySQL,
@@ -230,4 +241,33 @@ func checkMySQLVersion(version string) error {
 		return fmt.Errorf("%s %s is too old: want MySQL 8.0.13 or MariaDB 10.6, or newer (SKIP LOCKED)", product, number)
 	}
 	return nil
+}
+
+// answeredByMySQL reports whether the server said an error: then a failed COMMIT is surely undone.
+func answeredByMySQL(err error) bool {
+	var said *mysql.MySQLError
+	return errors.As(err, &said)
+}
+
+// deleteListed begins a DELETE of n rows of a table by their keys. A list in an IN would do, but MySQL and MariaDB scan
+// a small table for it whatever index is forced, and so wait for the rows of others.
+func deleteListed(table string, keys []string, n int) string {
+	first, on := make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		first[i], on[i] = "? AS "+key, "d."+key+" = g."+key
+	}
+	return "DELETE d FROM (SELECT " + strings.Join(first, ", ") + strings.Repeat(" UNION ALL SELECT "+marks(len(keys)), n-1) + ") g STRAIGHT_JOIN " +
+		table + " d ON " + strings.Join(on, " AND ")
+}
+
+// mendMySQL gives the library's table the row it begins with. MySQL commits a new table by itself, so
+// a process that was killed right after leaves one without a row, which the library refuses.
+func mendMySQL(ctx context.Context, db *sql.DB) error {
+	var made bool
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '"+versionTable+"'").Scan(&made)
+	if err != nil || !made {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "INSERT INTO posthouse_schema_version (version_id, is_applied) SELECT 0, TRUE FROM DUAL WHERE NOT EXISTS (SELECT * FROM posthouse_schema_version)")
+	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/work"
@@ -152,11 +151,9 @@ func (t relaying) dropOutbox(rows []string) error {
 	return nil
 }
 
-// dropText finds each row by its key. A list in an IN would do, but MySQL and MariaDB scan a small
-// table for it whatever index is forced, and so wait for the rows of callers that have not
-// committed yet.
+// dropText finds each row by its key.
 func (t relaying) dropText(rows []string) (string, []any) {
-	if t.db.dialect != mysqlDialect {
+	if t.db.dialect.deleteListed == nil {
 		clause, args := t.in("id", rows)
 		return "DELETE FROM posthouse_outbox WHERE " + clause, args
 	}
@@ -164,7 +161,7 @@ func (t relaying) dropText(rows []string) (string, []any) {
 	for i, row := range rows {
 		args[i] = row
 	}
-	return "DELETE o FROM (SELECT ? AS id" + strings.Repeat(" UNION ALL SELECT ?", len(rows)-1) + ") g STRAIGHT_JOIN posthouse_outbox o ON o.id = g.id", args
+	return t.db.dialect.deleteListed("posthouse_outbox", []string{"id"}, len(rows)), args
 }
 
 // Reject writes into rows of the outbox why they can not be accepted, and when they are tried

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -21,22 +22,39 @@ import (
 const postgresClock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 var postgresDialect = &dialect{
-	name:    "postgres",
-	pairs:   true,
-	limit:   "?",
-	goose:   goose.DialectPostgres,
-	clock:   postgresClock,
-	instant: postgresClock, // a sub-select is read once
-	lock:    " FOR UPDATE",
-	share:   " FOR SHARE",
-	skip:    " FOR UPDATE SKIP LOCKED",
-	dollar:  true,
-	arrays:  true,
-	upsert:  onConflict,
-	sum:     sumOnConflict,
-	fault:   postgresFault,
-	open:    openPostgres,
-	check:   checkPostgres,
+	name:     "postgres",
+	title:    "PostgreSQL",
+	schemes:  []string{"postgres", "postgresql"},
+	pairs:    true,
+	limit:    "?",
+	goose:    goose.DialectPostgres,
+	clock:    postgresClock,
+	instant:  postgresClock, // a sub-select is read once
+	lock:     " FOR UPDATE",
+	share:    " FOR SHARE",
+	skip:     " FOR UPDATE SKIP LOCKED",
+	dollar:   true,
+	arrays:   true,
+	atOnce:   true,
+	stale:    dividedByZero,
+	claim:    Queue.claimAtOnce,
+	fly:      Queue.flyAtOnce,
+	handOut:  Handouts.handOutAtOnce,
+	upsert:   onConflict,
+	sum:      sumOnConflict,
+	fault:    postgresFault,
+	answered: answeredByPostgres,
+	unsent:   pgconn.SafeToRetry,
+	open:     openPostgres,
+	check:    checkPostgres,
+	former: former{
+		open: openFormerPostgres, text: "TEXT",
+		tables: "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = ANY (current_schemas(false))",
+		// A time without a zone becomes one of the session's; one without an end is none.
+		moment: func(column string) string {
+			return "CASE WHEN isfinite(" + column + ") THEN (EXTRACT(EPOCH FROM CAST(" + column + " AS timestamptz)) * 1000000)::bigint END"
+		},
+	},
 
 	concat: concatByBars,
 	flown:  `posthouse_flights f CROSS JOIN LATERAL (SELECT value COLLATE "C" AS value FROM json_array_elements_text(f.ids::json)) j`,
@@ -127,6 +145,19 @@ func postgresFault(err error) fault {
 		return faultOther
 	}
 	return networkFault(err)
+}
+
+// answeredByPostgres reports whether the server said an error: then a failed COMMIT is surely undone.
+func answeredByPostgres(err error) bool {
+	var said *pgconn.PgError
+	return errors.As(err, &said) || errors.Is(err, pgx.ErrTxCommitRollback)
+}
+
+// dividedByZero recognises how the one statement of a bundle undoes itself when fewer rows than expected were as the
+// guards say: an error is the only way.
+func dividedByZero(err error) bool {
+	var said *pgconn.PgError
+	return errors.As(err, &said) && said.Code == "22012"
 }
 
 // networkFault recognises a connection that broke, whatever the driver wrapped it in.

@@ -25,7 +25,7 @@ const soundProblems = 10
 // Sound looks at the structure of an SQLite file, table by table, until within is over. With within 0 it looks at all of
 // it, and compares every index with its table. The other databases look after their files themselves.
 func (s *DB) Sound(ctx context.Context, within time.Duration) (Soundness, error) {
-	if s.dialect != sqliteDialect {
+	if !s.dialect.oneWriter {
 		return Soundness{Whole: true}, nil
 	}
 	if within == 0 {

@@ -18,7 +18,15 @@ import (
 )
 
 var sqliteDialect = &dialect{
-	name:   "sqlite",
+	name:      "sqlite",
+	title:     "SQLite",
+	schemes:   []string{"sqlite"},
+	tuple:     "VALUES ",
+	oneWriter: true,
+	former: former{
+		open: openFormerSQLite, tables: "SELECT name FROM sqlite_master WHERE type = 'table'", text: "TEXT",
+		moment: func(column string) string { return "CAST(" + column + " AS TEXT)" },
+	},
 	goose:  goose.DialectSQLite3,
 	upsert: onConflict,
 	sum:    sumOnConflict,
@@ -27,6 +35,8 @@ var sqliteDialect = &dialect{
 
 	deleteByKey: "DELETE FROM %s",
 	fault:       sqliteFault,
+	answered:    func(err error) bool { var said *sqlite.Error; return errors.As(err, &said) },
+	unsent:      func(error) bool { return false },
 	open:        openSQLite,
 	openToRead:  openSQLiteToRead,
 	check:       checkSQLite,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,6 +74,10 @@ func (s Schema) pendingNames(ctx context.Context) (map[string]bool, error) {
 		return nil, err
 	}
 	names := map[string]bool{}
+	files, err := s.db.dialect.files()
+	if err != nil {
+		return nil, err
+	}
 	sources, err := s.sources()
 	if err != nil {
 		return nil, err
@@ -81,7 +86,7 @@ func (s Schema) pendingNames(ctx context.Context) (map[string]bool, error) {
 		if source.Version <= have {
 			continue
 		}
-		text, err := schema.ReadFile("schema/" + s.db.dialect.name + "/" + source.Path)
+		text, err := fs.ReadFile(files, source.Path)
 		if err != nil {
 			return nil, err
 		}

@@ -3,14 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/posthouse/posthouse"
 )
@@ -96,7 +91,7 @@ func (s *DB) once(ctx context.Context, fn func(*Tx) error) error {
 // answer was lost. It is never repeated on another connection: that connection knows nothing
 // of the transaction and would report a success that is none.
 func (s *DB) commitError(err error) error {
-	if s.dialect.fault(err) != faultConnection && answered(err) {
+	if s.dialect.fault(err) != faultConnection && s.dialect.answered(err) {
 		return err
 	}
 	return &posthouse.Error{
@@ -104,13 +99,6 @@ func (s *DB) commitError(err error) error {
 		Message: "the database's answer to the commit was lost: it may or may not be stored; repeat with the same Idempotency-Key",
 		Cause:   err,
 	}
-}
-
-// answered reports whether an error was said by the server, and not found on the way to it.
-func answered(err error) bool {
-	var postgres *pgconn.PgError
-	var mariadb *mysql.MySQLError
-	return errors.As(err, &postgres) || errors.As(err, &mariadb) || errors.Is(err, pgx.ErrTxCommitRollback)
 }
 
 // now is the time of the transaction in microseconds: the database's clock where many
@@ -142,7 +130,7 @@ func (t *Tx) now() (int64, error) {
 
 func (t *Tx) exec(query string, args ...any) (int64, error) {
 	res, err := t.conn.ExecContext(t.ctx, t.db.text(query), args...)
-	if err != nil && t.alone && !answered(err) && !pgconn.SafeToRetry(err) {
+	if err != nil && t.alone && !t.db.dialect.answered(err) && !t.db.dialect.unsent(err) {
 		return 0, t.db.commitError(err)
 	}
 	if err != nil {

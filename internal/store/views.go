@@ -37,13 +37,17 @@ type documentView struct{ name, text string }
 
 // documentViews are in the order of their making.
 func (d *dialect) documentViews() ([]documentView, error) {
-	files, err := fs.Glob(schema, "schema/"+d.name+"/views/*.sql")
+	folder, err := d.files()
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Glob(folder, "views/*.sql")
 	if err != nil {
 		return nil, err
 	}
 	list := make([]documentView, len(files))
 	for i, file := range files {
-		text, err := schema.ReadFile(file)
+		text, err := fs.ReadFile(folder, file)
 		if err != nil {
 			return nil, err
 		}

@@ -116,41 +116,21 @@ func (t settling) lockOverdue(sel work.Selection) ([]posthouse.Delivery, error) 
 func (t settling) lockDue(`,
 }}
 
-// leaseByOwnClock hands the process's time to the statement that claims.
+// leaseByOwnClock hands the process's time to the statements that claim: instead of a lease, its end.
 var leaseByOwnClock = []overlay.Edit{{
 	File: "internal/store/claim.go",
-	Old:  "return s.claimAtOnce(ctx, c, from)",
-	New:  "return s.claimAtOnce(ctx, now, c, from)",
-}, {
-	File: "internal/store/claim_once.go",
-	Old:  "func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {",
-	New:  "func (s Queue) claimAtOnce(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {",
+	Old:  "\t\treturn claim(s, ctx, c, from)\n",
+	New:  "\t\tc.Lease = time.Duration(now.Add(c.Lease).UnixNano())\n\t\treturn claim(s, ctx, c, from)\n",
 }, {
 	File: "internal/store/claim_once.go",
 	Old:  "lease_until = clock.now + ?::bigint,",
 	New:  "lease_until = ?::bigint,",
 }, {
-	File: "internal/store/claim_once.go",
-	Old:  "append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)",
-	New:  "append(args, micros(now.Add(c.Lease)), c.Owner, c.Epoch, c.Account)",
-}, {
-	File: "internal/store/claim_once.go",
-	Old:  "\t\"strings\"\n",
-	New:  "\t\"strings\"\n\t\"time\"\n",
-}, {
 	File: "internal/store/cleanclaim.go",
-	Old:  "s.flyAtOnce(ctx, c, from, made)",
-	New:  "s.flyAtOnce(ctx, now, c, from, made)",
-}, {
-	File: "internal/store/cleanclaim.go",
-	Old:  "flyAtOnce(ctx context.Context, c work.Claim,",
-	New:  "flyAtOnce(ctx context.Context, now time.Time, c work.Claim,",
+	Old:  "\t\titems, orphans, err = fly(s, ctx, c, from, made)\n",
+	New:  "\t\tc.Lease = time.Duration(now.Add(c.Lease).UnixNano())\n\t\titems, orphans, err = fly(s, ctx, c, from, made)\n",
 }, {
 	File: "internal/store/cleanclaim.go",
 	Old:  "at, at + ?::bigint, ids FROM",
 	New:  "at, ?::bigint, ids FROM",
-}, {
-	File: "internal/store/cleanclaim.go",
-	Old:  "made.epoch, c.Lease.Microseconds(),",
-	New:  "made.epoch, micros(now.Add(c.Lease)),",
 }}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -135,14 +136,10 @@ func announce(sh *shell.Shell, s *server.Server, database, key, sms string) erro
 
 // database names the kind of a DSN's database.
 func database(dsn string) string {
-	scheme, path, _ := strings.Cut(dsn, ":")
-	switch scheme {
-	case "sqlite":
-		return "SQLite, " + path
-	case "mysql", "mariadb":
-		return "MySQL or MariaDB"
+	if path, ok := store.SQLiteFile(dsn); ok {
+		return store.TitleOf(dsn) + ", " + path
 	}
-	return "PostgreSQL"
+	return store.TitleOf(dsn)
 }
 
 // public reports whether others than this machine can reach an address.
