@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -322,10 +323,14 @@ func TestChannelViewShowsNoSecrets(t *testing.T) {
 		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (string, error) {
 			var channel, enabled int
 			var config string
-			err := scan(&channel, &config, &enabled)
-			return fmt.Sprint(channel, strings.ReplaceAll(config, " ", ""), enabled), err
+			if err := scan(&channel, &config, &enabled); err != nil {
+				return "", err
+			}
+			var members map[string]any // each database orders them as it likes
+			err := json.Unmarshal([]byte(config), &members)
+			return fmt.Sprint(channel, members, enabled), err
 		}, "SELECT channel, config_json, enabled FROM tc_notify_channel_config WHERE tenant = ? AND del_flag = 0 ORDER BY channel", "t1")
-		want := []string{`0{}0`, `1{"baseUrl":"http://10.0.0.1/send","agentId":"A1","corpId":"C1"}1`}
+		want := []string{"0 map[] 0", "1 map[agentId:A1 baseUrl:http://10.0.0.1/send corpId:C1] 1"}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
