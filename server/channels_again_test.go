@@ -13,7 +13,7 @@ import (
 // all the same.
 func TestAChannelThatWasMadeAgainIsTakenOver(t *testing.T) {
 	t.Parallel()
-	for _, d := range databases {
+	for _, d := range databases[1:] { // several servers
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			places := make(chan string, 10_000)

@@ -210,11 +210,13 @@ func TestPULL_TheChannelIsMadeOnceAndKept(t *testing.T) {
 	}
 	ch.Tries, ch.Timeout = 6, posthouse.Duration(time.Minute)
 	h.put(ch)
+	h.must(h.stop(context.WithoutCancel(t.Context())))
 	again := open(t, dsn, withSMS(func(s *server.SMS) { s.RetryDelay, s.Timeout = 0, time.Hour }))
 	if ch, err = again.api.Channels.Get(t.Context(), "sms"); err != nil || ch.Tries != 6 || ch.Timeout.Std() != time.Hour {
 		t.Errorf("after a start with another time-out: %+v and error %v", ch, err)
 	}
-	h.put(posthouse.Channel{Name: "pushed", Driver: "console"})
+	again.put(posthouse.Channel{Name: "pushed", Driver: "console"})
+	h.must(again.stop(context.WithoutCancel(t.Context())))
 	s, err := server.New(t.Context(), server.Options{DSN: dsn, Addr: "127.0.0.1:0", Keyring: keyring, AdminKey: h.key, SMS: server.SMS{Username: "u", Password: "good enough 7", Channel: "pushed"}})
 	h.must(err)
 	h.end(s.Stop)
