@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/simulator"
 )
@@ -66,6 +69,28 @@ func TestVerifyFindsEdits(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	furnish(t, path)
+	verifyEdited(t, path, func(found bool, _ string) bool { return found })
+}
+
+// With a hash chain it finds all of them.
+func TestVerifyFindsEveryEditWithAHashChain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	furnish(t, path)
+	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + path, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer := chain.Sealer{Book: s.Chain, After: time.Millisecond, Keep: -1, Log: slog.New(slog.DiscardHandler)}
+	if err := errors.Join(sealer.Seal(t.Context(), time.Now().Add(time.Second)), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	verifyEdited(t, path, func(_ bool, name string) bool { return name != "nothing" })
+}
+
+// verifyEdited makes each edit of a copy of a database, and wants verify to find those that are to be found.
+func verifyEdited(t *testing.T, path string, finds func(found bool, name string) bool) {
+	t.Helper()
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +104,7 @@ func TestVerifyFindsEdits(t *testing.T) {
 			}
 			edit(t, file, e.sql)
 			out, code := ran(t, []string{"POSTHOUSE_DSN=sqlite:" + file}, "verify", "--sometimes", "none", "--at-rest")
-			if want := map[bool]int{true: 1, false: 0}[e.found]; code != want {
+			if want := map[bool]int{true: 1, false: 0}[finds(e.found, e.name)]; code != want {
 				t.Errorf("got exit code %d, want %d\n%s", code, want, out)
 			}
 		})

@@ -105,6 +105,9 @@ type Options struct {
 	Keep time.Duration
 	// AuditKeep is how long the audit log is kept. Defaults to 400 days; negative keeps all.
 	AuditKeep time.Duration
+	// Chain is how old messages are when a hash chain seals them, such as a minute; posthouse verify then finds every change that
+	// was made behind the program's back. Defaults to none.
+	Chain time.Duration
 	// MaxBody bounds a request's body in bytes. Defaults to 4 MiB.
 	MaxBody int64
 	// AcceptOnly serves the API and sends nothing. Defaults to false.

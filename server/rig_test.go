@@ -32,6 +32,7 @@ import (
 type house struct {
 	*testing.T
 	url, key string
+	dsn      string
 	smsURL   string // of the SMS front door's own address, empty without
 	stop     func(context.Context) error
 	api      *client.Client
@@ -63,7 +64,7 @@ func onEachDatabase(t *testing.T, test func(h *house)) {
 // open starts a house, which ends with its test: the simulator first, so that nothing hangs.
 func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 	t.Helper()
-	h := &house{T: t, key: secret.FormatKey(secret.NewKey()), log: &logbook{}, sim: simulator.New(simulator.Options{})}
+	h := &house{T: t, dsn: dsn, key: secret.FormatKey(secret.NewKey()), log: &logbook{}, sim: simulator.New(simulator.Options{})}
 	o := server.Options{
 		DSN: dsn, Addr: "127.0.0.1:0", AdminKey: h.key, Keyring: keyring, AllowPrivate: true, StateDir: t.TempDir(),
 		Poll: 50 * time.Millisecond, RescueEvery: 100 * time.Millisecond,

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/intake"
@@ -139,6 +141,10 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
 	})
+	if s.o.Chain > 0 {
+		sealer := chain.Sealer{Book: s.store.Chain, After: s.o.Chain, Keep: cmp.Or(s.o.Keep, engine.DefaultKeep), Log: s.o.Log}
+		s.done.Go(func() { sealer.Run(following) })
+	}
 	s.doors.serve(&s.done)
 	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.DB.Database(), "version", s.o.Version)
 	if s.o.SMS.on() {

@@ -174,6 +174,10 @@ var serverSettings = []setting[Config]{{
 	help:  "how long a retry that is due lets new SMS tasks go before it, a `DURATION` (default the channel's, 10m)",
 	parse: func(c *Config, v string) error { return duration(&c.Server.SMS.FairAfter, v) },
 }, {
+	name:  "chain",
+	help:  "seal what is this old in a hash chain, so that verify finds every change behind the program's back: a `DURATION` such as 1m (default: no chain)",
+	parse: func(c *Config, v string) error { return duration(&c.Server.Chain, v) },
+}, {
 	name: "audit_keep", def: "400d",
 	help:  "how long the audit log is kept, a `DURATION` or forever",
 	parse: func(c *Config, v string) error { return keep(&c.Server.AuditKeep, v) },

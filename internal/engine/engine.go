@@ -34,6 +34,9 @@ type Limiter interface {
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
 
+// DefaultKeep is how long settled deliveries are kept where nobody says otherwise.
+const DefaultKeep = 90 * 24 * time.Hour
+
 // Options makes an engine. Stores, Rosters and Limiter are required.
 type Options struct {
 	Stores  Stores
@@ -140,7 +143,7 @@ func (o *Options) defaults() {
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	o.RescueEvery = cmp.Or(o.RescueEvery, 2*time.Second)
 	o.LeaseMargin = cmp.Or(o.LeaseMargin, 10*time.Second)
-	o.Keep = cmp.Or(o.Keep, 90*24*time.Hour)
+	o.Keep = cmp.Or(o.Keep, DefaultKeep)
 	o.KeepLogs = cmp.Or(o.KeepLogs, 90*24*time.Hour)
 	o.Accepters = cmp.Or(o.Accepters, 1)
 	if o.Owner == "" {

@@ -27,6 +27,7 @@ type Store struct {
 	Imports     Imports
 	Epochs      Epochs
 	Upkeep      Upkeep
+	Chain       Chain
 
 	// What people set up.
 	Channels  Channels
@@ -75,6 +76,8 @@ type (
 	Epochs struct{ *shared }
 	// Upkeep deletes what nobody needs any more.
 	Upkeep struct{ *shared }
+	// Chain is the hash chain over messages and their history.
+	Chain struct{ *shared }
 )
 
 // The families that people set up.
@@ -121,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		DB: db, Schema: Schema{db},
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s},
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s},
 		Channels: Channels{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
 		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
 	}, nil

@@ -32,6 +32,8 @@ type Inputs struct {
 	// none. Where the run goes on, rows that changed in the last minute before Now are not compared.
 	Rows       iter.Seq2[Stored, error]
 	References iter.Seq2[Reference, error]
+	// Seals are what a hash chain has sealed, compared with what is stored. Defaults to none.
+	Seals iter.Seq2[Seal, error]
 	// Epoch is that of the database. It is looked at with Rows.
 	Epoch int64
 	// AtRest says that the run had ended and come to rest: nothing that is due may wait.
@@ -116,6 +118,9 @@ func Check(ctx context.Context, in Inputs) (Report, error) {
 	}
 	if err == nil {
 		err = keeping{c}.judgeReferences()
+	}
+	if err == nil {
+		err = c.judgeSeals()
 	}
 	if err != nil {
 		return Report{}, err
@@ -389,7 +394,7 @@ func (c *checker) given() []string {
 	}{
 		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
 		{c.pulled, needPull},
-		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored}, {c.rows != nil, needRows},
+		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored}, {c.rows != nil, needRows}, {c.in.Seals != nil, needSeals},
 	} {
 		if g.there {
 			out = append(out, g.need)

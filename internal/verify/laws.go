@@ -48,6 +48,7 @@ const (
 	poison
 	stands
 	references
+	seals
 	afterLast
 )
 
@@ -71,6 +72,7 @@ const (
 	needWindow   = "the time for which the providers know a key (key-window)"
 	needStored   = "the stored counts (a database, with at-rest)"
 	needRows     = "a database, whose rows are compared"
+	needSeals    = "a database with a hash chain"
 	needNoCanary = "planted canaries are looked for in logs and pages, which are no input here"
 )
 
@@ -112,6 +114,7 @@ func Laws() []Law {
 		{"I33", "poison", "no delivery loses more than five leases of processes, or twenty of agents, and goes on", nil, ""},
 		{"I34", "rows", "each row of a delivery is what its last event made it, and the log and the rows know the same deliveries", []string{needRows}, ""},
 		{"I35", "references", "each dedup key and each kept answer stands for a message that is there and has that key", []string{needRows}, ""},
+		{"I36", "seals", "what the hash chain has sealed is as it was, and the chain is whole", []string{needSeals}, ""},
 	}
 }
 

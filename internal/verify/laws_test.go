@@ -547,6 +547,9 @@ var lawCases = []struct {
 	}, breaks: func() *hand {
 		return plain().named(verify.Reference{Message: "01KMJ000000000000000AB0000", Wrong: "it has another key"})
 	}},
+	{law: "I36", holds: func() *hand { return plain().sealed(verify.Seal{Subject: "link 1"}) }, breaks: func() *hand {
+		return plain().sealed(verify.Seal{Subject: "link 1", What: "it is not what it was"})
+	}},
 	{law: "I32", holds: func() *hand { return plain().row(nil).inEpochOf(1) }, breaks: func() *hand {
 		h := newHand(posthouse.Retry).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)).row(nil)
 		return h.inEpochOf(1)
@@ -609,6 +612,12 @@ func (h *hand) named(r verify.Reference) *hand {
 	return h.row(nil)
 }
 
+// sealed is something of the hash chain.
+func (h *hand) sealed(s verify.Seal) *hand {
+	h.seals = append(h.seals, s)
+	return h
+}
+
 // killed says that a process was killed, and how much each may have under way.
 func (h *hand) killed(inflight int) *hand {
 	h.faults = []verify.FaultLine{{At: h.at, Kind: "kill"}}
@@ -634,6 +643,9 @@ func (h *hand) journals() verify.Inputs {
 	}
 	if len(h.rows) > 0 {
 		in.Rows, in.References, in.Epoch = inOrder(h.rows), inOrder(h.refs), gocmp.Or(h.epoch, 9)
+	}
+	if len(h.seals) > 0 {
+		in.Seals = inOrder(h.seals)
 	}
 	if h.inflight > 0 {
 		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100}}}

@@ -34,6 +34,7 @@ type run struct {
 	inflight int // of each channel, 0 for none
 	rows     []verify.Stored
 	refs     []verify.Reference
+	seals    []verify.Seal
 	epoch    int64 // of the database
 }
 

@@ -30,6 +30,7 @@ type verifying struct {
 	atRest                                        bool
 	keyWindow, slack                              time.Duration
 	keep                                          int
+	head                                          string
 }
 
 func verifyCommand(sh *shell.Shell) *cobra.Command {
@@ -60,6 +61,7 @@ enough, or a journal can not be read: then there is no report.`,
 	f.slack = 100 * time.Millisecond
 	flags.Var(&durationFlag{&f.slack}, "slack", "how far the clocks of the journals may be apart, a `DURATION`")
 	flags.IntVar(&f.keep, "keep", 3, "show at most this `NUMBER` of violations of each invariant")
+	flags.StringVar(&f.head, "head", "", "the `LINK` of the hash chain that posthouse chain printed and somebody kept: it must still be there")
 	config.AddFlags(flags, "dsn", "log_level", "log_format")
 	return cmd
 }
@@ -93,6 +95,9 @@ func (d *durationFlag) Set(text string) error {
 func (f *verifying) run(cmd *cobra.Command) error {
 	if f.events != "" && cmd.Flags().Changed("dsn") {
 		return shell.Usagef("--events and --dsn: give one of them")
+	}
+	if f.events != "" && f.head != "" {
+		return shell.Usagef("--head goes with a database, not with --events")
 	}
 	if f.keep < 0 {
 		return shell.Usagef("--keep %d: want 0 or more", f.keep)
@@ -178,6 +183,9 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 		return err
 	}
 	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
+	if in.Seals, err = sealsOf(ctx, s, f.head); err != nil {
+		return err
+	}
 	if f.atRest { // else the counts are of another moment
 		in.Stored, in.Kept = map[string]map[posthouse.State]int{}, map[string]verify.Count{}
 		in.Events = withMessages(ctx, s, in)

@@ -362,6 +362,22 @@ CREATE TABLE posthouse_audit (
   KEY posthouse_audit_age (keep_until)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- The hash chain over what is stored, where it is switched on: a row a link.
+CREATE TABLE posthouse_checkpoints (
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  pass int NOT NULL,
+  low_id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  high_id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  keep bigint NOT NULL,
+  messages int NOT NULL,
+  body_hash varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  prev varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  hash varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  body mediumtext CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT (''),
+  PRIMARY KEY (seq)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE posthouse_limits (
   name varchar(512) NOT NULL,
@@ -624,6 +640,7 @@ DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
+DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;

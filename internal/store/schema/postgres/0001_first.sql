@@ -356,6 +356,22 @@ CREATE TABLE posthouse_audit (
 CREATE INDEX posthouse_audit_tenant ON posthouse_audit (tenant, id);
 CREATE INDEX posthouse_audit_age ON posthouse_audit (keep_until);
 
+-- The hash chain over what is stored, where it is switched on: a row a link.
+CREATE TABLE posthouse_checkpoints (
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  pass integer NOT NULL,
+  low_id text COLLATE "C" NOT NULL DEFAULT '',
+  high_id text COLLATE "C" NOT NULL DEFAULT '',
+  keep bigint NOT NULL,
+  messages integer NOT NULL,
+  body_hash text COLLATE "C" NOT NULL,
+  prev text COLLATE "C" NOT NULL DEFAULT '',
+  hash text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL DEFAULT '',
+  PRIMARY KEY (seq)
+);
+
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE posthouse_limits (
   name text COLLATE "C" NOT NULL,
@@ -618,6 +634,7 @@ DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
+DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;

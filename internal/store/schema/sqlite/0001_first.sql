@@ -356,6 +356,22 @@ CREATE TABLE posthouse_audit (
 CREATE INDEX posthouse_audit_tenant ON posthouse_audit (tenant, id);
 CREATE INDEX posthouse_audit_age ON posthouse_audit (keep_until);
 
+-- The hash chain over what is stored, where it is switched on: a row a link.
+CREATE TABLE posthouse_checkpoints (
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  pass INTEGER NOT NULL,
+  low_id TEXT NOT NULL DEFAULT '',
+  high_id TEXT NOT NULL DEFAULT '',
+  keep INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
+  body_hash TEXT NOT NULL,
+  prev TEXT NOT NULL DEFAULT '',
+  hash TEXT NOT NULL,
+  body TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (seq)
+);
+
 -- Shared limits: the state of all windows of one key.
 CREATE TABLE posthouse_limits (
   name TEXT NOT NULL,
@@ -618,6 +634,7 @@ DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
+DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;

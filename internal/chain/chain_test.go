@@ -1,0 +1,203 @@
+package chain_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/chain"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// book is a chain in memory over messages in memory.
+type book struct {
+	whole []work.Whole
+	links []work.Checkpoint
+}
+
+func (b *book) WholeAfter(_ context.Context, after string) (list []work.Whole, last string, err error) {
+	for _, w := range b.whole {
+		if w.ID > after && len(list) < 3 {
+			list = append(list, w)
+		}
+	}
+	if len(list) == 3 {
+		last = posthouse.LastDeliveryID(list[2].ID)
+	}
+	return list, last, nil
+}
+
+func (b *book) LastCheckpoint(_ context.Context, pass int) (last work.Checkpoint, found bool, err error) {
+	for _, c := range b.links {
+		if pass < 0 || c.Pass == pass {
+			last, found = c, true
+		}
+	}
+	return last, found, nil
+}
+
+func (b *book) AddCheckpoint(_ context.Context, _ time.Time, c work.Checkpoint, forget string) error {
+	b.links = append(b.links, c)
+	for i := range b.links {
+		if l := &b.links[i]; l.Pass == c.Pass-1 && l.High <= c.High || l.High < forget {
+			l.Body = ""
+		}
+	}
+	return nil
+}
+
+func (b *book) Checkpoints(_ context.Context, after int64) ([]work.Checkpoint, error) {
+	return slices.Clone(b.links[min(int(after), len(b.links)):]), nil
+}
+
+var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+
+// sent is a message that was handed in some minutes after noon, and sent.
+func sent(minute int) work.Whole {
+	at := noon.Add(time.Duration(minute) * time.Minute)
+	id := posthouse.IDAt(at, "m")
+	d := posthouse.Delivery{ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: "t", Channel: "c", State: posthouse.Sent, CreatedAt: at}
+	return work.Whole{ID: id, Message: &posthouse.Message{ID: id, Tenant: "t", Channel: "c", CreatedAt: at}, Recipients: 1, Deliveries: []posthouse.Delivery{d}, Events: []posthouse.Event{
+		{Delivery: d.ID, Version: 1, Type: posthouse.EventAccept, To: posthouse.Pending, At: at},
+		{Delivery: d.ID, Version: 2, Type: posthouse.EventStart, From: posthouse.Pending, To: posthouse.Sending, At: at},
+		{Delivery: d.ID, Version: 3, Type: posthouse.EventSent, From: posthouse.Sending, To: posthouse.Sent, At: at},
+	}}
+}
+
+func (b *book) seal(t *testing.T, keep time.Duration, now time.Time) {
+	t.Helper()
+	if err := (chain.Sealer{Book: b, After: time.Minute, Keep: keep, Log: slog.New(slog.DiscardHandler)}).Seal(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *book) check(t *testing.T, now time.Time, head string) (found []string) {
+	t.Helper()
+	_, err := chain.Check(t.Context(), b, now, head, func(f chain.Finding) error {
+		if f.What != "" {
+			found = append(found, f.Subject+": "+f.What)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func week() *book {
+	b := &book{}
+	for minute := range 10 {
+		b.whole = append(b.whole, sent(minute))
+	}
+	return b
+}
+
+func TestWhatIsSealedAnewTakesTheOlderBodiesAway(t *testing.T) {
+	t.Parallel()
+	b := week()
+	for _, later := range []time.Duration{5 * time.Minute, 20 * time.Minute, 2 * time.Hour, 48 * time.Hour, 40 * 24 * time.Hour} {
+		b.seal(t, -1, noon.Add(later))
+		if found := b.check(t, noon.Add(later), ""); len(found) != 0 {
+			t.Errorf("after %s: %v", later, found)
+		}
+	}
+	bodies := 0
+	for _, c := range b.links {
+		if c.Body != "" {
+			bodies += c.Messages
+		}
+	}
+	if bodies != len(b.whole) {
+		t.Errorf("%d messages stand in bodies, want each of %d once", bodies, len(b.whole))
+	}
+	if links := len(b.links); links < 16 {
+		t.Errorf("there are %d links", links)
+	}
+}
+
+func TestWhatIsOldMayBeGone(t *testing.T) {
+	t.Parallel()
+	b := week()
+	keep := 30 * 24 * time.Hour
+	b.seal(t, keep, noon.Add(time.Hour))
+	gone := b.whole[4]
+	b.whole = slices.Delete(b.whole, 4, 5)
+	if found := b.check(t, noon.Add(24*time.Hour), ""); len(found) != 1 || !strings.HasPrefix(found[0], gone.ID) {
+		t.Errorf("a young message that is gone: %v", found)
+	}
+	if found := b.check(t, noon.Add(keep+time.Hour), ""); len(found) != 0 {
+		t.Errorf("one that is older than what is kept: %v", found)
+	}
+	b.whole[0].Message.Tenant = "other"
+	if found := b.check(t, noon.Add(keep+time.Hour), ""); len(found) != 1 {
+		t.Errorf("one that is old, there and changed: %v", found)
+	}
+	b = week()
+	b.seal(t, -1, noon.Add(time.Hour))
+	b.seal(t, keep, noon.Add(2*time.Hour))
+	b.whole = nil
+	if found := b.check(t, noon.Add(keep+3*time.Hour), ""); len(found) != 0 {
+		t.Errorf("all was kept once, and is not any more: %v", found)
+	}
+}
+
+func TestABodyThatIsGoneIsFound(t *testing.T) {
+	t.Parallel()
+	b := week()
+	b.seal(t, -1, noon.Add(20*time.Minute))
+	b.links[1].Body = ""
+	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 1 || !strings.HasPrefix(found[0], "link 2:") {
+		t.Errorf("got %v", found)
+	}
+}
+
+func TestAnAttemptThatIsUnderWayIsSealedLater(t *testing.T) {
+	t.Parallel()
+	b := week()
+	flying := &b.whole[3]
+	flying.Deliveries[0].State = posthouse.Sending
+	flying.Events = flying.Events[:2]
+	b.seal(t, -1, noon.Add(20*time.Minute))
+	flying.Events[1].LeaseUntil = noon.Add(time.Hour) // renewed
+	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 0 {
+		t.Errorf("its lease was renewed: %v", found)
+	}
+	b.whole[3] = sent(3)
+	b.seal(t, -1, noon.Add(2*time.Hour))
+	b.whole[3].Events[2].Ref = "other"
+	if found := b.check(t, noon.Add(2*time.Hour), ""); len(found) != 1 {
+		t.Errorf("its result was changed: %v", found)
+	}
+}
+
+func TestWhatComesAfterASealIsNoChange(t *testing.T) {
+	t.Parallel()
+	b := week()
+	b.seal(t, -1, noon.Add(20*time.Minute))
+	w := &b.whole[3]
+	w.Events = append(w.Events, posthouse.Event{Delivery: w.Deliveries[0].ID, Version: 4, Type: posthouse.EventReceipt, From: posthouse.Sent, To: posthouse.Delivered})
+	w.Deliveries[0].State = posthouse.Delivered
+	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 0 {
+		t.Errorf("a receipt came: %v", found)
+	}
+}
+
+func TestAChainThatWasMadeAnewLacksTheLinkThatWasKept(t *testing.T) {
+	t.Parallel()
+	b := week()
+	b.seal(t, -1, noon.Add(20*time.Minute))
+	last, _, _ := b.LastCheckpoint(t.Context(), chain.AnyPass)
+	b.whole[3].Message.Tenant, b.links = "other", nil
+	b.seal(t, -1, noon.Add(20*time.Minute))
+	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 0 {
+		t.Errorf("without it: %v", found)
+	}
+	if found := b.check(t, noon.Add(20*time.Minute), chain.Head(last)); len(found) != 1 {
+		t.Errorf("with it: %v", found)
+	}
+}

@@ -1,0 +1,153 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Links reads the chain, and what it sealed as it is stored now.
+type Links interface {
+	// WholeAfter reads the messages of all tenants that follow an id, some at a time, and returns the last id of the part, empty
+	// at the end.
+	WholeAfter(ctx context.Context, after string) (list []work.Whole, last string, err error)
+	// Checkpoints reads links in their order, some at a time.
+	Checkpoints(ctx context.Context, after int64) ([]work.Checkpoint, error)
+}
+
+// Finding is something that was sealed and looked at. What is empty where it is as it was.
+type Finding struct{ Subject, What string }
+
+// Head names a link as it is kept elsewhere: its number and its hash.
+func Head(c work.Checkpoint) string { return fmt.Sprintf("%d:%s", c.Seq, c.Hash) }
+
+// Check compares the chain with itself and with what is stored, and tells each of its findings. head is a link that was kept
+// elsewhere and must be in it, empty for none. It reports how many links there are.
+func Check(ctx context.Context, links Links, now time.Time, head string, each func(Finding) error) (int, error) {
+	frame, err := readFrame(ctx, links, each)
+	if err != nil {
+		return 0, err
+	}
+	if head != "" && !frame.heads[head] {
+		if err := each(Finding{"link " + head, "the chain does not have this link any more"}); err != nil {
+			return 0, err
+		}
+	}
+	err = visit(ctx, links, func(c *work.Checkpoint) error {
+		if c.Body == "" {
+			return frame.judgeEmpty(c, now, each)
+		}
+		return frame.judgeBody(ctx, links, c, now, each)
+	})
+	return len(frame.heads), err
+}
+
+// frame is what the whole chain says.
+type frame struct {
+	heads map[string]bool
+	high  [len(passes)]string // how far each pass has come
+	keep  time.Duration       // the shortest there was; negative for never deleting
+}
+
+// visit goes through all links.
+func visit(ctx context.Context, links Links, each func(c *work.Checkpoint) error) error {
+	for after := int64(0); ; {
+		list, err := links.Checkpoints(ctx, after)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			if err := each(&list[i]); err != nil {
+				return err
+			}
+			after = list[i].Seq
+		}
+	}
+}
+
+// readFrame goes through the links and compares each with the one before.
+func readFrame(ctx context.Context, links Links, each func(Finding) error) (*frame, error) {
+	f := &frame{heads: map[string]bool{}, keep: -1}
+	var last work.Checkpoint
+	err := visit(ctx, links, func(c *work.Checkpoint) error {
+		what := ""
+		switch {
+		case c.Seq != last.Seq+1:
+			what = fmt.Sprintf("it follows link %d: those between are gone", last.Seq)
+		case c.Prev != last.Hash:
+			what = "it does not follow the link before"
+		case c.Hash != linkHash(c) || c.Pass < 0 || c.Pass >= len(passes):
+			what = "it is not what it was"
+		case c.Body != "" && bodyHash(c.Body) != c.BodyHash:
+			what = "what it sealed is not what it was"
+		default:
+			f.high[c.Pass] = max(f.high[c.Pass], c.High)
+		}
+		if c.Keep >= 0 && (f.keep < 0 || c.Keep < f.keep) {
+			f.keep = c.Keep
+		}
+		f.heads[Head(*c)] = true
+		last = *c
+		return each(Finding{fmt.Sprintf("link %d", c.Seq), what})
+	})
+	return f, err
+}
+
+// judgeEmpty holds that a body is gone for one of its reasons alone.
+func (f *frame) judgeEmpty(c *work.Checkpoint, now time.Time, each func(Finding) error) error {
+	next := c.Pass + 1
+	if c.Messages == 0 || next < len(f.high) && f.high[next] >= c.High || c.High < forgettable(now, f.keep) {
+		return nil
+	}
+	return each(Finding{fmt.Sprintf("link %d", c.Seq), "what it sealed is gone"})
+}
+
+// judgeBody compares the messages of a link with what is stored.
+func (f *frame) judgeBody(ctx context.Context, links Links, c *work.Checkpoint, now time.Time, each func(Finding) error) error {
+	stored, err := within(ctx, links, c.Low, c.High)
+	if err != nil {
+		return err
+	}
+	old := ""
+	if f.keep >= 0 {
+		old = posthouse.IDAt(now.Add(-f.keep), "")[:timeDigits]
+	}
+	for line := range strings.SplitSeq(c.Body, "\n") {
+		id, _, _ := strings.Cut(line, " ")
+		found := differences(line, stored[id], id < old)
+		if len(found) == 0 {
+			found = []string{""}
+		}
+		for _, what := range found {
+			if err := each(Finding{id, what}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// within reads the messages of a range.
+func within(ctx context.Context, links Links, low, high string) (map[string]*work.Whole, error) {
+	stored := map[string]*work.Whole{}
+	for after := low; ; {
+		list, last, err := links.WholeAfter(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if list[i].ID > high {
+				return stored, nil
+			}
+			stored[list[i].ID] = &list[i]
+		}
+		if last == "" || last >= high {
+			return stored, nil
+		}
+		after = last
+	}
+}

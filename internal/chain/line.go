@@ -1,0 +1,146 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// digest is a hash of a value's JSON, 128 bits of it: nobody finds another value with the same.
+func digest(v any) string {
+	text, _ := json.Marshal(v) // plain values: can not fail
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// constant is what never changes of a delivery's row.
+type constant struct {
+	ID, Tenant, Channel, User, Address, Type, IdemKey, ReplayOf string
+	CreatedAt, NotBefore, Deadline                              time.Time
+}
+
+// story is what is sealed of a delivery: as much of its events as there were.
+type story struct {
+	Row    constant
+	Events []posthouse.Event
+}
+
+func storyOf(d *posthouse.Delivery, events []posthouse.Event) story {
+	return story{constant{
+		d.ID, d.Tenant, d.Channel, d.User, d.Address, string(d.Type), d.IdemKey, d.ReplayOf,
+		d.CreatedAt.UTC(), d.NotBefore.UTC(), d.Deadline.UTC(),
+	}, events}
+}
+
+// row is what is sealed of a message.
+type row struct {
+	Message    posthouse.Message
+	Recipients int
+}
+
+// lineOf is a message as it is sealed: its id, the hash of its row, and number:events:hash of each delivery. An attempt that is
+// under way is sealed later: its lease may be renewed.
+func lineOf(w *work.Whole) string {
+	var b strings.Builder
+	b.WriteString(w.ID)
+	b.WriteByte(' ')
+	b.WriteString(rowHash(w))
+	events := eventsBy(w)
+	for i := range w.Deliveries {
+		d := &w.Deliveries[i]
+		list := events[d.ID]
+		if d.State == posthouse.Sending {
+			list = nil
+		}
+		fmt.Fprintf(&b, " %d:%d:%s", posthouse.DeliveryNumber(d.ID), len(list), digest(storyOf(d, list)))
+	}
+	return b.String()
+}
+
+func rowHash(w *work.Whole) string {
+	if w.Message == nil {
+		return "-"
+	}
+	return digest(row{*w.Message, w.Recipients})
+}
+
+func eventsBy(w *work.Whole) map[string][]posthouse.Event {
+	by := make(map[string][]posthouse.Event, len(w.Deliveries))
+	for _, e := range w.Events {
+		by[e.Delivery] = append(by[e.Delivery], e)
+	}
+	return by
+}
+
+// differences are what is not as a line has sealed it. gone reports whether what is missing may have been deleted for its age.
+func differences(line string, now *work.Whole, gone bool) (list []string) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 {
+		return []string{"its line cannot be read"}
+	}
+	if now == nil || now.Message == nil {
+		if gone || fields[1] == "-" {
+			return nil
+		}
+		return []string{"the message was sealed and is not there"}
+	}
+	if hash := rowHash(now); fields[1] != "-" && fields[1] != hash {
+		list = append(list, "the message's row is not what was sealed")
+	}
+	events := eventsBy(now)
+	for _, field := range fields[2:] {
+		if problem := differs(field, now, events, gone); problem != "" {
+			list = append(list, problem)
+		}
+	}
+	return list
+}
+
+// differs compares one delivery.
+func differs(field string, now *work.Whole, events map[string][]posthouse.Event, gone bool) string {
+	parts := strings.SplitN(field, ":", 3)
+	if len(parts) != 3 {
+		return "its line cannot be read"
+	}
+	number, _ := strconv.Atoi(parts[0])
+	count, _ := strconv.Atoi(parts[1])
+	id := posthouse.DeliveryID(now.ID, number)
+	for i := range now.Deliveries {
+		d := &now.Deliveries[i]
+		if d.ID != id {
+			continue
+		}
+		list := events[id]
+		switch {
+		case len(list) < count:
+			return fmt.Sprintf("delivery %s had %d events when it was sealed and has %d", id, count, len(list))
+		case digest(storyOf(d, list[:count:count])) == parts[2], count == 0 && digest(storyOf(d, nil)) == parts[2]:
+			return ""
+		}
+		return fmt.Sprintf("delivery %s, or one of its first %d events, is not what was sealed", id, count)
+	}
+	if gone {
+		return ""
+	}
+	return fmt.Sprintf("delivery %s was sealed and is not there", id)
+}
+
+// bodyHash is the hash of a body as the link keeps it.
+func bodyHash(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
+
+// linkHash is the hash of a link: over all of its fields and the link before.
+func linkHash(c *work.Checkpoint) string {
+	return bodyHash(fmt.Sprintf("posthouse\n%d\n%d\n%d\n%s\n%s\n%d\n%d\n%s\n%s",
+		c.Seq, c.At.UnixMicro(), c.Pass, c.Low, c.High, c.Keep.Microseconds(), c.Messages, c.BodyHash, c.Prev))
+}

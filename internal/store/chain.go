@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// A part of what WholeAfter reads: so many messages, and no more of their deliveries where there are several messages.
+const (
+	wholeMessages   = 1000
+	wholeDeliveries = 5000
+)
+
+// WholeAfter reads the messages of all tenants that follow an id, with all that is stored of them, and returns the last id of
+// the part, empty at the end.
+func (s Chain) WholeAfter(ctx context.Context, after string) (list []work.Whole, last string, err error) {
+	list, last, err = s.messagesAfter(ctx, after)
+	if err == nil && len(list) > 0 {
+		err = s.fillWhole(ctx, list, after, posthouse.LastDeliveryID(list[len(list)-1].ID))
+	}
+	return list, last, s.db.toError(err, "read what is stored")
+}
+
+// messagesAfter reads the rows of messages, and where the part ends if there may be more.
+func (s Chain) messagesAfter(ctx context.Context, after string) (list []work.Whole, last string, err error) {
+	deliveries := 0
+	found, err := all(s.db.reads(ctx), readSummary, fmt.Sprintf("SELECT %s FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", messagesTable.list, wholeMessages), after)
+	for i := range found {
+		if deliveries += found[i].Recipients; i > 0 && deliveries > wholeDeliveries {
+			found = found[:i]
+			last = posthouse.LastDeliveryID(found[i-1].Message.ID)
+			break
+		}
+	}
+	if last == "" && len(found) == wholeMessages {
+		last = posthouse.LastDeliveryID(found[len(found)-1].Message.ID)
+	}
+	list = make([]work.Whole, len(found))
+	for i := range found {
+		list[i] = work.Whole{ID: found[i].Message.ID, Message: &found[i].Message, Recipients: found[i].Recipients}
+	}
+	return list, last, err
+}
+
+// fillWhole adds the deliveries and events between two ids to their messages.
+func (s Chain) fillWhole(ctx context.Context, list []work.Whole, after, last string) error {
+	place := make(map[string]*work.Whole, len(list))
+	for i := range list {
+		place[list[i].ID] = &list[i]
+	}
+	sole := &clean{condition{"m.sole = 1 AND m.id > ? AND m.id <= ?", []any{after, last}}, true, true, true}
+	deliveries, err := Messages{s.shared}.merged(ctx, states{open: true, settled: true}, condition{"id > ? AND id <= ?", []any{after, last}}, sole, "id", math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	rows := make(map[string]*posthouse.Delivery, len(deliveries))
+	for i := range deliveries {
+		d := &deliveries[i]
+		rows[d.ID] = d
+		if w := place[d.Message]; w != nil {
+			w.Deliveries = append(w.Deliveries, *d)
+		}
+	}
+	events, err := s.eventsWithin(ctx, list[0].ID, after, last)
+	for i := range events {
+		e := &events[i]
+		if d := rows[e.Delivery]; d != nil {
+			fill(e, d)
+		}
+		if w := place[posthouse.MessageID(e.Delivery)]; w != nil {
+			w.Events = append(w.Events, *e)
+		}
+	}
+	return err
+}
+
+// eventsWithin reads the events of the deliveries above one id and up to another; first is the first message there. The clean
+// ones are read first: what is expanded meanwhile has its rows by then, and they count.
+func (s Chain) eventsWithin(ctx context.Context, first, after, last string) ([]posthouse.Event, error) {
+	sole, err := History{s.shared}.cleanEvents(ctx, "", first, last, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := all(s.db.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery > ? AND delivery <= ? ORDER BY delivery, version", after, last)
+	if err != nil || len(sole)+len(rows) == 0 {
+		return nil, err
+	}
+	list, _ := interleave(rows, sole, false, false)
+	return list, nil
+}
+
+const checkpointColumns = "seq, at, pass, low_id, high_id, keep, messages, body_hash, prev, hash, body"
+
+func readCheckpoint(scan scanner) (work.Checkpoint, error) {
+	var c work.Checkpoint
+	var at, keep int64
+	err := scan(&c.Seq, &at, &c.Pass, &c.Low, &c.High, &keep, &c.Messages, &c.BodyHash, &c.Prev, &c.Hash, &c.Body)
+	c.At, c.Keep = timeOf(at), time.Duration(keep)*time.Microsecond
+	return c, err
+}
+
+// LastCheckpoint is the last link of a pass of the hash chain, or of all for a negative one.
+func (s Chain) LastCheckpoint(ctx context.Context, pass int) (work.Checkpoint, bool, error) {
+	c, found, err := first(s.db.reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE pass = ? OR ? < 0 ORDER BY seq DESC LIMIT 1", pass, pass)
+	return c, found, s.db.toError(err, "read the hash chain")
+}
+
+// Checkpoints reads links of the hash chain in their order, some at a time.
+func (s Chain) Checkpoints(ctx context.Context, after int64) ([]work.Checkpoint, error) {
+	list, err := all(s.db.reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE seq > ? ORDER BY seq LIMIT 50", after)
+	return list, s.db.toError(err, "read the hash chain")
+}
+
+// AddCheckpoint adds a link to the hash chain behind the one whose hash is its Prev, and takes away bodies that it makes
+// needless: those of the pass before up to where it ends, and those that end before an id.
+func (s Chain) AddCheckpoint(ctx context.Context, now time.Time, c work.Checkpoint, forget string) error {
+	return s.db.change(ctx, now, "add to the hash chain", func(t *Tx) error {
+		if err := t.serialize(); err != nil {
+			return err
+		}
+		last, _, err := first(t.query, readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints ORDER BY seq DESC LIMIT 1")
+		if err != nil {
+			return err
+		}
+		if last.Hash != c.Prev || last.Seq+1 != c.Seq {
+			return posthouse.Errorf(posthouse.CodeConflict, "another process has added to the hash chain")
+		}
+		_, err = t.exec("INSERT INTO posthouse_checkpoints ("+checkpointColumns+") VALUES ("+marks(11)+")",
+			c.Seq, micros(c.At), c.Pass, c.Low, c.High, c.Keep.Microseconds(), c.Messages, c.BodyHash, c.Prev, c.Hash, c.Body)
+		if err == nil {
+			_, err = t.exec("UPDATE posthouse_checkpoints SET body = '' WHERE body <> '' AND (pass = ? AND high_id <= ? OR high_id < ?)", c.Pass-1, c.High, forget)
+		}
+		return err
+	})
+}
