@@ -151,9 +151,13 @@ func (h *house) serve() {
 			Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db,
 		},
 		Rosters: h.store.Rosters, Limiter: limit.SQL{Rows: h.store.Limits}, Log: quiet, Poll: 5 * time.Millisecond,
-		TaskEvents: func(_ context.Context, _ work.Enqueued, e *wire.NewEvent) error {
+		TaskEvents: func(_ context.Context, row work.Enqueued, in *wire.NewEvent) error {
 			r := workflow.Reader{Zone: time.UTC}
-			h.events <- r.Event("", e)
+			e := r.Event("", in)
+			if e.At.IsZero() {
+				e.At = row.CreatedAt // as the server does
+			}
+			h.events <- e
 			return posthouse.Invalid("the event cannot be read", r.Problems())
 		},
 	})
