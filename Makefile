@@ -92,6 +92,10 @@ $(LINT):
 	GOBIN=$(CURDIR)/bin/tools/new $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	mv bin/tools/new/golangci-lint $@
 
+.PHONY: clients
+clients: ## lint the OpenAPI document, and compile a TypeScript and a Go client made of it
+	@scripts/clients.sh
+
 .PHONY: bench
 bench: test-deps ## measure the engine beside River, Asynq and backlite: about an hour
 	cd bench && $(GO) run . $(BENCH)

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -58,7 +60,14 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	if err := measure(s.o, s.store.DB.Database(), s.channels.All); err != nil {
 		return nil, err
 	}
-	return web.New(web.Options{Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: bookOf(s), Terms: api.Terms()}, s.routes())
+	terms, err := api.Terms()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(terms.Names, lksms.Names())
+	return web.New(web.Options{
+		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: bookOf(s), Terms: terms, Beside: lksms.Described(),
+	}, s.routes())
 }
 
 // URL is where the API is served, once started.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // What a key needs for a route.
@@ -98,40 +96,4 @@ func Routes(o Options) []web.Route {
 		audit{o.Audit}.routes(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
 	)
-}
-
-// Terms are what the OpenAPI document says of the types of the API beyond what Go says of them.
-func Terms() web.Terms {
-	return web.Terms{
-		Words: map[reflect.Type][]any{
-			reflect.TypeFor[posthouse.State]():         web.Any(posthouse.States()...),
-			reflect.TypeFor[posthouse.Policy]():        web.Any(posthouse.Policies()...),
-			reflect.TypeFor[posthouse.Priority]():      web.Any(posthouse.Priorities()...),
-			reflect.TypeFor[posthouse.ContentType]():   web.Any(posthouse.ContentTypes()...),
-			reflect.TypeFor[posthouse.Class]():         web.Any(posthouse.Classes()...),
-			reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
-			reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),
-			reflect.TypeFor[posthouse.ChannelState]():  web.Any(posthouse.ChannelStates()...),
-			reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
-			reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
-			reflect.TypeFor[posthouse.TaskEventType](): web.Any(workflow.Events()...),
-			reflect.TypeFor[wire.WarningCode]():        web.Any(workflow.WarningCodes()...),
-			reflect.TypeFor[wire.Log]():                web.Any(wire.Logs()...),
-			reflect.TypeFor[wire.Outcome]():            web.Any(wire.Outcomes()...),
-			reflect.TypeFor[wire.FieldKind]():          fieldKinds(),
-		},
-		Kept: map[reflect.Type][]string{
-			reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "state", "state_reason", "created_at", "updated_at"},
-			reflect.TypeFor[posthouse.Template](): {"tenant", "name", "version", "variables", "created_at"},
-			reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},
-			reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},
-			reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at"},
-		},
-		Names: map[reflect.Type]string{ // of two things that go by one name, the wire's keeps it
-			reflect.TypeFor[posthouse.Message]():  "StoredMessage",
-			reflect.TypeFor[posthouse.Reminder](): "StoredReminder",
-			reflect.TypeFor[posthouse.Agent]():    "RegisteredAgent",
-			reflect.TypeFor[posthouse.Key]():      "StoredKey",
-		},
-	}
 }

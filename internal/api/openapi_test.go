@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/front/duty"
+	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -27,8 +29,13 @@ func routes() []web.Route {
 
 // describe makes the document of all that a server serves.
 func describe() ([]byte, error) {
+	terms, err := api.Terms()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(terms.Names, lksms.Names())
 	list := routes()
-	return web.Describe(api.Terms(), list[:len(list)-len(web.Pages())])
+	return web.Describe(terms, list[:len(list)-len(web.Pages())], lksms.Described())
 }
 
 const committed = "../../docs/openapi/openapi.json"
@@ -91,21 +98,24 @@ func document(t *testing.T) node {
 func TestEveryReferenceOfTheDocumentLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
-	schemas := doc["components"].(node)["schemas"].(node)
+	components := doc["components"].(node)
 	used := map[string]bool{}
 	walk("", doc, func(at string, n node) {
 		ref, ok := n["$ref"].(string)
 		if !ok {
 			return
 		}
-		name, local := strings.CutPrefix(ref, "#/components/schemas/")
-		if used[name] = true; !local || schemas[name] == nil {
+		kind, name, local := strings.Cut(strings.TrimPrefix(ref, "#/components/"), "/")
+		things, _ := components[kind].(node)
+		if used[kind+"/"+name] = true; !local || things[name] == nil {
 			t.Errorf("%s refers to %s, which is not there", at, ref)
 		}
 	})
-	for name := range schemas {
-		if !used[name] {
-			t.Errorf("the schema %s is not used", name)
+	for _, kind := range []string{"schemas", "responses"} {
+		for name := range components[kind].(node) {
+			if !used[kind+"/"+name] {
+				t.Errorf("%s: %s is not used", kind, name)
+			}
 		}
 	}
 }
@@ -122,8 +132,8 @@ func TestEveryOperationIsWhole(t *testing.T) {
 		for method, v := range item.(node) {
 			op := v.(node)
 			operations++
-			if id := op["operationId"]; id == "" || seen[id] {
-				t.Errorf("%s %s: the operationId %v is not its own", method, path, id)
+			if id, _ := op["operationId"].(string); seen[id] || !regexp.MustCompile(`^[a-z]+[A-Z][A-Za-z]+$`).MatchString(id) {
+				t.Errorf("%s %s: the operationId %q is not its own, or no name of a function: say it in terms/operations.yaml", method, path, id)
 			} else {
 				seen[id] = true
 			}
@@ -142,12 +152,13 @@ func TestEveryOperationIsWhole(t *testing.T) {
 			if op["summary"] == "" || responses["default"] == nil || len(responses) < 2 {
 				t.Errorf("%s %s: a summary, an answer or the form of errors is missing", method, path)
 			}
-			if open := public[path] || path == "/"; (op["security"] == nil) != open {
+			security, said := op["security"].([]any)
+			if open := public[path] || path == "/" || path == "/health"; !said || (len(security) == 0) != open {
 				t.Errorf("%s %s: security is %v", method, path, op["security"])
 			}
 		}
 	}
-	if want := len(routes()); operations != want {
+	if want := len(routes()) + len(lksms.Described()); operations != want {
 		t.Errorf("%d operations are described, want the %d of the route table", operations, want)
 	}
 }
@@ -184,5 +195,59 @@ func TestTheDocumentNamesTheAllowedWords(t *testing.T) {
 	}
 	if field("Draft", "to")["type"] != "array" {
 		t.Errorf("a list may be null: %v", field("Draft", "to"))
+	}
+}
+
+// What nobody describes, a user of a generated client has to guess.
+func TestEverythingInTheDocumentIsDescribed(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	for name, schema := range doc["components"].(node)["schemas"].(node) {
+		properties, _ := schema.(node)["properties"].(node)
+		for field, p := range properties {
+			if p := p.(node); p["description"] == nil {
+				t.Errorf("%s.%s has no description: give it a doc tag, or a line in terms/fields.yaml", name, field)
+			}
+		}
+	}
+	tags := map[any]bool{}
+	for _, tag := range doc["tags"].([]any) {
+		tags[tag.(node)["name"]] = tag.(node)["description"] != nil
+	}
+	for path, item := range doc["paths"].(node) {
+		for method, v := range item.(node) {
+			op := v.(node)
+			if tag := op["tags"].([]any)[0]; !tags[tag] {
+				t.Errorf("%s %s: its tag %v is not in terms/tags.yaml", method, path, tag)
+			}
+			params, _ := op["parameters"].([]any)
+			for _, p := range params {
+				p := p.(node)
+				if p["description"] == nil || p["example"] == nil && p["name"] != "cursor" {
+					t.Errorf("%s %s: the parameter %v has no description or no example: say it in terms/parameters.yaml", method, path, p["name"])
+				}
+			}
+			if body, ok := op["requestBody"].(node); ok && body["content"].(node)["application/json"].(node)["example"] == nil {
+				t.Errorf("%s %s: the body has no example: give one in terms/operations.yaml", method, path)
+			}
+		}
+	}
+}
+
+// A term that stands for nothing any more has been forgotten.
+func TestEveryTermIsOfSomething(t *testing.T) {
+	t.Parallel()
+	terms, err := api.Terms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := map[string]bool{}
+	for _, r := range slices.Concat(routes(), lksms.Described()) {
+		addresses[r.Method+" "+r.Path] = true
+	}
+	for address := range terms.Operations {
+		if !addresses[address] {
+			t.Errorf("terms/operations.yaml has %s, which is no route", address)
+		}
 	}
 }

@@ -43,7 +43,11 @@ func (k noKeys) UsedKey(context.Context, time.Time, string) error { return nil }
 // bare is an API without a database.
 func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handler {
 	t.Helper()
-	handler, err := web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: api.Terms()}, api.Routes(o))
+	terms, err := api.Terms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: terms}, api.Routes(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ type Route struct {
 	out    []reflect.Type // of the answer, one of them; none for none
 	status []int          // of the answer, the usual one first
 	csv    bool           // the body may be text/csv
+	may    bool           // the body may be missing
+	scheme string         // how the caller shows who they are. Defaults to a key.
+	fault  reflect.Type   // of the answer to a wrong request. Defaults to wire.Problem.
 	keyed  bool           // an Idempotency-Key may come with it
 	// sight says that the handler keeps to what a narrowed key sees, and channel which part of the path is one
 	sight   bool
@@ -91,7 +94,7 @@ func withBody[In, Out any](method, path string, scope posthouse.Scope, doc strin
 		}
 		return serve(c, in)
 	})
-	r.in, r.csv, r.keyed = reflect.TypeFor[In](), body.csv != nil, body.keyed
+	r.in, r.csv, r.keyed, r.may = reflect.TypeFor[In](), body.csv != nil, body.keyed, body.optional
 	return r
 }
 
@@ -100,6 +103,23 @@ func empty(method, path string, scope posthouse.Scope, doc string, serve func(*C
 		Method: method, Path: path, Scope: scope, Doc: doc, status: []int{http.StatusNoContent},
 		serve: func(c *Call) (any, error) { return nil, serve(c) },
 	}
+}
+
+// Described makes a route that another door serves: the document describes it.
+func Described(method, path string, scope posthouse.Scope, doc string) Route {
+	return Route{Method: method, Path: path, Scope: scope, Doc: doc, status: []int{http.StatusOK}}
+}
+
+// Basic says that callers show themselves by HTTP Basic, and in which form they are told what is wrong.
+func (r Route) Basic(fault any) Route {
+	r.scheme, r.fault = basicScheme, reflect.TypeOf(fault)
+	return r
+}
+
+// Repeatable says that an Idempotency-Key may come with it.
+func (r Route) Repeatable() Route {
+	r.keyed = true
+	return r
 }
 
 // Query names what the query may hold.

@@ -24,6 +24,8 @@ type Options struct {
 	Audit Book
 	// Terms describe types beyond what Go says of them. Defaults to none.
 	Terms Terms
+	// Beside are routes that others serve and the document describes too. Defaults to none.
+	Beside []Route
 }
 
 // Terms are what the OpenAPI document says of types beyond what Go says of them.
@@ -34,7 +36,39 @@ type Terms struct {
 	Kept map[reflect.Type][]string
 	// Names are of types whose own name would stand for two things.
 	Names map[reflect.Type]string
+	// Fields are what the fields of a type mean, by the type that declares them as %T prints it; of "any" for all others.
+	Fields map[string]map[string]Said
+	// Params are what parameters mean, by "operation.name", by "tag.name" and by name.
+	Params map[string]Said
+	// Operations are what generators call the routes, by method and path, and bodies that work.
+	Operations map[string]Spoken
+	// Tags are the parts of the reference in their order.
+	Tags []Tag
+	// Intro is what the reference begins with, in Markdown.
+	Intro string
 }
+
+// Said is what people and generators are told about a field or a parameter. The bounds are JSON Schema's.
+type Said struct {
+	Doc       string
+	Example   any
+	MinLength *int `yaml:"minLength"`
+	MaxLength *int `yaml:"maxLength"`
+	MinItems  *int `yaml:"minItems"`
+	MaxItems  *int `yaml:"maxItems"`
+	Minimum   *float64
+	Maximum   *float64
+	Pattern   string
+}
+
+// Spoken is an operation's name and a body that works.
+type Spoken struct {
+	ID   string
+	Body any
+}
+
+// Tag is a part of the reference.
+type Tag struct{ Name, Doc string }
 
 // door serves a table of routes.
 type door struct {
@@ -49,7 +83,7 @@ func New(o Options, routes []Route) (http.Handler, error) {
 	o.Log, o.MaxBody = cmp.Or(o.Log, slog.Default()), cmp.Or(o.MaxBody, 4<<20)
 	d := &door{Options: o, mux: http.NewServeMux()}
 	routes = append(routes[:len(routes):len(routes)], d.pages()...)
-	spec, err := describe(o.Terms, routes)
+	spec, err := describe(o.Terms, slices.Concat(routes, o.Beside))
 	if err != nil {
 		return nil, fmt.Errorf("describe the API: %w", err)
 	}
@@ -62,8 +96,8 @@ func New(o Options, routes []Route) (http.Handler, error) {
 }
 
 // Describe makes the OpenAPI 3.1 document of a table of routes. It is committed, and a test compares it.
-func Describe(t Terms, routes []Route) ([]byte, error) {
-	return describe(t, append(routes[:len(routes):len(routes)], Pages()...))
+func Describe(t Terms, routes, beside []Route) ([]byte, error) {
+	return describe(t, slices.Concat(routes, Pages(), beside))
 }
 
 // nowhere answers addresses that are not in the table: 405 where another method is.
