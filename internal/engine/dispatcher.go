@@ -75,12 +75,34 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	if len(shares) == 0 {
 		return whenWoken // no slot or nothing due: both wake us
 	}
-	wait, err := d.start(r, at, shares, time.Time{}, nil)
+	began, taken := time.Now(), 0
+	wait, err := d.start(r, at, shares, time.Time{}, func(c claimed) { taken += c.n })
 	if err != nil {
 		d.log.Warn("nothing starts for a moment", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "error", err)
 		return faultPause
 	}
+	if wait == 0 && taken >= streamFrom && taken < at.n {
+		d.rest(r, streamPause-time.Since(began))
+	}
 	return wait
+}
+
+// A claim that found streamFrom or more, but less than there was room for, has met a stream of messages. The next then begins no
+// earlier than streamPause after it: a claim of few costs the database nearly as much as one of many.
+const (
+	streamFrom  = 16
+	streamPause = 3 * time.Millisecond
+)
+
+// rest waits, whatever comes meanwhile.
+func (d *dispatcher) rest(r *route, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ctx.Done():
+	case <-d.life.Stopping():
+	}
 }
 
 // room is how many more attempts of a route may be under way; where it has to be found out whether the database takes
