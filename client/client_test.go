@@ -337,7 +337,7 @@ func TestNotices(t *testing.T) {
 	if _, err := h.Notices.Send(ctx, notice); !errors.As(err, &refused) || refused.Problems[0].Path != "platform" {
 		t.Errorf("without a channel: %v, want a problem with the platform", err)
 	}
-	if _, _, err := h.Channels.Put(ctx, posthouse.Channel{Name: "tianyuan", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Profile: "duty"}}); err != nil {
+	if _, _, err := h.Channels.Put(ctx, posthouse.Channel{Name: "tianyuan", Driver: "discard"}); err != nil {
 		t.Fatal(err)
 	}
 	sent, err := h.Notices.Send(ctx, notice)

@@ -53,7 +53,7 @@ func TestARepeatedKeyGetsTheFirstAnswer(t *testing.T) {
 func TestAKeyIsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	h := with(t)
-	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard","profile":"duty","every":"0s"}`)
+	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard"}`)
 	notice := `{"userId":"u","userType":"branch","platform":"tianyuan","messageContent":"x"}`
 	first := h.do(keyed("/v1/notices", "k", notice))
 	if got := h.do(keyed("/v1/messages", "k", hello)); got.status != 202 || got.header.Get("Idempotent-Replay") != "" {

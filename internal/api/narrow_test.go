@@ -32,7 +32,7 @@ type hiding struct {
 func hide(t *testing.T) hiding {
 	t.Helper()
 	h := with(t)
-	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"test","profile":"duty","every":"0s"}`)
+	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"test"}`)
 	h.must(201, "PUT", "/v1/channels/secret", `{"driver":"test"}`)
 	ch := read[posthouse.Channel](h, h.must(200, "POST", "/v1/channels/secret/pause", `{"reason":"for the test"}`))
 	hidden := hiding{house: h, version: ch.Version}

@@ -101,15 +101,3 @@ func TestNoticesAreListedByTheirOwnWords(t *testing.T) {
 		h.must(422, "GET", "/v1/notices?"+query, "")
 	}
 }
-
-// A channel without the rule of duty would tell everybody.
-func TestANoticeNeedsAChannelThatAsksTheRoster(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"test"}`)
-	if got := h.must(422, "POST", "/v1/notices", noticeOf("u1", "总行", "天元")).body; !strings.Contains(got, `"path":"platform"`) || !strings.Contains(got, "profile duty") {
-		t.Errorf("got %s", got)
-	}
-	h.must(200, "PUT", "/v1/channels/tianyuan", `{"driver":"test","rules":[{"type":"duty","roster":"duty"}]}`)
-	h.must(200, "POST", "/v1/notices", noticeOf("u1", "总行", "天元"))
-}

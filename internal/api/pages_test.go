@@ -23,7 +23,7 @@ func pages(h *house, path string) (entries, longest int) {
 func TestPagesAreBoundedByBytesToo(t *testing.T) {
 	t.Parallel()
 	h := with(t)
-	h.must(201, "PUT", "/v1/channels/zhaohu", `{"driver":"test","profile":"duty"}`)
+	h.must(201, "PUT", "/v1/channels/zhaohu", `{"driver":"test"}`)
 	h.must(200, "POST", "/v1/channels/zhaohu/pause", "")
 	text := strings.Repeat("x", 60<<10)
 	payload := `{"a":"` + strings.Repeat("y", 200<<10) + `"}`

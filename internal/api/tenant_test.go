@@ -48,7 +48,7 @@ var creates = map[string]string{
 // the address.
 func furnished(t *testing.T) (*house, map[string][]string) {
 	h := with(t)
-	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard","profile":"duty","every":"0s"}`)
+	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard"}`)
 	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"]}}`)
 	h.must(200, "PUT", "/v1/templates/hello", `{"text":"hello ${name}"}`)
 	h.must(200, "PUT", "/v1/users", `{"users":[{"id":"u1","addresses":{"out":"a1"}}]}`)

@@ -49,6 +49,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	if err := t.resolveDedup(now, subs, outcomes); err != nil {
 		return nil, err
 	}
+	var recent []*work.Entry
 	var messages, due, queued, settled, events, sealed [][]any
 	tally := counting{}
 	for i, sub := range subs {
@@ -63,6 +64,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			clean := beginsClean(entry)
 			messages = append(messages, append(messageValues(entry), soleValues(entry, clean)...))
 			if clean {
+				recent = append(recent, entry)
 				due = append(due, dueValues(&entry.Deliveries[0]))
 				continue
 			}
@@ -85,6 +87,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			}
 		}
 	}
+	t.fresh.add(recent, time.Now()) // before the commit, after which it may be claimed at once
 	var b bundle
 	b.insert(cleanTable, messages)
 	b.insert(dueTable, due)

@@ -18,25 +18,29 @@ import (
 // the start is durable before the first byte leaves. Clean deliveries and others are taken earliest due first, each among
 // their own.
 func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	claims := []func(context.Context, time.Time, work.Claim) ([]work.Item, error){s.claimClean, s.claimRows}
-	if s.courses.due(c.Lane, time.Now()) {
-		slices.Reverse(claims)
-	}
-	var items []work.Item
-	for _, claim := range claims {
-		more, err := claim(ctx, now, c)
-		if err != nil && len(items) == 0 {
-			return nil, err
-		}
-		if err != nil {
-			return items, nil //nolint:nilerr // what we have is ours, and the other claim's fault shows at the next
-		}
-		items = append(items, more...)
-		if c.Max -= len(more); c.Max <= 0 {
-			break
+	begin := s.claimRows
+	clean := !s.courses.due(c.Lane, time.Now())
+	others := true
+	if clean {
+		begin = func(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, err error) {
+			items, others, err = s.claimClean(ctx, now, c)
+			return items, err
 		}
 	}
-	return items, nil
+	items, err := begin(ctx, now, c)
+	if c.Max -= len(items); err != nil || c.Max <= 0 || !others {
+		return items, err
+	}
+	var more []work.Item
+	if clean {
+		more, err = s.claimRows(ctx, now, c)
+	} else {
+		more, _, err = s.claimClean(ctx, now, c)
+	}
+	if err != nil && len(items) == 0 {
+		return nil, err
+	}
+	return append(items, more...), nil //nolint:nilerr // what we have is ours, and the other claim's fault shows at the next
 }
 
 // claimRows claims the deliveries that have a row of their own in posthouse_queue.

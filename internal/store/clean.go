@@ -68,13 +68,18 @@ func scanClean(scan scanner) (*posthouse.Message, *posthouse.Delivery, error) {
 	if err != nil || m.ID == "" { // there is no such message
 		return m, &d, err
 	}
+	accepted(m, &d, due)
+	return m, &d, nil
+}
+
+// accepted fills in what follows of a clean delivery from its message and the rest of its columns.
+func accepted(m *posthouse.Message, d *posthouse.Delivery, due int64) {
 	d.ID, d.Message, d.Tenant, d.Channel, d.Priority = posthouse.DeliveryID(m.ID, 1), m.ID, m.Tenant, m.Channel, m.Priority
 	if d.IdemKey == "" {
 		d.IdemKey = d.ID
 	}
 	d.State, d.Version = posthouse.Pending, 1
 	d.CreatedAt, d.UpdatedAt, d.DueAt, d.NotBefore = m.CreatedAt, m.CreatedAt, timeOf(due), m.NotBefore
-	return m, &d, nil
 }
 
 // takeOff puts a clean delivery under way, as its claim does.

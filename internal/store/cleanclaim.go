@@ -16,33 +16,53 @@ import (
 )
 
 // claimClean claims clean deliveries of a lane: their entries leave posthouse_due, and one row of posthouse_flights
-// stands for all of them. That row is their start, committed before a byte leaves.
-func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+// stands for all of them. That row is their start, committed before a byte leaves. others says whether deliveries that are not
+// clean are due as well; where nothing was found or all that was asked for, it is not looked for.
+func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, others bool, err error) {
 	c.Whole = false // a clean delivery is all of its message
-	return claimSince(&s.cleanLows, c, func(c work.Claim, from place) ([]work.Item, error) { return s.claimCleanFrom(ctx, now, c, from) })
+	items, err = claimSince(&s.cleanLows, c, func(c work.Claim, from place) ([]work.Item, error) {
+		items, more, err := s.claimCleanFrom(ctx, now, c, from)
+		others = others || more
+		return items, err
+	})
+	return items, others, err
 }
 
-func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
-	var orphans []posthouse.Delivery
-	made := &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}}
+// boarding is one claim of clean deliveries.
+type boarding struct {
+	work.Claim
+	from    place // where it begins
+	others  place // where claims of deliveries that are not clean begin
+	known   map[string]work.Item
+	made    *flight
+	items   []work.Item
+	orphans []posthouse.Delivery // due deliveries without a message
+	more    bool                 // deliveries that are not clean are due as well
+}
+
+func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, others bool, err error) {
+	lane := work.Lane{Tenant: c.Tenant, Channel: c.Channel, Priority: c.Priority}
+	b := &boarding{
+		Claim: c, from: from, others: s.lows.from(lane, time.Now()),
+		made: &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}},
+	}
 	if fly := s.db.dialect.fly; fly != nil {
-		items, orphans, err = fly(s, ctx, c, from, made)
+		b.known = s.fresh.first(lane, c.Max, time.Now())
+		err = fly(s, ctx, b)
 	} else {
-		err = s.change(ctx, now, "claim", func(t *tx) (err error) {
-			items, orphans, err = clearing{t}.fly(c, from, made)
-			return err
-		})
+		err = s.change(ctx, now, "claim", func(t *tx) error { return clearing{t}.fly(b) })
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if len(items) > 0 {
-		s.flights.add(made, items)
+	s.fresh.claimed(lane, b)
+	if len(b.items) > 0 {
+		s.flights.add(b.made, b.items)
 	}
-	if err := s.adopt(ctx, now, orphans); err != nil { // what was claimed is ours all the same
-		s.db.log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(orphans), "error", err)
+	if err := s.adopt(ctx, now, b.orphans); err != nil { // what was claimed is ours all the same
+		s.db.log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(b.orphans), "error", err)
 	}
-	return items, nil
+	return b.items, b.more || len(b.items) == 0, nil
 }
 
 // adopt gives rows of their own to deliveries whose message is gone: the engine quarantines what it cannot read.
@@ -64,48 +84,66 @@ func (s Queue) adopt(ctx context.Context, now time.Time, orphans []posthouse.Del
 }
 
 // fly is a claim of clean deliveries, statement by statement.
-func (t clearing) fly(c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
+func (t clearing) fly(b *boarding) error {
+	b.items, b.orphans, b.more = nil, nil, false
 	now, err := t.now()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	due := now
-	if !c.DueBefore.IsZero() {
-		due = min(due, micros(c.DueBefore))
+	if !b.DueBefore.IsZero() {
+		due = min(due, micros(b.DueBefore))
 	}
 	var taken []place
-	since, begin := t.db.dialect.since(from)
-	lane := []any{c.Tenant, c.Channel, priorityNumber(c.Priority)}
+	since, begin := t.db.dialect.since(b.from)
+	lane := []any{b.Tenant, b.Channel, priorityNumber(b.Priority)}
 	err = t.query("SELECT due_at, id FROM posthouse_due"+t.db.dialect.by(primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
 		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.db.dialect.limit+t.db.dialect.skip,
-		slices.Concat(lane, begin, []any{due, fmt.Sprint(c.Epoch), c.Max}), func(scan func(...any) error) error {
+		slices.Concat(lane, begin, []any{due, fmt.Sprint(b.Epoch), b.Max}), func(scan func(...any) error) error {
 			var p place
 			err := scan(&p.due, &p.id)
 			taken = append(taken, p)
 			return err
 		})
 	if err != nil || len(taken) == 0 {
-		return nil, nil, err
+		return err
 	}
-	items, orphans, err = t.boarding(taken, &c)
-	if err != nil {
-		return nil, nil, err
+	if err := t.findMessages(b, taken); err != nil {
+		return err
 	}
-	made.startedAt = now
-	for i := range items {
-		made.startedAt = later(made.startedAt, &items[i].Delivery)
+	if len(taken) < b.Max {
+		if err := t.lookForOthers(b, lane, now, due); err != nil {
+			return err
+		}
 	}
-	made.leaseUntil = made.startedAt + c.Lease.Microseconds()
-	if err := t.leaveDue(lane, taken); err != nil || len(items) == 0 {
-		return nil, orphans, err
+	if err := t.leaveDue(lane, taken); err != nil || len(b.items) == 0 {
+		return err
 	}
-	ids := make([]string, len(items))
-	for i := range items {
-		made.board(&items[i].Delivery)
-		ids[i] = items[i].Delivery.ID
+	return t.takeOff(b, lane, now)
+}
+
+// takeOff writes the flight of what was found.
+func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
+	f := b.made
+	f.startedAt = now
+	for i := range b.items {
+		f.startedAt = later(f.startedAt, &b.items[i].Delivery)
 	}
-	row := append([]any{made.id}, lane...)
-	return items, orphans, t.write(flightTable, [][]any{append(row, made.account, made.owner, made.epoch, made.startedAt, made.leaseUntil, idList(ids))}, "")
+	f.leaseUntil = f.startedAt + b.Lease.Microseconds()
+	ids := make([]string, len(b.items))
+	for i := range b.items {
+		f.board(&b.items[i].Delivery)
+		ids[i] = b.items[i].Delivery.ID
+	}
+	row := append([]any{f.id}, lane...)
+	return t.write(flightTable, [][]any{append(row, f.account, f.owner, f.epoch, f.startedAt, f.leaseUntil, idList(ids))}, "")
+}
+
+// lookForOthers finds out whether deliveries that are not clean are due as well.
+func (t clearing) lookForOthers(b *boarding, lane []any, now, due int64) (err error) {
+	since, begin := t.db.dialect.since(b.others)
+	_, b.more, err = first(t.query, word, t.db.dialect.due("id", since), slices.Concat(lane, begin, []any{due, now, fmt.Sprint(b.Epoch), 1})...)
+	return err
 }
 
 // board puts a delivery into a flight.
@@ -159,29 +197,39 @@ func (t clearing) leaveDue(lane []any, taken []place) error {
 	return nil
 }
 
-// boarding reads the messages of due deliveries, and tells apart those whose message is gone.
-func (t clearing) boarding(taken []place, c *work.Claim) (items []work.Item, orphans []posthouse.Delivery, err error) {
-	ids := make([]string, len(taken))
-	for i, p := range taken {
-		ids[i] = posthouse.MessageID(p.id)
-	}
+// findMessages finds the messages of due deliveries, and tells apart those whose message is gone.
+func (t clearing) findMessages(b *boarding, taken []place) error {
 	found := make(map[string]work.Item, len(taken))
-	clause, args := t.in("id", ids)
-	err = t.query("SELECT "+cleanTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
-		m, d, err := scanClean(scan)
-		if err == nil {
-			found[d.ID] = work.Item{Delivery: *d, Message: m}
+	b.known = t.fresh.first(work.Lane{Tenant: b.Tenant, Channel: b.Channel, Priority: b.Priority}, b.Max, time.Now())
+	var ids []string
+	for _, p := range taken {
+		if item, ok := b.known[p.id]; ok {
+			found[p.id] = item
+		} else {
+			ids = append(ids, posthouse.MessageID(p.id))
 		}
-		return err
-	})
+	}
+	if len(ids) > 0 {
+		clause, args := t.in("id", ids)
+		err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+			m, d, err := scanClean(scan)
+			if err == nil {
+				found[d.ID] = work.Item{Delivery: *d, Message: m}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	for _, p := range taken {
 		if item, ok := found[p.id]; ok {
-			items = append(items, item)
+			b.items = append(b.items, item)
 		} else {
-			orphans = append(orphans, orphan(p, c))
+			b.orphans = append(b.orphans, orphan(p, &b.Claim))
 		}
 	}
-	return items, orphans, err
+	return nil
 }
 
 // orphan is a due delivery without its message.
@@ -194,23 +242,27 @@ func orphan(p place, c *work.Claim) posthouse.Delivery {
 }
 
 // flyOnce is the claim of clean deliveries on PostgreSQL, in one statement. What is due is joined once, by the messages' key: the
-// hot connections know nested loops alone, and a second join of what a claim has found costs its square.
+// hot connections know nested loops alone, and a second join of what a claim has found costs its square. Of the messages that
+// this process knows nothing is read.
 var flyOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
 due AS MATERIALIZED (
-	SELECT ctid AS row, due_at, id FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ?
+	SELECT ctid AS row, due_at, id, jsonb_exists(?::jsonb, id) AS known FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ?
 		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint)
 		AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),
 gone AS (DELETE FROM posthouse_due WHERE ctid = ANY(ARRAY(SELECT row FROM due))),
 mine AS MATERIALIZED (
-	SELECT due.due_at AS time, due.id AS delivery, m.* FROM due LEFT JOIN posthouse_messages m ON m.id = substr(due.id, 1, 22) || '0000'),
+	SELECT due.due_at AS time, due.id AS delivery, known, m.* FROM due LEFT JOIN posthouse_messages m
+		ON m.id = CASE WHEN NOT known THEN substr(due.id, 1, 22) || '0000' END),
 flight AS (
 	INSERT INTO posthouse_flights (id, tenant, channel, priority, account, owner, epoch, started_at, lease_until, ids)
 	SELECT ?, ?, ?, ?, ?, ?, ?, at, at + ?::bigint, ids FROM (
-		SELECT GREATEST((SELECT now FROM clock), MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n
-		FROM mine WHERE id IS NOT NULL) f
+		SELECT GREATEST((SELECT now FROM clock), ?::bigint, MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n
+		FROM mine WHERE known OR id IS NOT NULL) f
 	WHERE n > 0 RETURNING started_at, lease_until)
-SELECT COALESCE(f.started_at, 0), COALESCE(f.lease_until, 0), mine.time, mine.delivery, ` + flyColumns() + `
+SELECT EXISTS (SELECT 1 FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint)),
+	COALESCE(f.started_at, 0), COALESCE(f.lease_until, 0), mine.time, mine.delivery, ` + flyColumns() + `
 FROM mine LEFT JOIN flight f ON true ORDER BY mine.time, mine.delivery`
 
 func flyColumns() string {
@@ -226,22 +278,26 @@ func flyColumns() string {
 }
 
 // flyArgs are the values of flyOnce.
-func flyArgs(c *work.Claim, from place, made *flight) []any {
-	bound := int64(math.MaxInt64)
-	if !c.DueBefore.IsZero() {
-		bound = micros(c.DueBefore)
+func (b *boarding) flyArgs() []any {
+	bound, created := int64(math.MaxInt64), int64(0)
+	if !b.DueBefore.IsZero() {
+		bound = micros(b.DueBefore)
 	}
-	n := priorityNumber(c.Priority)
+	for _, item := range b.known {
+		created = max(created, micros(item.Delivery.CreatedAt))
+	}
+	n := priorityNumber(b.Priority)
 	return []any{
-		c.Tenant, c.Channel, n, from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max,
-		made.id, c.Tenant, c.Channel, n, made.account, made.owner, made.epoch, c.Lease.Microseconds(),
+		idSet(b.known), b.Tenant, b.Channel, n, b.from.due, b.from.id, bound, fmt.Sprint(b.Epoch), b.Max,
+		b.made.id, b.Tenant, b.Channel, n, b.made.account, b.made.owner, b.made.epoch, b.Lease.Microseconds(), created,
+		b.Tenant, b.Channel, n, b.others.due, b.others.id, bound,
 	}
 }
 
 // flyAtOnce is fly in one statement. Where its answer is lost, the lease ends and the rescuer finds what was claimed.
-func (s Queue) flyAtOnce(ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error) {
-	args := flyArgs(&c, from, made)
-	err = s.db.insist(ctx, "claim", func(ctx context.Context) error {
+func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
+	args := b.flyArgs()
+	return s.db.insist(ctx, "claim", func(ctx context.Context) error {
 		conn, err := s.db.write.Conn(ctx)
 		if err != nil {
 			return err
@@ -253,26 +309,37 @@ func (s Queue) flyAtOnce(ctx context.Context, c work.Claim, from place, made *fl
 				return err
 			}
 			defer rows.Close()
-			items, orphans = nil, nil
+			b.items, b.orphans, b.more = nil, nil, false
 			for rows.Next() {
-				var p place
-				m, d, err := scanClean(func(clean ...any) error {
-					return rows.Scan(append([]any{&made.startedAt, &made.leaseUntil, &p.due, &p.id}, clean...)...)
-				})
-				if err != nil {
+				if err := b.scan(rows.Scan); err != nil {
 					return err
 				}
-				if m.ID == "" {
-					orphans = append(orphans, orphan(p, &c))
-					continue
-				}
-				made.board(d)
-				items = append(items, work.Item{Delivery: *d, Message: m})
 			}
 			return rows.Err()
 		})
 	})
-	return items, orphans, err
+}
+
+// scan reads a line of flyOnce.
+func (b *boarding) scan(scan scanner) error {
+	var p place
+	m, d, err := scanClean(func(clean ...any) error {
+		return scan(append([]any{&b.more, &b.made.startedAt, &b.made.leaseUntil, &p.due, &p.id}, clean...)...)
+	})
+	if err != nil {
+		return err
+	}
+	item, known := b.known[p.id]
+	if !known && m.ID == "" {
+		b.orphans = append(b.orphans, orphan(p, &b.Claim))
+		return nil
+	}
+	if !known {
+		item = work.Item{Delivery: *d, Message: m}
+	}
+	b.made.board(&item.Delivery)
+	b.items = append(b.items, item)
+	return nil
 }
 
 // courses remembers for each lane when a claim last began with the deliveries that are not clean, so that clean ones that

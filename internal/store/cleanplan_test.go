@@ -37,10 +37,12 @@ func TestAClaimOfManyGoesOverEachOnce(t *testing.T) {
 	for range n {
 		accept(t, s, entry(1))
 	}
-	c := work.Claim{Lane: lane, Max: n, Owner: "w1", Lease: time.Minute, Epoch: 1}
-	made := &flight{id: posthouse.NewID(), owner: "w1", epoch: 1}
+	b := &boarding{
+		Claim: work.Claim{Lane: lane, Max: n, Owner: "w1", Lease: time.Minute, Epoch: 1}, known: s.Queue.fresh.first(lane, n/2, at()),
+		made: &flight{id: posthouse.NewID(), owner: "w1", epoch: 1},
+	}
 	var text string
-	err := s.DB.write.QueryRowContext(t.Context(), s.DB.text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyOnce), flyArgs(&c, place{}, made)...).Scan(&text)
+	err := s.DB.write.QueryRowContext(t.Context(), s.DB.text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyOnce), b.flyArgs()...).Scan(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

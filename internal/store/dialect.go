@@ -12,7 +12,6 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -49,7 +48,7 @@ type dialect struct {
 	stale  func(error) bool
 	// claim, fly and handOut claim in one statement, without a transaction around it; nil where it takes several.
 	claim   func(s Queue, ctx context.Context, c work.Claim, from place) ([]work.Item, error)
-	fly     func(s Queue, ctx context.Context, c work.Claim, from place, made *flight) (items []work.Item, orphans []posthouse.Delivery, err error)
+	fly     func(s Queue, ctx context.Context, b *boarding) error
 	handOut func(s Handouts, ctx context.Context, h *work.HandOut, lanes []handLane) ([]work.Item, error)
 	// deleteListed deletes n rows by their whole key, whose values come one after the other; nil where an IN finds each
 	// row by its key too.

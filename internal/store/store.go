@@ -139,6 +139,7 @@ type shared struct {
 	lows      lows    // where claims of rows begin
 	cleanLows lows    // where claims of clean deliveries begin
 	courses   courses // which of the two a claim begins with
+	fresh     fresh   // the clean deliveries that this process has just accepted
 	flights   flights // the clean deliveries that this process has under way
 }
 
@@ -146,10 +147,11 @@ type shared struct {
 type tx struct {
 	*Tx
 	flights *flights
+	fresh   *fresh
 }
 
 func (s *shared) with(fn func(*tx) error) func(*Tx) error {
-	return func(t *Tx) error { return fn(&tx{t, &s.flights}) }
+	return func(t *Tx) error { return fn(&tx{t, &s.flights, &s.fresh}) }
 }
 
 func (s *shared) change(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {

@@ -127,8 +127,8 @@ var leaseByOwnClock = []overlay.Edit{{
 	New:  "lease_until = ?::bigint,",
 }, {
 	File: "internal/store/cleanclaim.go",
-	Old:  "\t\titems, orphans, err = fly(s, ctx, c, from, made)\n",
-	New:  "\t\tc.Lease = time.Duration(now.Add(c.Lease).UnixNano())\n\t\titems, orphans, err = fly(s, ctx, c, from, made)\n",
+	Old:  "\t\terr = fly(s, ctx, b)\n",
+	New:  "\t\tb.Lease = time.Duration(now.Add(b.Lease).UnixNano())\n\t\terr = fly(s, ctx, b)\n",
 }, {
 	File: "internal/store/cleanclaim.go",
 	Old:  "at, at + ?::bigint, ids FROM",

@@ -3,13 +3,11 @@ package duty
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/read"
-	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -73,12 +71,8 @@ func (f front) send(c *web.Call, in wire.NewNotice) (out wire.NoticeSent, err er
 		return out, err
 	}
 	channel := platforms[in.Platform]
-	switch ch, err := f.Channels.Get(c.Context(), c.Tenant(), channel); {
-	case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+	if _, err := f.Channels.Get(c.Context(), c.Tenant(), channel); posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		c.Refuse("platform", "has no channel yet: configure it with PUT /v1/channels/%s", channel)
-		return out, c.Wrong()
-	case err == nil && !gated(ch):
-		c.Refuse("platform", "has the channel %s without the rule of duty, so that everybody would be told: give it the profile %s, or that rule", channel, dutyRule)
 		return out, c.Wrong()
 	}
 	answer, err := f.Accepter.Accept(c.Context(), intake.Request{
@@ -98,14 +92,6 @@ func (f front) send(c *web.Call, in wire.NewNotice) (out wire.NoticeSent, err er
 		c.Status = http.StatusOK // nothing will be sent
 	}
 	return wire.NoticeSent{ID: d.ID, Status: string(d.State), Reason: d.Reason}, nil
-}
-
-// dutyRule is the rule that asks a roster, and the profile that brings it.
-const dutyRule = "duty"
-
-// gated reports whether a channel asks a roster before it tells somebody.
-func gated(ch posthouse.Channel) bool {
-	return slices.ContainsFunc(state.Preset(ch).Rules, func(r posthouse.RuleSettings) bool { return r.Type == dutyRule })
 }
 
 func check(c *web.Call, in *wire.NewNotice) {
