@@ -83,7 +83,9 @@ var (
 	todayText   = regexp.MustCompile(`\b20\d\d-\d\d-\d\d, \w+ 周.`)
 	versionText = regexp.MustCompile(`\bposthouse \S+ serves`)
 	leaseText   = regexp.MustCompile(`"lease_ms":\d+`)
-	blankText   = regexp.MustCompile(`[ \n]+`)
+	// What a command has sent that stands in the same block is on its way, or there already, where the next one looks.
+	onTheWayText = regexp.MustCompile(`\bsending\b`)
+	blankText    = regexp.MustCompile(`[ \n]+`)
 )
 
 // still is a text without what differs from run to run: ids, times and the width of columns. JSON is compared as JSON. Where
@@ -94,7 +96,7 @@ func (r *guideReader) still(text string) string {
 		to   string
 	}{
 		{idText, "ID"}, {keyText, "KEY"}, {refText, "REF"}, {clockText, "TIME"}, {todayText, "TODAY"}, {versionText, "posthouse VERSION serves"},
-		{leaseText, `"lease_ms":0`},
+		{leaseText, `"lease_ms":0`}, {onTheWayText, "sent"},
 	} {
 		text = change.from.ReplaceAllString(text, change.to)
 	}
