@@ -521,7 +521,7 @@ func TestAPeriodicChannelSendsInRuns(t *testing.T) {
 			}
 			return channel.Result{Class: posthouse.ClassOK}
 		}
-		r.open("tianyuan", posthouse.ChannelSettings{Every: &every}, state.Opened{})
+		r.open("tianyuan", posthouse.ChannelSettings{Profile: "duty", Every: &every}, state.Opened{})
 		r.pass(time.Second) // the first, empty run
 		good, bad := r.send(text("tianyuan", "up"))[0], r.send(text("tianyuan", "down"))[0]
 		r.pass(50 * time.Second)
