@@ -89,6 +89,9 @@ type dialect struct {
 	unmake func(ctx context.Context, db *sql.DB, found []object) (strangers []object, err error)
 	// giveUp closes a pool's idle connections; nil where the pool itself finds out which are dead.
 	giveUp func(db *sql.DB)
+	// giveBack returns some free pages to the file system, and reports whether there were enough of them; nil where the
+	// database sees to its space by itself.
+	giveBack func(t *tx) (some bool, err error)
 	// mend repairs what a killed migration has left of the migration library's table; nil where a migration is done whole
 	// or not at all.
 	mend func(ctx context.Context, db *sql.DB) error

@@ -17,8 +17,30 @@ const longestLimit = 367 * 24 * time.Hour
 // Prune deletes up to max deliveries that have been settled for longer than keep, with their
 // events, and the messages that have none left; and what has expired of idempotency keys,
 // dedup keys, limits, plans and marks, up to max of each. It returns how many deliveries went. Open
-// deliveries always stay.
+// deliveries always stay. What becomes free of an SQLite file goes back to the file system.
 func (s Upkeep) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
+	n, err := s.pruneRows(ctx, now, keep, max)
+	if err == nil && s.db.dialect.giveBack != nil {
+		err = s.giveBack(ctx, now)
+	}
+	return n, err
+}
+
+// giveBack returns free space in steps so small that nobody waits for them.
+func (s Upkeep) giveBack(ctx context.Context, now time.Time) error {
+	_, err := s.repeat(ctx, now, "give free pages back", mostGivenBack, func(t *tx, step int) (int, error) {
+		if some, err := s.db.dialect.giveBack(t); err != nil || !some {
+			return 0, err
+		}
+		return step, nil
+	})
+	return err
+}
+
+// mostGivenBack bounds the pages that go back in one call.
+const mostGivenBack = 20 * bulkStep
+
+func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	n := 0
 	for _, prune := range []func(pruning, time.Duration, int) (int, error){pruning.pruneClean, pruning.pruneDeliveries} {
 		more, err := s.repeat(ctx, now, "prune deliveries", max-n, func(t *tx, step int) (int, error) { return prune(pruning{t}, keep, step) })

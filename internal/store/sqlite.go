@@ -34,6 +34,7 @@ var sqliteDialect = &dialect{
 	limit:  "0 + ?",
 
 	deleteByKey: "DELETE FROM %s",
+	giveBack:    giveBackPages,
 	fault:       sqliteFault,
 	answered:    func(err error) bool { var said *sqlite.Error; return errors.As(err, &said) },
 	unsent:      func(error) bool { return false },
@@ -71,7 +72,7 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 		return nil, nil, err
 	}
 	pragmas := url.Values{"_pragma": {
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"busy_timeout(10000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", sqliteCache), "wal_autocheckpoint(4000)",
 	}}
 	pragmas.Set("_txlock", "immediate") // for the migrations: a transaction that only reads at first must not meet another writer later
@@ -282,4 +283,22 @@ func checkSQLite(ctx context.Context, db *sql.DB) ([]Finding, error) {
 		found = append(found, Finding{"file system", kind, "SQLite's locks are not safe on a network file system, and another machine would corrupt the database: want a local disk"})
 	}
 	return found, nil
+}
+
+// Free pages are used again, so a few stay: the file is made smaller only where they are many, and a tenth of it.
+const (
+	freeLeast = 1000
+	freeShare = 10
+)
+
+func giveBackPages(t *tx) (bool, error) {
+	free, _, err := first(t.query, number, "PRAGMA freelist_count")
+	if err != nil {
+		return false, err
+	}
+	pages, _, err := first(t.query, number, "PRAGMA page_count")
+	if err != nil || free < freeLeast || free*freeShare < pages {
+		return false, err
+	}
+	return true, t.query(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", bulkStep), nil, func(scanner) error { return nil })
 }

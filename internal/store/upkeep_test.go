@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -366,4 +367,49 @@ func TestLimitRowsCountExactlyUnderContention(t *testing.T) {
 			t.Errorf("a nil text changes the row to %q, and the other is %q, want x", states[0], states[1])
 		}
 	})
+}
+
+// On SQLite what a prune leaves free goes back to the file system, and what is not old stays.
+func TestAPruneMakesTheFileSmaller(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, dbtest.SQLite(t))
+	long := func(e *work.Entry) { e.Message.Content.Text = strings.Repeat("x", 20_000) }
+	for range 10 {
+		var entries []work.Entry
+		for range 100 {
+			entries = append(entries, entry(1, long, aged(40*day)))
+		}
+		accept(t, s, entries...)
+		var changes []work.Change
+		for _, item := range claim(t, s, 100) {
+			changes = append(changes, sentClean(item.Delivery))
+		}
+		record(t, s, changes...)
+	}
+	if err := s.Queue.change(t.Context(), at(), "age", func(x *tx) error {
+		_, err := x.exec("UPDATE posthouse_sent SET at = at - ?", (40 * day).Microseconds())
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	accept(t, s, entry(1, aged(40*day)))
+	number := func(query string) int64 {
+		t.Helper()
+		n, _, err := first(s.DB.reads(t.Context()), number, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	pages := func() int64 { return number("PRAGMA page_count") }
+	before := pages()
+	if n, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 10_000); n != 1000 || err != nil {
+		t.Fatalf("Prune = %d, %v; want 1000", n, err)
+	}
+	if n := number("SELECT COUNT(*) FROM posthouse_messages"); n != 1 {
+		t.Errorf("%d messages are left, want the open one", n)
+	}
+	if after := pages(); after > before/2 {
+		t.Errorf("%d pages, of %d before", after, before)
+	}
 }
