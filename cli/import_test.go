@@ -39,11 +39,12 @@ func TestImportLksmsSaysWhatItDid(t *testing.T) {
 	from := oldSMS(t)
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	environ := []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + path}
+	const form = "apps will get their tasks in the form list: where yours want {total_count, app_id, tasks}, set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll\n"
 	expect := func(want string, wantCode int, args ...string) {
 		t.Helper()
 		got, code := ran(t, environ, append([]string{"import", "lksms"}, args...)...)
 		if strings.HasPrefix(want, "Table") {
-			want = "the last change there was at 2023-12-01 10:01:00 +00:00\n" + want
+			want = "the last change there was at 2023-12-01 10:01:00 +00:00\n" + form + want
 		}
 		if diff := cmp.Diff(want, got); diff != "" || code != wantCode {
 			t.Errorf("%v: exit code %d, want %d; output (-want +got):\n%s", args, code, wantCode, diff)

@@ -111,7 +111,7 @@ func TestVerifyPrintsItsReportAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if r.Verdict != verify.Inconclusive || r.Totals.States[posthouse.Sent] != 1 || len(r.Invariants) != 35 {
+	if r.Verdict != verify.Inconclusive || r.Totals.States[posthouse.Sent] != 1 || len(r.Invariants) != 36 {
 		t.Errorf("got %+v", r)
 	}
 }

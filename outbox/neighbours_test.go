@@ -9,7 +9,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/outbox/pgxbox"
@@ -71,11 +70,6 @@ func TestTwoInstallationsOnOneServer(t *testing.T) {
 			t.Parallel()
 			both := c.make(t)
 			a, b := both[0], both[1]
-			for _, n := range both { // each has partitions of its own
-				if err := n.store.Upkeep.Partition(t.Context(), engine.DefaultKeep); err != nil {
-					t.Fatal(err)
-				}
-			}
 			if _, err := box(t, outbox.Options{Database: c.kind}).Enqueue(t.Context(), a.business, text("u1"), text("u2")); err != nil {
 				t.Fatal(err)
 			}

@@ -349,12 +349,11 @@ func TestOddContentsAreNamed(t *testing.T) {
 		{"mentions by an application", wecom.App(), posthouse.Content{Text: "x", Mentions: []string{"a"}}, "content.mentions"},
 		{"@all in Markdown", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "x", MentionAll: true}, "content.mention_all"},
 	} {
-		config, _ := c.kind.Validate(map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s", "key": "k"})
+		settings := map[string]any{"key": "k"}
 		if c.kind.Name == "wecom" {
-			config, _ = c.kind.Validate(map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s"})
-		} else {
-			config, _ = c.kind.Validate(map[string]any{"key": "k"})
+			settings = map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s"}
 		}
+		config, _ := c.kind.Validate(settings)
 		problems := c.kind.Content(config, c.of)
 		got := ""
 		if len(problems) > 0 {

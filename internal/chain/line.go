@@ -35,7 +35,7 @@ type story struct {
 
 func storyOf(d *posthouse.Delivery, events []posthouse.Event) story {
 	return story{constant{
-		d.ID, d.Tenant, d.Channel, d.User, d.Address, string(d.Type), d.IdemKey, d.ReplayOf,
+		d.ID, d.Tenant, d.Channel, d.User, d.Address, d.Type, d.IdemKey, d.ReplayOf,
 		d.CreatedAt.UTC(), d.NotBefore.UTC(), d.Deadline.UTC(),
 	}, events}
 }

@@ -27,7 +27,7 @@ const AnyPass = -1
 
 // passes are how old messages are when they are sealed, as multiples of Sealer.After: at 1m, after a minute, an hour, a day
 // and thirty days.
-var passes = [...]time.Duration{1, 60, 24 * 60, 30 * 24 * 60}
+var passes = [...]int{1, 60, 24 * 60, 30 * 24 * 60}
 
 // Sealer seals what is stored, for as long as Run runs. Several processes may run one each: they take turns.
 type Sealer struct {
@@ -63,7 +63,7 @@ func (s Sealer) Seal(ctx context.Context, now time.Time) error {
 	}
 	for pass, times := range passes {
 		for {
-			more, err := s.part(ctx, now, pass, posthouse.IDAt(now.Add(-times*s.After), "")[:timeDigits])
+			more, err := s.part(ctx, now, pass, posthouse.IDAt(now.Add(-s.After*time.Duration(times)), "")[:timeDigits])
 			if err != nil {
 				return err
 			}

@@ -127,7 +127,7 @@ func (r *Keyring) Open(text, aad string) (string, error) {
 	nonce, body := sealed[:aead.NonceSize()], sealed[aead.NonceSize():]
 	plain, err := aead.Open(nil, nonce, body, bind(id, aad))
 	if err != nil {
-		return "", fmt.Errorf("the text can not be decrypted with key %q: it is damaged or was moved from another place", id)
+		return "", fmt.Errorf("the text cannot be decrypted with key %q: it is damaged or was moved from another place", id)
 	}
 	return string(plain), nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -101,11 +100,11 @@ func auditExport(sh *shell.Shell) *cobra.Command {
 
 // exported writes an export to a file, or to standard output where none is named.
 func exported(ctx context.Context, sh *shell.Shell, c *client.Client, output, format string, f client.AuditFilter) (err error) {
-	var to io.Writer = sh.Out
+	to := sh.Out
 	if output != "" {
-		file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return shell.Usagef("--output: %w", err)
+		file, wrong := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if wrong != nil {
+			return shell.Usagef("--output: %w", wrong)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		to = file
