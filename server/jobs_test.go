@@ -50,7 +50,7 @@ func ExampleServer_Jobs() {
 	changed, err := jobs.UpdateStatus(ctx, tenant, workflow.BizNodeTimeout, []string{"8882"}, workflow.Cancelled, nil, "task-service")
 	fmt.Println("cancelled", changed, err)
 	view, err := jobs.Job(ctx, tenant, "5_8882_0")
-	fmt.Println(view.Status, err)
+	fmt.Println(view.State, err)
 	deleted, err := jobs.DeleteByBiz(ctx, tenant, workflow.BizNodeTimeout, []string{"8882"}, "task-service")
 	fmt.Println("deleted", deleted, err)
 	// Output:

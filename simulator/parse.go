@@ -30,7 +30,7 @@ func ParseBehaviour(body []byte) (Behaviour, error) {
 	if len(out) == 0 {
 		out = b.check()
 	}
-	return b, posthouse.Invalid("the behaviour can not be used", out)
+	return b, posthouse.Invalid("the behaviour cannot be used", out)
 }
 
 func parseFault(at string, raw json.RawMessage, out *problems) Fault {

@@ -111,7 +111,7 @@ func (s *Simulator) Behave(provider string, b Behaviour) error {
 	if err != nil {
 		return err
 	}
-	if err := posthouse.Invalid("the behaviour can not be used", b.check()); err != nil {
+	if err := posthouse.Invalid("the behaviour cannot be used", b.check()); err != nil {
 		return err
 	}
 	f.behave(b)

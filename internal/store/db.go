@@ -120,6 +120,9 @@ func (s *DB) Close() error {
 		s.log.Warn("the database's connections stay open until the process ends: to close them would remove the log of the file that stands there now", "file", s.ground.path)
 		return nil
 	}
+	if s.ground != nil {
+		s.ground.leave()
+	}
 	errs := []error{s.write.Close(), s.read.Close()}
 	if s.sole != nil {
 		errs = append(errs, s.sole.Release())

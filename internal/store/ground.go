@@ -29,6 +29,7 @@ type ground struct {
 	file   os.FileInfo
 	beside map[string]os.FileInfo // what SQLite has made beside the file, by its ending
 	lost   error                  // why writes are refused now
+	left   bool                   // the connections are closed: SQLite itself takes away what stands beside the file
 }
 
 // The endings of what SQLite keeps beside a file.
@@ -59,6 +60,9 @@ func standOn(dsn string, log *slog.Logger) (*ground, error) {
 func (g *ground) check() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.left {
+		return nil
+	}
 	was := g.lost
 	why := g.look()
 	switch {
@@ -112,6 +116,13 @@ func (g *ground) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.beside)
+}
+
+// leave ends the looks.
+func (g *ground) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left = true
 }
 
 // onlyLog reports whether the file stands and its log is away: then what the log held can be written into the file.

@@ -122,7 +122,7 @@ var edits = []overlay.Edit{
 
 // The texts that several edits name. PostgreSQL claims in one statement: not committed is not begun there.
 const (
-	claimOld  = "\terr = s.db.insist(ctx, \"claim\", func(ctx context.Context) error {\n"
+	claimOld  = "\treturn s.db.insist(ctx, \"claim\", func(ctx context.Context) error {\n"
 	importOld = "import (\n"
 	importNew = "import (\n\t\"github.com/posthouse/posthouse/internal/killpoint\"\n"
 )
