@@ -50,6 +50,17 @@ func TestEverySeededBugStillFitsTheSource(t *testing.T) {
 	}
 }
 
+// TestEverySeededBugIsAProgram compiles what the edits leave.
+func TestEverySeededBugIsAProgram(t *testing.T) {
+	t.Parallel()
+	for _, m := range chosen() {
+		t.Run(fmt.Sprintf("M%d", m.bug), func(t *testing.T) {
+			t.Parallel()
+			overlay.Compile(t, m.edits...)
+		})
+	}
+}
+
 // chosen are all mutants in the long form, and the few that are quick in the short one.
 func chosen() []mutant {
 	if house.Full() {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,32 @@ func Check(t testing.TB, edits ...Edit) {
 	}
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// Compile compiles the packages of the module that edits change, and links nothing: it tells in seconds whether what the
+// edits leave is a program.
+func Compile(t testing.TB, edits ...Edit) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := write(dir, root, edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"build", "-overlay", list}
+	for _, e := range edits {
+		if dir := "./" + filepath.ToSlash(filepath.Dir(e.File)); !filepath.IsAbs(e.File) && !slices.Contains(args, dir) {
+			args = append(args, dir)
+		}
+	}
+	build := exec.Command("go", args...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
