@@ -16,8 +16,8 @@ import (
 func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft, m *posthouse.Message, now time.Time, p *draft.Problems) error {
 	if d.Content != nil {
 		m.Content = *d.Content
-		if r.Opened.Content != nil {
-			for _, problem := range r.Opened.Content(m.Content) {
+		if len(p.List) == 0 { // else its own problems say it
+			for _, problem := range sendable(r, m.Content) {
 				p.Add(problem.Path, "%s", problem.Message)
 			}
 		}
@@ -34,7 +34,18 @@ func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft
 	m.Template, m.Version, m.TemplateID, m.Content, m.Payload, m.Clock = t.Name, t.Version, t.ExternalID, content, payload, d.Clock
 	p.Word("template", content.Title, draft.MaxTitle)
 	p.Text("template", content.Text, draft.MaxText)
+	for _, problem := range sendable(r, content) {
+		p.Add("template", "makes a content whose %s %s", strings.TrimPrefix(problem.Path, "content."), problem.Message)
+	}
 	return nil
+}
+
+// sendable says what the channel's driver cannot send of a content.
+func sendable(r *state.Channel, c posthouse.Content) []posthouse.Problem {
+	if r.Opened.Content == nil {
+		return nil
+	}
+	return r.Opened.Content(c)
 }
 
 // templateOf looks up the template that a draft names, or that its kind has: one for its channel, or
