@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -66,17 +68,24 @@ func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error
 		}
 	}
 	// The file holds message texts: only its owner may read it. SQLite gives its side files the same mode.
-	if f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
 		return nil, nil, fmt.Errorf("open the database's file: %w", err)
-	} else if err := f.Close(); err != nil {
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, nil, err
 	}
 	pragmas := url.Values{"_pragma": {
-		"busy_timeout(10000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", sqliteCache), "wal_autocheckpoint(4000)",
 	}}
 	pragmas.Set("_txlock", "immediate") // for the migrations: a transaction that only reads at first must not meet another writer later
-	write, err = sql.Open("sqlite", sqliteURI(path, pragmas))
+	writing := maps.Clone(pragmas)
+	if info.Size() == 0 { // it is settled once for the file, and would take the write lock each time
+		writing["_pragma"] = slices.Insert(slices.Clone(pragmas["_pragma"]), 1, "auto_vacuum(INCREMENTAL)")
+	}
+	write, err = sql.Open("sqlite", sqliteURI(path, writing))
 	if err != nil {
 		return nil, nil, err
 	}
