@@ -334,7 +334,10 @@ func (h *house) survives(breakIt, repair func()) {
 	h.eventually("天元 has refused it", func() bool { return h.notice(id).Status == "failure" })
 	breakIt()
 	failed := line{"level": "ERROR", "code": "DATABASE_ERROR", "job": tianyuanJob, "channel": "tianyuan"}
-	h.eventually("two runs have met the fault", func() bool { return len(h.log.with(failed)) >= 2 })
+	// A run whose result could not be recorded does not end before it is, and no other begins.
+	h.eventually("two runs have met the fault, or the end of one has", func() bool {
+		return len(h.log.with(failed)) >= 2 || len(h.log.with(line{"msg": "results could not be recorded: trying again"})) > 0
+	})
 	for _, l := range h.log.with(failed) {
 		stack, _ := l["stack"].(string)
 		if reason, _ := l["error"].(string); reason == "" || !strings.Contains(stack, "runOnce") {

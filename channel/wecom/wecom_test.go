@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -194,8 +195,11 @@ func picture(t *testing.T) []byte {
 func shelf(t *testing.T, files map[string][]byte) (url string, fetched map[string]int) {
 	t.Helper()
 	fetched = map[string]int{}
+	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		fetched[r.URL.Path]++
+		mu.Unlock()
 		if body, ok := files[r.URL.Path]; ok {
 			w.Write(body)
 			return
