@@ -162,9 +162,7 @@ func (r *robot) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 
 // SendBatch makes one post for all. Sorted: who is mentioned by phone number comes first in it.
 func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
-	sorted := slices.SortedStableFunc(slices.Values(outs), func(a, b channel.Outgoing) int {
-		return rank(a.Recipient.Address) - rank(b.Recipient.Address)
-	})
+	sorted := batch.PhonesFirst(outs)
 	body := errcode.Encoded(r.post(sorted))
 	result := channel.Result{
 		Class: posthouse.ClassContent, Code: codeTooLong,
@@ -251,7 +249,7 @@ func (r *robot) at(outs []channel.Outgoing) robotAt {
 		for _, address := range batch.Addresses(outs) {
 			switch {
 			case slices.Contains(at.Phones, address) || slices.Contains(at.Users, address):
-			case isPhone(address):
+			case batch.IsPhone(address):
 				at.Phones = append(at.Phones, address)
 			default:
 				at.Users = append(at.Users, address)
@@ -268,19 +266,6 @@ func (a robotAt) names() string {
 		b.WriteString("@" + oneLine(name) + " ")
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// isPhone reports whether an address is a phone number: 11 digits, or a + and digits.
-func isPhone(address string) bool {
-	digits, foreign := strings.CutPrefix(address, "+")
-	return (foreign || len(digits) == 11) && digits != "" && strings.Trim(digits, "0123456789-") == ""
-}
-
-func rank(address string) int {
-	if isPhone(address) {
-		return 0
-	}
-	return 1
 }
 
 // uuid is what DingTalk knows a repeated post by: the delivery's key, or what is the same for the same

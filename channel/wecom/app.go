@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -184,13 +185,7 @@ func below(root *url.URL, path string, query url.Values) *url.URL {
 func (a *app) Close() error { return errors.Join(a.client.Close(), a.library.fetcher.client.Close()) }
 
 // Test fetches an access token and sends nothing.
-func (a *app) Test(ctx context.Context) channel.Result {
-	lasts, err := a.access.Fetch(ctx)
-	if err != nil {
-		return access.Without(err, a.client)
-	}
-	return channel.Result{Class: posthouse.ClassOK, Code: "0", Response: "an access token that lasts " + posthouse.Duration(lasts).String()}
-}
+func (a *app) Test(ctx context.Context) channel.Result { return a.access.Test(ctx, a.client) }
 
 // Fit says whether a message would be too long.
 func (a *app) Fit(c posthouse.Content) []posthouse.Problem {
@@ -211,29 +206,21 @@ func (a *app) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.
 	return batch.All(outs, noAddress(), func(to []channel.Outgoing) []channel.Result {
 		message, err := a.message(ctx, to[0].Content)
 		if err != nil {
-			return same(failedBy(err, a.client), to)
+			return slices.Repeat([]channel.Result{failedBy(err, a.client)}, len(to))
 		}
 		message.Users, message.Parties, message.Tags = parts(to)
 		reply, v, answer, err := a.call(ctx, "/cgi-bin/message/send", nil, batch.WithKeys(a.header, to), errcode.Encoded(message))
 		if err != nil {
-			return same(access.Without(err, a.client), to)
+			return slices.Repeat([]channel.Result{access.Without(err, a.client)}, len(to))
 		}
 		a.patience.wait(&v, time.Now())
 		return a.results(to, reply, v, answer)
 	})
 }
 
-func same(r channel.Result, to []channel.Outgoing) []channel.Result {
-	results := make([]channel.Result, len(to))
-	for i := range results {
-		results[i] = r
-	}
-	return results
-}
-
 // results tells apart those whom an accepted call did not reach.
 func (a *app) results(to []channel.Outgoing, reply *channel.Reply, v channel.Verdict, answer answer) []channel.Result {
-	results := same(reply.Result(v), to)
+	results := slices.Repeat([]channel.Result{reply.Result(v)}, len(to))
 	if v.Class != posthouse.ClassOK {
 		return results
 	}

@@ -38,10 +38,12 @@ type file struct {
 	body []byte
 }
 
-// sum stands for the file's bytes.
-func (f *file) sum() string {
-	sum := sha256.Sum256(f.body)
-	return hex.EncodeToString(sum[:])
+// key stands for the file's bytes as a type, at an account. It is short whatever the account is called: it is a key of a table.
+func (f *file) key(account string, kind posthouse.ContentType) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n%s\n", account, kind)
+	sum.Write(f.body)
+	return "media/" + hex.EncodeToString(sum.Sum(nil))
 }
 
 // mediaError is a file that could not be had. The result is of the delivery, of which nothing was sent.
@@ -192,7 +194,7 @@ func (l *library) id(ctx context.Context, kind posthouse.ContentType, m posthous
 	if err != nil {
 		return "", err
 	}
-	id, err := l.tokens.Token(ctx, l.name+"/"+string(kind)+"/"+file.sum(), "", func(ctx context.Context) (string, time.Duration, error) {
+	id, err := l.tokens.Token(ctx, file.key(l.name, kind), "", func(ctx context.Context) (string, time.Duration, error) {
 		return l.upload(ctx, kind, file)
 	})
 	if err == nil {

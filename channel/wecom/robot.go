@@ -108,7 +108,6 @@ func openRobot(c channel.Config, env channel.Env) (channel.Driver, error) {
 	target.RawQuery = query.Encode()
 	upload := *target
 	upload.Path = strings.TrimSuffix(upload.Path, "/send") + "/upload_media"
-	query.Set("type", "file")
 	upload.RawQuery = query.Encode()
 	r := &robot{
 		send: target, uploadTo: &upload, header: http.Header{"Content-Type": {"application/json"}}, format: posthouse.ContentType(c.String("format")),
@@ -138,12 +137,10 @@ func (r *robot) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 
 // SendBatch makes one post for all. Those who are mentioned by phone number come first in it.
 func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
-	sorted := slices.SortedStableFunc(slices.Values(outs), func(a, b channel.Outgoing) int {
-		return rank(a.Recipient.Address) - rank(b.Recipient.Address)
-	})
+	sorted := batch.PhonesFirst(outs)
 	post, err := r.post(ctx, sorted)
 	if err != nil {
-		return same(failedBy(err, r.client), outs)
+		return slices.Repeat([]channel.Result{failedBy(err, r.client)}, len(outs))
 	}
 	reply := r.client.Do(ctx, channel.Request{URL: r.send, Header: batch.WithKeys(r.header, sorted), Body: errcode.Encoded(post)})
 	v, _ := read(&reply, robotCodes, r.codes)
@@ -151,7 +148,7 @@ func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channe
 	if v.Class == posthouse.ClassAuth { // a robot has no token: there is nothing to fetch anew
 		v.Class = posthouse.ClassAccount
 	}
-	return same(reply.Result(v), outs)
+	return slices.Repeat([]channel.Result{reply.Result(v)}, len(outs))
 }
 
 // robotPost is the body of a call.
@@ -232,7 +229,7 @@ func (r *robot) mentioned(c posthouse.Content, outs []channel.Outgoing) (users, 
 	add := func(name string) {
 		switch {
 		case name == "" || slices.Contains(users, name) || slices.Contains(phones, name):
-		case isPhone(name):
+		case batch.IsPhone(name):
 			phones = append(phones, name)
 		default:
 			users = append(users, name)
@@ -264,17 +261,4 @@ func (r *robot) upload(ctx context.Context, kind posthouse.ContentType, file *fi
 	reply := r.client.Do(ctx, channel.Request{URL: &u, Header: http.Header{"Content-Type": {form}}, Body: body})
 	v, answer := read(&reply, robotCodes, r.codes)
 	return uploadedAs(&reply, v, answer)
-}
-
-// isPhone reports whether an address is a phone number: 11 digits, or a + and digits.
-func isPhone(address string) bool {
-	digits, foreign := strings.CutPrefix(address, "+")
-	return (foreign || len(digits) == 11) && digits != "" && strings.Trim(digits, "0123456789-") == ""
-}
-
-func rank(address string) int {
-	if isPhone(address) {
-		return 0
-	}
-	return 1
 }

@@ -2,6 +2,7 @@ package wecom_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -380,5 +381,48 @@ func TestAddresses(t *testing.T) {
 	}
 	if _, err := wecom.App().Address(open, "@all"); err != nil {
 		t.Errorf("@all where it is allowed: %v", err)
+	}
+}
+
+// names notes under which names tokens are kept.
+type names struct {
+	channel.MemoryTokens
+	mu   sync.Mutex
+	list []string
+}
+
+func (n *names) Token(ctx context.Context, name, stale string, fetch func(context.Context) (string, time.Duration, error)) (string, error) {
+	n.mu.Lock()
+	n.list = append(n.list, name)
+	n.mu.Unlock()
+	return n.MemoryTokens.Token(ctx, name, stale, fetch)
+}
+
+// Names of tokens are keys of a table, which has no room for whatever an account may be called.
+func TestNamesOfTokensAreShort(t *testing.T) {
+	t.Parallel()
+	_, url := simulate(t)
+	from, _ := shelf(t, map[string][]byte{"/a.png": picture(t)})
+	c, problems := wecom.App().Validate(map[string]any{"url": url + "/wecom", "corp_id": strings.Repeat("w", 500), "agent_id": 1, "secret": appSecret})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	kept := new(names)
+	d, err := wecom.App().Open(c, channel.Env{Tenant: "t1", Channel: "c1", Network: channel.Network{AllowPrivate: true}, Tokens: kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.(io.Closer).Close()
+	out := to(posthouse.Content{Type: posthouse.ImageContent, Media: []posthouse.Media{{URL: from + "/a.png"}}}, "a")[0]
+	if got := d.Send(t.Context(), out); got.Class != ok {
+		t.Fatalf("got %+v", got)
+	}
+	for _, name := range kept.list {
+		if len(name) > 255 {
+			t.Errorf("a name has %d bytes: %.80s", len(name), name)
+		}
+	}
+	if len(kept.list) < 2 {
+		t.Errorf("tokens are kept as %v, want one of the account and one of the file", kept.list)
 	}
 }

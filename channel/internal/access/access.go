@@ -4,6 +4,8 @@ package access
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -23,9 +25,16 @@ type Access struct {
 	refused atomic.Pointer[string] // the token that the provider refused last
 }
 
+// longestName is the longest name, in bytes, that every store of tokens keeps as it is; a longer one is stood for by its sum.
+const longestName = 200
+
 // New is the access of the application that a name stands for in tokens, which default to this process's memory. What
 // fetch answers without a token is a *Failed.
 func New(tokens channel.Tokens, name string, fetch func(context.Context) (token string, lasts time.Duration, err error)) *Access {
+	if len(name) > longestName {
+		sum := sha256.Sum256([]byte(name))
+		name = "token/" + hex.EncodeToString(sum[:])
+	}
 	return &Access{tokens: cmp.Or(tokens, channel.Tokens(new(channel.MemoryTokens))), name: name, fetch: fetch}
 }
 
@@ -61,10 +70,13 @@ func (a *Access) Token(ctx context.Context) (string, error) {
 	return a.tokens.Token(ctx, a.name, stale, a.fetch)
 }
 
-// Fetch asks the provider for a token that nobody uses, to see that it gives one.
-func (a *Access) Fetch(ctx context.Context) (lasts time.Duration, err error) {
-	_, lasts, err = a.fetch(ctx)
-	return lasts, err
+// Test fetches a token that nobody uses, and sends nothing.
+func (a *Access) Test(ctx context.Context, client *channel.Client) channel.Result {
+	_, lasts, err := a.fetch(ctx)
+	if err != nil {
+		return Without(err, client)
+	}
+	return channel.Result{Class: posthouse.ClassOK, Code: "0", Response: "an access token that lasts " + posthouse.Duration(lasts).String()}
 }
 
 // Without is the result of a delivery for which Token gave an error.

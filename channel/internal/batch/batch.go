@@ -95,3 +95,21 @@ func WithKeys(header http.Header, outs []channel.Outgoing) http.Header {
 	out[keysHeader] = []string{b.String()}
 	return out
 }
+
+// IsPhone reports whether an address is a phone number: 11 digits, or a + and digits.
+func IsPhone(address string) bool {
+	digits, foreign := strings.CutPrefix(address, "+")
+	return (foreign || len(digits) == 11) && digits != "" && strings.Trim(digits, "0123456789-") == ""
+}
+
+// PhonesFirst are the deliveries with those first whose address is a phone number: a robot's post names the numbers
+// before the user ids.
+func PhonesFirst(outs []channel.Outgoing) []channel.Outgoing {
+	rank := func(out channel.Outgoing) int {
+		if IsPhone(out.Recipient.Address) {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(outs), func(a, b channel.Outgoing) int { return rank(a) - rank(b) })
+}
