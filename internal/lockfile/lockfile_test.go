@@ -5,9 +5,11 @@ package lockfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -40,18 +42,23 @@ func TestALockIsHeldOnce(t *testing.T) {
 func TestAKilledProcessHoldsNothing(t *testing.T) {
 	t.Parallel()
 	if path := os.Getenv("LOCKFILE_TEST"); path != "" {
-		if _, err := Take(path, "the child"); err != nil {
+		lock, err := Take(path, "the child")
+		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		fmt.Println("locked")
-		select {} // until it is killed
+		_, _ = io.ReadAll(os.Stdin) // until it is killed; to wait for nothing at all would end a program as deadlocked
+		runtime.KeepAlive(lock)     // a collected file is closed, and its lock gone
 	}
 	path := filepath.Join(t.TempDir(), "it.lock")
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledProcessHoldsNothing$")
 	child.Env = append(os.Environ(), "LOCKFILE_TEST="+path)
 	out, err := child.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := child.StdinPipe(); err != nil { // which stays open
 		t.Fatal(err)
 	}
 	if err := child.Start(); err != nil {
