@@ -18,7 +18,7 @@ type Job struct {
 	Channel int    `json:"channel"` // 0 oa, 1 dingtalk
 	// Payload fills the template. Defaults to none.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Users are told, each once. Required.
+	// Users are told, each once: 10,000 at most. Required.
 	Users []string `json:"userIds"`
 	// DedupKey makes a second job with it on the channel the first one, for good. Defaults to none.
 	DedupKey string `json:"dedupKey,omitempty"`
@@ -64,6 +64,9 @@ func (j *Job) check(p *draft.Problems) {
 	}
 	if len(j.Users) == 0 {
 		p.Add("userIds", "is required: who is told")
+	}
+	if n := len(j.Users); n > draft.MostRecipients {
+		p.Add("userIds", "has %d users: at most %d are told by one job", n, draft.MostRecipients)
 	}
 	for i, user := range j.Users {
 		if user == "" {

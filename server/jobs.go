@@ -33,7 +33,7 @@ type jobPost struct {
 }
 
 func (p jobPost) request(tenant string) intake.Request {
-	return intake.Request{Tenant: tenant, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash}
+	return intake.Request{Tenant: tenant, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash, MaxRecipients: workflow.MaxUsers}
 }
 
 // Send stores a job's message.

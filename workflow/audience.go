@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 )
 
 // Question asks who the handlers of nodes are.
@@ -31,7 +32,7 @@ type Audience struct {
 }
 
 // maxAudience bounds the recipients of one notice: what one commit takes.
-const maxAudience = 10_000
+const maxAudience = draft.MostRecipients
 
 // Resolver finds out who people are. An error puts the event off: its sender repeats it.
 type Resolver interface {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -26,7 +27,7 @@ type Job struct {
 	// Payload fills the template. With BizNodeTimeout and a timeoutRemind in it, in minutes, the job comes
 	// again and again until its status is set or it is deleted.
 	Payload json.RawMessage
-	// Users are told, each once.
+	// Users are told, each once: MaxUsers at most.
 	Users []string
 	// DedupKey makes a second job with it on the channel the first one. Defaults to none.
 	DedupKey string
@@ -34,6 +35,9 @@ type Job struct {
 	NextRunTime time.Time
 	Operator    string
 }
+
+// MaxUsers bounds the users of a job: they are stored in one commit, with one answer.
+const MaxUsers = draft.MostRecipients
 
 // Enqueued says which job stands for one that was handed in.
 type Enqueued struct {
@@ -121,6 +125,9 @@ func (job *Job) Check() []posthouse.Problem {
 	}
 	if len(job.Users) == 0 {
 		problems = append(problems, posthouse.Problem{Path: "userIds", Message: "is required: who is told"})
+	}
+	if n := len(job.Users); n > MaxUsers {
+		problems = append(problems, posthouse.Problem{Path: "userIds", Message: fmt.Sprintf("has %d users: at most %d are told by one job", n, MaxUsers)})
 	}
 	for i, user := range job.Users {
 		if user == "" {

@@ -19,8 +19,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// MaxRecipients is how many recipients a message can have where nobody says otherwise.
-const MaxRecipients = 1000
+// MaxRecipients is how many recipients a message can have where nobody says otherwise. MostRecipients is how many one can
+// have at all: what one commit takes.
+const (
+	MaxRecipients  = 1000
+	MostRecipients = 10_000
+)
 
 // Bounds of a draft, in bytes. They keep every value inside its column on every database.
 const (

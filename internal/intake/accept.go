@@ -32,6 +32,8 @@ type Request struct {
 	// HandedIn is the time that the drafts are judged by. Defaults to now. A draft whose deadline lies between both
 	// is accepted and expires.
 	HandedIn time.Time
+	// MaxRecipients bounds the recipients of a draft, up to draft.MostRecipients. Defaults to what the Intake has.
+	MaxRecipients int
 	// DryRun stores nothing: it says what would be wrong.
 	DryRun bool
 	// Path names draft i in problems: "messages[i]." or "" for a single one. Defaults to that.
@@ -72,9 +74,9 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 			return Answer{}, posthouse.Errorf(posthouse.CodeUnavailable, "channel %q cannot be opened and takes no messages until it is repaired; /readyz says why", name)
 		}
 	}
-	if n := recipients(req.Drafts); n > maxDeliveries {
+	if n := recipients(req.Drafts); n > draft.MostRecipients {
 		return Answer{}, posthouse.Invalid("the request can not be accepted", []posthouse.Problem{{
-			Path: "messages", Message: fmt.Sprintf("have %d recipients in all: at most %d are allowed in one request", n, maxDeliveries),
+			Path: "messages", Message: fmt.Sprintf("have %d recipients in all: at most %d are allowed in one request", n, draft.MostRecipients),
 		}})
 	}
 	if err := in.enter(ctx, sub, &req, now); err != nil {
@@ -121,6 +123,7 @@ func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request,
 	origin := life.TraceOf(trace.SpanContextFromContext(ctx))
 	for i := range req.Drafts {
 		p := &draft.Problems{Path: req.pathOf(i)}
+		draft.Check(&req.Drafts[i], cmp.Or(req.MaxRecipients, in.o.MaxRecipients), now, p)
 		if entry, err := in.prepare(ctx, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
 			return err
 		} else if len(p.List) == 0 {
@@ -144,10 +147,6 @@ func (in *Intake) wakePlanner(plans []work.Plan) {
 		}
 	}
 }
-
-// maxDeliveries bounds the deliveries of one request: they are one transaction, and everybody else's
-// messages wait behind it.
-const maxDeliveries = 10_000
 
 func recipients(drafts []posthouse.Draft) int {
 	n := 0
@@ -214,10 +213,9 @@ func levelOf(r *state.Channel, s posthouse.State) slog.Level {
 	return slog.LevelDebug
 }
 
-// prepare turns one draft into an entry with the given message id, collecting every problem. now is
+// prepare turns one draft that was checked into an entry with the given message id, collecting every problem. now is
 // when the draft was handed in.
 func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.Draft, known directory, now time.Time, p *draft.Problems) (work.Entry, error) {
-	draft.Check(d, in.o.MaxRecipients, now, p)
 	r := in.o.Channels.Channel(tenant, d.Channel)
 	if r == nil {
 		switch {

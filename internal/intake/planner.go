@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
@@ -144,7 +145,7 @@ func (pl *Planner) compose(ctx context.Context, p work.Plan) (err error) {
 	}
 	next.Tenant, next.Type, next.ID = p.Tenant, p.Type, p.ID
 	next.Failures, next.Error = 0, ""
-	_, err = pl.Intake.Accept(ctx, Request{Tenant: p.Tenant, Endpoint: "plans", Drafts: drafts, Plans: []work.Plan{next}})
+	_, err = pl.Intake.Accept(ctx, Request{Tenant: p.Tenant, Endpoint: "plans", Drafts: drafts, Plans: []work.Plan{next}, MaxRecipients: draft.MostRecipients})
 	return err
 }
 

@@ -200,6 +200,7 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handed
 		}
 	}()
 	problems := &draft.Problems{}
+	draft.Check(&l.draft, r.Intake.o.MaxRecipients, handedIn, problems)
 	id, shared := draft.MessageOf(l.row.ID)
 	entry, err := r.Intake.prepare(ctx, l.row.Tenant, cmp.Or(id, posthouse.NewID()), &l.draft, known, handedIn, problems)
 	switch {

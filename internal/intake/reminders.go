@@ -59,7 +59,7 @@ func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.Pl
 func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ Answer, err error) {
 	r.Tenant = req.Tenant
 	r, problems := remind.New(r, rem.Life.Now(), rem.Location)
-	if err := rem.judge(ctx, req.Tenant, r, problems); err != nil {
+	if err := rem.judge(ctx, req, r, problems); err != nil {
 		return r, false, Answer{}, err
 	}
 	for try := 1; ; try++ {
@@ -85,9 +85,11 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 }
 
 // judge says everything that is wrong with a reminder and its messages, before its first slot comes.
-func (rem *Reminders) judge(ctx context.Context, tenant string, r posthouse.Reminder, problems []posthouse.Problem) error {
+func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) error {
 	if len(problems) == 0 {
-		_, err := rem.Intake.Accept(ctx, Request{Tenant: tenant, DryRun: true, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." }})
+		_, err := rem.Intake.Accept(ctx, Request{
+			Tenant: req.Tenant, DryRun: true, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
+		})
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
 			return err

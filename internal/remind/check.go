@@ -64,7 +64,7 @@ func checkDraft(r *posthouse.Reminder, now time.Time, p *draft.Problems) {
 		}
 		d.To = []posthouse.Recipient{{User: "whoever it is then"}}
 	}
-	draft.Check(&d, draft.MaxRecipients, now, p)
+	draft.Check(&d, draft.MostRecipients, now, p) // fewer are the Intake's to ask for
 }
 
 func checkCountdown(c *posthouse.Countdown, now time.Time, p *draft.Problems) {
