@@ -60,6 +60,7 @@ var floors = map[string]floor{
 	"internal/secret":          {layer: 1},
 	"internal/verify":          {layer: 1, beside: []string{"internal/verify/words"}},
 	"internal/verify/words":    {layer: 1},
+	"internal/archive":         {layer: 1}, // what is kept of settled messages in files
 	"internal/lockfile":        {layer: 1}, // keeps a file for one process
 	"internal/store":           {layer: 1, beside: []string{"internal/work", "internal/lockfile"}},
 	"internal/store/storetest": {layer: 2, tests: true},

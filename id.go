@@ -58,6 +58,9 @@ func IDAt(at time.Time, key string) string {
 	return messageID(max(0, at.UnixMilli()), binary.BigEndian.Uint64(sum[:]))
 }
 
+// FirstID is the lowest id that what was made at a time, or later, can have: one end of a range by time.
+func FirstID(at time.Time) string { return messageID(max(0, at.UnixMilli()), 0) }
+
 // messageID writes an id that numbers nothing.
 func messageID(ms int64, rnd uint64) string {
 	var out [idLength]byte

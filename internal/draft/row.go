@@ -67,6 +67,10 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // as posthouse.NewID
 // of each on. A message's id is at most so much older than the message.
 const SharedMinute = time.Minute
 
+// MaxAhead is how far in the future a row's id may be: clocks differ. A message with an id of a far future would be kept until
+// then, since what is old is found by id.
+const MaxAhead = time.Hour
+
 // SharedID names the message that all who hand in a dedup_key within the same minute mean. Generation
 // tells those apart that follow each other within it. It has the form of posthouse.NewID.
 func SharedID(tenant, channel, key string, at time.Time, generation int) string {

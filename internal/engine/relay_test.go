@@ -241,6 +241,9 @@ func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 			want[id] = c.problem
 			m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", id, c.draft)
 		}
+		ahead := posthouse.FirstID(time.Now().AddDate(1, 0, 0)) // it would be kept a year longer than others
+		want[ahead] = "id: is of a time to come"
+		m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", ahead, `{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}}`)
 		m.write(`INSERT INTO posthouse_outbox (draft) VALUES ('{"channel": "open", "to": [{"user": "good"}], "content": {"text": "x"}}')`)
 		m.pass(3 * time.Second)
 		m.wantRows(want)

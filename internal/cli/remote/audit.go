@@ -34,10 +34,10 @@ func (f *auditFlags) describe(flags *pflag.FlagSet) {
 }
 
 func (f *auditFlags) read(sh *shell.Shell) (err error) {
-	if f.Since, err = past(sh, "--since", f.since); err != nil {
+	if f.Since, err = sh.Past("--since", f.since); err != nil {
 		return err
 	}
-	f.Until, err = past(sh, "--until", f.until)
+	f.Until, err = sh.Past("--until", f.until)
 	return err
 }
 

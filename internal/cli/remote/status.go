@@ -50,24 +50,11 @@ func (f *selection) filter(sh *shell.Shell) (client.Filter, error) {
 		out.States = append(out.States, state)
 	}
 	var err error
-	if out.Since, err = past(sh, "--since", f.since); err != nil {
+	if out.Since, err = sh.Past("--since", f.since); err != nil {
 		return out, err
 	}
-	out.Until, err = past(sh, "--until", f.until)
+	out.Until, err = sh.Past("--until", f.until)
 	return out, err
-}
-
-// past reads a time as moment does, but a duration counts back.
-func past(sh *shell.Shell, flag, v string) (time.Time, error) {
-	var d posthouse.Duration
-	if d.UnmarshalText([]byte(v)) == nil {
-		return time.Now().Add(-d.Std()), nil
-	}
-	t, err := sh.Moment(flag, v)
-	if err != nil {
-		return t, shell.Usagef(`%s: %q is not a time such as 2h (ago), "2026-10-01 08:30" or 2026-10-01T08:30:00+08:00`, flag, v)
-	}
-	return t, nil
 }
 
 func statusCommand(sh *shell.Shell) *cobra.Command {

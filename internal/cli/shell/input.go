@@ -80,6 +80,19 @@ func (sh *Shell) Moment(flag, v string) (time.Time, error) {
 	return time.Time{}, Usagef(`%s: %q is not a time such as 10m (from now), "2026-10-01 08:30" or 2026-10-01T08:30:00+08:00`, flag, v)
 }
 
+// Past reads a time as Moment does, but a duration counts back.
+func (sh *Shell) Past(flag, v string) (time.Time, error) {
+	var d posthouse.Duration
+	if d.UnmarshalText([]byte(v)) == nil {
+		return time.Now().Add(-d.Std()), nil
+	}
+	t, err := sh.Moment(flag, v)
+	if err != nil {
+		return t, Usagef(`%s: %q is not a time such as 2h (ago), "2026-10-01 08:30" or 2026-10-01T08:30:00+08:00`, flag, v)
+	}
+	return t, nil
+}
+
 // Pairs reads arguments of the form NAME=VALUE.
 func Pairs(flag string, args []string) (map[string]string, error) {
 	out := map[string]string{}
