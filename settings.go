@@ -112,6 +112,17 @@ type ChannelSettings struct {
 	// Limits are the windows that hold together: all of them must have room.
 	// Defaults to the driver's.
 	Limits []Limit `json:"limits,omitempty"`
+	// AccountLimits are the windows of each of its accounts that names none of its own. Defaults to the
+	// driver's, where the channel has several accounts.
+	AccountLimits []Limit `json:"account_limits,omitempty"`
+	// TypeLimits are windows by content type, of each account. Defaults to none.
+	TypeLimits map[ContentType][]Limit `json:"type_limits,omitempty"`
+	// RecipientLimits are the windows of each recipient of the channel: what is beyond them waits, also where
+	// the provider would drop it and say nothing. Defaults to the driver's.
+	RecipientLimits []Limit `json:"recipient_limits,omitempty"`
+	// TemplateLimits are windows by the name of a template, of what the channel sends by it; "*" is each
+	// that is not named. Defaults to none.
+	TemplateLimits map[string][]Limit `json:"template_limits,omitempty"`
 	// MaxInflight is how many attempts may be under way in one process: also the
 	// bound on what a crash can leave unknown. Defaults to 32 where the provider has
 	// no idempotency key, else 256, and to a batch where that is more.

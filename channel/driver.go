@@ -150,8 +150,10 @@ type Type struct {
 	Content func(c Config, content posthouse.Content) []posthouse.Problem
 	// Timeout bounds one call. Defaults to 10s.
 	Timeout time.Duration
-	// Limits are the provider's documented limits, with room left.
+	// Limits are the provider's documented limits of all that a channel sends, with room left.
 	Limits []posthouse.Limit
+	// AccountLimits are those of one account, and RecipientLimits those of one recipient.
+	AccountLimits, RecipientLimits []posthouse.Limit
 	// Check finds what no single field can show: fields that exclude each other, a template
 	// that does not parse. Paths are relative to the configuration ("body", "headers.X-Key").
 	Check func(Config) []posthouse.Problem

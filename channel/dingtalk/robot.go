@@ -79,7 +79,7 @@ func Robot() channel.Type {
 		BatchSize:         func(c channel.Config) int { return c.Int("mentions") },
 		IdempotencyWindow: robotWindow,
 		Timeout:           10 * time.Second,
-		Limits:            []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute)}},
+		AccountLimits:     []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute)}},
 		Open:              openRobot,
 	}
 }

@@ -24,8 +24,11 @@ const (
 	appBatch     = 1000
 	appPerMinute = 9000
 	appPerHour   = 140_000
-	maxUserID    = 64
-	everyone     = "@all"
+	// A member gets 30 a minute and 1,000 an hour of one application; what is beyond is dropped without a word.
+	memberPerMinute = 25
+	memberPerHour   = 900
+	maxUserID       = 64
+	everyone        = "@all"
 )
 
 // The most and the usual time for which WeCom recognises a repeated message.
@@ -48,6 +51,9 @@ func App() channel.Type {
 		Timeout:           10 * time.Second,
 		Limits: []posthouse.Limit{
 			{Max: appPerMinute, Per: posthouse.Duration(time.Minute)}, {Max: appPerHour, Per: posthouse.Duration(time.Hour)},
+		},
+		RecipientLimits: []posthouse.Limit{
+			{Max: memberPerMinute, Per: posthouse.Duration(time.Minute)}, {Max: memberPerHour, Per: posthouse.Duration(time.Hour)},
 		},
 		Check:   checkApp,
 		Address: appAddress,

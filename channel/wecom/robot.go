@@ -33,15 +33,15 @@ func Robot() channel.Type {
 	return channel.Type{
 		Name:  "wecom_robot",
 		Title: "WeCom robot", TitleZH: "企业微信群机器人",
-		Doc:       "Posts to a group through its robot, and mentions the recipients.",
-		DocZH:     "通过群机器人（消息推送）向企业微信群发送消息，并 @ 收件人。",
-		Fields:    robotFields(),
-		MaxBatch:  robotMentions,
-		BatchSize: func(c channel.Config) int { return c.Int("mentions") },
-		Timeout:   10 * time.Second,
-		Limits:    []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute)}},
-		Content:   robotContent,
-		Open:      openRobot,
+		Doc:           "Posts to a group through its robot, and mentions the recipients.",
+		DocZH:         "通过群机器人（消息推送）向企业微信群发送消息，并 @ 收件人。",
+		Fields:        robotFields(),
+		MaxBatch:      robotMentions,
+		BatchSize:     func(c channel.Config) int { return c.Int("mentions") },
+		Timeout:       10 * time.Second,
+		AccountLimits: []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute)}},
+		Content:       robotContent,
+		Open:          openRobot,
 	}
 }
 

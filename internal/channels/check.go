@@ -2,7 +2,9 @@ package channels
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -39,9 +41,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 			f.add("time_zone", "is %q, which is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
 		}
 	}
-	for _, p := range limit.Check(ch.Limits) {
-		f.add("limits"+p.Path, "%s", p.Message)
-	}
+	f.windows(ch.ChannelSettings, pulled)
 	for code, class := range ch.Codes {
 		if !class.Valid() {
 			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
@@ -84,5 +84,44 @@ func (f *finder) ranges(s posthouse.ChannelSettings, pulled bool) {
 	}
 	if pulled && s.Every != nil && *s.Every != 0 {
 		f.add("every", "is %s: agents ask when they like, so leave it out", *s.Every)
+	}
+}
+
+// mostWindows are the windows that one tier may have: a second, a minute, an hour and a day.
+const mostWindows = 4
+
+// windows finds limits that cannot be kept, in all tiers.
+func (f *finder) windows(s posthouse.ChannelSettings, pulled bool) {
+	check := func(path string, windows []posthouse.Limit) {
+		if len(windows) > mostWindows {
+			f.add(path, "has %d windows: at most %d are allowed", len(windows), mostWindows)
+			return
+		}
+		for _, p := range limit.Check(windows) {
+			f.add(path+p.Path, "%s", p.Message)
+		}
+	}
+	check("limits", s.Limits)
+	check("account_limits", s.AccountLimits)
+	check("recipient_limits", s.RecipientLimits)
+	for _, kind := range slices.Sorted(maps.Keys(s.TypeLimits)) {
+		if !kind.Valid() {
+			f.add("type_limits."+string(kind), "is no content type: want one of %v", posthouse.ContentTypes())
+		}
+		check("type_limits."+string(kind), s.TypeLimits[kind])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.TemplateLimits)) {
+		check("template_limits."+name, s.TemplateLimits[name])
+	}
+	for _, tier := range []struct {
+		path string
+		n    int
+	}{
+		{"account_limits", len(s.AccountLimits)}, {"recipient_limits", len(s.RecipientLimits)},
+		{"type_limits", len(s.TypeLimits)}, {"template_limits", len(s.TemplateLimits)},
+	} {
+		if pulled && tier.n > 0 {
+			f.add(tier.path, "mean nothing where agents fetch: an agent has limits of its own, so leave them out")
+		}
 	}
 }

@@ -73,7 +73,7 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 		return state.Opened{}, err
 	}
 	opened := state.Opened{
-		MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.CallTimeout(ch.ChannelSettings), Limits: t.Limits,
+		MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.CallTimeout(ch.ChannelSettings), Limits: t.Limits, AccountLimits: t.AccountLimits, RecipientLimits: t.RecipientLimits,
 		OwnAddresses: t.OwnAddresses, Pull: t.Pulled(ch.ChannelSettings),
 	}
 	if t.Address != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // account is one of those that a route sends by. Most routes have one, without a name. Its gate is the route's.
@@ -102,26 +103,42 @@ func (r *route) passTurn(account string) {
 	r.turn = slices.Index(r.accounts, r.account(account)) + 1
 }
 
-// hold lets an account rest until its own limits have room, and reports whether others may go on meanwhile.
-func (r *route) hold(account string, wait time.Duration) bool {
+// hold lets an account rest until its own limits have room, and reports whether others may go on meanwhile. Where the limits
+// of another key hold, such as the channel's, nothing of the route may.
+func (r *route) hold(account, key string, wait time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.account(account)
-	if len(a.limits) == 0 || len(r.accounts) == 1 {
+	if len(r.accounts) == 1 || key != r.accountKey(a) {
 		return false
 	}
 	a.held = time.Now().Add(wait)
 	return true
 }
 
-// bounds are all that must let a claim by an account through at once: the channel's limits, and the account's own.
+// bounds are all that must let a claim by an account through at once: the windows of the tenant, of the channel and of the
+// account.
 func (r *route) bounds(account string) []limit.Bound {
 	var list []limit.Bound
-	if len(r.Settings.Limits) > 0 {
-		list = append(list, limit.Bound{Key: limitKey(r.Key), Windows: r.Settings.Limits})
-	}
-	if a := r.account(account); len(a.limits) > 0 { // neither names nor limits ever change
-		list = append(list, limit.Bound{Key: limitKey(r.Key) + "/" + a.name, Windows: a.limits})
+	for _, t := range r.tiers(account) {
+		list = append(list, t.Bound)
 	}
 	return list
 }
+
+// tiers are bounds with the words for them.
+func (r *route) tiers(account string) []state.Tier {
+	var list []state.Tier
+	if len(r.tenantLimits) > 0 {
+		list = append(list, state.Tier{Name: state.TierTenant, Bound: limit.Bound{Key: state.TenantKey(r.Key.Tenant), Windows: r.tenantLimits}})
+	}
+	if len(r.Settings.Limits) > 0 {
+		list = append(list, state.Tier{Name: state.TierChannel, Bound: limit.Bound{Key: r.Key.LimitKey(), Windows: r.Settings.Limits}})
+	}
+	if a := r.account(account); len(a.limits) > 0 { // neither names nor limits ever change
+		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits}})
+	}
+	return list
+}
+
+func (r *route) accountKey(a *account) string { return r.Key.LimitKey() + "/" + a.name }

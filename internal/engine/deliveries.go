@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/state"
@@ -22,6 +23,7 @@ type deliveries struct {
 	queue    Queue
 	contents *content.Contents
 	suspects *suspects
+	permits  *permits
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics
@@ -35,6 +37,8 @@ type group struct {
 	is    about
 	items []work.Item // that are to be sent
 	ended []done
+	grant *limit.Grant           // by which it was claimed
+	taken map[string]limit.Grant // permits of its deliveries besides, by their ids
 	took  time.Duration
 }
 
@@ -60,17 +64,22 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	}
 	ds.metrics.Wrote("claim", w.at)
 	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
-	found.units = ds.group(r, w.account, ds.suspects.setApart(r, items, w.at.Add(w.lease)))
+	groups := ds.group(r, w.account, ds.suspects.setApart(r, items, w.at.Add(w.lease)))
+	ds.permits.sift(ctx, r, groups)
+	for _, g := range groups {
+		g.grant = w.grant
+		found.units = append(found.units, g)
+	}
 	return found, nil
 }
 
 // group makes one unit of all of a message where the driver takes many in one call, else one of each delivery.
-func (ds *deliveries) group(r *route, account string, items []work.Item) []unit {
+func (ds *deliveries) group(r *route, account string, items []work.Item) []*group {
 	size := 1
 	if _, ok := r.Opened.By(account).(channel.BatchDriver); ok {
 		size = max(1, r.Settings.Batch)
 	}
-	units := make([]unit, 0, len(items))
+	units := make([]*group, 0, len(items))
 	for len(items) > 0 {
 		first, n := &items[0].Delivery, 1
 		for n < min(size, len(items)) && items[n].Delivery.Message == first.Message {
@@ -90,7 +99,7 @@ func (g *group) about() about { return g.is }
 
 // prepare opens what is sealed, fills anew what changes with the time, and leaves out what cannot be sent.
 func (g *group) prepare(ctx context.Context, leaseEnd time.Time) bool {
-	if !g.unseal(ctx, leaseEnd) || !g.refill(ctx, leaseEnd) {
+	if len(g.items) == 0 || !g.unseal(ctx, leaseEnd) || !g.refill(ctx, leaseEnd) {
 		return false
 	}
 	readable := g.items[:0:0]
@@ -202,7 +211,24 @@ func (g *group) holds(id string, token int64) bool {
 }
 
 func (g *group) done() {
+	unsent := 0
 	for i := range g.ended {
-		g.of.suspects.cleared(&g.ended[i].item.Delivery)
+		d := &g.ended[i]
+		g.of.suspects.cleared(&d.item.Delivery)
+		if d.left() {
+			continue
+		}
+		unsent++
+		if grant, some := g.taken[d.item.Delivery.ID]; some {
+			g.of.permits.refund(&grant, 1)
+		}
 	}
+	if g.grant != nil {
+		g.of.permits.refund(g.grant, unsent)
+	}
+}
+
+// left reports whether a byte of it may have left for the provider.
+func (d *done) left() bool {
+	return d.verdict == verdictResult || d.verdict == verdictQuarantine && d.reason == state.ReasonPanic
 }

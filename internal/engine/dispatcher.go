@@ -9,7 +9,6 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
-	"github.com/posthouse/posthouse/internal/state"
 )
 
 // dispatcher starts what may start: it asks the limiter, claims just that, and hands it to the sender.
@@ -18,6 +17,7 @@ type dispatcher struct {
 	sender   *sender
 	recorder *recorder
 	limiter  Limiter
+	permits  *permits
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics
@@ -133,10 +133,10 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 	}
 	if grant.N == 0 {
 		r.restore(shares)
-		return r.limited(at.account, grant.Wait), nil
+		return r.limited(at.account, grant), nil
 	}
-	used, crowded, err := d.spend(r, at, shares, grant.N, before, count)
-	d.refund(r, grant, grant.N-used)
+	used, crowded, err := d.spend(r, at, shares, &grant, before, count)
+	d.permits.giveBack(d.life.Context(), grant, grant.N-used)
 	switch {
 	case err != nil:
 		r.restore(shares)
@@ -154,15 +154,15 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 
 // spend claims for the shares, one after the other, what the limiter has granted to all of them. It returns how much of
 // it was used, and whether something waits that wants more slots than are free.
-func (d *dispatcher) spend(r *route, at room, shares []share, granted int, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
+func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
 	for _, s := range shares {
-		n := min(s.n, granted-used)
+		n := min(s.n, grant.N-used)
 		if n == 0 {
 			r.restore([]share{s})
 			continue
 		}
 		cut := at.idle || r.mayCut(n)
-		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, cut: cut, before: before})
+		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, grant: grant, cut: cut, before: before})
 		used += found.n
 		if err != nil {
 			return used, crowded, err
@@ -182,9 +182,9 @@ func (d *dispatcher) spend(r *route, at room, shares []share, granted int, befor
 }
 
 // limited holds an account that the limiter gave nothing for now, and returns the wait before the next look.
-func (r *route) limited(account string, wait time.Duration) time.Duration {
-	wait = min(max(wait, time.Millisecond), longestHeld)
-	if r.hold(account, wait) {
+func (r *route) limited(account string, grant limit.Grant) time.Duration {
+	wait := min(max(grant.Wait, time.Millisecond), longestHeld)
+	if r.hold(account, grant.Key, wait) {
 		return 0 // another account may have room
 	}
 	return wait
@@ -253,18 +253,6 @@ func (d *dispatcher) permit(r *route, account string, want int) (limit.Grant, er
 	}
 	return grant, err
 }
-
-func (d *dispatcher) refund(r *route, grant limit.Grant, n int) {
-	if n <= 0 {
-		return
-	}
-	if err := d.limiter.Refund(d.life.Context(), grant, n); err != nil {
-		d.log.Warn("unused permits could not be given back", "channel", r.Key.Channel, "permits", n, "error", err)
-	}
-}
-
-// limitKey names a channel's limits.
-func limitKey(k state.Key) string { return k.Tenant + "/" + k.Channel }
 
 // share is how much of the next claim goes to one priority.
 type share struct {

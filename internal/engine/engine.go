@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/life"
@@ -30,6 +31,7 @@ import (
 // Limiter decides how many sends may start now. limit's types satisfy it.
 type Limiter interface {
 	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
+	Each(ctx context.Context, asks [][]limit.Bound) ([]limit.Grant, error)
 	Refund(ctx context.Context, grant limit.Grant, n int) error
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
@@ -44,6 +46,9 @@ type Options struct {
 	// Rules are the rules there are. Defaults to rule.Types().
 	Rules   []rule.Type
 	Limiter Limiter
+	// TenantLimits are the windows of all that a tenant sends, by its name; "*" is each that is not named. Defaults to
+	// none.
+	TenantLimits map[string][]posthouse.Limit
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// Metrics defaults to a registry of its own.
@@ -119,6 +124,7 @@ type Engine struct {
 	sender     *sender
 	deliveries *deliveries
 	dispatcher *dispatcher
+	permits    *permits
 	measurer   *measurer
 	stopOnce   sync.Once
 }
@@ -170,7 +176,7 @@ func (o *Options) tracer() trace.Tracer {
 func (e *Engine) takeIn(m *metrics.Metrics) {
 	o, l := &e.o, e.life
 	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
-	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
+	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken,
@@ -193,12 +199,13 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.sender = &sender{
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
+	e.permits = newPermits(o.Limiter, o.Log, m)
 	e.deliveries = &deliveries{
-		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log},
+		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits,
 		life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
-		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, life: l, log: o.Log, metrics: m,
+		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
 		poll: o.Poll, margin: o.LeaseMargin,
 	}
 	e.Rescuer = &Rescuer{
@@ -251,7 +258,7 @@ func (e *Engine) roles() []func(context.Context) {
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
 	pruner := &pruner{old: o.Stores.Old, keep: o.Keep, keepLogs: o.KeepLogs, life: l, log: o.Log}
 	return []func(context.Context){
-		e.recorder.run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
+		e.recorder.run, e.permits.run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
 	}
 }
 
@@ -284,6 +291,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		}
 		if !e.o.AcceptOnly {
 			e.recorder.finish(ctx)
+			e.permits.finish(ctx)
 		}
 		<-idle
 		e.life.End()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -102,6 +104,8 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 		cause, detail := "scheduled", "not_before has not come"
 		if d.Attempts > 0 {
 			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, cmp.Or(d.Error, d.Reason))
+		} else if tier := state.Waits(d.Reason); tier != "" {
+			cause, detail = "limit", fmt.Sprintf("the windows of its %s are full", tier)
 		} else if d.Reason != "" {
 			cause, detail = "rule", "a rule puts it off: "+d.Reason
 		}
@@ -120,7 +124,7 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	for _, g := range r.refused() {
 		out = append(out, shut(g))
 	}
-	return append(out, ex.turns(ctx, r, time.Now())...)
+	return append(out, ex.turns(ctx, r, &d, time.Now())...)
 }
 
 // shut says why a gate is closed.
@@ -132,7 +136,7 @@ func shut(g work.Gate) Wait {
 }
 
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.
-func (ex *Explainer) turns(ctx context.Context, r *route, now time.Time) []Wait {
+func (ex *Explainer) turns(ctx context.Context, r *route, d *posthouse.Delivery, now time.Time) []Wait {
 	var out []Wait
 	if r.Settings.Pulled {
 		return out // agents have limits of their own
@@ -143,13 +147,49 @@ func (ex *Explainer) turns(ctx context.Context, r *route, now time.Time) []Wait 
 	if r.Settings.Every > 0 && nextRun.After(now) {
 		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.Settings.Job, posthouse.Duration(r.Settings.Every)), nextRun})
 	}
-	if bounds := r.bounds(r.accounts[0].name); len(bounds) > 0 {
-		if g, err := ex.limiter.Peek(ctx, bounds); err == nil && g.N == 0 {
-			out = append(out, Wait{"limit", fmt.Sprintf("the window of %d in %s is full", g.Held.Max, g.Held.Per), now.Add(g.Wait)})
-		}
+	if w, full := ex.full(ctx, r, d, now); full {
+		out = append(out, w)
 	}
 	if inflight >= r.Settings.MaxInflight {
 		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.Settings.MaxInflight)})
 	}
 	return out
+}
+
+// mostPeeked bounds the accounts whose windows are looked at for one explanation.
+const mostPeeked = 32
+
+// full says which window holds a delivery, where one does: by the account that it could leave by first.
+func (ex *Explainer) full(ctx context.Context, r *route, d *posthouse.Delivery, now time.Time) (first Wait, full bool) {
+	of := r.Settings.Tiers.OfRecipient(r.Key, d)
+	for _, a := range r.accounts[:min(len(r.accounts), mostPeeked)] {
+		tiers := append(r.tiers(a.name), of...)
+		if len(tiers) == 0 {
+			return first, false
+		}
+		bounds := make([]limit.Bound, len(tiers))
+		for i := range tiers {
+			bounds[i] = tiers[i].Bound
+		}
+		g, err := ex.limiter.Peek(ctx, bounds)
+		if err != nil || g.N > 0 {
+			return first, false
+		}
+		if until := now.Add(g.Wait); !full || until.Before(first.Until) {
+			first, full = Wait{"limit", fmt.Sprintf("the window of %d in %s of its %s is full", g.Held.Max, g.Held.Per, inWords(tiers, g.Key, a.name)), until}, true
+		}
+	}
+	return first, full
+}
+
+// inWords is what a key counts, in words.
+func inWords(tiers []state.Tier, key, account string) string {
+	for _, t := range tiers {
+		if t.Key == key && t.Name == state.TierAccount && account != "" {
+			return t.Name + " " + account
+		} else if t.Key == key {
+			return t.Name
+		}
+	}
+	return "channel"
 }

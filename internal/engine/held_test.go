@@ -18,7 +18,7 @@ func TestPermitsThatOthersGiveBackAreUsed(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{Limits: aDay}, idempotent)
 		limiter := limit.SQL{Rows: r.store.Limits}
-		grant, err := limiter.Take(r.Context(), []limit.Bound{{Key: limitKey(state.Key{Tenant: r.tenant, Channel: "c"}), Windows: aDay}}, 256)
+		grant, err := limiter.Take(r.Context(), []limit.Bound{{Key: (state.Key{Tenant: r.tenant, Channel: "c"}).LimitKey(), Windows: aDay}}, 256)
 		if err != nil || grant.N != 20 {
 			r.Fatal(grant, err)
 		}

@@ -31,8 +31,9 @@ type route struct {
 	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
-	took   prometheus.Observer // of its calls
-	asking sync.WaitGroup      // questions to the driver about earlier attempts, which take no slot
+	tenantLimits []posthouse.Limit
+	took         prometheus.Observer // of its calls
+	asking       sync.WaitGroup      // questions to the driver about earlier attempts, which take no slot
 }
 
 func newRoute(c *state.Channel, m *metrics.Metrics) *route {
@@ -49,6 +50,11 @@ func newRoute(c *state.Channel, m *metrics.Metrics) *route {
 	}
 	if len(r.accounts) == 0 {
 		r.accounts = []*account{{}}
+	}
+	for _, a := range r.accounts {
+		if a.limits == nil {
+			a.limits = c.Settings.Tiers.Account
+		}
 	}
 	return r
 }

@@ -18,14 +18,15 @@ import (
 
 // Routes are the channels as they are open now.
 type Routes struct {
-	rules   rule.Env
-	zone    *time.Location
-	shift   *shift
-	log     *slog.Logger
-	metrics *metrics.Metrics
-	changed func()                  // a channel was set
-	pulled  func(keys ...state.Key) // agents may be handed something of these channels
-	serve   func(r *route)          // dispatches what is due of a route; nil for a front door
+	rules        rule.Env
+	zone         *time.Location
+	tenantLimits map[string][]posthouse.Limit
+	shift        *shift
+	log          *slog.Logger
+	metrics      *metrics.Metrics
+	changed      func()                  // a channel was set
+	pulled       func(keys ...state.Key) // agents may be handed something of these channels
+	serve        func(r *route)          // dispatches what is due of a route; nil for a front door
 
 	mu      sync.RWMutex
 	started bool
@@ -40,6 +41,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		return err
 	}
 	r := newRoute(opened, rs.metrics)
+	r.tenantLimits = rs.limitsOf(ch.Tenant)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if old := rs.routes[r.Key]; old != nil {
@@ -56,6 +58,14 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		rs.begin(r)
 	}
 	return nil
+}
+
+// limitsOf are the windows of a tenant.
+func (rs *Routes) limitsOf(tenant string) []posthouse.Limit {
+	if own, named := rs.tenantLimits[tenant]; named {
+		return own
+	}
+	return rs.tenantLimits["*"]
 }
 
 // CheckChannel says which setting of a channel cannot work, without changing anything.

@@ -310,7 +310,7 @@ func (w *world) judgeLimits() {
 		sent[a.out.Channel]++
 	}
 	for _, c := range w.channels {
-		grants := w.grants[limitKey(state.Key{Tenant: posthouse.DefaultTenant, Channel: c.name})]
+		grants := w.grants[(state.Key{Tenant: posthouse.DefaultTenant, Channel: c.name}).LimitKey()]
 		total := 0
 		for from, n := range grants {
 			total += n

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/limit"
 )
 
 // A unit is what one provider call sends and what is settled as one. The deliveries of one message that go in one
@@ -70,6 +71,7 @@ type wish struct {
 	priority posthouse.Priority
 	account  string // by which it is to be sent
 	max      int
+	grant    *limit.Grant // the permits for what is claimed
 	// cut allows a part of a message that is larger than what is asked for.
 	cut    bool
 	before time.Time     // what is due by then; zero is now

@@ -24,7 +24,8 @@ type Opened struct {
 	MaxBatch int
 	Window   time.Duration // how long the provider remembers an idempotency key
 	Timeout  time.Duration
-	Limits   []posthouse.Limit
+	// Limits are the driver's, by tier.
+	Limits, AccountLimits, RecipientLimits []posthouse.Limit
 	// OwnAddresses is set where a user's id is never an address.
 	OwnAddresses bool
 	// Pull hands the channel's deliveries to agents instead of the driver.

@@ -30,6 +30,11 @@ const (
 	ReasonTemplate       = "template" // it is gone, or cannot be filled anew
 	ReasonDatabase       = "database" // it could not be asked for what sending needs
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
+	ReasonLimiter        = "limiter"  // it could not be asked
+	// What waits for a window that not all of its channel wait for.
+	ReasonLimitType      = "limit_type"
+	ReasonLimitRecipient = "limit_recipient"
+	ReasonLimitTemplate  = "limit_template"
 )
 
 // MaxClaimLosses is how many leases a delivery may lose before it is quarantined. One that agents fetch may lose

@@ -22,6 +22,7 @@ type Settings struct {
 	Policy      posthouse.Policy
 	HoldTimeout time.Duration
 	Limits      []posthouse.Limit
+	Tiers       Tiers
 	MaxInflight int
 	Batch       int
 	Timeout     time.Duration
@@ -79,9 +80,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 	if ch.Every != nil {
 		s.Every = ch.Every.Std()
 	}
-	if s.Limits == nil {
-		s.Limits = o.Limits
-	}
+	s.limit(&ch, o)
 	s.byDriver(&ch, o)
 	s.MaxInflight = s.inflight(ch.MaxInflight)
 	var err error
@@ -151,7 +150,7 @@ func (s *Settings) pull(ch *posthouse.Channel) error {
 	s.Timeout = cmp.Or(ch.Timeout.Std(), DefaultHold)
 	s.FairAfter = cmp.Or(ch.FairAfter.Std(), DefaultFairAfter)
 	s.Window = channel.Forever
-	s.Every, s.Limits, s.Batch = 0, nil, 1
+	s.Every, s.Limits, s.Tiers, s.Batch = 0, nil, Tiers{}, 1
 	ch.Every = new(posthouse.Duration) // no run: a wait is a wait
 	return nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -49,8 +50,13 @@ func lockLimits(t *Tx, keys []string) ([][]byte, error) {
 		return there
 	})
 	give := t.db.dialect.upsert("posthouse_limits", []string{"name"}, []string{"name"}, false)
-	for _, key := range missing {
-		if _, err := t.exec("INSERT INTO posthouse_limits (name, state, updated_at) VALUES (?, '', 0)"+give, key); err != nil {
+	for part := range parts(missing, bulkStep) {
+		names := make([]any, len(part))
+		for i, key := range part {
+			names[i] = key
+		}
+		rows := strings.TrimSuffix(strings.Repeat("(?, '', 0), ", len(part)), ", ")
+		if _, err := t.exec("INSERT INTO posthouse_limits (name, state, updated_at) VALUES "+rows+give, names...); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package limittest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -209,4 +210,42 @@ func (t tester) peekAll(bounds ...limit.Bound) limit.Grant {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// testEach has many requests decided at once: what the first are granted counts for the next, and what one window refuses
+// stays free in all others.
+func testEach(t *testing.T, l limit.Limiter, _ bool) {
+	x := newTester(t, l)
+	app, ann, bob := x.of("app", Per(5, time.Hour)), x.of("ann", Per(2, time.Hour)), x.of("bob", Per(9, time.Hour))
+	free := x.of("free")
+	asks := [][]limit.Bound{{ann, app}, {app, ann}, {ann, app}, {bob, app}, {free}, {}, {bob, app}, {app, bob}, {bob}, {bob, app}}
+	grants, err := l.Each(t.Context(), asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, g := range grants {
+		got = append(got, g.N)
+	}
+	if want := []int{1, 1, 0, 1, 1, 1, 1, 1, 1, 0}; !slices.Equal(got, want) {
+		t.Fatalf("granted %v, want %v", got, want)
+	}
+	if g := grants[2]; g.Key != ann.Key || g.Held != ann.Windows[0] || g.Wait <= 0 {
+		t.Errorf("the third is %+v, want it held by %s", g, ann.Key)
+	}
+	if g := grants[9]; g.Key != app.Key || g.Wait <= 0 {
+		t.Errorf("the last is %+v, want it held by %s", g, app.Key)
+	}
+	if free := x.peekAll(bob).N; free != 5 {
+		t.Errorf("%d of 9 are free, want 5: a refusal consumes nothing", free)
+	}
+	if err := l.Refund(t.Context(), grants[0], 1); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := x.peekAll(app).N, x.peekAll(ann).N; a != 1 || b != 1 {
+		t.Errorf("%d and %d are free after one came back, want 1 and 1", a, b)
+	}
+	if _, err := l.Each(t.Context(), [][]limit.Bound{{bob}, {x.of("typo", Per(0, time.Hour))}}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+		t.Errorf("got error %v, want one of code invalid", err)
+	}
 }

@@ -40,6 +40,7 @@ func Run(t *testing.T, o Options) {
 		{"takes nothing of any key if one refuses", testPhantomKeys},
 		{"gives permits of several keys back to each", testRefundKeys},
 		{"never exceeds a window of any key in random schedules", testSchedules},
+		{"decides on many requests in one step", testEach},
 		{"keeps windowless keys out and refuses impossible calls", testBounds},
 	} {
 		t.Run(c.name, func(t *testing.T) {

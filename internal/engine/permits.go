@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/state"
+)
+
+// permits sees to the limits of what was claimed: those that hold for single deliveries, such as a recipient's, and the
+// permits of what is not sent after all.
+//
+// The windows that all of a claim has in common (its tenant's, its channel's, its account's) are asked before the claim, which
+// takes just what they let through. Those that differ between its deliveries can only be asked when these are known, in one
+// step for all of the claim. Who is refused by them goes back to the queue until there is room, and gives all its permits
+// back.
+type permits struct {
+	limiter Limiter
+	log     *slog.Logger
+	metrics *metrics.Metrics
+
+	in chan back
+
+	mu    sync.Mutex
+	lines map[string]time.Time // by the key of a bound: when the last that waits for it comes
+}
+
+// back are permits that come back.
+type back struct {
+	grant *limit.Grant
+	n     int
+}
+
+// mostBack bounds the refunds that wait to be written. What finds no room counts until its windows have passed: too little
+// is sent then, never too much.
+const mostBack = 4096
+
+func newPermits(l Limiter, log *slog.Logger, m *metrics.Metrics) *permits {
+	return &permits{limiter: l, log: log, metrics: m, in: make(chan back, mostBack), lines: map[string]time.Time{}}
+}
+
+// giveBack gives permits of a claim back that found less than was asked for: the next one may want them.
+func (p *permits) giveBack(ctx context.Context, grant limit.Grant, n int) {
+	if n <= 0 {
+		return
+	}
+	if err := p.limiter.Refund(ctx, grant, n); err != nil && ctx.Err() == nil {
+		p.log.Warn("unused permits could not be given back", "permits", n, "error", err)
+	}
+}
+
+// refund gives permits back that were not used. It does not wait for that.
+func (p *permits) refund(grant *limit.Grant, n int) {
+	if n <= 0 || len(grant.Stamps) == 0 {
+		return
+	}
+	select {
+	case p.in <- back{grant, n}:
+	default:
+		p.log.Warn("too many permits come back at once: some stay taken until their windows have passed", "permits", n)
+	}
+}
+
+// run writes refunds, those of one grant in one step.
+func (p *permits) run(ctx context.Context) {
+	for {
+		select {
+		case b := <-p.in:
+			p.write(ctx, b)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// finish writes the last refunds, until ctx ends. Nothing comes back any more.
+func (p *permits) finish(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case b := <-p.in:
+			p.write(ctx, b)
+		default:
+			return
+		}
+	}
+}
+
+func (p *permits) write(ctx context.Context, first back) {
+	counts := map[*limit.Grant]int{first.grant: first.n}
+	for more := true; more; {
+		select {
+		case b := <-p.in:
+			counts[b.grant] += b.n
+		default:
+			more = false
+		}
+	}
+	for grant, n := range counts {
+		p.giveBack(ctx, *grant, n)
+	}
+}
+
+// ask is what one delivery of a claim asks for.
+type ask struct {
+	of    *group
+	i     int // among the group's items
+	tiers []state.Tier
+}
+
+// sift asks the windows that differ between the deliveries of a claim, and has go back what they refuse.
+func (p *permits) sift(ctx context.Context, r *route, groups []*group) {
+	if !r.Settings.Tiers.Apart() {
+		return
+	}
+	asks, bounds := asksOf(r, groups)
+	if len(asks) == 0 {
+		return
+	}
+	grants, err := p.limiter.Each(ctx, bounds)
+	if err != nil {
+		p.log.Warn("the limiter cannot be asked: what was claimed goes back", "channel", r.Key.Channel, "error", err)
+		for _, g := range groups {
+			g.closeAll(done{verdict: verdictRelease, reason: state.ReasonLimiter, result: channel.Result{After: faultPause}})
+		}
+		return
+	}
+	refused := map[*group]map[int]done{}
+	for i, g := range grants {
+		a := &asks[i]
+		if g.N > 0 {
+			a.of.take(a.i, g)
+			continue
+		}
+		if refused[a.of] == nil {
+			refused[a.of] = map[int]done{}
+		}
+		refused[a.of][a.i] = p.later(a.tiers, g)
+	}
+	for g, list := range refused {
+		g.putOff(list)
+		p.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
+	}
+}
+
+func asksOf(r *route, groups []*group) (asks []ask, bounds [][]limit.Bound) {
+	for _, g := range groups {
+		for i := range g.items {
+			tiers := r.Settings.Tiers.Of(r.Key, g.is.account, &g.items[i])
+			if len(tiers) == 0 {
+				continue
+			}
+			list := make([]limit.Bound, len(tiers))
+			for j := range tiers {
+				list[j] = tiers[j].Bound
+			}
+			asks, bounds = append(asks, ask{g, i, tiers}), append(bounds, list)
+		}
+	}
+	return asks, bounds
+}
+
+// later says when a delivery that a window has refused comes again: when the window has room, behind those that wait for it
+// already. A line of a million then comes at the pace of its window, and not all at each moment in which one may go.
+func (p *permits) later(tiers []state.Tier, g limit.Grant) done {
+	reason := ""
+	for _, t := range tiers {
+		if t.Key == g.Key {
+			reason = t.Reason
+		}
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.lines) >= mostLines {
+		p.forget(now)
+	}
+	at := now.Add(g.Wait + lateness)
+	if last, waits := p.lines[g.Key]; waits {
+		if next := last.Add(g.Held.Per.Std() / time.Duration(g.Held.Max)); next.After(at) {
+			at = next
+		}
+	}
+	p.lines[g.Key] = at
+	return done{verdict: verdictRelease, reason: reason, result: channel.Result{After: at.Sub(now)}}
+}
+
+// lateness is added to the wait for a window: who comes a moment early would go behind all others.
+const lateness = 2 * time.Millisecond
+
+// mostLines is how many lines are kept before those that are over are looked for.
+const mostLines = 10_000
+
+// forget drops the lines that are over. The permits are locked.
+func (p *permits) forget(now time.Time) {
+	for key, last := range p.lines {
+		if last.Before(now) {
+			delete(p.lines, key)
+		}
+	}
+}
+
+// take notes the permits of one delivery.
+func (g *group) take(i int, grant limit.Grant) {
+	if g.taken == nil {
+		g.taken = map[string]limit.Grant{}
+	}
+	g.taken[g.items[i].Delivery.ID] = grant
+}
+
+// putOff ends the attempts of some of its deliveries before they begin.
+func (g *group) putOff(refused map[int]done) {
+	left := g.items[:0:0]
+	for i := range g.items {
+		if d, is := refused[i]; is {
+			g.close(&g.items[i], d)
+		} else {
+			left = append(left, g.items[i])
+		}
+	}
+	g.items = left
+}

@@ -1,0 +1,108 @@
+package limit
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Each-calls decide on many requests of one permit each, in their order and in one atomic step. What one was granted
+// counts for the next; one that is refused consumes nothing.
+
+// asked are the bounds of several requests, without those that have no windows, and their keys, each once.
+func asked(asks [][]Bound) (some [][]Bound, keys []string, err error) {
+	some = make([][]Bound, len(asks))
+	for i, bounds := range asks {
+		if some[i], err = kept(bounds); err != nil {
+			return nil, nil, err
+		}
+		keys = append(keys, keysOf(some[i])...)
+	}
+	slices.Sort(keys)
+	return some, slices.Compact(keys), nil
+}
+
+// each decides on requests by the states of their keys.
+func each(now time.Time, asks [][]Bound, keys []string, states []*State) []Grant {
+	byKey := make(map[string]*State, len(keys))
+	for i, key := range keys {
+		byKey[key] = states[i]
+	}
+	grants := make([]Grant, len(asks))
+	for i, bounds := range asks {
+		if len(bounds) == 0 {
+			grants[i] = Grant{N: 1}
+			continue
+		}
+		of := make([]*State, len(bounds))
+		for j, b := range bounds {
+			of[j] = byKey[b.Key]
+		}
+		grants[i] = take(now, bounds, of, 1)
+	}
+	return grants
+}
+
+// unlimited are the grants of requests that no window applies to.
+func unlimited(n int) []Grant {
+	grants := make([]Grant, n)
+	for i := range grants {
+		grants[i].N = 1
+	}
+	return grants
+}
+
+// Each is as Limiter says.
+func (m *Memory) Each(_ context.Context, asks [][]Bound) ([]Grant, error) {
+	asks, keys, err := asked(asks)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return unlimited(len(asks)), nil
+	}
+	states, now, unlock := m.lock(keys)
+	defer unlock()
+	return each(now, asks, keys, states), nil
+}
+
+// Each is as Limiter says: one transaction for all.
+func (q SQL) Each(ctx context.Context, asks [][]Bound) (grants []Grant, err error) {
+	asks, keys, err := asked(asks)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return unlimited(len(asks)), nil
+	}
+	err = q.update(ctx, "take", keys, func(now time.Time, states []*State) bool {
+		grants = each(now, asks, keys, states)
+		return slices.ContainsFunc(grants, func(g Grant) bool { return len(g.Stamps) > 0 })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return grants, nil
+}
+
+// Each is as Limiter says, by one call for each request: Redis is asked for claims, which take many permits at once.
+func (r *Redis) Each(ctx context.Context, asks [][]Bound) ([]Grant, error) {
+	grants := make([]Grant, len(asks))
+	for i, bounds := range asks {
+		g, err := r.Take(ctx, bounds, 1)
+		if err != nil {
+			for _, g := range grants[:i] {
+				_ = r.Refund(context.WithoutCancel(ctx), g, 1) // what is not given back counts until its windows have passed
+			}
+			return nil, err
+		}
+		grants[i] = g
+	}
+	return grants, nil
+}
+
+// Each is as Limiter says. Secondary decides alone: keys that are asked for one by one, such as recipients, are many and
+// seldom full, so that Primary would hardly ever save its call.
+func (f *Fallback) Each(ctx context.Context, asks [][]Bound) ([]Grant, error) {
+	return f.Secondary.Each(ctx, asks)
+}
