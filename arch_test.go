@@ -81,6 +81,8 @@ var floors = map[string]floor{
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}}, // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}}, // what follows which result
 	"internal/content":         {layer: 2, never: []string{"internal/store"}}, // what a message reads like
+	"internal/audience":        {layer: 2, never: []string{"internal/store"}}, // people in files and in blocks
+	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/engine":          {layer: 2, beside: []string{"internal/content", "internal/intake", "internal/pull", "internal/state"}, never: []string{"internal/store"}},

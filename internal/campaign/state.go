@@ -1,0 +1,61 @@
+package campaign
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Action is what somebody does to a campaign.
+type Action string
+
+// The actions.
+const (
+	Import Action = "import" // a part of its audience is stored
+	Close  Action = "close"  // its audience is complete
+	Start  Action = "start"
+	Pause  Action = "pause"
+	Resume Action = "resume"
+	Cancel Action = "cancel"
+	Finish Action = "finish" // nobody is left
+	Expire Action = "expire" // the deadline has passed
+)
+
+// next says what each action makes of which states.
+var next = map[Action]struct {
+	from []posthouse.CampaignState
+	to   posthouse.CampaignState
+}{
+	Import: {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignImporting},
+	Close:  {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignReady},
+	Start:  {[]posthouse.CampaignState{posthouse.CampaignReady}, posthouse.CampaignRunning},
+	Pause:  {[]posthouse.CampaignState{posthouse.CampaignRunning}, posthouse.CampaignPaused},
+	Resume: {[]posthouse.CampaignState{posthouse.CampaignPaused}, posthouse.CampaignRunning},
+	Cancel: {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady, posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignCancelled},
+	Finish: {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignDone},
+	Expire: {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignExpired},
+}
+
+// Next is the state after an action. The error says from which states it is possible.
+func Next(c *posthouse.Campaign, a Action) (posthouse.CampaignState, error) {
+	step := next[a]
+	if slices.Contains(step.from, c.State) {
+		return step.to, nil
+	}
+	return c.State, posthouse.Errorf(posthouse.CodeConflict, "the campaign %s is %s: %s is possible while it is %s", c.Name, c.State, a, words(step.from))
+}
+
+func words(states []posthouse.CampaignState) string {
+	text := ""
+	for i, s := range states {
+		switch {
+		case i == 0:
+		case i == len(states)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += string(s)
+	}
+	return text
+}

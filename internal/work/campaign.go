@@ -1,0 +1,95 @@
+package work
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Audience is a stored list of people with how far its import is.
+type Audience struct {
+	posthouse.Audience
+	// Format is how the file is read, as JSON: it cannot change between two parts.
+	Format string
+	// Columns, Skip: see audience.Position. Digest is the state of the hash over what is stored of the file.
+	Columns []string
+	Skip    bool
+	Digest  []byte
+	// Last is the number of the last member, those who stand twice counted.
+	Last int64
+	// Pages is how many pages the index has.
+	Pages int64
+}
+
+// The parts of an audience that blocks are stored of.
+const (
+	PartMembers  = "members"  // packed members, by the number of the first
+	PartRefused  = "refused"  // lines of JSON, compressed, by their place among what was refused
+	PartIndex    = "index"    // pages, by their number
+	PartRepeated = "repeated" // marks of who stands twice, compressed, by the number that their first bit stands for
+)
+
+// Block is a row of an audience.
+type Block struct {
+	Part  string
+	First int64
+	N     int
+	Bytes []byte
+}
+
+// Campaign is a campaign with what only the engine needs to know.
+type Campaign struct {
+	posthouse.Campaign
+	// AudienceID is the list it is sent to, also where that has no name.
+	AudienceID string
+	// Planned is the number of the last member who is in a segment.
+	Planned int64
+	// Last is the number of the last member of all.
+	Last int64
+}
+
+// SegmentStatus is how a segment stands, in the words of the document.
+type SegmentStatus int
+
+// The statuses.
+const (
+	SegmentFree    SegmentStatus = 0
+	SegmentClaimed SegmentStatus = 1
+	SegmentDone    SegmentStatus = 2
+	SegmentPartly  SegmentStatus = 3 // ended for a known reason, with members left
+	SegmentVoid    SegmentStatus = 4 // what was left of it is in a newer one
+)
+
+// Segment is a range of an audience that one worker sends to at a time.
+type Segment struct {
+	ID, Campaign, Tenant string
+	First, Last          int64 // members, both included
+	Status               SegmentStatus
+	Reason               string
+	Token                int64
+	Owner                string
+	Epoch                int64
+	LeaseUntil           time.Time
+	// Outcomes is where each member stands, see internal/campaign; Counts are those of it.
+	Outcomes []byte
+	Counts   [CountedOutcomes]int64
+	// RepairedFrom is the void segment whose members it has.
+	RepairedFrom string
+	CreatedAt    time.Time
+	FinishedAt   time.Time
+}
+
+// CountedOutcomes is how many outcomes are counted in columns of their own.
+const CountedOutcomes = 12
+
+// SegmentPlace is behind which segment a list goes on.
+type SegmentPlace struct {
+	First int64
+	ID    string
+}
+
+// Progress is how many members stand where, by the numbers of their outcomes, and how many segments have which status.
+type Progress struct {
+	Members  [CountedOutcomes]int64
+	Segments [SegmentVoid + 1]int64
+}
