@@ -34,7 +34,7 @@ func TestCountersBeginAtZeroAndEndWithTheirChannel(t *testing.T) {
 	h.put(hook(h))
 	_, text := scrape(h, h.url+"/metrics", "")
 	for _, want := range []string{
-		`posthouse_sends_total{channel="hook",outcome="ok"} 0`, `posthouse_sends_total{channel="hook",outcome="quarantine"} 0`,
+		`posthouse_message_send_total{channel="hook",outcome="ok",type="text"} 0`, `posthouse_message_send_total{channel="hook",outcome="quarantine",type="text"} 0`,
 		`posthouse_accepts_total{channel="hook",state="pending"} 0`, `posthouse_account_refusals_total{channel="hook",class="auth"} 0`,
 		`posthouse_limiter_refusals_total{channel="hook"} 0`, `posthouse_plans_total{outcome="failed",type="reminder"} 0`,
 		`posthouse_agent_reports_total{answer="stale",outcome="sent"} 0`, `posthouse_lease_losses_total 0`,
@@ -48,7 +48,9 @@ func TestCountersBeginAtZeroAndEndWithTheirChannel(t *testing.T) {
 	sent, err := h.api.Messages.Send(t.Context(), posthouse.Draft{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}})
 	h.must(err)
 	h.stands(sent.Accepted[0].Deliveries[0].ID, posthouse.Sent)
-	h.eventually("it is counted", func() bool { return h.metric(`posthouse_sends_total{channel="hook",outcome="ok"}`) == 1 })
+	h.eventually("it is counted", func() bool {
+		return h.metric(`posthouse_message_send_total{channel="hook",outcome="ok",type="text"}`) == 1
+	})
 	h.must(h.api.Channels.Delete(t.Context(), "hook"))
 	if _, text = scrape(h, h.url+"/metrics", ""); strings.Contains(text, `channel="hook"`) {
 		t.Errorf("the channel is gone, its series are not:\n%s", text)

@@ -24,6 +24,7 @@ type deliveries struct {
 	contents *content.Contents
 	suspects *suspects
 	permits  *permits
+	rollup   *rollup
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics
@@ -231,4 +232,12 @@ func (g *group) done() {
 // left reports whether a byte of it may have left for the provider.
 func (d *done) left() bool {
 	return d.verdict == verdictResult || d.verdict == verdictQuarantine && d.reason == state.ReasonPanic
+}
+
+// kind is the type of its content.
+func (d *done) kind() posthouse.ContentType {
+	if d.item.Message == nil {
+		return posthouse.TextContent
+	}
+	return d.item.Message.Content.Kind()
 }

@@ -125,6 +125,7 @@ type Engine struct {
 	deliveries *deliveries
 	dispatcher *dispatcher
 	permits    *permits
+	rollup     *rollup
 	measurer   *measurer
 	stopOnce   sync.Once
 }
@@ -200,9 +201,10 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
 	e.permits = newPermits(o.Limiter, o.Log, m)
+	e.rollup = newRollup(o.Stores.Minutes, func(tenant, channel string) bool { return e.Routes.route(tenant, channel) != nil }, l, o.Log, m)
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits,
-		life: l, log: o.Log, metrics: m, owner: o.Owner,
+		rollup: e.rollup, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
 		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
@@ -256,9 +258,9 @@ func (e *Engine) roles() []func(context.Context) {
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
 	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
-	pruner := &pruner{old: o.Stores.Old, keep: o.Keep, keepLogs: o.KeepLogs, life: l, log: o.Log}
+	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: o.Keep, keepLogs: o.KeepLogs, life: l, log: o.Log}
 	return []func(context.Context){
-		e.recorder.run, e.permits.run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
+		e.recorder.run, e.permits.run, e.rollup.run, e.rollup.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
 	}
 }
 
@@ -292,6 +294,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		if !e.o.AcceptOnly {
 			e.recorder.finish(ctx)
 			e.permits.finish(ctx)
+			e.rollup.finish(ctx)
 		}
 		<-idle
 		e.life.End()

@@ -11,6 +11,7 @@ import (
 // pruner deletes what is settled and old, and contents that are to be forgotten.
 type pruner struct {
 	old            Old
+	minutes        Minutes
 	keep, keepLogs time.Duration
 	life           *life.Life
 	log            *slog.Logger
@@ -28,6 +29,11 @@ func (p *pruner) run(ctx context.Context) {
 	for p.life.Pause(life.Spread(pruneEvery)) {
 		if !p.pruneAll(ctx, "deliveries", p.keep, p.old.Prune) || !p.pruneAll(ctx, "lines of logs", p.keepLogs, p.old.PruneLogs) {
 			return
+		}
+		if n, err := p.minutes.FoldMinutes(ctx, time.Now(), pruneBatch); err != nil {
+			p.log.Warn("old counts of minutes cannot be added up", "error", err)
+		} else if n > 0 {
+			p.log.Info("old counts of minutes were added up by the hour", "rows", n)
 		}
 	}
 }

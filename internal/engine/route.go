@@ -32,14 +32,14 @@ type route struct {
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	tenantLimits []posthouse.Limit
-	took         prometheus.Observer // of its calls
-	asking       sync.WaitGroup      // questions to the driver about earlier attempts, which take no slot
+	took         prometheus.ObserverVec // of its calls, by content type
+	asking       sync.WaitGroup         // questions to the driver about earlier attempts, which take no slot
 }
 
 func newRoute(c *state.Channel, m *metrics.Metrics) *route {
 	r := &route{
 		Channel: c, wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credits: state.Credits{},
-		gates: map[string]gate{}, idle: make(chan struct{}), took: m.Duration.WithLabelValues(c.Key.Channel),
+		gates: map[string]gate{}, idle: make(chan struct{}), took: m.Duration.MustCurryWith(prometheus.Labels{"channel": c.Key.Channel}),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range posthouse.Priorities() {

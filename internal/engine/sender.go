@@ -148,7 +148,7 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 		hush(results, c.outs)
 	}
 	took := time.Since(c.start)
-	r.took.Observe(took.Seconds())
+	r.took.WithLabelValues(string(c.outs[0].Content.Kind())).Observe(took.Seconds())
 	parked, opened := s.gates.heed(r, is.account, results[:len(c.outs)])
 	e := ending{verdict: verdictResult, results: results, took: took}
 	if panicked {

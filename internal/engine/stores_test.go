@@ -22,12 +22,13 @@ type database interface {
 	Depths
 	Old
 	Epochs
+	Minutes
 }
 
 // parts hands one database to all roles.
 func parts(db database) Stores {
 	return Stores{
 		Intake: db, Outbox: db, Plans: db, Reminders: db, Contents: db, HandOuts: db, Held: db, Words: db,
-		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db,
+		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db,
 	}
 }

@@ -43,13 +43,13 @@ func (m *Metrics) Begin(c Channel) {
 		return
 	}
 	for _, class := range posthouse.Classes() {
-		m.Sends.WithLabelValues(c.Name, string(class))
+		m.Sends.WithLabelValues(c.Name, string(posthouse.TextContent), string(class))
 		if class.Blocks() {
 			m.Refusals.WithLabelValues(c.Name, string(class))
 		}
 	}
 	for _, outcome := range c.Outcomes {
-		m.Sends.WithLabelValues(c.Name, outcome)
+		m.Sends.WithLabelValues(c.Name, string(posthouse.TextContent), outcome)
 	}
 	if c.Job != "" {
 		m.Runs.WithLabelValues(c.Job)
@@ -61,7 +61,7 @@ func (m *Metrics) End(c Channel) {
 	of := prometheus.Labels{"channel": c.Name}
 	for _, v := range []*prometheus.MetricVec{
 		m.Accepts.MetricVec, m.Sends.MetricVec, m.Limited.MetricVec, m.Refusals.MetricVec, m.Receipts.MetricVec, m.Handouts.MetricVec,
-		m.Duration.MetricVec, m.Depth.MetricVec, m.Oldest.MetricVec,
+		m.Duration.MetricVec, m.Success.MetricVec, m.Depth.MetricVec, m.Oldest.MetricVec,
 	} {
 		v.DeletePartialMatch(of)
 	}

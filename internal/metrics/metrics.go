@@ -14,6 +14,7 @@ type Metrics struct {
 	Group       prometheus.Histogram
 	Sends       *prometheus.CounterVec
 	Duration    *prometheus.HistogramVec
+	Success     *prometheus.GaugeVec
 	Writes      *prometheus.HistogramVec
 	Limited     *prometheus.CounterVec
 	Refusals    *prometheus.CounterVec
@@ -44,7 +45,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		Accepts:     counter("accepts_total", "Deliveries accepted, by channel and the state they began in.", "channel", "state"),
-		Sends:       counter("sends_total", "Attempts that ended, by channel and outcome.", "channel", "outcome"),
+		Sends:       counter("message_send_total", "Attempts that ended, by channel, content type and outcome.", "channel", "type", "outcome"),
 		Limited:     counter("limiter_refusals_total", "Times a channel's limits let nothing start.", "channel"),
 		Refusals:    counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
 		Receipts:    counter("receipts_total", "Questions to providers what became of a delivery, by channel and answer: delivered, undelivered, unknown or given_up.", "channel", "outcome"),
@@ -55,12 +56,13 @@ func New(reg prometheus.Registerer) *Metrics {
 		Runs:        counter("runs_total", "Runs of periodic sender jobs.", "job"),
 		RosterGaps:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "duty_schedule_not_configured_total", Help: "Recipients suppressed because today's roster has no entry."}),
 		LeaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
-		Depth:       gauge("queue_depth", "Open deliveries of the database, by lane and state. Every process counts all of them: take the max over processes, not the sum.", "tenant", "channel", "priority", "state"),
+		Depth:       gauge("message_queue_depth", "Open deliveries of the database, by lane and state. Every process counts all of them: take the max over processes, not the sum.", "tenant", "channel", "priority", "state"),
+		Success:     gauge("message_send_success_rate", "Share of the attempts of the last hour that the provider took, by account, of all processes together: take the max over processes, not the sum.", "tenant", "channel", "account"),
 		Oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited. Every process says the same: take the max.", "tenant", "channel", "priority"),
 		Outbox:      gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be. Every process counts all of them: take the max.", "state"),
 	}
 	m.Group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
-	m.Duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "send_duration_seconds", Help: "Duration of one provider call.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel"})
+	m.Duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "message_send_duration_seconds", Help: "Duration of one provider call, by channel and content type.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel", "type"})
 	m.Writes = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "write_duration_seconds", Help: "Duration of one write to the database with its commit, by what it does: accept, claim or record.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"write"})
 	m.zero()
 	reg.MustRegister(m.RosterGaps, m.LeaseLosses, m.Group, m.Duration, m.Writes, m.Waiting)

@@ -66,6 +66,8 @@ type dialect struct {
 	upsert func(table string, keys, sets []string, expired bool) string
 	// sum is the clause that lets an INSERT into tallies add to the rows there are.
 	sum string
+	// add is the clause that lets an INSERT add columns to those of the row there is.
+	add func(table string, keys, columns []string) string
 	// fault reads a driver's error. answered reports whether the database said it, and unsent whether nothing has reached
 	// the database.
 	fault            func(error) fault
@@ -226,4 +228,22 @@ func onDuplicate(table string, _, sets []string, expired bool) string {
 		}
 	}
 	return b.String()
+}
+
+// addOnConflict is the clause add of SQLite and PostgreSQL.
+func addOnConflict(table string, keys, columns []string) string {
+	sets := make([]string, len(columns))
+	for i, c := range columns {
+		sets[i] = c + " = " + table + "." + c + " + excluded." + c
+	}
+	return " ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
+}
+
+// addOnDuplicate is that of MySQL and MariaDB.
+func addOnDuplicate(_ string, _, columns []string) string {
+	sets := make([]string, len(columns))
+	for i, c := range columns {
+		sets[i] = c + " = " + c + " + VALUES(" + c + ")"
+	}
+	return " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
 }

@@ -35,6 +35,7 @@ var mysqlDialect = &dialect{
 	skip:     " FOR UPDATE SKIP LOCKED",
 	upsert:   onDuplicate,
 	sum:      " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
+	add:      addOnDuplicate,
 	fault:    mysqlFault,
 	answered: answeredByMySQL,
 	unsent:   func(error) bool { return false },

@@ -42,6 +42,7 @@ var postgresDialect = &dialect{
 	handOut:  Handouts.handOutAtOnce,
 	upsert:   onConflict,
 	sum:      sumOnConflict,
+	add:      addOnConflict,
 	fault:    postgresFault,
 	answered: answeredByPostgres,
 	unsent:   pgconn.SafeToRetry,

@@ -32,6 +32,7 @@ var sqliteDialect = &dialect{
 	goose:  goose.DialectSQLite3,
 	upsert: onConflict,
 	sum:    sumOnConflict,
+	add:    addOnConflict,
 	pairs:  true,
 	limit:  "0 + ?",
 

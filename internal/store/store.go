@@ -39,6 +39,7 @@ type Store struct {
 	Templates Templates
 	Texts     Texts
 	Limits    Limits
+	Minutes   Minutes
 	Tokens    Tokens
 	Audit     Audit
 	Marks     Marks
@@ -100,6 +101,8 @@ type (
 	Texts struct{ db *DB }
 	// Limits keeps the state of limits that processes share.
 	Limits struct{ db *DB }
+	// Minutes counts how attempts ended, by the minute.
+	Minutes struct{ db *DB }
 	// Tokens are those that providers have issued.
 	Tokens struct{ db *DB }
 	// Audit keeps who changed what.
@@ -126,7 +129,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
 		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s},
 		Channels: Channels{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
-		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
+		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
 	}, nil
 }
 

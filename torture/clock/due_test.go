@@ -82,7 +82,7 @@ func TestD5HerdLeavesRoomForOthers(t *testing.T) {
 		}})
 		calls := house.Size(100, 2000)
 		idle := accepts(t, h, "idle", calls)
-		house.Until(t, "the herd to start", func() bool { return h.Members[0].Metric(t, `posthouse_sends_total{channel="generic"`) > 0 })
+		house.Until(t, "the herd to start", func() bool { return h.Members[0].Metric(t, `posthouse_message_send_total{channel="generic"`) > 0 })
 		busy := accepts(t, h, "busy", calls)
 		left := waiting(t, h.Store(t))
 		drain(t, h)

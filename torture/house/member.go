@@ -213,7 +213,7 @@ func (m *Member) Client(t testing.TB, tries int) *client.Client {
 }
 
 // Metric is the sum of all series of a metric that /metrics shows, whose line begins with a prefix such
-// as posthouse_lease_losses_total or posthouse_sends_total{channel="generic".
+// as posthouse_lease_losses_total or posthouse_message_send_total{channel="generic".
 func (m *Member) Metric(t testing.TB, begin string) float64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+m.Addr+"/metrics", nil)

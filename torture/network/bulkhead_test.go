@@ -38,7 +38,7 @@ func TestB6AChannelThatHangsHoldsUpNoOther(t *testing.T) {
 		h.Produce(t, house.Load{Messages: n})
 		house.Until(t, "all slots of the channel to hang", func() bool { return hung.connections() == hanging })
 		house.Until(t, "the healthy channel's arrivals", func() bool { return len(h.Provider.Arrivals(t)) == n })
-		ended := h.Members[0].Metric(t, `posthouse_sends_total{channel="hung"`)
+		ended := h.Members[0].Metric(t, `posthouse_message_send_total{channel="hung"`)
 		house.Report(t, house.Row{
 			Test: "B6", Database: string(db), What: "one channel hangs, one is healthy", N: n, Unit: "messages",
 			Figure: fmt.Sprintf("all arrived while %g of 200 sends of the other had ended", ended), Bar: "all arrive, none had ended", Pass: ended == 0,

@@ -186,7 +186,7 @@ func watchMemory(t *testing.T, h *house.House, backlog int) (most int64, sent in
 	for sent < enough && time.Now().Before(end) {
 		house.Pause(t.Context(), 200*time.Millisecond)
 		_, held := m.Processor(t)
-		most, sent = max(most, held), int(m.Metric(t, "posthouse_sends_total"))
+		most, sent = max(most, held), int(m.Metric(t, "posthouse_message_send_total"))
 	}
 	return most, sent
 }

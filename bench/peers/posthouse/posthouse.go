@@ -184,7 +184,7 @@ func (q *Queue) Ended(_ context.Context, accepted int) (int, error) {
 	}
 	n := 0.0
 	for _, f := range families {
-		if f.GetName() == "posthouse_sends_total" {
+		if f.GetName() == "posthouse_message_send_total" {
 			for _, m := range f.GetMetric() {
 				n += m.GetCounter().GetValue()
 			}

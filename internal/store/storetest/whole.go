@@ -14,6 +14,7 @@ type (
 	agents   = store.Agents
 	users    = store.Users
 	rosters  = store.Rosters
+	minutes  = store.Minutes
 )
 
 // Whole has what the roles of the engine ask of the database, so that a test can put something between them and one part
@@ -39,12 +40,13 @@ type Whole struct {
 	agents
 	users
 	rosters
+	minutes
 }
 
 // All is a store in one value.
 func All(st *store.Store) Whole {
 	return Whole{
 		st.Submissions, st.Queue, st.Handouts, st.Reports, st.Receipts, st.History, st.Contents, st.Logs, st.Epochs, st.Upkeep,
-		st.Templates, st.Limits, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters,
+		st.Templates, st.Limits, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters, st.Minutes,
 	}
 }

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// accountKey names an account.
+type accountKey struct{ Tenant, Channel, Account string }
+
+// ends are good and bad ends of attempts.
+type ends = rate.Ends
+
+// hour is what all processes have counted of the last hour, by minute.
+type hour struct {
+	mu      sync.Mutex
+	minutes map[time.Time]map[accountKey]ends
+	sums    map[accountKey]ends
+}
+
+// since is from when on counts are to be read: those of the minute before this one may have come late.
+func (h *hour) since(now time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.minutes) == 0 {
+		return now.Add(-time.Hour)
+	}
+	return now.Truncate(time.Minute).Add(-time.Minute)
+}
+
+// take takes over the counts from since on, and returns the sums of the hour.
+func (h *hour) take(now time.Time, list []work.Minute) map[accountKey]ends {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.minutes == nil {
+		h.minutes = map[time.Time]map[accountKey]ends{}
+	}
+	fresh := map[time.Time]map[accountKey]ends{now.Truncate(time.Minute): {}}
+	for _, m := range list {
+		if fresh[m.At] == nil {
+			fresh[m.At] = map[accountKey]ends{}
+		}
+		k := accountKey{m.Tenant, m.Channel, m.Account}
+		sum := fresh[m.At][k]
+		good, bad := judged(posthouse.Class(m.Outcome))
+		fresh[m.At][k] = ends{Good: sum.Good + good*m.N, Bad: sum.Bad + bad*m.N}
+	}
+	maps.Copy(h.minutes, fresh)
+	h.sums = map[accountKey]ends{}
+	for at, of := range h.minutes {
+		if at.Before(now.Add(-time.Hour)) {
+			delete(h.minutes, at)
+			continue
+		}
+		for k, e := range of {
+			sum := h.sums[k]
+			h.sums[k] = ends{Good: sum.Good + e.Good, Bad: sum.Bad + e.Bad}
+		}
+	}
+	return maps.Clone(h.sums)
+}
+
+func (h *hour) of(k accountKey) ends {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sums[k]
+}
+
+// judged says whether an end speaks for an account or against it. A recipient who does not exist, or a content that is
+// refused, says that the provider answers well; that this machine cannot connect says nothing.
+func judged(c posthouse.Class) (good, bad int) {
+	switch c {
+	case posthouse.ClassOK, posthouse.ClassRecipient, posthouse.ClassContent:
+		return 1, 0
+	case posthouse.ClassLocal:
+		return 0, 0
+	}
+	return 0, 1
+}
