@@ -78,6 +78,7 @@ var floors = map[string]floor{
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
 	"workflow":                 {layer: 2},
+	"internal/feed":            {layer: 2, never: []string{"internal/store"}}, // tells others what happens to deliveries
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}}, // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}}, // what follows which result
 	"internal/content":         {layer: 2, never: []string{"internal/store"}}, // what a message reads like

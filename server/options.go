@@ -103,6 +103,9 @@ type Options struct {
 	Drain time.Duration
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration
+	// EventsKeep is how long what happened to deliveries can be followed again: by a stream or a subscription that was away, or
+	// by a replay. Defaults to 72 hours.
+	EventsKeep time.Duration
 	// AuditKeep is how long the audit log is kept. Defaults to 400 days; negative keeps all.
 	AuditKeep time.Duration
 	// Chain is how old messages are when a hash chain seals them, such as a minute; posthouse verify then finds every change that

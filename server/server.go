@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -34,6 +35,7 @@ type Server struct {
 	limiter  engine.Limiter
 	channels *channels.Set
 	flow     *workflow.Flow
+	events   *feed.Log
 	gate     *web.Gate
 	handler  http.Handler
 	doors    doors
@@ -64,7 +66,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, s.openFlow, s.openEngine, s.openChannels, s.openDoors,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, s.openEngine, s.openChannels, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -88,7 +90,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Stores: s.stores(), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Stores: storesOf(s), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
@@ -137,6 +139,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
 	s.done.Go(func() { s.store.DB.Watch(following) })
+	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
@@ -181,6 +184,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		}
 		// From here on nothing more is sent, so that what is under way has all of the drain. The engine itself stops
 		// when the doors are shut: accepts and agents' reports that are being answered are committed by it.
+		s.events.Close() // streams end, which would else last for all of the drain
 		s.engine.Rest()
 		s.engine.Pull.Dismiss()
 		errs := []error{s.doors.shut(ctx, s.o.Drain/doorShare), s.engine.Stop(ctx)}

@@ -81,7 +81,7 @@ type counter struct {
 }
 
 // stores hands the parts of the database to the roles of the engine.
-func (s *Server) stores() engine.Stores {
+func storesOf(s *Server) engine.Stores {
 	st := s.store
 	at := counter{st.Queue, st.Reports, st.Handouts, st.Agents}
 	if s.o.OnEvents != nil {

@@ -36,6 +36,7 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 	decide := func(now time.Time) []work.Change {
 		for i, d := range list {
 			changes[i] = d.change(now)
+			changes[i].Of = d.item.Message
 		}
 		return changes
 	}

@@ -52,6 +52,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	var recent []*work.Entry
 	var messages, due, queued, settled, events, sealed [][]any
 	tally := counting{}
+	told := t.news()
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
@@ -64,6 +65,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			clean := beginsClean(entry)
 			messages = append(messages, append(messageValues(entry), soleValues(entry, clean)...))
 			if clean {
+				told.accepted(entry, &entry.Deliveries[0])
 				recent = append(recent, entry)
 				due = append(due, dueValues(&entry.Deliveries[0]))
 				continue
@@ -78,6 +80,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 					return nil, fmt.Errorf("a delivery can not begin as %s", d.State)
 				}
 				events = append(events, eventValues(&event))
+				told.add(d, &event, &entry.Message)
 				tally.add(d, 1)
 				if d.State.Open() {
 					queued = append(queued, deliveryValues(d))
@@ -96,6 +99,9 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	b.insert(eventsTable, events)
 	b.insert(sealedTable, sealed)
 	b.count(tally)
+	if err := t.announce(&b, told); err != nil {
+		return nil, err
+	}
 	if err := t.run(b); err != nil {
 		return nil, err
 	}

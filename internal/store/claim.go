@@ -174,6 +174,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	lease := now + c.Lease.Microseconds()
 	ids := make([]string, len(items))
 	events := make([][]any, len(items))
+	told := t.news()
 	for i := range items {
 		d := &items[i].Delivery
 		ids[i] = d.ID
@@ -190,6 +191,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 			LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: c.Epoch, Account: d.Account, Tries: d.Tries, Attempt: d.Attempts,
 		}
 		events[i] = eventValues(&event)
+		told.add(d, &event, items[i].Message)
 	}
 	set := "UPDATE posthouse_queue" + t.db.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?, attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END`
@@ -205,7 +207,10 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	if int(n) != len(items) {
 		return fmt.Errorf("%d of %d locked deliveries were claimed", n, len(items))
 	}
-	return t.insert(eventsTable, events)
+	if err := t.insert(eventsTable, events); err != nil {
+		return err
+	}
+	return t.tell(told)
 }
 
 // attachMessages reads the messages of claimed deliveries, each once.

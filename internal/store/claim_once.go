@@ -28,7 +28,7 @@ claimed AS (
 	FROM due, clock WHERE q.id = due.id RETURNING q.*),
 logged AS (
 	INSERT INTO posthouse_transitions (delivery, version, tenant, at, type, from_state, to_state, token, attempt, owner, lease_until, due_at, epoch, account, tries)
-	SELECT id, version, tenant, updated_at, 'start', 'pending', 'sending', token, attempts, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed)
+	SELECT id, version, tenant, updated_at, 'start', 'pending', 'sending', token, attempts, lease_owner, lease_until, due_at, epoch, account, tries FROM claimed)%s
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY due_at, id) AS nth FROM claimed) c
 	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.due_at, c.id`
@@ -45,11 +45,15 @@ due AS MATERIALIZED (
 		OR ? AND (SELECT count(*) FROM found) = ? AND NOT (SELECT bool_or(whole) FROM stems)
 			AND g.stem = (SELECT substr(id, 1, 22) FROM found ORDER BY due_at, id LIMIT 1)),`
 
-// claimTexts are the statements, by whether messages stay whole.
-var claimTexts = map[bool]string{
-	false: fmt.Sprintf(claimOnce, "due", "", claimOnceColumns()),
-	true:  fmt.Sprintf(claimOnce, "found", claimWhole, claimOnceColumns()),
+// claimTexts are the statements, by whether messages stay whole and by whether the claim goes into the feed.
+var claimTexts = map[bool]map[bool]string{
+	false: {false: fmt.Sprintf(claimOnce, "due", "", "", claimOnceColumns()), true: fmt.Sprintf(claimOnce, "due", "", claimedFed, claimOnceColumns())},
+	true:  {false: fmt.Sprintf(claimOnce, "found", claimWhole, "", claimOnceColumns()), true: fmt.Sprintf(claimOnce, "found", claimWhole, claimedFed, claimOnceColumns())},
 }
+
+// claimedFed writes what was claimed into the feed.
+const claimedFed = `,
+fed AS (INSERT INTO posthouse_feed_inbox (id, version, at, ids) SELECT ?::text, version, max(updated_at), json_agg(id)::text FROM claimed GROUP BY version)`
 
 // claimOnceColumns are the columns of a delivery and of its message, empty where it is not there.
 func claimOnceColumns() string {
@@ -70,7 +74,8 @@ func claimOnceColumns() string {
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
 func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
-	query := claimTexts[c.Whole]
+	fed := s.feed.on()
+	query := claimTexts[c.Whole][fed]
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
 		bound = micros(c.DueBefore)
@@ -87,7 +92,11 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 			if c.Whole {
 				args = append(args, c.Cut, c.Max)
 			}
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(query), append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)...)
+			args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)
+			if fed {
+				args = append(args, posthouse.NewID())
+			}
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(query), args...)
 			if err != nil {
 				return err
 			}
@@ -95,6 +104,9 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 			return err
 		})
 	})
+	if fed && len(items) > 0 {
+		s.feed.poke()
+	}
 	return items, err
 }
 

@@ -131,9 +131,14 @@ func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 	}
 	f.leaseUntil = f.startedAt + b.Lease.Microseconds()
 	ids := make([]string, len(b.items))
+	told := t.news()
 	for i := range b.items {
 		f.board(&b.items[i].Delivery)
 		ids[i] = b.items[i].Delivery.ID
+		told.started(&b.items[i])
+	}
+	if err := t.tell(told); err != nil {
+		return err
 	}
 	row := append([]any{f.id}, lane...)
 	return t.write(flightTable, [][]any{append(row, f.account, f.owner, f.epoch, f.startedAt, f.leaseUntil, idList(ids))}, "")
@@ -244,7 +249,7 @@ func orphan(p place, c *work.Claim) posthouse.Delivery {
 // flyOnce is the claim of clean deliveries on PostgreSQL, in one statement. What is due is joined once, by the messages' key: the
 // hot connections know nested loops alone, and a second join of what a claim has found costs its square. Of the messages that
 // this process knows nothing is read.
-var flyOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
+const flyOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
 due AS MATERIALIZED (
 	SELECT ctid AS row, due_at, id, jsonb_exists(?::jsonb, id) AS known FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ?
 		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint)
@@ -259,11 +264,18 @@ flight AS (
 	SELECT ?, ?, ?, ?, ?, ?, ?, at, at + ?::bigint, ids FROM (
 		SELECT GREATEST((SELECT now FROM clock), ?::bigint, MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n
 		FROM mine WHERE known OR id IS NOT NULL) f
-	WHERE n > 0 RETURNING started_at, lease_until)
+	WHERE n > 0 RETURNING started_at, lease_until, ids)%s
 SELECT EXISTS (SELECT 1 FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
 		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint)),
-	COALESCE(f.started_at, 0), COALESCE(f.lease_until, 0), mine.time, mine.delivery, ` + flyColumns() + `
+	COALESCE(f.started_at, 0), COALESCE(f.lease_until, 0), mine.time, mine.delivery, %s
 FROM mine LEFT JOIN flight f ON true ORDER BY mine.time, mine.delivery`
+
+// flyTexts are the statements, by whether the claim goes into the feed.
+var flyTexts = map[bool]string{
+	false: fmt.Sprintf(flyOnce, "", flyColumns()),
+	true: fmt.Sprintf(flyOnce, `,
+fed AS (INSERT INTO posthouse_feed_inbox (id, version, at, ids) SELECT ?::text, 2, started_at, ids FROM flight)`, flyColumns()),
+}
 
 func flyColumns() string {
 	list := make([]string, len(cleanTable.columns))
@@ -278,7 +290,7 @@ func flyColumns() string {
 }
 
 // flyArgs are the values of flyOnce.
-func (b *boarding) flyArgs() []any {
+func (b *boarding) flyArgs(fed bool) []any {
 	bound, created := int64(math.MaxInt64), int64(0)
 	if !b.DueBefore.IsZero() {
 		bound = micros(b.DueBefore)
@@ -287,24 +299,28 @@ func (b *boarding) flyArgs() []any {
 		created = max(created, micros(item.Delivery.CreatedAt))
 	}
 	n := priorityNumber(b.Priority)
-	return []any{
+	args := []any{
 		idSet(b.known), b.Tenant, b.Channel, n, b.from.due, b.from.id, bound, fmt.Sprint(b.Epoch), b.Max,
 		b.made.id, b.Tenant, b.Channel, n, b.made.account, b.made.owner, b.made.epoch, b.Lease.Microseconds(), created,
-		b.Tenant, b.Channel, n, b.others.due, b.others.id, bound,
 	}
+	if fed {
+		args = append(args, b.made.id)
+	}
+	return append(args, b.Tenant, b.Channel, n, b.others.due, b.others.id, bound)
 }
 
 // flyAtOnce is fly in one statement. Where its answer is lost, the lease ends and the rescuer finds what was claimed.
 func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
-	args := b.flyArgs()
-	return s.db.insist(ctx, "claim", func(ctx context.Context) error {
+	fed := s.feed.on()
+	args := b.flyArgs(fed)
+	err := s.db.insist(ctx, "claim", func(ctx context.Context) error {
 		conn, err := s.db.write.Conn(ctx)
 		if err != nil {
 			return err
 		}
 		defer conn.Close()
 		return conn.Raw(func(raw any) error { // as claimAtOnce
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(flyOnce), args...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(flyTexts[fed]), args...)
 			if err != nil {
 				return err
 			}
@@ -318,6 +334,14 @@ func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
 			return rows.Err()
 		})
 	})
+	if err == nil && fed && len(b.items) > 0 {
+		told := news{of: map[int64]*tidings{}}
+		for i := range b.items {
+			told.started(&b.items[i])
+		}
+		s.feed.tell([]tidings{*told.of[2]}, true)
+	}
+	return err
 }
 
 // scan reads a line of flyOnce.

@@ -31,6 +31,10 @@ func (s History) cleanEvents(ctx context.Context, tenant, from, to string, max i
 	if tenant != "" {
 		where, args = where+" AND m.tenant = ?", append(args, tenant)
 	}
+	return s.cleanEventsWhere(ctx, where, args, max)
+}
+
+func (s History) cleanEventsWhere(ctx context.Context, where string, args []any, max int) ([]posthouse.Event, error) {
 	landed := landingColumns("s")
 	var list []posthouse.Event
 	var flying []posthouse.Delivery

@@ -152,6 +152,7 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 	}
 	ids := make([]string, len(list))
 	events := make([][]any, len(list))
+	told := t.news()
 	tally := counting{}
 	for i := range list {
 		d := &list[i]
@@ -159,11 +160,13 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		after.State = posthouse.Unknown
 		tally.move(d, &after)
 		ids[i] = d.ID
-		events[i] = eventValues(&posthouse.Event{
+		event := posthouse.Event{
 			Delivery: d.ID, Version: d.Version + 1, Tenant: d.Tenant, At: timeOf(at), Type: posthouse.EventEpochHold,
 			From: d.State, To: posthouse.Unknown, Token: d.Token, Reason: reasonEpochHold, Epoch: epoch,
 			Account: d.Account, Tries: d.Tries,
-		})
+		}
+		events[i] = eventValues(&event)
+		told.add(d, &event, nil)
 	}
 	clause, args := t.in("id", ids)
 	if _, err := t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
@@ -171,6 +174,9 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		return err
 	}
 	if err := t.insert(eventsTable, events); err != nil {
+		return err
+	}
+	if err := t.tell(told); err != nil {
 		return err
 	}
 	return t.count(tally)

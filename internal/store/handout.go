@@ -261,6 +261,7 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 	var guards []guard
 	var after []*posthouse.Delivery
 	var events, log [][]any
+	told := t.news()
 	tally := counting{}
 	for i := range items {
 		d := &items[i].Delivery
@@ -269,6 +270,7 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 		tally.add(d, -1)
 		event := handedOut(d, h, owner, at, leases[d.Channel])
 		tally.add(d, 1)
+		told.add(d, &event, nil)
 		after, events = append(after, d), append(events, eventValues(&event))
 		log = append(log, []any{d.ID, d.Token, h.Tenant, at, h.Agent, h.ClaimID, h.Request})
 	}
@@ -280,6 +282,9 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 		b.insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
 	}
 	b.count(tally)
+	if err := t.announce(&b, told); err != nil {
+		return err
+	}
 	return t.run(b)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -44,7 +45,7 @@ tallied AS (
 	SELECT tenant, channel, bucket, ?::bigint, sum(n) FROM (
 		SELECT tenant, channel, CASE WHEN tries > 0 THEN 'retry' ELSE 'new' END AS bucket, -1 AS n FROM claimed
 		UNION ALL SELECT tenant, channel, 'processing', 1 FROM claimed) moved
-	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sumOnConflict + `)
+	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sumOnConflict + `)%s
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY part, rank, id) AS nth FROM claimed) c
 	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.part, c.rank, c.id`
@@ -58,7 +59,7 @@ const (
 )
 
 // handText is the statement for the parts of some lanes.
-func handText(lanes []handLane, start bool) string {
+func handText(lanes []handLane, start, fed bool) string {
 	var b strings.Builder
 	b.WriteString("WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),\n")
 	left, found := "?::bigint", []string{}
@@ -78,7 +79,11 @@ func handText(lanes []handLane, start bool) string {
 	if start {
 		set, event, attempt = handStart, "'start'", "attempts"
 	}
-	fmt.Fprintf(&b, handHold, set, event, attempt, claimOnceColumns())
+	into := ""
+	if fed {
+		into = claimedFed
+	}
+	fmt.Fprintf(&b, handHold, set, event, attempt, into, claimOnceColumns())
 	return b.String()
 }
 
@@ -98,6 +103,10 @@ func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []ha
 	}
 	args = append(args, work.Owner(h.Agent), h.Epoch, h.Agent, h.ClaimID, h.Request,
 		h.Tenant, h.Agent, h.ClaimID, claimExpiry(h), h.ClaimID, rand.Int64N(slots))
+	fed := s.feed.on()
+	if fed {
+		args = append(args, posthouse.NewID())
+	}
 	err = s.db.insist(ctx, "hand out", func(ctx context.Context) error {
 		conn, err := s.db.write.Conn(ctx)
 		if err != nil {
@@ -105,7 +114,7 @@ func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []ha
 		}
 		defer conn.Close()
 		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(handText(lanes, h.Start)), args...)
+			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(handText(lanes, h.Start, fed)), args...)
 			if err != nil {
 				return err
 			}
@@ -113,5 +122,8 @@ func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []ha
 			return err
 		})
 	})
+	if fed && len(items) > 0 {
+		s.feed.poke()
+	}
 	return items, err
 }

@@ -82,7 +82,7 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{tx: t.tx, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
+	r := replayer{told: t.news(), tx: t.tx, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -102,6 +102,9 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 		return nil, err
 	}
 	if err := t.insert(eventsTable, r.events); err != nil {
+		return nil, err
+	}
+	if err := t.tell(r.told); err != nil {
 		return nil, err
 	}
 	return done, t.count(r.tally)
@@ -182,6 +185,7 @@ type replayer struct {
 	recipients map[string]int       // message → how many it had
 	last       map[string]int       // message → the highest number given
 	made       map[string]string    // old → new
+	told       *news
 	queued     [][]any
 	events     [][]any
 	tally      counting
@@ -213,6 +217,7 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	event := acceptEvent(&d)
 	event.Reason = "replay"
 	r.queued, r.events = append(r.queued, deliveryValues(&d)), append(r.events, eventValues(&event))
+	r.told.add(&d, &event, nil)
 	r.tally.add(&d, 1)
 	r.made[old.ID] = d.ID
 	return d.ID, nil

@@ -113,6 +113,11 @@ func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *w
 	}
 	b.insert(reportLogTable, p.lines)
 	b.count(tallyOf(p.changes))
+	told := t.news()
+	told.changes(p.changes)
+	if err := t.announce(&b, told); err != nil {
+		return nil, err
+	}
 	return list, t.run(b)
 }
 

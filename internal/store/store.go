@@ -28,6 +28,7 @@ type Store struct {
 	Epochs      Epochs
 	Upkeep      Upkeep
 	Chain       Chain
+	Feed        Feed
 
 	// What people set up.
 	Channels  Channels
@@ -79,6 +80,8 @@ type (
 	Upkeep struct{ *shared }
 	// Chain is the hash chain over messages and their history.
 	Chain struct{ *shared }
+	// Feed is the order of what happened to deliveries, for who follows it.
+	Feed struct{ *shared }
 )
 
 // The families that people set up.
@@ -122,12 +125,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{db: db}
+	s := &shared{db: db, feed: newFeedSwitch()}
 	return &Store{
 		DB: db, Schema: Schema{db},
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s},
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s},
 		Channels: Channels{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
 		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
 	}, nil
@@ -144,6 +147,7 @@ type shared struct {
 	courses   courses // which of the two a claim begins with
 	fresh     fresh   // the clean deliveries that this process has just accepted
 	flights   flights // the clean deliveries that this process has under way
+	feed      *feedSwitch
 }
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.
@@ -151,22 +155,35 @@ type tx struct {
 	*Tx
 	flights *flights
 	fresh   *fresh
+	feed    *feedSwitch
+	told    []tidings // what it has written into the feed
 }
 
-func (s *shared) with(fn func(*tx) error) func(*Tx) error {
-	return func(t *Tx) error { return fn(&tx{t, &s.flights, &s.fresh}) }
+// within runs fn in a transaction that make opens, and says afterwards that the feed has grown, where it has.
+func (s *shared) within(fn func(*tx) error, open func(func(*Tx) error) error) error {
+	var told []tidings
+	err := open(func(t *Tx) error {
+		own := &tx{t, &s.flights, &s.fresh, s.feed, nil}
+		err := fn(own)
+		told = own.told
+		return err
+	})
+	if err == nil && len(told) > 0 {
+		s.feed.tell(told, !s.db.dialect.oneWriter)
+	}
+	return err
 }
 
 func (s *shared) change(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	return s.db.change(ctx, now, doing, s.with(fn))
+	return s.within(fn, func(fn func(*Tx) error) error { return s.db.change(ctx, now, doing, fn) })
 }
 
 func (s *shared) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	return s.db.changeFirst(ctx, now, doing, s.with(fn))
+	return s.within(fn, func(fn func(*Tx) error) error { return s.db.changeFirst(ctx, now, doing, fn) })
 }
 
 func (s *shared) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	return s.db.changeAtOnce(ctx, now, doing, s.with(fn))
+	return s.within(fn, func(fn func(*Tx) error) error { return s.db.changeAtOnce(ctx, now, doing, fn) })
 }
 
 // repeat runs fn, a transaction each time, until it finds nothing more to do or has done most

@@ -91,6 +91,11 @@ func (t settling) applyFlown(now int64, changes []work.Change, inFlight *flights
 		return err
 	}
 	b.count(tallyOf(changes))
+	told := t.news()
+	told.changes(changes)
+	if err := t.announce(&b, told); err != nil {
+		return err
+	}
 	return t.run(b)
 }
 

@@ -97,6 +97,8 @@ type Change struct {
 	Events []posthouse.Event
 	// Await is set where the provider is to be asked later what became of the delivery.
 	Await *Awaited
+	// Of is the delivery's message, where it is at hand: whoever is told of the change need not read it then.
+	Of *posthouse.Message
 }
 
 // Selection says which deliveries to lock and decide on. Exactly one of IDs and Due is set.

@@ -51,8 +51,8 @@ func (s *shared) countLater() {
 	New:  "	\"slices\"\n	\"sync\"\n	\"time\"\n",
 }, {
 	File: "internal/store/store.go",
-	Old:  "	s := &shared{db: db}\n",
-	New:  "	s := &shared{db: db}\n	go s.countLater()\n",
+	Old:  "	s := &shared{db: db, feed: newFeedSwitch()}\n",
+	New:  "	s := &shared{db: db, feed: newFeedSwitch()}\n	go s.countLater()\n",
 }}
 
 // reportOfAnybody asks whether the task is out, and not with whom: its protocol has no tokens, and apps know only

@@ -413,7 +413,7 @@ CREATE TABLE posthouse_limits (
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
-INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', '');
 
 -- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
 CREATE TABLE posthouse_plans (
@@ -720,6 +720,62 @@ CREATE TABLE posthouse_segments (
   KEY posthouse_segments_status (campaign, status, first_seq)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.
+CREATE TABLE posthouse_feed (
+  pos bigint NOT NULL,
+  version bigint NOT NULL,
+  at bigint NOT NULL,
+  ids mediumtext NOT NULL,
+  PRIMARY KEY (pos)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The same before it has a position, where several processes write: a position given before the commit would let readers
+-- pass by what commits later.
+CREATE TABLE posthouse_feed_inbox (
+  id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  version bigint NOT NULL,
+  at bigint NOT NULL,
+  ids mediumtext NOT NULL,
+  PRIMARY KEY (id, version)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- Who is told of what happens, at which address: doc is what was set up, as JSON; secrets are sealed. pos and place say how far it
+-- has come in the feed.
+CREATE TABLE posthouse_subscriptions (
+  id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  doc mediumtext NOT NULL DEFAULT (''),
+  secrets mediumtext NOT NULL DEFAULT (''),
+  state varchar(128) NOT NULL,
+  reason varchar(128) NOT NULL DEFAULT '',
+  pos bigint NOT NULL DEFAULT 0,
+  place int NOT NULL DEFAULT 0,
+  failures int NOT NULL DEFAULT 0,
+  next_at bigint NOT NULL DEFAULT 0,
+  last_error mediumtext NOT NULL DEFAULT (''),
+  told_at bigint NOT NULL DEFAULT 0,
+  told bigint NOT NULL DEFAULT 0,
+  dead bigint NOT NULL DEFAULT 0,
+  lease_owner varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  lease_until bigint NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What a subscriber did not take at the end of its ladder of retries.
+CREATE TABLE posthouse_dead_letters (
+  subscription varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  pos bigint NOT NULL,
+  place int NOT NULL,
+  tenant varchar(128) NOT NULL,
+  at bigint NOT NULL,
+  tries int NOT NULL,
+  error mediumtext NOT NULL DEFAULT (''),
+  PRIMARY KEY (subscription, pos, place)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
@@ -760,6 +816,10 @@ DROP TABLE posthouse_segments;
 DROP TABLE posthouse_campaigns;
 DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;
+DROP TABLE posthouse_dead_letters;
+DROP TABLE posthouse_subscriptions;
+DROP TABLE posthouse_feed_inbox;
+DROP TABLE posthouse_feed;
 DROP TABLE posthouse_default_sms;
 DROP TABLE posthouse_sms_texts;
 DROP TABLE posthouse_sealed;

@@ -407,7 +407,7 @@ CREATE TABLE posthouse_limits (
   PRIMARY KEY (name)
 );
 
-INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', '');
 
 -- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
 CREATE TABLE posthouse_plans (
@@ -715,6 +715,62 @@ CREATE TABLE posthouse_segments (
 CREATE INDEX posthouse_segments_range ON posthouse_segments (campaign, first_seq);
 CREATE INDEX posthouse_segments_status ON posthouse_segments (campaign, status, first_seq);
 
+-- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.
+CREATE TABLE posthouse_feed (
+  pos bigint NOT NULL,
+  version bigint NOT NULL,
+  at bigint NOT NULL,
+  ids text NOT NULL,
+  PRIMARY KEY (pos)
+);
+
+-- The same before it has a position, where several processes write: a position given before the commit would let readers
+-- pass by what commits later.
+CREATE TABLE posthouse_feed_inbox (
+  id text COLLATE "C" NOT NULL,
+  version bigint NOT NULL,
+  at bigint NOT NULL,
+  ids text NOT NULL,
+  PRIMARY KEY (id, version)
+);
+
+-- Who is told of what happens, at which address: doc is what was set up, as JSON; secrets are sealed. pos and place say how far it
+-- has come in the feed.
+CREATE TABLE posthouse_subscriptions (
+  id text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  doc text NOT NULL DEFAULT '',
+  secrets text NOT NULL DEFAULT '',
+  state text COLLATE "C" NOT NULL,
+  reason text COLLATE "C" NOT NULL DEFAULT '',
+  pos bigint NOT NULL DEFAULT 0,
+  place integer NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,
+  next_at bigint NOT NULL DEFAULT 0,
+  last_error text NOT NULL DEFAULT '',
+  told_at bigint NOT NULL DEFAULT 0,
+  told bigint NOT NULL DEFAULT 0,
+  dead bigint NOT NULL DEFAULT 0,
+  lease_owner text COLLATE "C" NOT NULL DEFAULT '',
+  lease_until bigint NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (id)
+);
+
+-- What a subscriber did not take at the end of its ladder of retries.
+CREATE TABLE posthouse_dead_letters (
+  subscription text COLLATE "C" NOT NULL,
+  pos bigint NOT NULL,
+  place integer NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  tries integer NOT NULL,
+  error text NOT NULL DEFAULT '',
+  PRIMARY KEY (subscription, pos, place)
+);
+
 -- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
@@ -755,6 +811,10 @@ DROP TABLE posthouse_segments;
 DROP TABLE posthouse_campaigns;
 DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;
+DROP TABLE posthouse_dead_letters;
+DROP TABLE posthouse_subscriptions;
+DROP TABLE posthouse_feed_inbox;
+DROP TABLE posthouse_feed;
 DROP TABLE posthouse_default_sms;
 DROP TABLE posthouse_sms_texts;
 DROP TABLE posthouse_sealed;

@@ -407,7 +407,7 @@ CREATE TABLE posthouse_limits (
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
-INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', '');
 
 -- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
 CREATE TABLE posthouse_plans (
@@ -714,6 +714,62 @@ CREATE TABLE posthouse_segments (
 CREATE INDEX posthouse_segments_range ON posthouse_segments (campaign, first_seq);
 CREATE INDEX posthouse_segments_status ON posthouse_segments (campaign, status, first_seq);
 
+-- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.
+CREATE TABLE posthouse_feed (
+  pos INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  ids TEXT NOT NULL,
+  PRIMARY KEY (pos)
+);
+
+-- The same before it has a position, where several processes write: a position given before the commit would let readers
+-- pass by what commits later.
+CREATE TABLE posthouse_feed_inbox (
+  id TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  ids TEXT NOT NULL,
+  PRIMARY KEY (id, version)
+);
+
+-- Who is told of what happens, at which address: doc is what was set up, as JSON; secrets are sealed. pos and place say how far it
+-- has come in the feed.
+CREATE TABLE posthouse_subscriptions (
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  doc TEXT NOT NULL DEFAULT '',
+  secrets TEXT NOT NULL DEFAULT '',
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL DEFAULT '',
+  pos INTEGER NOT NULL DEFAULT 0,
+  place INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT NOT NULL DEFAULT '',
+  told_at INTEGER NOT NULL DEFAULT 0,
+  told INTEGER NOT NULL DEFAULT 0,
+  dead INTEGER NOT NULL DEFAULT 0,
+  lease_owner TEXT NOT NULL DEFAULT '',
+  lease_until INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (id)
+);
+
+-- What a subscriber did not take at the end of its ladder of retries.
+CREATE TABLE posthouse_dead_letters (
+  subscription TEXT NOT NULL,
+  pos INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  tenant TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  error TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (subscription, pos, place)
+);
+
 -- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
 SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
@@ -754,6 +810,10 @@ DROP TABLE posthouse_segments;
 DROP TABLE posthouse_campaigns;
 DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;
+DROP TABLE posthouse_dead_letters;
+DROP TABLE posthouse_subscriptions;
+DROP TABLE posthouse_feed_inbox;
+DROP TABLE posthouse_feed;
 DROP TABLE posthouse_default_sms;
 DROP TABLE posthouse_sms_texts;
 DROP TABLE posthouse_sealed;

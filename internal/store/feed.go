@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The feed says what happened to deliveries in one order, for whoever follows it. It holds no event, only which deliveries
+// reached which version: the event is in the history, where it was written by the same transaction. Where nobody follows,
+// nothing is written.
+//
+// A position is given after the commit. Where one process writes into a file, transactions commit one after the other, and
+// each takes the next position. Elsewhere they commit in another order than they began in: they write into an inbox, and
+// Sequence, which runs once at a time, moves what it sees there to the end of the feed. So whoever reads on from a position
+// never misses a late committer, whatever the clocks say. Of one delivery a version is committed before the next one begins,
+// so that whoever sees the second sees the first, and Sequence sorts what it moves by version.
+var (
+	feedTable  = newTable("posthouse_feed", "pos#", "version#", "at#", "ids")
+	inboxTable = newTable("posthouse_feed_inbox", "id", "version#", "at#", "ids")
+)
+
+// feedSwitch is what this process knows of whether anybody follows the feed.
+type feedSwitch struct {
+	checked atomic.Int64 // when it was last looked up, in nanoseconds since made
+	wanted  atomic.Bool
+	made    time.Time
+	recent  recentEvents
+	news    chan struct{} // holds a token where something was written that has no reader yet
+}
+
+func newFeedSwitch() *feedSwitch { return &feedSwitch{made: time.Now(), news: make(chan struct{}, 1)} }
+
+// feedStale is how old an answer may be before the feed counts as followed.
+const feedStale = 3 * time.Second
+
+// FeedDelay is how long after the first follower of a feed every process writes into it: each looks every second, and counts
+// an answer that is older than feedStale for nothing.
+const FeedDelay = 5 * time.Second
+
+// on reports whether what happens is written into the feed. A process that could not look lately writes.
+func (f *feedSwitch) on() bool {
+	if f.wanted.Load() {
+		return true
+	}
+	checked := f.checked.Load()
+	return checked == 0 || time.Since(f.made)-time.Duration(checked) > feedStale
+}
+
+func (f *feedSwitch) set(wanted bool) {
+	f.wanted.Store(wanted)
+	f.checked.Store(max(1, int64(time.Since(f.made))))
+}
+
+// poke says that there is something new.
+func (f *feedSwitch) poke() {
+	select {
+	case f.news <- struct{}{}:
+	default:
+	}
+}
+
+// feedRow bounds the deliveries of one row of the feed.
+const feedRow = 500
+
+// news collects which deliveries reached which version in one transaction; nil is nobody's.
+type news struct {
+	versions []int64
+	of       map[int64]*tidings
+}
+
+// tidings are those of one version. The events are there where they can be told without reading them back.
+type tidings struct {
+	version int64
+	ids     []string
+	events  []posthouse.StatusEvent
+}
+
+// news begins to collect, where somebody wants to know.
+func (t *tx) news() *news {
+	if !t.feed.on() {
+		return nil
+	}
+	return &news{of: map[int64]*tidings{}}
+}
+
+// add notes an event of a delivery, with its message where that is at hand.
+func (n *news) add(d *posthouse.Delivery, e *posthouse.Event, m *posthouse.Message) {
+	if n == nil {
+		return
+	}
+	of := n.of[e.Version]
+	if of == nil {
+		of = &tidings{version: e.Version}
+		n.of[e.Version], n.versions = of, append(n.versions, e.Version)
+	}
+	of.ids = append(of.ids, d.ID)
+	if m != nil {
+		of.events = append(of.events, statusOf(e, &about{d.Channel, m.Kind, m.Ref, d.User}))
+	}
+}
+
+// accepted notes a clean delivery, whose event follows from its row.
+func (n *news) accepted(entry *work.Entry, d *posthouse.Delivery) {
+	if n != nil {
+		e := acceptEvent(d)
+		n.add(d, &e, &entry.Message)
+	}
+}
+
+// started notes the start of what was claimed clean.
+func (n *news) started(item *work.Item) {
+	if d := &item.Delivery; n != nil {
+		e := startOf(d, d.Account, micros(d.StartedAt), micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
+		n.add(d, &e, item.Message)
+	}
+}
+
+func (n *news) changes(list []work.Change) {
+	if n == nil {
+		return
+	}
+	for i := range list {
+		c := &list[i]
+		for j := range c.Events {
+			n.add(&c.Before, &c.Events[j], c.Of)
+		}
+	}
+}
+
+// announce writes news into the feed, in a transaction of what happened: at once, or with the bundle.
+func (t *tx) announce(b *bundle, n *news) error {
+	if n == nil || len(n.versions) == 0 {
+		return nil
+	}
+	at, err := t.now()
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	for _, version := range n.versions {
+		of := n.of[version]
+		known := len(of.events) == len(of.ids)
+		for part := range parts(of.ids, feedRow) {
+			rows = append(rows, []any{posthouse.NewID(), version, at, idList(part)})
+			told := tidings{version: version, ids: part}
+			if known {
+				told.events, of.events = of.events[:len(part)], of.events[len(part):]
+			}
+			t.told = append(t.told, told)
+		}
+	}
+	if !t.db.dialect.oneWriter {
+		b.insert(inboxTable, rows)
+		return nil
+	}
+	t.feed.recent.put(t.told) // readers see the rows as soon as they are committed
+	for _, row := range rows {
+		if _, err := t.exec(appendToFeed, row[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell is announce where there is no bundle.
+func (t *tx) tell(n *news) error {
+	var b bundle
+	if err := t.announce(&b, n); err != nil {
+		return err
+	}
+	return t.run(b)
+}
+
+// epochBits is how many positions an epoch has: positions of one epoch never come again in the next, though the database went
+// back in between.
+const epochBits = 40
+
+var appendToFeed = fmt.Sprintf(`INSERT INTO posthouse_feed (pos, version, at, ids)
+SELECT MAX((SELECT COALESCE(MAX(pos), 0) + 1 FROM posthouse_feed), (SELECT ABS(CAST(value AS INTEGER)) << %d FROM posthouse_meta WHERE name = 'epoch')), ?, ?, ?`, epochBits)
+
+// Sequence gives positions to what has none, and returns how many rows it moved. Calls wait for each other.
+func (s Feed) Sequence(ctx context.Context, now time.Time) (n int, err error) {
+	if s.db.dialect.oneWriter {
+		return 0, nil
+	}
+	if _, any, err := first(s.db.reads(ctx), word, "SELECT id FROM posthouse_feed_inbox LIMIT 1"); err != nil || !any {
+		return 0, s.db.toError(err, "look into the inbox of the feed")
+	}
+	err = s.db.change(ctx, now, "give positions to the feed", func(t *Tx) error {
+		if _, _, err := first(t.query, word, feedState+t.db.dialect.lock); err != nil {
+			return err
+		}
+		n, err = t.sequence() // by a look that begins after the lock
+		return err
+	})
+	return n, err
+}
+
+const feedState = "SELECT value FROM posthouse_meta WHERE name = 'feed'"
+
+func (t *Tx) sequence() (int, error) {
+	var rows [][]any
+	var ids []string
+	err := t.query("SELECT id, version, at, ids FROM posthouse_feed_inbox ORDER BY version, id", nil, func(scan scanner) error {
+		var id, list string
+		var version, at int64
+		err := scan(&id, &version, &at, &list)
+		ids, rows = append(ids, id), append(rows, []any{int64(0), version, at, list})
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	last, _, err := first(t.query, number, "SELECT COALESCE(MAX(pos), 0) FROM posthouse_feed")
+	if err != nil {
+		return 0, err
+	}
+	epoch, err := readEpoch(t.query)
+	if err != nil {
+		return 0, err
+	}
+	last = max(last, max(epoch, -epoch)<<epochBits-1)
+	for i := range rows {
+		rows[i][0] = last + 1 + int64(i)
+	}
+	if err := t.write(feedTable, rows, ""); err != nil {
+		return 0, err
+	}
+	for part := range parts(ids, bulkStep) {
+		clause, args := t.in("id", part)
+		if _, err := t.exec("DELETE FROM posthouse_feed_inbox WHERE "+clause, args...); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+// Look finds out whether anybody follows the feed, for all that this process writes from now on. Whoever writes calls it every
+// second: else everything is written into the feed.
+func (s Feed) Look(ctx context.Context) error {
+	var until string
+	var subscribed int64
+	now, err := s.clock(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.db.look(ctx, "SELECT value, (SELECT COUNT(*) FROM (SELECT id FROM posthouse_subscriptions LIMIT 1) one) FROM posthouse_meta WHERE name = 'feed'", nil,
+		func(scan scanner) error { return scan(&until, &subscribed) })
+	if err != nil {
+		return s.db.toError(err, "look who follows the feed")
+	}
+	wanted, _ := strconv.ParseInt(until, 10, 64) // empty until somebody has followed
+	s.feed.set(subscribed > 0 || wanted > now)
+	return nil
+}
+
+// clock is the database's time, or this process's where that is the one that counts.
+func (s Feed) clock(ctx context.Context) (int64, error) {
+	if s.db.dialect.clock == "" {
+		return time.Now().UnixMicro(), nil
+	}
+	now, _, err := first(s.db.reads(ctx), number, s.db.dialect.clock)
+	return now, s.db.toError(err, "read the database's clock")
+}
+
+// Want keeps the feed written for a while, by all processes. It returns since when that holds without a gap: FeedDelay from
+// now, where nobody has followed before.
+func (s Feed) Want(ctx context.Context, now time.Time, lasts time.Duration) (since time.Time, err error) {
+	err = s.db.change(ctx, now, "follow the feed", func(t *Tx) error {
+		text, _, err := first(t.query, word, feedState+t.db.dialect.lock)
+		if err != nil {
+			return err
+		}
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		until, _ := strconv.ParseInt(text, 10, 64) // empty at first
+		since = timeOf(at)
+		if until <= at && !t.db.dialect.oneWriter {
+			since = since.Add(FeedDelay)
+		}
+		_, err = t.exec("UPDATE posthouse_meta SET value = ? WHERE name = 'feed'", strconv.FormatInt(max(until, at+lasts.Microseconds()), 10))
+		return err
+	})
+	if err == nil {
+		s.feed.set(true)
+	}
+	return since, err
+}
+
+// News holds a token where this process has written something into the feed since it was last empty.
+func (s Feed) News() <-chan struct{} { return s.feed.news }

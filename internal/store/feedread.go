@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Head is the position of the newest row, 0 where there is none.
+func (s Feed) Head(ctx context.Context) (int64, error) {
+	pos, _, err := first(s.db.reads(ctx), number, "SELECT COALESCE(MAX(pos), 0) FROM posthouse_feed")
+	return pos, s.db.toError(err, "read the head of the feed")
+}
+
+// Oldest is the position and the time of the oldest row, 0 where there is none.
+func (s Feed) Oldest(ctx context.Context) (pos int64, at time.Time, err error) { return s.from(ctx, 0) }
+
+// from is the first row at a position or behind it.
+func (s Feed) from(ctx context.Context, pos int64) (found int64, at time.Time, err error) {
+	var us int64
+	err = s.db.look(ctx, "SELECT pos, at FROM posthouse_feed WHERE pos >= ? ORDER BY pos LIMIT 1", []any{pos},
+		func(scan scanner) error { return scan(&found, &us) })
+	return found, timeOf(us), s.db.toError(err, "read the feed")
+}
+
+// feedSkew is how much earlier than its neighbours' the time of a row can be: clocks differ, and transactions last.
+const feedSkew = time.Minute
+
+// At is a position from which everything that happened at a time or later is found. What is found may be a little older.
+func (s Feed) At(ctx context.Context, at time.Time) (int64, error) {
+	at = at.Add(-feedSkew)
+	low := int64(0)
+	high, err := s.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		pos, then, err := s.from(ctx, middle)
+		if err != nil {
+			return 0, err
+		}
+		if pos == 0 || !then.Before(at) {
+			high = middle
+		} else {
+			low = pos + 1
+		}
+	}
+	return low, nil
+}
+
+// After reads up to max rows behind a position.
+func (s Feed) After(ctx context.Context, pos int64, max int) ([]work.FeedRow, error) {
+	list, err := all(s.db.reads(ctx), readFeedRow, "SELECT pos, version, at, ids FROM posthouse_feed WHERE pos > ? ORDER BY pos LIMIT ?", pos, max)
+	return list, s.db.toError(err, "read the feed")
+}
+
+func readFeedRow(scan scanner) (work.FeedRow, error) {
+	var r work.FeedRow
+	var at int64
+	var ids string
+	err := scan(&r.Pos, &r.Version, &at, &ids)
+	r.At, r.Deliveries = timeOf(at), readList(ids)
+	return r, err
+}
+
+// occurrence names an event: what a delivery became with a version.
+type occurrence struct {
+	delivery string
+	version  int64
+}
+
+// Events reads the events of rows, in their order. One whose delivery was pruned is left out.
+func (s Feed) Events(ctx context.Context, rows []work.FeedRow) ([]work.FeedEvent, error) {
+	wanted := map[occurrence]*posthouse.Event{}
+	recent := make([][]posthouse.StatusEvent, len(rows))
+	var ids []string
+	n := 0
+	for i := range rows {
+		n += len(rows[i].Deliveries)
+		if recent[i] = s.feed.recent.of(&rows[i]); recent[i] != nil {
+			continue
+		}
+		for _, id := range rows[i].Deliveries {
+			wanted[occurrence{id, rows[i].Version}] = nil
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	known, err := s.find(ctx, slices.Compact(ids), wanted)
+	if err != nil {
+		return nil, s.db.toError(err, "read the events of the feed")
+	}
+	list := make([]work.FeedEvent, 0, n)
+	add := func(row int64, i int, e posthouse.StatusEvent) {
+		at := posthouse.FeedPosition{Row: row, Index: i}
+		e.ID = at.String()
+		list = append(list, work.FeedEvent{Pos: at, StatusEvent: e})
+	}
+	for i := range rows {
+		for j := range recent[i] {
+			add(rows[i].Pos, j, recent[i][j])
+		}
+		for j, id := range rows[i].Deliveries {
+			if e := wanted[occurrence{id, rows[i].Version}]; e != nil && recent[i] == nil {
+				add(rows[i].Pos, j, statusOf(e, known[id]))
+			}
+		}
+	}
+	return list, nil
+}
+
+// feedLooks is how often an event is looked for: a clean delivery has landed or was expanded between two looks at most as often as
+// it can. What is not found then was pruned.
+const feedLooks = 4
+
+// find looks events up among the rows of history and among clean deliveries.
+func (s Feed) find(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) (map[string]*about, error) {
+	known := map[string]*about{}
+	for part := range parts(ids, feedRow) {
+		missing := part
+		for try := 0; try < feedLooks && len(missing) > 0; try++ {
+			if err := s.findRows(ctx, missing, wanted); err != nil {
+				return nil, err
+			}
+			if err := s.findClean(ctx, unfound(missing, wanted), wanted); err != nil {
+				return nil, err
+			}
+			missing = unfound(missing, wanted)
+		}
+		if err := s.describe(ctx, part, known); err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// unfound are the deliveries of which a wanted event is missing.
+func unfound(ids []string, wanted map[occurrence]*posthouse.Event) []string {
+	missing := map[string]bool{}
+	for o, e := range wanted {
+		if e == nil {
+			missing[o.delivery] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !missing[id] })
+}
+
+func (s Feed) findRows(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	clause, args := s.db.in("delivery", ids)
+	return s.db.look(ctx, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE "+clause, args, func(scan scanner) error {
+		e, err := scanEvent(scan)
+		note(wanted, e)
+		return err
+	})
+}
+
+func note(wanted map[occurrence]*posthouse.Event, e posthouse.Event) {
+	name := occurrence{e.Delivery, e.Version}
+	if _, asked := wanted[name]; asked {
+		wanted[name] = &e
+	}
+}
+
+// about is what an event says of its message and recipient.
+type about struct{ channel, kind, ref, user string }
+
+func (s Feed) findClean(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	messages := make([]string, len(ids))
+	for i, id := range ids {
+		messages[i] = posthouse.MessageID(id)
+	}
+	clause, args := s.db.in("m.id", messages)
+	list, err := History(s).cleanEventsWhere(ctx, "m.sole = 1 AND "+clause, args, len(ids))
+	for i := range list {
+		note(wanted, list[i])
+	}
+	return err
+}
+
+// describe reads what is known of messages and recipients.
+func (s Feed) describe(ctx context.Context, ids []string, known map[string]*about) error {
+	of := map[string][]*about{}
+	var messages, shared []string
+	for _, id := range ids {
+		known[id] = &about{}
+		m := posthouse.MessageID(id)
+		if of[m] == nil {
+			messages = append(messages, m)
+		}
+		of[m] = append(of[m], known[id])
+	}
+	clause, args := s.db.in("id", messages)
+	err := s.db.look(ctx, "SELECT id, channel, kind, ref, user_id, sole FROM posthouse_messages WHERE "+clause, args, func(scan scanner) error {
+		var id string
+		var m about
+		var sole int64
+		err := scan(&id, &m.channel, &m.kind, &m.ref, &m.user, &sole)
+		for _, a := range of[id] {
+			*a = m
+		}
+		if sole == 0 {
+			shared = append(shared, id)
+		}
+		return err
+	})
+	if err != nil || len(shared) == 0 {
+		return err
+	}
+	clause, args = s.db.in("id", slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(shared, posthouse.MessageID(id)) }))
+	return s.db.look(ctx, "SELECT id, user_id FROM posthouse_queue WHERE "+clause+" UNION ALL SELECT id, user_id FROM posthouse_settled WHERE "+clause,
+		slices.Concat(args, args), func(scan scanner) error {
+			var id, user string
+			err := scan(&id, &user)
+			if a := known[id]; a != nil {
+				a.user = user
+			}
+			return err
+		})
+}
+
+func statusOf(e *posthouse.Event, of *about) posthouse.StatusEvent {
+	out := posthouse.StatusEvent{
+		At: e.At, Tenant: e.Tenant, Message: posthouse.MessageID(e.Delivery), Delivery: e.Delivery, Version: e.Version,
+		Event: e.Type, From: e.From, To: e.To, Attempt: e.Attempt, Reason: e.Reason, Class: e.Class, Code: e.Code, Error: e.Error,
+		ProviderRef: e.Ref, Account: e.Account, Due: e.Due,
+	}
+	if of != nil {
+		out.Channel, out.Kind, out.Ref, out.User = of.channel, of.kind, of.ref, of.user
+	}
+	return out
+}
+
+// PruneFeed deletes up to max rows that are older than keep. The newest row stays: positions go on from it.
+func (s Feed) PruneFeed(ctx context.Context, now time.Time, keep time.Duration, max int) (n int, err error) {
+	err = s.db.change(ctx, now, "prune the feed", func(t *Tx) error {
+		at, err := t.now()
+		if err != nil {
+			return err
+		}
+		pos, err := all(t.query, number, "SELECT pos FROM (SELECT pos, at FROM posthouse_feed ORDER BY pos LIMIT ?) oldest WHERE at < ? AND pos < (SELECT MAX(pos) FROM posthouse_feed) ORDER BY pos",
+			max, at-keep.Microseconds())
+		if err != nil || len(pos) == 0 {
+			return err
+		}
+		deleted, err := t.exec("DELETE FROM posthouse_feed WHERE pos <= ?", pos[len(pos)-1])
+		n = int(deleted)
+		return err
+	})
+	return n, err
+}
