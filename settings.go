@@ -112,6 +112,9 @@ type ChannelSettings struct {
 	// Limits are the windows that hold together: all of them must have room.
 	// Defaults to the driver's.
 	Limits []Limit `json:"limits,omitempty"`
+	// LimitBy says what the limits count, of the channel and of its accounts: recipients, or calls of the provider, of which
+	// each is for up to a batch of recipients. Defaults to recipients.
+	LimitBy LimitBy `json:"limit_by,omitempty"`
 	// AccountLimits are the windows of each of its accounts that names none of its own. Defaults to the
 	// driver's, where the channel has several accounts.
 	AccountLimits []Limit `json:"account_limits,omitempty"`
@@ -170,6 +173,18 @@ type RuleSettings struct {
 	// Options are the settings of a rule that does not ship. Defaults to none.
 	Options map[string]string `json:"options,omitempty"`
 }
+
+// LimitBy is what limits count.
+type LimitBy string
+
+// What limits can count.
+const (
+	LimitByRecipients LimitBy = "recipients"
+	LimitByCalls      LimitBy = "calls"
+)
+
+// Valid reports whether it is one of those there are, or left out.
+func (l LimitBy) Valid() bool { return l == "" || l == LimitByRecipients || l == LimitByCalls }
 
 // Limit allows Max starts in any sliding window of length Per.
 type Limit struct {

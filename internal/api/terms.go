@@ -86,6 +86,7 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.State]():         web.Any(posthouse.States()...),
 		reflect.TypeFor[posthouse.Policy]():        web.Any(posthouse.Policies()...),
 		reflect.TypeFor[posthouse.Priority]():      web.Any(posthouse.Priorities()...),
+		reflect.TypeFor[posthouse.LimitBy]():       web.Any(posthouse.LimitByRecipients, posthouse.LimitByCalls),
 		reflect.TypeFor[posthouse.Class]():         web.Any(posthouse.Classes()...),
 		reflect.TypeFor[posthouse.ContentType]():   web.Any(posthouse.ContentTypes()...),
 		reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),

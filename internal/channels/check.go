@@ -42,6 +42,9 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		}
 	}
 	f.windows(ch.ChannelSettings, pulled)
+	if !ch.LimitBy.Valid() {
+		f.add("limit_by", "is %.60q: want recipients or calls", ch.LimitBy)
+	}
 	for code, class := range ch.Codes {
 		if !class.Valid() {
 			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())

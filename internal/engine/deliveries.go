@@ -58,7 +58,7 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	items, err := ds.queue.Claim(ctx, w.at, work.Claim{
 		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Account: w.account},
 		Max:  w.max, Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(),
-		Whole: r.whole(), Cut: w.cut,
+		Whole: r.whole(), Cut: w.cut, Messages: w.messages,
 	})
 	if err != nil || len(items) == 0 {
 		return claimed{}, err // without a commit nothing is ours: nothing may be sent
@@ -223,6 +223,9 @@ func (g *group) done() {
 		if grant, some := g.taken[d.item.Delivery.ID]; some {
 			g.of.permits.refund(&grant, 1)
 		}
+	}
+	if g.route.Settings.ByCalls && g.route.whole() { // all of it took one permit
+		unsent = 1 - min(1, len(g.ended)-unsent)
 	}
 	if g.grant != nil {
 		g.of.permits.refund(g.grant, unsent)

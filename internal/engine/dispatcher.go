@@ -156,14 +156,14 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 // it was used, and whether something waits that wants more slots than are free.
 func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
 	for _, s := range shares {
-		n := min(s.n, grant.N-used)
+		n, messages := r.within(s.n, grant.N-used)
 		if n == 0 {
 			r.restore([]share{s})
 			continue
 		}
 		cut := at.idle || r.mayCut(n)
-		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, grant: grant, cut: cut, before: before})
-		used += found.n
+		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, messages: messages, grant: grant, cut: cut, before: before})
+		used += r.permits(found)
 		if err != nil {
 			return used, crowded, err
 		}
@@ -179,6 +179,23 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 		}
 	}
 	return used, crowded, nil
+}
+
+// within is how many deliveries may be claimed, and of how many messages at most, 0 for any, where so many permits are left.
+// Where these are of calls, a batch of deliveries that are of no more messages than there are permits takes no more calls.
+func (r *route) within(wanted, permits int) (n, messages int) {
+	if !r.Settings.ByCalls || !r.whole() || permits == 0 {
+		return min(wanted, permits), 0
+	}
+	return min(wanted, max(permits, r.Settings.Batch)), permits
+}
+
+// permits are how many what was claimed takes.
+func (r *route) permits(found claimed) int {
+	if r.Settings.ByCalls && r.whole() {
+		return found.calls
+	}
+	return found.n
 }
 
 // limited holds an account that the limiter gave nothing for now, and returns the wait before the next look.
@@ -211,7 +228,7 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 	w.lease = r.Settings.Timeout + d.margin
 	var all claimed
 	for _, k := range d.kinds {
-		if all.n == most {
+		if all.n == most || w.messages > 0 && all.calls >= w.messages {
 			break
 		}
 		w.max = most - all.n
@@ -225,7 +242,7 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 			r.occupy(w.account, u.about().size)
 		}
 		d.sender.send(r, found.units, w.at.Add(w.lease))
-		all.n, all.more = all.n+found.n, all.more || found.more
+		all.n, all.calls, all.more = all.n+found.n, all.calls+len(found.units), all.more || found.more
 		if all.at.IsZero() {
 			all.at = found.at
 		}

@@ -72,6 +72,7 @@ type wish struct {
 	account  string // by which it is to be sent
 	max      int
 	grant    *limit.Grant // the permits for what is claimed
+	messages int          // of how many messages at most, each of which one call can hold; 0 for any
 	// cut allows a part of a message that is larger than what is asked for.
 	cut    bool
 	before time.Time     // what is due by then; zero is now
@@ -83,6 +84,7 @@ type wish struct {
 type claimed struct {
 	units []unit
 	n     int       // messages that were claimed, also those that were given back at once
+	calls int       // that send them
 	at    time.Time // by the database's clock
 	more  bool      // something is due that is larger than what was asked for
 }

@@ -23,6 +23,7 @@ type Settings struct {
 	HoldTimeout time.Duration
 	Limits      []posthouse.Limit
 	Tiers       Tiers
+	ByCalls     bool // limits count calls, not recipients
 	MaxInflight int
 	Batch       int
 	Timeout     time.Duration
@@ -72,6 +73,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		Job:         cmp.Or(ch.Job, camel(ch.Name)+"MessageSenderJob"),
 		HoldTimeout: ch.HoldTimeout.Std(),
 		Limits:      ch.Limits,
+		ByCalls:     ch.LimitBy == posthouse.LimitByCalls,
 		EndOfDay:    ch.ExpireEndOfDay,
 		Rules:       ch.Rules,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),

@@ -28,7 +28,7 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 		}
 	}
 	items, err := begin(ctx, now, c)
-	if c.Max -= len(items); err != nil || c.Max <= 0 || !others {
+	if !took(&c, items) || err != nil || !others {
 		return items, err
 	}
 	var more []work.Item
@@ -41,6 +41,25 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 		return nil, err
 	}
 	return append(items, more...), nil //nolint:nilerr // what we have is ours, and the other claim's fault shows at the next
+}
+
+// took takes off a claim what it has, and reports whether there is room for more.
+func took(c *work.Claim, items []work.Item) bool {
+	if c.Max -= len(items); c.Messages == 0 {
+		return c.Max > 0
+	}
+	c.Messages -= messagesOf(items)
+	return c.Max > 0 && c.Messages > 0
+}
+
+// messagesOf is how many messages items are of, which stand together.
+func messagesOf(items []work.Item) (n int) {
+	for i := range items {
+		if i == 0 || items[i].Delivery.Message != items[i-1].Delivery.Message {
+			n++
+		}
+	}
+	return n
 }
 
 // claimRows claims the deliveries that have a row of their own in posthouse_queue.
@@ -61,7 +80,9 @@ func claimSince(lows *lows, c work.Claim, claim func(c work.Claim, from place) (
 	if from == (place{}) || !mayHaveLeft(&c, len(items)) {
 		return items, nil
 	}
-	c.Max -= len(items)
+	if !took(&c, items) {
+		return items, nil
+	}
 	rest, err := claim(c, place{})
 	if err != nil && len(items) == 0 {
 		return nil, err
@@ -159,11 +180,25 @@ func (t claiming) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.It
 		}
 	}
 	first, full := items[0].Delivery.Message, len(items) == c.Max
-	whole := slices.DeleteFunc(slices.Clone(items), func(i work.Item) bool { return left[i.Delivery.Message] > 0 })
+	whole := firstOf(slices.DeleteFunc(slices.Clone(items), func(i work.Item) bool { return left[i.Delivery.Message] > 0 }), c.Messages)
 	if len(whole) > 0 || !c.Cut || !full {
 		return whole, nil
 	}
 	return slices.DeleteFunc(items, func(i work.Item) bool { return i.Delivery.Message != first }), nil
+}
+
+// firstOf leaves of items those of the first few messages, all where there is no bound.
+func firstOf(items []work.Item, messages int) []work.Item {
+	if messages == 0 {
+		return items
+	}
+	first := map[string]bool{}
+	return slices.DeleteFunc(items, func(i work.Item) bool {
+		if len(first) < messages {
+			first[i.Delivery.Message] = true
+		}
+		return !first[i.Delivery.Message]
+	})
 }
 
 // hold writes the claim into the locked rows and its events.

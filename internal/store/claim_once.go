@@ -38,10 +38,11 @@ const claimWhole = `
 stems AS MATERIALIZED (
 	SELECT g.stem, g.taken = (
 		SELECT count(*) FROM posthouse_queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending'
-			AND q.due_at <= (SELECT now FROM clock) AND (q.deadline = 0 OR q.deadline > (SELECT now FROM clock))) AS whole
-	FROM (SELECT substr(id, 1, 22) AS stem, count(*) AS taken FROM found GROUP BY 1) g),
+			AND q.due_at <= (SELECT now FROM clock) AND (q.deadline = 0 OR q.deadline > (SELECT now FROM clock))) AS whole, g.due_at
+	FROM (SELECT substr(id, 1, 22) AS stem, count(*) AS taken, min(due_at) AS due_at FROM found GROUP BY 1) g),
 due AS MATERIALIZED (
-	SELECT f.id FROM found f JOIN stems g ON g.stem = substr(f.id, 1, 22) WHERE g.whole
+	SELECT f.id FROM found f JOIN (SELECT *, row_number() OVER (PARTITION BY whole ORDER BY due_at, stem) AS nth FROM stems) g
+		ON g.stem = substr(f.id, 1, 22) WHERE g.whole AND g.nth <= ?::bigint
 		OR ? AND (SELECT count(*) FROM found) = ? AND NOT (SELECT bool_or(whole) FROM stems)
 			AND g.stem = (SELECT substr(id, 1, 22) FROM found ORDER BY due_at, id LIMIT 1)),`
 
@@ -71,6 +72,14 @@ func claimOnceColumns() string {
 	return strings.Join(list, ", ")
 }
 
+// mostMessages is how many messages a claim may be of.
+func mostMessages(c *work.Claim) int64 {
+	if c.Messages == 0 {
+		return math.MaxInt64
+	}
+	return int64(c.Messages)
+}
+
 // claimAtOnce is Claim in one statement and without a transaction around it. Where its answer
 // is lost, the leases end and the rescuer finds what was claimed.
 func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
@@ -90,7 +99,7 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 		return conn.Raw(func(raw any) error {
 			args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
 			if c.Whole {
-				args = append(args, c.Cut, c.Max)
+				args = append(args, mostMessages(&c), c.Cut, c.Max)
 			}
 			args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)
 			if fed {

@@ -137,6 +137,27 @@ func TestWholeClaimsTakeAPartWhereNothingIsWhole(t *testing.T) {
 	})
 }
 
+// A claim of as many messages as there are calls left takes the first of them, whole; what is left comes with the next.
+func TestAClaimOfSomeMessagesTakesTheFirst(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for range 3 {
+			accept(t, s, entry(3))
+		}
+		accept(t, s, entry(1), entry(1))
+		taken := 0
+		for i, want := range []int{2, 2, 1, 0} {
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true, Messages: 2})
+			if err != nil || messagesOf(items) != want {
+				t.Errorf("claim %d: %d deliveries of %d messages, %v; want %d messages", i, len(items), messagesOf(items), err, want)
+			}
+			taken += len(items)
+		}
+		if taken != 11 {
+			t.Errorf("%d deliveries were taken in all, want 11", taken)
+		}
+	})
+}
+
 // A claim of whole messages that begins where the last one ended does not see the parts that were left behind it.
 func TestWholeClaimsComeBackForWhatTheyLeft(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {

@@ -20,6 +20,9 @@ import (
 // clean are due as well; where nothing was found or all that was asked for, it is not looked for.
 func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, others bool, err error) {
 	c.Whole = false // a clean delivery is all of its message
+	if c.Messages > 0 {
+		c.Max, c.Messages = min(c.Max, c.Messages), 0
+	}
 	items, err = claimSince(&s.cleanLows, c, func(c work.Claim, from place) ([]work.Item, error) {
 		items, more, err := s.claimCleanFrom(ctx, now, c, from)
 		others = others || more

@@ -77,6 +77,8 @@ type Claim struct {
 	// Whole takes of a message all that is due or nothing, so that one call can hold all of it. Cut allows a
 	// claim that is full to hold a part of one message: it may be larger than any claim.
 	Whole, Cut bool
+	// Messages bounds how many messages what is taken may be of. Defaults to 0, no bound.
+	Messages int
 	// Epoch is the epoch this process was started in; a claim in another finds nothing.
 	Epoch int64
 }

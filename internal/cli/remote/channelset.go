@@ -32,6 +32,7 @@ var channelFlags = []channelFlag{
 	{"on-unknown", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent", nil},
 	{"hold-timeout", "the `DURATION` after which a held unknown counts as failed", duration},
 	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m", windows},
+	{"limit-by", "what the limits count, a `WORD`: recipients or calls", nil},
 	{"account-limits", "windows of each account that names none of its own, a `LIST` such as 18/1m", windows},
 	{"recipient-limits", "windows of each recipient, a `LIST` such as 25/1m,900/1h", windows},
 	{"max-inflight", "how many attempts may be under way in one process, a `NUMBER`", number},
