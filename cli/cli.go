@@ -31,6 +31,7 @@ func Main(o Options) {
 	sh := o.shell()
 	sh.In, sh.Out, sh.Err, sh.Environ = os.Stdin, os.Stdout, os.Stderr, os.Environ()
 	sh.Terminal = isatty.IsTerminal(os.Stdout.Fd())
+	sh.Width = width(os.Stdout)
 	sh.ErrTerminal = isatty.IsTerminal(os.Stderr.Fd())
 	os.Exit(run(context.Background(), sh, os.Args[1:]))
 }

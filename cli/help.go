@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bytes"
+	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,6 +22,52 @@ func readable(root *cobra.Command, columns int) {
 		}
 	}
 	visit(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var page bytes.Buffer
+		out := cmd.OutOrStdout()
+		cmd.SetOut(&page)
+		help(cmd, args)
+		cmd.SetOut(out)
+		_, _ = io.WriteString(out, fitted(page.String(), columns))
+	})
+}
+
+// fitted breaks the lines of a help page that are too long, behind their first column where they have one. Examples stay as
+// they are: they are there to be copied.
+func fitted(page string, columns int) string {
+	var out []string
+	examples := false
+	for line := range strings.SplitSeq(page, "\n") {
+		if line != "" && line[0] != ' ' {
+			examples = line == "Examples:"
+		}
+		if examples || text.StringWidthWithoutEscSequences(line) <= columns {
+			out = append(out, line)
+			continue
+		}
+		head, rest := behind(line, columns/2)
+		hang := strings.Repeat(" ", text.StringWidthWithoutEscSequences(head))
+		for i, part := range lines(strings.Fields(rest), columns-len(hang)) {
+			if i > 0 {
+				head = hang
+			}
+			out = append(out, head+part)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// column is what stands before the words of a line: its indent, and a name with two blanks or more behind it.
+var column = regexp.MustCompile(`^ *(?:\S+(?: \S+)* {2,})?`)
+
+// behind cuts a line where its words begin, or behind its indent where that is beyond half of the columns.
+func behind(line string, half int) (head, rest string) {
+	head = column.FindString(line)
+	if len(head) > half {
+		head = line[:len(line)-len(strings.TrimLeft(line, " "))]
+	}
+	return head, line[len(head):]
 }
 
 // wrapped breaks paragraphs at so many columns. Lines that are indented stay as they are.

@@ -15,37 +15,50 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 )
 
+// helpOf is what a command prints when it is asked for help.
+func helpOf(cmd *cobra.Command) string {
+	var page bytes.Buffer
+	cmd.SetOut(&page)
+	_ = cmd.Help() // a buffer takes everything
+	return page.String()
+}
+
 func TestNoLineOfTheHelpIsWiderThanATerminal(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		environ []string
-		most    int
-	}{{nil, 100}, {[]string{"COLUMNS=72"}, 72}} {
-		root := root(&shell.Shell{Environ: test.environ})
+	for name, test := range map[string]struct {
+		sh   shell.Shell
+		most int
+	}{
+		"nobody says":       {shell.Shell{}, 100},
+		"a terminal":        {shell.Shell{Width: 72}, 72},
+		"a wide terminal":   {shell.Shell{Width: 240}, 100},
+		"COLUMNS":           {shell.Shell{Width: 90, Environ: []string{"COLUMNS=80"}}, 80},
+		"COLUMNS of a fool": {shell.Shell{Environ: []string{"COLUMNS=many"}}, 100},
+	} {
+		root := root(&test.sh)
+		pages, long := 0, 0
 		var visit func(*cobra.Command)
 		visit = func(cmd *cobra.Command) {
-			for line := range strings.Lines(cmd.Long + "\n" + flagsHelp(cmd)) {
-				indented := strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "      ") // written as it is
-				if width := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); width > test.most && !indented {
-					t.Errorf("%s: %d columns: %s", cmd.CommandPath(), width, line)
+			pages++
+			examples := false
+			for line := range strings.SplitSeq(helpOf(cmd), "\n") {
+				if line != "" && line[0] != ' ' {
+					examples = line == "Examples:" // written to be copied: of the width that help has without a terminal
 				}
+				width := text.StringWidthWithoutEscSequences(line)
+				if width > 100 || width > test.most && !examples && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%s: %s: %d columns: %s", name, cmd.CommandPath(), width, line)
+				}
+				long = max(long, width)
 			}
 			for _, below := range cmd.Commands() {
 				visit(below)
 			}
 		}
-		visit(root)
+		if visit(root); pages < 50 || long < test.most-10 {
+			t.Errorf("%s: %d pages, of up to %d columns: that is not all of the help", name, pages, long)
+		}
 	}
-}
-
-// flagsHelp is what the help says of a command's flags, of those that have room for words beside their names.
-func flagsHelp(cmd *cobra.Command) string {
-	_, flags, _ := strings.Cut(cmd.UsageString(), "\nFlags:\n")
-	flags, _, _ = strings.Cut(flags, "\n\n")
-	if !strings.HasPrefix(cmd.CommandPath(), "posthouse channel") {
-		return ""
-	}
-	return flags
 }
 
 func TestTheShellCompletesWhatTheServerHas(t *testing.T) {

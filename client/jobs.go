@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -73,10 +73,39 @@ func (c Jobs) Get(ctx context.Context, id string) (wire.Job, error) {
 	return get[wire.Job](ctx, c.api, path("notify", "jobs", id), nil)
 }
 
-// List lists the jobs of a business type and id, newest first, without deleted ones.
-func (c Jobs) List(ctx context.Context, bizType int, bizID string) ([]wire.Job, error) {
-	p, err := get[wire.Page[wire.Job]](ctx, c.api, path("notify", "jobs"), url.Values{"bizType": {strconv.Itoa(bizType)}, "bizId": {bizID}})
-	return p.Items, err
+// JobFilter selects jobs. The zero value selects all that are not deleted.
+type JobFilter struct {
+	// BizTypes are the business types, 0 to 5. Defaults to all.
+	BizTypes []int
+	// BizID is the task's or the node's id. Defaults to any.
+	BizID string
+	// Statuses are those a job may have, 0 to 4. Defaults to any.
+	Statuses []int
+	// Since and Until bound when a job was handed in: from Since, before Until.
+	Since, Until time.Time
+	// Cursor is Next of the page before, Limit the length of a page, 1 to 1000. Defaults to 50. A page may be shorter than that,
+	// and empty, before the last one.
+	Cursor string
+	Limit  int
+}
+
+// List lists jobs, without deleted ones: those of one type and id newest first, of others first those that come again.
+func (c Jobs) List(ctx context.Context, f JobFilter) (wire.Page[wire.Job], error) {
+	q := Filter{Since: f.Since, Until: f.Until, Cursor: f.Cursor, Limit: f.Limit}.query()
+	for name, value := range map[string]string{"bizType": commas(f.BizTypes), "bizId": f.BizID, "status": commas(f.Statuses)} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return get[wire.Page[wire.Job]](ctx, c.api, path("notify", "jobs"), q)
+}
+
+func commas(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
 }
 
 // Install stores the default templates of workflow notices where there are none.

@@ -60,10 +60,21 @@ type JobPost interface {
 
 // JobStore reads what jobs became: messages and reminders.
 type JobStore interface {
+	JobMessages
+	JobPlans
+}
+
+// JobMessages reads messages.
+type JobMessages interface {
 	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
 	Messages(ctx context.Context, f work.Filter) (list []work.Summary, next string, err error)
 	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
+}
+
+// JobPlans reads reminders.
+type JobPlans interface {
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) (list []work.Plan, next string, err error)
 	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
 }
 

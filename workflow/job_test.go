@@ -97,6 +97,14 @@ func (d *desk) plan(r posthouse.Reminder) work.Plan {
 	return work.Plan{ID: r.ID, Kind: r.Draft.Kind, Ref: r.Draft.Ref, Doc: doc}
 }
 
+func (d *desk) Plans(_ context.Context, _ string, _ work.PlanType, _ string, _ int) ([]work.Plan, string, error) {
+	var out []work.Plan
+	for _, r := range d.reminders {
+		out = append(out, d.plan(r))
+	}
+	return out, "", nil
+}
+
 func (d *desk) PlansByRef(_ context.Context, _ string, _ work.PlanType, kind, ref string) ([]work.Plan, error) {
 	var out []work.Plan
 	for _, r := range d.reminders {

@@ -53,29 +53,6 @@ func (j Jobs) one(ctx context.Context, tenant, id string) (*record, error) {
 	return reminderOf(p) // about nothing that it could be found by
 }
 
-// JobsOf lists the jobs of a business type and id, newest first, without deleted ones.
-func (j Jobs) JobsOf(ctx context.Context, tenant string, b BizType, bizID string) ([]wire.Job, error) {
-	if err := posthouse.Invalid("the jobs cannot be listed", checkBiz(b, []string{bizID})); err != nil {
-		return nil, err
-	}
-	list, err := j.find(ctx, tenant, b.Kind(), bizID)
-	if err != nil {
-		return nil, err
-	}
-	views := []wire.Job{}
-	for _, r := range list {
-		if r.mark.Deleted || !r.shown() {
-			continue
-		}
-		v, err := j.view(ctx, tenant, r)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, v)
-	}
-	return views, nil
-}
-
 // shown reports whether the document has numbers for the job, and so a place for it.
 func (r *record) shown() bool {
 	d, channel := r.draft()

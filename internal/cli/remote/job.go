@@ -38,7 +38,8 @@ func jobEnqueue(sh *shell.Shell) *cobra.Command {
 	var channel, payload, when string
 	cmd := &cobra.Command{
 		Use: "enqueue TYPE ID", Short: "Hand in a job about a task or a node", Args: shell.Takes("TYPE", "ID"),
-		Example: `  posthouse job enqueue task_finished 1001 --channel oa --to u1,u2 --payload '{"taskName": "应急成像-京津冀"}' --dedup-key 3_1001_0`,
+		Example: `  posthouse job enqueue task_finished 1001 --channel oa --to u1,u2 \
+    --payload '{"taskName": "应急成像-京津冀"}' --dedup-key 3_1001_0`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
 			if j.BizType, err = bizType(args[0]); err != nil {
 				return err
@@ -76,27 +77,111 @@ func jobEnqueue(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
+// jobListing lists jobs by what is named of them.
+type jobListing struct {
+	*shell.Shell
+	statuses     []string
+	ref          string
+	since, until string
+	filter       client.JobFilter
+	limit        int
+}
+
 func jobList(sh *shell.Shell) *cobra.Command {
-	return &cobra.Command{
-		Use: "list TYPE ID", Short: "List the jobs about a task or a node", Args: shell.Takes("TYPE", "ID"),
-		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			n, err := bizType(args[0])
-			if err != nil {
-				return err
-			}
-			list, err := c.Jobs.List(ctx, n, args[1])
-			if err != nil {
-				return err
-			}
-			return sh.Show(list, func() {
-				var rows [][]string
-				for _, j := range list {
-					rows = append(rows, []string{j.ID, workflow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(sh, j), j.DedupKey})
-				}
-				sh.Table([]string{"Job", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
-			})
-		}),
+	l := &jobListing{Shell: sh}
+	cmd := &cobra.Command{
+		Use: "list [TYPE [ID]]", Short: "List jobs by status, by what they are about, or by time", Args: cobra.MaximumNArgs(2),
+		Long: `List jobs, without deleted ones: all of them, those of a TYPE, or those about one task or node, its ID.
+The flags narrow what is listed. Jobs that come again stand first, then the others, newest first.`,
+		Example: `  posthouse job list --status failed --since 1d
+  posthouse job list node_timeout 8882`,
+		RunE: sh.Over(l.run),
 	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&l.statuses, "status", nil, "only those with one of the `STATUSES`: "+strings.Join(statusNames(), ", "))
+	flags.StringVar(&l.ref, "ref", "", "only those about this task or node, its `ID`")
+	flags.StringVar(&l.since, "since", "", "handed in from this `TIME` on: 2h ago is 2h")
+	flags.StringVar(&l.until, "until", "", "handed in before this `TIME`")
+	flags.IntVar(&l.limit, "limit", 50, "how many at most")
+	flags.StringVar(&l.filter.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	return cmd
+}
+
+func statusNames() (names []string) {
+	for s := workflow.Waiting; s.Valid(); s++ {
+		names = append(names, s.String())
+	}
+	return names
+}
+
+// statusNumber reads a status, by its number or its name.
+func statusNumber(text string) (int, error) {
+	for n, name := range statusNames() {
+		if text == name || text == strconv.Itoa(n) {
+			return n, nil
+		}
+	}
+	return 0, shell.Usagef("--status is %q: want 0 to 4 or one of %s", text, strings.Join(statusNames(), ", "))
+}
+
+// read fills the filter in.
+func (l *jobListing) read(args []string) (err error) {
+	if len(args) > 0 {
+		n, err := bizType(args[0])
+		if err != nil {
+			return err
+		}
+		l.filter.BizTypes = []int{n}
+	}
+	switch {
+	case len(args) > 1 && l.ref != "":
+		return shell.Usagef("--ref stands beside the ID %s: give one of them", args[1])
+	case len(args) > 1:
+		l.ref = args[1]
+	}
+	l.filter.BizID = l.ref
+	for _, text := range l.statuses {
+		n, err := statusNumber(text)
+		if err != nil {
+			return err
+		}
+		l.filter.Statuses = append(l.filter.Statuses, n)
+	}
+	if l.filter.Since, err = l.Past("--since", l.since); err != nil {
+		return err
+	}
+	l.filter.Until, err = l.Past("--until", l.until)
+	return err
+}
+
+func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) error {
+	if err := l.read(args); err != nil {
+		return err
+	}
+	found := wire.Page[wire.Job]{Items: []wire.Job{}}
+	for { // a page may be shorter than asked for
+		l.filter.Limit = min(l.limit-len(found.Items), 1000)
+		page, err := c.Jobs.List(ctx, l.filter)
+		if err != nil {
+			return err
+		}
+		found.Items, found.Next = append(found.Items, page.Items...), page.Next
+		if l.filter.Cursor = page.Next; page.Next == "" || len(found.Items) >= l.limit {
+			break
+		}
+	}
+	return l.Show(found, func() {
+		var rows [][]string
+		for _, j := range found.Items {
+			rows = append(rows, []string{
+				j.ID, workflow.BizType(j.BizType).Kind() + " " + j.BizID, workflow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
+			})
+		}
+		l.Table([]string{"Job", "About", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
+		if found.Next != "" {
+			l.Printf("  … and more: --cursor %s\n", found.Next)
+		}
+	})
 }
 
 func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, workflow.Status(n)) }

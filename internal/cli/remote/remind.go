@@ -34,9 +34,12 @@ func remindAdd(sh *shell.Shell) *cobra.Command {
 	f := &remind{Shell: sh}
 	cmd := &cobra.Command{
 		Use: "add", Short: "Open a reminder",
-		Example: `  posthouse remind add --channel oa --to li.na --template pass --countdown "2026-10-01 14:00" --before 60m --every 15m
-  posthouse remind add --channel oa --to li.na --text "日报" --daily 09:00,18:00 --time-zone Asia/Shanghai
-  posthouse remind add --channel oa --to li.na --text "还没有处理" --every 30m --max 5 --dedup-key ticket-7`,
+		Example: `  posthouse remind add --channel oa --to li.na --template pass \
+    --countdown "2026-10-01 14:00" --before 60m --every 15m
+  posthouse remind add --channel oa --to li.na --text "日报" \
+    --daily 09:00,18:00 --time-zone Asia/Shanghai
+  posthouse remind add --channel oa --to li.na --text "还没有处理" \
+    --every 30m --max 5 --dedup-key ticket-7`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := sh.Dial(cmd)

@@ -34,7 +34,7 @@ Without a delivery, the flags select those that are decided. The first call coun
 confirms that count; the same call with --confirm decides about what was counted, and about nothing
 that has changed since.`,
 		Example: `  posthouse resolve 01K… sent
-  posthouse resolve retry --channel oa --reason epoch_hold                     # says how many that would be
+  posthouse resolve retry --channel oa --reason epoch_hold            # says how many that would be
   posthouse resolve retry --channel oa --reason epoch_hold --confirm 812-…`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

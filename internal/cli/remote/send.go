@@ -43,7 +43,7 @@ func sendCommand(sh *shell.Shell) *cobra.Command {
 		Example: `  posthouse send --channel oa --to li.na,wang.fang --title "值班" --text "今晚值班请注意"
   posthouse send --channel tianyuan --to li.na --template leave --payload '{"name": "李娜"}' --wait
   git log -1 | posthouse send --channel console --to team --text -
-  posthouse send --messages @batch.json        # {"messages": [{…}, …]} as POST /v1/messages takes them`,
+  posthouse send --messages @batch.json     # {"messages": [{…}, …]} as POST /v1/messages takes them`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	})

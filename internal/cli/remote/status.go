@@ -62,7 +62,7 @@ func statusCommand(sh *shell.Shell) *cobra.Command {
 	cmd := sh.Calling(&cobra.Command{
 		Use: "status [ID]", Short: "Show a message, a delivery, or the latest of them",
 		Example: `  posthouse status                       # the latest messages
-  posthouse status 01K…                  # a message with its deliveries, or a delivery with its attempts
+  posthouse status 01K…             # a message with its deliveries, or a delivery with its attempts
   posthouse status --state failed,unknown --channel oa`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

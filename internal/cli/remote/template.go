@@ -164,7 +164,8 @@ func templateTest(sh *shell.Shell) *cobra.Command {
 	var payload string
 	cmd := &cobra.Command{
 		Use: "test NAME", Short: "Fill a template and really send it to one recipient, at once", Args: shell.Takes("NAME"),
-		Example: `  posthouse template test leave --channel tianyuan --user li.na --payload '{"name": "李娜", "days": 3}'`,
+		Example: `  posthouse template test leave --channel tianyuan --user li.na \
+    --payload '{"name": "李娜", "days": 3}'`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			var err error
 			if test.Payload, err = sh.Object("--payload", payload); err != nil {

@@ -103,16 +103,24 @@ func (sh *Shell) At(t time.Time) string {
 	return t.In(sh.location()).Format("2006-01-02 15:04:05 -07:00")
 }
 
-// Columns is how wide the help may be: as COLUMNS says, else 100.
+// The help has at most so many columns, and is not broken to fewer than it can be read in.
+const (
+	mostColumns  = 100
+	leastColumns = 40
+)
+
+// Columns is how wide the help may be: as COLUMNS says, else the terminal, but at most 100.
 func (sh *Shell) Columns() int {
+	n := sh.Width
 	for _, entry := range sh.Environ {
 		if value, ok := strings.CutPrefix(entry, "COLUMNS="); ok {
-			if n, err := strconv.Atoi(value); err == nil && n >= 40 {
-				return n
-			}
+			n, _ = strconv.Atoi(value)
 		}
 	}
-	return 100
+	if n < leastColumns {
+		return mostColumns
+	}
+	return min(n, mostColumns)
 }
 
 // Cut shortens a text to so many columns.

@@ -23,6 +23,8 @@ type Shell struct {
 	Dir      string // where .env is looked for, empty for the working directory
 	// Terminal and ErrTerminal tell whether Out and Err are terminals: tables are coloured there.
 	Terminal, ErrTerminal bool
+	// Width is how many columns the terminal has, 0 where that is not known.
+	Width int
 	// JSON asks for JSON in place of what people read: --json.
 	JSON bool
 	// Version is the program's own.

@@ -3,6 +3,8 @@ package notify
 import (
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -34,7 +36,7 @@ func Routes(o Options) []web.Route {
 	return web.Tagged("jobs",
 		web.Post("/v1/notify/jobs", posthouse.ScopeSend, "Enqueue a job of the notification document: a message, or a reminder, by its numbers.", jobBody, f.enqueue).
 			Answers(http.StatusAccepted, http.StatusOK).Sighted(),
-		web.Get("/v1/notify/jobs", posthouse.ScopeRead, "The jobs of a business type and id, newest first, without deleted ones.", f.list).Query("bizType", "bizId"),
+		web.Get("/v1/notify/jobs", posthouse.ScopeRead, "Jobs by business type, id, status and time, without deleted ones.", f.list).Query("bizType", "bizId", "status", "since", "until").Paged(),
 		web.Get("/v1/notify/jobs/{id}", posthouse.ScopeRead, "One job with its recipients, in the words of its document.", f.get),
 		web.Post("/v1/notify/jobs/status", posthouse.ScopeSend, "Cancel or abort the jobs of a business type and ids.", statusBody, f.update).Audited(),
 		web.Post("/v1/notify/jobs/delete", posthouse.ScopeSend, "Delete the jobs of a business type and ids, and free their dedup keys.", deleteBody, f.remove).Audited(),
@@ -93,16 +95,28 @@ func (f front) get(c *web.Call) (wire.Job, error) {
 }
 
 func (f front) list(c *web.Call) (out wire.Page[wire.Job], err error) {
-	for _, name := range []string{"bizType", "bizId"} {
-		if c.Query.Get(name) == "" {
-			c.RefuseNew("query."+name, "is required")
-		}
-	}
-	biz := c.Number("bizType", 0, len(workflow.Kinds())-1)
-	if err := c.Wrong(); err != nil {
+	filter := workflow.JobFilter{BizID: c.Query.Get("bizId"), Since: c.Moment("since"), Until: c.Moment("until")}
+	filter.Types = numbers[workflow.BizType](c, "bizType", len(workflow.Kinds())-1)
+	filter.Statuses = numbers[workflow.Status](c, "status", int(workflow.Aborted))
+	if filter.Cursor, filter.Limit, err = c.Page(); err != nil {
 		return out, err
 	}
-	list, err := f.Jobs(web.Once{}).JobsOf(c.Context(), c.Tenant(), workflow.BizType(biz), c.Query.Get("bizId"))
-	out.Items = append([]wire.Job{}, list...)
-	return out, err
+	return f.Jobs(web.Once{}).JobsOf(c.Context(), c.Tenant(), filter)
+}
+
+// numbers reads numbers of the document from the query, with commas between them.
+func numbers[T ~int](c *web.Call, name string, most int) (list []T) {
+	text := c.Query.Get(name)
+	if text == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 0 || n > most {
+			c.Refuse("query."+name, "is %.60q: want whole numbers from 0 to %d, with commas between", text, most)
+			return nil
+		}
+		list = append(list, T(n))
+	}
+	return list
 }
