@@ -104,7 +104,9 @@ var floors = map[string]floor{
 	// 5: from flags and files to a running program.
 	"internal/config":      {layer: 5},
 	"internal/cli/columns": {layer: 5},
-	"internal/cli/lksms":   {layer: 5},
+	"internal/cli/lksms":   {layer: 5, beside: []string{"internal/cli/retold"}},
+	"internal/cli/notify":  {layer: 5, beside: []string{"internal/cli/retold"}},
+	"internal/cli/retold":  {layer: 5},
 	"internal/cli/agent":   {layer: 5},
 	"internal/cli/demo":    {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
 	"internal/cli/shell":   {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},

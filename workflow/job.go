@@ -107,11 +107,11 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 		return Enqueued{}, err
 	}
 	now := time.Now()
-	d := job.draft(now)
+	d := job.Draft(now)
 	if stands, err := j.standing(ctx, tenant, &d); stands != "" || err != nil {
 		return Enqueued{stands, true}, err
 	}
-	if every := job.again(); every > 0 {
+	if every := job.Again(); every > 0 {
 		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
 	}
 	handedIn := now
@@ -171,8 +171,8 @@ func wrongNumber(field string, n int, names []string) posthouse.Problem {
 	return posthouse.Problem{Path: field, Message: "is " + strconv.Itoa(n) + ": want " + strings.Join(allowed, ", ")}
 }
 
-// draft is the message of a job.
-func (job *Job) draft(now time.Time) posthouse.Draft {
+// Draft is the message of a job that is handed in at now.
+func (job *Job) Draft(now time.Time) posthouse.Draft {
 	d := posthouse.Draft{
 		Channel: ChannelName(job.Channel), Kind: job.BizType.Kind(), Ref: job.BizID, Source: job.Operator,
 		Payload: job.Payload, DedupKey: job.DedupKey, DedupWindow: forGood,
@@ -203,8 +203,8 @@ func (job *Job) countDown(d *posthouse.Draft) {
 	d.Deadline = job.NextRunTime.Add(orbitEvery)
 }
 
-// again is how often the job comes again, 0 for one that comes once (section 3.5).
-func (job *Job) again() time.Duration {
+// Again is how often the job comes again, 0 for one that comes once (section 3.5).
+func (job *Job) Again() time.Duration {
 	n, ok := job.number("timeoutRemind")
 	if !ok || job.BizType != BizNodeTimeout {
 		return 0

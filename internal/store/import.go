@@ -35,23 +35,25 @@ func importBundle(list []work.Imported) (bundle, error) {
 	var messages, queued, settled, events, handed [][]any
 	tally := counting{}
 	for i := range list {
-		m, d := &list[i].Message, &list[i].Delivery
-		messages = append(messages, messageValues(&work.Entry{Message: *m, Deliveries: []posthouse.Delivery{*d}}))
+		messages = append(messages, messageValues(&work.Entry{Message: list[i].Message, Deliveries: list[i].Deliveries}))
 		for k := range list[i].Events {
 			e := &list[i].Events[k]
 			if !posthouse.Legal(e.From, e.Type, e.To) {
-				return nil, fmt.Errorf("the imported delivery %s: no %s leads from %q to %q", d.ID, e.Type, e.From, e.To)
+				return nil, fmt.Errorf("the imported delivery %s: no %s leads from %q to %q", e.Delivery, e.Type, e.From, e.To)
 			}
 			events = append(events, eventValues(e))
 		}
-		tally.add(d, 1)
-		if d.State.Open() {
-			queued = append(queued, deliveryValues(d))
-		} else {
-			settled = append(settled, deliveryValues(d))
-		}
-		if agent := work.AgentOf(d.LeaseOwner); agent != "" {
-			handed = append(handed, []any{d.ID, d.Token, d.Tenant, micros(d.StartedAt), agent, "", ""})
+		for k := range list[i].Deliveries {
+			d := &list[i].Deliveries[k]
+			tally.add(d, 1)
+			if d.State.Open() {
+				queued = append(queued, deliveryValues(d))
+			} else {
+				settled = append(settled, deliveryValues(d))
+			}
+			if agent := work.AgentOf(d.LeaseOwner); agent != "" {
+				handed = append(handed, []any{d.ID, d.Token, d.Tenant, micros(d.StartedAt), agent, "", ""})
+			}
 		}
 	}
 	var b bundle

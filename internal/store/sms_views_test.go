@@ -23,13 +23,13 @@ func imported(n int, ref string, events ...posthouse.Event) work.Imported {
 	i := work.Imported{
 		Message: posthouse.Message{ID: id, Tenant: "t1", Channel: "sms", Kind: "sms", Ref: ref, Source: "a", Content: posthouse.Content{Text: "您好"},
 			Priority: posthouse.Normal, CreatedAt: created},
-		Delivery: posthouse.Delivery{ID: posthouse.DeliveryID(id, 1), Tenant: "t1", Channel: "sms", Pulled: true, Priority: posthouse.Normal,
-			Recipient: posthouse.Recipient{Address: "+861380013800" + fmt.Sprint(n)}, OnUnknown: posthouse.Retry, CreatedAt: created},
+		Deliveries: []posthouse.Delivery{{ID: posthouse.DeliveryID(id, 1), Tenant: "t1", Channel: "sms", Pulled: true, Priority: posthouse.Normal,
+			Recipient: posthouse.Recipient{Address: "+861380013800" + fmt.Sprint(n)}, OnUnknown: posthouse.Retry, CreatedAt: created}},
 	}
 	if ref != "" {
 		i.Message.DedupKey = "lksms:" + ref
 	}
-	d := &i.Delivery
+	d := &i.Deliveries[0]
 	for k, e := range append([]posthouse.Event{{Type: posthouse.EventAccept, To: posthouse.Pending}}, events...) {
 		e.Delivery, e.Version, e.Tenant, e.From, e.At = d.ID, int64(k+1), "t1", d.State, created
 		d.State, d.Version, d.Reason, d.UpdatedAt = e.To, e.Version, e.Reason, created
@@ -121,8 +121,8 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 		importSMS(t, s, task)
 		for log, line := range map[work.Log]work.Line{
 			work.ReceiveLog: {ID: posthouse.NewID(), Phone: "+8613800138001", Content: "您好", Templated: true, SourceIP: "::1", UserAgent: "curl", Request: json.RawMessage("{}"), Response: json.RawMessage(`[{"a": 1}]`), Status: 200, RequestID: "r1"},
-			work.SendLog:    {Delivery: task.Delivery.ID, Token: -7, Agent: "app2", Request: json.RawMessage(`{"limit": 10}`)},
-			work.ReportLog:  {ID: posthouse.NewID(), ReportID: "x", Delivery: task.Delivery.ID, Agent: "app2", Outcome: "not_sent", Error: "空号", Answer: "stale", Request: json.RawMessage(`"cut"`)},
+			work.SendLog:    {Delivery: task.Deliveries[0].ID, Token: -7, Agent: "app2", Request: json.RawMessage(`{"limit": 10}`)},
+			work.ReportLog:  {ID: posthouse.NewID(), ReportID: "x", Delivery: task.Deliveries[0].ID, Agent: "app2", Outcome: "not_sent", Error: "空号", Answer: "stale", Request: json.RawMessage(`"cut"`)},
 		} {
 			line.Tenant, line.At = "t1", smsAt
 			for range 2 { // the second time it is there

@@ -6,12 +6,14 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Imported is what another system has done with a message, told in our words: the one delivery as it stands,
+// Imported is what another system has done with a message, told in our words: the deliveries as they stand,
 // and the events that led there. Times are those of the other system.
 type Imported struct {
-	Message  posthouse.Message
-	Delivery posthouse.Delivery
-	Events   []posthouse.Event
+	Message    posthouse.Message
+	Deliveries []posthouse.Delivery
+	Events     []posthouse.Event
+	// KeyUntil is how long the message's dedup key holds. Defaults to not at all.
+	KeyUntil time.Time
 }
 
 // FormerKey is the dedup key of a task that was brought over with a number of its own: its ref.
@@ -44,4 +46,40 @@ type LksmsLine struct {
 type LksmsDefault struct {
 	Row int64
 	DefaultSMS
+}
+
+// NotifyJob is a row of the notification document's table of jobs that an import reads, with its recipients. A time it does not
+// have is zero.
+type NotifyJob struct {
+	Row                      int64
+	BizType, Channel, Status int
+	BizID, Key, Payload      string
+	Retries                  int
+	NextRun                  time.Time
+	Deleted                  bool
+	CreateBy, UpdateBy       string
+	CreatedAt, UpdatedAt     time.Time
+	Recipients               []NotifyRecipient
+}
+
+// NotifyRecipient is a row of the table of recipients.
+type NotifyRecipient struct {
+	Row, Job             int64
+	User, Error, Message string // Message is the provider's id
+	Status               int
+	UpdatedAt            time.Time
+}
+
+// NotifyTemplate is a row of the table of templates.
+type NotifyTemplate struct {
+	Row                     int64
+	BizType, Channel        int
+	Title, Text, ExternalID string
+	Enabled                 bool
+}
+
+// NotifyUser is somebody whom the workflow system knows, or only a recipient's id.
+type NotifyUser struct {
+	ID, Username, Name string
+	Roles              []string
 }

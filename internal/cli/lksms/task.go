@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/phone"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -65,69 +66,32 @@ func (r *run) task(t *Table, row work.LksmsTask) work.Imported {
 	id := idOf(row.CreatedAt, row.UpdatedAt, r.Tenant, r.Channel, row.ID)
 	h := &history{
 		step: end.Sub(created) / time.Duration(2*max(row.Retries, 0)+2),
-		Imported: work.Imported{
-			Message: posthouse.Message{
-				ID: id, Tenant: r.Tenant, Channel: r.Channel, Kind: Kind, Ref: row.ID, Source: row.Source, Priority: posthouse.Normal,
-				Content: posthouse.Content{Text: row.Content}, DedupKey: work.FormerKey(row.ID), CreatedAt: created,
-			},
-			Delivery: posthouse.Delivery{
-				ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: r.Tenant, Channel: r.Channel, Pulled: true, Priority: posthouse.Normal,
-				OnUnknown: posthouse.Retry, Epoch: r.epoch, CreatedAt: created, UpdatedAt: created,
-			},
-		},
+		History: retold.History{Delivery: posthouse.Delivery{
+			ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: r.Tenant, Channel: r.Channel, Pulled: true, Priority: posthouse.Normal,
+			OnUnknown: posthouse.Retry, Epoch: r.epoch, CreatedAt: created, UpdatedAt: created,
+		}},
 	}
 	d := &h.Delivery
 	d.IdemKey, d.Address = d.ID, r.phone(t, row.Phone)
-	h.to(posthouse.EventAccept, posthouse.Pending, "imported", created)
+	h.To(posthouse.EventAccept, posthouse.Pending, "imported", created)
 	for n := range row.Retries {
 		last := row.Status == pending && n == row.Retries-1
 		h.retry(last && row.Result == lostAndRetried, last, row.Result, end)
 	}
 	h.finish(row, end)
-	return h.Imported
+	return work.Imported{
+		Message: posthouse.Message{
+			ID: id, Tenant: r.Tenant, Channel: r.Channel, Kind: Kind, Ref: row.ID, Source: row.Source, Priority: posthouse.Normal,
+			Content: posthouse.Content{Text: row.Content}, DedupKey: work.FormerKey(row.ID), CreatedAt: created,
+		},
+		Deliveries: []posthouse.Delivery{h.Delivery}, Events: h.Events,
+	}
 }
 
-// history writes a delivery's events.
+// history is what became of a task.
 type history struct {
-	work.Imported
+	retold.History
 	step time.Duration
-}
-
-// to adds an event that happens at a time, and to the delivery what comes with it.
-func (h *history) to(kind posthouse.EventType, state posthouse.State, reason string, at time.Time) *posthouse.Event {
-	d := &h.Delivery
-	from := d.State
-	d.State, d.Reason, d.UpdatedAt = state, reason, at
-	d.Version++
-	h.Events = append(h.Events, posthouse.Event{
-		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: at, Type: kind, From: from, To: state,
-		Token: d.Token, Reason: reason, Epoch: d.Epoch, Tries: d.Tries,
-	})
-	return &h.Events[len(h.Events)-1]
-}
-
-// start is a hand-out, held until a time at most.
-func (h *history) start(by string, at, until time.Time) {
-	d := &h.Delivery
-	d.Token++
-	d.Attempts++
-	d.LeaseOwner, d.StartedAt, d.LeaseUntil = by, at, until
-	if d.FirstStartAt.IsZero() {
-		d.FirstStartAt = at
-	}
-	e := h.to(posthouse.EventStart, posthouse.Sending, d.Reason, at)
-	e.Attempt, e.Owner, e.LeaseUntil = d.Attempts, by, d.LeaseUntil
-}
-
-// end closes an attempt.
-func (h *history) end(kind posthouse.EventType, state posthouse.State, reason string, class posthouse.Class, text string, at time.Time) {
-	d := &h.Delivery
-	e := h.to(kind, state, reason, at)
-	e.Attempt, e.Owner, e.Class, e.Error = d.Attempts, d.LeaseOwner, class, text
-	d.LeaseOwner, d.StartedAt, d.LeaseUntil = "", time.Time{}, time.Time{}
-	if text != "" {
-		d.Error = text
-	}
 }
 
 // retry is a hand-out that failed, or was lost, and was put back. Of the last one the text is known.
@@ -141,13 +105,13 @@ func (h *history) retry(lost, last bool, text string, end time.Time) {
 	} else {
 		at, due = end, end.Add(retryDelay)
 	}
-	h.start(owner, begun, until(lost, begun, at))
+	h.Start(owner, begun, until(lost, begun, at))
 	d.Tries++
 	if lost {
-		h.end(posthouse.EventLeaseLost, posthouse.Unknown, state.ReasonLeaseLost, posthouse.ClassUnknown, "", at)
-		h.to(posthouse.EventResend, posthouse.Pending, string(posthouse.ClassUnknown), at)
+		h.End(posthouse.EventLeaseLost, posthouse.Unknown, state.ReasonLeaseLost, posthouse.ClassUnknown, "", at)
+		h.To(posthouse.EventResend, posthouse.Pending, string(posthouse.ClassUnknown), at)
 	} else {
-		h.end(posthouse.EventRetry, posthouse.Pending, string(posthouse.ClassTransient), posthouse.ClassTransient, text, at)
+		h.End(posthouse.EventRetry, posthouse.Pending, string(posthouse.ClassTransient), posthouse.ClassTransient, text, at)
 	}
 	d.DueAt = due
 	h.Events[len(h.Events)-1].Due = due
@@ -172,7 +136,7 @@ func (h *history) finish(row work.LksmsTask, end time.Time) {
 		}
 		return
 	case processing:
-		h.start(work.Owner(row.App), end, end.Add(lease)) // its app may still report
+		h.Start(work.Owner(row.App), end, end.Add(lease)) // its app may still report
 		return
 	}
 	begun := d.UpdatedAt.Add(h.step)
@@ -180,21 +144,21 @@ func (h *history) finish(row work.LksmsTask, end time.Time) {
 	if row.App != "" {
 		by = work.Owner(row.App)
 	}
-	h.start(by, begun, until(row.Status == failed && row.Result == lostForGood, begun, end))
+	h.Start(by, begun, until(row.Status == failed && row.Result == lostForGood, begun, end))
 	d.DueAt = time.Time{}
 	if row.Status == success {
-		h.end(posthouse.EventSent, posthouse.Sent, "", posthouse.ClassOK, "", end)
+		h.End(posthouse.EventSent, posthouse.Sent, "", posthouse.ClassOK, "", end)
 		return
 	}
 	d.Tries++
 	text, usedUp := strings.CutPrefix(row.Result, triesUsedUp)
 	switch {
 	case row.Result == lostForGood:
-		h.end(posthouse.EventLeaseLost, posthouse.Unknown, state.ReasonLeaseLost, posthouse.ClassUnknown, "", end)
-		h.to(posthouse.EventHoldTimeout, posthouse.Failed, state.ReasonTriesUsedUp, end)
+		h.End(posthouse.EventLeaseLost, posthouse.Unknown, state.ReasonLeaseLost, posthouse.ClassUnknown, "", end)
+		h.To(posthouse.EventHoldTimeout, posthouse.Failed, state.ReasonTriesUsedUp, end)
 	case usedUp:
-		h.end(posthouse.EventFail, posthouse.Failed, state.ReasonTriesUsedUp, posthouse.ClassTransient, text, end)
+		h.End(posthouse.EventFail, posthouse.Failed, state.ReasonTriesUsedUp, posthouse.ClassTransient, text, end)
 	default:
-		h.end(posthouse.EventFail, posthouse.Failed, state.ReasonNoRetry, posthouse.ClassTransient, row.Result, end)
+		h.End(posthouse.EventFail, posthouse.Failed, state.ReasonNoRetry, posthouse.ClassTransient, row.Result, end)
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func importGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Group("import", "Take over what another system has", importLksms(sh))
+	return shell.Group("import", "Take over what another system has", importLksms(sh), importNotify(sh))
 }
 
 // importing takes over the tables of an SMS service.
@@ -58,12 +58,9 @@ passed over. So it can also be run again when it was interrupted.`,
 }
 
 func (f *importing) run(cmd *cobra.Command) error {
-	if f.from == "" {
-		return shell.Usagef("--from is missing: the DSN of the database to take over, such as postgresql://user:password@host:5432/lksms_db")
-	}
-	zone, err := time.LoadLocation(f.zone)
-	if err != nil || f.zone == "" || f.zone == "Local" {
-		return shell.Usagef("--time-zone is %q: want a name such as UTC or Asia/Shanghai", f.zone)
+	zone, err := f.source("postgresql://user:password@host:5432/lksms_db")
+	if err != nil {
+		return err
 	}
 	c, err := f.Settings(cmd)
 	if err != nil {
@@ -93,6 +90,18 @@ func (f *importing) run(cmd *cobra.Command) error {
 		}
 		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, to, report))
 	})
+}
+
+// source checks what names the other system's database, and returns the zone of its times.
+func (f *importing) source(example string) (*time.Location, error) {
+	if f.from == "" {
+		return nil, shell.Usagef("--from is missing: the DSN of the database to take over, such as %s", example)
+	}
+	zone, err := time.LoadLocation(f.zone)
+	if err != nil || f.zone == "" || f.zone == "Local" {
+		return nil, shell.Usagef("--time-zone is %q: want a name such as UTC or Asia/Shanghai", f.zone)
+	}
+	return zone, nil
 }
 
 // note writes to the audit log that tasks were brought over.
