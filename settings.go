@@ -159,7 +159,23 @@ type ChannelSettings struct {
 	// FairAfter is how long a retry of a pulled channel waits beyond its due time before it goes ahead of
 	// what is new. Defaults to 10m.
 	FairAfter Duration `json:"fair_after,omitempty"`
+	// Accounts makes the channel send by accounts that are set up one by one, each with its own gate, limits and
+	// credentials. The channel's config is what they share then, and max_inflight holds for each of them. Such a
+	// channel sends continuously, and nothing is sent while it has no account.
+	Accounts bool `json:"accounts,omitempty"`
+	// Sticky keeps what belongs together on one account: "conversation" is all of one kind and ref, or else of one
+	// recipient. Defaults to none: each delivery goes by the account that can send soonest.
+	Sticky Sticky `json:"sticky,omitempty"`
+	// Failover moves what is pinned to an account to another one while the account is paused or refused for longer
+	// than a moment, or was removed; but never what may have been sent. Defaults to none: it waits.
+	Failover bool `json:"failover,omitempty"`
 }
+
+// Sticky says what a channel keeps on one of its accounts.
+type Sticky string
+
+// StickyConversation keeps all of one kind and ref, or else of one recipient, on one account.
+const StickyConversation Sticky = "conversation"
 
 // RuleSettings configures one rule of a channel.
 type RuleSettings struct {

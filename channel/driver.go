@@ -167,7 +167,9 @@ const Forever = time.Duration(1<<63 - 1)
 // Env is what a driver gets from the house.
 type Env struct {
 	Tenant, Channel string
-	Log             *slog.Logger
+	// Account is the name of the account that the driver is opened for, empty where the channel has but one.
+	Account string
+	Log     *slog.Logger
 	// Output is where a driver that prints, prints. Defaults to standard output.
 	Output io.Writer
 	// Network decides which addresses may be dialled. The zero value allows public addresses only.

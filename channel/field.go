@@ -35,6 +35,8 @@ type Field struct {
 	// Destination is set where the field decides to whom the secrets go: see Type.Keep. Scheme, host and
 	// port of a KindURL do so anyway.
 	Destination bool
+	// Account is set where each account of a channel has a value of its own, such as an application's id and secret.
+	Account bool
 }
 
 // Secret reports whether the field's value is encrypted at rest and masked.

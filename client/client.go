@@ -36,6 +36,7 @@ type Client struct {
 	Templates  Templates
 	Rosters    Rosters
 	Users      Users
+	Accounts   Accounts
 	Keys       Keys
 	Audit      Audit
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
@@ -81,7 +82,7 @@ func New(o Options) (*Client, error) {
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Keys: Keys{api}, Audit: Audit{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Keys: Keys{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, api: api,
 	}

@@ -25,6 +25,8 @@ type sealedRows interface {
 	Reseal(ctx context.Context, now time.Time, old work.Sealed, body string) error
 	Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error)
 	ResealChannel(ctx context.Context, now time.Time, ch posthouse.Channel) error
+	Accounts(ctx context.Context, tenant, channel, cursor string, limit int) (list []work.AccountRow, next string, err error)
+	ResealAccount(ctx context.Context, now time.Time, a posthouse.Account) error
 }
 
 // resealer seals with the newest key what was sealed with an older one, so that the older one can be removed.
@@ -118,5 +120,40 @@ func (r resealer) channels(ctx context.Context) (n int, err error) {
 		}
 		n++
 	}
+	for _, row := range rows {
+		if row.Err != nil || !row.Channel.Accounts {
+			continue
+		}
+		done, err := r.accounts(ctx, row.Channel)
+		if n += done; err != nil {
+			return n, err
+		}
+	}
 	return n, nil
+}
+
+// accounts seals the secrets of a channel's accounts anew.
+func (r resealer) accounts(ctx context.Context, ch posthouse.Channel) (n int, err error) {
+	for cursor := ""; ; {
+		rows, next, err := r.rows.Accounts(ctx, ch.Tenant, ch.Name, cursor, resealStep)
+		if err != nil {
+			return n, err
+		}
+		for _, row := range rows {
+			if row.Err != nil || !slices.ContainsFunc(r.opener.AccountKeys(ch.Driver, row.Account), r.old) {
+				continue
+			}
+			anew, err := r.opener.ResealedAccount(ch, row.Account)
+			if err != nil {
+				continue // its state says so
+			}
+			if err := r.rows.ResealAccount(ctx, time.Now(), anew); err != nil {
+				return n, err
+			}
+			n++
+		}
+		if cursor = next; cursor == "" {
+			return n, nil
+		}
+	}
 }

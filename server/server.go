@@ -117,7 +117,7 @@ func (s *Server) openChannels(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.channels, err = channels.New(channels.Options{Opener: opener, Store: opened{s.store.Channels, s.store.Messages, s.store.Gates, s.store.Users}, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
+	s.channels, err = channels.New(channels.Options{Opener: opener, Store: opened{s.store.Channels, s.store.Messages, s.store.Gates, s.store.Users}, Accounts: s.store.Accounts, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
 	return err
 }
 
@@ -142,7 +142,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
-		resealer{resealed{s.store.Channels, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
+		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
 	})
 	if s.o.Chain > 0 {
 		sealer := chain.Sealer{Book: s.store.Chain, After: s.o.Chain, Keep: cmp.Or(s.o.Keep, engine.DefaultKeep), Log: s.o.Log}

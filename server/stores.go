@@ -15,6 +15,7 @@ type (
 	users    = store.Users
 	gates    = store.Gates
 	stored   = store.Channels
+	fleets   = store.Accounts
 )
 
 // What a role asks of several families of tables at once.
@@ -62,6 +63,7 @@ type (
 	}
 	resealed struct {
 		stored
+		fleets
 		store.Contents
 	}
 	received struct {

@@ -42,6 +42,7 @@ type Field struct {
 	Kind     FieldKind `json:"kind"`
 	Required bool      `json:"required"`
 	Secret   bool      `json:"secret" doc:"Encrypted at rest and never shown."`
+	Account  bool      `json:"account,omitempty" doc:"Each account of a channel has a value of its own."`
 	Default  any       `json:"default,omitempty"`
 	Choices  []string  `json:"choices,omitempty"`
 	Min      int       `json:"min,omitempty"`

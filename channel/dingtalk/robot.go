@@ -86,11 +86,11 @@ func Robot() channel.Type {
 
 func robotFields() []channel.Field {
 	return []channel.Field{{
-		Name: "access_token", Kind: channel.KindSecret, Required: true, Label: "Access token", LabelZH: "access_token",
+		Name: "access_token", Kind: channel.KindSecret, Required: true, Account: true, Label: "Access token", LabelZH: "access_token",
 		Help:   "What follows access_token= in the robot's webhook address.",
 		HelpZH: "机器人 Webhook 地址中 access_token= 之后的部分。",
 	}, {
-		Name: "secret", Kind: channel.KindSecret, Label: "Signing secret", LabelZH: "加签密钥",
+		Name: "secret", Kind: channel.KindSecret, Account: true, Label: "Signing secret", LabelZH: "加签密钥",
 		Help:   "Begins with SEC. Empty for a robot that is secured by keywords or addresses.",
 		HelpZH: "以 SEC 开头。机器人使用关键词或 IP 白名单时留空。",
 	}, {

@@ -114,12 +114,12 @@ func Work() channel.Type {
 
 func workFields() []channel.Field {
 	return []channel.Field{{
-		Name: "agent_id", Kind: channel.KindString, Required: true, Label: "AgentId", LabelZH: "AgentId",
+		Name: "agent_id", Kind: channel.KindString, Required: true, Account: true, Label: "AgentId", LabelZH: "AgentId",
 		Help: "The application's AgentId, a number.", HelpZH: "应用的 AgentId，数字。",
 	}, {
-		Name: "app_key", Kind: channel.KindString, Required: true, Label: "AppKey (Client ID)", LabelZH: "AppKey（Client ID）",
+		Name: "app_key", Kind: channel.KindString, Required: true, Account: true, Label: "AppKey (Client ID)", LabelZH: "AppKey（Client ID）",
 	}, {
-		Name: "app_secret", Kind: channel.KindSecret, Required: true, Label: "AppSecret (Client Secret)", LabelZH: "AppSecret（Client Secret）",
+		Name: "app_secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "AppSecret (Client Secret)", LabelZH: "AppSecret（Client Secret）",
 	}, {
 		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "消息格式",
 	}, {

@@ -40,11 +40,11 @@ func requestFields() []channel.Field {
 		Name: "method", Kind: channel.KindChoice, Label: "Method", LabelZH: "请求方法",
 		Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet},
 	}, {
-		Name: "headers", Kind: channel.KindSecrets, Label: "Headers", LabelZH: "请求头",
+		Name: "headers", Kind: channel.KindSecrets, Account: true, Label: "Headers", LabelZH: "请求头",
 		Help:   "Stored encrypted and never shown again. May hold placeholders.",
 		HelpZH: "加密保存，不再显示。可以使用占位符。",
 	}, {
-		Name: "secrets", Kind: channel.KindSecrets, Label: "Secrets", LabelZH: "密钥",
+		Name: "secrets", Kind: channel.KindSecrets, Account: true, Label: "Secrets", LabelZH: "密钥",
 		Help:   "Values for ${secret.<name>} in the URL, headers and body. Stored encrypted and masked in every log.",
 		HelpZH: "可在地址、请求头和请求体中用 ${secret.<名称>} 引用。加密保存，日志中一律打码。",
 	}, {

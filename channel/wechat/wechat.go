@@ -72,9 +72,9 @@ func Subscribe() channel.Type {
 
 func fields() []channel.Field {
 	return []channel.Field{{
-		Name: "app_id", Kind: channel.KindString, Required: true, Label: "AppID", LabelZH: "AppID",
+		Name: "app_id", Kind: channel.KindString, Required: true, Account: true, Label: "AppID", LabelZH: "AppID",
 	}, {
-		Name: "secret", Kind: channel.KindSecret, Required: true, Label: "AppSecret", LabelZH: "AppSecret",
+		Name: "secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "AppSecret", LabelZH: "AppSecret",
 	}, {
 		Name: "template_id", Kind: channel.KindString, Label: "Template ID", LabelZH: "模板 ID",
 		Help:   "Of messages whose template names none (external_template_id).",

@@ -66,9 +66,9 @@ func appFields() []channel.Field {
 	return []channel.Field{{
 		Name: "corp_id", Kind: channel.KindString, Required: true, Label: "Corp ID", LabelZH: "企业 ID（corpid）",
 	}, {
-		Name: "agent_id", Kind: channel.KindInt, Required: true, Min: 1, Max: 1 << 31, Label: "AgentId", LabelZH: "应用 AgentId",
+		Name: "agent_id", Kind: channel.KindInt, Required: true, Account: true, Min: 1, Max: 1 << 31, Label: "AgentId", LabelZH: "应用 AgentId",
 	}, {
-		Name: "secret", Kind: channel.KindSecret, Required: true, Label: "Secret", LabelZH: "应用 Secret",
+		Name: "secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "Secret", LabelZH: "应用 Secret",
 	}, {
 		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "默认消息格式",
 		Help:   "Of contents that name no type. Markdown is shown by the WeCom client only, not by WeChat.",

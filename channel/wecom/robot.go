@@ -47,7 +47,7 @@ func Robot() channel.Type {
 
 func robotFields() []channel.Field {
 	return []channel.Field{{
-		Name: "key", Kind: channel.KindSecret, Required: true, Label: "Key", LabelZH: "Webhook key",
+		Name: "key", Kind: channel.KindSecret, Required: true, Account: true, Label: "Key", LabelZH: "Webhook key",
 		Help: "What follows key= in the robot's webhook address.", HelpZH: "机器人 Webhook 地址中 key= 之后的部分。",
 	}, {
 		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "默认消息格式",
@@ -114,7 +114,7 @@ func openRobot(c channel.Config, env channel.Env) (channel.Driver, error) {
 		mention: c.String("mention"), codes: env.Codes,
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{key}}),
 	}
-	r.library = newLibrary(env, env.Tenant+"/"+env.Channel+"/media", r.upload)
+	r.library = newLibrary(env, strings.Join([]string{env.Tenant, env.Channel, env.Account, "media"}, "/"), r.upload)
 	return r, nil
 }
 

@@ -49,6 +49,7 @@ type Options struct {
 	Audit     Audit
 
 	Channels Channels
+	Accounts Accounts
 	// Tasks takes the events of workflows.
 	Tasks Tasks
 	// Gate forgets keys that are revoked.
@@ -85,6 +86,7 @@ func Routes(o Options) []web.Route {
 		deliveries{o.Reader, o.Judge, o.Replays, o.Channels}.routes(),
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally}.routes(),
+		accounts{o.Accounts, o.Channels}.routes(),
 		phones{o.Agents, o.Channels, o.Desk, keys}.routes(),
 		handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}.routes(),
 		logs{o.Reader}.routes(),

@@ -131,10 +131,14 @@ func (ch channels) resume(c *web.Call) (posthouse.Channel, error) {
 }
 
 func (ch channels) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
+	return tested(ch.Test(c.Context(), c.Tenant(), c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: testContent(in)}))
+}
+
+func testContent(in wire.ChannelTest) posthouse.Content {
 	if in.Content.IsZero() {
-		in.Content = posthouse.Content{Title: "Posthouse", Text: "This is a test of this channel. 这是一条渠道测试消息。"}
+		return posthouse.Content{Title: "Posthouse", Text: "This is a test of this channel. 这是一条渠道测试消息。"}
 	}
-	return tested(ch.Test(c.Context(), c.Tenant(), c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: in.Content}))
+	return in.Content
 }
 
 func tested(r channel.Result, err error) (wire.ChannelTested, error) {
@@ -163,7 +167,7 @@ func (ch channels) drivers(*web.Call) (wire.Page[wire.Driver], error) {
 		for _, f := range t.Fields {
 			v.Fields = append(v.Fields, wire.Field{
 				Name: f.Name, Label: f.Label, LabelZH: f.LabelZH, Help: f.Help, HelpZH: f.HelpZH, Kind: wire.FieldKind(f.Kind), Required: f.Required,
-				Secret: f.Secret(), Default: shownDefault(f.Default), Choices: f.Choices, Min: f.Min, Max: f.Max,
+				Secret: f.Secret(), Account: f.Account, Default: shownDefault(f.Default), Choices: f.Choices, Min: f.Min, Max: f.Max,
 			})
 		}
 		views = append(views, v)

@@ -53,10 +53,30 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	if len(ch.Needs) > 0 && !pulled {
 		f.add("needs", "are what agents must have: only a channel with pull has any")
 	}
+	f.fleet(ch.ChannelSettings, pulled)
 	if ch.FairAfter != 0 && !pulled {
 		f.add("fair_after", "is how long retries let new ones go first when agents fetch: only a channel with pull has it")
 	}
 	return t, f
+}
+
+// fleet finds what does not go with accounts, and what goes with nothing else.
+func (f *finder) fleet(s posthouse.ChannelSettings, pulled bool) {
+	switch {
+	case s.Accounts && pulled:
+		f.add("accounts", "are what our workers send by: agents fetch from a channel with pull")
+	case s.Accounts && s.Every != nil && *s.Every != 0:
+		f.add("every", "is %s: a channel with accounts sends continuously", *s.Every)
+	}
+	if s.Sticky != "" && s.Sticky != posthouse.StickyConversation {
+		f.add("sticky", "is %q: want conversation, or nothing", s.Sticky)
+	}
+	if s.Sticky != "" && !s.Accounts {
+		f.add("sticky", "keeps a conversation on one account: only a channel with accounts has any")
+	}
+	if s.Failover && !s.Accounts {
+		f.add("failover", "moves messages to another account: only a channel with accounts has any")
+	}
 }
 
 // ranges finds durations and numbers that are out of bounds.

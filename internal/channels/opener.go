@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -68,6 +69,9 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if err != nil {
 		return state.Opened{}, err
 	}
+	if ch.Accounts {
+		t = t.Shared()
+	}
 	config, problems := t.Validate(ch.Config)
 	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
 		return state.Opened{}, err
@@ -89,11 +93,20 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if t.IdempotencyWindow != nil {
 		opened.Window = t.IdempotencyWindow(config)
 	}
-	opened.Driver, err = t.Open(config, channel.Env{
-		Tenant: ch.Tenant, Channel: ch.Name, Log: p.o.Log.With("channel", ch.Name), Output: p.o.Output, Network: p.o.Network,
-		Timeout: opened.Timeout, Tokens: p.o.Tokens, Codes: ch.Codes,
-	})
+	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout))
 	return opened, err
+}
+
+// env is what a driver gets from the house.
+func (p *Opener) env(ch *posthouse.Channel, account string, timeout time.Duration) channel.Env {
+	log := p.o.Log.With("channel", ch.Name)
+	if account != "" {
+		log = log.With("account", account)
+	}
+	return channel.Env{
+		Tenant: ch.Tenant, Channel: ch.Name, Account: account, Log: log, Output: p.o.Output, Network: p.o.Network,
+		Timeout: timeout, Tokens: p.o.Tokens, Codes: ch.Codes,
+	}
 }
 
 // OpenStored opens the driver of a channel as it is stored.
@@ -107,7 +120,13 @@ func (p *Opener) OpenStored(ch posthouse.Channel) (state.Opened, error) {
 
 // Close ends the connections of a driver that was opened for one look only.
 func (p *Opener) Close(o state.Opened) {
-	if closer, ok := o.Driver.(io.Closer); ok {
+	for _, d := range o.Drivers() {
+		p.closeDriver(d)
+	}
+}
+
+func (p *Opener) closeDriver(d channel.Driver) {
+	if closer, ok := d.(io.Closer); ok {
 		if err := closer.Close(); err != nil {
 			p.o.Log.Warn("a driver could not be closed", "error", err)
 		}

@@ -12,17 +12,30 @@ import (
 // Test checks that the provider can be reached: by the driver's own check, or by really sending
 // out to an address. Nothing is queued.
 func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error) {
-	opened, err := s.openOne(ctx, tenant, name)
+	ch, err := s.store.Channel(ctx, tenant, name)
+	if err != nil {
+		return channel.Result{}, err
+	}
+	if ch.Accounts {
+		return channel.Result{}, posthouse.Errorf(posthouse.CodeConflict, "the channel %q sends by accounts: test one of them", name)
+	}
+	opened, err := s.openStored(ch)
 	if err != nil {
 		return channel.Result{}, err
 	}
 	defer s.Close(opened)
-	if out.Recipient, err = s.addressed(ctx, tenant, name, opened, out.Recipient); err != nil {
+	return s.try(ctx, ch, opened, opened.Driver, out)
+}
+
+// try checks a driver, or sends out by it.
+func (s *Set) try(ctx context.Context, ch posthouse.Channel, opened state.Opened, driver channel.Driver, out channel.Outgoing) (channel.Result, error) {
+	var err error
+	if out.Recipient, err = s.addressed(ctx, ch.Tenant, ch.Name, opened, out.Recipient); err != nil {
 		return channel.Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
 	defer cancel()
-	if tester, ok := opened.Driver.(channel.Tester); ok && out.Recipient == (posthouse.Recipient{}) {
+	if tester, ok := driver.(channel.Tester); ok && out.Recipient == (posthouse.Recipient{}) {
 		return tester.Test(ctx), nil
 	}
 	if out.Recipient.User == "" && out.Recipient.Address == "" {
@@ -30,9 +43,9 @@ func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoin
 	}
 	out.Message = posthouse.NewID()
 	out.Delivery = posthouse.DeliveryID(out.Message, 1)
-	out.Tenant, out.Channel, out.IdemKey = tenant, name, out.Delivery
+	out.Tenant, out.Channel, out.IdemKey = ch.Tenant, ch.Name, out.Delivery
 	out.Kind, out.Priority, out.Attempt = "test", posthouse.Normal, 1
-	return opened.Driver.Send(ctx, out), nil
+	return driver.Send(ctx, out), nil
 }
 
 // addressed is a recipient with his address, as a delivery to him would have it.
@@ -69,6 +82,10 @@ func (s *Set) openOne(ctx context.Context, tenant, name string) (state.Opened, e
 	if err != nil {
 		return state.Opened{}, err
 	}
+	return s.openStored(ch)
+}
+
+func (s *Set) openStored(ch posthouse.Channel) (state.Opened, error) {
 	opened, err := s.OpenStored(ch)
 	if err != nil {
 		return opened, posthouse.Errorf(posthouse.CodeConflict, "the channel cannot be opened: %w", err)

@@ -57,8 +57,11 @@ func (s *Set) Reload(ctx context.Context) error {
 	for _, row := range rows {
 		k := key{row.Channel.Tenant, row.Channel.Name}
 		seen[k] = true
-		if s.open[k] != editionOf(row.Channel) {
-			s.take(k, row)
+		if s.open[k] == editionOf(row) {
+			continue
+		}
+		if err := s.take(ctx, k, row); err != nil {
+			return err
 		}
 	}
 	s.dropUnseen(seen)
@@ -67,15 +70,22 @@ func (s *Set) Reload(ctx context.Context) error {
 }
 
 // take hands a channel that is new or has changed to the engine.
-func (s *Set) take(k key, row work.ChannelRow) {
+func (s *Set) take(ctx context.Context, k key, row work.ChannelRow) error {
+	var accounts []work.AccountRow
 	err := row.Err
+	if err == nil && row.Channel.Accounts {
+		var fault error
+		if accounts, fault = allAccounts(ctx, s.accounts, k.tenant, k.name); fault != nil {
+			return fault // the next look tries again
+		}
+	}
 	if err == nil {
-		err = s.handOver(row.Channel)
+		err = s.handOver(row.Channel, accounts)
 	}
 	if err == nil {
 		delete(s.broken, k)
-		s.open[k] = editionOf(row.Channel)
-		return
+		s.open[k] = editionOf(row)
+		return nil
 	}
 	s.log.Error("a channel cannot be opened: its messages wait", "tenant", k.tenant, "channel", k.name, "error", err)
 	s.broken[k] = err
@@ -83,11 +93,15 @@ func (s *Set) take(k key, row work.ChannelRow) {
 		s.engine.RemoveChannel(k.tenant, k.name)
 		delete(s.open, k)
 	}
+	return nil
 }
 
-func (s *Set) handOver(ch posthouse.Channel) error {
+func (s *Set) handOver(ch posthouse.Channel, accounts []work.AccountRow) error {
 	opened, err := s.OpenStored(ch)
 	if err != nil {
+		return err
+	}
+	if err := s.OpenAccounts(ch, &opened, accounts); err != nil {
 		return err
 	}
 	return s.engine.SetChannel(ch, opened)

@@ -17,9 +17,10 @@ import (
 // Set is the configured channels of a server. The Opener's methods that show and check them are its own too.
 type Set struct {
 	*Opener
-	store  Store
-	engine Engine
-	log    *slog.Logger
+	store    Store
+	accounts AccountStore
+	engine   Engine
+	log      *slog.Logger
 
 	mu      sync.Mutex
 	version int64           // of the stored set, as this process knows it
@@ -35,28 +36,32 @@ type key struct{ tenant, name string }
 type edition struct {
 	version int64
 	created int64 // in microseconds, as it is stored
+	fleet   int64 // of its accounts
 }
 
-func editionOf(ch posthouse.Channel) edition { return edition{ch.Version, ch.CreatedAt.UnixMicro()} }
+func editionOf(row work.ChannelRow) edition {
+	return edition{row.Channel.Version, row.Channel.CreatedAt.UnixMicro(), row.Fleet}
+}
 
 // Options makes a Set. All but Log are required.
 type Options struct {
-	Opener *Opener
-	Store  Store
-	Engine Engine
+	Opener   *Opener
+	Store    Store
+	Accounts AccountStore
+	Engine   Engine
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 }
 
 // New makes a Set; nothing is open until Reload.
 func New(o Options) (*Set, error) {
-	if o.Opener == nil || o.Store == nil || o.Engine == nil {
-		return nil, errors.New("channels: Opener, Store and Engine are required")
+	if o.Opener == nil || o.Store == nil || o.Accounts == nil || o.Engine == nil {
+		return nil, errors.New("channels: Opener, Store, Accounts and Engine are required")
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Set{Opener: o.Opener, store: o.Store, engine: o.Engine, log: o.Log, version: -1, open: map[key]edition{}, broken: map[key]error{}}, nil
+	return &Set{Opener: o.Opener, store: o.Store, accounts: o.Accounts, engine: o.Engine, log: o.Log, version: -1, open: map[key]edition{}, broken: map[key]error{}}, nil
 }
 
 // List lists a tenant's channels, secrets masked.
@@ -120,6 +125,9 @@ func (s *Set) checked(ctx context.Context, ch posthouse.Channel) (posthouse.Chan
 	if ch.Config, err = s.kept(ctx, t, ch); err != nil {
 		return ch, err
 	}
+	if ch.Accounts {
+		t = t.Shared()
+	}
 	_, more := t.Validate(ch.Config)
 	if err := posthouse.Invalid("the channel cannot be stored", append(problems, more...)); err != nil {
 		return ch, err
@@ -157,11 +165,11 @@ func (s *Set) kept(ctx context.Context, t channel.Type, ch posthouse.Channel) (m
 	return t.Keep(known.Config, ch.Config), nil
 }
 
-// mayTurn refuses to make a channel pulled that was pushed, or the other way, while it has open deliveries: they
-// wait where nobody would look.
+// mayTurn refuses to make a channel pulled that was pushed, or to give it accounts, or the other way, while it has open
+// deliveries: they wait where nobody would look.
 func (s *Set) mayTurn(ctx context.Context, ch posthouse.Channel) error {
 	old, err := s.store.Channel(ctx, ch.Tenant, ch.Name)
-	if err != nil || s.Pulled(old) == s.Pulled(ch) {
+	if err != nil || s.Pulled(old) == s.Pulled(ch) && old.Accounts == ch.Accounts {
 		return nil //nolint:nilerr // new, or one that cannot be read: it has to be replaced
 	}
 	open := slices.DeleteFunc(posthouse.States(), func(s posthouse.State) bool { return !s.Open() })

@@ -14,10 +14,15 @@ import (
 // twoAccounts opens a channel that sends by two accounts, each with a provider of its own.
 func (r *rig) twoAccounts(settings posthouse.ChannelSettings, limits ...posthouse.Limit) (a, b *provider) {
 	a, b = &provider{}, &provider{}
-	r.open("c", settings, state.Opened{Window: channel.Forever, Driver: a, Accounts: []state.Account{
-		{Name: "a", Driver: a, Limits: limits}, {Name: "b", Driver: b},
-	}})
+	settings.Accounts = true
+	r.open("c", settings, state.Opened{Window: channel.Forever, Driver: a, Accounts: []*state.Account{by("a", a, limits...), by("b", b)}})
 	return a, b
+}
+
+// by is an account with a provider of its own.
+func by(name string, d channel.Driver, limits ...posthouse.Limit) *state.Account {
+	a := posthouse.Account{Name: name, Version: 1, AccountSettings: posthouse.AccountSettings{Limits: limits}}
+	return &state.Account{Account: a, Opener: func() (channel.Driver, error) { return d, nil }}
 }
 
 // sentBy is how many deliveries of the rig ended as sent, by the account that the claim wrote into them.
@@ -99,9 +104,7 @@ func TestAnUnknownIsAskedOfTheAccountThatSentIt(t *testing.T) {
 		lost := func(channel.Outgoing) channel.Result { return channel.Result{Class: posthouse.ClassUnknown} }
 		a := &asking{provider: &provider{answer: lost}, findings: []channel.Finding{channel.Absent, channel.Absent, channel.Absent, channel.Absent}}
 		b := &asking{provider: &provider{answer: lost}, findings: []channel.Finding{channel.Found, channel.Found, channel.Found, channel.Found}}
-		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Query, Tries: 1}, state.Opened{Driver: a, Accounts: []state.Account{
-			{Name: "a", Driver: a}, {Name: "b", Driver: b},
-		}})
+		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Query, Tries: 1, Accounts: true}, state.Opened{Driver: a, Accounts: []*state.Account{by("a", a), by("b", b)}})
 		var ids []string
 		for range 4 {
 			ids = append(ids, r.send(text("c", "u1"))...)

@@ -111,7 +111,7 @@ func (d *dispatcher) room(r *route) room { return r.room(d.recorder.unsure()) }
 
 // barred reports whether nothing of the route may start at all, and until when.
 func (d *dispatcher) barred(r *route) (time.Duration, bool) {
-	if r.Stored.Paused || d.life.Stale() {
+	if r.Stored.Paused || r.Stored.Accounts && len(r.Opened.Accounts) == 0 || d.life.Stale() {
 		return whenWoken, true
 	}
 	if d.recorder.stuck() {

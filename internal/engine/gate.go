@@ -31,6 +31,11 @@ type Gatekeeper struct {
 
 // heed parks or reopens an account by what its provider said, in this process at once.
 func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (parked []work.Gate, opened []string) {
+	if r.ctx.Err() != nil { // an attempt by what the account was before
+		if now := k.routes.route(r.Key.Tenant, r.Key.Channel); now == nil || r.altered(now, account) {
+			return nil, nil
+		}
+	}
 	for _, res := range results {
 		switch {
 		case res.Class.Blocks():

@@ -18,8 +18,8 @@ import (
 // success rate is that of the last hour.
 func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.open("chat", posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}}, state.Opened{
-			Content: func(posthouse.Content) []posthouse.Problem { return nil }, Accounts: []state.Account{{Name: "a", Driver: r.provider}},
+		r.open("chat", posthouse.ChannelSettings{Accounts: true, Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}}, state.Opened{
+			Content: func(posthouse.Content) []posthouse.Problem { return nil }, Accounts: []*state.Account{by("a", r.provider)},
 		})
 		failing := true
 		r.provider.answer = func(channel.Outgoing) channel.Result {

@@ -49,6 +49,11 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		old.mu.Lock()
 		r.gates = old.gates
 		old.gates = map[string]gate{}
+		for name := range r.gates {
+			if old.altered(r, name) {
+				delete(r.gates, name)
+			}
+		}
 		old.mu.Unlock()
 	}
 	rs.routes[r.Key] = r
@@ -66,6 +71,13 @@ func (rs *Routes) limitsOf(tenant string) []posthouse.Limit {
 		return own
 	}
 	return rs.tenantLimits["*"]
+}
+
+// altered reports whether an account is another in the route that replaces r, such as one with a new secret: what its
+// provider said of the old one does not count.
+func (r *route) altered(now *route, account string) bool {
+	was, is := r.Opened.Account(account), now.Opened.Account(account)
+	return was != nil && (is == nil || is.Version != was.Version || !is.CreatedAt.Equal(was.CreatedAt))
 }
 
 // CheckChannel says which setting of a channel cannot work, without changing anything.

@@ -44,12 +44,13 @@ func TestEveryTierHolds(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.engine.Routes.tenantLimits = map[string][]posthouse.Limit{"*": {per(30, time.Minute)}}
 		r.open("fleet", posthouse.ChannelSettings{
+			Accounts:        true,
 			Limits:          []posthouse.Limit{per(25, time.Minute)},
 			AccountLimits:   []posthouse.Limit{per(14, time.Minute)},
 			TypeLimits:      map[posthouse.ContentType][]posthouse.Limit{posthouse.MarkdownContent: {per(3, time.Minute), per(30, time.Hour)}},
 			RecipientLimits: []posthouse.Limit{per(2, time.Minute)},
-		}, state.Opened{Content: func(posthouse.Content) []posthouse.Problem { return nil }, Accounts: []state.Account{
-			{Name: "a", Driver: r.provider}, {Name: "b", Driver: r.provider, Limits: []posthouse.Limit{per(6, time.Minute)}},
+		}, state.Opened{Content: func(posthouse.Content) []posthouse.Problem { return nil }, Accounts: []*state.Account{
+			by("a", r.provider), by("b", r.provider, per(6, time.Minute)),
 		}})
 		r.open("other", posthouse.ChannelSettings{}, state.Opened{})
 		for i := range 40 {

@@ -30,30 +30,25 @@ type Opened struct {
 	OwnAddresses bool
 	// Pull hands the channel's deliveries to agents instead of the driver.
 	Pull bool
-	// Accounts are those that the channel sends by. Defaults to one without a name, which is the driver's.
-	Accounts []Account
+	// Accounts are those that the channel sends by where it has accounts of its own, by name. Driver is then one without the
+	// fields that are an account's: it tells what the driver can, and sends nothing.
+	Accounts []*Account
 	// Content says what the driver cannot send of a content. Defaults to taking any.
 	Content func(content posthouse.Content) []posthouse.Problem
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
 }
 
-// Account is one of several accounts with a provider that a channel sends by.
-type Account struct {
-	Name   string
-	Driver channel.Driver
-	// Limits hold for this account, besides those of the channel.
-	Limits []posthouse.Limit
-}
-
-// Drivers are the open drivers of all accounts.
+// Drivers are the drivers that are open.
 func (o *Opened) Drivers() []channel.Driver {
-	if len(o.Accounts) == 0 {
-		return []channel.Driver{o.Driver}
-	}
 	var list []channel.Driver
+	if o.Driver != nil {
+		list = append(list, o.Driver)
+	}
 	for _, a := range o.Accounts {
-		list = append(list, a.Driver)
+		if d := a.opened(); d != nil {
+			list = append(list, d)
+		}
 	}
 	return list
 }
@@ -71,13 +66,11 @@ func (o *Opened) Close() error {
 
 // By is the driver of an account. What was sent by an account that is there no more is the first one's to answer for.
 func (o *Opened) By(account string) channel.Driver {
-	for i := range o.Accounts {
-		if o.Accounts[i].Name == account {
-			return o.Accounts[i].Driver
-		}
+	if a := o.Account(account); a != nil {
+		return a.Driver()
 	}
-	if len(o.Accounts) > 0 {
-		return o.Accounts[0].Driver
+	if len(o.Accounts) > 0 && account != "" {
+		return o.Accounts[0].Driver()
 	}
 	return o.Driver
 }

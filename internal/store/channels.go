@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-const channelColumns = "tenant, name, driver, config, settings, paused, pause_reason, version, created_at, updated_at"
+const channelColumns = "tenant, name, driver, config, settings, paused, pause_reason, version, created_at, updated_at, fleet"
 
 // PutChannel stores a channel and returns it as it stands: created, or changed with its
 // version one higher. Whether it is paused stays as it was. The caller has sealed the secrets
@@ -44,8 +44,8 @@ func (s Channels) PutChannel(ctx context.Context, now time.Time, ch posthouse.Ch
 		ch.Paused, ch.PauseReason, ch.Version, ch.UpdatedAt = was.Paused, was.PauseReason, was.Version+1, timeOf(at)
 		if created {
 			ch.CreatedAt = ch.UpdatedAt
-			_, err = t.exec("INSERT INTO posthouse_channels ("+channelColumns+") VALUES ("+marks(10)+")",
-				ch.Tenant, ch.Name, ch.Driver, string(config), string(settings), 0, "", 1, at, at)
+			_, err = t.exec("INSERT INTO posthouse_channels ("+channelColumns+") VALUES ("+marks(11)+")",
+				ch.Tenant, ch.Name, ch.Driver, string(config), string(settings), 0, "", 1, at, at, 0)
 			return err
 		}
 		ch.CreatedAt = was.CreatedAt
@@ -63,7 +63,7 @@ func readChannel(scan scanner) (work.ChannelRow, error) {
 	var config, settings string
 	var paused, created, updated int64
 	ch := &row.Channel
-	if err := scan(&ch.Tenant, &ch.Name, &ch.Driver, &config, &settings, &paused, &ch.PauseReason, &ch.Version, &created, &updated); err != nil {
+	if err := scan(&ch.Tenant, &ch.Name, &ch.Driver, &config, &settings, &paused, &ch.PauseReason, &ch.Version, &created, &updated, &row.Fleet); err != nil {
 		return row, err
 	}
 	ch.Paused, ch.CreatedAt, ch.UpdatedAt = paused != 0, timeOf(created), timeOf(updated)
@@ -114,19 +114,19 @@ func ofTenant(tenant string) (where string, args []any) {
 	return " WHERE tenant = ?", []any{tenant}
 }
 
-// ChannelsVersion changes whenever any channel does: a cheap look for other processes.
+// ChannelsVersion changes whenever any channel or account does: a cheap look for other processes.
 func (s Channels) ChannelsVersion(ctx context.Context) (int64, error) {
 	v, _, err := first(s.db.reads(ctx), func(scan scanner) (int64, error) {
-		var n, sum, latest int64
-		err := scan(&n, &sum, &latest)
+		var n, sum, fleet, latest int64
+		err := scan(&n, &sum, &fleet, &latest)
 		h := fnv.New64a()
-		fmt.Fprint(h, n, " ", sum, " ", latest)
+		fmt.Fprint(h, n, " ", sum, " ", fleet, " ", latest)
 		return int64(h.Sum64()), err
-	}, "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(MAX(updated_at), 0) FROM posthouse_channels")
+	}, "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(SUM(fleet), 0), COALESCE(MAX(updated_at), 0) FROM posthouse_channels")
 	return v, s.db.toError(err, "look at the channels")
 }
 
-// DeleteChannel deletes a channel without open deliveries, its gates and its counts.
+// DeleteChannel deletes a channel without open deliveries, its accounts, its gates and its counts.
 func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
 	return s.db.change(ctx, now, "delete a channel", func(t *Tx) error {
 		open, _, err := first(t.query, number, "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ? AND channel = ?)"+
@@ -141,7 +141,7 @@ func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name
 		if err == nil && n == 0 {
 			return noChannel(name)
 		}
-		for _, table := range []string{"posthouse_gates", "posthouse_tallies"} {
+		for _, table := range []string{"posthouse_accounts", "posthouse_gates", "posthouse_tallies"} {
 			if err == nil {
 				_, err = t.exec("DELETE FROM "+table+" WHERE tenant = ? AND channel = ?", tenant, name)
 			}

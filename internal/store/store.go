@@ -32,6 +32,7 @@ type Store struct {
 
 	// What people set up.
 	Channels  Channels
+	Accounts  Accounts
 	Gates     Gates
 	Agents    Agents
 	Keys      Keys
@@ -88,6 +89,8 @@ type (
 type (
 	// Channels are the configured channels.
 	Channels struct{ db *DB }
+	// Accounts are those that a channel sends by.
+	Accounts struct{ db *DB }
 	// Gates are the accounts that providers have refused.
 	Gates struct{ db *DB }
 	// Agents are the apps that fetch messages.
@@ -131,7 +134,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
 		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s},
-		Channels: Channels{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
+		Channels: Channels{db}, Accounts: Accounts{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
 		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
 	}, nil
 }

@@ -25,7 +25,13 @@ type Body[T any] struct {
 	loose    bool
 	optional bool
 	keyed    bool
-	csv      func(c *Call, text []byte) (T, error)
+	others   []bodyForm[T]
+}
+
+// bodyForm is another form that a body may have.
+type bodyForm[T any] struct {
+	kind string // its media type
+	read func(c *Call, text []byte) (T, error)
 }
 
 // BodyOf makes the reader of a body. A request whose body has a problem is refused before its handler sees it.
@@ -58,20 +64,36 @@ func (b Body[T]) Keyed() Body[T] {
 
 // OrCSV lets the body come as text/csv too. What read finds wrong it leaves in the call, as by Loose.
 func (b Body[T]) OrCSV(read func(c *Call, text []byte) (T, error)) Body[T] {
-	b.csv, b.loose = read, true
+	return b.or("text/csv", read)
+}
+
+// OrLines is OrCSV for application/x-ndjson: an object a line.
+func (b Body[T]) OrLines(read func(c *Call, text []byte) (T, error)) Body[T] {
+	return b.or("application/x-ndjson", read)
+}
+
+func (b Body[T]) or(kind string, read func(c *Call, text []byte) (T, error)) Body[T] {
+	b.others, b.loose = append(slices.Clone(b.others), bodyForm[T]{kind, read}), true
 	return b
+}
+
+// kinds are the media types that the body may have, the usual one first.
+func (b Body[T]) kinds() []string {
+	list := []string{"application/json"}
+	for _, f := range b.others {
+		list = append(list, f.kind)
+	}
+	return list
 }
 
 // from reads the body of a request.
 func (b Body[T]) from(c *Call) (v T, err error) {
-	if b.optional && c.ContentLength == 0 {
-		return v, c.Wrong()
+	if c.ContentLength == 0 {
+		if err := c.Wrong(); err != nil || b.optional {
+			return v, err
+		}
 	}
-	kinds := []string{"application/json", "text/csv"}
-	if b.csv == nil {
-		kinds = kinds[:1]
-	}
-	kind, err := c.kindOf(kinds...)
+	kind, err := c.kindOf(b.kinds()...)
 	if err != nil {
 		return v, err
 	}
@@ -79,8 +101,10 @@ func (b Body[T]) from(c *Call) (v T, err error) {
 	if err != nil {
 		return v, err
 	}
-	if kind == "text/csv" {
-		return b.csv(c, text)
+	for _, f := range b.others {
+		if f.kind == kind {
+			return f.read(c, text)
+		}
 	}
 	v, problems, err := b.Read(text)
 	if err != nil {

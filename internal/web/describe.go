@@ -35,8 +35,8 @@ func (t Terms) operation(r Route, all *huma.Components) *huma.Operation {
 	t.parameters(r, op)
 	if r.in != nil {
 		op.RequestBody = &huma.RequestBody{Required: !r.may, Content: map[string]*huma.MediaType{"application/json": {Schema: t.request(r, all.Schemas), Example: spoken.Body}}}
-		if r.csv {
-			op.RequestBody.Content["text/csv"] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+		for _, kind := range r.kinds {
+			op.RequestBody.Content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 		}
 	}
 	return op

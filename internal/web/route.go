@@ -26,7 +26,7 @@ type Route struct {
 	in     reflect.Type   // of the body; nil for none
 	out    []reflect.Type // of the answer, one of them; none for none
 	status []int          // of the answer, the usual one first
-	csv    bool           // the body may be text/csv
+	kinds  []string       // the media types of the body besides JSON
 	may    bool           // the body may be missing
 	scheme string         // how the caller shows who they are. Defaults to a key.
 	fault  reflect.Type   // of the answer to a wrong request. Defaults to wire.Problem.
@@ -94,7 +94,7 @@ func withBody[In, Out any](method, path string, scope posthouse.Scope, doc strin
 		}
 		return serve(c, in)
 	})
-	r.in, r.csv, r.keyed, r.may = reflect.TypeFor[In](), body.csv != nil, body.keyed, body.optional
+	r.in, r.kinds, r.keyed, r.may = reflect.TypeFor[In](), body.kinds()[1:], body.keyed, body.optional
 	return r
 }
 

@@ -26,4 +26,12 @@ type Gate struct {
 type ChannelRow struct {
 	Channel posthouse.Channel
 	Err     error
+	// Fleet rises with every change of the channel's accounts.
+	Fleet int64
+}
+
+// AccountRow is a stored account. Err says why it cannot be used; the others are not affected.
+type AccountRow struct {
+	Account posthouse.Account
+	Err     error
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -67,11 +69,32 @@ func neededKeys(ctx context.Context, s *store.Store, c config.Config) (map[strin
 	for _, row := range rows {
 		for _, t := range drivers(c) {
 			if t.Name == row.Channel.Driver && row.Err == nil {
-				for _, id := range channels.KeysOf(t, row.Channel) {
-					needed[id]++
+				if err := needOf(ctx, s, t, row.Channel, needed); err != nil {
+					return nil, err
 				}
 			}
 		}
 	}
 	return needed, nil
+}
+
+// needOf counts the secrets of a channel and its accounts by the key that opens them.
+func needOf(ctx context.Context, s *store.Store, t channel.Type, ch posthouse.Channel, needed map[string]int) error {
+	for _, id := range channels.KeysOf(t, ch) {
+		needed[id]++
+	}
+	for cursor := ""; ; {
+		rows, next, err := s.Accounts.Accounts(ctx, ch.Tenant, ch.Name, cursor, 0)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			for _, id := range channels.KeysOf(t, posthouse.Channel{Config: row.Account.Config}) {
+				needed[id]++
+			}
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -93,13 +94,13 @@ func auditExport(sh *shell.Shell) *cobra.Command {
 		if output == "" && sh.Terminal { // it would obey what others wrote
 			return shell.Usagef("name a file with --output, or send it through a pipe: it is not for a terminal")
 		}
-		return exported(ctx, sh, c, output, format, f.AuditFilter)
+		return exported(sh, output, func(to io.Writer) error { return c.Audit.Export(ctx, to, format, f.AuditFilter) })
 	})
 	return cmd
 }
 
 // exported writes an export to a file, or to standard output where none is named.
-func exported(ctx context.Context, sh *shell.Shell, c *client.Client, output, format string, f client.AuditFilter) (err error) {
+func exported(sh *shell.Shell, output string, export func(to io.Writer) error) (err error) {
 	to := sh.Out
 	if output != "" {
 		file, wrong := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -109,5 +110,5 @@ func exported(ctx context.Context, sh *shell.Shell, c *client.Client, output, fo
 		defer func() { err = errors.Join(err, file.Close()) }()
 		to = file
 	}
-	return c.Audit.Export(ctx, to, format, f)
+	return export(to)
 }

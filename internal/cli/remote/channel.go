@@ -17,7 +17,7 @@ import (
 func channelGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("channel", "The channels messages are sent over",
 		channelList(sh), channelShow(sh), channelSet(sh), channelDelete(sh),
-		channelPause(sh), channelResume(sh), channelTest(sh), channelDrivers(sh)))
+		channelPause(sh), channelResume(sh), channelTest(sh), channelDrivers(sh), accountGroup(sh)))
 }
 
 func channelList(sh *shell.Shell) *cobra.Command {
@@ -120,21 +120,28 @@ func channelTest(sh *shell.Shell) *cobra.Command {
 		Use: "test NAME", Short: "Try a channel: by its driver's own check, or by really sending a text to --to",
 		Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			var test wire.ChannelTest
-			if to != "" {
-				test.To = posthouse.Recipient{User: to, Address: to}
-				test.Content = posthouse.Content{Title: "Posthouse", Text: text}
-			}
-			result, err := c.Channels.Test(ctx, args[0], test)
+			result, err := c.Channels.Test(ctx, args[0], testOf(to, text))
 			if err != nil {
 				return err
 			}
 			return printTest(sh, result)
 		}),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "the `ADDRESS` a real message goes to")
-	cmd.Flags().StringVar(&text, "text", "A test of Posthouse. 这是一条测试消息。", "its `TEXT`")
+	testFlags(cmd, &to, &text)
 	return cmd
+}
+
+func testFlags(cmd *cobra.Command, to, text *string) {
+	cmd.Flags().StringVar(to, "to", "", "the `ADDRESS` a real message goes to")
+	cmd.Flags().StringVar(text, "text", "A test of Posthouse. 这是一条测试消息。", "its `TEXT`")
+}
+
+func testOf(to, text string) (test wire.ChannelTest) {
+	if to != "" {
+		test.To = posthouse.Recipient{User: to, Address: to}
+		test.Content = posthouse.Content{Title: "Posthouse", Text: text}
+	}
+	return test
 }
 
 func printTest(sh *shell.Shell, r wire.ChannelTested) error {

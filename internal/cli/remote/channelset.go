@@ -43,6 +43,9 @@ var channelFlags = []channelFlag{
 	{"dedup-window", "the `DURATION` a dedup key holds", duration},
 	{"pull", "true has agents fetch what is to be sent, a `BOOL`: the driver sends nothing then", truth},
 	{"needs", "the capabilities an agent must have, a `LIST` such as operator=cmcc,sim=2", needs},
+	{"accounts", "true has the channel send by accounts of its own, a `BOOL`: posthouse channel accounts sets them up", truth},
+	{"sticky", "what stays on one account, a `WORD`: conversation", nil},
+	{"failover", "true moves what is pinned to an account that is paused or refused, a `BOOL`", truth},
 	{"fair-after", "the `DURATION` that a due retry lets new ones be fetched before it", duration},
 }
 
@@ -155,7 +158,7 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 	if err != nil {
 		return posthouse.Channel{}, err
 	}
-	changed, err := changedSettings(cmd.Flags())
+	changed, err := changedFields(cmd.Flags(), channelFlags)
 	if err != nil {
 		return posthouse.Channel{}, err
 	}
@@ -189,10 +192,10 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 	return ch, nil
 }
 
-// changedSettings is a JSON object of the settings given as flags.
-func changedSettings(flags *pflag.FlagSet) ([]byte, error) {
+// changedFields is a JSON object of the settings given as flags.
+func changedFields(flags *pflag.FlagSet, known []channelFlag) ([]byte, error) {
 	out := map[string]any{}
-	for _, f := range channelFlags {
+	for _, f := range known {
 		if !flags.Changed(f.name) {
 			continue
 		}

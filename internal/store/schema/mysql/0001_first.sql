@@ -244,7 +244,7 @@ CREATE TABLE posthouse_outbox (
   KEY posthouse_outbox_due (due_at, created_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- The configured channels; secrets in config are sealed.
+-- The configured channels; secrets in config are sealed. fleet rises with every change of its accounts.
 CREATE TABLE posthouse_channels (
   tenant varchar(128) NOT NULL,
   name varchar(128) NOT NULL,
@@ -254,9 +254,26 @@ CREATE TABLE posthouse_channels (
   paused smallint NOT NULL DEFAULT 0,
   pause_reason varchar(255) NOT NULL DEFAULT '',
   version bigint NOT NULL DEFAULT 1,
+  fleet bigint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The accounts that a channel sends by, where it has several; secrets in config are sealed.
+CREATE TABLE posthouse_accounts (
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  name varchar(128) NOT NULL,
+  config mediumtext NOT NULL DEFAULT (''),
+  settings mediumtext NOT NULL DEFAULT (''),
+  paused smallint NOT NULL DEFAULT 0,
+  pause_reason varchar(255) NOT NULL DEFAULT '',
+  paused_until bigint NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, channel, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Accounts that a provider refused: parked until a time, then probed.
@@ -846,6 +863,7 @@ DROP TABLE posthouse_templates;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;
 DROP TABLE posthouse_gates;
+DROP TABLE posthouse_accounts;
 DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;

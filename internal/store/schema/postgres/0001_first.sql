@@ -238,7 +238,7 @@ CREATE TABLE posthouse_outbox (
 );
 CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, id);
 
--- The configured channels; secrets in config are sealed.
+-- The configured channels; secrets in config are sealed. fleet rises with every change of its accounts.
 CREATE TABLE posthouse_channels (
   tenant text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -248,9 +248,26 @@ CREATE TABLE posthouse_channels (
   paused smallint NOT NULL DEFAULT 0,
   pause_reason text COLLATE "C" NOT NULL DEFAULT '',
   version bigint NOT NULL DEFAULT 1,
+  fleet bigint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, name)
+);
+
+-- The accounts that a channel sends by, where it has several; secrets in config are sealed.
+CREATE TABLE posthouse_accounts (
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  config text NOT NULL DEFAULT '',
+  settings text NOT NULL DEFAULT '',
+  paused smallint NOT NULL DEFAULT 0,
+  pause_reason text COLLATE "C" NOT NULL DEFAULT '',
+  paused_until bigint NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 1,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, channel, name)
 );
 
 -- Accounts that a provider refused: parked until a time, then probed.
@@ -841,6 +858,7 @@ DROP TABLE posthouse_templates;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;
 DROP TABLE posthouse_gates;
+DROP TABLE posthouse_accounts;
 DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;

@@ -238,7 +238,7 @@ CREATE TABLE posthouse_outbox (
 );
 CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, id);
 
--- The configured channels; secrets in config are sealed.
+-- The configured channels; secrets in config are sealed. fleet rises with every change of its accounts.
 CREATE TABLE posthouse_channels (
   tenant TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -248,9 +248,26 @@ CREATE TABLE posthouse_channels (
   paused INTEGER NOT NULL DEFAULT 0,
   pause_reason TEXT NOT NULL DEFAULT '',
   version INTEGER NOT NULL DEFAULT 1,
+  fleet INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (tenant, name)
+);
+
+-- The accounts that a channel sends by, where it has several; secrets in config are sealed.
+CREATE TABLE posthouse_accounts (
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  name TEXT NOT NULL,
+  config TEXT NOT NULL DEFAULT '',
+  settings TEXT NOT NULL DEFAULT '',
+  paused INTEGER NOT NULL DEFAULT 0,
+  pause_reason TEXT NOT NULL DEFAULT '',
+  paused_until INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, channel, name)
 );
 
 -- Accounts that a provider refused: parked until a time, then probed.
@@ -840,6 +857,7 @@ DROP TABLE posthouse_templates;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;
 DROP TABLE posthouse_gates;
+DROP TABLE posthouse_accounts;
 DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;

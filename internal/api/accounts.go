@@ -1,0 +1,170 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Accounts are the accounts that channels send by. What it returns has its secrets masked.
+type Accounts interface {
+	accountLists
+	accountOperations
+}
+
+type accountLists interface {
+	List(ctx context.Context, tenant, channel, cursor string, limit int) (list []posthouse.Account, next string, err error)
+	Get(ctx context.Context, tenant, channel, account string) (posthouse.Account, error)
+	Put(ctx context.Context, tenant, channel string, list []posthouse.Account, path func(i int) string, dry bool) (stored []posthouse.Account, created int, err error)
+	Delete(ctx context.Context, tenant, channel, account string) error
+}
+
+type accountOperations interface {
+	Pause(ctx context.Context, tenant, channel, account, reason string, until time.Time) error
+	Resume(ctx context.Context, tenant, channel, account string) error
+	Test(ctx context.Context, tenant, channel, account string, out channel.Outgoing) (channel.Result, error)
+}
+
+// accounts is the resource of the accounts that channels send by.
+type accounts struct {
+	Accounts
+	drivers Channels
+}
+
+// maxAccounts bounds the accounts of one request, and of one channel.
+const maxAccounts = 10_000
+
+var (
+	accountBody   = web.BodyOf[posthouse.Account]().Loose()
+	accountsBody  = web.BodyOf[givenAccounts](web.OneTo(maxAccounts, "accounts", "accounts"))
+	accountPaused = web.BodyOf[wire.AccountPause]().Optional()
+)
+
+func (a accounts) routes() []web.Route {
+	const all, one = "/v1/channels/{name}/accounts", "/v1/channels/{name}/accounts/{account}"
+	body := accountsBody.OrCSV(a.fromCSV).OrLines(fromLines)
+	return web.Tagged("accounts",
+		web.Get(all, reads, "List a channel's accounts by name, secrets masked.", a.list).Paged().OfChannel("name"),
+		web.Put(all, admin, "Store accounts of a channel, all or none, from JSON, NDJSON or CSV. A masked secret stays as it was.", body, a.putAll).Takes(wire.Accounts{}).Query("dry_run").OfChannel("name"),
+		web.Get("/v1/channels/{name}/accounts-export", reads, "All accounts of a channel as NDJSON or CSV, secrets masked: a PUT takes it back.", a.export).Query("format").OfChannel("name"),
+		web.Get(one, reads, "One account, secrets masked.", a.get).OfChannel("name"),
+		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
+		web.Delete(one, admin, "Delete an account. What is pinned to it waits for one of its name.", a.remove).OfChannel("name"),
+		web.Post(one+"/pause", admin, "Stop its sending, for a time or until it is resumed.", accountPaused, a.pause).OfChannel("name"),
+		web.Act(one+"/resume", admin, "Let it send again, also where its provider refused it.", a.resume).OfChannel("name"),
+		web.Post(one+"/test", admin, "Check the provider by this account, or send a test to one recipient.", testBody, a.test).OfChannel("name"),
+	)
+}
+
+func (a accounts) list(c *web.Call) (wire.Page[posthouse.Account], error) {
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return wire.Page[posthouse.Account]{}, err
+	}
+	return pageOf(a.List(c.Context(), c.Tenant(), c.PathValue("name"), cursor, limit))
+}
+
+func (a accounts) get(c *web.Call) (posthouse.Account, error) {
+	return a.Get(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"))
+}
+
+// put takes an account as it is read, so that one can be read, changed and put back.
+func (a accounts) put(c *web.Call, in posthouse.Account) (posthouse.Account, error) {
+	name := c.PathValue("account")
+	if in.Name != "" && in.Name != name {
+		c.Refuse("name", "is %.80q, and the path says %q", in.Name, name)
+	}
+	c.CheckTenant("tenant", in.Tenant)
+	if err := c.Wrong(); err != nil {
+		return in, err
+	}
+	in.Name = name
+	before, _ := a.get(c)
+	stored, created, err := a.Put(c.Context(), c.Tenant(), c.PathValue("name"), []posthouse.Account{in}, func(int) string { return "" }, false)
+	if err != nil {
+		return in, err
+	}
+	c.Changed(before, stored[0])
+	if created > 0 {
+		c.Status = http.StatusCreated
+		c.Changed(nil, stored[0])
+	}
+	return stored[0], nil
+}
+
+// givenAccounts are accounts with the lines of the text that they stand in, if it has lines.
+type givenAccounts struct {
+	wire.Accounts
+	lines []int
+}
+
+// path names an account in problems.
+func (g *givenAccounts) path(i int) string {
+	if g.lines != nil {
+		return fmt.Sprintf("line %d", g.lines[i])
+	}
+	return fmt.Sprintf("accounts[%d]", i)
+}
+
+func (a accounts) putAll(c *web.Call, in givenAccounts) (wire.AccountsStored, error) {
+	list := in.Accounts.Accounts
+	dry := c.Query.Get("dry_run")
+	if dry != "" && dry != "true" && dry != "false" {
+		c.Refuse("query.dry_run", "is %.40q: want true or false", dry)
+	}
+	if n := len(list); (n == 0 || n > maxAccounts) && c.Wrong() == nil {
+		c.Refuse("accounts", "has %d accounts: want 1 to %d", n, maxAccounts)
+	}
+	if err := c.Wrong(); err != nil {
+		return wire.AccountsStored{}, err
+	}
+	stored, created, err := a.Put(c.Context(), c.Tenant(), c.PathValue("name"), list, in.path, dry == "true")
+	if err != nil {
+		return wire.AccountsStored{}, err
+	}
+	if dry == "true" {
+		c.Unchanged()
+	} else {
+		c.Affected(len(stored))
+	}
+	return wire.AccountsStored{Stored: len(stored), Created: created, DryRun: dry == "true"}, nil
+}
+
+func (a accounts) remove(c *web.Call) error {
+	if before, err := a.get(c); err == nil {
+		c.Changed(before, nil)
+	}
+	return a.Delete(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"))
+}
+
+func (a accounts) pause(c *web.Call, in wire.AccountPause) (posthouse.Account, error) {
+	c.CheckWord("reason", in.Reason, 255)
+	if !in.Until.IsZero() && !in.Until.After(time.Now()) {
+		c.Refuse("until", "is %s, which is over: want a time to come", in.Until.Format(time.RFC3339))
+	}
+	if err := c.Wrong(); err != nil {
+		return posthouse.Account{}, err
+	}
+	c.Asked(in, 1)
+	if err := a.Pause(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"), in.Reason, in.Until); err != nil {
+		return posthouse.Account{}, err
+	}
+	return a.get(c)
+}
+
+func (a accounts) resume(c *web.Call) (posthouse.Account, error) {
+	if err := a.Resume(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account")); err != nil {
+		return posthouse.Account{}, err
+	}
+	return a.get(c)
+}
+
+func (a accounts) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
+	return tested(a.Test(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"), channel.Outgoing{Recipient: in.To, Content: testContent(in)}))
+}

@@ -1,0 +1,128 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const robots = "/v1/channels/robots/accounts"
+
+// fleet is a house with a channel that has accounts, and none yet.
+func fleet(t *testing.T) *house {
+	t.Helper()
+	h := open(t)
+	h.must(201, "PUT", "/v1/channels/robots", `{"driver":"wecom_robot","accounts":true,"config":{"url":"http://127.0.0.1:1/send"}}`)
+	return h
+}
+
+func (h *house) accounts(kind, query, body string) reply {
+	h.Helper()
+	return h.do(request{method: "PUT", path: robots + query, body: body, header: http.Header{"Content-Type": {kind}}})
+}
+
+func has(t *testing.T, got reply, status int, parts ...string) {
+	t.Helper()
+	if got.status != status {
+		t.Errorf("got %d, want %d: %s", got.status, status, got.body)
+	}
+	for _, part := range parts {
+		if !strings.Contains(got.body, part) {
+			t.Errorf("want %s in %s", part, got.body)
+		}
+	}
+}
+
+// FLEET-5: an account is set up, paused until a time and resumed; its secret is never shown.
+func TestAnAccountIsSetUpAndPaused(t *testing.T) {
+	t.Parallel()
+	h := fleet(t)
+	has(t, h.do(request{method: "PUT", path: robots + "/a", body: `{"config":{"key":"s3cret-of-a"},"weight":3,"limits":[{"max":20,"per":"1m"}]}`}), 201, `"key":"********"`, `"state":"open"`, `"weight":3`)
+	has(t, h.do(request{method: "PUT", path: robots + "/a", body: `{"config":{"key":"********"},"pools":["vip"]}`}), 200, `"key":"********"`, `"version":2`)
+	has(t, h.do(request{method: "GET", path: robots + "/a", key: "read"}), 200, `"pools":["vip"]`)
+	has(t, h.do(request{method: "GET", path: robots + "/a", key: "other"}), 404)
+	until := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	has(t, h.do(request{method: "POST", path: robots + "/a/pause", body: `{"reason":"limit of the day","until":"` + until + `"}`}), 200, `"state":"paused"`, `"state_until":"`+until)
+	has(t, h.do(request{method: "POST", path: robots + "/a/pause", body: `{"until":"2020-01-01T00:00:00Z"}`}), 422, `"path":"until"`)
+	has(t, h.do(request{method: "POST", path: robots + "/a/resume"}), 200, `"state":"open"`)
+	has(t, h.do(request{method: "POST", path: robots + "/b/resume"}), 404, `has no account`)
+	has(t, h.do(request{method: "POST", path: "/v1/channels/robots/test"}), 409, `test one of them`)
+	has(t, h.do(request{method: "POST", path: robots + "/a/test", body: `{"to":{"address":"x"}}`}), 200, `"ok":false`)
+	if got := h.must(200, "GET", "/v1/audit?action=accounts.put", ""); strings.Contains(got.body, "s3cret") {
+		t.Error("the audit log holds the secret")
+	}
+	if got := h.do(request{method: "DELETE", path: robots + "/a"}); got.status != 204 {
+		t.Errorf("deleted: %d %s", got.status, got.body)
+	}
+	has(t, h.do(request{method: "GET", path: robots}), 200, `"items":[]`)
+}
+
+func TestWhatIsWrongWithAnAccountIsNamed(t *testing.T) {
+	t.Parallel()
+	h := fleet(t)
+	h.must(201, "PUT", "/v1/channels/one", `{"driver":"wecom_robot","config":{"key":"k"}}`)
+	has(t, h.do(request{method: "PUT", path: "/v1/channels/one/accounts/a", body: `{}`}), 409, `set accounts: true`)
+	has(t, h.do(request{method: "PUT", path: "/v1/channels/none/accounts/a", body: `{}`}), 404)
+	for body, want := range map[string]string{
+		`{}`: `"path":"config.key"`,
+		`{"config":{"key":"k","url":"http://evil.example"}}`:     `"path":"config.url"`,
+		`{"config":{"key":"********"}}`:                          `"path":"config.key"`,
+		`{"config":{"key":"k"},"weight":1001}`:                   `"path":"weight"`,
+		`{"config":{"key":"k"},"base_rate":-1}`:                  `"path":"base_rate"`,
+		`{"config":{"key":"k"},"pools":["a b"]}`:                 `"path":"pools[0]"`,
+		`{"config":{"key":"k"},"limits":[{"max":0,"per":"1s"}]}`: `"path":"limits[0].max"`,
+		`{"config":{"key":"k"},"color":"red"}`:                   `"path":"color"`,
+	} {
+		has(t, h.do(request{method: "PUT", path: robots + "/a", body: body}), 422, want)
+	}
+	for body, want := range map[string]string{
+		`{"driver":"pull","accounts":true}`:                    `"path":"accounts"`,
+		`{"driver":"discard","accounts":true,"every":"1m"}`:    `"path":"every"`,
+		`{"driver":"discard","sticky":"conversation"}`:         `"path":"sticky"`,
+		`{"driver":"discard","failover":true}`:                 `"path":"failover"`,
+		`{"driver":"discard","accounts":true,"sticky":"glue"}`: `"path":"sticky"`,
+	} {
+		has(t, h.do(request{method: "PUT", path: "/v1/channels/x", body: body}), 422, want)
+	}
+}
+
+// A channel that goes elsewhere must not take the secrets of its accounts along.
+func TestAnAccountsSecretIsBoundToItsDestination(t *testing.T) {
+	t.Parallel()
+	h := fleet(t)
+	has(t, h.do(request{method: "PUT", path: robots + "/a", body: `{"config":{"key":"s3cret-of-a"}}`}), 201)
+	h.must(200, "PUT", "/v1/channels/robots", `{"driver":"wecom_robot","accounts":true,"config":{"url":"http://127.0.0.2:1/send"}}`)
+	has(t, h.do(request{method: "GET", path: robots + "/a"}), 200, `"state":"broken"`, `put the account anew`)
+	has(t, h.do(request{method: "PUT", path: robots + "/a", body: `{"config":{"key":"********"}}`}), 422, `"path":"config.key"`)
+	has(t, h.do(request{method: "PUT", path: robots + "/a", body: `{"config":{"key":"another"}}`}), 200, `"state":"open"`)
+}
+
+func TestAccountsAreImportedAllOrNone(t *testing.T) {
+	t.Parallel()
+	h := fleet(t)
+	const csv, lines = "text/csv", "application/x-ndjson"
+	table := "name,pools,weight,limits,config.key\na,vip;night,3,20/1s;1000/1m,key-a\n\"'-b\",,,,key-b\n"
+	has(t, h.accounts(csv, "", table), 422, `"path":"line 3.name"`)
+	table = strings.Replace(table, `"'-b"`, "b", 1)
+	has(t, h.accounts(csv, "?dry_run=true", table), 200, `"stored":2`, `"created":2`, `"dry_run":true`)
+	has(t, h.do(request{method: "GET", path: robots}), 200, `"items":[]`)
+	has(t, h.accounts(csv, "", table), 200, `"stored":2`, `"created":2`)
+	has(t, h.accounts(csv, "", "name,weight\nc,heavy\n"), 422, `"path":"line 2.weight"`)
+	has(t, h.accounts(csv, "", "name,colour\nc,red\n"), 422, `"path":"line 1"`, "colour")
+	has(t, h.accounts(csv, "", "name,config.key\nc,k\nc,k\n"), 422, `"path":"line 3.name"`, "as at line 2")
+	has(t, h.accounts(lines, "", `{"name":"d","config":{"key":"k"}}`+"\n\n"+`{"name":"e","config":{}}`+"\nno\n"), 422, `"path":"line 4"`)
+	has(t, h.accounts(lines, "", `{"name":"d","config":{"key":"k"}}`+"\n\n"+`{"name":"e","config":{}}`+"\n"), 422, `"path":"line 3.config.key"`)
+	has(t, h.accounts("application/json", "", `{"accounts":[]}`), 422, `"path":"accounts"`)
+	has(t, h.accounts("application/json", "?dry_run=perhaps", `{"accounts":[{"name":"x","config":{"key":"k"}}]}`), 422, `"path":"query.dry_run"`)
+	if got := h.do(request{method: "GET", path: robots}); strings.Count(got.body, `"name":`) != 2 {
+		t.Errorf("a bad import stored something: %s", got.body)
+	}
+	out := h.do(request{method: "GET", path: robots + "-export?format=csv"})
+	has(t, out, 200, "name,pools,weight,base_rate,limits,config.key\na,vip;night,3,,20/1s;1000/1m,********\nb,,,,,********\n")
+	has(t, h.accounts(csv, "", out.body), 200, `"stored":2`, `"created":0`)
+	all := h.do(request{method: "GET", path: robots + "-export"})
+	has(t, all, 200, `"key":"********"`)
+	has(t, h.accounts(lines, "", all.body), 200, `"stored":2`, `"created":0`)
+	has(t, h.do(request{method: "GET", path: robots + "-export?format=xml"}), 422, `"path":"query.format"`)
+}

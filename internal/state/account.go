@@ -1,0 +1,88 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+)
+
+// Account is one of several accounts with a provider that a channel sends by. Its driver is opened when it is asked for
+// first: thousands of accounts that have nothing to send cost no more than their rows.
+type Account struct {
+	// Account is as it is stored, without its configuration.
+	posthouse.Account
+	// Opener opens the driver.
+	Opener func() (channel.Driver, error)
+	// Err says why the account cannot be used, such as a secret that no key opens. Defaults to none.
+	Err error
+
+	mu     sync.Mutex
+	driver channel.Driver
+}
+
+// Driver is the account's, opened now where it is not yet.
+func (a *Account) Driver() channel.Driver {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.driver != nil {
+		return a.driver
+	}
+	err := a.Err
+	if err == nil {
+		a.driver, err = a.Opener()
+	}
+	if err != nil {
+		return shut{err}
+	}
+	return a.driver
+}
+
+// opened is the driver where it was ever asked for, else nil.
+func (a *Account) opened() channel.Driver {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.driver
+}
+
+// In reports whether the account is in a pool.
+func (a *Account) In(pool string) bool { return slices.Contains(a.Pools, pool) }
+
+// Share is the account's weight.
+func (a *Account) Share() int { return cmp.Or(a.Weight, 1) }
+
+// shut stands for the driver of an account that cannot be opened.
+type shut struct{ err error }
+
+// Send sends nothing.
+func (s shut) Send(context.Context, channel.Outgoing) channel.Result {
+	return channel.Result{Class: posthouse.ClassAccount, Code: "NOT_OPEN", Error: "the account cannot be opened: " + s.err.Error()}
+}
+
+// Account is one of the channel's, nil where it has none of this name. The accounts are in the order of their names.
+func (o *Opened) Account(name string) *Account {
+	i, found := slices.BinarySearchFunc(o.Accounts, name, func(a *Account, name string) int { return strings.Compare(a.Name, name) })
+	if !found {
+		return nil
+	}
+	return o.Accounts[i]
+}
+
+// HasPool reports whether any account is in a pool.
+func (o *Opened) HasPool(pool string) bool {
+	return slices.ContainsFunc(o.Accounts, func(a *Account) bool { return a.In(pool) })
+}
+
+// Pools are the labels of all accounts, in order.
+func (o *Opened) Pools() []string {
+	var list []string
+	for _, a := range o.Accounts {
+		list = append(list, a.Pools...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
