@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/server"
 )
@@ -147,7 +147,7 @@ func sendTo(t *testing.T, dsn string) {
 	o := server.Options{
 		DSN: dsn, Addr: "127.0.0.1:0", AdminKey: key, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "test",
 	}
-	if _, file := store.SQLiteFile(dsn); !file {
+	if _, file := sqldb.SQLiteFile(dsn); !file {
 		o.KeyringFile, o.CreateKeyring = filepath.Join(t.TempDir(), "posthouse.keys"), true
 	}
 	s, err := server.New(t.Context(), o)

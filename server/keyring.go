@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // openKeyring opens the keyring and refuses one that is not the database's: what a stranger seals no other process
@@ -35,7 +35,7 @@ func loadKeyring(o Options, known bool) (*secret.Keyring, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return ring, err
 	}
-	_, file := store.SQLiteFile(o.DSN)
+	_, file := sqldb.SQLiteFile(o.DSN)
 	switch {
 	case known && !o.AdoptKeyring:
 		return nil, fmt.Errorf("there is no keyring %s, and the database's secrets are encrypted with one: put a copy of it there, or give its keys in POSTHOUSE_KEYRING; "+

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -182,13 +182,13 @@ func (o Options) withDefaults() Options {
 	}
 	if o.KeyringFile == "" {
 		o.KeyringFile = "posthouse.keys"
-		if path, ok := store.SQLiteFile(o.DSN); ok {
+		if path, ok := sqldb.SQLiteFile(o.DSN); ok {
 			o.KeyringFile = filepath.Join(filepath.Dir(path), o.KeyringFile)
 		}
 	}
 	if o.StateDir == "" {
 		o.StateDir = "."
-		if path, ok := store.SQLiteFile(o.DSN); ok {
+		if path, ok := sqldb.SQLiteFile(o.DSN); ok {
 			o.StateDir = filepath.Dir(path)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/registry"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -45,7 +47,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 
 // openTide refuses a database that went back since this process, or one before it in the same folder, saw it.
 func (s *Server) openTide(ctx context.Context) error {
-	s.tide = &tide{store: s.store.Epochs, dir: s.o.StateDir, log: s.o.Log}
+	s.tide = &tide{store: s.store.Tides, dir: s.o.StateDir, log: s.o.Log}
 	return s.tide.begin(ctx, s.o.AcceptOlder)
 }
 
@@ -53,7 +55,7 @@ func (s *Server) openTide(ctx context.Context) error {
 const startCheck = 2 * time.Second
 
 // refuseDamage does not start on an SQLite file that is damaged: what is written into one may be lost with the rest.
-func refuseDamage(ctx context.Context, db *store.DB, log *slog.Logger) error {
+func refuseDamage(ctx context.Context, db *sqldb.DB, log *slog.Logger) error {
 	found, err := db.Sound(ctx, startCheck)
 	switch {
 	case err != nil:
@@ -109,7 +111,7 @@ func firstKey(id, name string) posthouse.Key {
 }
 
 // addKey stores the key that was given at start, unless it is there.
-func addKey(ctx context.Context, db store.Keys, id, text string) (added bool, err error) {
+func addKey(ctx context.Context, db registry.Keys, id, text string) (added bool, err error) {
 	if found, err := hasKey(ctx, db, id, text); found || err != nil {
 		return false, err
 	}
@@ -124,7 +126,7 @@ func addKey(ctx context.Context, db store.Keys, id, text string) (added bool, er
 }
 
 // hasKey reports whether the key is stored; it is an error if its id is that of another.
-func hasKey(ctx context.Context, db store.Keys, id, text string) (bool, error) {
+func hasKey(ctx context.Context, db registry.Keys, id, text string) (bool, error) {
 	_, hash, found, err := db.KeyHash(ctx, id)
 	if err == nil && found && !secret.Equal(hash, secret.HashKey(text)) {
 		return false, fmt.Errorf("the API key given at start has the id %s of another key: use a fresh one", id)

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/lksms"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 )
 
 // formerTasks are what the old server leaves: one that was sent, one that waits, two that app1 holds, one of a number that looks like ours.
@@ -49,7 +50,7 @@ func swapped(t *testing.T, dsn string) string {
 	if _, err := to.Schema.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	from, err := store.OpenLksms(t.Context(), dsn, time.UTC)
+	from, err := foreign.OpenLksms(t.Context(), dsn, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // away says in the log that the database does not answer: once when that begins, once a minute, and once when it ends.
@@ -131,7 +131,7 @@ func absence(r slog.Record) (about string) {
 	run := false
 	r.Attrs(func(at slog.Attr) bool {
 		switch text := at.Value.String(); {
-		case at.Key == "error" && (strings.Contains(text, store.NoAnswer) || strings.Contains(text, store.FileGone)):
+		case at.Key == "error" && (strings.Contains(text, sqldb.NoAnswer) || strings.Contains(text, sqldb.FileGone)):
 			about = text
 		case at.Key == "stack":
 			run = true

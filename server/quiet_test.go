@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // A database that is away for two and a half minutes, with fifty errors a second, is worth four lines: one when it goes,
@@ -31,7 +31,7 @@ func TestADatabaseThatIsAwayIsSaidOnce(t *testing.T) {
 			return nil
 		}}
 		log := slog.New(quiet{plain, a}).With("role", "recorder").WithGroup("g")
-		lost := &posthouse.Error{Code: posthouse.CodeUnavailable, Message: store.NoAnswer, Cause: errors.New("refused")}
+		lost := &posthouse.Error{Code: posthouse.CodeUnavailable, Message: sqldb.NoAnswer, Cause: errors.New("refused")}
 		lines := func() int { synctest.Wait(); return strings.Count(text.String(), "\n") }
 
 		gone.Store(true)

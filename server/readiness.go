@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -51,7 +51,7 @@ func whyAway(err error) string {
 	if errors.As(err, &coded) {
 		return coded.Message
 	}
-	return store.NoAnswer
+	return sqldb.NoAnswer
 }
 
 // channelChecks name the channels that do not send now. The others go on, so the server is ready.
@@ -78,7 +78,7 @@ func (s *Server) checks(ctx context.Context) []wire.Check {
 }
 
 // unsafe names the database's unsafe settings.
-func unsafe(ctx context.Context, db *store.DB) ([]wire.Setting, error) {
+func unsafe(ctx context.Context, db *sqldb.DB) ([]wire.Setting, error) {
 	found, err := db.Doctor(ctx)
 	out := make([]wire.Setting, len(found))
 	for i, f := range found {

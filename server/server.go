@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
@@ -101,7 +102,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 }
 
 // accepters: a database with several writers can commit two groups at once.
-func accepters(db *store.DB) int {
+func accepters(db *sqldb.DB) int {
 	if db.SharedClock() {
 		return 2
 	}

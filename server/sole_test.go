@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -85,7 +86,7 @@ func TestAMissingFileIsNotMadeWhereItMustExist(t *testing.T) {
 	_, err := server.New(t.Context(), server.Options{
 		DSN: "sqlite:" + filepath.Join(dir, "folder", "posthouse.db"), MustExist: true, Output: io.Discard, Log: slog.New(slog.DiscardHandler),
 	})
-	var missing *store.NoFile
+	var missing *sqldb.NoFile
 	if made, _ := os.ReadDir(dir); !errors.As(err, &missing) || len(made) > 0 {
 		t.Errorf("got %v, and %v was made", err, made)
 	}

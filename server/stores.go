@@ -4,6 +4,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/registry"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // Names under which families of tables are embedded whose own names are those of methods.
@@ -11,23 +13,23 @@ type (
 	messages = store.Messages
 	plans    = store.Plans
 	outbox   = store.Outbox
-	agents   = store.Agents
-	users    = store.Users
-	gates    = store.Gates
-	stored   = store.Channels
-	fleets   = store.Accounts
+	agents   = registry.Agents
+	users    = registry.Users
+	gates    = registry.Gates
+	stored   = registry.Channels
+	fleets   = registry.Accounts
 )
 
 // What a role asks of several families of tables at once.
 type (
 	submissions struct {
 		store.Submissions
-		store.Templates
+		registry.Templates
 		users
 	}
 	contents struct {
 		store.Contents
-		store.Templates
+		registry.Templates
 		messages
 	}
 	planned struct {
@@ -70,7 +72,7 @@ type (
 		store.Handouts
 		store.Answers
 		store.Logs
-		*store.DB
+		*sqldb.DB
 	}
 )
 

@@ -14,20 +14,20 @@ import (
 
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/intake"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // tide remembers outside of the database how far the database has come. A database that was put back to a backup looks whole
 // and says that what was sent since is still to be sent; only somebody who saw it later can tell.
 type tide struct {
-	store store.Epochs
+	store schema.Tides
 	dir   string
 	log   *slog.Logger
 
-	moved atomic.Bool     // something was accepted or started since the last raise
-	seen  store.Watermark // of the goroutine that runs it
-	deaf  bool            // the file could not be written, which was said
+	moved atomic.Bool      // something was accepted or started since the last raise
+	seen  schema.Watermark // of the goroutine that runs it
+	deaf  bool             // the file could not be written, which was said
 }
 
 const (
@@ -48,7 +48,7 @@ func (td *tide) remembered(history string) time.Time {
 	}
 	at := time.Time{}
 	if err == nil {
-		at, err = store.ParseMoment(strings.TrimSpace(string(text)))
+		at, err = schema.ParseMoment(strings.TrimSpace(string(text)))
 	}
 	if err != nil {
 		td.log.Warn("what was seen of the database before cannot be read: that it went back would not be noticed", "error", err)
@@ -57,10 +57,10 @@ func (td *tide) remembered(history string) time.Time {
 }
 
 // remember writes what was seen, by way of another file, so that a kill leaves the old one.
-func (td *tide) remember(w store.Watermark) {
+func (td *tide) remember(w schema.Watermark) {
 	td.seen = w
 	path := td.file(w.History)
-	err := os.WriteFile(path+".new", []byte(store.Moment(w.At)+"\n"), 0o600)
+	err := os.WriteFile(path+".new", []byte(schema.Moment(w.At)+"\n"), 0o600)
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}
@@ -76,14 +76,14 @@ func (td *tide) begin(ctx context.Context, known time.Time) error {
 	if err != nil {
 		return err
 	}
-	seen := store.Watermark{History: now.History, At: td.remembered(now.History)}
+	seen := schema.Watermark{History: now.History, At: td.remembered(now.History)}
 	if found && now.At.Before(seen.At) {
 		if !known.Equal(now.At) {
 			return fmt.Errorf("%w (%s). It was restored from a backup, copied, or promoted from a replica that lagged: what was sent since would be sent again. "+
 				"Run posthouse migrate new-epoch --yes, which holds all that may have been sent; or, if nothing was, start with --accept-older %s",
-				&store.WentBack{Seen: seen, Found: now}, td.file(now.History), store.Moment(now.At))
+				&schema.WentBack{Seen: seen, Found: now}, td.file(now.History), schema.Moment(now.At))
 		}
-		td.log.Warn("a person has decided to go on with a database that went back: what was sent since is sent again", "as_of", store.Moment(now.At), "was_seen_at", store.Moment(seen.At))
+		td.log.Warn("a person has decided to go on with a database that went back: what was sent since is sent again", "as_of", schema.Moment(now.At), "was_seen_at", schema.Moment(seen.At))
 		if err := td.store.PassWatermark(ctx, time.Now(), seen); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (td *tide) raise(ctx context.Context) error {
 func (td *tide) look(ctx context.Context) error {
 	w, found, err := td.store.Watermark(ctx)
 	if err == nil && found && (w.History != td.seen.History || w.At.Before(td.seen.At)) {
-		return &store.WentBack{Seen: td.seen, Found: w}
+		return &schema.WentBack{Seen: td.seen, Found: w}
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func (td *tide) run(ctx context.Context, outlive func() bool) {
 		case n%tideLook == 0:
 			err = td.look(ctx)
 		}
-		var back *store.WentBack
+		var back *schema.WentBack
 		if errors.As(err, &back) && outlive() {
 			td.log.Error("the database went back under this process, which starts nothing more: run posthouse migrate new-epoch --yes, and restart it", "error", back.Error())
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -122,7 +123,7 @@ func namedIn(t *testing.T, refused error) time.Time {
 	if found == nil {
 		t.Fatalf("the refusal names no time: %v", refused)
 	}
-	at, err := store.ParseMoment(found[1])
+	at, err := schema.ParseMoment(found[1])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -34,7 +34,7 @@ func (s *Server) openFlow(context.Context) error {
 }
 
 // resolver says who has which role: the one given, the caller's system, or the directory.
-func resolverOf(o Options, network channel.Network, users store.Users) (workflow.Resolver, error) {
+func resolverOf(o Options, network channel.Network, users registry.Users) (workflow.Resolver, error) {
 	switch {
 	case o.WorkflowResolver != nil:
 		return o.WorkflowResolver, nil
@@ -77,8 +77,8 @@ func (s *Server) takeJob(ctx context.Context, row work.Enqueued, text json.RawMe
 
 // names are those that the database knows.
 type names struct {
-	stored store.Channels
-	people store.Users
+	stored registry.Channels
+	people registry.Users
 }
 
 // channels are the channels that a tenant has configured.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -16,7 +17,7 @@ import (
 func (s Submissions) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
 	change := s.changeFirst
-	if s.db.dialect.atOnce && !slices.ContainsFunc(subs, intricate) {
+	if s.db.Dialect.AtOnce && !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
 	err := change(ctx, now, "accept", func(t *tx) (err error) {
@@ -32,7 +33,7 @@ func intricate(sub *work.Submission) bool {
 }
 
 func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
@@ -91,18 +92,18 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 		}
 	}
 	t.fresh.add(recent, time.Now()) // before the commit, after which it may be claimed at once
-	var b bundle
-	b.insert(cleanTable, messages)
-	b.insert(dueTable, due)
-	b.insert(queueTable, queued)
-	b.insert(settledTable, settled)
-	b.insert(eventsTable, events)
-	b.insert(sealedTable, sealed)
-	b.count(tally)
+	var b sqldb.Bundle
+	b.Insert(cleanTable, messages)
+	b.Insert(dueTable, due)
+	b.Insert(queueTable, queued)
+	b.Insert(settledTable, settled)
+	b.Insert(eventsTable, events)
+	b.Insert(sealedTable, sealed)
+	tally.into(&b)
 	if err := t.announce(&b, told); err != nil {
 		return nil, err
 	}
-	if err := t.run(b); err != nil {
+	if err := t.Run(b); err != nil {
 		return nil, err
 	}
 	return outcomes, t.keepAnswers(now, subs, outcomes)
@@ -117,7 +118,7 @@ func acceptedBy(sub *work.Submission, now int64) []posthouse.Accepted {
 	}
 	if len(list) == 0 {
 		for i := range sub.Plans {
-			list = append(list, posthouse.Accepted{ID: sub.Plans[i].ID, CreatedAt: timeOf(now), Deliveries: []posthouse.AcceptedDelivery{}})
+			list = append(list, posthouse.Accepted{ID: sub.Plans[i].ID, CreatedAt: sqldb.TimeOf(now), Deliveries: []posthouse.AcceptedDelivery{}})
 		}
 	}
 	return list
@@ -125,7 +126,7 @@ func acceptedBy(sub *work.Submission, now int64) []posthouse.Accepted {
 
 // stamp gives an entry the time of the transaction that stores it.
 func stamp(e *work.Entry, now int64) {
-	at := timeOf(now)
+	at := sqldb.TimeOf(now)
 	e.Message.CreatedAt = at
 	for i := range e.Deliveries {
 		d := &e.Deliveries[i]
@@ -161,7 +162,7 @@ func messageValues(e *work.Entry) []any {
 	content, _ := json.Marshal(m.Content) // two strings: can not fail
 	return []any{
 		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, priorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
-		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), micros(m.NotBefore), micros(m.Deadline),
-		int64(len(e.Deliveries)), m.Trace, micros(m.CreatedAt), optionsOf(m),
+		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), sqldb.Micros(m.NotBefore), sqldb.Micros(m.Deadline),
+		int64(len(e.Deliveries)), m.Trace, sqldb.Micros(m.CreatedAt), optionsOf(m),
 	}
 }

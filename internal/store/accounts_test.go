@@ -104,7 +104,7 @@ func TestAccountsAreListedPageByPageWithinBytes(t *testing.T) {
 		fleetOf(t, s, names...)
 		large := make([]posthouse.Account, 0, 10)
 		for _, name := range names[5:15] {
-			large = append(large, posthouse.Account{Name: name, Config: map[string]any{"secret": strings.Repeat("x", pageBytes/4)}})
+			large = append(large, posthouse.Account{Name: name, Config: map[string]any{"secret": strings.Repeat("x", 1<<18)}})
 		}
 		if _, _, err := s.Accounts.PutAccounts(t.Context(), time.Now(), "t1", "wecom", large); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAccountsAreListedPageByPageWithinBytes(t *testing.T) {
 				secret, _ := row.Account.Config["secret"].(string)
 				bytes += len(secret)
 			}
-			if bytes > 2*pageBytes {
+			if bytes > 2<<20 {
 				t.Errorf("a page of %d accounts holds %d bytes", len(list), bytes)
 			}
 			cursor = next

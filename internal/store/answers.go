@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // answerKept is how long the answer to an Idempotency-Key is kept that belongs to no single submission.
@@ -14,11 +15,11 @@ const answerKept = 7 * 24 * time.Hour
 // body is an error of code key_reused.
 func (s Answers) Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error) {
 	type kept struct{ hash, answer string }
-	k, found, err := first(s.db.reads(ctx), func(scan scanner) (k kept, err error) { return k, scan(&k.hash, &k.answer) },
+	k, found, err := sqldb.First(s.db.Reads(ctx), func(scan sqldb.Scanner) (k kept, err error) { return k, scan(&k.hash, &k.answer) },
 		"SELECT body_hash, answer FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND expires_at > ?",
-		tenant, endpoint, key, micros(time.Now()))
+		tenant, endpoint, key, sqldb.Micros(time.Now()))
 	if err != nil || !found {
-		return nil, false, s.db.toError(err, "look up an idempotency key")
+		return nil, false, s.db.Coded(err, "look up an idempotency key")
 	}
 	if k.hash != hash {
 		return nil, false, posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")
@@ -32,7 +33,7 @@ func (s Answers) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash str
 	me := posthouse.NewID()
 	var held holder
 	err := s.change(ctx, time.Now(), "keep an answer", func(t *tx) error {
-		now, err := t.now()
+		now, err := t.Now()
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -23,13 +24,13 @@ func (s Chain) WholeAfter(ctx context.Context, after string) (list []work.Whole,
 	if err == nil && len(list) > 0 {
 		err = s.fillWhole(ctx, list, after, posthouse.LastDeliveryID(list[len(list)-1].ID))
 	}
-	return list, last, s.db.toError(err, "read what is stored")
+	return list, last, s.db.Coded(err, "read what is stored")
 }
 
 // messagesAfter reads the rows of messages, and where the part ends if there may be more.
 func (s Chain) messagesAfter(ctx context.Context, after string) (list []work.Whole, last string, err error) {
 	deliveries := 0
-	found, err := all(s.db.reads(ctx), readSummary, fmt.Sprintf("SELECT %s FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", messagesTable.list, wholeMessages), after)
+	found, err := sqldb.All(s.db.Reads(ctx), readSummary, fmt.Sprintf("SELECT %s FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", messagesTable.List, wholeMessages), after)
 	for i := range found {
 		if deliveries += found[i].Recipients; i > 0 && deliveries > wholeDeliveries {
 			found = found[:i]
@@ -53,8 +54,8 @@ func (s Chain) fillWhole(ctx context.Context, list []work.Whole, after, last str
 	for i := range list {
 		place[list[i].ID] = &list[i]
 	}
-	sole := &clean{condition{"m.sole = 1 AND m.id > ? AND m.id <= ?", []any{after, last}}, true, true, true}
-	deliveries, err := Messages{s.shared}.merged(ctx, states{open: true, settled: true}, condition{"id > ? AND id <= ?", []any{after, last}}, sole, "id", math.MaxInt32)
+	sole := &clean{sqldb.Where("m.sole = 1 AND m.id > ? AND m.id <= ?", after, last), true, true, true}
+	deliveries, err := Messages{s.shared}.merged(ctx, states{open: true, settled: true}, sqldb.Where("id > ? AND id <= ?", after, last), sole, "id", math.MaxInt32)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (s Chain) eventsWithin(ctx context.Context, first, after, last string) ([]p
 	if err != nil {
 		return nil, err
 	}
-	rows, err := all(s.db.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery > ? AND delivery <= ? ORDER BY delivery, version", after, last)
+	rows, err := sqldb.All(s.db.Reads(ctx), readEvent, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE delivery > ? AND delivery <= ? ORDER BY delivery, version", after, last)
 	if err != nil || len(sole)+len(rows) == 0 {
 		return nil, err
 	}
@@ -96,44 +97,44 @@ func (s Chain) eventsWithin(ctx context.Context, first, after, last string) ([]p
 
 const checkpointColumns = "seq, at, pass, low_id, high_id, keep, messages, body_hash, prev, hash, body"
 
-func readCheckpoint(scan scanner) (work.Checkpoint, error) {
+func readCheckpoint(scan sqldb.Scanner) (work.Checkpoint, error) {
 	var c work.Checkpoint
 	var at, keep int64
 	err := scan(&c.Seq, &at, &c.Pass, &c.Low, &c.High, &keep, &c.Messages, &c.BodyHash, &c.Prev, &c.Hash, &c.Body)
-	c.At, c.Keep = timeOf(at), time.Duration(keep)*time.Microsecond
+	c.At, c.Keep = sqldb.TimeOf(at), time.Duration(keep)*time.Microsecond
 	return c, err
 }
 
 // LastCheckpoint is the last link of a pass of the hash chain, or of all for a negative one.
 func (s Chain) LastCheckpoint(ctx context.Context, pass int) (work.Checkpoint, bool, error) {
-	c, found, err := first(s.db.reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE pass = ? OR ? < 0 ORDER BY seq DESC LIMIT 1", pass, pass)
-	return c, found, s.db.toError(err, "read the hash chain")
+	c, found, err := sqldb.First(s.db.Reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE pass = ? OR ? < 0 ORDER BY seq DESC LIMIT 1", pass, pass)
+	return c, found, s.db.Coded(err, "read the hash chain")
 }
 
 // Checkpoints reads links of the hash chain in their order, some at a time.
 func (s Chain) Checkpoints(ctx context.Context, after int64) ([]work.Checkpoint, error) {
-	list, err := all(s.db.reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE seq > ? ORDER BY seq LIMIT 50", after)
-	return list, s.db.toError(err, "read the hash chain")
+	list, err := sqldb.All(s.db.Reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE seq > ? ORDER BY seq LIMIT 50", after)
+	return list, s.db.Coded(err, "read the hash chain")
 }
 
 // AddCheckpoint adds a link to the hash chain behind the one whose hash is its Prev, and takes away bodies that it makes
 // needless: those of the pass before up to where it ends, and those that end before an id.
 func (s Chain) AddCheckpoint(ctx context.Context, now time.Time, c work.Checkpoint, forget string) error {
-	return s.db.change(ctx, now, "add to the hash chain", func(t *Tx) error {
-		if err := t.serialize(); err != nil {
+	return s.db.Change(ctx, now, "add to the hash chain", func(t *sqldb.Tx) error {
+		if err := t.Serialize(); err != nil {
 			return err
 		}
-		last, _, err := first(t.query, readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints ORDER BY seq DESC LIMIT 1")
+		last, _, err := sqldb.First(t.Query, readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints ORDER BY seq DESC LIMIT 1")
 		if err != nil {
 			return err
 		}
 		if last.Hash != c.Prev || last.Seq+1 != c.Seq {
 			return posthouse.Errorf(posthouse.CodeConflict, "another process has added to the hash chain")
 		}
-		_, err = t.exec("INSERT INTO posthouse_checkpoints ("+checkpointColumns+") VALUES ("+marks(11)+")",
-			c.Seq, micros(c.At), c.Pass, c.Low, c.High, c.Keep.Microseconds(), c.Messages, c.BodyHash, c.Prev, c.Hash, c.Body)
+		_, err = t.Exec("INSERT INTO posthouse_checkpoints ("+checkpointColumns+") VALUES ("+sqldb.Marks(11)+")",
+			c.Seq, sqldb.Micros(c.At), c.Pass, c.Low, c.High, c.Keep.Microseconds(), c.Messages, c.BodyHash, c.Prev, c.Hash, c.Body)
 		if err == nil {
-			_, err = t.exec("UPDATE posthouse_checkpoints SET body = '' WHERE body <> '' AND (pass = ? AND high_id <= ? OR high_id < ?)", c.Pass-1, c.High, forget)
+			_, err = t.Exec("UPDATE posthouse_checkpoints SET body = '' WHERE body <> '' AND (pass = ? AND high_id <= ? OR high_id < ?)", c.Pass-1, c.High, forget)
 		}
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -103,8 +104,8 @@ func mayHaveLeft(c *work.Claim, n int) bool {
 
 // claimFrom claims what is due, from a place on.
 func (s Queue) claimFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, err error) {
-	if claim := s.db.dialect.claim; claim != nil {
-		return claim(s, ctx, c, from)
+	if s.db.Dialect.AtOnce {
+		return s.claimAtOnce(ctx, c, from)
 	}
 	err = s.change(ctx, now, "claim rows", func(t *tx) (err error) {
 		items, err = claiming{t}.claim(c, from)
@@ -113,26 +114,26 @@ func (s Queue) claimFrom(ctx context.Context, now time.Time, c work.Claim, from 
 	return items, err
 }
 
-// due is the statement that finds in the order of the index what may be claimed of a lane from a place to a due time.
+// dueRows is the statement that finds in the order of the index what may be claimed of a lane from a place to a due time.
 // The epoch stands in it, so that a process from before a restore claims nothing.
-func (d *dialect) due(columns, since string) string {
-	return "SELECT " + columns + " FROM posthouse_queue" + d.by("posthouse_queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+func dueRows(d *sqldb.Dialect, columns, since string) string {
+	return "SELECT " + columns + " FROM posthouse_queue" + d.By("posthouse_queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
 		AND ` + since + ` AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
-		ORDER BY due_at, id LIMIT ` + d.limit
+		ORDER BY due_at, id LIMIT ` + d.Limit
 }
 
 func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
 	due := now
 	if !c.DueBefore.IsZero() {
-		due = min(due, micros(c.DueBefore))
+		due = min(due, sqldb.Micros(c.DueBefore))
 	}
 	var items []work.Item
-	since, begin := t.db.dialect.since(from)
-	err = t.query(t.db.dialect.due(queueTable.list, since)+t.db.dialect.skip,
+	since, begin := from.since(t.DB.Dialect)
+	err = t.Query(dueRows(t.DB.Dialect, queueTable.List, since)+t.DB.Dialect.Skip,
 		slices.Concat([]any{c.Tenant, c.Channel, priorityNumber(c.Priority)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
@@ -164,11 +165,11 @@ func (t claiming) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.It
 	for i := range items {
 		left[items[i].Delivery.Message]--
 	}
-	for part := range parts(slices.Collect(maps.Keys(left)), 100) {
+	for part := range sqldb.Parts(slices.Collect(maps.Keys(left)), 100) {
 		where := idRanges("id", part)
-		err := t.query("SELECT substr(id, 1, 22), COUNT(*) FROM posthouse_queue WHERE "+where.text+
+		err := t.Query("SELECT substr(id, 1, 22), COUNT(*) FROM posthouse_queue WHERE "+where.Text+
 			" AND state = 'pending' AND due_at <= ? AND (deadline = 0 OR deadline > ?) GROUP BY substr(id, 1, 22)",
-			append(where.args, now, now), func(scan func(...any) error) error {
+			append(where.Args, now, now), func(scan func(...any) error) error {
 				var stem string
 				var due int
 				err := scan(&stem, &due)
@@ -214,35 +215,35 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 		d := &items[i].Delivery
 		ids[i] = d.ID
 		d.State, d.Version, d.Token = posthouse.Sending, d.Version+1, d.Token+1
-		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = timeOf(lease), c.Owner, timeOf(now), timeOf(now), c.Epoch
+		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = sqldb.TimeOf(lease), c.Owner, sqldb.TimeOf(now), sqldb.TimeOf(now), c.Epoch
 		d.Account = cmp.Or(c.Account, d.Account)
 		d.Attempts++
 		if d.FirstStartAt.IsZero() {
-			d.FirstStartAt = timeOf(now)
+			d.FirstStartAt = sqldb.TimeOf(now)
 		}
 		event := posthouse.Event{
-			Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: timeOf(now), Type: posthouse.EventStart,
+			Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: sqldb.TimeOf(now), Type: posthouse.EventStart,
 			From: posthouse.Pending, To: posthouse.Sending, Token: d.Token, Owner: c.Owner,
 			LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: c.Epoch, Account: d.Account, Tries: d.Tries, Attempt: d.Attempts,
 		}
 		events[i] = eventValues(&event)
 		told.add(d, &event, items[i].Message)
 	}
-	set := "UPDATE posthouse_queue" + t.db.dialect.by(primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
+	set := "UPDATE posthouse_queue" + t.DB.Dialect.By(sqldb.Primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?, attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END`
 	args := []any{lease, c.Owner, now, now, c.Epoch, now}
 	if c.Account != "" {
 		set, args = set+", account = ?", append(args, c.Account)
 	}
-	clause, more := t.in("id", ids)
-	n, err := t.exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)
+	clause, more := t.In("id", ids)
+	n, err := t.Exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)
 	if err != nil {
 		return err
 	}
 	if int(n) != len(items) {
 		return fmt.Errorf("%d of %d locked deliveries were claimed", n, len(items))
 	}
-	if err := t.insert(eventsTable, events); err != nil {
+	if err := t.Insert(eventsTable, events); err != nil {
 		return err
 	}
 	return t.tell(told)
@@ -250,10 +251,10 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 
 // attachMessages reads the messages of claimed deliveries, each once.
 func (t claiming) attachMessages(items []work.Item) error {
-	return attach(t.db.dialect, t.query, items)
+	return attach(t.DB.Dialect, t.Query, items)
 }
 
-func attach(d *dialect, from lookup, items []work.Item) error {
+func attach(d *sqldb.Dialect, from sqldb.Lookup, items []work.Item) error {
 	found := map[string]*posthouse.Message{}
 	var ids []string
 	for i := range items {
@@ -263,8 +264,8 @@ func attach(d *dialect, from lookup, items []work.Item) error {
 			ids = append(ids, id)
 		}
 	}
-	clause, args := d.in("id", ids)
-	err := from("SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+	clause, args := d.In("id", ids)
+	err := from("SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 		m, _, err := scanMessage(scan)
 		if err == nil {
 			found[m.ID] = m
@@ -292,7 +293,7 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 		return nil, 0, err
 	}
 	m.Priority = priorityOf(priority)
-	m.NotBefore, m.Deadline, m.CreatedAt = timeOf(notBefore), timeOf(deadline), timeOf(created)
+	m.NotBefore, m.Deadline, m.CreatedAt = sqldb.TimeOf(notBefore), sqldb.TimeOf(deadline), sqldb.TimeOf(created)
 	if payload != "" {
 		m.Payload = json.RawMessage(payload)
 	}
@@ -311,10 +312,10 @@ const readyLanes = 100
 // the index: for any one, PostgreSQL would read all the table where many wait in another lane.
 func (s Queue) Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error) {
 	ready := make([]bool, 0, len(lanes))
-	for part := range parts(lanes, readyLanes) {
+	for part := range sqldb.Parts(lanes, readyLanes) {
 		found, err := s.readyPart(ctx, now, part)
 		if err != nil {
-			return nil, s.db.toError(err, "look for due deliveries")
+			return nil, s.db.Coded(err, "look for due deliveries")
 		}
 		ready = append(ready, found...)
 	}
@@ -328,7 +329,7 @@ func (s Queue) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) 
 		from[i], clean[i] = s.lows.from(l, asked), s.cleanLows.from(l, asked)
 	}
 	text, args := s.readyText(now, lanes, from, clean)
-	err := s.db.look(ctx, text, args, func(scan func(...any) error) error {
+	err := s.db.Look(ctx, text, args, func(scan func(...any) error) error {
 		var i int
 		err := scan(&i)
 		if err == nil {
@@ -352,17 +353,17 @@ func (s Queue) readyPart(ctx context.Context, now time.Time, lanes []work.Lane) 
 func (s Queue) readyText(now time.Time, lanes []work.Lane, from, clean []place) (text string, args []any) {
 	parts := make([]string, len(lanes))
 	for i, l := range lanes {
-		due, at := s.db.instant(now)
-		since, begin := s.db.dialect.since(from[i])
+		due, at := s.db.Instant(now)
+		since, begin := from[i].since(s.db.Dialect)
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.db.dialect.by("posthouse_queue_due"), since, due, i)
+			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.db.Dialect.By("posthouse_queue_due"), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 		if l.Pulled {
 			continue
 		}
-		since, begin = s.db.dialect.since(clean[i])
+		since, begin = clean[i].since(s.db.Dialect)
 		parts[i] += fmt.Sprintf(` UNION ALL SELECT %d FROM (SELECT id FROM posthouse_due%s WHERE tenant = ? AND channel = ? AND priority = ?
-			AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) c%d`, i, s.db.dialect.by(primary), since, due, i)
+			AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) c%d`, i, s.db.Dialect.By(sqldb.Primary), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args

@@ -6,10 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -59,12 +57,12 @@ fed AS (INSERT INTO posthouse_feed_inbox (id, version, at, ids) SELECT ?::text, 
 // claimOnceColumns are the columns of a delivery and of its message, empty where it is not there.
 func claimOnceColumns() string {
 	var list []string
-	for _, c := range queueTable.columns {
+	for _, c := range queueTable.Columns {
 		list = append(list, "c."+c)
 	}
-	for i, c := range messagesTable.columns {
+	for i, c := range messagesTable.Columns {
 		empty := "''"
-		if messagesTable.numbers[i] {
+		if messagesTable.Numbers[i] {
 			empty = "0"
 		}
 		list = append(list, "COALESCE(m."+c+", "+empty+")")
@@ -87,31 +85,19 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 	query := claimTexts[c.Whole][fed]
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
-		bound = micros(c.DueBefore)
+		bound = sqldb.Micros(c.DueBefore)
 	}
-	err = s.db.insist(ctx, "claim rows", func(ctx context.Context) error {
-		conn, err := s.db.write.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		// pgx reads fifty columns a row at a third of what they cost through database/sql.
-		return conn.Raw(func(raw any) error {
-			args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
-			if c.Whole {
-				args = append(args, mostMessages(&c), c.Cut, c.Max)
-			}
-			args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)
-			if fed {
-				args = append(args, posthouse.NewID())
-			}
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(query), args...)
-			if err != nil {
-				return err
-			}
-			items, err = scanClaimed(rows)
-			return err
-		})
+	args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
+	if c.Whole {
+		args = append(args, mostMessages(&c), c.Cut, c.Max)
+	}
+	args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)
+	if fed {
+		args = append(args, posthouse.NewID())
+	}
+	err = s.db.ReadAtOnce(ctx, "claim rows", query, args, func(rows sqldb.Found) (err error) {
+		items, err = scanClaimed(rows)
+		return err
 	})
 	if fed && len(items) > 0 {
 		s.feed.poke()
@@ -119,8 +105,7 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 	return items, err
 }
 
-func scanClaimed(rows pgx.Rows) (items []work.Item, err error) {
-	defer rows.Close()
+func scanClaimed(rows sqldb.Found) (items []work.Item, err error) {
 	messages := map[string]*posthouse.Message{}
 	for rows.Next() {
 		var m *posthouse.Message

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -187,7 +188,7 @@ func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
 		var first []work.Item
 		if s.DB.SharedClock() { // another holds the first one for a moment
 			err := s.Queue.change(t.Context(), at(), "hold", func(x *tx) error {
-				_, err := all(x.query, word, "SELECT id FROM posthouse_queue WHERE id = ?"+s.DB.dialect.lock, ids[0])
+				_, err := sqldb.All(x.Query, sqldb.Word, "SELECT id FROM posthouse_queue WHERE id = ?"+s.DB.Dialect.Lock, ids[0])
 				if err == nil {
 					first, err = s.Queue.Claim(t.Context(), at(), run)
 				}
@@ -222,7 +223,7 @@ func TestAClaimKeepsWhatItHasWhenItsRepeatFails(t *testing.T) {
 				"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue FOR EACH ROW WHEN (OLD.id = '" + ids[0] + "') EXECUTE FUNCTION refuse()",
 			},
 			"mysql": {"CREATE TRIGGER refuse BEFORE UPDATE ON posthouse_queue FOR EACH ROW IF OLD.id = '" + ids[0] + "' THEN SIGNAL SQLSTATE '45000'; END IF"},
-		}[s.DB.dialect.name] {
+		}[s.DB.Dialect.Name] {
 			tamper(t, s, refuse)
 		}
 		s.Queue.lows.none(lane, place{}, time.Now().Add(time.Hour)) // however long that took, the next claim begins where the last one ended

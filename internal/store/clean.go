@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -19,13 +20,13 @@ import (
 // delivery never comes back.
 
 // cleanTable writes a message with all its columns, those of a sole delivery among them.
-var cleanTable = newTable("posthouse_messages", append(messageColumns(),
+var cleanTable = sqldb.NewTable("posthouse_messages", append(messageColumns(),
 	"user_id?", "address?", "recipient_type?", "account?", "idem_key?", "policy?", "epoch#?", "due_at#?", "sole#?")...)
 
 var (
-	dueTable    = newTable("posthouse_due", "tenant", "channel", "priority#", "due_at#", "id")
-	flightTable = newTable("posthouse_flights", "id", "tenant", "channel", "priority#", "account?", "owner", "epoch#", "started_at#", "lease_until#", "ids")
-	sentTable   = newTable("posthouse_sent", "id", "tenant", "channel", "at#", "started_at#", "lease_until#", "owner", "epoch#",
+	dueTable    = sqldb.NewTable("posthouse_due", "tenant", "channel", "priority#", "due_at#", "id")
+	flightTable = sqldb.NewTable("posthouse_flights", "id", "tenant", "channel", "priority#", "account?", "owner", "epoch#", "started_at#", "lease_until#", "ids")
+	sentTable   = sqldb.NewTable("posthouse_sent", "id", "tenant", "channel", "at#", "started_at#", "lease_until#", "owner", "epoch#",
 		"account?", "class?", "code?", "ref?", "request?", "response?")
 )
 
@@ -51,15 +52,15 @@ func soleValues(e *work.Entry, clean bool) []any {
 	if idem == d.ID {
 		idem = ""
 	}
-	return []any{d.User, d.Address, d.Type, d.Account, idem, string(d.OnUnknown), d.Epoch, micros(d.DueAt), int64(1)}
+	return []any{d.User, d.Address, d.Type, d.Account, idem, string(d.OnUnknown), d.Epoch, sqldb.Micros(d.DueAt), int64(1)}
 }
 
 func dueValues(d *posthouse.Delivery) []any {
-	return []any{d.Tenant, d.Channel, priorityNumber(d.Priority), micros(d.DueAt), d.ID}
+	return []any{d.Tenant, d.Channel, priorityNumber(d.Priority), sqldb.Micros(d.DueAt), d.ID}
 }
 
 // scanClean reads the columns of cleanTable: a message and its delivery as it was accepted.
-func scanClean(scan scanner) (*posthouse.Message, *posthouse.Delivery, error) {
+func scanClean(scan sqldb.Scanner) (*posthouse.Message, *posthouse.Delivery, error) {
 	var d posthouse.Delivery
 	var due, sole int64
 	m, _, err := scanMessage(func(message ...any) error {
@@ -79,14 +80,14 @@ func accepted(m *posthouse.Message, d *posthouse.Delivery, due int64) {
 		d.IdemKey = d.ID
 	}
 	d.State, d.Version = posthouse.Pending, 1
-	d.CreatedAt, d.UpdatedAt, d.DueAt, d.NotBefore = m.CreatedAt, m.CreatedAt, timeOf(due), m.NotBefore
+	d.CreatedAt, d.UpdatedAt, d.DueAt, d.NotBefore = m.CreatedAt, m.CreatedAt, sqldb.TimeOf(due), m.NotBefore
 }
 
 // takeOff puts a clean delivery under way, as its claim does.
 func takeOff(d *posthouse.Delivery, f *flight) {
 	d.State, d.Version, d.Token, d.Attempts = posthouse.Sending, 2, 1, 1
-	d.LeaseOwner, d.LeaseUntil, d.Epoch, d.Account = f.owner, timeOf(f.leaseUntil), f.epoch, cmp.Or(f.account, d.Account)
-	d.StartedAt, d.FirstStartAt, d.UpdatedAt = timeOf(f.startedAt), timeOf(f.startedAt), timeOf(f.startedAt)
+	d.LeaseOwner, d.LeaseUntil, d.Epoch, d.Account = f.owner, sqldb.TimeOf(f.leaseUntil), f.epoch, cmp.Or(f.account, d.Account)
+	d.StartedAt, d.FirstStartAt, d.UpdatedAt = sqldb.TimeOf(f.startedAt), sqldb.TimeOf(f.startedAt), sqldb.TimeOf(f.startedAt)
 }
 
 // landing is a row of posthouse_sent.
@@ -99,10 +100,10 @@ type landing struct {
 func land(d *posthouse.Delivery, l *landing) {
 	d.State, d.Version, d.Token, d.Attempts = posthouse.Sent, 3, 1, 1
 	d.Account, d.Epoch, d.ProviderRef = l.account, l.epoch, l.ref
-	d.FirstStartAt, d.UpdatedAt = timeOf(l.startedAt), timeOf(l.at)
+	d.FirstStartAt, d.UpdatedAt = sqldb.TimeOf(l.startedAt), sqldb.TimeOf(l.at)
 }
 
-func readLanding(scan scanner) (landing, error) {
+func readLanding(scan sqldb.Scanner) (landing, error) {
 	var l landing
 	var tenant, channel string
 	err := scan(&l.id, &tenant, &channel, &l.at, &l.startedAt, &l.leaseUntil, &l.owner, &l.epoch, &l.account, &l.class, &l.code, &l.ref, &l.request, &l.response)
@@ -125,7 +126,7 @@ func landingOf(c *work.Change) (row []any, ok bool) {
 		return nil, false
 	}
 	return []any{
-		a.ID, a.Tenant, a.Channel, micros(e.At), micros(b.StartedAt), micros(b.LeaseUntil), b.LeaseOwner, a.Epoch,
+		a.ID, a.Tenant, a.Channel, sqldb.Micros(e.At), sqldb.Micros(b.StartedAt), sqldb.Micros(b.LeaseUntil), b.LeaseOwner, a.Epoch,
 		a.Account, string(e.Class), e.Code, e.Ref, e.Request, e.Response,
 	}, true
 }
@@ -235,16 +236,16 @@ func (f *flights) takeEmpty() []string {
 // startOf is the second event of a delivery that was clean when it was claimed; acceptEvent is the first.
 func startOf(d *posthouse.Delivery, account string, startedAt, leaseUntil, epoch int64, owner string) posthouse.Event {
 	return posthouse.Event{
-		Delivery: d.ID, Message: d.Message, Version: 2, Tenant: d.Tenant, At: timeOf(startedAt), Type: posthouse.EventStart,
+		Delivery: d.ID, Message: d.Message, Version: 2, Tenant: d.Tenant, At: sqldb.TimeOf(startedAt), Type: posthouse.EventStart,
 		From: posthouse.Pending, To: posthouse.Sending, Token: 1, Attempt: 1, Owner: owner,
-		LeaseUntil: timeOf(leaseUntil), Due: d.DueAt, Epoch: epoch, Account: account,
+		LeaseUntil: sqldb.TimeOf(leaseUntil), Due: d.DueAt, Epoch: epoch, Account: account,
 	}
 }
 
 // sentOf is the third and last event of a clean delivery.
 func sentOf(d *posthouse.Delivery, l *landing) posthouse.Event {
 	return posthouse.Event{
-		Delivery: d.ID, Message: d.Message, Version: 3, Tenant: d.Tenant, At: timeOf(l.at), Type: posthouse.EventSent,
+		Delivery: d.ID, Message: d.Message, Version: 3, Tenant: d.Tenant, At: sqldb.TimeOf(l.at), Type: posthouse.EventSent,
 		From: posthouse.Sending, To: posthouse.Sent, Token: 1, Attempt: 1, Owner: l.owner, Epoch: l.epoch, Account: l.account,
 		Class: posthouse.Class(l.class), Code: l.code, Ref: l.ref, Request: l.request, Response: l.response,
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -95,7 +96,7 @@ func listed(t *testing.T, s *Store, f work.Filter) (list []string) {
 
 func rowsOfView(t *testing.T, s *Store, view string) (list []string) {
 	t.Helper()
-	rows, err := s.DB.read.QueryContext(t.Context(), "SELECT * FROM "+view)
+	rows, err := s.DB.Reader.QueryContext(t.Context(), "SELECT * FROM "+view)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func rowsOfView(t *testing.T, s *Store, view string) (list []string) {
 	for i := range values {
 		values[i] = new(string)
 	}
-	err = drain(rows, func(scan func(...any) error) error {
+	err = sqldb.Drain(rows, func(scan func(...any) error) error {
 		err := scan(values...)
 		line := view
 		for _, v := range values {
@@ -126,7 +127,7 @@ func rowsOfView(t *testing.T, s *Store, view string) (list []string) {
 // rowsIn counts rows as they are.
 func rowsIn(t *testing.T, s *Store, table string) int64 {
 	t.Helper()
-	n, _, err := first(s.DB.reads(t.Context()), number, "SELECT COUNT(*) FROM "+table)
+	n, _, err := sqldb.First(s.DB.Reads(t.Context()), sqldb.Number, "SELECT COUNT(*) FROM "+table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,10 +285,10 @@ func TestPruneDeletesWhatWasSentCleanly(t *testing.T) {
 		record(t, s, sentClean(claim(t, s, 1)[0].Delivery))
 		if err := s.Queue.change(context.Background(), at(), "age", func(x *tx) error {
 			for _, q := range []string{"UPDATE posthouse_messages SET id = CONCAT('00', substr(id, 3)) WHERE sole = 1", "UPDATE posthouse_due SET id = CONCAT('00', substr(id, 3))", "UPDATE posthouse_sent SET at = 1, id = CONCAT('00', substr(id, 3))"} {
-				if s.DB.dialect == sqliteDialect {
+				if s.DB.Dialect == sqldb.SQLite {
 					q = strings.Replace(q, "CONCAT('00', substr(id, 3))", "'00' || substr(id, 3)", 1)
 				}
-				if _, err := x.exec(q); err != nil {
+				if _, err := x.Exec(q); err != nil {
 					return err
 				}
 			}
@@ -309,7 +310,7 @@ func TestADeliveryWithoutItsMessageStopsNoOther(t *testing.T) {
 		ids := accept(t, s, entry(1), entry(1), entry(1))
 		s.Queue.fresh.lanes = nil // as another process, or this one a little later
 		if err := s.Queue.change(t.Context(), at(), "lose", func(x *tx) error {
-			_, err := x.exec("DELETE FROM posthouse_messages WHERE id = ? OR id = ?", posthouse.MessageID(ids[0]), posthouse.MessageID(ids[2]))
+			_, err := x.Exec("DELETE FROM posthouse_messages WHERE id = ? OR id = ?", posthouse.MessageID(ids[0]), posthouse.MessageID(ids[2]))
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -331,7 +332,7 @@ func TestAnEpochPassesDeliveriesWithoutTheirMessage(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(1), entry(1))
 		if err := s.Queue.change(t.Context(), at(), "lose", func(x *tx) error {
-			_, err := x.exec("DELETE FROM posthouse_messages WHERE id = ?", posthouse.MessageID(ids[0]))
+			_, err := x.Exec("DELETE FROM posthouse_messages WHERE id = ?", posthouse.MessageID(ids[0]))
 			return err
 		}); err != nil {
 			t.Fatal(err)

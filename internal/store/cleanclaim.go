@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -49,9 +48,9 @@ func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, 
 		Claim: c, from: from, others: s.lows.from(lane, time.Now()),
 		made: &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}},
 	}
-	if fly := s.db.dialect.fly; fly != nil {
+	if s.db.Dialect.AtOnce {
 		b.known = s.fresh.first(lane, c.Max, time.Now())
-		err = fly(s, ctx, b)
+		err = s.flyAtOnce(ctx, b)
 	} else {
 		err = s.change(ctx, now, "claim", func(t *tx) error { return clearing{t}.fly(b) })
 	}
@@ -63,7 +62,7 @@ func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, 
 		s.flights.add(b.made, b.items)
 	}
 	if err := s.adopt(ctx, now, b.orphans); err != nil { // what was claimed is ours all the same
-		s.db.log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(b.orphans), "error", err)
+		s.db.Log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(b.orphans), "error", err)
 	}
 	return b.items, b.more || len(b.items) == 0, nil
 }
@@ -79,29 +78,29 @@ func (s Queue) adopt(ctx context.Context, now time.Time, orphans []posthouse.Del
 			x.accepted(&orphans[i])
 			x.stands(&orphans[i])
 		}
-		if err := t.insert(queueTable, x.open); err != nil {
+		if err := t.Insert(queueTable, x.open); err != nil {
 			return err
 		}
-		return t.insert(eventsTable, x.events)
+		return t.Insert(eventsTable, x.events)
 	})
 }
 
 // fly is a claim of clean deliveries, statement by statement.
 func (t clearing) fly(b *boarding) error {
 	b.items, b.orphans, b.more = nil, nil, false
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return err
 	}
 	due := now
 	if !b.DueBefore.IsZero() {
-		due = min(due, micros(b.DueBefore))
+		due = min(due, sqldb.Micros(b.DueBefore))
 	}
 	var taken []place
-	since, begin := t.db.dialect.since(b.from)
+	since, begin := b.from.since(t.DB.Dialect)
 	lane := []any{b.Tenant, b.Channel, priorityNumber(b.Priority)}
-	err = t.query("SELECT due_at, id FROM posthouse_due"+t.db.dialect.by(primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
-		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.db.dialect.limit+t.db.dialect.skip,
+	err = t.Query("SELECT due_at, id FROM posthouse_due"+t.DB.Dialect.By(sqldb.Primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
+		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.DB.Dialect.Limit+t.DB.Dialect.Skip,
 		slices.Concat(lane, begin, []any{due, fmt.Sprint(b.Epoch), b.Max}), func(scan func(...any) error) error {
 			var p place
 			err := scan(&p.due, &p.id)
@@ -144,13 +143,13 @@ func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 		return err
 	}
 	row := append([]any{f.id}, lane...)
-	return t.write(flightTable, [][]any{append(row, f.account, f.owner, f.epoch, f.startedAt, f.leaseUntil, idList(ids))}, "")
+	return t.Write(flightTable, [][]any{append(row, f.account, f.owner, f.epoch, f.startedAt, f.leaseUntil, idList(ids))}, "")
 }
 
 // lookForOthers finds out whether deliveries that are not clean are due as well.
 func (t clearing) lookForOthers(b *boarding, lane []any, now, due int64) (err error) {
-	since, begin := t.db.dialect.since(b.others)
-	_, b.more, err = first(t.query, word, t.db.dialect.due("id", since), slices.Concat(lane, begin, []any{due, now, fmt.Sprint(b.Epoch), 1})...)
+	since, begin := b.others.since(t.DB.Dialect)
+	_, b.more, err = sqldb.First(t.Query, sqldb.Word, dueRows(t.DB.Dialect, "id", since), slices.Concat(lane, begin, []any{due, now, fmt.Sprint(b.Epoch), 1})...)
 	return err
 }
 
@@ -177,21 +176,21 @@ func readList(text string) []string {
 // leaveDue deletes entries of a lane that this transaction has found.
 func (t clearing) leaveDue(lane []any, taken []place) error {
 	total := int64(0)
-	if t.db.dialect.oneWriter { // nothing else lies between them
+	if t.DB.Dialect.OneWriter { // nothing else lies between them
 		first, last := taken[0], taken[len(taken)-1]
-		n, err := t.exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND (due_at, id) >= (?, ?) AND (due_at, id) <= (?, ?)",
+		n, err := t.Exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND (due_at, id) >= (?, ?) AND (due_at, id) <= (?, ?)",
 			append(slices.Clone(lane), first.due, first.id, last.due, last.id)...)
 		if err != nil {
 			return err
 		}
 		total = n
 	} else {
-		for part := range sized(taken) {
+		for part := range sqldb.Sized(taken) {
 			var args []any
 			for _, p := range part {
 				args = append(args, p.due, p.id)
 			}
-			n, err := t.exec(t.db.dialect.deleteListed("posthouse_due", []string{"due_at", "id"}, len(part))+
+			n, err := t.Exec(t.DB.Dialect.DeleteListed("posthouse_due", []string{"due_at", "id"}, len(part))+
 				" AND d.tenant = ? AND d.channel = ? AND d.priority = ?", append(args, lane...)...)
 			if err != nil {
 				return err
@@ -218,8 +217,8 @@ func (t clearing) findMessages(b *boarding, taken []place) error {
 		}
 	}
 	if len(ids) > 0 {
-		clause, args := t.in("id", ids)
-		err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+		clause, args := t.In("id", ids)
+		err := t.Query("SELECT "+cleanTable.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 			m, d, err := scanClean(scan)
 			if err == nil {
 				found[d.ID] = work.Item{Delivery: *d, Message: m}
@@ -242,7 +241,7 @@ func (t clearing) findMessages(b *boarding, taken []place) error {
 
 // orphan is a due delivery without its message.
 func orphan(p place, c *work.Claim) posthouse.Delivery {
-	at := timeOf(p.due)
+	at := sqldb.TimeOf(p.due)
 	return posthouse.Delivery{
 		ID: p.id, Message: posthouse.MessageID(p.id), Tenant: c.Tenant, Channel: c.Channel, Priority: c.Priority, State: posthouse.Pending,
 		Version: 1, IdemKey: p.id, OnUnknown: posthouse.Hold, Epoch: c.Epoch, CreatedAt: at, UpdatedAt: at, DueAt: at,
@@ -281,10 +280,10 @@ fed AS (INSERT INTO posthouse_feed_inbox (id, version, at, ids) SELECT ?::text, 
 }
 
 func flyColumns() string {
-	list := make([]string, len(cleanTable.columns))
-	for i, c := range cleanTable.columns {
+	list := make([]string, len(cleanTable.Columns))
+	for i, c := range cleanTable.Columns {
 		empty := "''"
-		if cleanTable.numbers[i] {
+		if cleanTable.Numbers[i] {
 			empty = "0"
 		}
 		list[i] = "COALESCE(mine." + c + ", " + empty + ")"
@@ -296,10 +295,10 @@ func flyColumns() string {
 func (b *boarding) flyArgs(fed bool) []any {
 	bound, created := int64(math.MaxInt64), int64(0)
 	if !b.DueBefore.IsZero() {
-		bound = micros(b.DueBefore)
+		bound = sqldb.Micros(b.DueBefore)
 	}
 	for _, item := range b.known {
-		created = max(created, micros(item.Delivery.CreatedAt))
+		created = max(created, sqldb.Micros(item.Delivery.CreatedAt))
 	}
 	n := priorityNumber(b.Priority)
 	args := []any{
@@ -315,27 +314,14 @@ func (b *boarding) flyArgs(fed bool) []any {
 // flyAtOnce is fly in one statement. Where its answer is lost, the lease ends and the rescuer finds what was claimed.
 func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
 	fed := s.feed.on()
-	args := b.flyArgs(fed)
-	err := s.db.insist(ctx, "claim", func(ctx context.Context) error {
-		conn, err := s.db.write.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		return conn.Raw(func(raw any) error { // as claimAtOnce
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(flyTexts[fed]), args...)
-			if err != nil {
+	err := s.db.ReadAtOnce(ctx, "claim", flyTexts[fed], b.flyArgs(fed), func(rows sqldb.Found) error {
+		b.items, b.orphans, b.more = nil, nil, false
+		for rows.Next() {
+			if err := b.scan(rows.Scan); err != nil {
 				return err
 			}
-			defer rows.Close()
-			b.items, b.orphans, b.more = nil, nil, false
-			for rows.Next() {
-				if err := b.scan(rows.Scan); err != nil {
-					return err
-				}
-			}
-			return rows.Err()
-		})
+		}
+		return rows.Err()
 	})
 	if err == nil && fed && len(b.items) > 0 {
 		told := news{of: map[int64]*tidings{}}
@@ -348,7 +334,7 @@ func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
 }
 
 // scan reads a line of flyOnce.
-func (b *boarding) scan(scan scanner) error {
+func (b *boarding) scan(scan sqldb.Scanner) error {
 	var p place
 	m, d, err := scanClean(func(clean ...any) error {
 		return scan(append([]any{&b.more, &b.made.startedAt, &b.made.leaseUntil, &p.due, &p.id}, clean...)...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // soleAfter is the message from which the clean deliveries behind a delivery are listed.
@@ -38,8 +39,8 @@ func (s History) cleanEventsWhere(ctx context.Context, where string, args []any,
 	landed := landingColumns("s")
 	var list []posthouse.Event
 	var flying []posthouse.Delivery
-	err := s.db.look(ctx, "SELECT "+soleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
-		" FROM "+s.db.dialect.soleRows()+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan scanner) error {
+	err := s.db.Look(ctx, "SELECT "+soleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
+		" FROM "+soleRows(s.db.Dialect)+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan sqldb.Scanner) error {
 		var waits, sent int
 		var l landing
 		_, d, err := scanClean(func(clean ...any) error {
@@ -67,7 +68,7 @@ func (s History) cleanEventsWhere(ctx context.Context, where string, args []any,
 // had when it was read.
 func (s History) startEvents(ctx context.Context, list []posthouse.Event, inFlight []posthouse.Delivery) ([]posthouse.Event, error) {
 	if len(inFlight) > 0 {
-		flights, err := all(s.db.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+		flights, err := sqldb.All(s.db.Reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +120,8 @@ func interleave(rows, sole []posthouse.Event, moreRows, moreSole bool) (list []p
 
 // cleanRows fills in what the clean deliveries between two say that their events do not.
 func (s History) cleanRows(ctx context.Context, rows map[string]*posthouse.Delivery, low, high string) error {
-	return s.db.look(ctx, "SELECT id, tenant, idem_key, policy FROM posthouse_messages WHERE id >= ? AND id <= ? AND sole = 1",
-		[]any{posthouse.MessageID(low), high}, func(scan scanner) error {
+	return s.db.Look(ctx, "SELECT id, tenant, idem_key, policy FROM posthouse_messages WHERE id >= ? AND id <= ? AND sole = 1",
+		[]any{posthouse.MessageID(low), high}, func(scan sqldb.Scanner) error {
 			var message string
 			var d posthouse.Delivery
 			if err := scan(&message, &d.Tenant, &d.IdemKey, &d.OnUnknown); err != nil {
@@ -138,9 +139,9 @@ func (s History) cleanRows(ctx context.Context, rows map[string]*posthouse.Deliv
 // soleList are the columns of cleanTable of an alias.
 func soleList(alias string) string { return prefixed(alias, cleanTable) }
 
-func prefixed(alias string, tab *table) string {
+func prefixed(alias string, tab *sqldb.Table) string {
 	list := ""
-	for i, c := range tab.columns {
+	for i, c := range tab.Columns {
 		if i > 0 {
 			list += ", "
 		}
@@ -152,9 +153,9 @@ func prefixed(alias string, tab *table) string {
 // landingColumns are those of posthouse_sent but its id, tenant and channel, empty where the row is not there.
 func landingColumns(alias string) string {
 	list := ""
-	for i, c := range sentTable.columns[3:] {
+	for i, c := range sentTable.Columns[3:] {
 		empty := "''"
-		if sentTable.numbers[i+3] {
+		if sentTable.Numbers[i+3] {
 			empty = "0"
 		}
 		if i > 0 {

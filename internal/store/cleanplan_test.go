@@ -42,7 +42,7 @@ func TestAClaimOfManyGoesOverEachOnce(t *testing.T) {
 		made: &flight{id: posthouse.NewID(), owner: "w1", epoch: 1},
 	}
 	var text string
-	err := s.DB.write.QueryRowContext(t.Context(), s.DB.text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyTexts[true]), b.flyArgs(true)...).Scan(&text)
+	err := s.DB.Writer.QueryRowContext(t.Context(), s.DB.Text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyTexts[true]), b.flyArgs(true)...).Scan(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

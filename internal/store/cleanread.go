@@ -6,19 +6,22 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // soleID is the id of the delivery that a message m carries.
-func (d *dialect) soleID() string { return d.concat("substr(m.id, 1, 22)", "'0001'") }
+func soleID(d *sqldb.Dialect) string { return d.Concat("substr(m.id, 1, 22)", "'0001'") }
 
 // soleMessage is the id of the message that carries a delivery.
-func (d *dialect) soleMessage(id string) string { return d.concat("substr("+id+", 1, 22)", "'0000'") }
+func soleMessage(d *sqldb.Dialect, id string) string {
+	return d.Concat("substr("+id+", 1, 22)", "'0000'")
+}
 
 // soleRows are clean deliveries with where they stand: s is there where they were sent, q where they wait; else they are in
 // flight.
-func (d *dialect) soleRows() string {
-	id := d.soleID()
+func soleRows(d *sqldb.Dialect) string {
+	id := soleID(d)
 	return "posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = " + id + ` LEFT JOIN posthouse_due q
 		ON q.tenant = m.tenant AND q.channel = m.channel AND q.priority = m.priority AND q.due_at = m.due_at AND q.id = ` + id
 }
@@ -26,13 +29,13 @@ func (d *dialect) soleRows() string {
 const soleState = "CASE WHEN s.id IS NOT NULL THEN 'sent' WHEN q.id IS NOT NULL THEN 'pending' ELSE 'sending' END"
 
 // stillFlying is a FROM with a WHERE: one row for each clean delivery in flight.
-func (d *dialect) stillFlying() string {
-	return d.flown + " JOIN posthouse_messages m ON m.id = " + d.soleMessage("j.value") + " AND m.sole = 1 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)"
+func stillFlying(d *sqldb.Dialect) string {
+	return d.Flown + " JOIN posthouse_messages m ON m.id = " + soleMessage(d, "j.value") + " AND m.sole = 1 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)"
 }
 
 // soleColumns are those of deliveryColumns. What a flight knows is filled in by fillFlights.
-func (d *dialect) soleColumns() string {
-	id := d.soleID()
+func soleColumns(d *sqldb.Dialect) string {
+	id := soleID(d)
 	sent := func(then, other string) string {
 		return "CASE WHEN s.id IS NOT NULL THEN " + then + " ELSE " + other + " END"
 	}
@@ -45,7 +48,7 @@ func (d *dialect) soleColumns() string {
 		"CASE WHEN m.idem_key = '' THEN " + id + " ELSE m.idem_key END", "m.policy", sent("s.ref", "''"), "0", "0", "''", sent("s.epoch", "m.epoch"),
 		"m.created_at", sent("s.at", "m.created_at"), "m.due_at", "m.not_before", "0", "0", sent("s.started_at", "0"), "0", "''",
 	}
-	for i, c := range queueTable.columns {
+	for i, c := range queueTable.Columns {
 		values[i] += " AS " + c
 	}
 	return strings.Join(values, ", ")
@@ -53,24 +56,24 @@ func (d *dialect) soleColumns() string {
 
 // cleanPart is the part of a list that has the clean deliveries. Of those that only wait or only fly there are few beside
 // those that were sent: they are found from where they stand.
-func (d *dialect) cleanPart(c *clean, order string, limit int) (text string, args []any, any bool) {
+func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string, args []any, any bool) {
 	if c == nil || !c.pending && !c.sending && !c.sent {
 		return "", nil, false
 	}
-	where := c.where.text + c.stages()
-	from := d.soleRows()
+	where := c.where.Text + c.stages()
+	from := soleRows(d)
 	switch {
 	case c.pending && !c.sending && !c.sent:
-		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + d.soleMessage("q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
+		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + soleMessage(d, "q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
 	case c.sending && !c.pending && !c.sent:
-		where += " AND m.id IN (SELECT " + d.soleMessage("j.value") + " FROM " + d.flown + ")"
+		where += " AND m.id IN (SELECT " + soleMessage(d, "j.value") + " FROM " + d.Flown + ")"
 	}
 	by := "m.id"
 	if order != "id" {
 		by = "m.id DESC"
 	}
-	return "SELECT * FROM (SELECT " + d.soleColumns() + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
-		append(append([]interface{}(nil), c.where.args...), limit), true
+	return "SELECT * FROM (SELECT " + soleColumns(d) + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
+		append(append([]interface{}(nil), c.where.Args...), limit), true
 }
 
 // stages is the condition of the states.
@@ -90,31 +93,31 @@ func (c *clean) stages() string {
 // filter adds what a filter says of deliveries, but for kind and ref.
 func (c *clean) filter(f work.Filter, before string) {
 	if f.Channel != "" {
-		c.where.and("m.channel = ?", f.Channel)
+		c.where.And("m.channel = ?", f.Channel)
 	}
-	c.where.among("m.channel", f.Sight.Channels)
+	c.where.Among("m.channel", f.Sight.Channels)
 	if f.User != "" {
-		c.where.and("m.user_id <> '' AND m.user_id = ?", f.User)
+		c.where.And("m.user_id <> '' AND m.user_id = ?", f.User)
 	}
 	if !f.Since.IsZero() {
-		c.where.and("m.id >= ?", idAt(f.Since))
+		c.where.And("m.id >= ?", idAt(f.Since))
 	}
 	if !f.Until.IsZero() {
-		c.where.and("m.id < ?", idAt(f.Until))
+		c.where.And("m.id < ?", idAt(f.Until))
 	}
 	c.below(before)
 	c.only(f.States)
 }
 
 // cleanCounts counts clean deliveries by message and state.
-func (d *dialect) cleanCounts(c *clean) (text string, args []any) {
-	return "SELECT substr(m.id, 1, 22), " + soleState + ", 1 FROM " + d.soleRows() + " WHERE " + c.where.text, c.where.args
+func cleanCounts(d *sqldb.Dialect, c *clean) (text string, args []any) {
+	return "SELECT substr(m.id, 1, 22), " + soleState + ", 1 FROM " + soleRows(d) + " WHERE " + c.where.Text, c.where.Args
 }
 
 // openClean lists the clean deliveries of messages that are not sent yet.
 func (s Messages) openClean(ctx context.Context, tenant string, messages []string) ([]string, error) {
-	clause, args := s.db.in("m.id", messages)
-	ids, err := all(s.db.reads(ctx), word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+s.db.dialect.soleID()+
+	clause, args := s.db.In("m.id", messages)
+	ids, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+soleID(s.db.Dialect)+
 		" WHERE "+clause+" AND m.sole = 1 AND m.tenant = ? AND s.id IS NULL", append(args, tenant)...)
 	for i := range ids {
 		ids[i] = posthouse.DeliveryID(ids[i], 1)
@@ -133,7 +136,7 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 	if len(at) == 0 {
 		return nil
 	}
-	flights, err := all(s.db.reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+	flights, err := sqldb.All(s.db.Reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
 	if err != nil {
 		return err
 	}
@@ -159,9 +162,9 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 
 // addressedClean fills in whom clean deliveries were sent to.
 func (t receiving) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
-	clause, args := t.in("s.id", ids)
-	return t.query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
-		t.db.dialect.soleMessage("s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
+	clause, args := t.In("s.id", ids)
+	return t.Query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
+		soleMessage(t.DB.Dialect, "s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
 		var id string
 		var r posthouse.Recipient
 		err := scan(&id, &r.User, &r.Address, &r.Type)
@@ -175,7 +178,7 @@ func (s Epochs) expandAll(ctx context.Context, now time.Time) error {
 	for {
 		n := 0
 		err := s.change(ctx, now, "expand what waits", func(t *tx) (err error) {
-			n, err = expanding{t}.expandDue(nil, bulkStep)
+			n, err = expanding{t}.expandDue(nil, sqldb.BulkStep)
 			return err
 		})
 		if err == nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -44,7 +45,7 @@ func firstEvents(d *posthouse.Delivery, account string) [][]any {
 		Delivery: d.ID, Version: 1, Tenant: d.Tenant, At: d.CreatedAt, Type: posthouse.EventAccept, To: posthouse.Pending,
 		Due: d.DueAt, Epoch: d.Epoch, Account: account,
 	}
-	started := startOf(d, d.Account, micros(d.StartedAt), micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
+	started := startOf(d, d.Account, sqldb.Micros(d.StartedAt), sqldb.Micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
 	return [][]any{eventValues(&accepted), eventValues(&started)}
 }
 
@@ -57,7 +58,7 @@ const (
 	expandSole  = "UPDATE posthouse_messages SET sole = 0 WHERE %s AND sole = 1"
 )
 
-func (a *arrivals) write(b *bundle, f *flights) {
+func (a *arrivals) write(b *sqldb.Bundle, f *flights) {
 	if f == nil {
 		return
 	}
@@ -69,12 +70,12 @@ func (a *arrivals) write(b *bundle, f *flights) {
 			held = append(held, known.id)
 		}
 	}
-	b.each(heldFlights, "id", held)
-	b.each(overFlights, "id", over)
-	b.insert(sentTable, a.sent)
-	b.each(expandSole, "id", a.expanded)
-	b.insert(queueTable, a.open)
-	b.insert(settledTable, a.settled)
-	b.insert(eventsTable, a.events)
-	b.free(noneFlights, "id", f.takeEmpty())
+	b.Each(heldFlights, "id", held)
+	b.Each(overFlights, "id", over)
+	b.Insert(sentTable, a.sent)
+	b.Each(expandSole, "id", a.expanded)
+	b.Insert(queueTable, a.open)
+	b.Insert(settledTable, a.settled)
+	b.Insert(eventsTable, a.events)
+	b.Free(noneFlights, "id", f.takeEmpty())
 }

@@ -4,37 +4,45 @@ import (
 	"context"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Depths counts the open deliveries of all tenants by lane and state. It reads the whole
 // queue: not for every request.
 func (s Queue) Depths(ctx context.Context) ([]work.Depth, error) {
-	list, err := all(s.db.reads(ctx), func(scan scanner) (work.Depth, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (work.Depth, error) {
 		var d work.Depth
 		var lane, oldest int64
 		err := scan(&d.Tenant, &d.Channel, &lane, &d.State, &d.Count, &oldest)
 		d.Priority, d.Pulled, d.Again = readLane(lane)
-		d.Oldest, d.Unreadable = timeOf(oldest), !d.State.Open() || lane != numberOf(d.Lane)
+		d.Oldest, d.Unreadable = sqldb.TimeOf(oldest), !d.State.Open() || lane != numberOf(d.Lane)
 		return d, err
 	}, `SELECT tenant, channel, priority, state, SUM(n), COALESCE(MIN(oldest), 0) FROM (
 		SELECT tenant, channel, priority, state, COUNT(*) AS n, MIN(CASE WHEN due_at > 0 THEN due_at END) AS oldest
 			FROM posthouse_queue GROUP BY tenant, channel, priority, state
 		UNION ALL SELECT tenant, channel, priority, 'pending', COUNT(*), MIN(due_at) FROM posthouse_due GROUP BY tenant, channel, priority
-		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+s.db.dialect.stillFlying()+` GROUP BY m.tenant, m.channel, m.priority
+		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+stillFlying(s.db.Dialect)+` GROUP BY m.tenant, m.channel, m.priority
 		) lanes GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
-	return list, s.db.toError(err, "count the queue")
+	return list, s.db.Coded(err, "count the queue")
 }
 
 // Counts counts a tenant's settled deliveries by channel and state, of the messages that were
 // handed in since a time.
 func (s Queue) Counts(ctx context.Context, tenant string, since time.Time) ([]work.Settled, error) {
-	list, err := all(s.db.reads(ctx), func(scan scanner) (work.Settled, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (work.Settled, error) {
 		var c work.Settled
 		return c, scan(&c.Channel, &c.State, &c.Count)
 	}, `SELECT channel, state, SUM(n) FROM (
 		SELECT channel, state, COUNT(*) AS n FROM posthouse_settled WHERE tenant = ? AND id >= ? GROUP BY channel, state
 		UNION ALL SELECT channel, 'sent', COUNT(*) FROM posthouse_sent WHERE tenant = ? AND id >= ? GROUP BY channel
 		) channels GROUP BY channel, state ORDER BY channel, state`, tenant, idAt(since), tenant, idAt(since))
-	return list, s.db.toError(err, "count the settled deliveries")
+	return list, s.db.Coded(err, "count the settled deliveries")
+}
+
+// openOf counts the open deliveries of a channel.
+func openOf(t *sqldb.Tx, tenant, channel string) (int64, error) {
+	n, _, err := sqldb.First(t.Query, sqldb.Number, "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ? AND channel = ?)"+
+		" + (SELECT COUNT(*) FROM "+stillFlying(t.DB.Dialect)+" AND m.tenant = ? AND m.channel = ?)", tenant, channel, tenant, channel, tenant, channel)
+	return n, err
 }

@@ -11,7 +11,7 @@ func TestRowsThatNobodyCanMoveAreCountedApart(t *testing.T) {
 		unfold(t, s)
 		for _, spoil := range []struct{ id, set string }{{ids[0], "state = 'warbling'"}, {ids[1], "priority = 77"}} {
 			err := s.Queue.change(t.Context(), time.Now(), "spoil a row", func(t *tx) error {
-				_, err := t.exec("UPDATE posthouse_queue SET "+spoil.set+" WHERE id LIKE ?", spoil.id[:22]+"%")
+				_, err := t.Exec("UPDATE posthouse_queue SET "+spoil.set+" WHERE id LIKE ?", spoil.id[:22]+"%")
 				return err
 			})
 			if err != nil {

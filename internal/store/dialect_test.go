@@ -8,13 +8,15 @@ import (
 	"testing/fstest"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/schema"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // copied is a database that nobody has heard of: SQLite's dialect under another name, with a folder of its own.
-func copied(t *testing.T) *dialect {
+func copied(t *testing.T) *sqldb.Dialect {
 	t.Helper()
 	folder := fstest.MapFS{}
-	own, err := sqliteDialect.files()
+	own, err := schema.FilesOf(sqldb.SQLite)
 	if err == nil {
 		err = fs.WalkDir(own, ".", func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
@@ -28,9 +30,9 @@ func copied(t *testing.T) *dialect {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := *sqliteDialect
-	d.name, d.title, d.folder = "copied", "Copied", folder
-	d.schemes = []string{"sqlite", "copied"} // what SQLite's functions read, and what a DSN says
+	d := *sqldb.SQLite
+	d.Name, d.Title, d.Folder = "copied", "Copied", folder
+	d.Schemes = []string{"sqlite", "copied"} // what SQLite's functions read, and what a DSN says
 	return &d
 }
 
@@ -38,7 +40,7 @@ func copied(t *testing.T) *dialect {
 func TestANewDatabaseIsOneValue(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Options{
-		DSN: "copied:" + filepath.Join(t.TempDir(), "x.db"), Log: slog.New(slog.DiscardHandler), databases: []*dialect{copied(t)},
+		DSN: "copied:" + filepath.Join(t.TempDir(), "x.db"), Log: slog.New(slog.DiscardHandler), Databases: []*sqldb.Dialect{copied(t)},
 	})
 	if err != nil {
 		t.Fatal(err)

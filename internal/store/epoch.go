@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/schema"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // reasonEpochHold says that a delivery may have been sent by the database's other copy.
@@ -16,9 +18,9 @@ const reasonEpochHold = "epoch_hold"
 // name it, so a process from before claims nothing. While a bump is under way, or was
 // interrupted, there is none: an error of code unavailable.
 func (s Epochs) Epoch(ctx context.Context) (int64, error) {
-	n, err := readEpoch(s.db.reads(ctx))
+	n, err := readEpoch(s.db.Reads(ctx))
 	if err != nil {
-		return 0, s.db.toError(err, "read the epoch")
+		return 0, s.db.Coded(err, "read the epoch")
 	}
 	if n < 0 {
 		return 0, posthouse.Errorf(posthouse.CodeUnavailable, "the epoch is being raised: if no other process does, raise it again")
@@ -26,8 +28,8 @@ func (s Epochs) Epoch(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-func readEpoch(from lookup) (int64, error) {
-	text, _, err := first(from, word, "SELECT value FROM posthouse_meta WHERE name = 'epoch'")
+func readEpoch(from sqldb.Lookup) (int64, error) {
+	text, _, err := sqldb.First(from, sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = 'epoch'")
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +67,7 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	err = Outbox{s.shared}.holdOutbox(ctx, now)
 	if err == nil {
 		err = s.change(ctx, now, "look at the clock", func(t *tx) (err error) {
-			began, err = t.now()
+			began, err = t.Now()
 			return err
 		})
 	}
@@ -79,7 +81,7 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		return held, err
 	}
 	return held, s.change(ctx, now, "end an epoch", func(t *tx) error {
-		if err := (passing{t.Tx}).beginHistory(); err != nil {
+		if err := schema.BeginHistory(t.Tx); err != nil {
 			return err
 		}
 		return raising{t}.setEpoch(next)
@@ -88,14 +90,14 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 
 // lockEpoch reads the epoch and keeps others from raising it.
 func (t raising) lockEpoch() (int64, error) {
-	if err := t.serialize(); err != nil {
+	if err := t.Serialize(); err != nil {
 		return 0, err
 	}
-	return readEpoch(t.query)
+	return readEpoch(t.Query)
 }
 
 func (t raising) setEpoch(n int64) error {
-	_, err := t.exec("UPDATE posthouse_meta SET value = ? WHERE name = 'epoch'", strconv.FormatInt(n, 10))
+	_, err := t.Exec("UPDATE posthouse_meta SET value = ? WHERE name = 'epoch'", strconv.FormatInt(n, 10))
 	return err
 }
 
@@ -108,8 +110,8 @@ func (s Epochs) holdQueue(ctx context.Context, now time.Time, epoch, began int64
 // holdAfter deals with the deliveries that follow an id: those that may have been sent are held, and those that were unknown
 // before are left to a person too. It returns how many it held, and the last one's id, empty where none was left.
 func (t raising) holdAfter(last string, epoch, began int64) (held int, next string, err error) {
-	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(primary)+
-		" WHERE id > ? ORDER BY id LIMIT ?"+t.db.dialect.lock, last, bulkStep)
+	list, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+
+		" WHERE id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock, last, sqldb.BulkStep)
 	if err != nil || len(list) == 0 {
 		return 0, "", err
 	}
@@ -136,7 +138,7 @@ func mayBeSent(d *posthouse.Delivery, began int64) bool {
 	case posthouse.Sending:
 		return true
 	case posthouse.Pending:
-		return d.Attempts > 0 || micros(d.DueAt) <= began && micros(d.CreatedAt) <= began
+		return d.Attempts > 0 || sqldb.Micros(d.DueAt) <= began && sqldb.Micros(d.CreatedAt) <= began
 	}
 	return false
 }
@@ -146,7 +148,7 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 	if len(list) == 0 {
 		return nil
 	}
-	at, err := t.now()
+	at, err := t.Now()
 	if err != nil {
 		return err
 	}
@@ -161,19 +163,19 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		tally.move(d, &after)
 		ids[i] = d.ID
 		event := posthouse.Event{
-			Delivery: d.ID, Version: d.Version + 1, Tenant: d.Tenant, At: timeOf(at), Type: posthouse.EventEpochHold,
+			Delivery: d.ID, Version: d.Version + 1, Tenant: d.Tenant, At: sqldb.TimeOf(at), Type: posthouse.EventEpochHold,
 			From: d.State, To: posthouse.Unknown, Token: d.Token, Reason: reasonEpochHold, Epoch: epoch,
 			Account: d.Account, Tries: d.Tries,
 		}
 		events[i] = eventValues(&event)
 		told.add(d, &event, nil)
 	}
-	clause, args := t.in("id", ids)
-	if _, err := t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
+	clause, args := t.In("id", ids)
+	if _, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
 		return err
 	}
-	if err := t.insert(eventsTable, events); err != nil {
+	if err := t.Insert(eventsTable, events); err != nil {
 		return err
 	}
 	if err := t.tell(told); err != nil {
@@ -188,7 +190,7 @@ func (t raising) freeze(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.in("id", ids)
-	_, err := t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
+	clause, args := t.In("id", ids)
+	_, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
 	return err
 }

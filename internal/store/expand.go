@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -72,12 +73,12 @@ func (x *expansion) stands(d *posthouse.Delivery) {
 
 func (t expanding) writeExpansion(x *expansion) error {
 	t.flights.expanded(x.ids)
-	var b bundle
-	b.each(expandSole, "id", x.messages)
-	b.insert(queueTable, x.open)
-	b.insert(settledTable, x.settled)
-	b.insert(eventsTable, x.events)
-	return t.run(b)
+	var b sqldb.Bundle
+	b.Each(expandSole, "id", x.messages)
+	b.Insert(queueTable, x.open)
+	b.Insert(settledTable, x.settled)
+	b.Insert(eventsTable, x.events)
+	return t.Run(b)
 }
 
 // lockSole reads and locks the messages of clean deliveries, and returns these as they were accepted.
@@ -90,13 +91,13 @@ func (t expanding) lockSole(tenant string, ids []string) ([]posthouse.Delivery, 
 	}
 	slices.Sort(messages)
 	var found []posthouse.Delivery
-	for part := range parts(slices.Compact(messages), bulkStep) {
-		clause, args := t.in("id", part)
+	for part := range sqldb.Parts(slices.Compact(messages), sqldb.BulkStep) {
+		clause, args := t.In("id", part)
 		clause += " AND sole = 1"
 		if tenant != "" {
 			clause, args = clause+" AND tenant = ?", append(args, tenant)
 		}
-		err := t.query("SELECT "+cleanTable.list+" FROM posthouse_messages"+t.db.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.db.dialect.lock, args,
+		err := t.Query("SELECT "+cleanTable.List+" FROM posthouse_messages"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args,
 			func(scan func(...any) error) error {
 				_, d, err := scanClean(scan)
 				if err == nil {
@@ -115,7 +116,7 @@ func (t expanding) lockSole(tenant string, ids []string) ([]posthouse.Delivery, 
 func (t expanding) takeWaiting(found []posthouse.Delivery) (map[string]bool, error) {
 	waiting := map[string]bool{}
 	for i := range found {
-		n, err := t.exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?", dueValues(&found[i])...)
+		n, err := t.Exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?", dueValues(&found[i])...)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ type flying struct {
 	ids, gone []string
 }
 
-func readFlying(scan scanner) (flying, error) {
+func readFlying(scan sqldb.Scanner) (flying, error) {
 	var f flying
 	var ids, gone string
 	err := scan(&f.id, &f.account, &f.owner, &f.epoch, &f.startedAt, &f.leaseUntil, &ids, &gone)
@@ -153,7 +154,7 @@ func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]b
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	seenNow, err := all(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id")
+	seenNow, err := sqldb.All(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]b
 		if !slices.ContainsFunc(seen.ids, func(id string) bool { return wanted[id] }) {
 			continue
 		}
-		f, there, err := first(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE id = ?"+t.db.dialect.lock, seen.id)
+		f, there, err := sqldb.First(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE id = ?"+t.DB.Dialect.Lock, seen.id)
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +176,7 @@ func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]b
 				f.gone = append(f.gone, id)
 			}
 		}
-		if _, err := t.exec("UPDATE posthouse_flights SET gone = ? WHERE id = ?", idList(f.gone), f.id); err != nil {
+		if _, err := t.Exec("UPDATE posthouse_flights SET gone = ? WHERE id = ?", idList(f.gone), f.id); err != nil {
 			return nil, err
 		}
 	}
@@ -191,16 +192,16 @@ func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]b
 			ids = append(ids, found[i].ID)
 		}
 	}
-	for part := range parts(ids, bulkStep) {
-		clause, args := t.in("id", part)
-		list, err := all(t.query, readLanding, "SELECT "+sentTable.list+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.db.dialect.lock, args...)
+	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
+		clause, args := t.In("id", part)
+		list, err := sqldb.All(t.Query, readLanding, "SELECT "+sentTable.List+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args...)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range list {
 			landings[l.id] = l
 		}
-		if _, err := t.exec("DELETE FROM posthouse_sent WHERE "+clause, args...); err != nil {
+		if _, err := t.Exec("DELETE FROM posthouse_sent WHERE "+clause, args...); err != nil {
 			return nil, err
 		}
 	}
@@ -209,8 +210,8 @@ func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]b
 
 // expandLost expands what is left of the flights whose lease has ended, as the rescuer looks for it, and deletes their rows.
 func (t expanding) expandLost(sel work.Selection, now int64) error {
-	lost, err := all(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE lease_until >= ? AND lease_until < ? ORDER BY lease_until LIMIT ?"+
-		t.db.dialect.skip, micros(sel.Since), now, max(1, sel.Max/8))
+	lost, err := sqldb.All(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE lease_until >= ? AND lease_until < ? ORDER BY lease_until LIMIT ?"+
+		t.DB.Dialect.Skip, sqldb.Micros(sel.Since), now, max(1, sel.Max/8))
 	if err != nil {
 		return err
 	}
@@ -225,9 +226,9 @@ func (t expanding) expandLost(sel work.Selection, now int64) error {
 // expandFlight ends a flight whose row is locked.
 func (t expanding) expandFlight(f *flying) error {
 	landed := map[string]bool{}
-	for part := range parts(f.ids, bulkStep) {
-		clause, args := t.in("id", part)
-		ids, err := all(t.query, word, "SELECT id FROM posthouse_sent WHERE "+clause, args...)
+	for part := range sqldb.Parts(f.ids, sqldb.BulkStep) {
+		clause, args := t.In("id", part)
+		ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_sent WHERE "+clause, args...)
 		if err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ func (t expanding) expandFlight(f *flying) error {
 			return err
 		}
 	}
-	_, err = t.exec("DELETE FROM posthouse_flights WHERE id = ?", f.id)
+	_, err = t.Exec("DELETE FROM posthouse_flights WHERE id = ?", f.id)
 	return err
 }
 
@@ -264,7 +265,7 @@ func (t expanding) expandDue(lane *work.Lane, max int) (int, error) {
 	if lane != nil {
 		where, args = " WHERE tenant = ? AND channel = ? AND priority = ?", []any{lane.Tenant, lane.Channel, numberOf(*lane), max}
 	}
-	ids, err := all(t.query, word, "SELECT id FROM posthouse_due"+where+" ORDER BY tenant, channel, priority, due_at, id LIMIT ?", args...)
+	ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_due"+where+" ORDER BY tenant, channel, priority, due_at, id LIMIT ?", args...)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -276,14 +277,14 @@ func (t expanding) expandDue(lane *work.Lane, max int) (int, error) {
 	for i := range found {
 		expanded[found[i].ID] = true
 	}
-	clause, more := t.in("id", slices.DeleteFunc(ids, func(id string) bool { return expanded[id] }))
-	_, err = t.exec("DELETE FROM posthouse_due WHERE "+clause, more...)
+	clause, more := t.In("id", slices.DeleteFunc(ids, func(id string) bool { return expanded[id] }))
+	_, err = t.Exec("DELETE FROM posthouse_due WHERE "+clause, more...)
 	return len(expanded) + 1, err
 }
 
 // expandFlights expands everything that is in flight.
 func (t expanding) expandFlights() error {
-	list, err := all(t.query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id"+t.db.dialect.lock)
+	list, err := sqldb.All(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id"+t.DB.Dialect.Lock)
 	for i := range list {
 		if err == nil {
 			err = t.expandFlight(&list[i])

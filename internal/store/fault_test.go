@@ -3,9 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -14,63 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
-
-func pgErr(code string) error { return fmt.Errorf("x: %w", &pgconn.PgError{Code: code}) }
-func myErr(n uint16) error    { return fmt.Errorf("x: %w", &mysql.MySQLError{Number: n}) }
-
-func TestDriversErrorsMeanWhatTheCallerDoes(t *testing.T) {
-	t.Parallel()
-	broken := &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
-	for _, c := range []struct {
-		name         string
-		dialect      *dialect
-		err          error
-		want, commit posthouse.Code
-	}{
-		{"postgres deadlock", postgresDialect, pgErr("40P01"), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
-		{"postgres serialization", postgresDialect, pgErr("40001"), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
-		{"postgres disk full", postgresDialect, pgErr("53100"), posthouse.CodeStorageFull, posthouse.CodeStorageFull},
-		{"postgres shuts down", postgresDialect, pgErr("57P01"), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-		{"postgres rolled back", postgresDialect, pgx.ErrTxCommitRollback, posthouse.CodeInternal, posthouse.CodeInternal},
-		{"postgres constraint", postgresDialect, pgErr("23505"), posthouse.CodeInternal, posthouse.CodeInternal},
-		{"postgres connection reset", postgresDialect, broken, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-		{"postgres time-out", postgresDialect, context.DeadlineExceeded, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-		{"postgres cut", postgresDialect, io.ErrUnexpectedEOF, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-		{"mysql deadlock", mysqlDialect, myErr(1213), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
-		{"mysql lock time-out", mysqlDialect, myErr(1205), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
-		{"mysql disk full", mysqlDialect, myErr(1114), posthouse.CodeStorageFull, posthouse.CodeStorageFull},
-		{"mysql shuts down", mysqlDialect, myErr(1053), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-		{"mysql read-only", mysqlDialect, myErr(1290), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-		{"mysql duplicate", mysqlDialect, myErr(1062), posthouse.CodeInternal, posthouse.CodeInternal},
-		{"mysql connection gone", mysqlDialect, mysql.ErrInvalidConn, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
-	} {
-		s := &DB{dialect: c.dialect}
-		if got := posthouse.CodeOf(s.toError(c.err, "write")); got != c.want {
-			t.Errorf("%s in a statement = %s, want %s", c.name, got, c.want)
-		}
-		if got := posthouse.CodeOf(s.toError(s.commitError(c.err), "write")); got != c.commit {
-			t.Errorf("%s in a commit = %s, want %s", c.name, got, c.commit)
-		}
-	}
-}
-
-func TestErrorsShowNoSecretAndKeepTheirCause(t *testing.T) {
-	t.Parallel()
-	s := &DB{dialect: postgresDialect}
-	cause := &net.OpError{Op: "dial", Err: errors.New("10.1.2.3:5432 refused")}
-	err := s.toError(cause, "accept")
-	if strings.Contains(err.Error(), "10.1") || !errors.Is(err, cause) {
-		t.Errorf("error %q, cause kept: %v", err, errors.Is(err, cause))
-	}
-}
 
 // Two transactions that wait for each other both succeed.
 func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
@@ -79,17 +25,17 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 		tamper(t, s, "INSERT INTO posthouse_limits (name, state, updated_at) VALUES ('b', '', 0)")
 		var wg sync.WaitGroup
 		var met sync.WaitGroup // both hold their first row before they want the second
-		if s.DB.committer == nil {
+		if !s.DB.Dialect.OneWriter {
 			met.Add(2)
 		}
 		var runs atomic.Int32
 		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 			wg.Go(func() {
-				firstRun := s.DB.committer == nil
+				firstRun := !s.DB.Dialect.OneWriter
 				err := s.Queue.change(t.Context(), at(), "cross", func(x *tx) error {
 					runs.Add(1)
 					for i, name := range order {
-						if _, err := x.exec("UPDATE posthouse_limits SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
+						if _, err := x.Exec("UPDATE posthouse_limits SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
 							return err
 						}
 						if i == 0 && firstRun {
@@ -109,7 +55,7 @@ func TestDeadlockIsRepeatedAndNotTold(t *testing.T) {
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_limits WHERE updated_at = 2"); n != 2 {
 			t.Errorf("%d of 2 rows were changed by both", n)
 		}
-		if s.DB.committer == nil && runs.Load() < 3 {
+		if !s.DB.Dialect.OneWriter && runs.Load() < 3 {
 			t.Error("there was no deadlock to repeat")
 		}
 	})
@@ -222,7 +168,7 @@ func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	limit := func(pages int64) {
 		t.Helper()
 		err := s.Queue.change(t.Context(), at(), "limit", func(x *tx) error {
-			return x.query(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, func(scan scanner) error { _, err := number(scan); return err })
+			return x.Query(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, func(scan sqldb.Scanner) error { _, err := sqldb.Number(scan); return err })
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -242,37 +188,6 @@ func TestFullDiskIsNamedAndNothingIsHalfStored(t *testing.T) {
 	accept(t, s, big)
 }
 
-func TestDatabaseThatIsGoneIsUnavailable(t *testing.T) {
-	t.Parallel()
-	for _, scheme := range []string{"postgres", "mysql"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		_, err = Open(t.Context(), Options{DSN: scheme + "://u:secret@" + l.Addr().String() + "/db"})
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", scheme, err)
-		}
-	}
-}
-
-func TestClosedStoreRefusesWrites(t *testing.T) {
-	t.Parallel()
-	s, err := Open(t.Context(), Options{DSN: dbtest.SQLite(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("closing again: %v", err)
-	}
-	err = s.Queue.change(t.Context(), at(), "write", func(*tx) error { return nil })
-	wantCode(t, err, posthouse.CodeUnavailable)
-}
-
 func TestCallerThatLeavesIsToldThatTheOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, dbtest.SQLite(t))
@@ -280,7 +195,7 @@ func TestCallerThatLeavesIsToldThatTheOutcomeIsUnknown(t *testing.T) {
 	err := s.Queue.change(ctx, at(), "write", func(x *tx) error {
 		cancel()
 		<-ctx.Done()
-		_, err := x.exec("INSERT INTO posthouse_meta (name, value) VALUES ('late', '')")
+		_, err := x.Exec("INSERT INTO posthouse_meta (name, value) VALUES ('late', '')")
 		return err
 	})
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeOutcomeUnknown {
@@ -307,32 +222,4 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 			t.Errorf("findings %q, want %q", got, want)
 		}
 	})
-}
-
-func TestClocksFartherApartThanTwoSecondsAreNamed(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for off, want := range map[time.Duration]string{
-		0: "", 1900 * time.Millisecond: "", -1900 * time.Millisecond: "",
-		4 * time.Second: "3s ahead of this machine", -time.Hour: "1h0m0s behind this machine",
-	} {
-		got := ""
-		for _, f := range skew(now, now.Add(off), now.Add(time.Second)) {
-			got = f.Value
-		}
-		if got != want {
-			t.Errorf("%v apart: %q, want %q", off, got, want)
-		}
-	}
-}
-
-func TestOldServersAreRefused(t *testing.T) {
-	t.Parallel()
-	for version, ok := range map[string]bool{
-		"8.0.36": true, "8.0.11": false, "8.4.0-log": true, "5.7.44-log": false, "10.11.6-MariaDB-0+deb12u1": true, "10.5.9-MariaDB": false, "11.4.2-MariaDB": true,
-	} {
-		if err := checkMySQLVersion(version); (err == nil) != ok {
-			t.Errorf("%s: %v", version, err)
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -21,8 +22,8 @@ import (
 // never misses a late committer, whatever the clocks say. Of one delivery a version is committed before the next one begins,
 // so that whoever sees the second sees the first, and Sequence sorts what it moves by version.
 var (
-	feedTable  = newTable("posthouse_feed", "pos#", "version#", "at#", "ids")
-	inboxTable = newTable("posthouse_feed_inbox", "id", "version#", "at#", "ids")
+	feedTable  = sqldb.NewTable("posthouse_feed", "pos#", "version#", "at#", "ids")
+	inboxTable = sqldb.NewTable("posthouse_feed_inbox", "id", "version#", "at#", "ids")
 )
 
 // feedSwitch is what this process knows of whether anybody follows the feed.
@@ -116,7 +117,7 @@ func (n *news) accepted(entry *work.Entry, d *posthouse.Delivery) {
 // started notes the start of what was claimed clean.
 func (n *news) started(item *work.Item) {
 	if d := &item.Delivery; n != nil {
-		e := startOf(d, d.Account, micros(d.StartedAt), micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
+		e := startOf(d, d.Account, sqldb.Micros(d.StartedAt), sqldb.Micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
 		n.add(d, &e, item.Message)
 	}
 }
@@ -134,11 +135,11 @@ func (n *news) changes(list []work.Change) {
 }
 
 // announce writes news into the feed, in a transaction of what happened: at once, or with the bundle.
-func (t *tx) announce(b *bundle, n *news) error {
+func (t *tx) announce(b *sqldb.Bundle, n *news) error {
 	if n == nil || len(n.versions) == 0 {
 		return nil
 	}
-	at, err := t.now()
+	at, err := t.Now()
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (t *tx) announce(b *bundle, n *news) error {
 	for _, version := range n.versions {
 		of := n.of[version]
 		known := len(of.events) == len(of.ids)
-		for part := range parts(of.ids, feedRow) {
+		for part := range sqldb.Parts(of.ids, feedRow) {
 			rows = append(rows, []any{posthouse.NewID(), version, at, idList(part)})
 			told := tidings{version: version, ids: part}
 			if known {
@@ -155,13 +156,13 @@ func (t *tx) announce(b *bundle, n *news) error {
 			t.told = append(t.told, told)
 		}
 	}
-	if !t.db.dialect.oneWriter {
-		b.insert(inboxTable, rows)
+	if !t.DB.Dialect.OneWriter {
+		b.Insert(inboxTable, rows)
 		return nil
 	}
 	t.feed.recent.put(t.told) // readers see the rows as soon as they are committed
 	for _, row := range rows {
-		if _, err := t.exec(appendToFeed, row[1:]...); err != nil {
+		if _, err := t.Exec(appendToFeed, row[1:]...); err != nil {
 			return err
 		}
 	}
@@ -170,11 +171,11 @@ func (t *tx) announce(b *bundle, n *news) error {
 
 // tell is announce where there is no bundle.
 func (t *tx) tell(n *news) error {
-	var b bundle
+	var b sqldb.Bundle
 	if err := t.announce(&b, n); err != nil {
 		return err
 	}
-	return t.run(b)
+	return t.Run(b)
 }
 
 // epochBits is how many positions an epoch has: positions of one epoch never come again in the next, though the database went
@@ -186,17 +187,17 @@ SELECT MAX((SELECT COALESCE(MAX(pos), 0) + 1 FROM posthouse_feed), (SELECT ABS(C
 
 // Sequence gives positions to what has none, and returns how many rows it moved. Calls wait for each other.
 func (s Feed) Sequence(ctx context.Context, now time.Time) (n int, err error) {
-	if s.db.dialect.oneWriter {
+	if s.db.Dialect.OneWriter {
 		return 0, nil
 	}
-	if _, any, err := first(s.db.reads(ctx), word, "SELECT id FROM posthouse_feed_inbox LIMIT 1"); err != nil || !any {
-		return 0, s.db.toError(err, "look into the inbox of the feed")
+	if _, any, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_feed_inbox LIMIT 1"); err != nil || !any {
+		return 0, s.db.Coded(err, "look into the inbox of the feed")
 	}
-	err = s.db.change(ctx, now, "give positions to the feed", func(t *Tx) error {
-		if _, _, err := first(t.query, word, feedState+t.db.dialect.lock); err != nil {
+	err = s.db.Change(ctx, now, "give positions to the feed", func(t *sqldb.Tx) error {
+		if _, _, err := sqldb.First(t.Query, sqldb.Word, feedState+t.DB.Dialect.Lock); err != nil {
 			return err
 		}
-		n, err = t.sequence() // by a look that begins after the lock
+		n, err = sequence(t) // by a look that begins after the lock
 		return err
 	})
 	return n, err
@@ -204,10 +205,10 @@ func (s Feed) Sequence(ctx context.Context, now time.Time) (n int, err error) {
 
 const feedState = "SELECT value FROM posthouse_meta WHERE name = 'feed'"
 
-func (t *Tx) sequence() (int, error) {
+func sequence(t *sqldb.Tx) (int, error) {
 	var rows [][]any
 	var ids []string
-	err := t.query("SELECT id, version, at, ids FROM posthouse_feed_inbox ORDER BY version, id", nil, func(scan scanner) error {
+	err := t.Query("SELECT id, version, at, ids FROM posthouse_feed_inbox ORDER BY version, id", nil, func(scan sqldb.Scanner) error {
 		var id, list string
 		var version, at int64
 		err := scan(&id, &version, &at, &list)
@@ -217,11 +218,11 @@ func (t *Tx) sequence() (int, error) {
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	last, _, err := first(t.query, number, "SELECT COALESCE(MAX(pos), 0) FROM posthouse_feed")
+	last, _, err := sqldb.First(t.Query, sqldb.Number, "SELECT COALESCE(MAX(pos), 0) FROM posthouse_feed")
 	if err != nil {
 		return 0, err
 	}
-	epoch, err := readEpoch(t.query)
+	epoch, err := readEpoch(t.Query)
 	if err != nil {
 		return 0, err
 	}
@@ -229,12 +230,12 @@ func (t *Tx) sequence() (int, error) {
 	for i := range rows {
 		rows[i][0] = last + 1 + int64(i)
 	}
-	if err := t.write(feedTable, rows, ""); err != nil {
+	if err := t.Write(feedTable, rows, ""); err != nil {
 		return 0, err
 	}
-	for part := range parts(ids, bulkStep) {
-		clause, args := t.in("id", part)
-		if _, err := t.exec("DELETE FROM posthouse_feed_inbox WHERE "+clause, args...); err != nil {
+	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
+		clause, args := t.In("id", part)
+		if _, err := t.Exec("DELETE FROM posthouse_feed_inbox WHERE "+clause, args...); err != nil {
 			return 0, err
 		}
 	}
@@ -246,47 +247,38 @@ func (t *Tx) sequence() (int, error) {
 func (s Feed) Look(ctx context.Context) error {
 	var until string
 	var subscribed int64
-	now, err := s.clock(ctx)
+	now, err := s.db.Now(ctx)
 	if err != nil {
 		return err
 	}
-	err = s.db.look(ctx, "SELECT value, (SELECT COUNT(*) FROM (SELECT id FROM posthouse_subscriptions LIMIT 1) one) FROM posthouse_meta WHERE name = 'feed'", nil,
-		func(scan scanner) error { return scan(&until, &subscribed) })
+	err = s.db.Look(ctx, "SELECT value, (SELECT COUNT(*) FROM (SELECT id FROM posthouse_subscriptions LIMIT 1) one) FROM posthouse_meta WHERE name = 'feed'", nil,
+		func(scan sqldb.Scanner) error { return scan(&until, &subscribed) })
 	if err != nil {
-		return s.db.toError(err, "look who follows the feed")
+		return s.db.Coded(err, "look who follows the feed")
 	}
 	wanted, _ := strconv.ParseInt(until, 10, 64) // empty until somebody has followed
-	s.feed.set(subscribed > 0 || wanted > now)
+	s.feed.set(subscribed > 0 || wanted > sqldb.Micros(now))
 	return nil
-}
-
-// clock is the database's time, or this process's where that is the one that counts.
-func (s Feed) clock(ctx context.Context) (int64, error) {
-	if s.db.dialect.clock == "" {
-		return time.Now().UnixMicro(), nil
-	}
-	now, _, err := first(s.db.reads(ctx), number, s.db.dialect.clock)
-	return now, s.db.toError(err, "read the database's clock")
 }
 
 // Want keeps the feed written for a while, by all processes. It returns since when that holds without a gap: FeedDelay from
 // now, where nobody has followed before.
 func (s Feed) Want(ctx context.Context, now time.Time, lasts time.Duration) (since time.Time, err error) {
-	err = s.db.change(ctx, now, "follow the feed", func(t *Tx) error {
-		text, _, err := first(t.query, word, feedState+t.db.dialect.lock)
+	err = s.db.Change(ctx, now, "follow the feed", func(t *sqldb.Tx) error {
+		text, _, err := sqldb.First(t.Query, sqldb.Word, feedState+t.DB.Dialect.Lock)
 		if err != nil {
 			return err
 		}
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
 		until, _ := strconv.ParseInt(text, 10, 64) // empty at first
-		since = timeOf(at)
-		if until <= at && !t.db.dialect.oneWriter {
+		since = sqldb.TimeOf(at)
+		if until <= at && !t.DB.Dialect.OneWriter {
 			since = since.Add(FeedDelay)
 		}
-		_, err = t.exec("UPDATE posthouse_meta SET value = ? WHERE name = 'feed'", strconv.FormatInt(max(until, at+lasts.Microseconds()), 10))
+		_, err = t.Exec("UPDATE posthouse_meta SET value = ? WHERE name = 'feed'", strconv.FormatInt(max(until, at+lasts.Microseconds()), 10))
 		return err
 	})
 	if err == nil {

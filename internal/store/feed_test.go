@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,22 +95,27 @@ func TestTheFeedTellsTheWholeHistoryOfEveryDelivery(t *testing.T) {
 // FLEET-2: a transaction that commits late is behind what was read before.
 func TestTheFeedNeverPassesALateCommitter(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.DB.dialect.oneWriter {
+		if s.DB.Dialect.OneWriter {
 			return // one process writes one transaction after the other
 		}
-		late, err := s.DB.write.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		slow := &tx{Tx: &Tx{ctx: t.Context(), db: s.DB, conn: late}, feed: s.Feed.feed}
-		told, d := slow.news(), entry(1).Deliveries[0]
-		told.add(&d, &posthouse.Event{Version: 1}, nil)
-		if err := slow.tell(told); err != nil {
-			t.Fatal(err)
-		}
+		d := entry(1).Deliveries[0]
+		written, release, late := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		write := sync.OnceFunc(func() { close(written) })
+		go func() {
+			late <- s.Queue.change(t.Context(), at(), "commit late", func(slow *tx) error {
+				told := slow.news()
+				told.add(&d, &posthouse.Event{Version: 1}, nil)
+				err := slow.tell(told)
+				write()
+				<-release
+				return err
+			})
+		}()
+		<-written
 		accept(t, s, entry(1)) // begins after it, and is committed before
 		first, pos := follow(t, s, 0)
-		if err := late.Commit(); err != nil {
+		close(release)
+		if err := <-late; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Feed.Sequence(t.Context(), at()); err != nil {

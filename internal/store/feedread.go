@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Head is the position of the newest row, 0 where there is none.
 func (s Feed) Head(ctx context.Context) (int64, error) {
-	pos, _, err := first(s.db.reads(ctx), number, "SELECT COALESCE(MAX(pos), 0) FROM posthouse_feed")
-	return pos, s.db.toError(err, "read the head of the feed")
+	pos, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COALESCE(MAX(pos), 0) FROM posthouse_feed")
+	return pos, s.db.Coded(err, "read the head of the feed")
 }
 
 // Oldest is the position and the time of the oldest row, 0 where there is none.
@@ -21,9 +22,9 @@ func (s Feed) Oldest(ctx context.Context) (pos int64, at time.Time, err error) {
 // from is the first row at a position or behind it.
 func (s Feed) from(ctx context.Context, pos int64) (found int64, at time.Time, err error) {
 	var us int64
-	err = s.db.look(ctx, "SELECT pos, at FROM posthouse_feed WHERE pos >= ? ORDER BY pos LIMIT 1", []any{pos},
-		func(scan scanner) error { return scan(&found, &us) })
-	return found, timeOf(us), s.db.toError(err, "read the feed")
+	err = s.db.Look(ctx, "SELECT pos, at FROM posthouse_feed WHERE pos >= ? ORDER BY pos LIMIT 1", []any{pos},
+		func(scan sqldb.Scanner) error { return scan(&found, &us) })
+	return found, sqldb.TimeOf(us), s.db.Coded(err, "read the feed")
 }
 
 // feedSkew is how much earlier than its neighbours' the time of a row can be: clocks differ, and transactions last.
@@ -54,16 +55,16 @@ func (s Feed) At(ctx context.Context, at time.Time) (int64, error) {
 
 // After reads up to max rows behind a position.
 func (s Feed) After(ctx context.Context, pos int64, max int) ([]work.FeedRow, error) {
-	list, err := all(s.db.reads(ctx), readFeedRow, "SELECT pos, version, at, ids FROM posthouse_feed WHERE pos > ? ORDER BY pos LIMIT ?", pos, max)
-	return list, s.db.toError(err, "read the feed")
+	list, err := sqldb.All(s.db.Reads(ctx), readFeedRow, "SELECT pos, version, at, ids FROM posthouse_feed WHERE pos > ? ORDER BY pos LIMIT ?", pos, max)
+	return list, s.db.Coded(err, "read the feed")
 }
 
-func readFeedRow(scan scanner) (work.FeedRow, error) {
+func readFeedRow(scan sqldb.Scanner) (work.FeedRow, error) {
 	var r work.FeedRow
 	var at int64
 	var ids string
 	err := scan(&r.Pos, &r.Version, &at, &ids)
-	r.At, r.Deliveries = timeOf(at), readList(ids)
+	r.At, r.Deliveries = sqldb.TimeOf(at), readList(ids)
 	return r, err
 }
 
@@ -92,7 +93,7 @@ func (s Feed) Events(ctx context.Context, rows []work.FeedRow) ([]work.FeedEvent
 	slices.Sort(ids)
 	known, err := s.find(ctx, slices.Compact(ids), wanted)
 	if err != nil {
-		return nil, s.db.toError(err, "read the events of the feed")
+		return nil, s.db.Coded(err, "read the events of the feed")
 	}
 	list := make([]work.FeedEvent, 0, n)
 	add := func(row int64, i int, e posthouse.StatusEvent) {
@@ -120,7 +121,7 @@ const feedLooks = 4
 // find looks events up among the rows of history and among clean deliveries.
 func (s Feed) find(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) (map[string]*about, error) {
 	known := map[string]*about{}
-	for part := range parts(ids, feedRow) {
+	for part := range sqldb.Parts(ids, feedRow) {
 		missing := part
 		for try := 0; try < feedLooks && len(missing) > 0; try++ {
 			if err := s.findRows(ctx, missing, wanted); err != nil {
@@ -153,8 +154,8 @@ func (s Feed) findRows(ctx context.Context, ids []string, wanted map[occurrence]
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := s.db.in("delivery", ids)
-	return s.db.look(ctx, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE "+clause, args, func(scan scanner) error {
+	clause, args := s.db.In("delivery", ids)
+	return s.db.Look(ctx, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE "+clause, args, func(scan sqldb.Scanner) error {
 		e, err := scanEvent(scan)
 		note(wanted, e)
 		return err
@@ -179,7 +180,7 @@ func (s Feed) findClean(ctx context.Context, ids []string, wanted map[occurrence
 	for i, id := range ids {
 		messages[i] = posthouse.MessageID(id)
 	}
-	clause, args := s.db.in("m.id", messages)
+	clause, args := s.db.In("m.id", messages)
 	list, err := History(s).cleanEventsWhere(ctx, "m.sole = 1 AND "+clause, args, len(ids))
 	for i := range list {
 		note(wanted, list[i])
@@ -199,8 +200,8 @@ func (s Feed) describe(ctx context.Context, ids []string, known map[string]*abou
 		}
 		of[m] = append(of[m], known[id])
 	}
-	clause, args := s.db.in("id", messages)
-	err := s.db.look(ctx, "SELECT id, channel, kind, ref, user_id, sole FROM posthouse_messages WHERE "+clause, args, func(scan scanner) error {
+	clause, args := s.db.In("id", messages)
+	err := s.db.Look(ctx, "SELECT id, channel, kind, ref, user_id, sole FROM posthouse_messages WHERE "+clause, args, func(scan sqldb.Scanner) error {
 		var id string
 		var m about
 		var sole int64
@@ -216,9 +217,9 @@ func (s Feed) describe(ctx context.Context, ids []string, known map[string]*abou
 	if err != nil || len(shared) == 0 {
 		return err
 	}
-	clause, args = s.db.in("id", slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(shared, posthouse.MessageID(id)) }))
-	return s.db.look(ctx, "SELECT id, user_id FROM posthouse_queue WHERE "+clause+" UNION ALL SELECT id, user_id FROM posthouse_settled WHERE "+clause,
-		slices.Concat(args, args), func(scan scanner) error {
+	clause, args = s.db.In("id", slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(shared, posthouse.MessageID(id)) }))
+	return s.db.Look(ctx, "SELECT id, user_id FROM posthouse_queue WHERE "+clause+" UNION ALL SELECT id, user_id FROM posthouse_settled WHERE "+clause,
+		slices.Concat(args, args), func(scan sqldb.Scanner) error {
 			var id, user string
 			err := scan(&id, &user)
 			if a := known[id]; a != nil {
@@ -242,17 +243,17 @@ func statusOf(e *posthouse.Event, of *about) posthouse.StatusEvent {
 
 // PruneFeed deletes up to max rows that are older than keep. The newest row stays: positions go on from it.
 func (s Feed) PruneFeed(ctx context.Context, now time.Time, keep time.Duration, max int) (n int, err error) {
-	err = s.db.change(ctx, now, "prune the feed", func(t *Tx) error {
-		at, err := t.now()
+	err = s.db.Change(ctx, now, "prune the feed", func(t *sqldb.Tx) error {
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		pos, err := all(t.query, number, "SELECT pos FROM (SELECT pos, at FROM posthouse_feed ORDER BY pos LIMIT ?) oldest WHERE at < ? AND pos < (SELECT MAX(pos) FROM posthouse_feed) ORDER BY pos",
+		pos, err := sqldb.All(t.Query, sqldb.Number, "SELECT pos FROM (SELECT pos, at FROM posthouse_feed ORDER BY pos LIMIT ?) oldest WHERE at < ? AND pos < (SELECT MAX(pos) FROM posthouse_feed) ORDER BY pos",
 			max, at-keep.Microseconds())
 		if err != nil || len(pos) == 0 {
 			return err
 		}
-		deleted, err := t.exec("DELETE FROM posthouse_feed WHERE pos <= ?", pos[len(pos)-1])
+		deleted, err := t.Exec("DELETE FROM posthouse_feed WHERE pos <= ?", pos[len(pos)-1])
 		n = int(deleted)
 		return err
 	})

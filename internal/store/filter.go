@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -18,21 +19,15 @@ func deliveryRange(message string) (low, high string) {
 	return message, posthouse.LastDeliveryID(message)
 }
 
-// condition is part of a WHERE with its arguments.
-type condition struct {
-	text string
-	args []any
-}
-
 // clean says which clean deliveries a list wants: the condition is on their messages, m.
 type clean struct {
-	where                  condition
+	where                  sqldb.Condition
 	pending, sending, sent bool
 }
 
 // everyClean wants all of a tenant, whatever their state.
 func everyClean(tenant string) *clean {
-	return &clean{condition{"m.sole = 1 AND m.tenant = ?", []any{tenant}}, true, true, true}
+	return &clean{sqldb.Where("m.sole = 1 AND m.tenant = ?", tenant), true, true, true}
 }
 
 // below bounds the deliveries from above by the id of one that is not among them.
@@ -44,7 +39,7 @@ func (c *clean) below(id string) {
 	if posthouse.DeliveryNumber(id) > 1 {
 		sign = "<="
 	}
-	c.where.and("m.id "+sign+" ?", posthouse.MessageID(id))
+	c.where.And("m.id "+sign+" ?", posthouse.MessageID(id))
 }
 
 // above bounds them from below likewise.
@@ -56,30 +51,13 @@ func (c *clean) above(id string) {
 	if posthouse.DeliveryNumber(id) == 0 {
 		sign = ">="
 	}
-	c.where.and("m.id "+sign+" ?", posthouse.MessageID(id))
+	c.where.And("m.id "+sign+" ?", posthouse.MessageID(id))
 }
 
 // only keeps those of the states; all of them where none is named.
 func (c *clean) only(wanted []posthouse.State) {
 	has := func(s posthouse.State) bool { return len(wanted) == 0 || slices.Contains(wanted, s) }
 	c.pending, c.sending, c.sent = c.pending && has(posthouse.Pending), c.sending && has(posthouse.Sending), c.sent && has(posthouse.Sent)
-}
-
-func (c *condition) and(text string, args ...any) {
-	c.text += " AND " + text
-	c.args = append(c.args, args...)
-}
-
-// among keeps a column to some values; none are all.
-func (c *condition) among(column string, values []string) {
-	if len(values) == 0 {
-		return
-	}
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
-	c.and(column+" IN ("+marks(len(values))+")", args...)
 }
 
 // states says which tables can hold what a filter wants.
@@ -89,15 +67,15 @@ type states struct {
 
 // between bounds ids from above by a cursor and by the times of the filter: an id begins with
 // the time it was made at.
-func between(where *condition, f work.Filter, before string) {
+func between(where *sqldb.Condition, f work.Filter, before string) {
 	if !f.Since.IsZero() {
-		where.and("id >= ?", idAt(f.Since))
+		where.And("id >= ?", idAt(f.Since))
 	}
 	if !f.Until.IsZero() {
-		where.and("id < ?", idAt(f.Until))
+		where.And("id < ?", idAt(f.Until))
 	}
 	if before != "" {
-		where.and("id < ?", before)
+		where.And("id < ?", before)
 	}
 }
 
@@ -119,7 +97,7 @@ const troubleStates = "state IN ('failed', 'undelivered', 'expired', 'suppressed
 
 // stateCondition adds the states to a condition and says which tables can hold them. The
 // states stand in the text, not as arguments, so that a partial index is seen to fit.
-func stateCondition(where *condition, wanted []posthouse.State) states {
+func stateCondition(where *sqldb.Condition, wanted []posthouse.State) states {
 	if len(wanted) == 0 {
 		return states{true, true}
 	}
@@ -135,18 +113,18 @@ func stateCondition(where *condition, wanted []posthouse.State) states {
 		}
 	}
 	if len(words) == 0 {
-		where.and("1 = 0")
+		where.And("1 = 0")
 		return states{open: true}
 	}
 	if trouble {
-		where.and(troubleStates)
+		where.And(troubleStates)
 	}
-	where.and("state IN (" + strings.Join(words, ", ") + ")")
+	where.And("state IN (" + strings.Join(words, ", ") + ")")
 	return in
 }
 
 // idRanges is the condition that a delivery belongs to one of the messages.
-func idRanges(column string, messages []string) condition {
+func idRanges(column string, messages []string) sqldb.Condition {
 	parts := make([]string, len(messages))
 	var args []any
 	for i, m := range messages {
@@ -154,21 +132,21 @@ func idRanges(column string, messages []string) condition {
 		parts[i] = "(" + column + " > ? AND " + column + " <= ?)"
 		args = append(args, low, high)
 	}
-	return condition{"(" + strings.Join(parts, " OR ") + ")", args}
+	return sqldb.Where("("+strings.Join(parts, " OR ")+")", args...)
 }
 
-func messageCondition(f work.Filter, before string) condition {
-	where := condition{"tenant = ?", []any{f.Tenant}}
+func messageCondition(f work.Filter, before string) sqldb.Condition {
+	where := sqldb.Where("tenant = ?", f.Tenant)
 	if f.Channel != "" {
-		where.and("channel = ?", f.Channel)
+		where.And("channel = ?", f.Channel)
 	}
 	if f.Kind != "" {
-		where.and("kind = ?", f.Kind)
+		where.And("kind = ?", f.Kind)
 	}
-	where.among("channel", f.Sight.Channels)
-	where.among("kind", f.Sight.Kinds)
+	where.Among("channel", f.Sight.Channels)
+	where.Among("kind", f.Sight.Kinds)
 	if f.Ref != "" {
-		where.and("ref <> '' AND ref = ?", f.Ref) // the first half names the partial index
+		where.And("ref <> '' AND ref = ?", f.Ref) // the first half names the partial index
 	}
 	between(&where, f, before)
 	return where

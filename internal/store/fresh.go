@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -45,13 +46,13 @@ func freshOf(e *work.Entry) (item work.Item, size int, ok bool) {
 	if e.Deliveries[0].DueAt.After(m.CreatedAt) || !utf8.ValidString(m.Content.Title) || !utf8.ValidString(m.Content.Text) {
 		return item, 0, false
 	}
-	m.NotBefore, m.Deadline, m.CreatedAt = timeOf(micros(m.NotBefore)), timeOf(micros(m.Deadline)), timeOf(micros(m.CreatedAt))
+	m.NotBefore, m.Deadline, m.CreatedAt = sqldb.TimeOf(sqldb.Micros(m.NotBefore)), sqldb.TimeOf(sqldb.Micros(m.Deadline)), sqldb.TimeOf(sqldb.Micros(m.CreatedAt))
 	if len(m.Payload) == 0 {
 		m.Payload = nil
 	}
 	from := &e.Deliveries[0]
 	d := posthouse.Delivery{Recipient: from.Recipient, Account: from.Account, IdemKey: from.IdemKey, OnUnknown: from.OnUnknown, Epoch: from.Epoch}
-	accepted(&m, &d, micros(from.DueAt))
+	accepted(&m, &d, sqldb.Micros(from.DueAt))
 	return work.Item{Delivery: d, Message: &m}, freshBase + len(m.Content.Title) + len(m.Content.Text) + len(m.Payload), true
 }
 
@@ -150,9 +151,9 @@ func (f *fresh) claimed(lane work.Lane, b *boarding) {
 		return
 	}
 	d := &b.items[len(b.items)-1].Delivery
-	last := place{micros(d.DueAt), d.ID}
+	last := place{sqldb.Micros(d.DueAt), d.ID}
 	for id, item := range b.known {
-		if !last.before(place{micros(item.Delivery.DueAt), id}) {
+		if !last.before(place{sqldb.Micros(item.Delivery.DueAt), id}) {
 			f.drop(l, id)
 		}
 	}

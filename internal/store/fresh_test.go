@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -27,7 +28,7 @@ func TestWhatIsFreshIsAsItWillBeRead(t *testing.T) {
 		}))
 		fresh := s.Queue.fresh.first(lane, 10, time.Now())
 		read := map[string]work.Item{}
-		err := s.DB.look(t.Context(), "SELECT "+cleanTable.list+" FROM posthouse_messages", nil, func(scan func(...any) error) error {
+		err := s.DB.Look(t.Context(), "SELECT "+cleanTable.List+" FROM posthouse_messages", nil, func(scan func(...any) error) error {
 			m, d, err := scanClean(scan)
 			read[d.ID] = work.Item{Delivery: *d, Message: m}
 			return err
@@ -78,7 +79,7 @@ func TestLittleIsKeptFresh(t *testing.T) {
 	now, f := time.Now(), &fresh{}
 	of := func(with ...func(*work.Entry)) *work.Entry {
 		e := entry(1, with...)
-		stamp(&e, micros(now))
+		stamp(&e, sqldb.Micros(now))
 		return &e
 	}
 	large := func(e *work.Entry) { e.Message.Payload = make([]byte, freshSize/2) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -18,7 +19,7 @@ func TestNothingIsAcceptedIntoAFileThatIsGone(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		do    func(t *testing.T, path string)
-		found string
+		Found string
 		back  func(t *testing.T, path string) // nil where a restart is needed
 	}{
 		{"moved away", func(t *testing.T, path string) { moveFile(t, path, path+".away") }, "posthouse.db is not there",
@@ -38,15 +39,15 @@ func TestNothingIsAcceptedIntoAFileThatIsGone(t *testing.T) {
 			c.do(t, path)
 			for range 2 {
 				_, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{submit(entry(1))})
-				if posthouse.CodeOf(err) != posthouse.CodeUnavailable || err.Error() != FileGone {
-					t.Fatalf("the accept answered %v, want unavailable: %s", err, FileGone)
+				if posthouse.CodeOf(err) != posthouse.CodeUnavailable || err.Error() != sqldb.FileGone {
+					t.Fatalf("the accept answered %v, want unavailable: %s", err, sqldb.FileGone)
 				}
 			}
-			if err := s.DB.Ping(t.Context()); err == nil || err.Error() != FileGone {
-				t.Errorf("the database says of itself %v, want %s", err, FileGone)
+			if err := s.DB.Ping(t.Context()); err == nil || err.Error() != sqldb.FileGone {
+				t.Errorf("the database says of itself %v, want %s", err, sqldb.FileGone)
 			}
-			if got := strings.Count(log.String(), FileGone); got != 1 || !strings.Contains(log.String(), c.found) {
-				t.Errorf("the log says it %d times, want once, and %q:\n%s", got, c.found, &log)
+			if got := strings.Count(log.String(), sqldb.FileGone); got != 1 || !strings.Contains(log.String(), c.Found) {
+				t.Errorf("the log says it %d times, want once, and %q:\n%s", got, c.Found, &log)
 			}
 			if c.back != nil {
 				c.back(t, path)

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 var (
-	agentClaimsTable = newTable("posthouse_agent_claims", "tenant", "agent", "claim_id", "deliveries", "created_at#", "expires_at#")
-	sendLogTable     = newTable("posthouse_send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
+	agentClaimsTable = sqldb.NewTable("posthouse_agent_claims", "tenant", "agent", "claim_id", "deliveries", "created_at#", "expires_at#")
+	sendLogTable     = sqldb.NewTable("posthouse_send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
 )
 
 const (
@@ -37,7 +38,7 @@ const (
 func (s Handouts) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
 	for wait := 2 * time.Millisecond; ; wait *= 2 {
 		items, due, err := s.handNew(ctx, now, &h)
-		if s.db.taken(err) || err == nil && len(items) == 0 {
+		if s.db.Taken(err) || err == nil && len(items) == 0 {
 			if out, e := s.repeated(ctx, now, &h); e != nil || out.Repeated {
 				return out, e
 			}
@@ -56,7 +57,9 @@ const longestTwin = 512 * time.Millisecond
 
 // mayHaveTwins reports whether the same claim may be written at this moment. SQLite has one writer: who was before has
 // committed.
-func (s Handouts) mayHaveTwins(h *work.HandOut) bool { return h.ClaimID != "" && s.db.committer == nil }
+func (s Handouts) mayHaveTwins(h *work.HandOut) bool {
+	return h.ClaimID != "" && !s.db.Dialect.OneWriter
+}
 
 // pause waits, unless the caller leaves.
 func pause(ctx context.Context, wait time.Duration) bool {
@@ -89,8 +92,8 @@ func (s Handouts) handNew(ctx context.Context, now time.Time, h *work.HandOut) (
 }
 
 func (s Handouts) handOut(ctx context.Context, now time.Time, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
-	if handOut := s.db.dialect.handOut; handOut != nil {
-		return handOut(s, ctx, h, lanes)
+	if s.db.Dialect.AtOnce {
+		return s.handOutAtOnce(ctx, h, lanes)
 	}
 	err = s.change(ctx, now, "hand out", func(t *tx) (err error) {
 		items, err = handing{t}.handOut(h, lanes)
@@ -177,7 +180,7 @@ func (s Handouts) noteLows(lanes []handLane, items []work.Item, asked time.Time)
 
 // handOut is a hand-out of the databases that need more than one statement for it.
 func (t handing) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
@@ -208,16 +211,16 @@ func (t handing) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error)
 func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
 	late := now - l.channel.FairAfter.Microseconds()
 	due := func(columns string, again bool, from place, to int64, most int) (query string, args []any) {
-		since, begin := t.db.dialect.since(from)
-		return t.db.dialect.due(columns, since),
+		since, begin := from.since(t.DB.Dialect)
+		return dueRows(t.DB.Dialect, columns, since),
 			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again)}, begin, []any{to, now, fmt.Sprint(h.Epoch), most})
 	}
 	if part != partRest {
-		query, args := due(queueTable.list, false, l.fresh, now, most)
+		query, args := due(queueTable.List, false, l.fresh, now, most)
 		if part == partLate {
-			query, args = due(queueTable.list, true, l.again, late, most)
+			query, args = due(queueTable.List, true, l.again, late, most)
 		}
-		return all(t.query, readItem, query+t.db.dialect.skip, args...)
+		return sqldb.All(t.Query, readItem, query+t.DB.Dialect.Skip, args...)
 	}
 	type candidate struct {
 		id    string
@@ -228,20 +231,20 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 		from = place{due: late + 1}
 	}
 	query, args := due("id, tries", true, from, now, longestDue)
-	waiting, err := all(t.query, func(scan scanner) (c candidate, err error) { return c, scan(&c.id, &c.tries) }, query, args...)
+	waiting, err := sqldb.All(t.Query, func(scan sqldb.Scanner) (c candidate, err error) { return c, scan(&c.id, &c.tries) }, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(waiting, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.tries, b.tries), cmp.Compare(a.id, b.id)) })
 	var items []work.Item
-	for part := range parts(waiting, max(most, chunk)) {
+	for part := range sqldb.Parts(waiting, max(most, sqldb.Chunk)) {
 		ids := make([]string, len(part))
 		for i := range part {
 			ids[i] = part[i].id
 		}
-		clause, values := t.in("id", ids)
-		found, err := all(t.query, readItem, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
-			t.db.dialect.skip, append(values, l.number(true), now, most-len(items))...)
+		clause, values := t.In("id", ids)
+		found, err := sqldb.All(t.Query, readItem, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+			t.DB.Dialect.Skip, append(values, l.number(true), now, most-len(items))...)
 		items = append(items, found...)
 		if err != nil || len(items) == most {
 			return items, err
@@ -250,7 +253,7 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 	return items, nil
 }
 
-func readItem(scan scanner) (work.Item, error) {
+func readItem(scan sqldb.Scanner) (work.Item, error) {
 	d, err := readDelivery(scan)
 	return work.Item{Delivery: d}, err
 }
@@ -258,7 +261,7 @@ func readItem(scan scanner) (work.Item, error) {
 // holdFor writes the claim into the locked rows, its events and its logs.
 func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]int64, now int64) error {
 	owner := work.Owner(h.Agent)
-	var guards []guard
+	var guards []sqldb.Guard
 	var after []*posthouse.Delivery
 	var events, log [][]any
 	told := t.news()
@@ -266,7 +269,7 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 	for i := range items {
 		d := &items[i].Delivery
 		at := later(now, d)
-		guards = append(guards, guard{d.ID, d.Version, d.Token, d.State})
+		guards = append(guards, guardOf(d))
 		tally.add(d, -1)
 		event := handedOut(d, h, owner, at, leases[d.Channel])
 		tally.add(d, 1)
@@ -274,24 +277,24 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 		after, events = append(after, d), append(events, eventValues(&event))
 		log = append(log, []any{d.ID, d.Token, h.Tenant, at, h.Agent, h.ClaimID, h.Request})
 	}
-	var b bundle
-	b.amend(queueTable, guards, after)
-	b.insert(eventsTable, events)
-	b.insert(sendLogTable, log)
+	var b sqldb.Bundle
+	b.Amend(queueTable, mutableTable, guards, mutableRows(after))
+	b.Insert(eventsTable, events)
+	b.Insert(sendLogTable, log)
 	if h.ClaimID != "" {
-		b.insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
+		b.Insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
 	}
-	b.count(tally)
+	tally.into(&b)
 	if err := t.announce(&b, told); err != nil {
 		return err
 	}
-	return t.run(b)
+	return t.Run(b)
 }
 
 // handedOut turns a pending delivery into one that the agent holds, and returns its event.
 func handedOut(d *posthouse.Delivery, h *work.HandOut, owner string, at, lease int64) posthouse.Event {
 	d.State, d.Version, d.Token, d.Epoch = posthouse.Sending, d.Version+1, d.Token+1, h.Epoch
-	d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt = timeOf(at+lease), owner, timeOf(at), time.Time{}
+	d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt = sqldb.TimeOf(at+lease), owner, sqldb.TimeOf(at), time.Time{}
 	e := posthouse.Event{
 		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: d.UpdatedAt, Type: posthouse.EventClaim,
 		From: posthouse.Pending, To: posthouse.Sending, Token: d.Token, Owner: owner,
@@ -336,16 +339,16 @@ func (s Handouts) repeated(ctx context.Context, now time.Time, h *work.HandOut) 
 	if h.ClaimID == "" {
 		return work.HandedOut{}, nil
 	}
-	text, known, err := first(s.db.reads(ctx), word, "SELECT deliveries FROM posthouse_agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
+	text, known, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT deliveries FROM posthouse_agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
 	if err != nil || !known {
-		return work.HandedOut{}, s.db.toError(err, "look up a claim")
+		return work.HandedOut{}, s.db.Coded(err, "look up a claim")
 	}
 	var list []handed
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return work.HandedOut{}, fmt.Errorf("read the claim %q of agent %q: %w", h.ClaimID, h.Agent, err)
 	}
 	items, err := s.stillHeld(ctx, now, h, list)
-	return work.HandedOut{Items: items, Repeated: true}, s.db.toError(err, "read what a claim was handed")
+	return work.HandedOut{Items: items, Repeated: true}, s.db.Coded(err, "read what a claim was handed")
 }
 
 func (s Handouts) stillHeld(ctx context.Context, now time.Time, h *work.HandOut, list []handed) ([]work.Item, error) {
@@ -356,10 +359,10 @@ func (s Handouts) stillHeld(ctx context.Context, now time.Time, h *work.HandOut,
 	for i, one := range list {
 		at[one], ids[i] = i, one.ID
 	}
-	clause, args := s.db.in("id", ids)
-	alive, present := s.db.instant(now)
+	clause, args := s.db.In("id", ids)
+	alive, present := s.db.Instant(now)
 	args = slices.Concat(args, []any{h.Tenant, work.Owner(h.Agent)}, present)
-	items, err := all(s.db.reads(ctx), readItem, "SELECT "+queueTable.list+" FROM posthouse_queue WHERE "+clause+
+	items, err := sqldb.All(s.db.Reads(ctx), readItem, "SELECT "+queueTable.List+" FROM posthouse_queue WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' AND lease_until > "+alive, args...)
 	items = slices.DeleteFunc(items, func(i work.Item) bool {
 		_, held := at[handed{i.Delivery.ID, i.Delivery.Token}]
@@ -371,5 +374,5 @@ func (s Handouts) stillHeld(ctx context.Context, now time.Time, h *work.HandOut,
 	slices.SortFunc(items, func(a, b work.Item) int {
 		return cmp.Compare(at[handed{a.Delivery.ID, a.Delivery.Token}], at[handed{b.Delivery.ID, b.Delivery.Token}])
 	})
-	return items, attach(s.db.dialect, s.db.reads(ctx), items)
+	return items, attach(s.db.Dialect, s.db.Reads(ctx), items)
 }

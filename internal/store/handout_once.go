@@ -6,9 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -45,7 +44,7 @@ tallied AS (
 	SELECT tenant, channel, bucket, ?::bigint, sum(n) FROM (
 		SELECT tenant, channel, CASE WHEN tries > 0 THEN 'retry' ELSE 'new' END AS bucket, -1 AS n FROM claimed
 		UNION ALL SELECT tenant, channel, 'processing', 1 FROM claimed) moved
-	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sumOnConflict + `)%s
+	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sqldb.SumOnConflict + `)%s
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY part, rank, id) AS nth FROM claimed) c
 	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.part, c.rank, c.id`
@@ -107,20 +106,9 @@ func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []ha
 	if fed {
 		args = append(args, posthouse.NewID())
 	}
-	err = s.db.insist(ctx, "hand out", func(ctx context.Context) error {
-		conn, err := s.db.write.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.db.text(handText(lanes, h.Start, fed)), args...)
-			if err != nil {
-				return err
-			}
-			items, err = scanClaimed(rows)
-			return err
-		})
+	err = s.db.ReadAtOnce(ctx, "hand out", handText(lanes, h.Start, fed), args, func(rows sqldb.Found) (err error) {
+		items, err = scanClaimed(rows)
+		return err
 	})
 	if fed && len(items) > 0 {
 		s.feed.poke()

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
-func readEvent(scan scanner) (posthouse.Event, error) { return scanEvent(scan) }
+func readEvent(scan sqldb.Scanner) (posthouse.Event, error) { return scanEvent(scan) }
 
 // Events lists all that happened to a delivery, in order.
 func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
@@ -19,12 +21,12 @@ func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthou
 	}
 	list, err := s.cleanEvents(ctx, tenant, messageOfSole(d.ID), messageOfSole(d.ID), 1)
 	if err == nil && len(list) == 0 {
-		list, err = all(s.db.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+		list, err = sqldb.All(s.db.Reads(ctx), readEvent, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
 	}
 	for i := range list {
 		fill(&list[i], &d)
 	}
-	return list, s.db.toError(err, "read the events of a delivery")
+	return list, s.db.Coded(err, "read the events of a delivery")
 }
 
 // fill adds to an event what its delivery knows and the log does not repeat.
@@ -80,14 +82,14 @@ func end(a *posthouse.Attempt, e *posthouse.Event) {
 // is: events whose delivery has no row any more are among them. It holds one part of the log in memory,
 // and no connection while each runs. An event that no calendar has a date for is an error.
 func (s History) ExportEvents(ctx context.Context, tenant, cursor string, each func(posthouse.Event) error) (string, error) {
-	after, err := idAfter("events", cursor)
+	after, err := page.ID("events", cursor)
 	if err != nil {
 		return cursor, err
 	}
 	for {
 		list, last, err := s.exportPart(ctx, tenant, after)
 		if err != nil {
-			return cursor, s.db.toError(err, "read the event log")
+			return cursor, s.db.Coded(err, "read the event log")
 		}
 		if last == "" {
 			return cursor, nil
@@ -101,7 +103,7 @@ func (s History) ExportEvents(ctx context.Context, tenant, cursor string, each f
 			}
 		}
 		if len(list) > 0 {
-			cursor = cursorAfter("events", list[len(list)-1].Delivery)
+			cursor = page.Cursor("events", list[len(list)-1].Delivery)
 		}
 		after = last
 	}
@@ -142,7 +144,7 @@ func countClean(list []posthouse.Event) (n int) {
 // eventsAfter reads the events of the next few deliveries, and whether there may be more. The one that the step cuts in two
 // is left for the next time, or is read alone.
 func (s History) eventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
-	list, err = all(s.db.reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.list, exportStep), after)
+	list, err = sqldb.All(s.db.Reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.List, exportStep), after)
 	if err != nil || len(list) < exportStep {
 		return list, false, err
 	}
@@ -151,7 +153,7 @@ func (s History) eventsAfter(ctx context.Context, after string) (list []posthous
 	if whole > 0 {
 		return list[:whole], true, nil
 	}
-	list, err = all(s.db.reads(ctx), readEvent, "SELECT "+eventsTable.list+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
+	list, err = sqldb.All(s.db.Reads(ctx), readEvent, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
 	return list, true, err
 }
 
@@ -189,11 +191,11 @@ func (s History) rowsOf(ctx context.Context, list []posthouse.Event) (map[string
 	}
 	low, high := list[0].Delivery, list[len(list)-1].Delivery
 	const of = "SELECT id, tenant, idem_key, deadline, on_unknown FROM %s WHERE id >= ? AND id <= ?"
-	err := s.db.look(ctx, fmt.Sprintf(of+" UNION ALL "+of, queueTable.name, settledTable.name), []any{low, high, low, high}, func(scan scanner) error {
+	err := s.db.Look(ctx, fmt.Sprintf(of+" UNION ALL "+of, queueTable.Name, settledTable.Name), []any{low, high, low, high}, func(scan sqldb.Scanner) error {
 		var d posthouse.Delivery
 		var deadline int64
 		err := scan(&d.ID, &d.Tenant, &d.IdemKey, &deadline, &d.OnUnknown)
-		d.Deadline = timeOf(deadline)
+		d.Deadline = sqldb.TimeOf(deadline)
 		if _, asked := rows[d.ID]; asked {
 			rows[d.ID] = &d
 		}
@@ -216,9 +218,9 @@ func (s History) prunedSince(ctx context.Context, list []posthouse.Event, rows m
 			without = append(without, id)
 		}
 	}
-	for part := range parts(without, bulkStep) {
-		clause, args := s.db.in("delivery", part)
-		left, err := all(s.db.reads(ctx), word, "SELECT delivery FROM posthouse_transitions WHERE "+clause+" GROUP BY delivery", args...)
+	for part := range sqldb.Parts(without, sqldb.BulkStep) {
+		clause, args := s.db.In("delivery", part)
+		left, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT delivery FROM posthouse_transitions WHERE "+clause+" GROUP BY delivery", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +247,7 @@ func dated(e *posthouse.Event) error {
 		}
 		if seconds := x.at.Unix(); seconds < 0 || seconds > lastSecond {
 			return fmt.Errorf("event %d of delivery %s: %s is %d, out of range: want microseconds since 1970, before the year 10000",
-				e.Version, e.Delivery, x.column, micros(x.at))
+				e.Version, e.Delivery, x.column, sqldb.Micros(x.at))
 		}
 	}
 	return nil
@@ -261,8 +263,8 @@ func (s History) countMessages(ctx context.Context, step int) (map[string]int, e
 	counts := map[string]int{}
 	for after := ""; ; {
 		n := 0
-		err := s.db.look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d) part
-			GROUP BY tenant`, step), []any{after}, func(scan scanner) error {
+		err := s.db.Look(ctx, fmt.Sprintf(`SELECT tenant, COUNT(*), MAX(id) FROM (SELECT id, tenant FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d) part
+			GROUP BY tenant`, step), []any{after}, func(scan sqldb.Scanner) error {
 			var tenant, last string
 			var here int
 			err := scan(&tenant, &here, &last)
@@ -272,7 +274,7 @@ func (s History) countMessages(ctx context.Context, step int) (map[string]int, e
 			return err
 		})
 		if err != nil {
-			return nil, s.db.toError(err, "count the messages")
+			return nil, s.db.Coded(err, "count the messages")
 		}
 		if n < step {
 			return counts, nil

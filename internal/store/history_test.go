@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // exported lists a tenant's events, or those of all.
@@ -108,8 +109,8 @@ func TestExportReadsDeliveriesWholeHoweverManyEventsTheyHave(t *testing.T) {
 					rows = append(rows, eventValues(&e))
 				}
 			}
-			for part := range parts(rows, 500) {
-				if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(eventsTable, part) }); err != nil {
+			for part := range sqldb.Parts(rows, 500) {
+				if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.Insert(eventsTable, part) }); err != nil {
 					t.Fatal(err)
 				}
 			}

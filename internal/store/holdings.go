@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // Holding is a message as it is stored: its row, nil where there is none or none that can be read, and the rows of its
@@ -27,7 +28,7 @@ func (s History) Holdings(ctx context.Context, each func(Holding) error) error {
 	for after := ""; ; {
 		list, last, err := s.holdingsAfter(ctx, after)
 		if err != nil {
-			return s.db.toError(err, "read what is stored")
+			return s.db.Coded(err, "read what is stored")
 		}
 		for i := range list {
 			if err := each(list[i]); err != nil {
@@ -43,11 +44,11 @@ func (s History) Holdings(ctx context.Context, each func(Holding) error) error {
 
 // holdingsAfter reads the messages that follow an id, whole, and returns the last id of the part, empty at the end.
 func (s History) holdingsAfter(ctx context.Context, after string) (list []Holding, last string, err error) {
-	ids, err := all(s.db.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_deliveries WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
+	ids, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, fmt.Sprintf("SELECT id FROM posthouse_deliveries WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
 	if err != nil {
 		return nil, "", err
 	}
-	more, err := all(s.db.reads(ctx), word, fmt.Sprintf("SELECT id FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
+	more, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, fmt.Sprintf("SELECT id FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", holdingStep), after)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,7 +81,7 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 		}
 		return &list[n]
 	}
-	err := s.db.look(ctx, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
+	err := s.db.Look(ctx, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan sqldb.Scanner) error {
 		m, recipients, err := scanMessage(scan)
 		if err == nil {
 			h := at(m.ID)
@@ -89,7 +90,7 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 		return err
 	})
 	if err == nil {
-		err = s.db.look(ctx, "SELECT "+queueTable.list+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan scanner) error {
+		err = s.db.Look(ctx, "SELECT "+queueTable.List+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan sqldb.Scanner) error {
 			d, err := scanDelivery(scan)
 			if err == nil {
 				h := at(d.Message)
@@ -112,8 +113,8 @@ type KeyHolder struct {
 
 // KeyHolders calls each for every dedup key, and for every message that is named by the answer kept for an Idempotency-Key.
 func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) error {
-	err := s.db.look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
-		FROM posthouse_dedup d LEFT JOIN posthouse_messages m ON m.id = d.message_id`, nil, func(scan scanner) error {
+	err := s.db.Look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
+		FROM posthouse_dedup d LEFT JOIN posthouse_messages m ON m.id = d.message_id`, nil, func(scan sqldb.Scanner) error {
 		var tenant, channel, key, message, found, ofTenant, ofChannel, ofKey string
 		if err := scan(&tenant, &channel, &key, &message, &found, &ofTenant, &ofChannel, &ofKey); err != nil {
 			return err
@@ -127,13 +128,13 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 	if err == nil {
 		err = s.answerHolders(ctx, each)
 	}
-	return s.db.toError(err, "read what keys stand for")
+	return s.db.Coded(err, "read what keys stand for")
 }
 
 // answerHolders calls each for the messages that kept answers name.
 func (s History) answerHolders(ctx context.Context, each func(KeyHolder) error) error {
 	var list []KeyHolder
-	err := s.db.look(ctx, "SELECT tenant, endpoint, idem_key, owner, answer FROM posthouse_idempotency", nil, func(scan scanner) error {
+	err := s.db.Look(ctx, "SELECT tenant, endpoint, idem_key, owner, answer FROM posthouse_idempotency", nil, func(scan sqldb.Scanner) error {
 		var tenant, endpoint, key, owner, answer string
 		if err := scan(&tenant, &endpoint, &key, &owner, &answer); err != nil {
 			return err
@@ -144,13 +145,13 @@ func (s History) answerHolders(ctx context.Context, each func(KeyHolder) error) 
 	if err != nil {
 		return err
 	}
-	for part := range parts(list, bulkStep) {
+	for part := range sqldb.Parts(list, sqldb.BulkStep) {
 		ids := make([]string, len(part))
 		for i := range part {
 			ids[i] = part[i].Message
 		}
-		clause, args := s.db.in("id", ids)
-		found, err := all(s.db.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
+		clause, args := s.db.In("id", ids)
+		found, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
 		if err != nil {
 			return err
 		}

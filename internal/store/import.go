@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -24,14 +25,14 @@ func (s Imports) Import(ctx context.Context, now time.Time, tenant string, list 
 			return err
 		}
 		stored = len(fresh)
-		return t.run(b)
+		return t.Run(b)
 	})
 	return stored, err
 }
 
 // importBundle is what is written of imported messages. What an agent holds stands in the log of hand-outs
 // too, so that its report counts.
-func importBundle(list []work.Imported) (bundle, error) {
+func importBundle(list []work.Imported) (sqldb.Bundle, error) {
 	var messages, queued, settled, events, handed [][]any
 	tally := counting{}
 	for i := range list {
@@ -52,17 +53,17 @@ func importBundle(list []work.Imported) (bundle, error) {
 				settled = append(settled, deliveryValues(d))
 			}
 			if agent := work.AgentOf(d.LeaseOwner); agent != "" {
-				handed = append(handed, []any{d.ID, d.Token, d.Tenant, micros(d.StartedAt), agent, "", ""})
+				handed = append(handed, []any{d.ID, d.Token, d.Tenant, sqldb.Micros(d.StartedAt), agent, "", ""})
 			}
 		}
 	}
-	var b bundle
-	b.insert(messagesTable, messages)
-	b.insert(queueTable, queued)
-	b.insert(settledTable, settled)
-	b.insert(eventsTable, events)
-	b.insert(sendLogTable, handed)
-	b.count(tally)
+	var b sqldb.Bundle
+	b.Insert(messagesTable, messages)
+	b.Insert(queueTable, queued)
+	b.Insert(settledTable, settled)
+	b.Insert(eventsTable, events)
+	b.Insert(sendLogTable, handed)
+	tally.into(&b)
 	return b, nil
 }
 
@@ -83,7 +84,7 @@ func (s Imports) ImportLines(ctx context.Context, now time.Time, tenant string, 
 			rows[i] = form.values(&fresh[i])
 		}
 		stored = len(rows)
-		return t.insert(form.table, rows)
+		return t.Insert(form.table, rows)
 	})
 	return stored, err
 }
@@ -91,17 +92,17 @@ func (s Imports) ImportLines(ctx context.Context, now time.Time, tenant string, 
 // ImportTemplates stores templates under the numbers they have, but those whose numbers are taken.
 func (s Imports) ImportTemplates(ctx context.Context, now time.Time, tenant string, list []work.SMSTemplate) (stored int, err error) {
 	err = s.change(ctx, now, "import SMS templates", func(t *tx) error {
-		taken, err := all(t.query, number, "SELECT id FROM posthouse_sms_texts WHERE tenant = ?", tenant)
+		taken, err := sqldb.All(t.Query, sqldb.Number, "SELECT id FROM posthouse_sms_texts WHERE tenant = ?", tenant)
 		if err != nil {
 			return err
 		}
 		fresh := without(list, taken, func(x work.SMSTemplate) int64 { return x.ID })
 		rows := make([][]any, len(fresh))
 		for i, x := range fresh {
-			rows[i] = []any{tenant, x.ID, x.Name, x.Text, flag(x.Active), micros(x.CreatedAt), micros(x.UpdatedAt)}
+			rows[i] = []any{tenant, x.ID, x.Name, x.Text, sqldb.Flag(x.Active), sqldb.Micros(x.CreatedAt), sqldb.Micros(x.UpdatedAt)}
 		}
 		stored = len(rows)
-		return t.insert(importedTexts, rows)
+		return t.Insert(importedTexts, rows)
 	})
 	return stored, err
 }
@@ -116,10 +117,10 @@ func (s Imports) ImportDefaults(ctx context.Context, now time.Time, tenant strin
 		}
 		rows := make([][]any, len(fresh))
 		for i, d := range fresh {
-			rows[i] = []any{tenant, d.Phone, d.Text, flag(d.Templated), int64(1), flag(d.Sent), micros(d.CreatedAt), micros(d.UpdatedAt)}
+			rows[i] = []any{tenant, d.Phone, d.Text, sqldb.Flag(d.Templated), int64(1), sqldb.Flag(d.Sent), sqldb.Micros(d.CreatedAt), sqldb.Micros(d.UpdatedAt)}
 		}
 		stored = len(rows)
-		return t.insert(importedDefaultsTable, rows)
+		return t.Insert(importedDefaultsTable, rows)
 	})
 	return stored, err
 }
@@ -132,7 +133,7 @@ func (s Imports) FormerTasks(ctx context.Context, now time.Time, tenant, kind st
 		return found, nil
 	}
 	err := s.change(ctx, now, "look for imported tasks", func(t *tx) error {
-		return importing{t}.eachOf("ref, id", "posthouse_messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan scanner) error {
+		return importing{t}.eachOf("ref, id", "posthouse_messages", "tenant = ? AND kind = ? AND ref <> '' AND ref", []any{tenant, kind}, former, func(scan sqldb.Scanner) error {
 			var ref, id string
 			err := scan(&ref, &id)
 			found[ref] = posthouse.DeliveryID(id, 1)
@@ -145,14 +146,14 @@ func (s Imports) FormerTasks(ctx context.Context, now time.Time, tenant, kind st
 // eachOf reads the rows of a table that a condition, which ends with a column, finds for any of values. PostgreSQL
 // looks each value up by itself: of a table that it knows little of, it would read all and compare each row
 // with all values.
-func (t importing) eachOf(columns, table, condition string, args []any, values []string, each func(scan scanner) error) error {
-	if t.db.dialect.arrays {
+func (t importing) eachOf(columns, table, condition string, args []any, values []string, each func(scan sqldb.Scanner) error) error {
+	if t.DB.Dialect.Arrays {
 		query := "SELECT found.* FROM unnest(?::text[]) AS given(value) CROSS JOIN LATERAL (SELECT " + columns +
 			" FROM " + table + " WHERE " + condition + " = given.value OFFSET 0) found"
-		return t.query(query, append([]any{values}, args...), each)
+		return t.Query(query, append([]any{values}, args...), each)
 	}
-	clause, more := t.in(condition, values)
-	return t.query("SELECT "+columns+" FROM "+table+" WHERE "+clause, append(args, more...), each)
+	clause, more := t.In(condition, values)
+	return t.Query("SELECT "+columns+" FROM "+table+" WHERE "+clause, append(args, more...), each)
 }
 
 // identity is how rows that an import brings are known again.
@@ -162,15 +163,15 @@ type identity[T any] struct {
 	ofTenant       bool   // only a tenant's index begins with it
 	value          func(T) string
 	key            func(T) string
-	stored         func(scan scanner) (string, error) // the key of a row of columns
+	stored         func(scan sqldb.Scanner) (string, error) // the key of a row of columns
 }
 
 var (
-	importedTexts         = newTable("posthouse_sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
-	importedDefaultsTable = newTable("posthouse_default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
+	importedTexts         = sqldb.NewTable("posthouse_sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
+	importedDefaultsTable = sqldb.NewTable("posthouse_default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
 
-	importedMessages = identity[work.Imported]{"id", "posthouse_messages", "id", false, importedID, importedID, word}
-	importedDefaults = identity[work.DefaultSMS]{"phone", "posthouse_default_sms", "phone", true, phoneOf, phoneOf, word}
+	importedMessages = identity[work.Imported]{"id", "posthouse_messages", "id", false, importedID, importedID, sqldb.Word}
+	importedDefaults = identity[work.DefaultSMS]{"phone", "posthouse_default_sms", "phone", true, phoneOf, phoneOf, sqldb.Word}
 )
 
 func importedID(i work.Imported) string  { return i.Message.ID }
@@ -182,15 +183,15 @@ func handedKey(d string, t int64) string { return d + ":" + strconv.FormatInt(t,
 // importedLogs is how lines of each log are stored and known again. A hand-out has no id of its own.
 var importedLogs = map[work.Log]struct {
 	identity[work.Line]
-	table  *table
+	table  *sqldb.Table
 	values func(*work.Line) []any
 }{
-	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", false, lineID, lineID, word}, receiveLogTable, receiveValues},
-	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", false, lineDelivery, lineID, word}, reportLogTable, reportedValues},
+	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", false, lineID, lineID, sqldb.Word}, receiveLogTable, receiveValues},
+	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", false, lineDelivery, lineID, sqldb.Word}, reportLogTable, reportedValues},
 	work.SendLog: {identity[work.Line]{
 		"delivery, token", "posthouse_send_log", "delivery", false, lineDelivery,
 		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
-		func(scan scanner) (string, error) {
+		func(scan sqldb.Scanner) (string, error) {
 			var delivery string
 			var token int64
 			err := scan(&delivery, &token)
@@ -200,12 +201,12 @@ var importedLogs = map[work.Log]struct {
 }
 
 func handedValues(l *work.Line) []any {
-	return []any{l.Delivery, l.Token, l.Tenant, micros(l.At), l.Agent, l.ClaimID, string(l.Request)}
+	return []any{l.Delivery, l.Token, l.Tenant, sqldb.Micros(l.At), l.Agent, l.ClaimID, string(l.Request)}
 }
 
 func reportedValues(l *work.Line) []any {
 	return []any{
-		l.Tenant, l.Agent, l.ReportID, l.ID, micros(l.At), l.Delivery, l.Token,
+		l.Tenant, l.Agent, l.ReportID, l.ID, sqldb.Micros(l.At), l.Delivery, l.Token,
 		l.Outcome, "", l.Error, retryUnsaid, "", string(l.Request), l.Answer, "",
 	}
 }
@@ -224,7 +225,7 @@ func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error)
 		condition, args = "tenant = ? AND "+i.by, []any{tenant}
 	}
 	var stored []string
-	err := importing{t}.eachOf(i.columns, i.table, condition, args, values, func(scan scanner) error {
+	err := importing{t}.eachOf(i.columns, i.table, condition, args, values, func(scan sqldb.Scanner) error {
 		key, err := i.stored(scan)
 		stored = append(stored, key)
 		return err

@@ -86,7 +86,7 @@ func TestContentsOfAnOldKeyAreFoundAndReplaced(t *testing.T) {
 		ctx := t.Context()
 		m1, m2, m3 := posthouse.NewID(), posthouse.NewID(), posthouse.NewID()
 		err := s.Queue.change(ctx, at(), "seal", func(x *tx) error {
-			return x.insert(sealedTable, [][]any{
+			return x.Insert(sealedTable, [][]any{
 				sealedValues(&work.Sealed{Message: m1, Tenant: "t1", Body: "enc:v1:old:a", ForgetAt: at()}),
 				sealedValues(&work.Sealed{Message: m2, Tenant: "t1", Body: "enc:v1:new:b", ForgetAt: at()}),
 				sealedValues(&work.Sealed{Message: m3, Tenant: "t2", Body: "enc:v1:old:c", ForgetAt: at()}),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -68,23 +69,23 @@ func (t claiming) turn(from work.Lane, max int) (int, error) {
 			return 0, err
 		}
 	}
-	list, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by("posthouse_queue_due")+
-		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.db.dialect.skip,
+	list, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By("posthouse_queue_due")+
+		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.DB.Dialect.Skip,
 		from.Tenant, from.Channel, numberOf(from), max)
 	if err != nil {
 		return 0, err
 	}
-	guards := make([]guard, len(list))
+	guards := make([]sqldb.Guard, len(list))
 	after := make([]*posthouse.Delivery, len(list))
 	tally := counting{}
 	for i := range list {
 		d := list[i]
-		guards[i], after[i] = guard{d.ID, d.Version, d.Token, d.State}, &d
+		guards[i], after[i] = guardOf(&d), &d
 		d.Pulled = !from.Pulled
 		tally.move(&list[i], &d)
 	}
-	var b bundle
-	b.amend(queueTable, guards, after)
-	b.count(tally)
-	return len(list), t.run(b)
+	var b sqldb.Bundle
+	b.Amend(queueTable, mutableTable, guards, mutableRows(after))
+	tally.into(&b)
+	return len(list), t.Run(b)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -83,7 +84,7 @@ func TestTheLanesOfManyChannelsAreLookedAt(t *testing.T) {
 				t.Fatalf("ready of %d lanes: %v (-want +got):\n%s", len(lanes[100*n:]), err, diff)
 			}
 			kept := 0
-			s.DB.texts.Range(func(any, any) bool { kept++; return true })
+			s.DB.Texts.Range(func(any, any) bool { kept++; return true })
 			if n == 0 {
 				texts = kept
 			} else if kept != texts {
@@ -103,7 +104,7 @@ func TestWhatWaitsInALaneOfTheOtherKindIsTurned(t *testing.T) {
 		tried := each(func(d *posthouse.Delivery) { d.Tries, d.DueAt = 1, time.Now().Add(time.Hour) })
 		accept(t, s, entry(1))
 		sending := claim(t, s, 1)[0].Delivery
-		ids := accept(t, s, entry(bulkStep+2), entry(1, tried))
+		ids := accept(t, s, entry(sqldb.BulkStep+2), entry(1, tried))
 		accept(t, s, entry(1, in("t1", "c2")), entry(1, each(func(d *posthouse.Delivery) { d.Priority = posthouse.High })))
 		depths := func() map[work.Lane]int {
 			t.Helper()
@@ -125,11 +126,11 @@ func TestWhatWaitsInALaneOfTheOtherKindIsTurned(t *testing.T) {
 			lanes     map[work.Lane]int
 			tally     work.Tally
 		}{
-			{pushed, 1, 1, map[work.Lane]int{pushed: bulkStep + 2, fresh: 1}, work.Tally{New: 1}},
-			{pushed, 2 * bulkStep, bulkStep + 2, map[work.Lane]int{fresh: bulkStep + 2, again: 1}, work.Tally{New: bulkStep + 2, Retry: 1}},
-			{pushed, 2 * bulkStep, 0, map[work.Lane]int{fresh: bulkStep + 2, again: 1}, work.Tally{New: bulkStep + 2, Retry: 1}},
-			{again, 10, 1, map[work.Lane]int{pushed: 1, fresh: bulkStep + 2}, work.Tally{New: bulkStep + 2}},
-			{fresh, 2 * bulkStep, bulkStep + 2, map[work.Lane]int{pushed: bulkStep + 3}, work.Tally{}},
+			{pushed, 1, 1, map[work.Lane]int{pushed: sqldb.BulkStep + 2, fresh: 1}, work.Tally{New: 1}},
+			{pushed, 2 * sqldb.BulkStep, sqldb.BulkStep + 2, map[work.Lane]int{fresh: sqldb.BulkStep + 2, again: 1}, work.Tally{New: sqldb.BulkStep + 2, Retry: 1}},
+			{pushed, 2 * sqldb.BulkStep, 0, map[work.Lane]int{fresh: sqldb.BulkStep + 2, again: 1}, work.Tally{New: sqldb.BulkStep + 2, Retry: 1}},
+			{again, 10, 1, map[work.Lane]int{pushed: 1, fresh: sqldb.BulkStep + 2}, work.Tally{New: sqldb.BulkStep + 2}},
+			{fresh, 2 * sqldb.BulkStep, sqldb.BulkStep + 2, map[work.Lane]int{pushed: sqldb.BulkStep + 3}, work.Tally{}},
 		} {
 			n, err := s.Queue.Turn(t.Context(), at(), turn.from, turn.max)
 			if n != turn.want || err != nil {

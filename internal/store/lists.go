@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -14,28 +16,28 @@ const byRange = "substr(id, 1) DESC"
 
 // Deliveries lists what the filter selects, newest first, and returns the next page's cursor.
 func (s Messages) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
-	before, err := idAfter("deliveries", f.Cursor)
+	before, err := page.ID("deliveries", f.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	size := pageSize(f.Limit)
+	size := page.Size(f.Limit)
 	list, err := s.deliveriesBefore(ctx, f, before, size+1)
 	if err != nil {
-		return nil, "", s.db.toError(err, "list the deliveries")
+		return nil, "", s.db.Coded(err, "list the deliveries")
 	}
-	list, next := page(list, size, "deliveries", deliveryID)
+	list, next := page.Cut(list, size, "deliveries", deliveryID)
 	return list, next, nil
 }
 
 // deliveriesBefore lists up to limit deliveries below an id, newest first.
 func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]posthouse.Delivery, error) {
-	where := condition{"tenant = ?", []any{f.Tenant}}
+	where := sqldb.Where("tenant = ?", f.Tenant)
 	if f.Channel != "" {
-		where.and("channel = ?", f.Channel)
+		where.And("channel = ?", f.Channel)
 	}
-	where.among("channel", f.Sight.Channels)
+	where.Among("channel", f.Sight.Channels)
 	if f.User != "" {
-		where.and("user_id <> '' AND user_id = ?", f.User) // the first half names the partial index
+		where.And("user_id <> '' AND user_id = ?", f.User) // the first half names the partial index
 	}
 	between(&where, f, before)
 	in := stateCondition(&where, f.States)
@@ -48,9 +50,9 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 	switch f.Tried {
 	case work.TriedBefore:
 		sole.pending = false
-		where.and("(state <> 'pending' OR tries > 0)")
+		where.And("(state <> 'pending' OR tries > 0)")
 	case work.NeverTried:
-		where.and("(state <> 'pending' OR tries = 0)")
+		where.And("(state <> 'pending' OR tries = 0)")
 	}
 	if f.Ref == "" && f.Kind == "" && len(f.Sight.Kinds) == 0 {
 		return s.merged(ctx, in, where, sole, "id DESC", limit)
@@ -59,21 +61,21 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 }
 
 // stopped narrows a list of deliveries that stopped.
-func stopped(where *condition, f work.Filter) {
+func stopped(where *sqldb.Condition, f work.Filter) {
 	if f.Account != "" {
-		where.and("account = ?", f.Account)
+		where.And("account = ?", f.Account)
 	}
 	if f.Reason != "" {
-		where.and("reason = ?", f.Reason)
+		where.And("reason = ?", f.Reason)
 	}
 	if !f.ChangedUntil.IsZero() {
-		where.and("updated_at <= ?", micros(f.ChangedUntil))
+		where.And("updated_at <= ?", sqldb.Micros(f.ChangedUntil))
 	}
 }
 
 // ofMessages lists deliveries whose messages have the filter's kind and ref. It goes through
 // the messages, newest first, a few at a time.
-func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, in states, where condition, sole *clean, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, in states, where sqldb.Condition, sole *clean, limit int) ([]posthouse.Delivery, error) {
 	const step = 64
 	var found []posthouse.Delivery
 	for {
@@ -82,11 +84,11 @@ func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, 
 			return found, err
 		}
 		ranges := idRanges("id", ids)
-		part := condition{where.text, slices.Clone(where.args)}
-		part.and(ranges.text, ranges.args...)
+		part := sqldb.Where(where.Text, slices.Clone(where.Args)...)
+		part.And(ranges.Text, ranges.Args...)
 		mine := *sole
-		clause, args := s.db.in("m.id", ids)
-		mine.where = condition{sole.where.text + " AND " + clause, slices.Concat(sole.where.args, args)}
+		clause, args := s.db.In("m.id", ids)
+		mine.where = sqldb.Where(sole.where.Text+" AND "+clause, slices.Concat(sole.where.Args, args)...)
 		list, err := s.merged(ctx, in, part, &mine, byRange, limit-len(found))
 		found = append(found, list...)
 		if err != nil || len(found) == limit || len(ids) < step {
@@ -101,29 +103,29 @@ func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, 
 // lie below.
 func (s Messages) messagesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
 	where := messageCondition(f, before)
-	return all(s.db.reads(ctx), word, "SELECT id FROM posthouse_messages WHERE "+where.text+" ORDER BY id DESC LIMIT ?", append(where.args, limit)...)
+	return sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+where.Text+" ORDER BY id DESC LIMIT ?", append(where.Args, limit)...)
 }
 
 // Messages lists the messages that the filter selects, newest first, with how their
 // deliveries stand, and returns the next page's cursor. With User or States a message is
 // listed when at least one of its deliveries fits.
 func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
-	before, err := idAfter("messages", f.Cursor)
+	before, err := page.ID("messages", f.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	size := pageSize(f.Limit)
+	size := page.Size(f.Limit)
 	ids := s.messagesBefore
 	if f.User != "" || len(f.States) > 0 {
 		ids = s.messagesByDelivery
 	}
 	found, err := ids(ctx, f, before, size+1)
 	if err != nil {
-		return nil, "", s.db.toError(err, "list the messages")
+		return nil, "", s.db.Coded(err, "list the messages")
 	}
-	found, next := page(found, size, "messages", func(id string) string { return id })
+	found, next := page.Cut(found, size, "messages", func(id string) string { return id })
 	list, err := s.summaries(ctx, f.Tenant, found)
-	return list, next, s.db.toError(err, "list the messages")
+	return list, next, s.db.Coded(err, "list the messages")
 }
 
 // messagesByDelivery finds messages through their deliveries. After each part it goes on below
@@ -158,17 +160,17 @@ func (s Messages) summaries(ctx context.Context, tenant string, ids []string) ([
 	for i := range list {
 		at[list[i].Message.ID] = i
 	}
-	for part := range parts(ids, 100) {
+	for part := range sqldb.Parts(ids, 100) {
 		where := idRanges("id", part)
-		where.and("tenant = ?", tenant)
-		count := " WHERE " + where.text + " GROUP BY substr(id, 1, 22), state"
+		where.And("tenant = ?", tenant)
+		count := " WHERE " + where.Text + " GROUP BY substr(id, 1, 22), state"
 		sole := everyClean(tenant)
-		clause, args := s.db.in("m.id", part)
-		sole.where.and(clause, args...)
-		clean, cleanArgs := s.db.dialect.cleanCounts(sole)
-		err := s.db.look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
+		clause, args := s.db.In("m.id", part)
+		sole.where.And(clause, args...)
+		clean, cleanArgs := cleanCounts(s.db.Dialect, sole)
+		err := s.db.Look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
 			" UNION ALL SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_settled"+count+" UNION ALL "+clean,
-			slices.Concat(where.args, where.args, cleanArgs), func(scan scanner) error {
+			slices.Concat(where.Args, where.Args, cleanArgs), func(scan sqldb.Scanner) error {
 				var stem string
 				var state posthouse.State
 				var n int
@@ -190,8 +192,8 @@ func (s Messages) messagesOf(ctx context.Context, tenant string, ids []string) (
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	clause, args := s.db.in("id", ids)
-	return all(s.db.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+	clause, args := s.db.In("id", ids)
+	return sqldb.All(s.db.Reads(ctx), readSummary, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
 }
 
 // MessagesOf reads the messages of deliveries, by their ids; one that is not there is empty.
@@ -208,7 +210,7 @@ func (s Messages) MessagesOf(ctx context.Context, tenant string, deliveries []po
 	for i := range list {
 		found[list[i].Message.ID] = list[i].Message
 	}
-	return found, s.db.toError(err, "read the messages of deliveries")
+	return found, s.db.Coded(err, "read the messages of deliveries")
 }
 
 // ByRef lists the open deliveries of the messages with a filter's kind and ref, at most 100,000.
@@ -216,7 +218,7 @@ func (s Messages) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
 	const most = 100_000
 	list, err := s.messagesBefore(ctx, f, "", most)
 	if err != nil {
-		return nil, s.db.toError(err, "look up a ref")
+		return nil, s.db.Coded(err, "look up a ref")
 	}
 	return s.OpenOf(ctx, f.Tenant, list)
 }
@@ -224,15 +226,15 @@ func (s Messages) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
 // OpenOf lists the open deliveries of messages.
 func (s Messages) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
 	var ids []string
-	for part := range parts(messages, 100) {
+	for part := range sqldb.Parts(messages, 100) {
 		where := idRanges("id", part)
-		found, err := all(s.db.reads(ctx), word, "SELECT id FROM posthouse_queue WHERE "+where.text+" AND tenant = ?", append(where.args, tenant)...)
+		found, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_queue WHERE "+where.Text+" AND tenant = ?", append(where.Args, tenant)...)
 		if err != nil {
-			return nil, s.db.toError(err, "look up open deliveries")
+			return nil, s.db.Coded(err, "look up open deliveries")
 		}
 		ids = append(ids, found...)
 		if found, err = s.openClean(ctx, tenant, part); err != nil {
-			return nil, s.db.toError(err, "look up open deliveries")
+			return nil, s.db.Coded(err, "look up open deliveries")
 		}
 		ids = append(ids, found...)
 	}

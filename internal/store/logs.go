@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,16 +10,18 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var receiveLogTable = newTable("posthouse_receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
+var receiveLogTable = sqldb.NewTable("posthouse_receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
 	"templated#?", "source_ip?", "user_agent?", "request?", "response?", "status#?")
 
 // AddReceived writes lines of the log of requests. A line without an ID or a time gets one.
 func (s Logs) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {
 	return s.change(ctx, now, "write the log of requests", func(t *tx) error {
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
@@ -31,43 +31,19 @@ func (s Logs) AddReceived(ctx context.Context, now time.Time, lines []work.Line)
 				l.ID = posthouse.NewID()
 			}
 			if l.At.IsZero() {
-				l.At = timeOf(at)
+				l.At = sqldb.TimeOf(at)
 			}
 			rows[i] = receiveValues(&l)
 		}
-		return t.insert(receiveLogTable, rows)
+		return t.Insert(receiveLogTable, rows)
 	})
 }
 
 func receiveValues(l *work.Line) []any {
 	return []any{
-		l.ID, l.Tenant, micros(l.At), idOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
-		flag(l.Templated), l.SourceIP, l.UserAgent, string(l.Request), string(l.Response), int64(l.Status),
+		l.ID, l.Tenant, sqldb.Micros(l.At), idOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
+		sqldb.Flag(l.Templated), l.SourceIP, l.UserAgent, string(l.Request), string(l.Response), int64(l.Status),
 	}
-}
-
-// kept is a column of JSON, nil where nothing is kept.
-type kept json.RawMessage
-
-// Scan reads the column.
-func (k *kept) Scan(value any) error {
-	var text sql.NullString
-	err := text.Scan(value)
-	*k = kept(keptJSON(text.String))
-	return err
-}
-
-// keptJSON is what a log has of a request. What writes it makes it JSON; what is none all the same would spoil the whole
-// page that it stands on.
-func keptJSON(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	if !json.Valid([]byte(text)) {
-		quoted, _ := json.Marshal(text) // a text: can not fail
-		return quoted
-	}
-	return json.RawMessage(text)
 }
 
 // journal is how one of the logs is read: what makes its lines unique beside the time, and how a row becomes a line.
@@ -76,38 +52,38 @@ type journal struct {
 	table   string
 	key     string // the columns that tell lines of one time apart
 	agents  bool   // whether a line names an agent
-	read    func(scan scanner) (work.Line, error)
+	read    func(scan sqldb.Scanner) (work.Line, error)
 }
 
 // journals are the logs there are.
 var journals = map[work.Log]journal{
-	work.ReceiveLog: {receiveLogTable.list, "posthouse_receive_log", "id", false, readReceived},
-	work.SendLog:    {sendLogTable.list, "posthouse_send_log", "delivery, token", true, readHanded},
-	work.ReportLog:  {reportLogTable.list, "posthouse_report_log", "id", true, readReported},
+	work.ReceiveLog: {receiveLogTable.List, "posthouse_receive_log", "id", false, readReceived},
+	work.SendLog:    {sendLogTable.List, "posthouse_send_log", "delivery, token", true, readHanded},
+	work.ReportLog:  {reportLogTable.List, "posthouse_report_log", "id", true, readReported},
 }
 
-func readReceived(scan scanner) (work.Line, error) {
+func readReceived(scan sqldb.Scanner) (work.Line, error) {
 	l := work.Line{Log: work.ReceiveLog}
 	var at, templated int64
 	err := scan(&l.ID, &l.Tenant, &at, &l.Delivery, &l.RequestID, &l.Phone, &l.Content,
-		&templated, &l.SourceIP, &l.UserAgent, (*kept)(&l.Request), (*kept)(&l.Response), &l.Status)
-	l.At, l.Templated = timeOf(at), templated != 0
+		&templated, &l.SourceIP, &l.UserAgent, (*sqldb.JSON)(&l.Request), (*sqldb.JSON)(&l.Response), &l.Status)
+	l.At, l.Templated = sqldb.TimeOf(at), templated != 0
 	return l, err
 }
 
-func readHanded(scan scanner) (work.Line, error) {
+func readHanded(scan sqldb.Scanner) (work.Line, error) {
 	l := work.Line{Log: work.SendLog}
 	var at int64
-	err := scan(&l.Delivery, &l.Token, &l.Tenant, &at, &l.Agent, &l.ClaimID, (*kept)(&l.Request))
-	l.ID, l.At = fmt.Sprintf("%s:%d", l.Delivery, l.Token), timeOf(at)
+	err := scan(&l.Delivery, &l.Token, &l.Tenant, &at, &l.Agent, &l.ClaimID, (*sqldb.JSON)(&l.Request))
+	l.ID, l.At = fmt.Sprintf("%s:%d", l.Delivery, l.Token), sqldb.TimeOf(at)
 	return l, err
 }
 
-func readReported(scan scanner) (work.Line, error) {
+func readReported(scan sqldb.Scanner) (work.Line, error) {
 	r, err := readReport(scan)
 	return work.Line{
 		ID: r.ID, Log: work.ReportLog, Tenant: r.Tenant, At: r.At, Delivery: r.Delivery, Agent: r.Agent, Token: r.Token,
-		ReportID: r.ReportID, Outcome: string(r.Outcome), Answer: string(r.Answer), Error: r.Error, Request: keptJSON(r.Request),
+		ReportID: r.ReportID, Outcome: string(r.Outcome), Answer: string(r.Answer), Error: r.Error, Request: sqldb.JSONOf(r.Request),
 	}, err
 }
 
@@ -121,13 +97,13 @@ func (s Logs) Log(ctx context.Context, f work.LogFilter) (list []work.Line, next
 	if err != nil {
 		return nil, "", err
 	}
-	size := pageSize(f.Limit)
-	list, err = all(s.db.reads(ctx), j.read, "SELECT "+j.columns+" FROM "+j.table+" WHERE "+where.text+
-		" ORDER BY at DESC, "+strings.ReplaceAll(j.key, ",", " DESC,")+" DESC LIMIT ?", append(where.args, size+1)...)
+	size := page.Size(f.Limit)
+	list, err = sqldb.All(s.db.Reads(ctx), j.read, "SELECT "+j.columns+" FROM "+j.table+" WHERE "+where.Text+
+		" ORDER BY at DESC, "+strings.ReplaceAll(j.key, ",", " DESC,")+" DESC LIMIT ?", append(where.Args, size+1)...)
 	if err != nil {
-		return nil, "", s.db.toError(err, "read a log")
+		return nil, "", s.db.Coded(err, "read a log")
 	}
-	list, next = page(list, size, string(f.Log), func(l work.Line) string { return fmt.Sprintf("%d %s", micros(l.At), l.ID) })
+	list, next = page.Cut(list, size, string(f.Log), func(l work.Line) string { return fmt.Sprintf("%d %s", sqldb.Micros(l.At), l.ID) })
 	if f.Log == work.SendLog {
 		err = s.addPhones(ctx, f.Tenant, list)
 	}
@@ -140,12 +116,12 @@ func (s Logs) addPhones(ctx context.Context, tenant string, lines []work.Line) e
 	for i := range lines {
 		of[lines[i].Delivery] = append(of[lines[i].Delivery], &lines[i])
 	}
-	for part := range parts(slices.Sorted(maps.Keys(of)), chunk) {
-		clause, args := s.db.in("id", part)
-		where := condition{"tenant = ? AND " + clause, append([]any{tenant}, args...)}
+	for part := range sqldb.Parts(slices.Sorted(maps.Keys(of)), sqldb.Chunk) {
+		clause, args := s.db.In("id", part)
+		where := sqldb.Where("tenant = ? AND "+clause, append([]any{tenant}, args...)...)
 		found, err := Messages{s.shared}.mergedRows(ctx, states{open: true, settled: true}, where, nil, "id", len(part))
 		if err != nil {
-			return s.db.toError(err, "read where hand-outs went")
+			return s.db.Coded(err, "read where hand-outs went")
 		}
 		for i := range found {
 			for _, l := range of[found[i].ID] {
@@ -158,21 +134,21 @@ func (s Logs) addPhones(ctx context.Context, tenant string, lines []work.Line) e
 
 // condition is what a filter and its cursor select. "at > 0" names the partial index of the log of reports: PostgreSQL,
 // which thinks that a young table is small, would look reports up by an index that begins with the tenant alone.
-func (j *journal) condition(f *work.LogFilter) (condition, error) {
-	where := condition{"tenant = ? AND at > 0", []any{f.Tenant}}
+func (j *journal) condition(f *work.LogFilter) (sqldb.Condition, error) {
+	where := sqldb.Where("tenant = ? AND at > 0", f.Tenant)
 	if f.Delivery != "" {
-		where.and("delivery = ?", idOnly(f.Delivery))
+		where.And("delivery = ?", idOnly(f.Delivery))
 	}
 	if f.Agent != "" && j.agents {
-		where.and("agent = ?", f.Agent)
+		where.And("agent = ?", f.Agent)
 	}
 	if !f.Since.IsZero() {
-		where.and("at >= ?", micros(f.Since))
+		where.And("at >= ?", sqldb.Micros(f.Since))
 	}
 	if !f.Until.IsZero() {
-		where.and("at < ?", micros(f.Until))
+		where.And("at < ?", sqldb.Micros(f.Until))
 	}
-	cursor, err := keyOf(string(f.Log), f.Cursor)
+	cursor, err := page.Key(string(f.Log), f.Cursor)
 	if err != nil || cursor == "" {
 		return where, err
 	}
@@ -186,7 +162,7 @@ func (j *journal) condition(f *work.LogFilter) (condition, error) {
 		}
 		last = []any{delivery, n}
 	}
-	where.and("at <= ? AND (at, "+j.key+") < ("+marks(1+len(last))+")", append([]any{moment, moment}, last...)...)
+	where.And("at <= ? AND (at, "+j.key+") < ("+sqldb.Marks(1+len(last))+")", append([]any{moment, moment}, last...)...)
 	return where, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -30,6 +31,14 @@ type place struct {
 
 func (p place) before(other place) bool {
 	return p.due < other.due || p.due == other.due && p.id < other.id
+}
+
+// since is the condition that a delivery is at the place of its lane or behind it.
+func (p place) since(d *sqldb.Dialect) (text string, args []any) {
+	if d.Pairs {
+		return "(due_at, id) >= (?, ?)", []any{p.due, p.id}
+	}
+	return "(due_at = ? AND id >= ? OR due_at > ?)", []any{p.due, p.id, p.due}
 }
 
 const (
@@ -76,8 +85,8 @@ func (l *lows) took(lane work.Lane, from place, items []work.Item, whole bool, n
 		return
 	}
 	last := &items[len(items)-1].Delivery
-	known.at = place{micros(last.DueAt), last.ID}
-	if recent := micros(last.UpdatedAt) - lowSlack; whole {
+	known.at = place{sqldb.Micros(last.DueAt), last.ID}
+	if recent := sqldb.Micros(last.UpdatedAt) - lowSlack; whole {
 		known.at = place{due: known.at.due - lowSlack}
 	} else if known.at.due > recent {
 		known.at = place{due: recent}

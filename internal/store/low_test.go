@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -67,7 +68,7 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 // What is due another day costs the look before a claim nothing.
 func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.DB.dialect != mysqlDialect {
+		if s.DB.Dialect != sqldb.MySQL {
 			return // the others say less of what they have read
 		}
 		for range 10 {
@@ -76,7 +77,7 @@ func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 		tamper(t, s, "UPDATE posthouse_queue SET due_at = ?", time.Now().Add(time.Hour).UnixMicro())
 		text, args := s.Queue.readyText(at(), []work.Lane{lane}, []place{{}}, []place{{}})
 		var plan string
-		err := s.DB.write.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
+		err := s.DB.Writer.QueryRowContext(t.Context(), "ANALYZE FORMAT=JSON "+text, args...).Scan(&plan)
 		_, read, _ := strings.Cut(plan, `"table_name": "posthouse_queue"`)
 		_, read, _ = strings.Cut(read, `"r_rows": `)
 		if err != nil || !strings.HasPrefix(read, "0,") {
@@ -88,16 +89,16 @@ func TestALookGoesNoFurtherThanWhatIsDue(t *testing.T) {
 // While the queue is short, an index that has the rows of all lanes looks better to MariaDB's planner.
 func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.DB.dialect != mysqlDialect {
+		if s.DB.Dialect != sqldb.MySQL {
 			return // the others' planners choose it
 		}
 		for range 10 {
 			accept(t, s, entry(50))
 		}
-		since, begin := s.DB.dialect.since(place{})
-		query := "EXPLAIN FORMAT=JSON " + s.DB.dialect.due(queueTable.list, since) + s.DB.dialect.skip
+		since, begin := place{}.since(s.DB.Dialect)
+		query := "EXPLAIN FORMAT=JSON " + dueRows(s.DB.Dialect, queueTable.List, since) + s.DB.Dialect.Skip
 		var plan string
-		err := s.DB.write.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{micros(time.Now()), 0, "1", 100})...).Scan(&plan)
+		err := s.DB.Writer.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{sqldb.Micros(time.Now()), 0, "1", 100})...).Scan(&plan)
 		if err != nil || !strings.Contains(dense(plan), `"key":"posthouse_queue_due"`) || !strings.Contains(dense(plan), toTheID) {
 			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index posthouse_queue_due down to the id", err, plan)
 		}
@@ -114,14 +115,14 @@ func TestALookBeginsAtItsPlaceInTheIndex(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(50))
 		verb, want := "EXPLAIN QUERY PLAN ", `posthouse_queue_due\(.*\(due_at,id\)>\(\?,\?\)`
-		switch s.DB.dialect {
-		case postgresDialect:
+		switch s.DB.Dialect {
+		case sqldb.Postgres:
 			verb, want = "EXPLAIN ", `posthouse_queue_due.*IndexCond:.*ROW\(due_at,id\)>=ROW\(`
-		case mysqlDialect:
+		case sqldb.MySQL:
 			verb, want = "EXPLAIN FORMAT=JSON ", regexp.QuoteMeta(toTheID)
 		}
 		text, args := s.Queue.readyText(at(), []work.Lane{lane}, []place{{5, "x"}}, []place{{}})
-		rows, err := s.DB.read.QueryContext(t.Context(), s.DB.text(verb+text), args...)
+		rows, err := s.DB.Reader.QueryContext(t.Context(), s.DB.Text(verb+text), args...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -33,7 +34,7 @@ func settleAs(t *testing.T, s *Store, message string, states string) {
 		word, again := strings.CutSuffix(state, ">")
 		tamper(t, s, "UPDATE posthouse_queue SET state = ?, replay_of = ? WHERE id = ?", word, previous, id)
 		if !posthouse.State(word).Open() {
-			tamper(t, s, "INSERT INTO posthouse_settled ("+queueTable.list+") SELECT "+queueTable.list+" FROM posthouse_queue WHERE id = ?", id)
+			tamper(t, s, "INSERT INTO posthouse_settled ("+queueTable.List+") SELECT "+queueTable.List+" FROM posthouse_queue WHERE id = ?", id)
 			tamper(t, s, "DELETE FROM posthouse_queue WHERE id = ?", id)
 		}
 		if previous = ""; again {
@@ -97,7 +98,7 @@ func TestJobViewDerivesStatusFromDeliveries(t *testing.T) {
 
 func eachRow(t *testing.T, s *Store, query string, each func(id string, status int)) {
 	t.Helper()
-	err := s.DB.look(t.Context(), query, nil, func(scan scanner) error {
+	err := s.DB.Look(t.Context(), query, nil, func(scan sqldb.Scanner) error {
 		var id, ignored string
 		var status int
 		err := scan(&id, &status, &ignored)
@@ -128,7 +129,7 @@ type jobRow struct {
 
 func readJobs(t *testing.T, s *Store) []jobRow {
 	t.Helper()
-	list, err := all(s.DB.reads(t.Context()), func(scan scanner) (r jobRow, err error) {
+	list, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (r jobRow, err error) {
 		return r, scan(&r.ID, &r.Type, &r.BizID, &r.Key, &r.Payload, &r.Channel, &r.Status, &r.Retries, &r.Next, &r.Remark, &r.Deleted,
 			&r.CreateBy, &r.CreateTime, &r.UpdateBy, &r.UpdateTime, &r.Kind, &r.Ref)
 	}, `SELECT id, biz_type, biz_id, dedup_key, payload, channel, status, retry_count, next_run_time, remark, del_flag,
@@ -293,7 +294,7 @@ func TestTemplateViewShowsWhatAKindUses(t *testing.T) {
 			External       *string
 			Enabled        int
 		}
-		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (r row, err error) {
+		got, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (r row, err error) {
 			return r, scan(&r.Type, &r.Channel, &r.Title, &r.Content, &r.External, &r.Enabled)
 		}, "SELECT biz_type, channel, title_tpl, content_tpl, external_tpl_id, enabled FROM tc_notify_template WHERE tenant = ? AND del_flag = 0 ORDER BY biz_type, channel", "t1")
 		external := "SE1001"
@@ -320,7 +321,7 @@ func TestChannelViewShowsNoSecrets(t *testing.T) {
 		if err := s.Channels.PauseChannel(t.Context(), at(), "t1", "oa", true, ""); err != nil {
 			t.Fatal(err)
 		}
-		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (string, error) {
+		got, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (string, error) {
 			var channel, enabled int
 			var config string
 			if err := scan(&channel, &config, &enabled); err != nil {

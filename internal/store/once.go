@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // What is to happen once: a request with an Idempotency-Key, a message with a dedup key.
 // The first three columns are the key, the fourth says whose it is.
 var (
-	idempotencyTable = newTable("posthouse_idempotency", "tenant", "endpoint", "idem_key", "owner", "body_hash", "answer", "created_at#", "expires_at#")
-	dedupTable       = newTable("posthouse_dedup", "tenant", "channel", "dedup_key", "message_id", "created_at#", "expires_at#")
+	idempotencyTable = sqldb.NewTable("posthouse_idempotency", "tenant", "endpoint", "idem_key", "owner", "body_hash", "answer", "created_at#", "expires_at#")
+	dedupTable       = sqldb.NewTable("posthouse_dedup", "tenant", "channel", "dedup_key", "message_id", "created_at#", "expires_at#")
 )
 
 // onceKey is what is contended for; scope is the endpoint, or the channel.
@@ -27,7 +28,7 @@ type holder struct{ owner, hash, answer string }
 // returns who has each now. The unique index makes a transaction that wants another's key
 // wait here for that one's commit; all go through their keys in one order, so no two wait for
 // each other.
-func (t accepting) contend(tab *table, rows [][]any) (map[onceKey]holder, error) {
+func (t accepting) contend(tab *sqldb.Table, rows [][]any) (map[onceKey]holder, error) {
 	holders := map[onceKey]holder{}
 	if len(rows) == 0 {
 		return holders, nil
@@ -35,15 +36,15 @@ func (t accepting) contend(tab *table, rows [][]any) (map[onceKey]holder, error)
 	slices.SortFunc(rows, func(a, b []any) int {
 		return slices.CompareFunc(a[:3], b[:3], func(x, y any) int { return strings.Compare(x.(string), y.(string)) })
 	})
-	keys := tab.columns[:3]
-	if err := t.write(tab, rows, t.db.dialect.upsert(tab.name, keys, tab.columns[3:], true)); err != nil {
+	keys := tab.Columns[:3]
+	if err := t.Write(tab, rows, t.DB.Dialect.Upsert(tab.Name, keys, tab.Columns[3:], true)); err != nil {
 		return nil, err
 	}
 	columns := strings.Join(keys, ", ") + ", owner, body_hash, answer"
 	if tab == dedupTable {
 		columns = strings.Join(keys, ", ") + ", message_id, '', ''"
 	}
-	err := t.byKeys(tab, columns, rows, func(scan scanner) error {
+	err := t.ByKeys(tab, columns, rows, func(scan sqldb.Scanner) error {
 		var k onceKey
 		var h holder
 		err := scan(&k.tenant, &k.scope, &k.key, &h.owner, &h.hash, &h.answer)
@@ -125,7 +126,7 @@ func (t accepting) keepAnswers(now int64, subs []*work.Submission, outcomes []wo
 			rows = append(rows, keyRow(now, sub, answerOf(&outcomes[i])))
 		}
 	}
-	return t.put(idempotencyTable, 3, rows)
+	return t.Put(idempotencyTable, 3, rows)
 }
 
 // resolveDedup takes the dedup keys for the entries that are first; the others answer
@@ -155,7 +156,7 @@ func (t accepting) resolveDedup(now int64, subs []*work.Submission, outcomes []w
 }
 
 func duplicateOf(message string, now int64) posthouse.Accepted {
-	return posthouse.Accepted{ID: message, DuplicateOf: message, CreatedAt: timeOf(now)}
+	return posthouse.Accepted{ID: message, DuplicateOf: message, CreatedAt: sqldb.TimeOf(now)}
 }
 
 // resolveShared lets the entries that are shared and stored already, or stand here a second time, answer
@@ -170,8 +171,8 @@ func (t accepting) resolveShared(now int64, subs []*work.Submission, outcomes []
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.in("id", ids)
-	stored, err := all(t.query, word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
+	clause, args := t.In("id", ids)
+	stored, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
 	there := map[string]bool{}
 	for _, id := range stored {
 		there[id] = true

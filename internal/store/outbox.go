@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -18,16 +19,16 @@ var errEnough = errors.New("enough rows were read")
 // that many bytes: those that were never tried first, in the order they were handed in. It locks
 // nothing; Relay does.
 func (s Outbox) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
-	due, args := s.db.instant(now)
+	due, args := s.db.Instant(now)
 	var list []work.Enqueued
-	err := s.db.look(ctx, "SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
-		append(args, max), func(scan scanner) error {
+	err := s.db.Look(ctx, "SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, id LIMIT ?",
+		append(args, max), func(scan sqldb.Scanner) error {
 			var row work.Enqueued
 			var created int64
 			if err := scan(&row.ID, &row.Tenant, &row.Draft, &created, &row.Failures); err != nil {
 				return err
 			}
-			row.CreatedAt = timeOf(created)
+			row.CreatedAt = sqldb.TimeOf(created)
 			list = append(list, row)
 			if bytes -= len(row.Draft); bytes <= 0 {
 				return errEnough
@@ -37,7 +38,7 @@ func (s Outbox) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, 
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return list, s.db.toError(err, "look into the outbox")
+	return list, s.db.Coded(err, "look into the outbox")
 }
 
 // ofKind is the condition of rows of a kind.
@@ -70,12 +71,12 @@ func (t relaying) relay(list []work.Relay) ([]work.Outcome, error) {
 	for i, r := range list {
 		rows[i], places[r.Row] = r.Row, i
 	}
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
-	clause, args := t.in("id", rows)
-	free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+" AND due_at <= ?"+t.db.dialect.skip, append(args, now)...) // it may be held by now
+	clause, args := t.In("id", rows)
+	free, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_outbox WHERE "+clause+" AND due_at <= ?"+t.DB.Dialect.Skip, append(args, now)...) // it may be held by now
 	if err != nil || len(free) == 0 {
 		return outcomes, err
 	}
@@ -103,7 +104,7 @@ const toldChannel = ""
 
 // keepTold lets ids that callers were told lead to the messages they are duplicates of.
 func (t relaying) keepTold(list []work.Relay, outcomes []work.Outcome) error {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return err
 	}
@@ -119,14 +120,14 @@ func (t relaying) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 			rows = append(rows, []any{list[i].Submission.Tenant, toldChannel, told, of, now, now + list[i].Keep.Microseconds()})
 		}
 	}
-	return t.put(dedupTable, 3, rows)
+	return t.Put(dedupTable, 3, rows)
 }
 
 // Done deletes rows whose events have been applied. One that another process holds is left to it.
 func (s Outbox) Done(ctx context.Context, now time.Time, rows []string) error {
 	return s.change(ctx, now, "clear the outbox", func(t *tx) error {
-		clause, args := t.in("id", rows)
-		free, err := all(t.query, word, "SELECT id FROM posthouse_outbox WHERE "+clause+t.db.dialect.skip, args...)
+		clause, args := t.In("id", rows)
+		free, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_outbox WHERE "+clause+t.DB.Dialect.Skip, args...)
 		if err != nil || len(free) == 0 {
 			return err
 		}
@@ -137,9 +138,9 @@ func (s Outbox) Done(ctx context.Context, now time.Time, rows []string) error {
 // dropOutbox deletes rows that this transaction has locked.
 func (t relaying) dropOutbox(rows []string) error {
 	total := 0
-	for part := range sized(rows) {
+	for part := range sqldb.Sized(rows) {
 		query, args := t.dropText(part)
-		n, err := t.exec(query, args...)
+		n, err := t.Exec(query, args...)
 		if err != nil {
 			return err
 		}
@@ -153,15 +154,15 @@ func (t relaying) dropOutbox(rows []string) error {
 
 // dropText finds each row by its key.
 func (t relaying) dropText(rows []string) (string, []any) {
-	if t.db.dialect.deleteListed == nil {
-		clause, args := t.in("id", rows)
+	if t.DB.Dialect.DeleteListed == nil {
+		clause, args := t.In("id", rows)
 		return "DELETE FROM posthouse_outbox WHERE " + clause, args
 	}
 	args := make([]any, len(rows))
 	for i, row := range rows {
 		args[i] = row
 	}
-	return t.db.dialect.deleteListed("posthouse_outbox", []string{"id"}, len(rows)), args
+	return t.DB.Dialect.DeleteListed("posthouse_outbox", []string{"id"}, len(rows)), args
 }
 
 // Reject writes into rows of the outbox why they can not be accepted, and when they are tried
@@ -170,12 +171,12 @@ func (s Outbox) Reject(ctx context.Context, now time.Time, list []work.Rejection
 	var held []string
 	err := s.change(ctx, now, "reject rows of the outbox", func(t *tx) error {
 		held = nil
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
 		for _, r := range list {
-			n, err := t.exec("UPDATE posthouse_outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ? AND due_at <= ?",
+			n, err := t.Exec("UPDATE posthouse_outbox SET error = ?, failed_at = ?, failures = failures + 1, due_at = ? WHERE id = ? AND failures = ? AND due_at <= ?",
 				r.Error, at, at+r.Wait.Microseconds(), r.Row, r.Failures, at)
 			if err != nil {
 				return err
@@ -192,9 +193,9 @@ func (s Outbox) Reject(ctx context.Context, now time.Time, list []work.Rejection
 // OutboxDepth counts the rows of the outbox: those that wait for their first try, and those that
 // could not be accepted so far.
 func (s Outbox) OutboxDepth(ctx context.Context) (waiting, rejected int, err error) {
-	err = s.db.look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox", nil,
-		func(scan scanner) error { return scan(&waiting, &rejected) })
-	return waiting, rejected, s.db.toError(err, "count the outbox")
+	err = s.db.Look(ctx, "SELECT COUNT(CASE WHEN failed_at = 0 THEN 1 END), COUNT(CASE WHEN failed_at > 0 THEN 1 END) FROM posthouse_outbox", nil,
+		func(scan sqldb.Scanner) error { return scan(&waiting, &rejected) })
+	return waiting, rejected, s.db.Coded(err, "count the outbox")
 }
 
 // holdOutbox leaves the rows of a restored outbox to a person: the original may have moved and sent
@@ -202,7 +203,7 @@ func (s Outbox) OutboxDepth(ctx context.Context) (waiting, rejected int, err err
 func (s Outbox) holdOutbox(ctx context.Context, now time.Time) error {
 	held, err := s.inOrder(ctx, now, "hold the outbox", func(t *tx, last string) (int, string, error) { return relaying{t}.holdRows(last) })
 	if held > 0 {
-		s.db.log.Warn("rows of the outbox are held: they may have been sent since the copy of the database was made", "rows", held)
+		s.db.Log.Warn("rows of the outbox are held: they may have been sent since the copy of the database was made", "rows", held)
 	}
 	return err
 }
@@ -210,21 +211,21 @@ func (s Outbox) holdOutbox(ctx context.Context, now time.Time) error {
 // holdRows holds the rows of the outbox that follow an id, from the very first one where it is empty: MariaDB has ids that stand
 // before an empty one. It returns how many, and the last one's id, empty where none was left.
 func (t relaying) holdRows(last string) (held int, next string, err error) {
-	at, err := t.now()
+	at, err := t.Now()
 	if err != nil {
 		return 0, "", err
 	}
-	after, args := "", []any{bulkStep}
+	after, args := "", []any{sqldb.BulkStep}
 	if last != "" {
-		after, args = " WHERE id > ?", []any{last, bulkStep}
+		after, args = " WHERE id > ?", []any{last, sqldb.BulkStep}
 	}
-	table := "posthouse_outbox" + t.db.dialect.by(primary)
-	ids, err := all(t.query, word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.db.dialect.lock, args...)
+	table := "posthouse_outbox" + t.DB.Dialect.By(sqldb.Primary)
+	ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM "+table+after+" ORDER BY id LIMIT ?"+t.DB.Dialect.Lock, args...)
 	if err != nil || len(ids) == 0 {
 		return 0, "", err
 	}
-	clause, args := t.in("id", ids)
-	_, err = t.exec("UPDATE "+table+" SET error = ?, failed_at = ?, due_at = ? WHERE "+clause, append([]any{
+	clause, args := t.In("id", ids)
+	_, err = t.Exec("UPDATE "+table+" SET error = ?, failed_at = ?, due_at = ? WHERE "+clause, append([]any{
 		reasonEpochHold + ": it may have been sent since the copy of the database was made; set due_at to 0 to send it, or delete the row", at, int64(math.MaxInt64),
 	}, args...)...)
 	return len(ids), ids[len(ids)-1], err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -271,11 +272,11 @@ func TestRowsOfOpenTransactionsAreNeitherSeenNorWaitedFor(t *testing.T) {
 			t.Parallel()
 			s := openTest(t, db.dsn(t))
 			hidden := func() *sql.Tx {
-				caller, err := s.DB.write.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+				caller, err := s.DB.Writer.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := caller.ExecContext(t.Context(), s.DB.text("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
+				if _, err := caller.ExecContext(t.Context(), s.DB.Text("INSERT INTO posthouse_outbox (id, tenant, draft) VALUES (?, 't1', '{}')"), posthouse.NewID()); err != nil {
 					t.Fatal(err)
 				}
 				return caller
@@ -362,8 +363,8 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		rows := enqueue(t, s, 2)
 		err := s.Queue.change(t.Context(), at(), "enqueue", func(x *tx) (err error) {
-			for i := 0; i < bulkStep && err == nil; i++ { // more than one transaction holds
-				_, err = x.exec("INSERT INTO posthouse_outbox (id, draft) VALUES (?, '{}')", fmt.Sprint("z", i))
+			for i := 0; i < sqldb.BulkStep && err == nil; i++ { // more than one transaction holds
+				_, err = x.Exec("INSERT INTO posthouse_outbox (id, draft) VALUES (?, '{}')", fmt.Sprint("z", i))
 			}
 			return err
 		})
@@ -376,8 +377,8 @@ func TestNewEpochHoldsTheOutbox(t *testing.T) {
 		if list := inOutbox(t, s); len(list) != 0 {
 			t.Errorf("rows of a copy are due: %v", rowsOf(list))
 		}
-		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'"); n != bulkStep+2 {
-			t.Errorf("%d rows say why, want %d", n, bulkStep+2)
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'"); n != sqldb.BulkStep+2 {
+			t.Errorf("%d rows say why, want %d", n, sqldb.BulkStep+2)
 		}
 		tamper(t, s, "UPDATE posthouse_outbox SET due_at = 0 WHERE id = ?", rows[1])
 		if list := rowsOf(inOutbox(t, s)); !slices.Equal(list, rows[1:2]) {
@@ -423,15 +424,15 @@ func TestTheOutboxIsHeldBeforeTheQueue(t *testing.T) {
 func TestALargeOutboxIsHeldInParts(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, dbtest.SQLite(t))
-	const rows = 2*bulkStep + 1
+	const rows = 2*sqldb.BulkStep + 1
 	tamper(t, s, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO posthouse_outbox (id, draft) SELECT CASE WHEN i = 0 THEN '' ELSE printf('%04d', i) END, '{}' FROM n", rows-1)
 	tamper(t, s, "CREATE TRIGGER dies BEFORE UPDATE ON posthouse_outbox WHEN NEW.id = '0999' BEGIN SELECT RAISE(ABORT, 'the process died here'); END")
 	held := func() int64 {
 		t.Helper()
 		return count(t, s, "SELECT COUNT(*) FROM posthouse_outbox WHERE error LIKE 'epoch_hold%'")
 	}
-	if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err == nil || held() != bulkStep {
-		t.Errorf("%d rows are held, %v; want the first %d, and an error", held(), err, bulkStep)
+	if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err == nil || held() != sqldb.BulkStep {
+		t.Errorf("%d rows are held, %v; want the first %d, and an error", held(), err, sqldb.BulkStep)
 	}
 	_, err := s.Epochs.Epoch(t.Context())
 	wantCode(t, err, posthouse.CodeUnavailable)
@@ -476,7 +477,7 @@ func BenchmarkRelay(b *testing.B) {
 			for i := range rows {
 				rows[i] = []any{posthouse.NewID(), "t1", `{"channel": "c1", "to": [{"user": "u1"}], "content": {"text": "你好"}}`}
 			}
-			err := s.Queue.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.insert(newTable("posthouse_outbox", "id", "tenant", "draft"), rows) })
+			err := s.Queue.change(b.Context(), at(), "enqueue", func(x *tx) error { return x.Insert(sqldb.NewTable("posthouse_outbox", "id", "tenant", "draft"), rows) })
 			if err != nil {
 				b.Fatal(err)
 			}

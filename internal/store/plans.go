@@ -7,39 +7,41 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 const planColumns = "tenant, type, id, kind, ref, doc, version, next_at, failures, error, created_at, updated_at"
 
-func readPlan(scan scanner) (work.Plan, error) {
+func readPlan(scan sqldb.Scanner) (work.Plan, error) {
 	var p work.Plan
 	var next, created, updated int64
 	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &created, &updated)
-	p.NextAt, p.CreatedAt, p.UpdatedAt = timeOf(next), timeOf(created), timeOf(updated)
+	p.NextAt, p.CreatedAt, p.UpdatedAt = sqldb.TimeOf(next), sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	return p, err
 }
 
 // Plan reads one plan; false says that there is none.
 func (s Plans) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
-	p, found, err := first(s.db.reads(ctx), readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
-	return p, found, s.db.toError(err, "read a plan")
+	p, found, err := sqldb.First(s.db.Reads(ctx), readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?", tenant, string(kind), id)
+	return p, found, s.db.Coded(err, "read a plan")
 }
 
 // Plans lists a tenant's plans of a type by id, a page at a time, and returns the next page's cursor.
 func (s Plans) Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) ([]work.Plan, string, error) {
 	name := "plans " + string(kind)
-	after, err := keyOf(name, cursor)
+	after, err := page.Key(name, cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	size := pageSize(limit)
-	list, err := all(s.db.reads(ctx), readPlan,
+	size := page.Size(limit)
+	list, err := sqldb.All(s.db.Reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id > ? ORDER BY id LIMIT ?", tenant, string(kind), after, size+1)
 	if err != nil {
-		return nil, "", s.db.toError(err, "list the plans")
+		return nil, "", s.db.Coded(err, "list the plans")
 	}
-	list, next := page(list, size, name, func(p work.Plan) string { return p.ID })
+	list, next := page.Cut(list, size, name, func(p work.Plan) string { return p.ID })
 	return list, next, nil
 }
 
@@ -47,19 +49,19 @@ func (s Plans) Plans(ctx context.Context, tenant string, kind work.PlanType, cur
 // still to come first.
 func (s Plans) PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error) {
 	const most = 10_000
-	list, err := all(s.db.reads(ctx), readPlan,
+	list, err := sqldb.All(s.db.Reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND kind = ? AND ref <> '' AND ref = ? ORDER BY next_at DESC, id LIMIT ?",
 		tenant, string(kind), about, ref, most)
-	return list, s.db.toError(err, "look up the plans of a ref")
+	return list, s.db.Coded(err, "look up the plans of a ref")
 }
 
 // DuePlans lists plans of all tenants whose moment has come, the longest overdue first. It locks
 // nothing: whoever writes one says which version he read.
 func (s Plans) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
-	due, args := s.db.instant(now)
-	list, err := all(s.db.reads(ctx), readPlan,
+	due, args := s.db.Instant(now)
+	list, err := sqldb.All(s.db.Reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", append(args, max)...)
-	return list, s.db.toError(err, "look for due plans")
+	return list, s.db.Coded(err, "look for due plans")
 }
 
 // PutOffPlan writes why a plan's moment came in vain, and makes it due again after wait. Its version stays:
@@ -67,11 +69,11 @@ func (s Plans) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Pla
 func (s Plans) PutOffPlan(ctx context.Context, now time.Time, p work.Plan, why string, wait time.Duration) (bool, error) {
 	held := false
 	err := s.change(ctx, now, "put a plan off", func(t *tx) error {
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE posthouse_plans SET failures = failures + 1, error = ?, next_at = ?, updated_at = ?"+
+		n, err := t.Exec("UPDATE posthouse_plans SET failures = failures + 1, error = ?, next_at = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ? AND failures = ?",
 			why, at+wait.Microseconds(), at, p.Tenant, string(p.Type), p.ID, p.Version, p.Failures)
 		held = n == 1
@@ -108,7 +110,7 @@ func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, e
 	plans = slices.SortedFunc(slices.Values(plans), func(a, b work.Plan) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
 	})
-	if _, err := t.exec("SAVEPOINT plans"); err != nil {
+	if _, err := t.Exec("SAVEPOINT plans"); err != nil {
 		return nil, err
 	}
 	for i := range plans {
@@ -117,11 +119,11 @@ func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, e
 			return nil, err
 		}
 		if !written {
-			_, err := t.exec("ROLLBACK TO SAVEPOINT plans")
+			_, err := t.Exec("ROLLBACK TO SAVEPOINT plans")
 			return &plans[i], err
 		}
 	}
-	_, err = t.exec("RELEASE SAVEPOINT plans")
+	_, err = t.Exec("RELEASE SAVEPOINT plans")
 	return nil, err
 }
 
@@ -129,14 +131,14 @@ func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, e
 // the transaction must go back to its savepoint.
 func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 	if p.Version > 0 {
-		n, err := t.exec("UPDATE posthouse_plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
+		n, err := t.Exec("UPDATE posthouse_plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
-			p.Kind, p.Ref, string(p.Doc), micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
+			p.Kind, p.Ref, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
 		return n == 1, err
 	}
-	_, err := t.exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+marks(12)+")",
-		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, micros(p.NextAt), p.Failures, p.Error, now, now)
-	if err != nil && t.db.dialect.fault(err) == faultTaken {
+	_, err := t.Exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+sqldb.Marks(12)+")",
+		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, sqldb.Micros(p.NextAt), p.Failures, p.Error, now, now)
+	if t.DB.Taken(err) {
 		return false, nil // the transaction can go on from the savepoint
 	}
 	return err == nil, err
@@ -147,7 +149,7 @@ func (t accepting) freeKey(sub *work.Submission) error {
 	if sub.Key == "" {
 		return nil
 	}
-	_, err := t.exec("DELETE FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND owner = ?",
+	_, err := t.Exec("DELETE FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ? AND owner = ?",
 		sub.Tenant, sub.Endpoint, sub.Key, sub.Name())
 	return err
 }
@@ -162,17 +164,17 @@ const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
 // prunePlans deletes up to max plans that will never be due again and were written long ago. It looks for them outside of the
 // transaction: those of tasks that go on are passed over, and each has to be read for that.
 func (s Plans) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
-	at, arg := s.db.instant(now)
+	at, arg := s.db.Instant(now)
 	args := slices.Concat(arg, []any{keep.Microseconds(), string(work.PlanTask)}, arg, []any{keep.Microseconds() + taskKept.Microseconds(), endedTask, max})
-	old, err := all(s.db.reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
+	old, err := sqldb.All(s.db.Reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND updated_at < "+at+" - ?"+
 		" AND (type <> ? OR updated_at < "+at+" - ? OR doc LIKE ?) ORDER BY updated_at LIMIT ?", args...)
 	if err != nil {
-		return s.db.toError(err, "look for old plans")
+		return s.db.Coded(err, "look for old plans")
 	}
-	for part := range parts(old, bulkStep) {
+	for part := range sqldb.Parts(old, sqldb.BulkStep) {
 		err := s.change(ctx, now, "prune plans", func(t *tx) error {
 			for _, p := range part {
-				_, err := t.exec("DELETE FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
+				_, err := t.Exec("DELETE FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ? AND version = ?", p.Tenant, string(p.Type), p.ID, p.Version)
 				if err != nil {
 					return err
 				}
@@ -186,7 +188,7 @@ func (s Plans) prunePlans(ctx context.Context, now time.Time, keep time.Duration
 	return nil
 }
 
-func readPlanKey(scan scanner) (work.Plan, error) {
+func readPlanKey(scan sqldb.Scanner) (work.Plan, error) {
 	var p work.Plan
 	return p, scan(&p.Tenant, &p.Type, &p.ID, &p.Version)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -289,7 +290,7 @@ func TestPlansAreListedByIDAndFoundByRef(t *testing.T) {
 		if diff := cmp.Diff([]string{"B", "a", "d", "x"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if _, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanTask, cursorAfter("plans reminder", "a"), 2); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+		if _, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanTask, page.Cursor("plans reminder", "a"), 2); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 			t.Errorf("another list's cursor: %v", err)
 		}
 		list, err := s.Plans.PlansByRef(t.Context(), "t1", work.PlanReminder, "order", "7")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // longestLimit is how long the text of an unused limit can matter: its window, at most 366
@@ -20,7 +21,7 @@ const longestLimit = 367 * 24 * time.Hour
 // deliveries always stay. What becomes free of an SQLite file goes back to the file system.
 func (s Upkeep) Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	n, err := s.pruneRows(ctx, now, keep, max)
-	if err == nil && s.db.dialect.giveBack != nil {
+	if err == nil && s.db.Dialect.GiveBack != nil {
 		err = s.giveBack(ctx, now)
 	}
 	return n, err
@@ -29,7 +30,7 @@ func (s Upkeep) Prune(ctx context.Context, now time.Time, keep time.Duration, ma
 // giveBack returns free space in steps so small that nobody waits for them.
 func (s Upkeep) giveBack(ctx context.Context, now time.Time) error {
 	_, err := s.repeat(ctx, now, "give free pages back", mostGivenBack, func(t *tx, step int) (int, error) {
-		if some, err := s.db.dialect.giveBack(t); err != nil || !some {
+		if some, err := s.db.Dialect.GiveBack(t.Tx); err != nil || !some {
 			return 0, err
 		}
 		return step, nil
@@ -38,7 +39,7 @@ func (s Upkeep) giveBack(ctx context.Context, now time.Time) error {
 }
 
 // mostGivenBack bounds the pages that go back in one call.
-const mostGivenBack = 20 * bulkStep
+const mostGivenBack = 20 * sqldb.BulkStep
 
 func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
 	n := 0
@@ -68,13 +69,13 @@ func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep time.Duration
 
 // pruneClean deletes the oldest clean deliveries, as pruneDeliveries does others.
 func (t pruning) pruneClean(keep time.Duration, max int) (int, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return 0, err
 	}
-	cutoff := timeOf(now).Add(-keep)
-	ids, err := all(t.query, word, "SELECT id FROM posthouse_sent WHERE id < ? AND at < ? ORDER BY id LIMIT ?"+t.db.dialect.skip,
-		idAt(cutoff), micros(cutoff), max)
+	cutoff := sqldb.TimeOf(now).Add(-keep)
+	ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_sent WHERE id < ? AND at < ? ORDER BY id LIMIT ?"+t.DB.Dialect.Skip,
+		idAt(cutoff), sqldb.Micros(cutoff), max)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -82,12 +83,12 @@ func (t pruning) pruneClean(keep time.Duration, max int) (int, error) {
 	for i, id := range ids {
 		messages[i] = posthouse.MessageID(id)
 	}
-	clause, args := t.in("id", ids)
-	if _, err := t.exec("DELETE FROM posthouse_sent WHERE "+clause, args...); err != nil {
+	clause, args := t.In("id", ids)
+	if _, err := t.Exec("DELETE FROM posthouse_sent WHERE "+clause, args...); err != nil {
 		return 0, err
 	}
-	clause, args = t.in("id", messages)
-	_, err = t.exec("DELETE FROM posthouse_messages WHERE "+clause+" AND sole = 1", args...)
+	clause, args = t.In("id", messages)
+	_, err = t.Exec("DELETE FROM posthouse_messages WHERE "+clause+" AND sole = 1", args...)
 	return len(ids), err
 }
 
@@ -95,19 +96,19 @@ func (t pruning) pruneClean(keep time.Duration, max int) (int, error) {
 // so the scan stays at the low end of the table. What is locked, such as for a replay, is left
 // for the next time.
 func (t pruning) pruneDeliveries(keep time.Duration, max int) (int, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return 0, err
 	}
-	cutoff := timeOf(now).Add(-keep)
-	ids, err := all(t.query, word, "SELECT id FROM posthouse_settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.db.dialect.skip,
-		idAt(cutoff), micros(cutoff), max)
+	cutoff := sqldb.TimeOf(now).Add(-keep)
+	ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_settled WHERE id < ? AND updated_at < ? ORDER BY id LIMIT ?"+t.DB.Dialect.Skip,
+		idAt(cutoff), sqldb.Micros(cutoff), max)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
 	for _, d := range []struct{ table, column string }{{"posthouse_transitions", "delivery"}, {"posthouse_settled", "id"}} {
-		clause, args := t.in(d.column, ids)
-		if _, err := t.exec("DELETE FROM "+d.table+" WHERE "+clause, args...); err != nil {
+		clause, args := t.In(d.column, ids)
+		if _, err := t.Exec("DELETE FROM "+d.table+" WHERE "+clause, args...); err != nil {
 			return 0, err
 		}
 	}
@@ -122,17 +123,17 @@ func (t pruning) pruneMessages(deliveries []string) error {
 	}
 	messages = slices.Compact(messages)
 	left := map[string]bool{}
-	for part := range parts(messages, 50) {
+	for part := range sqldb.Parts(messages, 50) {
 		var looks []string
 		var args []any
 		for _, m := range part {
 			low, high := deliveryRange(m)
-			for _, tab := range []*table{queueTable, settledTable} {
-				looks = append(looks, fmt.Sprintf("SELECT * FROM (SELECT id FROM %s WHERE id > ? AND id <= ? LIMIT 1) l%d", tab.name, len(looks)))
+			for _, tab := range []*sqldb.Table{queueTable, settledTable} {
+				looks = append(looks, fmt.Sprintf("SELECT * FROM (SELECT id FROM %s WHERE id > ? AND id <= ? LIMIT 1) l%d", tab.Name, len(looks)))
 				args = append(args, low, high)
 			}
 		}
-		found, err := all(t.query, word, strings.Join(looks, " UNION ALL "), args...)
+		found, err := sqldb.All(t.Query, sqldb.Word, strings.Join(looks, " UNION ALL "), args...)
 		if err != nil {
 			return err
 		}
@@ -144,22 +145,22 @@ func (t pruning) pruneMessages(deliveries []string) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	clause, args := t.in("id", messages)
-	_, err := t.exec("DELETE FROM posthouse_messages WHERE "+clause, args...)
+	clause, args := t.In("id", messages)
+	_, err := t.Exec("DELETE FROM posthouse_messages WHERE "+clause, args...)
 	return err
 }
 
 // pruneExpired deletes up to max rows, and those that expired in the same instant as the last.
 func (t pruning) pruneExpired(table, column string, keep time.Duration, max int) (int, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return 0, err
 	}
-	expired, err := all(t.query, number, "SELECT "+column+" FROM "+table+" WHERE "+column+" < ? ORDER BY "+column+" LIMIT ?",
-		micros(timeOf(now).Add(-keep)), max)
+	expired, err := sqldb.All(t.Query, sqldb.Number, "SELECT "+column+" FROM "+table+" WHERE "+column+" < ? ORDER BY "+column+" LIMIT ?",
+		sqldb.Micros(sqldb.TimeOf(now).Add(-keep)), max)
 	if err != nil || len(expired) == 0 {
 		return 0, err
 	}
-	n, err := t.exec("DELETE FROM "+table+" WHERE "+column+" <= ?", expired[len(expired)-1])
+	n, err := t.Exec("DELETE FROM "+table+" WHERE "+column+" <= ?", expired[len(expired)-1])
 	return int(n), err
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -14,13 +16,13 @@ func (s Messages) Message(ctx context.Context, tenant, id string) (posthouse.Mes
 	m, found, err := s.messageOf(ctx, tenant, id)
 	if err == nil && !found {
 		var of string
-		of, found, err = first(s.db.reads(ctx), word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
+		of, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
 		if err == nil && found {
 			m, found, err = s.messageOf(ctx, tenant, of)
 		}
 	}
 	if err != nil {
-		return m.Message, 0, s.db.toError(err, "read a message")
+		return m.Message, 0, s.db.Coded(err, "read a message")
 	}
 	if !found {
 		return m.Message, 0, posthouse.Errorf(posthouse.CodeNotFound, "there is no message %q", id)
@@ -29,7 +31,7 @@ func (s Messages) Message(ctx context.Context, tenant, id string) (posthouse.Mes
 }
 
 func (s Messages) messageOf(ctx context.Context, tenant, id string) (work.Summary, bool, error) {
-	return first(s.db.reads(ctx), readSummary, "SELECT "+messagesTable.list+" FROM posthouse_messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
+	return sqldb.First(s.db.Reads(ctx), readSummary, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
 }
 
 // idOnly is an id, and nothing in its place where a caller gave something else: id columns
@@ -41,7 +43,7 @@ func idOnly(id string) string {
 	return ""
 }
 
-func readSummary(scan scanner) (work.Summary, error) {
+func readSummary(scan sqldb.Scanner) (work.Summary, error) {
 	m, recipients, err := scanMessage(scan)
 	if err != nil {
 		return work.Summary{}, err
@@ -49,7 +51,7 @@ func readSummary(scan scanner) (work.Summary, error) {
 	return work.Summary{Message: *m, Recipients: recipients, Counts: work.Counts{}}, nil
 }
 
-func readDelivery(scan scanner) (posthouse.Delivery, error) {
+func readDelivery(scan sqldb.Scanner) (posthouse.Delivery, error) {
 	d, err := scanDelivery(scan)
 	if err != nil {
 		return posthouse.Delivery{}, err
@@ -65,7 +67,7 @@ func (s Messages) Delivery(ctx context.Context, tenant, id string) (posthouse.De
 		err = s.fillFlights(ctx, list)
 	}
 	if err != nil {
-		return posthouse.Delivery{}, s.db.toError(err, "read a delivery")
+		return posthouse.Delivery{}, s.db.Coded(err, "read a delivery")
 	}
 	if len(list) == 0 {
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %q", id)
@@ -76,8 +78,8 @@ func (s Messages) Delivery(ctx context.Context, tenant, id string) (posthouse.De
 // deliveryRow is a delivery as its row has it, if there is one.
 func (s Messages) deliveryRow(ctx context.Context, tenant, id string) ([]posthouse.Delivery, error) {
 	sole := everyClean(tenant)
-	sole.where.and("m.id = ?", messageOfSole(id))
-	return s.mergedRows(ctx, states{open: true, settled: true}, condition{"id = ? AND tenant = ?", []any{idOnly(id), tenant}}, sole, "id", 1)
+	sole.where.And("m.id = ?", messageOfSole(id))
+	return s.mergedRows(ctx, states{open: true, settled: true}, sqldb.Where("id = ? AND tenant = ?", idOnly(id), tenant), sole, "id", 1)
 }
 
 // messageOfSole is the message that may carry a delivery; nothing for a delivery that none carries.
@@ -91,21 +93,21 @@ func messageOfSole(id string) string {
 // DeliveriesOf lists the deliveries of a message in their order, a page at a time, and returns
 // the next page's cursor.
 func (s Messages) DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) ([]posthouse.Delivery, string, error) {
-	after, err := idAfter("of", cursor)
+	after, err := page.ID("of", cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	low, high := deliveryRange(message)
-	size := pageSize(limit)
+	size := page.Size(limit)
 	sole := everyClean(tenant)
-	sole.where.and("m.id = ?", low)
+	sole.where.And("m.id = ?", low)
 	sole.above(after)
 	list, err := s.merged(ctx, states{open: true, settled: true},
-		condition{"tenant = ? AND id > ? AND id <= ?", []any{tenant, max(low, after), high}}, sole, "id", size+1)
+		sqldb.Where("tenant = ? AND id > ? AND id <= ?", tenant, max(low, after), high), sole, "id", size+1)
 	if err != nil {
-		return nil, "", s.db.toError(err, "list the deliveries of a message")
+		return nil, "", s.db.Coded(err, "list the deliveries of a message")
 	}
-	list, next := page(list, size, "of", deliveryID)
+	list, next := page.Cut(list, size, "of", deliveryID)
 	return list, next, nil
 }
 
@@ -113,7 +115,7 @@ func deliveryID(d posthouse.Delivery) string { return d.ID }
 
 // merged reads one page from the tables that states names, in one statement: each table's
 // part is short. Order is "id", "id DESC" or byRange.
-func (s Messages) merged(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) merged(ctx context.Context, in states, where sqldb.Condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
 	list, err := s.mergedRows(ctx, in, where, sole, order, limit)
 	if err != nil {
 		return nil, err
@@ -122,17 +124,17 @@ func (s Messages) merged(ctx context.Context, in states, where condition, sole *
 }
 
 // mergedRows is merged without what flights know.
-func (s Messages) mergedRows(ctx context.Context, in states, where condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
+func (s Messages) mergedRows(ctx context.Context, in states, where sqldb.Condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
 	var selects []string
 	var args []any
-	for _, tab := range []*table{queueTable, settledTable} {
+	for _, tab := range []*sqldb.Table{queueTable, settledTable} {
 		if (tab == queueTable && in.open) || (tab == settledTable && in.settled) {
-			selects = append(selects, "SELECT * FROM (SELECT "+tab.list+" FROM "+tab.name+
-				" WHERE "+where.text+" ORDER BY "+order+" LIMIT ?) "+tab.name+"_part")
-			args = append(append(args, where.args...), limit)
+			selects = append(selects, "SELECT * FROM (SELECT "+tab.List+" FROM "+tab.Name+
+				" WHERE "+where.Text+" ORDER BY "+order+" LIMIT ?) "+tab.Name+"_part")
+			args = append(append(args, where.Args...), limit)
 		}
 	}
-	if text, more, any := s.db.dialect.cleanPart(sole, order, limit); any {
+	if text, more, any := cleanPart(s.db.Dialect, sole, order, limit); any {
 		selects, args = append(selects, text), append(args, more...)
 	}
 	if len(selects) == 0 {
@@ -141,5 +143,5 @@ func (s Messages) mergedRows(ctx context.Context, in states, where condition, so
 	if order == byRange {
 		order = "id DESC"
 	}
-	return all(s.db.reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
+	return sqldb.All(s.db.Reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -250,23 +251,23 @@ func TestAttemptsAreReadFromTheLog(t *testing.T) {
 
 func TestCursorRefusesWhatItDidNotMake(t *testing.T) {
 	t.Parallel()
-	good := cursorAfter("users", "张三")
-	if key, err := keyOf("users", good); key != "张三" || err != nil {
+	good := page.Cursor("users", "张三")
+	if key, err := page.Key("users", good); key != "张三" || err != nil {
 		t.Errorf("keyOf = %q, %v", key, err)
 	}
 	tampered := []byte(good)
 	tampered[8] ^= 1
 	for name, cursor := range map[string]string{
-		"another list's": cursorAfter("messages", "张三"), "tampered": string(tampered), "cut": good[:len(good)-3],
-		"no base64": "?", "short": "AAAA", "not text": cursorAfter("users", "\xff"),
+		"another list's": page.Cursor("messages", "张三"), "tampered": string(tampered), "cut": good[:len(good)-3],
+		"no base64": "?", "short": "AAAA", "not text": page.Cursor("users", "\xff"),
 	} {
-		_, err := keyOf("users", cursor)
+		_, err := page.Key("users", cursor)
 		wantCode(t, err, posthouse.CodeInvalid)
 		if t.Failed() {
 			t.Fatalf("a cursor that is %s", name)
 		}
 	}
-	_, err := idAfter("messages", cursorAfter("messages", "张三"))
+	_, err := page.ID("messages", page.Cursor("messages", "张三"))
 	wantCode(t, err, posthouse.CodeInvalid)
 }
 

@@ -58,22 +58,6 @@ func foreign(t *testing.T, path, mode string) {
 	}
 }
 
-func TestAReaderTellsTheJournalModeOfAFileThatNobodyChanges(t *testing.T) {
-	t.Parallel()
-	for mode, want := range map[string]int{"WAL": 0, "DELETE": 1} {
-		path := filepath.Join(t.TempDir(), "posthouse.db")
-		foreign(t, path, mode)
-		db, err := sqliteReader(t.Context(), path, "immutable")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		if found, err := checkSQLite(t.Context(), db); err != nil || len(found) != want {
-			t.Errorf("%s: found %v, %v; want %d findings", mode, found, err, want)
-		}
-	}
-}
-
 func TestAReaderOpensOnlyFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var awaitedTable = newTable("posthouse_awaited", "delivery", "tenant", "channel", "account?", "ref?", "due_at#", "until_at#", "asks#?")
+var awaitedTable = sqldb.NewTable("posthouse_awaited", "delivery", "tenant", "channel", "account?", "ref?", "due_at#", "until_at#", "asks#?")
 
 func awaitedValues(a *work.Awaited) []any {
-	return []any{a.Delivery, a.Tenant, a.Channel, a.Account, a.Ref, micros(a.DueAt), micros(a.UntilAt), int64(a.Asks)}
+	return []any{a.Delivery, a.Tenant, a.Channel, a.Account, a.Ref, sqldb.Micros(a.DueAt), sqldb.Micros(a.UntilAt), int64(a.Asks)}
 }
 
-func readAwaited(scan scanner) (work.Awaited, error) {
+func readAwaited(scan sqldb.Scanner) (work.Awaited, error) {
 	var a work.Awaited
 	var due, until int64
 	err := scan(&a.Delivery, &a.Tenant, &a.Channel, &a.Account, &a.Ref, &due, &until, &a.Asks)
-	a.DueAt, a.UntilAt = timeOf(due), timeOf(until)
+	a.DueAt, a.UntilAt = sqldb.TimeOf(due), sqldb.TimeOf(until)
 	return a, err
 }
 
@@ -26,10 +27,10 @@ func readAwaited(scan scanner) (work.Awaited, error) {
 // hands them to nobody else before hold has passed. What has no delivery any more, or one that is no longer
 // sent, is dropped.
 func (s Receipts) Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error) {
-	due, args := s.db.instant(now)
-	_, found, err := first(s.db.reads(ctx), word, "SELECT delivery FROM posthouse_awaited WHERE due_at <= "+due+" LIMIT 1", args...)
+	due, args := s.db.Instant(now)
+	_, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT delivery FROM posthouse_awaited WHERE due_at <= "+due+" LIMIT 1", args...)
 	if err != nil || !found {
-		return nil, s.db.toError(err, "look for receipts to ask for")
+		return nil, s.db.Coded(err, "look for receipts to ask for")
 	}
 	var list []work.Awaited
 	err = s.change(ctx, now, "take receipts to ask for", func(t *tx) (err error) {
@@ -40,12 +41,12 @@ func (s Receipts) Awaited(ctx context.Context, now time.Time, max int, hold time
 }
 
 func (t receiving) takeAwaited(most int, hold time.Duration) ([]work.Awaited, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
-	list, err := all(t.query, readAwaited, "SELECT "+awaitedTable.list+" FROM posthouse_awaited WHERE due_at <= ? ORDER BY due_at, delivery LIMIT ?"+
-		t.db.dialect.skip, now, most)
+	list, err := sqldb.All(t.Query, readAwaited, "SELECT "+awaitedTable.List+" FROM posthouse_awaited WHERE due_at <= ? ORDER BY due_at, delivery LIMIT ?"+
+		t.DB.Dialect.Skip, now, most)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -53,8 +54,8 @@ func (t receiving) takeAwaited(most int, hold time.Duration) ([]work.Awaited, er
 	for i := range list {
 		ids[i] = list[i].Delivery
 	}
-	clause, args := t.in("delivery", ids)
-	if _, err := t.exec("UPDATE posthouse_awaited SET due_at = ? WHERE "+clause, append([]any{now + hold.Microseconds()}, args...)...); err != nil {
+	clause, args := t.In("delivery", ids)
+	if _, err := t.Exec("UPDATE posthouse_awaited SET due_at = ? WHERE "+clause, append([]any{now + hold.Microseconds()}, args...)...); err != nil {
 		return nil, err
 	}
 	return t.addressed(list, ids)
@@ -63,8 +64,8 @@ func (t receiving) takeAwaited(most int, hold time.Duration) ([]work.Awaited, er
 // addressed fills in whom the deliveries were sent to, and drops those that are not sent any more.
 func (t receiving) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error) {
 	to := map[string]posthouse.Recipient{}
-	clause, args := t.in("id", ids)
-	err := t.query("SELECT id, user_id, address, recipient_type FROM posthouse_settled WHERE "+clause+" AND state = 'sent'", args, func(scan func(...any) error) error {
+	clause, args := t.In("id", ids)
+	err := t.Query("SELECT id, user_id, address, recipient_type FROM posthouse_settled WHERE "+clause+" AND state = 'sent'", args, func(scan func(...any) error) error {
 		var id string
 		var r posthouse.Recipient
 		err := scan(&id, &r.User, &r.Address, &r.Type)
@@ -97,19 +98,19 @@ func (s Receipts) Receive(ctx context.Context, now time.Time, ids []string, deci
 		if err != nil {
 			return err
 		}
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		learnt := decide(timeOf(at), found)
+		learnt := decide(sqldb.TimeOf(at), found)
 		if err := (settling{t}).apply(at, learnt.Changes); err != nil {
 			return err
 		}
 		if err := (receiving{t}).forgetAwaited(learnt.Done); err != nil || len(learnt.Later) == 0 {
 			return err
 		}
-		clause, args := t.in("delivery", learnt.Later)
-		_, err = t.exec("UPDATE posthouse_awaited SET due_at = ?, asks = asks + 1 WHERE "+clause, append([]any{micros(learnt.At)}, args...)...)
+		clause, args := t.In("delivery", learnt.Later)
+		_, err = t.Exec("UPDATE posthouse_awaited SET due_at = ?, asks = asks + 1 WHERE "+clause, append([]any{sqldb.Micros(learnt.At)}, args...)...)
 		return err
 	})
 }
@@ -118,7 +119,7 @@ func (t receiving) forgetAwaited(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.in("delivery", ids)
-	_, err := t.exec("DELETE FROM posthouse_awaited WHERE "+clause, args...)
+	clause, args := t.In("delivery", ids)
+	_, err := t.Exec("DELETE FROM posthouse_awaited WHERE "+clause, args...)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -19,7 +20,7 @@ func (s Handouts) Renew(ctx context.Context, now time.Time, tenant, owner string
 		if err != nil || len(held) == 0 {
 			return err
 		}
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
@@ -27,10 +28,10 @@ func (s Handouts) Renew(ctx context.Context, now time.Time, tenant, owner string
 		ids := make([]string, len(held))
 		for i := range held {
 			ids[i] = held[i].ID
-			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: timeOf(until)})
+			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: sqldb.TimeOf(until)})
 		}
-		clause, args := t.in("id", ids)
-		_, err = t.exec("UPDATE posthouse_queue"+t.db.dialect.by(primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
+		clause, args := t.In("id", ids)
+		_, err = t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
 		return err
 	})
 	return renewed, err
@@ -47,15 +48,15 @@ func (t handing) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	clause, args := t.in("id", ids)
-	held, err := all(t.query, readDelivery, "SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(primary)+" WHERE "+clause+
-		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.db.dialect.lock, append(args, tenant, owner)...)
+	clause, args := t.In("id", ids)
+	held, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+
+		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.DB.Dialect.Lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
 }
 
 // HeldBy lists what an agent holds, the oldest lease first.
 func (s Handouts) HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error) {
-	list, err := all(s.db.reads(ctx), readDelivery, "SELECT "+queueTable.list+
+	list, err := sqldb.All(s.db.Reads(ctx), readDelivery, "SELECT "+queueTable.List+
 		" FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? ORDER BY lease_until, id", tenant, work.Owner(agent))
-	return list, s.db.toError(err, "list what an agent holds")
+	return list, s.db.Coded(err, "list what an agent holds")
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/registry"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -18,7 +20,7 @@ var replayable = []posthouse.State{posthouse.Failed, posthouse.Expired, posthous
 // tell the recipient twice. A deadline that has passed is dropped.
 func (s Submissions) AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
 	var done []work.Replay
-	for part := range parts(ids, bulkStep) {
+	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
 		var made []work.Replay
 		err := s.change(ctx, now, "replay", func(t *tx) (err error) {
 			made, err = replaying{t}.replay(tenant, part, forceNew)
@@ -41,7 +43,7 @@ func (s Submissions) ReplayAll(ctx context.Context, now time.Time, f work.Filter
 	f.Cursor = ""
 	var done []work.Replay
 	for max > 0 {
-		f.Limit = min(max, bulkStep)
+		f.Limit = min(max, sqldb.BulkStep)
 		list, next, err := Messages{s.shared}.Deliveries(ctx, f)
 		if err != nil {
 			return done, err
@@ -74,15 +76,15 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 	if err != nil {
 		return nil, err
 	}
-	epoch, err := readEpoch(t.query)
+	epoch, err := readEpoch(t.Query)
 	if err != nil {
 		return nil, err
 	}
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{told: t.news(), tx: t.tx, at: timeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
+	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -98,10 +100,10 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 			return nil, err
 		}
 	}
-	if err := t.insert(queueTable, r.queued); err != nil {
+	if err := t.Insert(queueTable, r.queued); err != nil {
 		return nil, err
 	}
-	if err := t.insert(eventsTable, r.events); err != nil {
+	if err := t.Insert(eventsTable, r.events); err != nil {
 		return nil, err
 	}
 	if err := t.tell(r.told); err != nil {
@@ -118,10 +120,10 @@ func (t replaying) lockMessages(tenant string, ids []string) (recipients map[str
 		messages[i] = idOnly(posthouse.MessageID(id))
 	}
 	slices.Sort(messages)
-	clause, args := t.in("id", slices.Compact(messages))
+	clause, args := t.In("id", slices.Compact(messages))
 	recipients, forget = map[string]int{}, map[string]time.Time{}
 	var sensitive []string
-	err = t.query("SELECT id, recipients, options FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.db.dialect.lock, append(args, tenant), func(scan scanner) error {
+	err = t.Query("SELECT id, recipients, options FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.DB.Dialect.Lock, append(args, tenant), func(scan sqldb.Scanner) error {
 		var m posthouse.Message
 		var n int
 		var options string
@@ -135,12 +137,12 @@ func (t replaying) lockMessages(tenant string, ids []string) (recipients map[str
 	if err != nil || len(sensitive) == 0 {
 		return recipients, forget, err
 	}
-	clause, args = t.in("message", sensitive)
-	return recipients, forget, t.query("SELECT message, forget_at FROM posthouse_sealed WHERE "+clause, args, func(scan scanner) error {
+	clause, args = t.In("message", sensitive)
+	return recipients, forget, t.Query("SELECT message, forget_at FROM posthouse_sealed WHERE "+clause, args, func(scan sqldb.Scanner) error {
 		var id string
 		var at int64
 		err := scan(&id, &at)
-		forget[id] = timeOf(at)
+		forget[id] = sqldb.TimeOf(at)
 		return err
 	})
 }
@@ -153,7 +155,7 @@ func (t replaying) pulledNow(olds map[string]posthouse.Delivery) (map[string]boo
 		if _, known := pulled[d.Channel]; known {
 			continue
 		}
-		row, found, err := first(t.query, readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name = ?", d.Tenant, d.Channel)
+		row, found, err := registry.ChannelOf(t.Query, d.Tenant, d.Channel)
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +231,7 @@ func (r *replayer) refuseOpen(old *posthouse.Delivery) error {
 	if !found {
 		low, high := deliveryRange(old.Message)
 		var err error
-		open, found, err = first(r.tx.query, word, "SELECT id FROM posthouse_queue WHERE id > ? AND id <= ? AND replay_of = ? LIMIT 1", low, high, old.ID)
+		open, found, err = sqldb.First(r.tx.Query, sqldb.Word, "SELECT id FROM posthouse_queue WHERE id > ? AND id <= ? AND replay_of = ? LIMIT 1", low, high, old.ID)
 		if err != nil {
 			return err
 		}
@@ -261,7 +263,7 @@ func (t replaying) lastNumber(message string) (int, error) {
 	low, high := deliveryRange(message)
 	last := 0
 	for _, at := range []struct{ table, column string }{{"posthouse_queue", "id"}, {"posthouse_settled", "id"}, {"posthouse_send_log", "delivery"}} { // in the direction rows move
-		id, found, err := first(t.query, word, "SELECT "+at.column+" FROM "+at.table+" WHERE "+at.column+" > ? AND "+at.column+" <= ? ORDER BY "+at.column+" DESC LIMIT 1", low, high)
+		id, found, err := sqldb.First(t.Query, sqldb.Word, "SELECT "+at.column+" FROM "+at.table+" WHERE "+at.column+" > ? AND "+at.column+" <= ? ORDER BY "+at.column+" DESC LIMIT 1", low, high)
 		if err != nil {
 			return 0, err
 		}

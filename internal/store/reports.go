@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // reportLogTable begins with the key of a report, as byKeys wants it.
-var reportLogTable = newTable("posthouse_report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
+var reportLogTable = sqldb.NewTable("posthouse_report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
 	"outcome", "code?", "error?", "retry#?", "ref?", "request?", "answer", "state?")
 
 // What the column retry says of the agent's advice.
@@ -31,17 +32,17 @@ func reportValues(r *work.Report) []any {
 		}
 	}
 	return []any{
-		r.Tenant, r.Agent, r.ReportID, r.ID, micros(r.At), idOnly(r.Delivery), r.Token,
+		r.Tenant, r.Agent, r.ReportID, r.ID, sqldb.Micros(r.At), idOnly(r.Delivery), r.Token,
 		string(r.Outcome), r.Code, r.Error, retry, r.Ref, r.Request, string(r.Answer), string(r.State),
 	}
 }
 
-func readReport(scan scanner) (*work.Report, error) {
+func readReport(scan sqldb.Scanner) (*work.Report, error) {
 	var r work.Report
 	var at, retry int64
 	err := scan(&r.Tenant, &r.Agent, &r.ReportID, &r.ID, &at, &r.Delivery, &r.Token,
 		&r.Outcome, &r.Code, &r.Error, &retry, &r.Ref, &r.Request, &r.Answer, &r.State)
-	r.At = timeOf(at)
+	r.At = sqldb.TimeOf(at)
 	if retry != retryUnsaid {
 		yes := retry == retryYes
 		r.Retry = &yes
@@ -63,7 +64,7 @@ func (s Reports) Report(ctx context.Context, now time.Time, list []work.Report,
 		})
 	}
 	err := write(false)
-	for try := 1; try < busyTries && s.db.taken(err); try++ {
+	for try := 1; try < sqldb.BusyTries && s.db.Taken(err); try++ {
 		err = write(true) // a report id is known, or came in twice at once: now it is
 	}
 	if err != nil {
@@ -107,18 +108,18 @@ func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *w
 			return nil, err
 		}
 	}
-	b, err := (*flights)(nil).bundleOf(micros(p.at), p.changes)
+	b, err := (*flights)(nil).bundleOf(sqldb.Micros(p.at), p.changes)
 	if err != nil {
 		return nil, err
 	}
-	b.insert(reportLogTable, p.lines)
-	b.count(tallyOf(p.changes))
+	b.Insert(reportLogTable, p.lines)
+	tallyOf(p.changes).into(&b)
 	told := t.news()
 	told.changes(p.changes)
 	if err := t.announce(&b, told); err != nil {
 		return nil, err
 	}
-	return list, t.run(b)
+	return list, t.Run(b)
 }
 
 // read locks the deliveries first: who reports on the same one waits here, and then finds what was said. Of the
@@ -142,8 +143,8 @@ func (p *reporting) read(t *tx, list []work.Report, wary bool) error {
 	if err := p.readPast(t, p.doubtful(list, wary)); err != nil {
 		return err
 	}
-	now, err := t.now()
-	p.at = timeOf(now)
+	now, err := t.Now()
+	p.at = sqldb.TimeOf(now)
 	return err
 }
 
@@ -182,7 +183,7 @@ func (p *reporting) readPast(t *tx, list []work.Report) error {
 			ids = append(ids, id)
 		}
 	}
-	err := t.byKeys(reportLogTable, reportLogTable.list, keys, func(scan scanner) error {
+	err := t.ByKeys(reportLogTable, reportLogTable.List, keys, func(scan sqldb.Scanner) error {
 		r, err := readReport(scan)
 		p.known[keyOfReport(r)] = r
 		return err
@@ -201,8 +202,8 @@ func (p *reporting) readTokens(t *tx, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.in("delivery", ids)
-	return t.query("SELECT tenant, agent, delivery, token FROM posthouse_send_log WHERE "+clause+" ORDER BY delivery, token", args, func(scan scanner) error {
+	clause, args := t.In("delivery", ids)
+	return t.Query("SELECT tenant, agent, delivery, token FROM posthouse_send_log WHERE "+clause+" ORDER BY delivery, token", args, func(scan sqldb.Scanner) error {
 		var h holding
 		var token int64
 		err := scan(&h.tenant, &h.agent, &h.delivery, &token)
@@ -226,21 +227,21 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 			rows = append(rows, []any{h.tenant, h.agent, h.delivery})
 		}
 	}
-	each := func(scan scanner) error {
+	each := func(scan sqldb.Scanner) error {
 		r, err := readReport(scan)
 		p.last[holdingOf(r)] = r
 		return err
 	}
 	const newest = " FROM posthouse_report_log WHERE tenant = %s AND agent = %s AND delivery = %s AND answer IN ('" +
 		string(posthouse.ReportDone) + "', '" + string(posthouse.ReportEvidence) + "') ORDER BY id DESC LIMIT 1"
-	if t.db.dialect.arrays && len(rows) > 0 {
-		texts := reportLogTable.numbers[:3]
-		return t.query("SELECT "+reportLogTable.list+" FROM "+unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
-			fmt.Sprintf(newest, "g.a", "g.b", "g.c")+") r", arrays(texts, rows), each)
+	if t.DB.Dialect.Arrays && len(rows) > 0 {
+		texts := reportLogTable.Numbers[:3]
+		return t.Query("SELECT "+reportLogTable.List+" FROM "+sqldb.Unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
+			fmt.Sprintf(newest, "g.a", "g.b", "g.c")+") r", sqldb.Arrays(texts, rows), each)
 	}
-	one := "SELECT * FROM (SELECT " + reportLogTable.list + fmt.Sprintf(newest, "?", "?", "?") + ") l"
-	for part := range sized(rows) {
-		if err := t.query(strings.Repeat(one+" UNION ALL ", len(part)-1)+one, slices.Concat(part...), each); err != nil {
+	one := "SELECT * FROM (SELECT " + reportLogTable.List + fmt.Sprintf(newest, "?", "?", "?") + ") l"
+	for part := range sqldb.Sized(rows) {
+		if err := t.Query(strings.Repeat(one+" UNION ALL ", len(part)-1)+one, slices.Concat(part...), each); err != nil {
 			return err
 		}
 	}
@@ -309,7 +310,7 @@ func (p *reporting) change(d *posthouse.Delivery, c *work.Change) {
 	}
 	version := d.Version + int64(len(c.Events))
 	*d = c.After
-	d.Version, d.UpdatedAt = version, timeOf(later(micros(p.at), &c.Before))
+	d.Version, d.UpdatedAt = version, sqldb.TimeOf(later(sqldb.Micros(p.at), &c.Before))
 }
 
 func copyOf(d *posthouse.Delivery) *posthouse.Delivery {
@@ -322,6 +323,6 @@ func copyOf(d *posthouse.Delivery) *posthouse.Delivery {
 
 // Spoke reports whether an agent has reported anything since a time.
 func (s Reports) Spoke(ctx context.Context, tenant, agent string, since time.Time) (bool, error) {
-	_, found, err := first(s.db.reads(ctx), word, "SELECT report_id FROM posthouse_report_log WHERE tenant = ? AND agent = ? AND at >= ? AND at > 0 LIMIT 1", tenant, agent, micros(since))
-	return found, s.db.toError(err, "look for an agent's reports")
+	_, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT report_id FROM posthouse_report_log WHERE tenant = ? AND agent = ? AND at >= ? AND at > 0 LIMIT 1", tenant, agent, sqldb.Micros(since))
+	return found, s.db.Coded(err, "look for an agent's reports")
 }

@@ -37,17 +37,17 @@ func TestAServerNeedsTheRightsOfTheGuideAndNoMore(t *testing.T) {
 			dsn := c.dsn(t)
 			owner := openTest(t, dsn)
 			user := "u" + strings.ToLower(posthouse.NewID())
-			there, err := owner.Schema.objects(t.Context(), owner.DB.read)
+			there, err := owner.Schema.Objects(t.Context(), owner.DB.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, grant := range c.grants {
 				for _, o := range there {
-					if strings.Contains(grant, "%t") && (!strings.HasPrefix(o.name, "posthouse_") || o.kind != "table" && o.kind != "view") {
+					if strings.Contains(grant, "%t") && (!strings.HasPrefix(o.Name, "posthouse_") || o.Kind != "table" && o.Kind != "view") {
 						continue
 					}
-					statement := strings.NewReplacer("%u", user, "%t", o.name).Replace(grant)
-					if _, err := owner.DB.write.ExecContext(t.Context(), statement); err != nil {
+					statement := strings.NewReplacer("%u", user, "%t", o.Name).Replace(grant)
+					if _, err := owner.DB.Writer.ExecContext(t.Context(), statement); err != nil {
 						t.Fatalf("%s: %v", statement, err)
 					}
 					if !strings.Contains(grant, "%t") {

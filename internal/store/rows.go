@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 var deliveryColumns = []string{
@@ -15,10 +16,10 @@ var deliveryColumns = []string{
 }
 
 var (
-	queueTable    = newTable("posthouse_queue", deliveryColumns...)
-	settledTable  = newTable("posthouse_settled", deliveryColumns...)
-	messagesTable = newTable("posthouse_messages", messageColumns()...)
-	eventsTable   = newTable("posthouse_transitions",
+	queueTable    = sqldb.NewTable("posthouse_queue", deliveryColumns...)
+	settledTable  = sqldb.NewTable("posthouse_settled", deliveryColumns...)
+	messagesTable = sqldb.NewTable("posthouse_messages", messageColumns()...)
+	eventsTable   = sqldb.NewTable("posthouse_transitions",
 		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )
@@ -41,27 +42,34 @@ var mutable = []string{
 func mutableValues(d *posthouse.Delivery) []any {
 	return []any{
 		d.Account, laneOf(d), string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
-		d.ProviderRef, flag(d.Unconfirmed), flag(d.CancelRequested), d.Epoch, micros(d.UpdatedAt), micros(d.DueAt),
-		micros(d.StartedAt), micros(d.FirstStartAt), micros(d.LeaseUntil), d.LeaseOwner,
+		d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.Epoch, sqldb.Micros(d.UpdatedAt), sqldb.Micros(d.DueAt),
+		sqldb.Micros(d.StartedAt), sqldb.Micros(d.FirstStartAt), sqldb.Micros(d.LeaseUntil), d.LeaseOwner,
 	}
 }
 
-var mutableTable = newTable("", mutable...)
+var mutableTable = sqldb.NewTable("", mutable...)
 
-func flag(b bool) int64 {
-	if b {
-		return 1
+// guardOf is what a delivery's row must still be for its change to hold.
+func guardOf(d *posthouse.Delivery) sqldb.Guard {
+	return sqldb.Guard{Id: d.ID, Version: d.Version, Token: d.Token, State: d.State}
+}
+
+// mutableRows are the values of changed deliveries for mutableTable.
+func mutableRows(after []*posthouse.Delivery) [][]any {
+	rows := make([][]any, len(after))
+	for i, d := range after {
+		rows[i] = mutableValues(d)
 	}
-	return 0
+	return rows
 }
 
 func deliveryValues(d *posthouse.Delivery) []any {
 	return []any{
 		d.ID, d.Tenant, d.Channel, d.Account, laneOf(d), d.User, d.Address, d.Type,
 		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
-		d.IdemKey, string(d.OnUnknown), d.ProviderRef, flag(d.Unconfirmed), flag(d.CancelRequested), d.ReplayOf, d.Epoch,
-		micros(d.CreatedAt), micros(d.UpdatedAt), micros(d.DueAt), micros(d.NotBefore), micros(d.Deadline),
-		micros(d.StartedAt), micros(d.FirstStartAt), micros(d.LeaseUntil), d.LeaseOwner,
+		d.IdemKey, string(d.OnUnknown), d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.ReplayOf, d.Epoch,
+		sqldb.Micros(d.CreatedAt), sqldb.Micros(d.UpdatedAt), sqldb.Micros(d.DueAt), sqldb.Micros(d.NotBefore), sqldb.Micros(d.Deadline),
+		sqldb.Micros(d.StartedAt), sqldb.Micros(d.FirstStartAt), sqldb.Micros(d.LeaseUntil), d.LeaseOwner,
 	}
 }
 
@@ -83,15 +91,15 @@ func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	for i, p := range []*time.Time{
 		&d.CreatedAt, &d.UpdatedAt, &d.DueAt, &d.NotBefore, &d.Deadline, &d.StartedAt, &d.FirstStartAt, &d.LeaseUntil,
 	} {
-		*p = timeOf(at[i])
+		*p = sqldb.TimeOf(at[i])
 	}
 	return &d, nil
 }
 
 func eventValues(e *posthouse.Event) []any {
 	return []any{
-		e.Delivery, e.Version, e.Tenant, micros(e.At), string(e.Type), string(e.From), string(e.To), e.Token, int64(e.Attempt), e.Owner,
-		micros(e.LeaseUntil), micros(e.Due), e.Reason, e.Epoch, e.Account, int64(e.Tries), string(e.Class), e.Code, e.Error, e.Ref, e.Request, e.Response,
+		e.Delivery, e.Version, e.Tenant, sqldb.Micros(e.At), string(e.Type), string(e.From), string(e.To), e.Token, int64(e.Attempt), e.Owner,
+		sqldb.Micros(e.LeaseUntil), sqldb.Micros(e.Due), e.Reason, e.Epoch, e.Account, int64(e.Tries), string(e.Class), e.Code, e.Error, e.Ref, e.Request, e.Response,
 	}
 }
 
@@ -100,7 +108,7 @@ func scanEvent(scan func(...any) error) (posthouse.Event, error) {
 	var at, lease, due int64
 	err := scan(&e.Delivery, &e.Version, &e.Tenant, &at, &e.Type, &e.From, &e.To, &e.Token, &e.Attempt, &e.Owner,
 		&lease, &due, &e.Reason, &e.Epoch, &e.Account, &e.Tries, &e.Class, &e.Code, &e.Error, &e.Ref, &e.Request, &e.Response)
-	e.At, e.LeaseUntil, e.Due = timeOf(at), timeOf(lease), timeOf(due)
+	e.At, e.LeaseUntil, e.Due = sqldb.TimeOf(at), sqldb.TimeOf(lease), sqldb.TimeOf(due)
 	e.Message = posthouse.MessageID(e.Delivery)
 	return e, err
 }

@@ -2,7 +2,8 @@ package store
 
 import (
 	"fmt"
-	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -137,8 +139,8 @@ func TestViewsSpeakTheBanksWords(t *testing.T) {
 		accept(t, s, entry(1)) // of another kind
 
 		got := map[string]string{}
-		err := s.DB.look(t.Context(), `SELECT id, user_id, platform, content, status, retry_count, create_time, update_time, last_error, tenant
-			FROM message_send_log`, nil, func(scan scanner) error {
+		err := s.DB.Look(t.Context(), `SELECT id, user_id, platform, content, status, retry_count, create_time, update_time, last_error, tenant
+			FROM message_send_log`, nil, func(scan sqldb.Scanner) error {
 			var id, user, platform, content, status, lastError, tenant string
 			var retries int
 			var created, updated any
@@ -197,7 +199,7 @@ func TestDutyScheduleViewListsTheWeek(t *testing.T) {
 			Day  int
 			User string
 		}
-		got, err := all(s.DB.reads(t.Context()), func(scan scanner) (l line, err error) { return l, scan(&l.ID, &l.Day, &l.User) },
+		got, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (l line, err error) { return l, scan(&l.ID, &l.Day, &l.User) },
 			"SELECT id, day_of_week, user_id FROM duty_schedule WHERE tenant = ? ORDER BY id", "t1")
 		want := []line{{"duty:1:u1", 1, "u1"}, {"duty:1:u2", 1, "u2"}, {"duty:7:u3", 7, "u3"}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -227,13 +229,13 @@ func TestOpenRefusesWhatIsNoDatabase(t *testing.T) {
 // versions are the texts of a database's migrations, in order.
 func versions(t *testing.T, database string) []string {
 	t.Helper()
-	files, err := fs.Glob(schema, "schema/"+database+"/*.sql")
+	files, err := filepath.Glob("schema/" + database + "/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
 	texts := make([]string, len(files))
 	for i, file := range files {
-		text, err := schema.ReadFile(file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,26 +287,26 @@ func TestSchemasOfAllDatabasesAgree(t *testing.T) {
 
 func TestSpareColumnsAreEmptyByDefault(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		for _, tab := range []*table{queueTable, settledTable, messagesTable, eventsTable, awaitedTable} {
-			row := make([]any, len(tab.columns))
+		for _, tab := range []*sqldb.Table{queueTable, settledTable, messagesTable, eventsTable, awaitedTable} {
+			row := make([]any, len(tab.Columns))
 			for i := range row {
-				if row[i] = any("x"); tab.numbers[i] {
+				if row[i] = any("x"); tab.Numbers[i] {
 					row[i] = int64(7)
 				}
-				if tab.spare[i] {
-					row[i] = map[bool]any{true: int64(0), false: ""}[tab.numbers[i]]
+				if tab.Spare[i] {
+					row[i] = map[bool]any{true: int64(0), false: ""}[tab.Numbers[i]]
 				}
 			}
-			if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.insert(tab, [][]any{row}) }); err != nil {
+			if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.Insert(tab, [][]any{row}) }); err != nil {
 				t.Fatal(err)
 			}
-			for i, c := range tab.columns {
-				where := c + map[bool]string{true: " = 7", false: " = 'x'"}[tab.numbers[i]]
-				if tab.spare[i] {
-					where = c + map[bool]string{true: " = 0", false: " = ''"}[tab.numbers[i]]
+			for i, c := range tab.Columns {
+				where := c + map[bool]string{true: " = 7", false: " = 'x'"}[tab.Numbers[i]]
+				if tab.Spare[i] {
+					where = c + map[bool]string{true: " = 0", false: " = ''"}[tab.Numbers[i]]
 				}
-				if n := count(t, s, "SELECT COUNT(*) FROM "+tab.name+" WHERE "+where); n != 1 {
-					t.Errorf("%s.%s is not as it was written or left out", tab.name, c)
+				if n := count(t, s, "SELECT COUNT(*) FROM "+tab.Name+" WHERE "+where); n != 1 {
+					t.Errorf("%s.%s is not as it was written or left out", tab.Name, c)
 				}
 			}
 		}

@@ -5,32 +5,33 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-var sealedTable = newTable("posthouse_sealed", "message", "tenant", "body", "forget_at#")
+var sealedTable = sqldb.NewTable("posthouse_sealed", "message", "tenant", "body", "forget_at#")
 
 func sealedValues(s *work.Sealed) []any {
-	return []any{s.Message, s.Tenant, s.Body, micros(s.ForgetAt)}
+	return []any{s.Message, s.Tenant, s.Body, sqldb.Micros(s.ForgetAt)}
 }
 
 // Sealed reads the sealed contents of messages, those that are not forgotten.
 func (s Contents) Sealed(ctx context.Context, tenant string, messages []string) (map[string]string, error) {
 	bodies := map[string]string{}
-	for part := range parts(messages, bulkStep) {
+	for part := range sqldb.Parts(messages, sqldb.BulkStep) {
 		ids := make([]string, len(part))
 		for i, id := range part {
 			ids[i] = idOnly(id)
 		}
-		clause, args := s.db.in("message", ids)
-		err := s.db.look(ctx, "SELECT message, body FROM posthouse_sealed WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan scanner) error {
+		clause, args := s.db.In("message", ids)
+		err := s.db.Look(ctx, "SELECT message, body FROM posthouse_sealed WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
 			var message, body string
 			err := scan(&message, &body)
 			bodies[message] = body
 			return err
 		})
 		if err != nil {
-			return nil, s.db.toError(err, "read sealed contents")
+			return nil, s.db.Coded(err, "read sealed contents")
 		}
 	}
 	return bodies, nil
@@ -60,21 +61,21 @@ const sealedStart = 48
 
 // SealedStarts lists the first characters of all sealed contents, which name their keys.
 func (s Contents) SealedStarts(ctx context.Context) ([]string, error) {
-	list, err := all(s.db.reads(ctx), word, fmt.Sprintf("SELECT SUBSTR(body, 1, %d) FROM posthouse_sealed", sealedStart))
-	return list, s.db.toError(err, "look for the keys of sealed contents")
+	list, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, fmt.Sprintf("SELECT SUBSTR(body, 1, %d) FROM posthouse_sealed", sealedStart))
+	return list, s.db.Coded(err, "look for the keys of sealed contents")
 }
 
 // SealedOtherwise lists sealed contents that do not begin with a text, those that follow a message's id.
 func (s Contents) SealedOtherwise(ctx context.Context, start, after string, max int) ([]work.Sealed, error) {
-	list, err := all(s.db.reads(ctx), func(scan scanner) (v work.Sealed, err error) { return v, scan(&v.Message, &v.Tenant, &v.Body) },
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (v work.Sealed, err error) { return v, scan(&v.Message, &v.Tenant, &v.Body) },
 		fmt.Sprintf("SELECT message, tenant, body FROM posthouse_sealed WHERE message > ? AND SUBSTR(body, 1, %d) <> ? ORDER BY message LIMIT %d", len(start), max), after, start)
-	return list, s.db.toError(err, "look for contents sealed with an old key")
+	return list, s.db.Coded(err, "look for contents sealed with an old key")
 }
 
 // Reseal replaces the body of a sealed content by the same sealed anew, unless it is gone or was replaced meanwhile.
 func (s Contents) Reseal(ctx context.Context, now time.Time, old work.Sealed, body string) error {
 	return s.change(ctx, now, "seal a content anew", func(t *tx) error {
-		_, err := t.exec("UPDATE posthouse_sealed SET body = ? WHERE message = ? AND body = ?", body, old.Message, old.Body)
+		_, err := t.Exec("UPDATE posthouse_sealed SET body = ? WHERE message = ? AND body = ?", body, old.Message, old.Body)
 		return err
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -84,7 +85,7 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 			t.Errorf("sms_tasks (-want +got):\n%s", diff)
 		}
 		var created any
-		err := s.DB.look(t.Context(), "SELECT created_at FROM sms_tasks WHERE task_id = 'task_2'", nil, func(scan scanner) error { return scan(&created) })
+		err := s.DB.Look(t.Context(), "SELECT created_at FROM sms_tasks WHERE task_id = 'task_2'", nil, func(scan sqldb.Scanner) error { return scan(&created) })
 		if got, want := viewTime(t, created), smsAt.Add(2*time.Second); err != nil || !got.Equal(want) {
 			t.Errorf("created_at is %v, %v; want %v", got, err, want)
 		}
@@ -94,7 +95,7 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 // wordsOf reads the tenant t1's rows as texts, columns apart by spaces.
 func wordsOf(t *testing.T, s *Store, query string, columns int) []string {
 	t.Helper()
-	list, err := all(s.DB.reads(t.Context()), func(scan scanner) (string, error) {
+	list, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (string, error) {
 		cells, into := make([]string, columns), make([]any, columns)
 		for i := range cells {
 			into[i] = &cells[i]
@@ -162,7 +163,7 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", view, diff)
 			}
 		}
-		lines, err := all(s.DB.reads(t.Context()), func(scan scanner) (v map[string]any, err error) {
+		lines, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (v map[string]any, err error) {
 			var request, response []byte
 			if err = scan(&request, &response); err == nil {
 				err = errors.Join(json.Unmarshal(request, &v), json.Unmarshal(response, &v))
@@ -179,10 +180,10 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 // A report on PostgreSQL reads into the documents' JSON columns with ->>.
 func TestJSONColumnsOfTheViewsAreJSONOnPostgreSQL(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.DB.dialect != postgresDialect {
+		if s.DB.Dialect != sqldb.Postgres {
 			return
 		}
-		got, err := all(s.DB.reads(t.Context()), word, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE data_type = 'jsonb' AND table_schema = current_schema() ORDER BY 1`)
+		got, err := sqldb.All(s.DB.Reads(t.Context()), sqldb.Word, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE data_type = 'jsonb' AND table_schema = current_schema() ORDER BY 1`)
 		want := []string{
 			"receive_logs.request_data", "receive_logs.response_data", "report_logs.request_data", "send_logs.request_data", "send_logs.response_data",
 			"tc_notify_channel_config.config_json", "tc_notify_job.payload",

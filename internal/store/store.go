@@ -3,13 +3,18 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/store/lksms"
+	"github.com/posthouse/posthouse/internal/store/registry"
+	"github.com/posthouse/posthouse/internal/store/schema"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // Store is an open database as its families of tables: each is a value over the same connection, and takes part in the
 // transactions of the others. It is safe for concurrent use.
 type Store struct {
-	DB     *DB
-	Schema Schema
+	DB     *sqldb.DB
+	Schema schema.Schema
 
 	// Deliveries from their acceptance to their end, and what is known of them.
 	Submissions Submissions
@@ -30,21 +35,10 @@ type Store struct {
 	Chain       Chain
 	Feed        Feed
 
-	// What people set up.
-	Channels  Channels
-	Accounts  Accounts
-	Gates     Gates
-	Agents    Agents
-	Keys      Keys
-	Rosters   Rosters
-	Users     Users
-	Templates Templates
-	Texts     Texts
-	Limits    Limits
-	Minutes   Minutes
-	Tokens    Tokens
-	Audit     Audit
-	Marks     Marks
+	Tides schema.Tides // how far the database has come
+	Texts lksms.Texts  // the templates and default contents of the SMS front door
+
+	registry.Registry
 }
 
 // The families that read and write deliveries.
@@ -85,57 +79,23 @@ type (
 	Feed struct{ *shared }
 )
 
-// The families that people set up.
-type (
-	// Channels are the configured channels.
-	Channels struct{ db *DB }
-	// Accounts are those that a channel sends by.
-	Accounts struct{ db *DB }
-	// Gates are the accounts that providers have refused.
-	Gates struct{ db *DB }
-	// Agents are the apps that fetch messages.
-	Agents struct{ db *DB }
-	// Keys are those of callers, and the mark of the keyring.
-	Keys struct{ db *DB }
-	// Rosters say who is on duty.
-	Rosters struct{ db *DB }
-	// Users is the directory of people, with their roles and addresses.
-	Users struct{ db *DB }
-	// Templates are texts with placeholders, in versions.
-	Templates struct{ db *DB }
-	// Texts are the templates and default contents of the SMS front door.
-	Texts struct{ db *DB }
-	// Limits keeps the state of limits that processes share.
-	Limits struct{ db *DB }
-	// Minutes counts how attempts ended, by the minute.
-	Minutes struct{ db *DB }
-	// Tokens are those that providers have issued.
-	Tokens struct{ db *DB }
-	// Audit keeps who changed what.
-	Audit struct{ db *DB }
-	// Marks are what was said of jobs of workflow notices.
-	Marks struct{ db *DB }
-)
-
-// Schema makes the tables and views, and removes them.
-type Schema struct{ db *DB }
+// Options opens a store.
+type Options = sqldb.Options
 
 // Open connects to the database and refuses one that cannot carry the work: too old, read-only, unreachable. It changes
 // nothing but that it makes a missing SQLite file, or has one keep its log beside it, unless it is opened to read;
 // Schema.Migrate does.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	db, err := openDB(ctx, o)
+	db, err := sqldb.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	s := &shared{db: db, feed: newFeedSwitch()}
 	return &Store{
-		DB: db, Schema: Schema{db},
+		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s},
-		Channels: Channels{db}, Accounts: Accounts{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
-		Templates: Templates{db}, Texts: Texts{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf),
 	}, nil
 }
 
@@ -144,7 +104,7 @@ func (s *Store) Close() error { return s.DB.Close() }
 
 // shared is what the families of deliveries have in common: the connection, and what this process remembers of its claims.
 type shared struct {
-	db        *DB
+	db        *sqldb.DB
 	lows      lows    // where claims of rows begin
 	cleanLows lows    // where claims of clean deliveries begin
 	courses   courses // which of the two a claim begins with
@@ -155,38 +115,38 @@ type shared struct {
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.
 type tx struct {
-	*Tx
+	*sqldb.Tx
 	flights *flights
 	fresh   *fresh
 	feed    *feedSwitch
 	told    []tidings // what it has written into the feed
 }
 
-// within runs fn in a transaction that make opens, and says afterwards that the feed has grown, where it has.
-func (s *shared) within(fn func(*tx) error, open func(func(*Tx) error) error) error {
+// within runs fn in a transaction that open begins, and says afterwards that the feed has grown, where it has.
+func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) error) error {
 	var told []tidings
-	err := open(func(t *Tx) error {
+	err := open(func(t *sqldb.Tx) error {
 		own := &tx{t, &s.flights, &s.fresh, s.feed, nil}
 		err := fn(own)
 		told = own.told
 		return err
 	})
 	if err == nil && len(told) > 0 {
-		s.feed.tell(told, !s.db.dialect.oneWriter)
+		s.feed.tell(told, !s.db.Dialect.OneWriter)
 	}
 	return err
 }
 
 func (s *shared) change(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	return s.within(fn, func(fn func(*Tx) error) error { return s.db.change(ctx, now, doing, fn) })
+	return s.within(fn, func(fn func(*sqldb.Tx) error) error { return s.db.Change(ctx, now, doing, fn) })
 }
 
 func (s *shared) changeFirst(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	return s.within(fn, func(fn func(*Tx) error) error { return s.db.changeFirst(ctx, now, doing, fn) })
+	return s.within(fn, func(fn func(*sqldb.Tx) error) error { return s.db.ChangeFirst(ctx, now, doing, fn) })
 }
 
 func (s *shared) changeAtOnce(ctx context.Context, now time.Time, doing string, fn func(*tx) error) error {
-	return s.within(fn, func(fn func(*Tx) error) error { return s.db.changeAtOnce(ctx, now, doing, fn) })
+	return s.within(fn, func(fn func(*sqldb.Tx) error) error { return s.db.ChangeAtOnce(ctx, now, doing, fn) })
 }
 
 // repeat runs fn, a transaction each time, until it finds nothing more to do or has done most
@@ -196,7 +156,7 @@ func (s *shared) repeat(ctx context.Context, now time.Time, doing string, most i
 	for total < most {
 		n := 0
 		err := s.change(ctx, now, doing, func(t *tx) (err error) {
-			n, err = fn(t, min(bulkStep, most-total))
+			n, err = fn(t, min(sqldb.BulkStep, most-total))
 			return err
 		})
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -177,7 +178,7 @@ func tamper(t testing.TB, s *Store, query string, args ...any) {
 	t.Helper()
 	unfold(t, s)
 	err := s.Queue.change(t.Context(), at(), "tamper", func(x *tx) error {
-		_, err := x.exec(query, args...)
+		_, err := x.Exec(query, args...)
 		return err
 	})
 	if err != nil {
@@ -189,17 +190,14 @@ func tamper(t testing.TB, s *Store, query string, args ...any) {
 // posthouse_transitions that it looks at or changes.
 func unfold(t testing.TB, s *Store) {
 	t.Helper()
-	if s.DB.committer == nil && s.DB.dialect == sqliteDialect {
-		return // it was opened to read
-	}
-	messages, err := all(s.DB.reads(t.Context()), word, "SELECT id FROM posthouse_messages WHERE sole = 1")
+	messages, err := sqldb.All(s.DB.Reads(t.Context()), sqldb.Word, "SELECT id FROM posthouse_messages WHERE sole = 1")
 	if err != nil {
 		return // there are no tables yet, or no more
 	}
 	for i := range messages {
 		messages[i] = posthouse.DeliveryID(messages[i], 1)
 	}
-	for part := range parts(messages, bulkStep) {
+	for part := range sqldb.Parts(messages, sqldb.BulkStep) {
 		err := s.Queue.change(t.Context(), at(), "unfold", func(x *tx) error {
 			_, err := expanding{x}.expand("", part)
 			return err
@@ -214,7 +212,7 @@ func unfold(t testing.TB, s *Store) {
 func count(t testing.TB, s *Store, query string, args ...any) int64 {
 	t.Helper()
 	unfold(t, s)
-	n, _, err := first(s.DB.reads(t.Context()), number, query, args...)
+	n, _, err := sqldb.First(s.DB.Reads(t.Context()), sqldb.Number, query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

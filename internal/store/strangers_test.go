@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse/internal/store/schema"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // common are names that a customer's database is likely to use.
@@ -26,21 +29,21 @@ func eachEmpty(t *testing.T, run func(t *testing.T, s *Store)) {
 // furniture is everything that stands in a database: each object, and the rows of each of the customer's.
 func furniture(t *testing.T, s *Store, tables ...string) []string {
 	t.Helper()
-	there, err := s.Schema.objects(t.Context(), s.DB.read)
+	there, err := s.Schema.Objects(t.Context(), s.DB.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var list []string
 	for _, o := range there {
-		list = append(list, o.kind+" "+o.name)
+		list = append(list, o.Kind+" "+o.Name)
 	}
 	for _, table := range tables {
-		rows, err := s.DB.read.QueryContext(t.Context(), "SELECT id, said FROM "+table)
+		rows, err := s.DB.Reader.QueryContext(t.Context(), "SELECT id, said FROM "+table)
 		if err != nil {
 			t.Errorf("read %s: %v", table, err)
 			continue
 		}
-		err = drain(rows, func(scan func(...any) error) error {
+		err = sqldb.Drain(rows, func(scan func(...any) error) error {
 			var id int
 			var said string
 			err := scan(&id, &said)
@@ -110,7 +113,7 @@ func problems(t *testing.T, s *Store) (names []string) {
 // A name of ours that somebody else uses ends the start, and says so; nothing is left behind.
 func TestMigrateEndsAtAStranger(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"posthouse_queue", "posthouse_messages", "posthouse_meta", "posthouse_deliveries", versionTable} {
+	for _, name := range []string{"posthouse_queue", "posthouse_messages", "posthouse_meta", "posthouse_deliveries", sqldb.VersionTable} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachEmpty(t, func(t *testing.T, s *Store) {
@@ -137,12 +140,12 @@ func TestViewsStandElsewhereOrNowhere(t *testing.T) {
 		if _, err := s.Schema.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		place := ViewsNone
-		if s.DB.dialect.schemas {
+		place := schema.ViewsNone
+		if s.DB.Dialect.Schemas {
 			place = "there_" + strings.ToLower(strings.TrimPrefix(t.Name(), "TestViewsStandElsewhereOrNowhere/"))
 			tamper(t, s, "CREATE SCHEMA "+place)
 			t.Cleanup(func() {
-				if _, err := s.DB.write.Exec("DROP SCHEMA " + place); err != nil {
+				if _, err := s.DB.Writer.Exec("DROP SCHEMA " + place); err != nil {
 					t.Error(err)
 				}
 			})
@@ -159,7 +162,7 @@ func TestViewsStandElsewhereOrNowhere(t *testing.T) {
 		if here := furniture(t, s); slices.Contains(here, "view sms_tasks") || !slices.Contains(here, "view posthouse_deliveries") {
 			t.Errorf("here stand %v", here)
 		}
-		if s.DB.dialect.schemas {
+		if s.DB.Dialect.Schemas {
 			tamper(t, s, "SELECT * FROM "+place+".sms_tasks")
 		} else if _, err := s.Schema.PlaceViews(t.Context(), "elsewhere"); err == nil {
 			t.Error("SQLite has another schema")

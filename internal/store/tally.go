@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // talliesTable counts the deliveries of pulled channels. A count is the sum over its slots: each transaction
 // takes a slot at random, so that writers seldom wait for each other.
-var talliesTable = newTable("posthouse_tallies", "tenant", "channel", "bucket", "slot#", "n#")
+var talliesTable = sqldb.NewTable("posthouse_tallies", "tenant", "channel", "bucket", "slot#", "n#")
 
 // slots is how many rows one count is spread over.
 const slots = 64
@@ -89,20 +90,16 @@ func (c counting) rows() [][]any {
 	return rows
 }
 
-// count writes what was gathered. It comes last in its transaction: whoever holds these rows waits for nothing.
-func (b *bundle) count(c counting) {
-	if rows := c.rows(); len(rows) > 0 {
-		*b = append(*b, member{table: talliesTable, rows: rows, sum: true})
-	}
-}
+// into writes what was gathered. It comes last in its transaction: whoever holds these rows waits for nothing.
+func (c counting) into(b *sqldb.Bundle) { b.Add(talliesTable, c.rows()) }
 
-// count is bundle.count for a transaction without a bundle.
-func (t *tx) count(c counting) error { return t.write(talliesTable, c.rows(), t.db.dialect.sum) }
+// count is counting.into for a transaction without a bundle.
+func (t *tx) count(c counting) error { return t.Write(talliesTable, c.rows(), t.DB.Dialect.Sum) }
 
 // Tally says how many deliveries of a pulled channel there are of each kind. It does not look at them.
 func (s Handouts) Tally(ctx context.Context, tenant, channel string) (work.Tally, error) {
 	sums := map[string]int{}
-	err := s.db.look(ctx, "SELECT bucket, n FROM posthouse_tallies WHERE tenant = ? AND channel = ?", []any{tenant, channel}, func(scan scanner) error {
+	err := s.db.Look(ctx, "SELECT bucket, n FROM posthouse_tallies WHERE tenant = ? AND channel = ?", []any{tenant, channel}, func(scan sqldb.Scanner) error {
 		var bucket string
 		var n int
 		err := scan(&bucket, &n)
@@ -112,5 +109,5 @@ func (s Handouts) Tally(ctx context.Context, tenant, channel string) (work.Tally
 	return work.Tally{
 		New: sums[bucketNew], Retry: sums[bucketRetry], Processing: sums[bucketProcessing],
 		Unknown: sums[bucketUnknown], Success: sums[bucketSuccess], Failed: sums[bucketFailed],
-	}, s.db.toError(err, "count the deliveries of a channel")
+	}, s.db.Coded(err, "count the deliveries of a channel")
 }

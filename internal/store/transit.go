@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -17,14 +18,14 @@ import (
 func (s Queue) Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error) {
 	var changes []work.Change
 	err = s.changeAtOnce(ctx, now, "record", func(t *tx) error {
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		changes = decide(timeOf(at))
+		changes = decide(sqldb.TimeOf(at))
 		return settling{t}.applyFlown(at, changes, &s.flights)
 	})
-	if errors.Is(err, errStale) || s.db.taken(err) { // taken: it was recorded, and the answer to that commit was lost
+	if errors.Is(err, sqldb.ErrStale) || s.db.Taken(err) { // taken: it was recorded, and the answer to that commit was lost
 		err = s.change(ctx, now, "record", func(t *tx) (err error) {
 			refused, err = settling{t}.applyCurrent(decide)
 			return err
@@ -50,11 +51,11 @@ func (s Queue) Revise(ctx context.Context, now time.Time, sel work.Selection,
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		at, err := t.now()
+		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		changes := decide(timeOf(at), found)
+		changes := decide(sqldb.TimeOf(at), found)
 		if err := (settling{t}).apply(at, changes); err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (s Queue) Revise(ctx context.Context, now time.Time, sel work.Selection,
 }
 
 // move is where changes lead: from one table to the same or the other.
-type move struct{ from, to *table }
+type move struct{ from, to *sqldb.Table }
 
 // moves are those there are. A settled delivery is not opened again.
 var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settledTable, settledTable}}
@@ -90,17 +91,17 @@ func (t settling) applyFlown(now int64, changes []work.Change, inFlight *flights
 	if err != nil {
 		return err
 	}
-	b.count(tallyOf(changes))
+	tallyOf(changes).into(&b)
 	told := t.news()
 	told.changes(changes)
 	if err := t.announce(&b, told); err != nil {
 		return err
 	}
-	return t.run(b)
+	return t.Run(b)
 }
 
 // bundleOf is all that changes write, but what they count.
-func (f *flights) bundleOf(now int64, changes []work.Change) (b bundle, err error) {
+func (f *flights) bundleOf(now int64, changes []work.Change) (b sqldb.Bundle, err error) {
 	byMove := map[move][]*work.Change{}
 	var events, awaited [][]any
 	var clean arrivals
@@ -126,32 +127,37 @@ func (f *flights) bundleOf(now int64, changes []work.Change) (b bundle, err erro
 	}
 	clean.write(&b, f)
 	for _, m := range moves {
-		b.add(m, byMove[m])
+		m.write(&b, byMove[m])
 	}
-	b.insert(eventsTable, events)
-	b.insert(awaitedTable, awaited)
+	b.Insert(eventsTable, events)
+	b.Insert(awaitedTable, awaited)
 	return b, nil
 }
 
-// add writes the rows of changes that lead the same way.
-func (b *bundle) add(m move, changes []*work.Change) {
+// write writes the rows of changes that lead this way.
+func (m move) write(b *sqldb.Bundle, changes []*work.Change) {
 	if len(changes) == 0 {
 		return
 	}
-	guards := make([]guard, len(changes))
+	guards := make([]sqldb.Guard, len(changes))
 	after := make([]*posthouse.Delivery, len(changes))
 	for i, c := range changes {
-		guards[i] = guard{c.Before.ID, c.Before.Version, c.Before.Token, c.Before.State}
+		guards[i] = guardOf(&c.Before)
 		after[i] = &c.After
 	}
 	if m.from == m.to {
-		b.amend(m.from, guards, after)
+		b.Amend(m.from, mutableTable, guards, mutableRows(after))
 		return
 	}
-	b.settle(m.from, m.to, guards, after)
+	rows := make([][]any, len(after))
+	for i, d := range after {
+		rows[i] = deliveryValues(d)
+	}
+	b.Take(m.from, guards)
+	b.Insert(m.to, rows)
 }
 
-func tableOf(s posthouse.State) *table {
+func tableOf(s posthouse.State) *sqldb.Table {
 	if s.Open() {
 		return queueTable
 	}
@@ -164,7 +170,7 @@ func date(c *work.Change, now int64) ([][]any, error) {
 	if len(c.Events) == 0 {
 		return nil, fmt.Errorf("a change of delivery %s has no event", c.Before.ID)
 	}
-	at := timeOf(later(now, &c.Before))
+	at := sqldb.TimeOf(later(now, &c.Before))
 	state, version := c.Before.State, c.Before.Version
 	rows := make([][]any, len(c.Events))
 	for i := range c.Events {
@@ -186,16 +192,16 @@ func date(c *work.Change, now int64) ([][]any, error) {
 
 // later is the time of a delivery's next event: now, but never before its last one. The clock
 // may have been read before the row was.
-func later(now int64, d *posthouse.Delivery) int64 { return max(now, micros(d.UpdatedAt)) }
+func later(now int64, d *posthouse.Delivery) int64 { return max(now, sqldb.Micros(d.UpdatedAt)) }
 
 // applyCurrent applies the changes whose deliveries have not moved on, and returns the ids of
 // the others. It locks the rows first, so it costs more than apply.
 func (t settling) applyCurrent(decide func(now time.Time) []work.Change) ([]string, error) {
-	at, err := t.now()
+	at, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
-	changes := decide(timeOf(at))
+	changes := decide(sqldb.TimeOf(at))
 	ids := make([]string, len(changes))
 	for i := range changes {
 		ids[i] = changes[i].Before.ID
@@ -255,15 +261,15 @@ func others(ids []string, found []posthouse.Delivery) []string {
 func (t settling) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Delivery, error) {
 	var found []posthouse.Delivery
 	seen := map[string]bool{}
-	for _, tab := range []*table{queueTable, settledTable} { // in the direction rows move
+	for _, tab := range []*sqldb.Table{queueTable, settledTable} { // in the direction rows move
 		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return notID(id) || seen[id] })
-		for part := range parts(missing, bulkStep) {
-			clause, args := t.in("id", part)
+		for part := range sqldb.Parts(missing, sqldb.BulkStep) {
+			clause, args := t.In("id", part)
 			if sel.Tenant != "" {
 				clause += " AND tenant = ?"
 				args = append(args, sel.Tenant)
 			}
-			err := t.query("SELECT "+tab.list+" FROM "+tab.name+t.db.dialect.by(primary)+" WHERE "+clause+" ORDER BY id"+t.db.dialect.lock, args, func(scan func(...any) error) error {
+			err := t.Query("SELECT "+tab.List+" FROM "+tab.Name+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args, func(scan func(...any) error) error {
 				d, err := scanDelivery(scan)
 				if err == nil && !seen[d.ID] {
 					seen[d.ID] = true
@@ -291,7 +297,7 @@ var overdue = map[work.Due]struct{ index, clause string }{
 }
 
 func (t settling) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
-	now, err := t.now()
+	now, err := t.Now()
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +308,7 @@ func (t settling) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 	}
 	var found []posthouse.Delivery
 	look := overdue[sel.Due]
-	err = t.query("SELECT "+queueTable.list+" FROM posthouse_queue"+t.db.dialect.by(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.db.dialect.skip, []any{micros(sel.Since), now, sel.Max},
+	err = t.Query("SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.DB.Dialect.Skip, []any{sqldb.Micros(sel.Since), now, sel.Max},
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err == nil {

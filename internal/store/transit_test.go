@@ -311,7 +311,7 @@ func TestOneFailingWriteDoesNotFailThoseItSharesACommitWith(t *testing.T) {
 	for i := range errs {
 		wg.Go(func() {
 			errs[i] = s.Queue.change(t.Context(), at(), "write", func(x *tx) error {
-				if _, err := x.exec("INSERT INTO posthouse_meta (name, value) VALUES (?, '')", fmt.Sprint("row", i)); err != nil {
+				if _, err := x.Exec("INSERT INTO posthouse_meta (name, value) VALUES (?, '')", fmt.Sprint("row", i)); err != nil {
 					return err
 				}
 				if i%10 == 3 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -153,10 +154,10 @@ func TestBumpEpochReadsTheQueueOnce(t *testing.T) {
 	for range due / 1000 {
 		accept(t, s, entry(1000))
 	}
-	s.DB.write.SetMaxOpenConns(1)
+	s.DB.Writer.SetMaxOpenConns(1)
 	read := func() (n int64) {
 		err := s.Queue.change(t.Context(), at(), "count", func(x *tx) (err error) {
-			n, _, err = first(x.query, number, "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status WHERE variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next')")
+			n, _, err = sqldb.First(x.Query, sqldb.Number, "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status WHERE variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next')")
 			return err
 		})
 		if err != nil {
@@ -387,7 +388,7 @@ func TestAPruneMakesTheFileSmaller(t *testing.T) {
 		record(t, s, changes...)
 	}
 	if err := s.Queue.change(t.Context(), at(), "age", func(x *tx) error {
-		_, err := x.exec("UPDATE posthouse_sent SET at = at - ?", (40 * day).Microseconds())
+		_, err := x.Exec("UPDATE posthouse_sent SET at = at - ?", (40 * day).Microseconds())
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -395,7 +396,7 @@ func TestAPruneMakesTheFileSmaller(t *testing.T) {
 	accept(t, s, entry(1, aged(40*day)))
 	number := func(query string) int64 {
 		t.Helper()
-		n, _, err := first(s.DB.reads(t.Context()), number, query)
+		n, _, err := sqldb.First(s.DB.Reads(t.Context()), sqldb.Number, query)
 		if err != nil {
 			t.Fatal(err)
 		}

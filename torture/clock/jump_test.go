@@ -22,11 +22,11 @@ import (
 // jumpEdits make all that the product asks of the database's clock go through a table that the test
 // sets: the server's own clock stays right, so that nothing but the product can be confused.
 var jumpEdits = []overlay.Edit{
-	{File: "internal/store/postgres.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
+	{File: "internal/store/sqldb/postgres.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
 	{File: "internal/store/claim_once.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
 	{File: "internal/store/cleanclaim.go", Old: "clock_timestamp()", New: "(clock_timestamp() + (SELECT jump FROM torture_clock) * interval '1 second')"},
-	{File: "internal/store/mysql.go", Old: "UNIX_TIMESTAMP(SYSDATE(6))", New: "(UNIX_TIMESTAMP(SYSDATE(6)) + (SELECT jump FROM torture_clock))"},
-	{File: "internal/store/mysql.go", Old: "UNIX_TIMESTAMP(NOW(6))", New: "(UNIX_TIMESTAMP(NOW(6)) + (SELECT jump FROM torture_clock))"},
+	{File: "internal/store/sqldb/mysql.go", Old: "UNIX_TIMESTAMP(SYSDATE(6))", New: "(UNIX_TIMESTAMP(SYSDATE(6)) + (SELECT jump FROM torture_clock))"},
+	{File: "internal/store/sqldb/mysql.go", Old: "UNIX_TIMESTAMP(NOW(6))", New: "(UNIX_TIMESTAMP(NOW(6)) + (SELECT jump FROM torture_clock))"},
 }
 
 // openJump makes the table and returns what sets the database's clock off by so much.

@@ -62,8 +62,8 @@ func (h *half) Read(p []byte) (int, error) {
 var edits = []overlay.Edit{
 	{File: "internal/killpoint/killpoint.go", New: killpoint},
 
-	{File: "internal/store/tx.go", Old: importOld, New: importNew},
-	{File: "internal/store/tx.go", Old: `doing string, fn func(*Tx) error) error {
+	{File: "internal/store/sqldb/tx.go", Old: importOld, New: importNew},
+	{File: "internal/store/sqldb/tx.go", Old: `doing string, fn func(*Tx) error) error {
 	if s.committer != nil {`, New: `doing string, inner func(*Tx) error) (err error) {
 	fn := func(t *Tx) error {
 		if err := inner(t); err != nil {
@@ -79,8 +79,8 @@ var edits = []overlay.Edit{
 	}()
 	if s.committer != nil {`},
 
-	{File: "internal/store/bundle.go", Old: importOld, New: importNew},
-	{File: "internal/store/bundle.go", Old: "alone: true}\n\t\treturn fn(t)\n", New: `alone: true}
+	{File: "internal/store/sqldb/bundle.go", Old: importOld, New: importNew},
+	{File: "internal/store/sqldb/bundle.go", Old: "alone: true}\n\t\treturn fn(t)\n", New: `alone: true}
 		killpoint.Here(doing + ", not committed")
 		err := fn(t)
 		if err == nil {
@@ -90,7 +90,7 @@ var edits = []overlay.Edit{
 `},
 
 	{File: "internal/store/cleanclaim.go", Old: importOld, New: importNew},
-	{File: "internal/store/cleanclaim.go", Old: claimOld, New: claimOld + "\t\tkillpoint.Here(\"claim, not committed\")\n"},
+	{File: "internal/store/cleanclaim.go", Old: claimOld, New: "\tkillpoint.Here(\"claim, not committed\")\n" + claimOld},
 	{File: "internal/store/transit.go", Old: importOld, New: importNew},
 	{File: "internal/store/transit.go", Old: "\t\tafter = found\n", New: `		if sel.Due == work.LeaseLost && len(changes) > 0 {
 			killpoint.Here("rescue, not committed")
@@ -122,7 +122,7 @@ var edits = []overlay.Edit{
 
 // The texts that several edits name. PostgreSQL claims in one statement: not committed is not begun there.
 const (
-	claimOld  = "\treturn s.db.insist(ctx, \"claim\", func(ctx context.Context) error {\n"
+	claimOld  = "\treturn s.db.ReadAtOnce(ctx, \"claim\", flyOnce"
 	importOld = "import (\n"
 	importNew = "import (\n\t\"github.com/posthouse/posthouse/internal/killpoint\"\n"
 )

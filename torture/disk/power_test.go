@@ -41,7 +41,7 @@ func TestA6PowerCutLosesNothing(t *testing.T) {
 // A6, the test of the test: the mode that syncs only now and then loses what was accepted.
 func TestA6WeakerModeLosesMessages(t *testing.T) {
 	t.Parallel()
-	weak := overlay.Build(t, overlay.Edit{File: "internal/store/sqlite.go", Old: `"synchronous(FULL)"`, New: `"synchronous(NORMAL)"`})
+	weak := overlay.Build(t, overlay.Edit{File: "internal/store/sqldb/sqlite.go", Old: `"synchronous(FULL)"`, New: `"synchronous(NORMAL)"`})
 	got, why := cutPower(t, weak, house.Size(100, 500), noneLeft)
 	if why != "" {
 		house.Report(t, house.Row{Test: "A6", Database: "sqlite", What: "power cut, synchronous=NORMAL", Unit: "cuts", Figure: "not run: " + why, Bar: "the loss of the weaker mode", Pass: os.Getenv("CI") != "true"})

@@ -45,8 +45,8 @@ var lastRecipientLost = []overlay.Edit{{
 // look whether anybody has cancelled it since.
 var cancelWithoutLook = []overlay.Edit{{
 	File: "internal/store/expand.go",
-	Old:  "n, err := t.exec(\"DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?\",",
-	New:  "n, err := t.exec(\"UPDATE posthouse_due SET due_at = due_at WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?\",",
+	Old:  "n, err := t.Exec(\"DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?\",",
+	New:  "n, err := t.Exec(\"UPDATE posthouse_due SET due_at = due_at WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?\",",
 }}
 
 // resultsByTheThousand gives slots back as soon as an attempt has ended and waits for more results, so

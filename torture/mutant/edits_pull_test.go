@@ -14,12 +14,9 @@ var fetchedIsGone = []overlay.Edit{{
 // instead of a statement in each.
 var countedLater = []overlay.Edit{{
 	File: "internal/store/tally.go",
-	Old: `	if rows := c.rows(); len(rows) > 0 {
-		*b = append(*b, member{table: talliesTable, rows: rows, sum: true})
-	}
-}
-`,
-	New: `	uncounted.Lock()
+	Old:  "func (c counting) into(b *sqldb.Bundle) { b.Add(talliesTable, c.rows()) }\n",
+	New: `func (c counting) into(*sqldb.Bundle) {
+	uncounted.Lock()
 	defer uncounted.Unlock()
 	for kind, n := range c {
 		uncounted.counting[kind] += n
@@ -40,7 +37,7 @@ func (s *shared) countLater() {
 		uncounted.counting = counting{}
 		uncounted.Unlock()
 		if err := s.change(context.Background(), time.Now(), "count", func(t *tx) error { return t.count(c) }); err != nil {
-			s.db.log.Warn("counts can not be written", "error", err)
+			s.db.Log.Warn("counts can not be written", "error", err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ var answerBeforeCommit = []overlay.Edit{{
 	})
 	return outcomes, err
 `,
-	New: `	written := make(chan error, 2*busyTries)
+	New: `	written := make(chan error, 2*sqldb.BusyTries)
 	go func() {
 		written <- change(ctx, now, "accept", func(t *tx) (err error) {
 			if outcomes, err = (accepting{t}).accept(subs); err == nil {
@@ -28,14 +28,14 @@ var answerBeforeCommit = []overlay.Edit{{
 // commitRepeated takes a COMMIT on another connection, which has no transaction and is content, for
 // the one that was lost.
 var commitRepeated = []overlay.Edit{{
-	File: "internal/store/tx.go",
+	File: "internal/store/sqldb/tx.go",
 	Old: `	if err := sqlTx.Commit(); err != nil {
 		return s.commitError(err)
 	}
 `,
 	New: `	err = sqlTx.Commit()
-	if err != nil && s.dialect.fault(err) == faultConnection { // the connection broke: once more on another
-		_, err = s.write.ExecContext(ctx, "COMMIT")
+	if err != nil && s.Dialect.Fault(err) == faultConnection { // the connection broke: once more on another
+		_, err = s.Writer.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
 		return s.commitError(err)
@@ -57,7 +57,7 @@ var claimWithoutLock = []overlay.Edit{{
 // resultWithoutToken writes a result to whatever holds the row now, as it only asks whether it is
 // still being sent.
 var resultWithoutToken = []overlay.Edit{{
-	File: "internal/store/bundle.go",
+	File: "internal/store/sqldb/bundle.go",
 	Old:  " AND q.token = g.g_token",
 	New:  "",
 }, {
@@ -76,8 +76,8 @@ var resultWithoutToken = []overlay.Edit{{
 // windowFromLastStart has each start take the place of the first one, from which the window is counted.
 var windowFromLastStart = []overlay.Edit{{
 	File: "internal/store/claim.go",
-	Old:  "\t\tif d.FirstStartAt.IsZero() {\n\t\t\td.FirstStartAt = timeOf(now)\n\t\t}\n",
-	New:  "\t\td.FirstStartAt = timeOf(now)\n",
+	Old:  "\t\tif d.FirstStartAt.IsZero() {\n\t\t\td.FirstStartAt = sqldb.TimeOf(now)\n\t\t}\n",
+	New:  "\t\td.FirstStartAt = sqldb.TimeOf(now)\n",
 }, {
 	File: "internal/store/claim.go",
 	Old:  "first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END",
@@ -87,9 +87,9 @@ var windowFromLastStart = []overlay.Edit{{
 // rescueWithoutGuard gives a result that may be on its way one more tick, and then forgets to look
 // whether the lease that is taken is still the one that had ended.
 var rescueWithoutGuard = []overlay.Edit{{
-	File: "internal/store/db.go",
+	File: "internal/store/sqldb/db.go",
 	Old:  "\tcommitter *committer     // SQLite's one writer; nil elsewhere\n",
-	New:  "\tcommitter *committer     // SQLite's one writer; nil elsewhere\n\toverdue []string // leases that had ended when the rescuer last looked\n",
+	New:  "\tcommitter *committer     // SQLite's one writer; nil elsewhere\n\tOverdue []string // leases that had ended when the rescuer last looked\n",
 }, {
 	File: "internal/store/transit.go",
 	Old:  "\tif sel.Due != \"\" {\n\t\treturn t.lockDue(sel)\n\t}\n",
@@ -104,10 +104,10 @@ func (t settling) lockOverdue(sel work.Selection) ([]posthouse.Delivery, error) 
 	if err != nil {
 		return nil, err
 	}
-	ids := t.db.overdue
-	t.db.overdue = nil
+	ids := t.DB.Overdue
+	t.DB.Overdue = nil
 	for _, d := range ended {
-		t.db.overdue = append(t.db.overdue, d.ID)
+		t.DB.Overdue = append(t.DB.Overdue, d.ID)
 	}
 	found, err := t.lockRows(work.Selection{IDs: ids})
 	return slices.DeleteFunc(found, func(d posthouse.Delivery) bool { return d.State != posthouse.Sending }), err
@@ -119,16 +119,16 @@ func (t settling) lockDue(`,
 // leaseByOwnClock hands the process's time to the statements that claim: instead of a lease, its end.
 var leaseByOwnClock = []overlay.Edit{{
 	File: "internal/store/claim.go",
-	Old:  "\t\treturn claim(s, ctx, c, from)\n",
-	New:  "\t\tc.Lease = time.Duration(now.Add(c.Lease).UnixNano())\n\t\treturn claim(s, ctx, c, from)\n",
+	Old:  "\t\treturn s.claimAtOnce(ctx, c, from)\n",
+	New:  "\t\tc.Lease = time.Duration(now.Add(c.Lease).UnixNano())\n\t\treturn s.claimAtOnce(ctx, c, from)\n",
 }, {
 	File: "internal/store/claim_once.go",
 	Old:  "lease_until = clock.now + ?::bigint,",
 	New:  "lease_until = ?::bigint,",
 }, {
 	File: "internal/store/cleanclaim.go",
-	Old:  "\t\terr = fly(s, ctx, b)\n",
-	New:  "\t\tb.Lease = time.Duration(now.Add(b.Lease).UnixNano())\n\t\terr = fly(s, ctx, b)\n",
+	Old:  "\t\terr = s.flyAtOnce(ctx, b)\n",
+	New:  "\t\tb.Lease = time.Duration(now.Add(b.Lease).UnixNano())\n\t\terr = s.flyAtOnce(ctx, b)\n",
 }, {
 	File: "internal/store/cleanclaim.go",
 	Old:  "at, at + ?::bigint, ids FROM",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -17,7 +18,7 @@ const Kind = "sms"
 
 // Options makes an import. From and To are required.
 type Options struct {
-	From *store.Lksms
+	From *foreign.Lksms
 	To   *store.Store
 	// Tenant and Channel are whose the tasks become. Defaults to "default" and "sms".
 	Tenant, Channel string
@@ -79,12 +80,12 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		name string
 		work func(context.Context, *Table) error
 	}{
-		{store.LksmsTemplates, r.templates},
-		{store.LksmsDefaults, r.defaults},
-		{store.LksmsTasks, r.tasks},
-		{store.LksmsReceived, r.received},
-		{store.LksmsHanded, r.handed},
-		{store.LksmsReported, r.reported},
+		{foreign.LksmsTemplates, r.templates},
+		{foreign.LksmsDefaults, r.defaults},
+		{foreign.LksmsTasks, r.tasks},
+		{foreign.LksmsReceived, r.received},
+		{foreign.LksmsHanded, r.handed},
+		{foreign.LksmsReported, r.reported},
 	} {
 		t := Table{Name: part.name, Missing: !o.From.Has(part.name), Left: map[string]int{}, Odd: map[string]int{}}
 		if !t.Missing {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/lksms"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -99,13 +100,13 @@ func open(t *testing.T, dsn string) *store.Store {
 	return s
 }
 
-func source(t *testing.T, dsn string) *store.Lksms {
+func source(t *testing.T, dsn string) *foreign.Lksms {
 	t.Helper()
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := store.OpenLksms(t.Context(), dsn, shanghai)
+	from, err := foreign.OpenLksms(t.Context(), dsn, shanghai)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +350,7 @@ func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
 	dsn, _ := old(t, "sqlite")
 	ctx, stop := context.WithCancel(t.Context())
 	o := lksms.Options{From: source(t, dsn), To: open(t, dbtest.SQLite(t)), Batch: 2, Progress: func(table string, read, _ int) {
-		if table == store.LksmsTasks && read == 4 {
+		if table == foreign.LksmsTasks && read == 4 {
 			stop()
 		}
 	}}
@@ -375,7 +376,7 @@ func TestASourceOfAnotherKindIsRefused(t *testing.T) {
 		"oracle://x":                         "names no database we know",
 		"postgresql+asyncpg://u:p@%zz/x":     "the DSN can not be read",
 	} {
-		_, err := store.OpenLksms(t.Context(), dsn, time.UTC)
+		_, err := foreign.OpenLksms(t.Context(), dsn, time.UTC)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("OpenLksms(%q) = %v, want %q", dsn, err, want)
 		}

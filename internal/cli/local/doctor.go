@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // finding is one thing the doctor looked at.
@@ -73,7 +74,7 @@ func report(sh *shell.Shell, found []finding) error {
 
 // examine looks at everything that can be looked at and changes nothing.
 func examine(ctx context.Context, c config.Config, full bool) []finding {
-	if path, missing := store.MissingFile(c.Server.DSN); missing {
+	if path, missing := sqldb.MissingFile(c.Server.DSN); missing {
 		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it, with --create where it is not the default one"}}
 	}
 	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true})
@@ -209,7 +210,7 @@ func examineKeyring(c config.Config) (*secret.Keyring, finding) {
 }
 
 func keyringBeside(dsn string) string {
-	if path, ok := store.SQLiteFile(dsn); ok {
+	if path, ok := sqldb.SQLiteFile(dsn); ok {
 		return filepath.Join(filepath.Dir(path), "posthouse.keys")
 	}
 	return "posthouse.keys"

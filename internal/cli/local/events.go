@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/verify"
 )
 
@@ -60,7 +61,7 @@ func withLog(sh *shell.Shell, cmd *cobra.Command, do func(context.Context, *stor
 	if err != nil {
 		return err
 	}
-	if path, ok := store.SQLiteFile(c.Server.DSN); ok {
+	if path, ok := sqldb.SQLiteFile(c.Server.DSN); ok {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return shell.Hint(shell.Usagef("there is no file %s", path), "--dsn or POSTHOUSE_DSN names the database")
 		}

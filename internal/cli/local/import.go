@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 )
 
 func importGroup(sh *shell.Shell) *cobra.Command {
@@ -70,7 +71,7 @@ func (f *importing) run(cmd *cobra.Command) error {
 		if err := currentSchema(ctx, to); err != nil {
 			return err
 		}
-		from, err := store.OpenLksms(ctx, f.from, zone)
+		from, err := foreign.OpenLksms(ctx, f.from, zone)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func currentSchema(ctx context.Context, s *store.Store) error {
 
 // warnOfTheLiving says when the other system was last heard of: where it still works, its phones and ours would send
 // the same, and where that is hours away, the zone is wrong.
-func (f *importing) warnOfTheLiving(ctx context.Context, from *store.Lksms, zone *time.Location) error {
+func (f *importing) warnOfTheLiving(ctx context.Context, from *foreign.Lksms, zone *time.Location) error {
 	newest, err := from.Newest(ctx)
 	if err != nil || newest.IsZero() {
 		return err

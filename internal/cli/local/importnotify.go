@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 )
 
 // importingNotify takes over the tables of a notification service.
@@ -60,7 +61,7 @@ func (f *importingNotify) run(cmd *cobra.Command) error {
 		if err := currentSchema(ctx, to); err != nil {
 			return err
 		}
-		from, err := store.OpenNotify(ctx, f.from, zone)
+		from, err := foreign.OpenNotify(ctx, f.from, zone)
 		if err != nil {
 			return err
 		}

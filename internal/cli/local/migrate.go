@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 func migrateCommand(sh *shell.Shell) *cobra.Command {
@@ -86,7 +87,7 @@ func withStore(sh *shell.Shell, cmd *cobra.Command, to access, do func(context.C
 
 // noFile says of an SQLite file that is not there what makes it. Any but the default one has to be asked for.
 func noFile(err error, asked bool) error {
-	var missing *store.NoFile
+	var missing *sqldb.NoFile
 	switch {
 	case !errors.As(err, &missing):
 		return err

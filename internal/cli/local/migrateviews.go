@@ -9,10 +9,11 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/schema"
 )
 
 func migrateViews(sh *shell.Shell) *cobra.Command {
-	var schema string
+	var named string
 	var none, here bool
 	cmd := &cobra.Command{
 		Use: "views", Short: "Say where the views with other systems' table names stand, or list them",
@@ -21,11 +22,11 @@ They are for reports that read those tables; Posthouse reads none of them. Witho
 them and what keeps any from being there. A schema (on MariaDB: a database) must be there already.`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, change := schema, cmd.Flags().Changed("schema") || none || here
+			place, change := named, cmd.Flags().Changed("schema") || none || here
 			if none {
-				place = store.ViewsNone
+				place = schema.ViewsNone
 			}
-			if cmd.Flags().Changed("schema") && schema == "" {
+			if cmd.Flags().Changed("schema") && named == "" {
 				return shell.Usagef("--schema is empty: name a schema, or say --here")
 			}
 			to := looks
@@ -37,7 +38,7 @@ them and what keeps any from being there. A schema (on MariaDB: a database) must
 			})
 		},
 	}
-	cmd.Flags().StringVar(&schema, "schema", "", "make them in this schema")
+	cmd.Flags().StringVar(&named, "schema", "", "make them in this schema")
 	cmd.Flags().BoolVar(&none, "none", false, "leave them out")
 	cmd.Flags().BoolVar(&here, "here", false, "make them beside the tables: the default")
 	cmd.MarkFlagsMutuallyExclusive("schema", "none", "here")
@@ -48,7 +49,7 @@ them and what keeps any from being there. A schema (on MariaDB: a database) must
 func runViews(ctx context.Context, sh *shell.Shell, s *store.Store, place string, change bool) error {
 	look := s.Schema.DocumentViews
 	if change {
-		look = func(ctx context.Context) ([]store.DocumentView, error) { return s.Schema.PlaceViews(ctx, place) }
+		look = func(ctx context.Context) ([]schema.DocumentView, error) { return s.Schema.PlaceViews(ctx, place) }
 	}
 	views, err := look(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -136,10 +136,10 @@ func announce(sh *shell.Shell, s *server.Server, database, key, sms string) erro
 
 // database names the kind of a DSN's database.
 func database(dsn string) string {
-	if path, ok := store.SQLiteFile(dsn); ok {
-		return store.TitleOf(dsn) + ", " + path
+	if path, ok := sqldb.SQLiteFile(dsn); ok {
+		return sqldb.TitleOf(dsn) + ", " + path
 	}
-	return store.TitleOf(dsn)
+	return sqldb.TitleOf(dsn)
 }
 
 // public reports whether others than this machine can reach an address.

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -30,7 +30,7 @@ const lease = time.Minute
 
 // takeJobs carries jobs over, batch by batch.
 func (r *run) takeJobs(ctx context.Context, t *Table) error {
-	of, err := r.From.Count(ctx, store.NotifyJobs)
+	of, err := r.From.Count(ctx, foreign.NotifyJobs)
 	if err != nil {
 		return err
 	}

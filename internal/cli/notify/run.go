@@ -13,13 +13,14 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options makes an import. From, To and Zone are required.
 type Options struct {
-	From *store.Notify
+	From *foreign.Notify
 	To   *store.Store
 	// Zone is that of times that name none.
 	Zone *time.Location
@@ -78,10 +79,10 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		there bool
 		work  func(context.Context, *Table) error
 	}{
-		{store.NotifyTemplates, o.From.Has(store.NotifyTemplates), r.takeTemplates},
-		{store.NotifyChannels, o.From.Has(store.NotifyChannels), r.lookAtChannels},
+		{foreign.NotifyTemplates, o.From.Has(foreign.NotifyTemplates), r.takeTemplates},
+		{foreign.NotifyChannels, o.From.Has(foreign.NotifyChannels), r.lookAtChannels},
 		{peopleOf(o.From), o.From.Has(peopleOf(o.From)), r.takeUsers},
-		{store.NotifyJobs, true, r.takeJobs},
+		{foreign.NotifyJobs, true, r.takeJobs},
 	} {
 		t := Table{Name: part.name, Missing: !part.there}
 		if part.there {
@@ -96,11 +97,11 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 // peopleOf is the table that says who people are.
-func peopleOf(from *store.Notify) string {
-	if from.Has(store.NotifyUsers) {
-		return store.NotifyUsers
+func peopleOf(from *foreign.Notify) string {
+	if from.Has(foreign.NotifyUsers) {
+		return foreign.NotifyUsers
 	}
-	return store.NotifyRecipients
+	return foreign.NotifyRecipients
 }
 
 // say adds a line to the report.

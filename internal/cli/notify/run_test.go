@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/notify"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -115,7 +116,7 @@ func TestTheDocumentsTablesAreCarriedOver(t *testing.T) {
 			if zone, err := time.LoadLocation("Asia/Shanghai"); err == nil {
 				shanghai = zone
 			}
-			source, err := store.OpenNotify(t.Context(), dsn, shanghai)
+			source, err := foreign.OpenNotify(t.Context(), dsn, shanghai)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,19 +2,22 @@
 // families of tables that it asks for.
 package storetest
 
-import "github.com/posthouse/posthouse/internal/store"
+import (
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/registry"
+)
 
 // Names under which families are embedded whose own names are those of methods.
 type (
 	messages = store.Messages
 	plans    = store.Plans
 	outbox   = store.Outbox
-	channels = store.Channels
-	gates    = store.Gates
-	agents   = store.Agents
-	users    = store.Users
-	rosters  = store.Rosters
-	minutes  = store.Minutes
+	channels = registry.Channels
+	gates    = registry.Gates
+	agents   = registry.Agents
+	users    = registry.Users
+	rosters  = registry.Rosters
+	minutes  = registry.Minutes
 )
 
 // Whole has what the roles of the engine ask of the database, so that a test can put something between them and one part
@@ -30,8 +33,8 @@ type Whole struct {
 	store.Logs
 	store.Epochs
 	store.Upkeep
-	store.Templates
-	store.Limits
+	registry.Templates
+	registry.Limits
 	messages
 	plans
 	outbox

@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Gates are the accounts that providers have refused.
+type Gates struct{ db *sqldb.DB }
+
+var gatesTable = sqldb.NewTable("posthouse_gates", "tenant", "channel", "account", "until_at#", "class", "code", "error", "refusals#", "updated_at#")
+
+// SetGate parks an account for wait from now, by the clock that leases go by. Until and
+// UpdatedAt of g are not looked at.
+func (s Gates) SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error {
+	return s.db.Change(ctx, now, "park an account", func(t *sqldb.Tx) error {
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		return t.Put(gatesTable, 3, [][]any{{
+			g.Tenant, g.Channel, g.Account, at + wait.Microseconds(), string(g.Class), g.Code, g.Error, int64(g.Refusals), at,
+		}})
+	})
+}
+
+// ClearGate lets an account send again; the account "*" means all of the channel.
+func (s Gates) ClearGate(ctx context.Context, tenant, channel, account string) error {
+	return s.db.Change(ctx, time.Time{}, "free an account", func(t *sqldb.Tx) error {
+		query, args := "DELETE FROM posthouse_gates WHERE tenant = ? AND channel = ?", []any{tenant, channel}
+		if account != "*" {
+			query, args = query+" AND account = ?", append(args, account)
+		}
+		_, err := t.Exec(query, args...)
+		return err
+	})
+}
+
+// Gates lists the parked accounts of a tenant; an empty tenant means all tenants. Their times are by
+// the caller's clock, whatever the database's shows: for how long an account is parked is what counts.
+func (s Gates) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
+	where, args := ofTenant(tenant)
+	list, err := sqldb.All(s.db.Reads(ctx), readGate, "SELECT "+gatesTable.List+" FROM posthouse_gates"+where+" ORDER BY tenant, channel, account", args...)
+	if err != nil || len(list) == 0 || !s.db.SharedClock() {
+		return list, s.db.Coded(err, "list the parked accounts")
+	}
+	theirs, err := s.db.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	for i := range list {
+		list[i].Until = now.Add(list[i].Until.Sub(theirs))
+		list[i].UpdatedAt = now.Add(list[i].UpdatedAt.Sub(theirs))
+	}
+	return list, nil
+}
+
+func readGate(scan sqldb.Scanner) (work.Gate, error) {
+	var g work.Gate
+	var until, updated int64
+	err := scan(&g.Tenant, &g.Channel, &g.Account, &until, &g.Class, &g.Code, &g.Error, &g.Refusals, &updated)
+	g.Until, g.UpdatedAt = sqldb.TimeOf(until), sqldb.TimeOf(updated)
+	return g, err
+}

@@ -1,0 +1,109 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Minutes counts how attempts ended, by the minute.
+type Minutes struct{ db *sqldb.DB }
+
+// minuteKeys name a row of posthouse_minutes, after its minute.
+var minuteKeys = []string{"tenant", "channel", "account", "type", "outcome"}
+
+var (
+	minutesTable = sqldb.NewTable("posthouse_minutes", "minute#", "tenant", "channel", "account", "type", "outcome", "n#", "ms#")
+	hoursTable   = sqldb.NewTable("posthouse_hours", "hour#", "tenant", "channel", "account", "type", "outcome", "n#", "ms#")
+)
+
+// minutesKept is for how long each minute is told from its hour.
+const minutesKept = 90 * 24 * time.Hour
+
+// AddMinutes adds to the counts of minutes.
+func (s Minutes) AddMinutes(ctx context.Context, now time.Time, list []work.Minute) error {
+	return s.db.Change(ctx, now, "count attempts", func(t *sqldb.Tx) error { return addMinutes(t, minutesTable, "minute", list, time.Minute) })
+}
+
+// addMinutes adds to the rows of a table, in one order for all, so that no two writers wait for each other.
+func addMinutes(t *sqldb.Tx, tab *sqldb.Table, column string, list []work.Minute, unit time.Duration) error {
+	list = slices.SortedFunc(slices.Values(list), func(a, b work.Minute) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Channel, b.Channel),
+			cmp.Compare(a.Account, b.Account), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	rows := make([][]any, len(list))
+	for i, m := range list {
+		rows[i] = []any{m.At.UnixMicro() / unit.Microseconds(), m.Tenant, m.Channel, m.Account, m.Type, m.Outcome, int64(m.N), m.Took.Milliseconds()}
+	}
+	return t.Write(tab, rows, t.DB.Dialect.Add(tab.Name, append([]string{column}, minuteKeys...), []string{"n", "ms"}))
+}
+
+// Minutes are the counts of the minutes from since on, in their order.
+func (s Minutes) Minutes(ctx context.Context, since time.Time) ([]work.Minute, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readMinute(time.Minute), "SELECT "+minutesTable.List+" FROM posthouse_minutes WHERE minute >= ? ORDER BY minute",
+		since.UnixMicro()/time.Minute.Microseconds())
+	return list, s.db.Coded(err, "read the counts of minutes")
+}
+
+// readMinute reads a row that counts from so many units since 1970.
+func readMinute(unit time.Duration) func(scan sqldb.Scanner) (work.Minute, error) {
+	return func(scan sqldb.Scanner) (work.Minute, error) {
+		var m work.Minute
+		var at, ms int64
+		err := scan(&at, &m.Tenant, &m.Channel, &m.Account, &m.Type, &m.Outcome, &m.N, &ms)
+		m.At, m.Took = sqldb.TimeOf(at*unit.Microseconds()), time.Duration(ms)*time.Millisecond
+		return m, err
+	}
+}
+
+// FoldMinutes makes the minutes that are older than 90 days a part of their hours: up to max rows, and those of the last one's
+// minute. It returns how many.
+func (s Minutes) FoldMinutes(ctx context.Context, now time.Time, max int) (n int, err error) {
+	err = s.db.Change(ctx, now, "fold minutes", func(t *sqldb.Tx) error {
+		n = 0
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		old := sqldb.TimeOf(at).Add(-minutesKept).Truncate(time.Hour).UnixMicro() / time.Minute.Microseconds()
+		last, found, err := sqldb.First(t.Query, sqldb.Number, "SELECT minute FROM posthouse_minutes WHERE minute < ? ORDER BY minute LIMIT 1 OFFSET ?", old, max-1)
+		if err != nil {
+			return err
+		}
+		if !found {
+			last = old - 1
+		}
+		list, err := sqldb.All(t.Query, readMinute(time.Minute), "SELECT "+minutesTable.List+" FROM posthouse_minutes WHERE minute <= ? ORDER BY minute"+t.DB.Dialect.Lock, last)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		n = len(list)
+		if err := addMinutes(t, hoursTable, "hour", byHour(list), time.Hour); err != nil {
+			return err
+		}
+		_, err = t.Exec("DELETE FROM posthouse_minutes WHERE minute <= ?", last)
+		return err
+	})
+	return n, err
+}
+
+// byHour adds up the minutes of each hour.
+func byHour(list []work.Minute) []work.Minute {
+	sums := map[work.MinuteKey]int{}
+	var hours []work.Minute
+	for _, m := range list {
+		m.At = m.At.Truncate(time.Hour)
+		i, there := sums[m.MinuteKey]
+		if !there {
+			sums[m.MinuteKey], hours = len(hours), append(hours, m)
+			continue
+		}
+		hours[i].N += m.N
+		hours[i].Took += m.Took
+	}
+	return hours
+}

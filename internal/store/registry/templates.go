@@ -1,0 +1,110 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+)
+
+// Templates are texts with placeholders, in versions.
+type Templates struct{ db *sqldb.DB }
+
+const templateColumns = "tenant, name, version, title, body, lenient, external_id, disabled, created_at"
+
+// PutTemplate stores a new version of a template and returns it. One that equals the latest version
+// makes none: whether it is disabled is no part of that, and is changed in its place.
+func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthouse.Template) (posthouse.Template, error) {
+	put := tmpl
+	err := s.db.Change(ctx, now, "store a template", func(t *sqldb.Tx) error {
+		put = tmpl
+		if err := t.Serialize(); err != nil {
+			return err
+		}
+		latest, found, err := latestTemplate(t.Query, tmpl.Tenant, tmpl.Name)
+		if err != nil {
+			return err
+		}
+		if found && sameTemplate(&latest, &tmpl) {
+			put.Version, put.CreatedAt = latest.Version, latest.CreatedAt
+			_, err := t.Exec("UPDATE posthouse_templates SET disabled = ? WHERE tenant = ? AND name = ? AND version = ?",
+				sqldb.Flag(put.Disabled), put.Tenant, put.Name, put.Version)
+			return err
+		}
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		put.Version, put.CreatedAt = latest.Version+1, sqldb.TimeOf(at)
+		_, err = t.Exec("INSERT INTO posthouse_templates ("+templateColumns+") VALUES ("+sqldb.Marks(9)+")",
+			put.Tenant, put.Name, put.Version, put.Title, put.Text, sqldb.Flag(put.Lenient), put.ExternalID, sqldb.Flag(put.Disabled), at)
+		return err
+	})
+	return put, err
+}
+
+// sameTemplate reports whether two templates make the same of a payload.
+func sameTemplate(a, b *posthouse.Template) bool {
+	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID
+}
+
+func latestTemplate(from sqldb.Lookup, tenant, name string) (posthouse.Template, bool, error) {
+	return sqldb.First(from, readTemplate, "SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? ORDER BY version DESC LIMIT 1", tenant, name)
+}
+
+// readTemplate reads the columns of templateColumns. Variables follow from the text: whoever
+// parses it fills them in.
+func readTemplate(scan sqldb.Scanner) (posthouse.Template, error) {
+	var t posthouse.Template
+	var lenient, disabled, created int64
+	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &disabled, &created)
+	t.Lenient, t.Disabled, t.CreatedAt = lenient != 0, disabled != 0, sqldb.TimeOf(created)
+	return t, err
+}
+
+// Template reads one version of a template; version 0 means the latest.
+func (s Templates) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
+	var t posthouse.Template
+	var found bool
+	var err error
+	if version == 0 {
+		t, found, err = latestTemplate(s.db.Reads(ctx), tenant, name)
+	} else {
+		t, found, err = sqldb.First(s.db.Reads(ctx), readTemplate,
+			"SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
+	}
+	if err != nil {
+		return t, s.db.Coded(err, "read a template")
+	}
+	if !found {
+		return t, noTemplate(name, version)
+	}
+	return t, nil
+}
+
+func noTemplate(name string, version int) error {
+	if version == 0 {
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is no template %q", name)
+	}
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no version %d of a template %q", version, name)
+}
+
+// Templates lists the latest version of each template of a tenant by name.
+func (s Templates) Templates(ctx context.Context, tenant string) ([]posthouse.Template, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM posthouse_templates t WHERE tenant = ?
+		AND version = (SELECT MAX(version) FROM posthouse_templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name`, tenant)
+	return list, s.db.Coded(err, "list the templates")
+}
+
+// DeleteTemplate deletes all versions of a template. Messages that were rendered with it keep
+// their text.
+func (s Templates) DeleteTemplate(ctx context.Context, tenant, name string) error {
+	return s.db.Change(ctx, time.Time{}, "delete a template", func(t *sqldb.Tx) error {
+		n, err := t.Exec("DELETE FROM posthouse_templates WHERE tenant = ? AND name = ?", tenant, name)
+		if err == nil && n == 0 {
+			return noTemplate(name, 0)
+		}
+		return err
+	})
+}

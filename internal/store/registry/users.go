@@ -1,0 +1,203 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+)
+
+// Users is the directory of people, with their roles and addresses.
+type Users struct{ db *sqldb.DB }
+
+var (
+	usersTable = sqldb.NewTable("posthouse_users", "tenant", "id", "name", "type", "addresses", "updated_at#")
+	rolesTable = sqldb.NewTable("posthouse_user_roles", "tenant", "role", "user_id")
+)
+
+// PutUsers stores users of a tenant, all or none; those there are already are replaced with their roles.
+func (s Users) PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error {
+	return s.db.Change(ctx, now, "store users", func(t *sqldb.Tx) error {
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		place := map[string]int{}
+		roles := map[string][]string{}
+		var rows [][]any
+		for _, u := range users {
+			roles[u.ID] = u.Roles
+			addresses, _ := json.Marshal(u.Addresses) // strings: can not fail
+			row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
+			if i, twice := place[u.ID]; twice {
+				rows[i] = row
+				continue
+			}
+			place[u.ID] = len(rows)
+			rows = append(rows, row)
+		}
+		if err := t.Put(usersTable, 2, rows); err != nil {
+			return err // and the rows are locked: others that store these users wait
+		}
+		return putRoles(t, tenant, roles)
+	})
+}
+
+// putRoles gives users these roles and no others.
+func putRoles(t *sqldb.Tx, tenant string, roles map[string][]string) error {
+	if err := clearRoles(t, tenant, slices.Sorted(maps.Keys(roles))); err != nil {
+		return err
+	}
+	var rows [][]any
+	for user, list := range roles {
+		for i, role := range list {
+			if slices.Index(list, role) == i {
+				rows = append(rows, []any{tenant, role, user})
+			}
+		}
+	}
+	return t.Insert(rolesTable, rows)
+}
+
+func clearRoles(t *sqldb.Tx, tenant string, users []string) error {
+	for part := range sqldb.Parts(users, 500) {
+		clause, args := t.DB.In("user_id", part)
+		if _, err := t.Exec("DELETE FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRoles fills in the roles of users of one tenant, sorted.
+func (s Users) addRoles(ctx context.Context, tenant string, users []posthouse.User) error {
+	place := map[string]int{}
+	var ids []string
+	for i := range users {
+		place[users[i].ID] = i
+		ids = append(ids, users[i].ID)
+	}
+	for part := range sqldb.Parts(ids, 500) {
+		clause, args := s.db.In("user_id", part)
+		err := s.db.Look(ctx, "SELECT user_id, role FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+			var user, role string
+			err := scan(&user, &role)
+			u := &users[place[user]]
+			u.Roles = append(u.Roles, role)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range users {
+		slices.Sort(users[i].Roles) // databases sort as they like
+	}
+	return nil
+}
+
+// UsersOf lists who has roles: by role, sorted. A role that nobody has is missing.
+func (s Users) UsersOf(ctx context.Context, tenant string, roles []string) (map[string][]string, error) {
+	found := map[string][]string{}
+	for part := range sqldb.Parts(roles, 500) {
+		clause, args := s.db.In("role", part)
+		err := s.db.Look(ctx, "SELECT role, user_id FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+			var role, user string
+			err := scan(&role, &user)
+			found[role] = append(found[role], user)
+			return err
+		})
+		if err != nil {
+			return nil, s.db.Coded(err, "look up who has a role")
+		}
+	}
+	for _, users := range found {
+		slices.Sort(users)
+	}
+	return found, nil
+}
+
+func readUser(scan sqldb.Scanner) (posthouse.User, error) {
+	var u posthouse.User
+	var addresses string
+	var updated int64
+	if err := scan(&u.Tenant, &u.ID, &u.Name, &u.Type, &addresses, &updated); err != nil {
+		return u, err
+	}
+	u.UpdatedAt = sqldb.TimeOf(updated)
+	return u, json.Unmarshal([]byte(addresses), &u.Addresses)
+}
+
+// User reads one user of the directory.
+func (s Users) User(ctx context.Context, tenant, id string) (posthouse.User, error) {
+	u, found, err := sqldb.First(s.db.Reads(ctx), readUser, "SELECT "+usersTable.List+" FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
+	if err != nil {
+		return u, s.db.Coded(err, "read a user")
+	}
+	if !found {
+		return u, noUser(id)
+	}
+	one := []posthouse.User{u}
+	err = s.addRoles(ctx, tenant, one)
+	return one[0], s.db.Coded(err, "read a user's roles")
+}
+
+func noUser(id string) error {
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no user %q in the directory", id)
+}
+
+// Users lists a tenant's users by id, a page at a time, and returns the next page's cursor.
+func (s Users) Users(ctx context.Context, tenant, cursor string, limit int) ([]posthouse.User, string, error) {
+	after, err := page.Key("users", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	list, err := sqldb.All(s.db.Reads(ctx), readUser, "SELECT "+usersTable.List+" FROM posthouse_users WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, size+1)
+	if err != nil {
+		return nil, "", s.db.Coded(err, "list the users")
+	}
+	list, next := page.Cut(list, size, "users", func(u posthouse.User) string { return u.ID })
+	if err := s.addRoles(ctx, tenant, list); err != nil {
+		return nil, "", s.db.Coded(err, "list the users' roles")
+	}
+	return list, next, nil
+}
+
+// DeleteUser deletes one user.
+func (s Users) DeleteUser(ctx context.Context, tenant, id string) error {
+	return s.db.Change(ctx, time.Time{}, "delete a user", func(t *sqldb.Tx) error {
+		n, err := t.Exec("DELETE FROM posthouse_users WHERE tenant = ? AND id = ?", tenant, id)
+		if err == nil && n == 0 {
+			return noUser(id)
+		}
+		if err != nil {
+			return err
+		}
+		return clearRoles(t, tenant, []string{id})
+	})
+}
+
+// Addresses tells where a channel reaches users. Users without an address there are missing.
+func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []string) (map[string]string, error) {
+	found := map[string]string{}
+	for part := range sqldb.Parts(ids, 500) {
+		clause, args := s.db.In("id", part)
+		err := s.db.Look(ctx, "SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+			u, err := readUser(scan)
+			if address := u.Addresses[channel]; address != "" {
+				found[u.ID] = address
+			}
+			return err
+		})
+		if err != nil {
+			return nil, s.db.Coded(err, "look up addresses")
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,102 @@
+package schema
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+)
+
+// madeNames finds the names that a migration makes.
+var madeNames = regexp.MustCompile(`(?m)^(?:CREATE (?:UNIQUE )?(?:TABLE|VIEW|INDEX)|  KEY|  UNIQUE KEY) (posthouse_\w+)`)
+
+// refuseStrangers ends a migration before it begins where somebody else's object has a name that it is about to
+// make. So a migration needs no IF NOT EXISTS, and never touches what it did not make.
+func (s Schema) refuseStrangers(ctx context.Context, db *sql.DB) error {
+	there, err := s.Objects(ctx, db)
+	if err != nil {
+		return err
+	}
+	names, err := s.pendingNames(ctx)
+	if err != nil {
+		return err
+	}
+	found := slices.DeleteFunc(there, func(o sqldb.Object) bool { return !names[o.Name] })
+	if s.db.Dialect.Unmake != nil {
+		if found, err = s.db.Dialect.Unmake(ctx, db, found); err != nil {
+			return err
+		}
+	}
+	if len(found) > 0 {
+		return strangerError(found[0])
+	}
+	return nil
+}
+
+func strangerError(o sqldb.Object) error {
+	return fmt.Errorf("the database has a %s %s that is not of this program: rename it, or give Posthouse a database or schema of its own", o.Kind, o.Name)
+}
+
+// Objects are the tables, views and indexes beside which ours are made.
+func (s Schema) Objects(ctx context.Context, db *sql.DB) ([]sqldb.Object, error) {
+	rows, err := db.QueryContext(ctx, s.db.Dialect.Objects)
+	if err != nil {
+		return nil, fmt.Errorf("list the database's tables: %w", err)
+	}
+	var list []sqldb.Object
+	err = sqldb.Drain(rows, func(scan func(...any) error) error {
+		var o sqldb.Object
+		var said string
+		err := scan(&o.Name, &o.Kind, &said)
+		o.Kind, o.Ours = strings.ToLower(o.Kind), said == sqldb.OurComment
+		list = append(list, o)
+		return err
+	})
+	return list, err
+}
+
+// pendingNames are what the migrations make that have not been done yet.
+func (s Schema) pendingNames(ctx context.Context) (map[string]bool, error) {
+	have, _, err := s.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	files, err := FilesOf(s.db.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := s.sources()
+	if err != nil {
+		return nil, err
+	}
+	for _, source := range sources {
+		if source.Version <= have {
+			continue
+		}
+		text, err := fs.ReadFile(files, source.Path)
+		if err != nil {
+			return nil, err
+		}
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		for _, m := range madeNames.FindAllStringSubmatch(up, -1) {
+			names[m[1]] = true
+		}
+	}
+	return names, nil
+}
+
+func (s Schema) sources() ([]*goose.Source, error) {
+	p, err := s.migrations(s.db.Writer)
+	if err != nil {
+		return nil, err
+	}
+	return p.ListSources(), nil
+}

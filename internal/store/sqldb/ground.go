@@ -1,0 +1,194 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// FileGone is the message of errors that say that an SQLite file is no longer where it was opened.
+const FileGone = "the database's file was removed or replaced under this process"
+
+// ground is what an SQLite database stands on: the file, and the log and the index beside it. A process that has them
+// open goes on with them when somebody removes them or puts others in their place. What it commits then is gone with it,
+// so it looks before each commit that they stand where they stood.
+type ground struct {
+	path string // as it was given
+	real string // without links: the log stands beside the file itself
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	file   os.FileInfo
+	beside map[string]os.FileInfo // what SQLite has made beside the file, by its ending
+	lost   error                  // why writes are refused now
+	left   bool                   // the connections are closed: SQLite itself takes away what stands beside the file
+}
+
+// The endings of what SQLite keeps beside a file.
+const (
+	walEnding = "-wal"
+	shmEnding = "-shm"
+)
+
+// standOn notes where a file that is open stands.
+func standOn(dsn string, log *slog.Logger) (*ground, error) {
+	path, err := sqlitePath(dsn)
+	if err != nil {
+		return nil, err
+	}
+	g := &ground{log: log, beside: map[string]os.FileInfo{}}
+	if g.path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if g.real, err = filepath.EvalSymlinks(g.path); err != nil {
+		return nil, fmt.Errorf("find the database's file: %w", err)
+	}
+	g.file, err = os.Stat(g.real)
+	return g, err
+}
+
+// check is an error of code unavailable where the database no longer stands where it stood. It asks the system three
+// times, which takes some microseconds. It is told to the log once.
+func (g *ground) check() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left {
+		return nil
+	}
+	was := g.lost
+	why := g.look()
+	switch {
+	case why == nil:
+		if g.lost = nil; was != nil {
+			g.log.Warn("the database's file is back: writes go on", "file", g.path)
+		}
+		return nil
+	case was == nil:
+		g.log.Error(FileGone+": nothing is accepted or sent any more. Put back the very same file if it was moved; else restore a backup and restart",
+			"file", g.path, "found", why.Error())
+	}
+	g.lost = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: FileGone, Cause: why}
+	return g.lost
+}
+
+func (g *ground) look() error {
+	if err := same(g.path, g.file); err != nil {
+		return err
+	}
+	for _, ending := range []string{walEnding, shmEnding} {
+		if g.beside[ending] != nil {
+			if err := same(g.real+ending, g.beside[ending]); err != nil {
+				return err
+			}
+			continue
+		}
+		if at, err := os.Stat(g.real + ending); err == nil { // SQLite has made it since
+			g.beside[ending] = at
+		}
+	}
+	return nil
+}
+
+// same reports what stands at a path instead of a file.
+func same(path string, file os.FileInfo) error {
+	at, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not there", path)
+	case err != nil:
+		return err
+	case !os.SameFile(at, file):
+		return fmt.Errorf("%s is another file", path)
+	}
+	return nil
+}
+
+// forget has what stands beside the file noted anew, after a connection was closed and another opened.
+func (g *ground) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.beside)
+}
+
+// leave ends the looks.
+func (g *ground) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left = true
+}
+
+// onlyLog reports whether the file stands and its log is away: then what the log held can be written into the file.
+func (g *ground) onlyLog() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, err := os.Stat(g.real + walEnding)
+	return g.lost != nil && same(g.path, g.file) == nil && errors.Is(err, fs.ErrNotExist)
+}
+
+// strange reports whether another database's log stands where ours did. Closing the last connection would remove it: SQLite
+// goes by its name.
+func (g *ground) strange() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, err := os.Stat(g.real + walEnding)
+	return err == nil && g.beside[walEnding] != nil && !os.SameFile(at, g.beside[walEnding])
+}
+
+// Standing is an error of code unavailable where the file of an SQLite database is no longer where it was opened.
+func (s *DB) Standing() error {
+	if s.ground == nil {
+		return nil
+	}
+	return s.ground.check()
+}
+
+// groundLook is how often Watch looks.
+const groundLook = time.Second
+
+// Watch looks once a second whether the file of an SQLite database stands where it stood, until ctx ends: a process that
+// has nothing to write finds it out too. Other databases have nothing to watch.
+func (s *DB) Watch(ctx context.Context) {
+	if s.ground == nil {
+		return
+	}
+	tick := time.NewTicker(groundLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if s.Standing() != nil { // the writer saves what it can, and refuses the write
+				_ = s.Change(ctx, time.Now(), "look at the file", func(*Tx) error { return nil })
+			}
+		}
+	}
+}
+
+// stands refuses a transaction where the database's file is gone. What was committed before into a log that was removed is
+// written into the file that still stands, once: else it would be lost with the process.
+func (c *committer) stands(ctx context.Context) error {
+	err := c.db.ground.check()
+	if err == nil || c.saved || !c.db.ground.onlyLog() {
+		c.saved = c.saved && err != nil
+		return err
+	}
+	var busy, pages, written int
+	e := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &written)
+	c.saved = e == nil && pages == written // else a reader was in the way: the next one tries again
+	switch {
+	case e != nil:
+		c.db.Log.Error("what the removed log held could not be written into the database's file", "error", e)
+	case c.saved:
+		c.db.Log.Warn("what the removed log held was written into the database's file: restart")
+	}
+	return err
+}

@@ -1,0 +1,275 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+)
+
+// MySQL is MySQL or MariaDB.
+var MySQL = &Dialect{
+	Name:         "mysql",
+	Title:        "MySQL or MariaDB",
+	Schemes:      []string{"mysql", "mariadb"},
+	DeleteListed: deleteListed,
+	Mend:         mendMySQL,
+	Former: Former{
+		Open: openFormerMySQL, Text: "CHAR",
+		Tables: "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = DATABASE()",
+		Moment: func(column string) string { return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000000 AS SIGNED)" },
+	},
+	Limit:    "?",
+	Goose:    goose.DialectMySQL,
+	clock:    "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
+	instant:  "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	Lock:     " FOR UPDATE",
+	share:    " LOCK IN SHARE MODE",
+	Skip:     " FOR UPDATE SKIP LOCKED",
+	Upsert:   onDuplicate,
+	Sum:      " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
+	Add:      addOnDuplicate,
+	Fault:    mysqlFault,
+	answered: answeredByMySQL,
+	unsent:   func(error) bool { return false },
+	open:     openMySQL,
+	check:    checkMySQL,
+
+	patient: patientMySQL,
+	Unmake:  unmakeMySQL,
+	Concat:  func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" },
+	Flown:   "posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
+	Objects: `SELECT table_name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END, table_comment
+		FROM information_schema.tables WHERE table_schema = DATABASE()`,
+	ViewText:     "SELECT view_definition FROM information_schema.views WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?",
+	Schemas:      true,
+	giveUp:       giveUpMySQL,
+	forces:       true,
+	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
+	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
+	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",
+}
+
+// openMySQL opens one kind of pool twice. clientFoundRows: a guarded update must count the
+// rows it matched. READ COMMITTED: the default's gap locks make claims deadlock.
+func openMySQL(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+	config, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	probe, err := mysqlPool(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	var version string
+	err = probe.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+	probe.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	isolation := "transaction_isolation"
+	if strings.Contains(version, "MariaDB") {
+		isolation = "tx_isolation" // the name every MariaDB still knows
+		// Locks of a connection that nobody knows any more must not be held for hours. In seconds.
+		config.Params["idle_transaction_timeout"] = fmt.Sprint(int(writeTimeout.Seconds()))
+	}
+	config.Params[isolation] = "'READ-COMMITTED'"
+	if write, err = mysqlPool(config); err != nil {
+		return nil, nil, err
+	}
+	if read, err = mysqlPool(config); err != nil {
+		write.Close()
+		return nil, nil, err
+	}
+	return write, read, nil
+}
+
+// patientMySQL opens a pool that waits for every answer, however long it takes.
+func patientMySQL(dsn string) (*sql.DB, error) {
+	config, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.ReadTimeout = 0
+	return mysqlPool(config)
+}
+
+// silence is how long MariaDB may say nothing while it is waited for. Only this bounds a COMMIT, whose
+// driver asks no context; it is longer than a statement waits for a lock.
+const silence = 15 * time.Second
+
+func mysqlConfig(dsn string) (*mysql.Config, error) {
+	form := errors.New("the DSN can not be read: want mysql://user:password@host:port/database")
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+		return nil, form
+	}
+	config := mysql.NewConfig()
+	config.Net, config.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		config.Addr += ":3306"
+	}
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.DBName = strings.Trim(u.Path, "/")
+	config.ClientFoundRows = true
+	config.InterpolateParams = true
+	config.ParseTime = true
+	config.Loc = time.UTC
+	config.Timeout = 5 * time.Second
+	config.ReadTimeout, config.WriteTimeout = silence, silence
+	config.Collation = "utf8mb4_bin"
+	config.Logger = &mysql.NopLogger{} // every error is returned too
+	config.Params = map[string]string{
+		"time_zone":                "'+00:00'",
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+		"innodb_lock_wait_timeout": "10",
+	}
+	for name, values := range u.Query() {
+		switch name {
+		case "tls":
+			config.TLSConfig = values[0]
+		default:
+			return nil, fmt.Errorf("the DSN's parameter %q is not known: tls is allowed (true, skip-verify, preferred)", name)
+		}
+	}
+	return config, nil
+}
+
+func mysqlPool(config *mysql.Config) (*sql.DB, error) {
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(mysqlConnections)
+	db.SetMaxIdleConns(mysqlConnections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, nil
+}
+
+// mysqlConnections bounds one pool.
+const mysqlConnections = 16
+
+func giveUpMySQL(db *sql.DB) {
+	db.SetMaxIdleConns(0)
+	db.SetMaxIdleConns(mysqlConnections)
+}
+
+func mysqlFault(err error) Fault {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		switch e.Number {
+		case 1205, 1213, 1020:
+			return faultBusy
+		case 1021, 1114, 3:
+			return faultFull
+		case 1062:
+			return faultTaken
+		case 1146:
+			return FaultNoTable
+		case 1040, 1053, 1077, 1078, 1079, 1290, 1836, 1927:
+			return faultConnection
+		}
+		return FaultOther
+	}
+	if errors.Is(err, mysql.ErrInvalidConn) {
+		return faultConnection
+	}
+	return networkFault(err)
+}
+
+func checkMySQL(ctx context.Context, db *sql.DB) ([]Finding, error) {
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return nil, err
+	}
+	if err := checkMySQLVersion(version); err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, s := range []struct{ name, bad, why string }{
+		{"innodb_flush_log_at_trx_commit", "0 2", "accepted messages can be lost in a crash: want 1"},
+		{"innodb_doublewrite", "OFF 0", "a power cut can tear pages: want ON"},
+		{"wsrep_on", "ON 1", "several writers of a Galera cluster lose updates: send all writes to one node"},
+		{"read_only", "ON 1", "this server refuses writes: want the primary"},
+	} {
+		var name, got string
+		err := db.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE '"+s.name+"'").Scan(&name, &got)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, bad := range strings.Fields(s.bad) {
+			if got == bad {
+				found = append(found, Finding{s.name, got, s.why})
+			}
+		}
+	}
+	var binlog, sync string
+	if err := db.QueryRowContext(ctx, "SELECT @@log_bin, @@sync_binlog").Scan(&binlog, &sync); err != nil {
+		return nil, err
+	}
+	if binlog == "1" && sync != "1" {
+		found = append(found, Finding{"sync_binlog", sync, "with the binary log on, a crash can lose what a replica needs: want 1"})
+	}
+	return found, nil
+}
+
+// checkMySQLVersion refuses servers without SKIP LOCKED or defaults for texts: MySQL has both
+// since 8.0.13, MariaDB since 10.6.
+func checkMySQLVersion(version string) error {
+	number, rest, _ := strings.Cut(version, "-")
+	var parts []int
+	for _, s := range strings.Split(number, ".") {
+		n, _ := strconv.Atoi(s)
+		parts = append(parts, n)
+	}
+	least, product := []int{8, 0, 13}, "MySQL"
+	if strings.Contains(rest, "MariaDB") {
+		least, product = []int{10, 6}, "MariaDB"
+	}
+	if slices.Compare(parts, least) < 0 {
+		return fmt.Errorf("%s %s is too old: want MySQL 8.0.13 or MariaDB 10.6, or newer (SKIP LOCKED)", product, number)
+	}
+	return nil
+}
+
+// answeredByMySQL reports whether the server said an error: then a failed COMMIT is surely undone.
+func answeredByMySQL(err error) bool {
+	var said *mysql.MySQLError
+	return errors.As(err, &said)
+}
+
+// deleteListed begins a DELETE of n rows of a table by their keys. A list in an IN would do, but MySQL and MariaDB scan
+// a small table for it whatever index is forced, and so wait for the rows of others.
+func deleteListed(table string, keys []string, n int) string {
+	first, on := make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		first[i], on[i] = "? AS "+key, "d."+key+" = g."+key
+	}
+	return "DELETE d FROM (SELECT " + strings.Join(first, ", ") + strings.Repeat(" UNION ALL SELECT "+Marks(len(keys)), n-1) + ") g STRAIGHT_JOIN " +
+		table + " d ON " + strings.Join(on, " AND ")
+}
+
+// mendMySQL gives the library's table the row it begins with. MySQL commits a new table by itself, so
+// a process that was killed right after leaves one without a row, which the library refuses.
+func mendMySQL(ctx context.Context, db *sql.DB) error {
+	var made bool
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '"+VersionTable+"'").Scan(&made)
+	if err != nil || !made {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "INSERT INTO posthouse_schema_version (version_id, is_applied) SELECT 0, TRUE FROM DUAL WHERE NOT EXISTS (SELECT * FROM posthouse_schema_version)")
+	return err
+}
