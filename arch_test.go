@@ -92,6 +92,7 @@ var floors = map[string]floor{
 	"internal/audience":        {layer: 2, never: []string{"internal/store"}}, // people in files and in blocks
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
+	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/engine":          {layer: 2, beside: []string{"internal/content", "internal/intake", "internal/pull", "internal/state"}, never: []string{"internal/store"}},
 

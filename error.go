@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code is the stable word of an error; the HTTP API has one status for each.
@@ -21,6 +22,7 @@ const (
 	CodeUnavailable    Code = "unavailable"     // cannot be done now; try again
 	CodeOutcomeUnknown Code = "outcome_unknown" // the commit's answer was lost; repeat with the same key
 	CodeStorageFull    Code = "storage_full"    // the database has no room
+	CodeQuota          Code = "quota"           // a quota of the key or the tenant is used up; try again later
 	CodeInternal       Code = "internal"
 )
 
@@ -40,6 +42,9 @@ type Error struct {
 	Message  string
 	Problems []Problem
 	Cause    error // kept for the log, never shown
+	// Bound is the part of a quota that is used up, of CodeQuota. Wait is how long until it is worth another try.
+	Bound *Bound
+	Wait  time.Duration
 }
 
 // Error says the message and each problem.

@@ -291,6 +291,8 @@ type Key struct {
 	// LastUsedAt is when it was shown last, to about a minute.
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 	KeyLimits
+	// Quota bounds how much it may ask for.
+	Quota Quota `json:"quota,omitzero"`
 }
 
 // KeyLimits narrow what a key may do within its scope. An empty list is no limit.

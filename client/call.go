@@ -25,6 +25,12 @@ type reply struct {
 	body   []byte
 }
 
+// after is the wait that the server asks for.
+func (a reply) after() time.Duration {
+	seconds, _ := strconv.Atoi(a.header.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second
+}
+
 // call makes a request and decodes its answer.
 func call[T any](ctx context.Context, c *caller, r request) (T, error) {
 	out, _, err := callReply[T](ctx, c, r)
@@ -99,7 +105,7 @@ func wait(ctx context.Context, d time.Duration) error {
 // that say so.
 func passing(err error) bool {
 	var answered *posthouse.Error
-	return !errors.As(err, &answered) || answered.Code == posthouse.CodeUnavailable || answered.Code == posthouse.CodeOutcomeUnknown
+	return !errors.As(err, &answered) || answered.Code == posthouse.CodeUnavailable || answered.Code == posthouse.CodeQuota || answered.Code == posthouse.CodeOutcomeUnknown
 }
 
 // once makes the call one time; after is the wait the server asked for.
@@ -121,8 +127,7 @@ func (c *caller) once(ctx context.Context, r request) (answer reply, after time.
 	if res.StatusCode/100 == 2 {
 		return answer, 0, nil
 	}
-	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-	return answer, time.Duration(seconds) * time.Second, errorOf(answer)
+	return answer, answer.after(), errorOf(answer)
 }
 
 // maxStream is how long a streamed answer may take in all.
@@ -187,9 +192,10 @@ func errorOf(a reply) error {
 		Code     posthouse.Code      `json:"code"`
 		Detail   string              `json:"detail"`
 		Problems []posthouse.Problem `json:"problems"`
+		Bound    *posthouse.Bound    `json:"bound"`
 	}
 	if json.Unmarshal(a.body, &p) == nil && p.Code != "" {
-		return &posthouse.Error{Code: p.Code, Message: p.Detail, Problems: p.Problems}
+		return &posthouse.Error{Code: p.Code, Message: p.Detail, Problems: p.Problems, Bound: p.Bound, Wait: a.after()}
 	}
 	code := posthouse.CodeInternal
 	switch a.status {

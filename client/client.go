@@ -38,6 +38,7 @@ type Client struct {
 	Users      Users
 	Accounts   Accounts
 	Keys       Keys
+	Tenants    Tenants
 	Audit      Audit
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
 	Agents   Agents
@@ -82,7 +83,7 @@ func New(o Options) (*Client, error) {
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Keys: Keys{api}, Audit: Audit{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Keys: Keys{api}, Tenants: Tenants{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, api: api,
 	}

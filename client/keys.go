@@ -27,6 +27,11 @@ func (c Keys) Rotate(ctx context.Context, id string, overlap *posthouse.Duration
 	return send[wire.NewKey](ctx, c.api, http.MethodPost, path("keys", id, "rotate"), wire.RotateKey{Overlap: overlap})
 }
 
+// SetQuota bounds what a key may ask for; an empty quota bounds nothing.
+func (c Keys) SetQuota(ctx context.Context, id string, quota posthouse.Quota) (posthouse.Key, error) {
+	return send[posthouse.Key](ctx, c.api, http.MethodPut, path("keys", id, "quota"), quota)
+}
+
 // Revoke ends an API key. Servers notice within two seconds.
 func (c Keys) Revoke(ctx context.Context, id string) error {
 	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("keys", id)})

@@ -72,7 +72,8 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.agents()
 	c.try("createSMSTemplate listSMSTemplates setSMSTemplate putDefaultSMS getDefaultSMS sendSMS getSMSTask fetchSMSTasks reportSMSTask getSMSStory listSMSLogs")
 	c.try("getSMSStatistics listSMSStatuses getSMSRules recoverSMSTasks getSMSHealth listLogs")
-	c.try("pauseAgent resumeAgent drainAgent reassignAgent deleteAgent createKey listKeys rotateKey revokeKey listAudit exportAudit")
+	c.try("pauseAgent resumeAgent drainAgent reassignAgent deleteAgent createKey listKeys setKeyQuota rotateKey revokeKey listAudit exportAudit")
+	c.try("putTenant createTenantKey listTenants getTenant deleteTenant")
 	c.try("deleteUser deleteRoster deleteTemplate deleteChannel")
 	for id := range c.operations {
 		if !c.tried[id] {

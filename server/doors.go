@@ -66,7 +66,7 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	}
 	maps.Copy(terms.Names, lksms.Names())
 	return web.New(web.Options{
-		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Audit: bookOf(s), Terms: terms, Beside: lksms.Described(),
+		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: terms, Beside: lksms.Described(),
 	}, s.routes())
 }
 

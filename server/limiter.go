@@ -7,12 +7,13 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 )
 
-// openLimiter keeps limits in the database, and in Redis first where one is configured.
-func (s *Server) openLimiter(context.Context) error {
+// openLimiter keeps limits in the database, and in Redis first where one is configured; and makes the quotas.
+func (s *Server) openLimiter(ctx context.Context) (err error) {
 	shared := limit.SQL{Rows: s.store.Limits}
 	if s.o.Redis == "" {
 		s.limiter = shared
-		return nil
+		s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, nil)
+		return err
 	}
 	redis, err := limit.OpenRedis(limit.RedisOptions{URL: s.o.Redis})
 	if err != nil {
@@ -26,5 +27,6 @@ func (s *Server) openLimiter(context.Context) error {
 		}
 		s.o.Log.Warn("Redis does not answer: the database alone holds the limits", "error", err)
 	}}
-	return nil
+	s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, redis)
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
@@ -34,6 +35,7 @@ type Server struct {
 	keyring  *secret.Keyring
 	network  channel.Network
 	limiter  engine.Limiter
+	quotas   *quota.Quotas
 	channels *channels.Set
 	flow     *workflow.Flow
 	events   *feed.Log
@@ -95,6 +97,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
+		Quotas:    s.quotas,
 		Refresh:   func(ctx context.Context) error { return s.channels.Refresh(ctx) },
 		Broken:    func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
 	})
@@ -141,6 +144,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { s.channels.Follow(following) })
 	s.done.Go(func() { s.store.DB.Watch(following) })
 	s.done.Go(func() { keeperOf(s).Run(following) })
+	s.done.Go(func() { s.quotas.Follow(following) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)

@@ -86,7 +86,7 @@ func (o SMS) channel() string { return cmp.Or(o.Channel, "sms") }
 func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
 	return lksms.New(lksms.Options{
-		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: received{s.store.Handouts, s.store.Answers, s.store.Logs, s.store.DB}, Agents: met{s.store.Agents, s.store.Reports}, Texts: s.store.Texts, Gate: s.gate, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
+		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: received{s.store.Handouts, s.store.Answers, s.store.Logs, s.store.DB}, Agents: met{s.store.Agents, s.store.Reports}, Texts: s.store.Texts, Gate: s.gate, Rates: s.quotas, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
 		PageAgents: o.PageAgents, Origins: o.Origins, Audit: bookOf(s),
 		Sensitive: o.Sensitive, Rules: smsChannel{o, s.channels, bookOf(s)}.rules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Log: s.o.Log,
 	})

@@ -16,6 +16,8 @@ type Key struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"When the key ends by itself. Defaults to never."`
 	// KeyLimits narrow what it may do within its scope. Defaults to nothing.
 	posthouse.KeyLimits
+	// Quota bounds how much it may ask for. Defaults to no bounds.
+	Quota posthouse.Quota `json:"quota,omitzero" doc:"How much may be asked for with it. Defaults to no bounds."`
 }
 
 // RotateKey makes a key anew.

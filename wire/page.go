@@ -18,6 +18,8 @@ type Problem struct {
 	Detail string         `json:"detail" doc:"What is wrong, for a person."`
 	// Problems are all that is wrong with the input.
 	Problems []posthouse.Problem `json:"problems,omitempty" doc:"All that is wrong with the input, each with the path of its field."`
+	// Bound is the part of a quota that is used up, of the code quota.
+	Bound *posthouse.Bound `json:"bound,omitempty" doc:"The part of a quota that is used up, of the code quota."`
 	// ID is in the server's log beside the cause, of an internal error.
 	ID string `json:"id,omitempty" doc:"Stands in the server's log beside the cause of an internal error."`
 }

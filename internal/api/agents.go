@@ -62,7 +62,9 @@ func (p phones) list(c *web.Call) (wire.Page[posthouse.Agent], error) {
 	if err != nil {
 		return wire.Page[posthouse.Agent]{}, err
 	}
-	return pageOf(p.store.Agents(c.Context(), c.Tenant(), cursor, limit))
+	return partsOf(cursor, limit, func(cursor string, limit int) ([]posthouse.Agent, string, error) {
+		return p.store.Agents(c.Context(), c.Tenant(), cursor, limit)
+	})
 }
 
 // named reads the agent that the path names.

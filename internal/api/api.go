@@ -47,6 +47,10 @@ type Options struct {
 	Tally     Tally
 	Answers   Answers
 	Audit     Audit
+	Tenants   Tenants
+
+	// Quotas are those that requests and messages are judged by.
+	Quotas Quotas
 
 	Channels Channels
 	Accounts Accounts
@@ -83,7 +87,7 @@ func Routes(o Options) []web.Route {
 	return slices.Concat(
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
-		deliveries{o.Reader, o.Judge, o.Replays, o.Channels}.routes(),
+		deliveries{o.Reader, o.Judge, o.Replays, o.Channels, o.Quotas}.routes(),
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally}.routes(),
 		accounts{o.Accounts, o.Channels}.routes(),
@@ -95,6 +99,7 @@ func Routes(o Options) []web.Route {
 		users{o.Users}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
+		tenants{o.Tenants, o.Quotas, keys}.routes(),
 		audit{o.Audit}.routes(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
 	)

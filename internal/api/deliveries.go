@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -23,6 +24,7 @@ type deliveries struct {
 	judge    Judge
 	replays  Replays
 	channels Channels
+	quotas   Quotas
 }
 
 var (
@@ -54,7 +56,10 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 	if err != nil {
 		return wire.Page[posthouse.Delivery]{}, err
 	}
-	return pageOf(d.read.Deliveries.Deliveries(c.Context(), f))
+	return partsOf(f.Cursor, f.Limit, func(cursor string, limit int) ([]posthouse.Delivery, string, error) {
+		f.Cursor, f.Limit = cursor, limit
+		return d.read.Deliveries.Deliveries(c.Context(), f)
+	})
 }
 
 func (d deliveries) attempts(c *web.Call) (wire.Page[posthouse.Attempt], error) {
@@ -91,6 +96,17 @@ func pageOf[T any](items []T, next string, err error) (wire.Page[T], error) {
 		items = []T{}
 	}
 	return wire.Page[T]{Items: items, Next: next}, err
+}
+
+// partsOf is a page that is bounded by bytes too.
+func partsOf[T any](cursor string, limit int, part func(cursor string, limit int) ([]T, string, error)) (wire.Page[T], error) {
+	return pageOf(read.Gather(cursor, limit, sizeOf[T], part))
+}
+
+// sizeOf is what an entry takes in an answer.
+func sizeOf[T any](v *T) int {
+	text, _ := json.Marshal(v) // what cannot be written fails when it is sent
+	return len(text)
 }
 
 // wholeOf is a list that has no parts.

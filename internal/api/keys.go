@@ -20,6 +20,8 @@ type Keys interface {
 	RevokeKey(ctx context.Context, now time.Time, tenant, id string) error
 	// ExpireKey ends a key after a while, unless it ends before.
 	ExpireKey(ctx context.Context, now time.Time, tenant, id string, after time.Duration) error
+	// SetKeyQuota bounds what a key may ask for.
+	SetKeyQuota(ctx context.Context, now time.Time, tenant, id string, quota posthouse.Quota) (posthouse.Key, error)
 }
 
 // keys is the resource of API keys.
@@ -39,14 +41,16 @@ const (
 
 var (
 	keyBody    = web.BodyOf[wire.Key]().Loose()
+	quotaBody  = web.BodyOf[posthouse.Quota]().Loose()
 	rotateBody = web.BodyOf[wire.RotateKey]().Optional()
 )
 
 func (k keys) routes() []web.Route {
 	return web.Tagged("keys",
 		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list).Whole(),
-		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.create).Answers(http.StatusCreated).Whole(),
+		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.add).Answers(http.StatusCreated).Whole(),
 		web.Post("/v1/keys/{id}/rotate", admin, "Make another key like it, and let the old one end after an overlap; the new secret is shown this once.", rotateBody, k.rotate).Answers(http.StatusCreated).Whole(),
+		web.Put("/v1/keys/{id}/quota", admin, "Bound what a key may ask for; an empty quota bounds nothing.", quotaBody, k.bound).Whole(),
 		web.Delete("/v1/keys/{id}", admin, "Revoke a key.", k.revoke).Whole(),
 	)
 }
@@ -55,7 +59,10 @@ func (k keys) list(c *web.Call) (wire.Page[posthouse.Key], error) {
 	return wholeOf(k.store.Keys(c.Context(), c.Tenant()))
 }
 
-func (k keys) create(c *web.Call, in wire.Key) (wire.NewKey, error) {
+func (k keys) add(c *web.Call, in wire.Key) (wire.NewKey, error) { return k.create(c, c.Tenant(), in) }
+
+// create makes a key of a tenant.
+func (k keys) create(c *web.Call, tenant string, in wire.Key) (wire.NewKey, error) {
 	if in.Name == "" {
 		c.RefuseNew("name", "is required: who or what uses the key")
 	}
@@ -68,10 +75,11 @@ func (k keys) create(c *web.Call, in wire.Key) (wire.NewKey, error) {
 		c.RefuseNew("scope", "is %.60q: want read, send, admin or agent", in.Scope)
 	}
 	k.checkLimits(c, &in)
-	if err := k.checkAgent(c, &in); err != nil {
+	checkQuota(c, "quota.", in.Quota)
+	if err := k.checkAgent(c, tenant, &in); err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: c.Tenant(), Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC(), KeyLimits: in.KeyLimits})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: tenant, Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC(), KeyLimits: in.KeyLimits, Quota: in.Quota})
 	c.Named(made.ID)
 	c.Changed(nil, made.Key) // without its secret
 	return made, err
@@ -109,7 +117,7 @@ func (k keys) checkLimits(c *web.Call, in *wire.Key) {
 }
 
 // checkAgent checks that a key of scope agent names one that there is, and no other key does.
-func (k keys) checkAgent(c *web.Call, in *wire.Key) error {
+func (k keys) checkAgent(c *web.Call, tenant string, in *wire.Key) error {
 	switch {
 	case c.Concerns("agent") || c.Concerns("scope"):
 	case in.Scope != posthouse.ScopeAgent && in.Agent != "":
@@ -117,7 +125,7 @@ func (k keys) checkAgent(c *web.Call, in *wire.Key) error {
 	case in.Scope == posthouse.ScopeAgent && in.Agent == "":
 		c.Refuse("agent", "is required: whose key it is")
 	case in.Agent != "":
-		_, err := k.agents.Agent(c.Context(), c.Tenant(), in.Agent)
+		_, err := k.agents.Agent(c.Context(), tenant, in.Agent)
 		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 			c.Refuse("agent", "there is no agent %.80q", in.Agent)
 		} else if err != nil {
@@ -150,7 +158,7 @@ func (k keys) rotate(c *web.Call, in wire.RotateKey) (wire.NewKey, error) {
 	if err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt, KeyLimits: old.KeyLimits})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt, KeyLimits: old.KeyLimits, Quota: old.Quota})
 	if err == nil {
 		err = k.store.ExpireKey(c.Context(), time.Now(), old.Tenant, old.ID, overlap)
 	}
@@ -172,6 +180,22 @@ func (k keys) valid(c *web.Call, id string) (posthouse.Key, error) {
 		return posthouse.Key{}, err
 	}
 	return list[at], nil
+}
+
+// bound sets a key's quota.
+func (k keys) bound(c *web.Call, in posthouse.Quota) (posthouse.Key, error) {
+	checkQuota(c, "", in)
+	if err := c.Wrong(); err != nil {
+		return posthouse.Key{}, err
+	}
+	old, err := k.valid(c, c.PathValue("id"))
+	if err != nil {
+		return old, err
+	}
+	changed, err := k.store.SetKeyQuota(c.Context(), time.Now(), old.Tenant, old.ID, in)
+	k.gate.Forget(old.ID)
+	c.Changed(old, changed)
+	return changed, err
 }
 
 func (k keys) revoke(c *web.Call) error {

@@ -29,16 +29,35 @@ func (d deliveries) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
 	if err != nil {
 		return wire.Replayed{}, err
 	}
-	made, err := d.replays.AddReplay(c.Context(), time.Now(), c.Tenant(), []string{old.ID}, in.ForceNew)
-	if err == nil {
-		err = made[0].Err
-	}
+	var made []work.Replay
+	err = d.withRoom(c, func() (err error) {
+		if made, err = d.replays.AddReplay(c.Context(), time.Now(), c.Tenant(), []string{old.ID}, in.ForceNew); err == nil {
+			err = made[0].Err
+		}
+		return err
+	})
 	if err != nil {
 		return wire.Replayed{}, err
 	}
 	c.Asked(in, 1)
 	d.judge.Wake(c.Tenant(), old.Channel)
 	return viewReplay(made[0]), nil
+}
+
+// withRoom replays where the quotas have room for one delivery. A replay of many may go beyond them: an admin has decided
+// so, and the next count sees it.
+func (d deliveries) withRoom(c *web.Call, replay func() error) error {
+	done, err := d.quotas.Reserve(c.Context(), c.Tenant(), 1)
+	if err != nil {
+		return err
+	}
+	err = replay()
+	if done != nil && err == nil {
+		done(1)
+	} else if done != nil {
+		done(0)
+	}
+	return err
 }
 
 func viewReplay(r work.Replay) wire.Replayed {
@@ -73,7 +92,11 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 		n, err := d.count(c, f, in.Max)
 		return wire.ReplayedAll{Matched: n, DryRun: true, Replays: []wire.Replayed{}}, err
 	}
-	made, err := d.replays.ReplayAll(c.Context(), time.Now(), f, in.ForceNew, in.Max)
+	var made []work.Replay
+	err := d.withRoom(c, func() (err error) {
+		made, err = d.replays.ReplayAll(c.Context(), time.Now(), f, in.ForceNew, in.Max)
+		return err
+	})
 	if len(made) > 0 {
 		d.wakeAll(c, in.Channel)
 	}

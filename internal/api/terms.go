@@ -25,6 +25,7 @@ func Terms() (web.Terms, error) {
 		reflect.TypeFor[posthouse.Reminder](): "StoredReminder",
 		reflect.TypeFor[posthouse.Agent]():    "RegisteredAgent",
 		reflect.TypeFor[posthouse.Key]():      "StoredKey",
+		reflect.TypeFor[posthouse.Tenant]():   "StoredTenant",
 	}}
 	intro, err := termsFS.ReadFile("terms/intro.md")
 	if err != nil {
@@ -92,6 +93,8 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
 		reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),
 		reflect.TypeFor[posthouse.ChannelState]():  web.Any(posthouse.ChannelStates()...),
+		reflect.TypeFor[posthouse.BoundOf]():       web.Any(posthouse.BoundOfKey, posthouse.BoundOfTenant),
+		reflect.TypeFor[posthouse.BoundWhat]():     web.Any(posthouse.BoundRequests, posthouse.BoundOpen),
 		reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
 		reflect.TypeFor[posthouse.Missed]():        web.Any(posthouse.MissedCollapse, posthouse.MissedExpire),
 		reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),

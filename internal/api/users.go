@@ -63,7 +63,9 @@ func (u users) list(c *web.Call) (wire.Page[posthouse.User], error) {
 	if err != nil {
 		return wire.Page[posthouse.User]{}, err
 	}
-	return pageOf(u.store.Users(c.Context(), c.Tenant(), cursor, limit))
+	return partsOf(cursor, limit, func(cursor string, limit int) ([]posthouse.User, string, error) {
+		return u.store.Users(c.Context(), c.Tenant(), cursor, limit)
+	})
 }
 
 func (u users) get(c *web.Call) (posthouse.User, error) {

@@ -146,7 +146,9 @@ func (t tasks) list(c *web.Call) (wire.Page[wire.TaskSummary], error) {
 	if err != nil {
 		return wire.Page[wire.TaskSummary]{}, err
 	}
-	return pageOf(t.flow.Tasks(c.Context(), c.Tenant(), cursor, limit))
+	return partsOf(cursor, limit, func(cursor string, limit int) ([]wire.TaskSummary, string, error) {
+		return t.flow.Tasks(c.Context(), c.Tenant(), cursor, limit)
+	})
 }
 
 func (t tasks) get(c *web.Call) (wire.TaskReport, error) {

@@ -85,10 +85,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	if req.DryRun {
 		return Answer{}, nil
 	}
-	outcome, err := in.accepter.submit(ctx, sub)
-	if err == nil {
-		err = outcome.Err
-	}
+	outcome, err := in.store(ctx, sub)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -97,6 +94,20 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		in.wakePlanner(sub.Plans)
 	}
 	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
+}
+
+// store commits a submission for which the quotas have room.
+func (in *Intake) store(ctx context.Context, sub *work.Submission) (work.Outcome, error) {
+	done, err := in.reserve(ctx, sub)
+	if err != nil {
+		return work.Outcome{}, err
+	}
+	outcome, err := in.accepter.submit(ctx, sub)
+	if err == nil {
+		err = outcome.Err
+	}
+	done(outcome, err)
+	return outcome, err
 }
 
 // within refuses drafts of channels and kinds that their caller's key is not for.

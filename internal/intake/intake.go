@@ -34,6 +34,13 @@ type Channels interface {
 	Rouse(k state.Key, p posthouse.Priority)
 }
 
+// Quotas bound how many deliveries may be open.
+type Quotas interface {
+	// Reserve makes room for n deliveries of a tenant, or is an error of code quota. done is to be told how many of them
+	// were stored; it may be nil.
+	Reserve(ctx context.Context, tenant string, n int) (done func(stored int), err error)
+}
+
 // Options makes an Intake. Those without a default are required.
 type Options struct {
 	Store    Store
@@ -51,6 +58,8 @@ type Options struct {
 	// Refresh looks for channels that another process has made a moment ago; it is called when a
 	// draft names one that is not known. Defaults to nothing.
 	Refresh func(ctx context.Context) error
+	// Quotas defaults to none.
+	Quotas Quotas
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool

@@ -48,6 +48,8 @@ type letter struct {
 	trace      string
 	submission *work.Submission
 	problem    string // why it can not be accepted
+	waits      bool   // for room in a quota, and for nothing else
+	done       func(work.Outcome, error)
 }
 
 // Outbox is where callers commit drafts within their own transactions.
@@ -110,6 +112,9 @@ func (r *Relay) relayOnce(ctx context.Context, kind work.Kind, most int) bool {
 	moved := 0
 	if err == nil {
 		moved, err = r.forward(ctx, letters)
+	}
+	for i := range letters {
+		letters[i].settle(work.Outcome{}, err)
 	}
 	if err == nil {
 		var applied int
@@ -218,7 +223,7 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, now, h
 		if _, ok := life.ParseTrace(l.trace); ok {
 			entry.Message.Trace = l.trace
 		}
-		l.submission = &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}}
+		return r.admit(ctx, l, &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}})
 	}
 	return nil
 }
@@ -295,6 +300,7 @@ func (r *Relay) move(ctx context.Context, part []*letter) (moved int, err error)
 		return moved, nil
 	}
 	for i, l := range part {
+		l.settle(outcomes[i], nil)
 		if accepted := outcomes[i].Accepted; len(accepted) > 0 {
 			moved++
 			r.tell(ctx, l, accepted)
@@ -334,7 +340,7 @@ func (r *Relay) putOff(ctx context.Context, letters []letter) (int, error) {
 		}
 		l.problem = state.Plain(l.problem, maxRejection)
 		byRow[l.row.ID] = l
-		list = append(list, work.Rejection{Row: l.row.ID, Failures: l.row.Failures, Error: l.problem, Wait: relayWait(l.row.Failures)})
+		list = append(list, work.Rejection{Row: l.row.ID, Failures: l.row.Failures, Error: l.problem, Wait: l.wait()})
 	}
 	if len(list) == 0 {
 		return 0, nil
@@ -345,8 +351,12 @@ func (r *Relay) putOff(ctx context.Context, letters []letter) (int, error) {
 	}
 	for _, row := range held {
 		l := byRow[row]
-		r.Log.Warn("a message of the outbox can not be accepted: it stays there and is tried again", "row", row, "tenant", l.row.Tenant,
-			"channel", l.draft.Channel, "problem", l.problem, "failures", l.row.Failures+1, "next_try_in", relayWait(l.row.Failures))
+		level := slog.LevelWarn
+		if l.waits {
+			level = slog.LevelDebug // the metric posthouse_quota_refusals_total counts them
+		}
+		r.Log.Log(ctx, level, "a message of the outbox can not be accepted: it stays there and is tried again", "row", row, "tenant", l.row.Tenant,
+			"channel", l.draft.Channel, "problem", l.problem, "failures", l.row.Failures+1, "next_try_in", l.wait())
 	}
 	return len(held), nil
 }

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -25,7 +24,7 @@ func (r *Relay) applyEvents(ctx context.Context, letters []letter) (applied int,
 		all.Go(func() {
 			defer func() { <-turns }()
 			for _, l := range list {
-				l.problem = r.applyEvent(ctx, l)
+				r.applyEvent(ctx, l)
 			}
 		})
 	}
@@ -70,27 +69,27 @@ func apart(letters []letter) [][]*letter {
 	return out
 }
 
-// applyEvent hands one event or job over and returns its problem.
-func (r *Relay) applyEvent(ctx context.Context, l *letter) (problem string) {
+// applyEvent hands one event or job over and notes its problem.
+func (r *Relay) applyEvent(ctx context.Context, l *letter) {
 	if l.event != nil && r.TaskEvents == nil || l.job != nil && r.Jobs == nil {
-		return "this server takes no task events and jobs"
+		l.problem = "this server takes no task events and jobs"
+		return
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			problem = state.Plain(fmt.Sprintf("the row makes the server panic: %v", p), maxRejection)
+			l.problem = state.Plain(fmt.Sprintf("the row makes the server panic: %v", p), maxRejection)
 			r.Log.Error("an event or job of the outbox made the server panic", "row", l.row.ID, "tenant", l.row.Tenant, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
+	var err error
 	if l.job != nil {
-		if err := r.Jobs(ctx, l.row, l.job); err != nil {
-			return cmp.Or(err.Error(), "the job cannot be accepted")
-		}
-		return ""
+		err = r.Jobs(ctx, l.row, l.job)
+	} else {
+		err = r.TaskEvents(ctx, l.row, l.event)
 	}
-	if err := r.TaskEvents(ctx, l.row, l.event); err != nil {
-		return cmp.Or(err.Error(), "the event can not be applied")
+	if err != nil {
+		l.refuse(err)
 	}
-	return ""
 }

@@ -3,7 +3,7 @@
 // and for many permits in one call.
 //
 // There is one algorithm, take over States, and several places to keep them:
-// Memory for tests, SQL for rows in the database that all processes
+// Memory for tests and for requests of callers, SQL for rows in the database that all processes
 // share, and Redis. Fallback puts a fast place in front of a durable one. All
 // of them check every window of every key first and take from all of them after,
 // in one atomic step, so a request that one window refuses costs nothing in the

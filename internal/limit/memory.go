@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Memory keeps the states in this process. It is for tests: a restart forgets what
-// was granted, so the windows of a day hold only where SQL keeps them, on SQLite too.
+// Memory keeps the states in this process. It is for tests and for what may be counted by
+// each process for itself, as requests of callers: a restart forgets what was granted, so
+// the windows of a day hold only where SQL keeps them, on SQLite too.
 // Its clock is monotonic, so setting the machine's clock changes nothing.
 // Keys whose windows have all passed are
 // dropped within sweepEvery or so of the next call.

@@ -51,13 +51,14 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 		return nil, err
 	}
 	var recent []*work.Entry
-	var messages, due, queued, settled, events, sealed [][]any
+	var messages, due, queued, settled, events, sealed, charges [][]any
 	tally := counting{}
 	told := t.news()
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
 		}
+		charges = append(charges, chargesOf(sub, outcomes[i].Accepted)...)
 		for j := range sub.Entries {
 			if outcomes[i].Accepted[j].DuplicateOf != "" {
 				continue
@@ -99,6 +100,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	b.Insert(settledTable, settled)
 	b.Insert(eventsTable, events)
 	b.Insert(sealedTable, sealed)
+	b.Insert(chargesTable, charges)
 	tally.into(&b)
 	if err := t.announce(&b, told); err != nil {
 		return nil, err

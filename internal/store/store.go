@@ -34,6 +34,7 @@ type Store struct {
 	Upkeep      Upkeep
 	Chain       Chain
 	Feed        Feed
+	Tenants     Tenants
 
 	Tides schema.Tides // how far the database has come
 	Texts lksms.Texts  // the templates and default contents of the SMS front door
@@ -77,6 +78,8 @@ type (
 	Chain struct{ *shared }
 	// Feed is the order of what happened to deliveries, for who follows it.
 	Feed struct{ *shared }
+	// Tenants are the parties, with their quotas and what counts against those.
+	Tenants struct{ *shared }
 )
 
 // Options opens a store.
@@ -95,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf),
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf),
 	}, nil
 }
 

@@ -181,6 +181,17 @@ func (g *Gate) Forget(id string) {
 	}
 }
 
+// ForgetTenant ends the memory of the keys of a tenant that was removed here.
+func (g *Gate) ForgetTenant(tenant string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for mark, v := range g.verified {
+		if v.key.Tenant == tenant {
+			delete(g.verified, mark)
+		}
+	}
+}
+
 // AddressOf is the address that a request came from, without its port.
 func AddressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -25,6 +26,7 @@ var statuses = map[posthouse.Code]int{
 	posthouse.CodeUnavailable:    http.StatusServiceUnavailable,
 	posthouse.CodeOutcomeUnknown: http.StatusServiceUnavailable,
 	posthouse.CodeStorageFull:    http.StatusInsufficientStorage,
+	posthouse.CodeQuota:          http.StatusTooManyRequests,
 	posthouse.CodeInternal:       http.StatusInternalServerError,
 }
 
@@ -33,6 +35,7 @@ var retryAfter = map[posthouse.Code]int{
 	posthouse.CodeUnavailable:    1,
 	posthouse.CodeOutcomeUnknown: 1,
 	posthouse.CodeStorageFull:    30,
+	posthouse.CodeQuota:          1,
 }
 
 // Fault is an error whose status says more than its code.
@@ -64,7 +67,8 @@ func problemOf(err error) (p wire.Problem, after int) {
 	case errors.As(err, &f):
 		p, after = wire.Problem{Status: f.status, Code: f.err.Code, Detail: f.err.Message, Problems: f.err.Problems}, f.after
 	case errors.As(err, &coded) && coded.Code != posthouse.CodeInternal:
-		p, after = wire.Problem{Status: statuses[coded.Code], Code: coded.Code, Detail: coded.Message, Problems: coded.Problems}, retryAfter[coded.Code]
+		p, after = wire.Problem{Status: statuses[coded.Code], Code: coded.Code, Detail: coded.Message, Problems: coded.Problems, Bound: coded.Bound}, retryAfter[coded.Code]
+		after = max(after, int((coded.Wait+time.Second-1)/time.Second))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		p, after = wire.Problem{Status: http.StatusServiceUnavailable, Code: posthouse.CodeUnavailable, Detail: "the request ended before it was done"}, 1
 	default:

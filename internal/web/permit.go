@@ -26,7 +26,7 @@ func Permit(key posthouse.Key, use Use) error {
 	switch {
 	case !key.Scope.Allows(use.Scope):
 		return forbidden("the key's scope is %s: this needs %s", key.Scope, use.Scope)
-	case use.Whole && key.Any():
+	case use.Whole && key.Any(), use.Whole && key.Quota.Any():
 		return forbidden("the key is narrowed: this needs one that is not")
 	case len(key.Actions) > 0 && !Matches(key.Actions, use.Action):
 		return forbidden("the key is for the actions %s: this is %s", strings.Join(key.Actions, ", "), use.Action)
@@ -55,8 +55,12 @@ func SightOf(key posthouse.Key) work.Sight {
 	return work.Sight{Channels: key.Channels, Kinds: key.Kinds}
 }
 
-// Seen is a request on behalf of a key: what serves it sees what the key is narrowed to.
+// Seen is a request on behalf of a key: what serves it sees what the key is narrowed to, and what it hands in counts
+// against the key's quota.
 func Seen(r *http.Request, key posthouse.Key) *http.Request {
+	if key.Quota.Open > 0 {
+		r = r.WithContext(work.WithPayer(r.Context(), work.Payer{Key: key.ID, Open: key.Quota.Open}))
+	}
 	if s := SightOf(key); !s.Whole() {
 		return r.WithContext(work.WithSight(r.Context(), s))
 	}

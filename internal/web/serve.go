@@ -94,6 +94,11 @@ func (d *door) admit(r Route, c *Call) (err error) {
 		_, err := d.Gate.enter(c.Request)
 		return err
 	}
+	if d.Rates != nil {
+		if err := d.Rates.Request(c.Context(), c.Key); err != nil {
+			return err
+		}
+	}
 	if err := r.admits(c); err != nil {
 		return err
 	}

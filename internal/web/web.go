@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -20,12 +21,20 @@ type Options struct {
 	MaxBody int64
 	// Version is shown by the index.
 	Version string
+	// Rates let requests pass. Defaults to all.
+	Rates Rates
 	// Audit is told who changed what. Defaults to nobody.
 	Audit Book
 	// Terms describe types beyond what Go says of them. Defaults to none.
 	Terms Terms
 	// Beside are routes that others serve and the document describes too. Defaults to none.
 	Beside []Route
+}
+
+// Rates bound how many requests keys and tenants make.
+type Rates interface {
+	// Request is an error of code quota where there are too many.
+	Request(ctx context.Context, key posthouse.Key) error
 }
 
 // Terms are what the OpenAPI document says of types beyond what Go says of them.

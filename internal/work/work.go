@@ -36,6 +36,8 @@ type Submission struct {
 	Entries []Entry
 	// Plans are written with the entries, each over the version that was read.
 	Plans []Plan
+	// Payer is the id of the key whose quota the messages count against. Empty for none.
+	Payer string
 }
 
 // Name is what stands for the submission in its Key.

@@ -47,6 +47,11 @@ func keyIDs(ctx context.Context, c *client.Client) ([]string, error) {
 		func(k posthouse.Key) string { return k.ID + "\t" + k.Name })(ctx, c)
 }
 
+func tenantNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Tenant, error) { return c.Tenants.List(ctx) },
+		func(t posthouse.Tenant) string { return t.Name })(ctx, c)
+}
+
 func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 	page, err := c.Agents.List(ctx, client.Filter{Limit: 1000})
 	return namesOf(func(context.Context, *client.Client) ([]posthouse.Agent, error) { return page.Items, err },
@@ -55,9 +60,9 @@ func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 
 // completing has the user's shell complete the flags and first arguments of commands by what the server has now.
 func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
-	flags := map[string]shell.Lister{"channel": channelNames, "template": templateNames, "agent": agentIDs, "driver": driverNames}
+	flags := map[string]shell.Lister{"channel": channelNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "tenant": tenantNames}
 	arguments := map[string]shell.Lister{
-		"channel": channelNames, "template": templateNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "channel drivers": driverNames,
+		"channel": channelNames, "template": templateNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "key quota": keyIDs, "tenant": tenantNames, "channel drivers": driverNames,
 	}
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {

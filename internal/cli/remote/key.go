@@ -1,8 +1,11 @@
 package remote
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +19,7 @@ import (
 )
 
 func keyGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRotate(sh), keyRevoke(sh), keyNew(sh)))
+	return sh.Calling(shell.Group("key", "The API keys", keyList(sh), keyAdd(sh), keyRotate(sh), keyQuota(sh), keyRevoke(sh), keyNew(sh)))
 }
 
 func keyList(sh *shell.Shell) *cobra.Command {
@@ -30,9 +33,9 @@ func keyList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, k := range all {
-					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), limitsOf(k), sh.At(k.CreatedAt), sh.At(k.LastUsedAt), endOf(sh, k), k.Note})
+					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), limitsOf(k), sh.At(k.CreatedAt), sh.At(k.LastUsedAt), endOf(sh, k), quotaText(k.Quota), k.Note})
 				}
-				sh.Table([]string{"Key", "Name", "Scope", "Only", "Made", "Last used", "Ends", "Note"}, rows)
+				sh.Table([]string{"Key", "Name", "Scope", "Only", "Made", "Last used", "Ends", "Quota", "Note"}, rows)
 			})
 		}),
 	}
@@ -73,28 +76,30 @@ func endOf(sh *shell.Shell, k posthouse.Key) string {
 
 func keyAdd(sh *shell.Shell) *cobra.Command {
 	var key wire.Key
-	var expires string
+	var expires, tenant string
+	var quota quotaFlags
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: shell.Takes("NAME"),
 		Example: `  posthouse key add crm --scope send --channel sms --kind order --expires 90d --note "ticket 4711"
-  posthouse key add night-shift --scope admin --action 'channels.*' --action deliveries.read`,
-		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			key.Name = args[0]
-			if err := checkKey(key); err != nil {
-				return err
-			}
-			end, err := sh.Moment("--expires", expires)
-			if err != nil {
-				return err
-			}
-			key.ExpiresAt = end
-			k, err := c.Keys.Create(ctx, key)
-			if err != nil {
-				return err
-			}
-			return sh.Show(k, func() { showSecret(sh, k.Secret) })
-		}),
+  posthouse key add night-shift --scope admin --action 'channels.*' --action deliveries.read
+  posthouse key add batch --scope send --requests 20/1s,600/1m --open 10000`,
 	}
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+		key.Name = args[0]
+		if err := errors.Join(checkKey(key), quota.apply(cmd.Flags(), &key.Quota)); err != nil {
+			return err
+		}
+		end, err := sh.Moment("--expires", expires)
+		if err != nil {
+			return err
+		}
+		key.ExpiresAt = end
+		k, err := createKey(ctx, c, tenant, key)
+		if err != nil {
+			return err
+		}
+		return sh.Show(k, func() { showSecret(sh, k.Secret) })
+	})
 	cmd.Flags().StringVar((*string)(&key.Scope), "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
 	cmd.Flags().StringVar(&key.Agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
 	cmd.Flags().StringVar(&key.Note, "note", "", "a `NOTE` for people")
@@ -102,6 +107,48 @@ func keyAdd(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringSliceVar(&key.Channels, "channel", nil, "the only `CHANNELS` that it sees and touches, with commas between")
 	cmd.Flags().StringSliceVar(&key.Kinds, "kind", nil, "the only `KINDS` of messages that it sees and touches, with commas between")
 	cmd.Flags().StringSliceVar(&key.Actions, "action", nil, "the only `ACTIONS` that it may do, such as messages.create, 'deliveries.*' or '*.read'")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "whose key it is, a `TENANT` (default the own one); only a key of the tenant default makes keys of others")
+	quota.describe(cmd.Flags())
+	return cmd
+}
+
+// createKey makes a key of a tenant, of the caller's own where none is named.
+func createKey(ctx context.Context, c *client.Client, tenant string, key wire.Key) (wire.NewKey, error) {
+	if tenant == "" {
+		return c.Keys.Create(ctx, key)
+	}
+	return c.Tenants.AddKey(ctx, tenant, key)
+}
+
+func keyQuota(sh *shell.Shell) *cobra.Command {
+	var f quotaFlags
+	cmd := &cobra.Command{
+		Use: "quota ID", Short: "Bound what a key may ask for; what no flag names stays", Args: shell.Takes("ID"),
+		Example: `  posthouse key quota 7d2kq0v9x4ma --requests 20/1s,600/1m --open 10000
+  posthouse key quota 7d2kq0v9x4ma --requests none --open 0`,
+	}
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+		all, err := c.Keys.List(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(k posthouse.Key) bool { return k.ID == args[0] })
+		if at < 0 {
+			return posthouse.Errorf(posthouse.CodeNotFound, "there is no key %q", args[0])
+		}
+		q := all[at].Quota
+		if err := f.apply(cmd.Flags(), &q); err != nil {
+			return err
+		}
+		k, err := c.Keys.SetQuota(ctx, args[0], q)
+		if err != nil {
+			return err
+		}
+		return sh.Show(k, func() {
+			sh.Fields([][2]string{{"key", k.ID}, {"name", k.Name}, {"quota", cmp.Or(quotaText(k.Quota), "none")}}...)
+		})
+	})
+	f.describe(cmd.Flags())
 	return cmd
 }
 

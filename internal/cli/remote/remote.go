@@ -17,6 +17,6 @@ func Commands(sh *shell.Shell) []*cobra.Command {
 		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh),
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
-		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), outboxGroup(sh), auditGroup(sh),
+		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),
 	})
 }

@@ -51,6 +51,7 @@ var hints = map[posthouse.Code]string{
 	posthouse.CodeForbidden:      "use a key of a wider scope: read, send and admin are the scopes",
 	posthouse.CodeUnavailable:    "try again in a moment; GET /readyz of the server says what is missing",
 	posthouse.CodeOutcomeUnknown: "repeat the command with the same --idempotency-key: then nothing is sent twice",
+	posthouse.CodeQuota:          "try again later; posthouse tenant show and posthouse key list say what is allowed",
 	posthouse.CodeInternal:       "the server's log has the details",
 }
 

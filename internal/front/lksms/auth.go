@@ -72,3 +72,13 @@ func (d *door) withKey(r *http.Request, text string) (caller, error) {
 	}
 	return caller{tenant: key.Tenant, key: key}, err
 }
+
+// pass lets a request of a caller pass whose quota has room for it. The shared pair counts for its tenant.
+func (d *door) pass(c *call) error {
+	if d.Rates == nil {
+		return nil
+	}
+	key := c.who.key
+	key.Tenant = c.who.tenant
+	return d.Rates.Request(c.Context(), key)
+}

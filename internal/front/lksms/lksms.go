@@ -34,6 +34,8 @@ type Options struct {
 	Texts  Texts
 	// Gate is the one of the native API.
 	Gate *web.Gate
+	// Rates let requests pass. Defaults to all.
+	Rates web.Rates
 	// Username and Password are the pair that all senders, phones and operators may share. Who shows them
 	// sees the default tenant.
 	Username, Password string

@@ -98,6 +98,9 @@ func (d *door) run(methods map[string]route, c *call) (out answer, err error) {
 		if c.who, err = d.enter(c.Request); err != nil {
 			return answer{}, err
 		}
+		if err := d.pass(c); err != nil {
+			return answer{}, err
+		}
 	}
 	switch {
 	case len(methods) == 0:

@@ -26,7 +26,7 @@ func (s Keys) AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash
 }
 
 func addKey(t *sqldb.Tx, key posthouse.Key, hash string, at int64) error {
-	limits, err := limitsText(key.KeyLimits)
+	limits, err := limitsText(key)
 	if err != nil {
 		return err
 	}
@@ -35,13 +35,41 @@ func addKey(t *sqldb.Tx, key posthouse.Key, hash string, at int64) error {
 	return err
 }
 
+// keyBounds are the limits of a key as they are kept, with its quota.
+type keyBounds struct {
+	posthouse.KeyLimits
+	Quota posthouse.Quota `json:"quota,omitzero"`
+}
+
 // limitsText is how the limits of a key are kept: empty for none.
-func limitsText(l posthouse.KeyLimits) (string, error) {
-	if !l.Any() {
+func limitsText(key posthouse.Key) (string, error) {
+	if !key.KeyLimits.Any() && !key.Quota.Any() {
 		return "", nil
 	}
-	text, err := json.Marshal(l)
+	text, err := json.Marshal(keyBounds{key.KeyLimits, key.Quota})
 	return string(text), err
+}
+
+// SetKeyQuota bounds what a key that is not revoked may ask for, and returns it as it stands.
+func (s Keys) SetKeyQuota(ctx context.Context, now time.Time, tenant, id string, quota posthouse.Quota) (posthouse.Key, error) {
+	var key hashedKey
+	err := s.db.Change(ctx, now, "store a key's quota", func(t *sqldb.Tx) (err error) {
+		var found bool
+		key, found, err = sqldb.First(t.Query, readKey, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE tenant = ? AND id = ? AND revoked_at = 0"+t.DB.Dialect.Lock, tenant, sqldb.Plain(id))
+		if err == nil && !found {
+			err = posthouse.Errorf(posthouse.CodeNotFound, "there is no key %q that is not revoked", id)
+		}
+		if err != nil {
+			return err
+		}
+		key.Quota = quota
+		limits, err := limitsText(key.Key)
+		if err == nil {
+			_, err = t.Exec("UPDATE posthouse_api_keys SET limits = ? WHERE id = ?", limits, sqldb.Plain(id))
+		}
+		return err
+	})
+	return key.Key, err
 }
 
 type hashedKey struct {
@@ -55,7 +83,9 @@ func readKey(scan sqldb.Scanner) (hashedKey, error) {
 	var limits string
 	err := scan(&k.ID, &k.Tenant, &k.Name, &k.Scope, &k.Agent, &k.Note, &created, &revoked, &expires, &used, &limits, &k.hash)
 	if err == nil && limits != "" {
-		err = json.Unmarshal([]byte(limits), &k.KeyLimits) // a key whose limits cannot be read is no key
+		var b keyBounds
+		err = json.Unmarshal([]byte(limits), &b) // a key whose limits cannot be read is no key
+		k.KeyLimits, k.Quota = b.KeyLimits, b.Quota
 	}
 	k.CreatedAt, k.RevokedAt, k.ExpiresAt, k.LastUsedAt = sqldb.TimeOf(created), sqldb.TimeOf(revoked), sqldb.TimeOf(expires), sqldb.TimeOf(used)
 	return k, err

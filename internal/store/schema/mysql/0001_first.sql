@@ -387,6 +387,23 @@ CREATE TABLE posthouse_api_keys (
   PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- What people have said of a tenant. One that has things and no row is one too. quota is JSON, empty for none.
+CREATE TABLE posthouse_tenants (
+  name varchar(128) NOT NULL,
+  note varchar(255) NOT NULL DEFAULT '',
+  quota mediumtext NOT NULL DEFAULT (''),
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The messages that count against a key's quota of open deliveries: of keys that have one, until the count finds them settled.
+CREATE TABLE posthouse_charges (
+  key_id varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  message varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (key_id, message)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
 CREATE TABLE posthouse_audit (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -854,6 +871,8 @@ DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
 DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
+DROP TABLE posthouse_charges;
+DROP TABLE posthouse_tenants;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;

@@ -381,6 +381,23 @@ CREATE TABLE posthouse_api_keys (
   PRIMARY KEY (id)
 );
 
+-- What people have said of a tenant. One that has things and no row is one too. quota is JSON, empty for none.
+CREATE TABLE posthouse_tenants (
+  name TEXT NOT NULL,
+  note TEXT NOT NULL DEFAULT '',
+  quota TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (name)
+);
+
+-- The messages that count against a key's quota of open deliveries: of keys that have one, until the count finds them settled.
+CREATE TABLE posthouse_charges (
+  key_id TEXT NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (key_id, message)
+);
+
 -- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
 CREATE TABLE posthouse_audit (
   id TEXT NOT NULL,
@@ -848,6 +865,8 @@ DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
 DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
+DROP TABLE posthouse_charges;
+DROP TABLE posthouse_tenants;
 DROP TABLE posthouse_api_keys;
 DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/quota"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Tenants keeps the parties.
+type Tenants interface {
+	Tenants(ctx context.Context) ([]posthouse.Tenant, error)
+	Tenant(ctx context.Context, name string) (posthouse.Tenant, error)
+	PutTenant(ctx context.Context, now time.Time, t posthouse.Tenant) (posthouse.Tenant, error)
+	// Holds counts what a tenant has.
+	Holds(ctx context.Context, name string) (wire.TenantHolds, error)
+	// RemoveTenant deletes one that has nothing; with all, what is set up with it too.
+	RemoveTenant(ctx context.Context, now time.Time, name string, all bool) error
+}
+
+// Quotas are those that this process judges by.
+type Quotas interface {
+	// Refresh takes over what was changed.
+	Refresh(ctx context.Context) error
+	// Reserve makes room for deliveries of a tenant, or is an error of code quota.
+	Reserve(ctx context.Context, tenant string, n int) (done func(stored int), err error)
+}
+
+// tenants is the resource of tenants. The admins of the tenant default see and change all of them; those of another see
+// their own.
+type tenants struct {
+	store  Tenants
+	quotas Quotas
+	keys   keys
+}
+
+var tenantBody = web.BodyOf[wire.PutTenant]().Loose()
+
+func (t tenants) routes() []web.Route {
+	return web.Tagged("tenants",
+		web.Get("/v1/tenants", admin, "List the tenants. A key of the tenant default lists all, another one its own.", t.list).Whole(),
+		web.Get("/v1/tenants/{name}", admin, "One tenant, with its quota and what it has.", t.get).Whole(),
+		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note and quota. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
+		web.Delete("/v1/tenants/{name}", admin, "Delete a tenant. It is refused while the tenant has anything; with force, what is set up with it is deleted too, but never open deliveries and rows of the outbox. It needs a key of the tenant default.", t.remove).Query("force").Whole(),
+		web.Post("/v1/tenants/{name}/keys", admin, "Make a key of a tenant; its secret is shown this once. It needs a key of the tenant default.", keyBody, t.addKey).Answers(http.StatusCreated).Whole(),
+	)
+}
+
+// rules reports whether the caller may see and change all tenants.
+func rules(c *web.Call) bool { return c.Tenant() == posthouse.DefaultTenant }
+
+// sees is an error where the caller does not see the tenant that the path names, as if there were none.
+func sees(c *web.Call) error {
+	if name := c.PathValue("name"); !rules(c) && name != c.Tenant() {
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is no tenant %.80q", name)
+	}
+	return nil
+}
+
+// changes is an error where the caller may not change the tenant that the path names.
+func changes(c *web.Call) error {
+	if err := sees(c); err != nil || rules(c) {
+		return err
+	}
+	return posthouse.Errorf(posthouse.CodeForbidden, "tenants are changed with keys of the tenant %s: this one's is %.80s", posthouse.DefaultTenant, c.Tenant())
+}
+
+func (t tenants) list(c *web.Call) (wire.Page[posthouse.Tenant], error) {
+	if rules(c) {
+		return wholeOf(t.store.Tenants(c.Context()))
+	}
+	own, err := t.store.Tenant(c.Context(), c.Tenant())
+	return wholeOf([]posthouse.Tenant{own}, err)
+}
+
+func (t tenants) get(c *web.Call) (wire.Tenant, error) {
+	if err := sees(c); err != nil {
+		return wire.Tenant{}, err
+	}
+	found, err := t.store.Tenant(c.Context(), c.PathValue("name"))
+	if err != nil {
+		return wire.Tenant{}, err
+	}
+	holds, err := t.store.Holds(c.Context(), found.Name)
+	return wire.Tenant{Tenant: found, Holds: holds}, err
+}
+
+func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
+	name := c.PathValue("name")
+	if err := changes(c); err != nil {
+		return posthouse.Tenant{}, err
+	}
+	c.CheckName("name", name)
+	c.CheckWord("note", in.Note, 255)
+	checkQuota(c, "quota.", in.Quota)
+	if err := c.Wrong(); err != nil {
+		return posthouse.Tenant{}, err
+	}
+	before, err := t.store.Tenant(c.Context(), name)
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return before, err
+	}
+	stored, err := t.store.PutTenant(c.Context(), time.Now(), posthouse.Tenant{Name: name, Note: in.Note, Quota: in.Quota})
+	if err != nil {
+		return stored, err
+	}
+	c.Changed(before, stored)
+	if before.CreatedAt.IsZero() {
+		c.Status = http.StatusCreated
+		c.Changed(nil, stored)
+	}
+	return stored, t.quotas.Refresh(c.Context())
+}
+
+// checkQuota checks a quota whose fields' paths begin so.
+func checkQuota(c *web.Call, at string, q posthouse.Quota) {
+	for _, p := range quota.Check(q) {
+		c.RefuseNew(at+p.Path, "%s", p.Message)
+	}
+}
+
+func (t tenants) remove(c *web.Call) error {
+	name := c.PathValue("name")
+	if err := changes(c); err != nil {
+		return err
+	}
+	if name == posthouse.DefaultTenant {
+		return posthouse.Errorf(posthouse.CodeConflict, "the tenant %s is the one whose keys make others: it stays", name)
+	}
+	force := c.Query.Get("force")
+	if force != "" && force != "true" && force != "false" {
+		c.Refuse("query.force", "is %.60q: want true or false", force)
+		return c.Wrong()
+	}
+	before, err := t.get(c)
+	if err != nil {
+		return err
+	}
+	if err := t.store.RemoveTenant(c.Context(), time.Now(), name, force == "true"); err != nil {
+		return err
+	}
+	c.Asked(map[string]bool{"force": force == "true"}, 0)
+	c.Changed(before, nil)
+	t.keys.gate.ForgetTenant(name)
+	return t.quotas.Refresh(c.Context())
+}
+
+func (t tenants) addKey(c *web.Call, in wire.Key) (wire.NewKey, error) {
+	if err := changes(c); err != nil {
+		return wire.NewKey{}, err
+	}
+	of, err := t.store.Tenant(c.Context(), c.PathValue("name"))
+	if err != nil {
+		return wire.NewKey{}, err
+	}
+	return t.keys.create(c, of.Name, in)
+}

@@ -1,0 +1,181 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
+)
+
+func tenantGroup(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("tenant", "The tenants, and what they may ask for", tenantList(sh), tenantShow(sh), tenantAdd(sh), tenantSet(sh), tenantDelete(sh)))
+}
+
+func tenantList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tenants", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Tenants.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(all, func() {
+				var rows [][]string
+				for _, t := range all {
+					rows = append(rows, []string{t.Name, quotaText(t.Quota), sh.At(t.CreatedAt), t.Note})
+				}
+				sh.Table([]string{"Tenant", "Quota", "Made", "Note"}, rows)
+			})
+		}),
+	}
+}
+
+// quotaText is a quota in words, empty for none.
+func quotaText(q posthouse.Quota) string {
+	text := ""
+	if len(q.Requests) > 0 {
+		text = "requests " + windowsText(q.Requests)
+	}
+	if q.Open > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "open " + strconv.Itoa(q.Open)
+	}
+	return text
+}
+
+func tenantShow(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "show TENANT", Short: "Show a tenant, its quota and what it has", Args: shell.Takes("TENANT"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			t, err := c.Tenants.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(t, func() { printTenant(sh, t.Tenant, t.Holds.Parts()...) })
+		}),
+	}
+}
+
+func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
+	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(t.Quota), "none")}, {"made", sh.At(t.CreatedAt)}}
+	for _, p := range holds {
+		fields = append(fields, [2]string{p.Name, strconv.Itoa(p.N)})
+	}
+	sh.Fields(fields...)
+}
+
+// quotaFlags are what people decide about a quota.
+type quotaFlags struct {
+	requests string
+	open     int
+}
+
+func (f *quotaFlags) describe(flags *pflag.FlagSet) {
+	flags.StringVar(&f.requests, "requests", "", "how many requests it may make, a `LIST` of windows such as 20/1s,600/1m, or none")
+	flags.IntVar(&f.open, "open", 0, "how many deliveries may be open, a `NUMBER`; 0 is no bound")
+}
+
+// apply changes of a quota what the flags name.
+func (f *quotaFlags) apply(flags *pflag.FlagSet, q *posthouse.Quota) (err error) {
+	if flags.Changed("requests") {
+		q.Requests, err = agentLimits("--requests", f.requests)
+	}
+	if flags.Changed("open") {
+		q.Open = f.open
+	}
+	return err
+}
+
+// tenantFlags are what people decide about a tenant.
+type tenantFlags struct {
+	note  string
+	quota quotaFlags
+}
+
+func (f *tenantFlags) describe(flags *pflag.FlagSet) {
+	flags.StringVar(&f.note, "note", "", "a `NOTE` for people")
+	f.quota.describe(flags)
+}
+
+// put stores a tenant with what the flags change of it.
+func (f *tenantFlags) put(ctx context.Context, sh *shell.Shell, c *client.Client, flags *pflag.FlagSet, t posthouse.Tenant) error {
+	if flags.Changed("note") {
+		t.Note = f.note
+	}
+	if err := f.quota.apply(flags, &t.Quota); err != nil {
+		return err
+	}
+	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota})
+	if err != nil {
+		return err
+	}
+	return sh.Show(stored, func() { printTenant(sh, stored) })
+}
+
+func tenantAdd(sh *shell.Shell) *cobra.Command {
+	var f tenantFlags
+	cmd := &cobra.Command{
+		Use: "add TENANT", Short: "Make a tenant; posthouse key add --tenant makes its first key", Args: shell.Takes("TENANT"),
+		Example: `  posthouse tenant add branch-7 --note "the branch in Pudong" --requests 20/1s,600/1m --open 50000
+  posthouse key add first --tenant branch-7 --scope admin`,
+	}
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+		known, err := c.Tenants.Get(ctx, args[0])
+		switch {
+		case err == nil && !known.CreatedAt.IsZero():
+			return posthouse.Errorf(posthouse.CodeConflict, "there is a tenant %q: posthouse tenant set changes it", args[0])
+		case err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound:
+			return err
+		}
+		return f.put(ctx, sh, c, cmd.Flags(), posthouse.Tenant{Name: args[0]})
+	})
+	f.describe(cmd.Flags())
+	return cmd
+}
+
+func tenantSet(sh *shell.Shell) *cobra.Command {
+	var f tenantFlags
+	cmd := &cobra.Command{
+		Use: "set TENANT", Short: "Change a tenant's note and quota; what no flag names stays", Args: shell.Takes("TENANT"),
+		Example: `  posthouse tenant set branch-7 --open 100000
+  posthouse tenant set branch-7 --requests none --open 0`,
+	}
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+		t, err := c.Tenants.Get(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return f.put(ctx, sh, c, cmd.Flags(), t.Tenant)
+	})
+	f.describe(cmd.Flags())
+	return cmd
+}
+
+func tenantDelete(sh *shell.Shell) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "delete TENANT", Short: "Delete a tenant that has nothing", Args: shell.Takes("TENANT"),
+		Long: `Delete a tenant. While it has anything, the command says what, and nothing is deleted.
+
+With --force, what is set up with it is deleted too: its keys, channels, agents, templates, texts,
+rosters, users, reminders and tasks. Open deliveries and rows of the outbox are never deleted: cancel
+them first. What is settled, and the audit log, stay until their time is over.`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Tenants.Delete(ctx, args[0], force); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "deleted")
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "delete what is set up with it too")
+	return cmd
+}

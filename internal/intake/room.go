@@ -1,0 +1,90 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// reserve makes room for a submission in the quotas that it counts against. done is to be told what became of it.
+func (in *Intake) reserve(ctx context.Context, sub *work.Submission) (done func(outcome work.Outcome, err error), err error) {
+	nothing := func(work.Outcome, error) {}
+	if in.o.Quotas == nil {
+		return nothing, nil
+	}
+	release, err := in.o.Quotas.Reserve(ctx, sub.Tenant, openOf(sub, nil))
+	if err != nil || release == nil {
+		return nothing, err
+	}
+	if p := work.PayerOf(ctx); p.Open > 0 {
+		sub.Payer = p.Key
+	}
+	return func(outcome work.Outcome, err error) {
+		switch {
+		case posthouse.CodeOf(err) == posthouse.CodeOutcomeUnknown && err != nil:
+			release(openOf(sub, nil)) // it may be stored: the next count knows
+		case err != nil || outcome.Replayed || len(outcome.Accepted) == 0:
+			release(0)
+		default:
+			release(openOf(sub, outcome.Accepted))
+		}
+	}, nil
+}
+
+// openOf is how many open deliveries a submission makes: without the duplicates, where it is known which are.
+func openOf(sub *work.Submission, accepted []posthouse.Accepted) int {
+	n := 0
+	for i := range sub.Entries {
+		if accepted != nil && accepted[i].DuplicateOf != "" {
+			continue
+		}
+		for j := range sub.Entries[i].Deliveries {
+			if sub.Entries[i].Deliveries[j].State.Open() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// admit makes room for a letter. One that finds none waits in the outbox.
+func (r *Relay) admit(ctx context.Context, l *letter, sub *work.Submission) error {
+	done, err := r.Intake.reserve(ctx, sub)
+	switch code := posthouse.CodeOf(err); {
+	case err == nil:
+		l.submission, l.done = sub, done
+	case code == posthouse.CodeQuota, code == posthouse.CodeTooLarge:
+		l.refuse(err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// refuse notes why a letter cannot be accepted now.
+func (l *letter) refuse(err error) {
+	l.problem, l.waits = cmp.Or(err.Error(), "it cannot be accepted"), posthouse.CodeOf(err) == posthouse.CodeQuota
+}
+
+// settle ends what was reserved for a letter that was not stored.
+func (l *letter) settle(outcome work.Outcome, err error) {
+	if l.done != nil {
+		l.done(outcome, err)
+		l.done = nil
+	}
+}
+
+// relayRoom is the pause after which a row is tried again that finds no room in a quota: room comes soon or late, whatever
+// came before.
+const relayRoom = 10 * time.Second
+
+// wait is the pause before the next try.
+func (l *letter) wait() time.Duration {
+	if l.waits {
+		return relayRoom
+	}
+	return relayWait(l.row.Failures)
+}

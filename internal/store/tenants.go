@@ -1,0 +1,216 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/wire"
+)
+
+const tenantColumns = "name, note, quota, created_at, updated_at"
+
+func readTenant(scan sqldb.Scanner) (posthouse.Tenant, error) {
+	var t posthouse.Tenant
+	var quota string
+	var created, updated int64
+	err := scan(&t.Name, &t.Note, &quota, &created, &updated)
+	if err == nil && quota != "" {
+		err = json.Unmarshal([]byte(quota), &t.Quota)
+	}
+	t.CreatedAt, t.UpdatedAt = sqldb.TimeOf(created), sqldb.TimeOf(updated)
+	return t, err
+}
+
+// Tenants lists the tenants by name: those that were made, and those that have keys or channels.
+func (s Tenants) Tenants(ctx context.Context) ([]posthouse.Tenant, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants")
+	if err != nil {
+		return nil, s.db.Coded(err, "list the tenants")
+	}
+	names, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_api_keys UNION SELECT tenant FROM posthouse_channels")
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(t posthouse.Tenant) bool { return t.Name == name }) {
+			list = append(list, posthouse.Tenant{Name: name})
+		}
+	}
+	slices.SortFunc(list, func(a, b posthouse.Tenant) int { return cmp.Compare(a.Name, b.Name) })
+	return list, s.db.Coded(err, "list the tenants")
+}
+
+// Tenant reads one tenant; an error of code not_found says that there is none.
+func (s Tenants) Tenant(ctx context.Context, name string) (posthouse.Tenant, error) {
+	t, found, err := sqldb.First(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE name = ?", name)
+	if err == nil && !found {
+		_, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_api_keys WHERE tenant = ? UNION SELECT tenant FROM posthouse_channels WHERE tenant = ?", name, name)
+		t.Name = name
+	}
+	if err == nil && !found {
+		return t, noTenant(name)
+	}
+	return t, s.db.Coded(err, "read a tenant")
+}
+
+func noTenant(name string) error {
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no tenant %.80q", name)
+}
+
+// PutTenant stores what people say of a tenant, and returns it as it stands.
+func (s Tenants) PutTenant(ctx context.Context, now time.Time, in posthouse.Tenant) (posthouse.Tenant, error) {
+	quota, err := quotaText(in.Quota)
+	if err != nil {
+		return in, err
+	}
+	err = s.db.Change(ctx, now, "store a tenant", func(t *sqldb.Tx) error {
+		if err := t.Serialize(); err != nil {
+			return err
+		}
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		old, found, err := sqldb.First(t.Query, readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE name = ?", in.Name)
+		if err != nil {
+			return err
+		}
+		in.CreatedAt, in.UpdatedAt = sqldb.TimeOf(at), sqldb.TimeOf(at)
+		if !found {
+			_, err = t.Exec("INSERT INTO posthouse_tenants ("+tenantColumns+") VALUES ("+sqldb.Marks(5)+")", in.Name, in.Note, quota, at, at)
+			return err
+		}
+		in.CreatedAt = old.CreatedAt
+		_, err = t.Exec("UPDATE posthouse_tenants SET note = ?, quota = ?, updated_at = ? WHERE name = ?", in.Note, quota, at, in.Name)
+		return err
+	})
+	return in, err
+}
+
+// quotaText is how a quota is kept: empty for none.
+func quotaText(q posthouse.Quota) (string, error) {
+	if !q.Any() {
+		return "", nil
+	}
+	text, err := json.Marshal(q)
+	return string(text), err
+}
+
+// Holds counts what a tenant has.
+func (s Tenants) Holds(ctx context.Context, name string) (wire.TenantHolds, error) {
+	now, err := s.db.Now(ctx)
+	if err != nil {
+		return wire.TenantHolds{}, err
+	}
+	h, err := s.holds(s.db.Reads(ctx), name, sqldb.Micros(now))
+	return h, s.db.Coded(err, "count what a tenant has")
+}
+
+func (s Tenants) holds(from sqldb.Lookup, name string, now int64) (h wire.TenantHolds, err error) {
+	open, args := s.openText(name)
+	for _, part := range []struct {
+		n    *int
+		text string
+		args []any
+	}{
+		{&h.Open, open, args},
+		{&h.Outbox, "SELECT COUNT(*) FROM posthouse_outbox WHERE tenant = ?", []any{name}},
+		{&h.Plans, "SELECT COUNT(*) FROM posthouse_plans WHERE tenant = ? AND next_at > 0", []any{name}},
+		{&h.Campaigns, "SELECT COUNT(*) FROM posthouse_campaigns WHERE tenant = ? AND finished_at = 0", []any{name}},
+		{&h.Audiences, "SELECT COUNT(*) FROM posthouse_audiences WHERE tenant = ?", []any{name}},
+		{&h.Subscriptions, "SELECT COUNT(*) FROM posthouse_subscriptions WHERE tenant = ?", []any{name}},
+		{&h.Keys, "SELECT COUNT(*) FROM posthouse_api_keys WHERE tenant = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)", []any{name, now}},
+		{&h.Channels, "SELECT COUNT(*) FROM posthouse_channels WHERE tenant = ?", []any{name}},
+		{&h.Agents, "SELECT COUNT(*) FROM posthouse_agents WHERE tenant = ?", []any{name}},
+		{&h.Templates, "SELECT COUNT(DISTINCT name) FROM posthouse_templates WHERE tenant = ?", []any{name}},
+		{&h.Rosters, "SELECT COUNT(*) FROM posthouse_rosters WHERE tenant = ?", []any{name}},
+		{&h.Users, "SELECT COUNT(*) FROM posthouse_users WHERE tenant = ?", []any{name}},
+	} {
+		n, _, err := sqldb.First(from, sqldb.Number, part.text, part.args...)
+		if err != nil {
+			return h, err
+		}
+		*part.n = int(n)
+	}
+	return h, nil
+}
+
+// openText counts a tenant's deliveries that are not settled.
+func (s Tenants) openText(name string) (string, []any) {
+	return "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ?)" +
+		" + (SELECT COUNT(*) FROM " + stillFlying(s.db.Dialect) + " AND m.tenant = ?)", []any{name, name, name}
+}
+
+// configured are the tables of what a tenant's people have set up, with what the program notes beside it.
+var configured = []string{
+	"posthouse_api_keys", "posthouse_channels", "posthouse_accounts", "posthouse_gates", "posthouse_tallies", "posthouse_agents", "posthouse_agent_claims",
+	"posthouse_templates", "posthouse_sms_texts", "posthouse_default_sms", "posthouse_rosters", "posthouse_roster_days", "posthouse_roster_entries",
+	"posthouse_users", "posthouse_user_roles", "posthouse_plans", "posthouse_notify_marks", "posthouse_segments", "posthouse_campaigns", "posthouse_audiences",
+	"posthouse_subscriptions", "posthouse_dead_letters",
+}
+
+// RemoveTenant deletes a tenant that has nothing; with all, it deletes what is set up with it: keys, channels, agents,
+// texts, rosters, users, audiences, subscriptions, reminders and tasks. Open deliveries, rows of the outbox and campaigns that go on are
+// never deleted: one that has some stays. What is settled stays until its time is over, and so does the audit log.
+func (s Tenants) RemoveTenant(ctx context.Context, now time.Time, name string, all bool) error {
+	return s.db.Change(ctx, now, "remove a tenant", func(t *sqldb.Tx) error {
+		if err := t.Serialize(); err != nil {
+			return err
+		}
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		holds, err := s.holds(t.Query, name, at)
+		if err == nil {
+			err = removable(name, holds, all)
+		}
+		if err != nil {
+			return err
+		}
+		for _, text := range []string{
+			"DELETE FROM posthouse_charges WHERE key_id IN (SELECT id FROM posthouse_api_keys WHERE tenant = ?)",
+			"DELETE FROM posthouse_audience_blocks WHERE audience IN (SELECT id FROM posthouse_audiences WHERE tenant = ?)",
+		} {
+			if _, err := t.Exec(text, name); err != nil {
+				return err
+			}
+		}
+		gone, err := t.Exec("DELETE FROM posthouse_tenants WHERE name = ?", name)
+		for _, table := range configured {
+			if err == nil {
+				var n int64
+				n, err = t.Exec("DELETE FROM "+table+" WHERE tenant = ?", name)
+				gone += n
+			}
+		}
+		if err == nil && gone == 0 {
+			err = noTenant(name)
+		}
+		return err
+	})
+}
+
+// removable says what of a tenant is in the way of its removal.
+func removable(name string, h wire.TenantHolds, all bool) error {
+	var what string
+	var has []string
+	for _, p := range h.Parts() {
+		if p.N > 0 {
+			has = append(has, fmt.Sprintf("%d %s", p.N, p.Name))
+		}
+	}
+	switch {
+	case h.Open+h.Outbox+h.Campaigns > 0:
+		what = "cancel what is open or wait until it is settled" // deleting it would lose messages
+	case len(has) > 0 && !all:
+		what = "delete them first, or force it, which deletes them too"
+	default:
+		return nil
+	}
+	return posthouse.Errorf(posthouse.CodeConflict, "the tenant %.80q has %s: %s", name, strings.Join(has, ", "), what)
+}

@@ -1,0 +1,23 @@
+package work
+
+import "context"
+
+// Payer is a key whose quota of open deliveries a caller's messages count against. The zero value is nobody's.
+type Payer struct {
+	Key  string // its id
+	Open int    // how many may be open
+}
+
+// payer is its place in a context.
+type payer struct{}
+
+// WithPayer says whose quota counts what is handed in on behalf of a caller.
+func WithPayer(ctx context.Context, p Payer) context.Context {
+	return context.WithValue(ctx, payer{}, p)
+}
+
+// PayerOf is whose quota counts what is handed in: nobody's, where nobody has said otherwise.
+func PayerOf(ctx context.Context) Payer {
+	p, _ := ctx.Value(payer{}).(Payer)
+	return p
+}

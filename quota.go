@@ -1,0 +1,62 @@
+package posthouse
+
+import "time"
+
+// Quota bounds what a key or a tenant may ask for. The zero value bounds nothing.
+type Quota struct {
+	// Requests are the windows of requests that hold together. A rate with a burst is two: 20 in 1s and 600
+	// in 1m is ten a second, of which twenty may come at once. Defaults to no bound.
+	Requests []Limit `json:"requests,omitempty"`
+	// Open is how many deliveries may be open: pending, sending or unknown. Defaults to 0, no bound.
+	Open int `json:"open,omitempty"`
+}
+
+// Any reports whether anything is bounded.
+func (q Quota) Any() bool { return len(q.Requests) > 0 || q.Open > 0 }
+
+// IsZero is for omitzero.
+func (q Quota) IsZero() bool { return !q.Any() }
+
+// Bound is the part of a quota that a request was refused by.
+type Bound struct {
+	// Of is key or tenant: whose quota it is. Name is the key's id or the tenant's name.
+	Of   BoundOf `json:"of"`
+	Name string  `json:"name"`
+	// What is bounded: requests, or open deliveries.
+	What BoundWhat `json:"what"`
+	// Max is the bound; of requests, within the time Per.
+	Max int      `json:"max"`
+	Per Duration `json:"per,omitempty"`
+	// Open is how many deliveries were open when the request was refused.
+	Open int `json:"open,omitempty"`
+}
+
+// BoundOf is whose quota a bound is of.
+type BoundOf string
+
+// Whose quotas there are.
+const (
+	BoundOfKey    BoundOf = "key"
+	BoundOfTenant BoundOf = "tenant"
+)
+
+// BoundWhat is what a bound counts.
+type BoundWhat string
+
+// What is counted.
+const (
+	BoundRequests BoundWhat = "requests"
+	BoundOpen     BoundWhat = "open"
+)
+
+// Tenant is a party whose messages, channels and keys are its own.
+type Tenant struct {
+	Name string `json:"name"`
+	// Note is for people.
+	Note string `json:"note,omitempty"`
+	// Quota bounds what all keys of the tenant ask for together.
+	Quota Quota `json:"quota,omitzero"`
+	// CreatedAt and UpdatedAt are zero of a tenant that nobody has made, such as default: its things make it one.
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
+}

@@ -1,0 +1,47 @@
+package wire
+
+import "github.com/posthouse/posthouse"
+
+// PutTenant makes a tenant or changes it.
+type PutTenant struct {
+	Note string `json:"note,omitempty" doc:"For people, up to 255 bytes."`
+	// Quota bounds what all keys of the tenant ask for together. Defaults to no bounds.
+	Quota posthouse.Quota `json:"quota,omitzero" doc:"What all keys of the tenant may ask for together. Defaults to no bounds."`
+}
+
+// Tenant is a tenant with what it has.
+type Tenant struct {
+	posthouse.Tenant
+	Holds TenantHolds `json:"holds"`
+}
+
+// TenantHolds counts what a tenant has. What is settled is not counted: it goes when its time is over.
+type TenantHolds struct {
+	Open          int `json:"open" doc:"Deliveries that are not settled."`
+	Outbox        int `json:"outbox" doc:"Rows of the outbox that wait."`
+	Plans         int `json:"plans" doc:"Reminders and tasks whose next moment is to come."`
+	Campaigns     int `json:"campaigns" doc:"Campaigns that have not finished."`
+	Audiences     int `json:"audiences" doc:"Lists of people that campaigns are sent to."`
+	Subscriptions int `json:"subscriptions" doc:"Who is told what happens."`
+	Keys          int `json:"keys" doc:"Keys that have not ended."`
+	Channels      int `json:"channels"`
+	Agents        int `json:"agents"`
+	Templates     int `json:"templates"`
+	Rosters       int `json:"rosters"`
+	Users         int `json:"users" doc:"Users of the directory."`
+}
+
+// Part is one number of what a tenant has.
+type Part struct {
+	Name string
+	N    int
+}
+
+// Parts lists the numbers in the order of their fields.
+func (h TenantHolds) Parts() []Part {
+	return []Part{
+		{"open deliveries", h.Open}, {"rows of the outbox", h.Outbox}, {"reminders and tasks", h.Plans}, {"campaigns", h.Campaigns}, {"audiences", h.Audiences}, {"subscriptions", h.Subscriptions},
+		{"keys", h.Keys}, {"channels", h.Channels},
+		{"agents", h.Agents}, {"templates", h.Templates}, {"rosters", h.Rosters}, {"users", h.Users},
+	}
+}
