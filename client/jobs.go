@@ -32,6 +32,8 @@ type JobDraft struct {
 	// NextRunTime is when it is sent. Defaults to now.
 	NextRunTime time.Time `json:"nextRunTime,omitzero"`
 	Operator    string    `json:"operator,omitempty"`
+	// Number is a whole number by which the job is found too; a pointer to 0 has one made. Defaults to none.
+	Number *int64 `json:"number,omitempty"`
 }
 
 // JobStatus gives the jobs of a business type and ids the status 3 or 4, where they have one of those

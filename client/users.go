@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -22,7 +24,17 @@ func (c Users) Get(ctx context.Context, id string) (posthouse.User, error) {
 }
 
 // Put stores up to 10,000 entries, all or none; those there are already are replaced.
-func (c Users) Put(ctx context.Context, users ...posthouse.User) (wire.Imported, error) {
+func (c Users) Put(ctx context.Context, users ...posthouse.User) (wire.UsersStored, error) {
+	return c.put(ctx, nil, users)
+}
+
+// Replace makes the directory hold these entries, up to 10,000, and no others, and says what that changes. A dry run changes
+// nothing.
+func (c Users) Replace(ctx context.Context, dryRun bool, users ...posthouse.User) (wire.UsersStored, error) {
+	return c.put(ctx, pruning(dryRun), users)
+}
+
+func (c Users) put(ctx context.Context, query url.Values, users []posthouse.User) (wire.UsersStored, error) {
 	type entry struct {
 		ID        string            `json:"id"`
 		Name      string            `json:"name,omitempty"`
@@ -34,13 +46,33 @@ func (c Users) Put(ctx context.Context, users ...posthouse.User) (wire.Imported,
 	for i, u := range users {
 		list[i] = entry{u.ID, u.Name, u.Type, u.Addresses, u.Roles}
 	}
-	return send[wire.Imported](ctx, c.api, http.MethodPut, path("users"), map[string][]entry{"users": list})
+	r, err := withBody(http.MethodPut, path("users"), map[string][]entry{"users": list})
+	if err != nil {
+		return wire.UsersStored{}, err
+	}
+	r.query = query
+	return call[wire.UsersStored](ctx, c.api, r)
+}
+
+// pruning is the query of a call that replaces all of the directory.
+func pruning(dryRun bool) url.Values {
+	return url.Values{"prune": {"true"}, "dry_run": {strconv.FormatBool(dryRun)}}
+}
+
+// Change changes one entry, and keeps what is not named.
+func (c Users) Change(ctx context.Context, id string, change wire.UserChange) (posthouse.User, error) {
+	return send[posthouse.User](ctx, c.api, http.MethodPatch, path("users", id), change)
 }
 
 // Import stores entries from CSV with the columns id, name, type, roles (with ; between
 // them), and one for each channel that holds the address there.
-func (c Users) Import(ctx context.Context, csv []byte) (wire.Imported, error) {
-	return call[wire.Imported](ctx, c.api, request{method: http.MethodPut, path: path("users"), kind: "text/csv", body: csv})
+func (c Users) Import(ctx context.Context, csv []byte) (wire.UsersStored, error) {
+	return call[wire.UsersStored](ctx, c.api, request{method: http.MethodPut, path: path("users"), kind: "text/csv", body: csv})
+}
+
+// ReplaceFrom is Replace with entries from CSV.
+func (c Users) ReplaceFrom(ctx context.Context, dryRun bool, csv []byte) (wire.UsersStored, error) {
+	return call[wire.UsersStored](ctx, c.api, request{method: http.MethodPut, path: path("users"), query: pruning(dryRun), kind: "text/csv", body: csv})
 }
 
 // Delete deletes one entry.

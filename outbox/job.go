@@ -25,6 +25,8 @@ type Job struct {
 	// NextRunTime is when it is sent. Defaults to when the row was written.
 	NextRunTime time.Time `json:"nextRunTime,omitzero"`
 	Operator    string    `json:"operator,omitempty"`
+	// Number is a whole number by which the job is found too. Defaults to 0: none.
+	Number int64 `json:"number,omitempty"`
 }
 
 // EnqueueJob writes jobs into the outbox with tx, as POST /v1/notify/jobs would take them. They are made if and when tx
@@ -72,6 +74,9 @@ func (j *Job) check(p *draft.Problems) {
 		if user == "" {
 			p.Add("userIds["+strconv.Itoa(i)+"]", "is empty")
 		}
+	}
+	if j.Number < 0 {
+		p.Add("number", "is %d: want 1 or more, or leave it out", j.Number)
 	}
 	p.Payload(j.Payload, MaxBytes)
 }

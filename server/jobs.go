@@ -17,7 +17,7 @@ func (s *Server) Jobs() workflow.Jobs { return s.jobsOf(web.Once{}) }
 
 // jobsOf are the jobs that one request makes.
 func (s *Server) jobsOf(once web.Once) workflow.Jobs {
-	return workflow.Jobs{Post: jobPost{s, once}, Store: planned{s.store.Plans, s.store.Messages}, Marks: s.store.Marks, Gates: s.store.Gates}
+	return workflow.Jobs{Post: jobPost{s, once}, Store: planned{s.store.Plans, s.store.Messages}, Marks: s.store.Marks, Gates: s.store.Gates, Numbers: s.store.Marks}
 }
 
 // InstallTemplates stores the default templates of workflow notices where there are none, as

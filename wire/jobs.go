@@ -37,12 +37,14 @@ type NewJob struct {
 	DedupKey    string          `json:"dedupKey,omitempty" doc:"A second job with it on the channel is the first one."`
 	NextRunTime string          `json:"nextRunTime,omitempty" doc:"When it is sent, as 2025-08-02T13:15:00+08:00, or as 2025-08-02 13:15:00 in the server's time zone. Defaults to now."`
 	Operator    Ident           `json:"operator,omitempty" doc:"Who hands it in."`
+	Number      *Ident          `json:"number,omitempty" doc:"A whole number by which the job is found too, for callers whose ids are such: a second job with it is the first one. 0 has one made. Defaults to none."`
 }
 
 // JobMade answers an enqueued job.
 type JobMade struct {
 	JobID    string `json:"jobId"`
-	Existing bool   `json:"existing" doc:"The dedupKey stood for this job already: nothing was created."`
+	Existing bool   `json:"existing" doc:"The dedupKey, or the number, stood for this job already: nothing was created."`
+	Number   int64  `json:"number,omitempty" doc:"The job's number, where one was given or asked for."`
 }
 
 // JobStatus gives jobs a status.
@@ -69,6 +71,7 @@ type JobsChanged struct {
 // Job is a job under the names of the document's table tc_notify_job (section 2.1). Ids are texts.
 type Job struct {
 	ID       string          `json:"id"`
+	Number   int64           `json:"number,omitempty" doc:"The whole number by which the job is found too, where it has one."`
 	BizType  int             `json:"biz_type"`
 	BizID    string          `json:"biz_id"`
 	DedupKey string          `json:"dedup_key,omitempty"`

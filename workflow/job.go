@@ -34,6 +34,11 @@ type Job struct {
 	// NextRunTime is when it is sent. Defaults to now.
 	NextRunTime time.Time
 	Operator    string
+	// Number is a whole number by which the job is found too, for callers whose ids are such; 0 has one made. A second job with
+	// it is the first one. Defaults to none.
+	Number *int64
+
+	id string // that the message is to have, where that is known before
 }
 
 // MaxUsers bounds the users of a job: they are stored in one commit, with one answer.
@@ -44,6 +49,8 @@ type Enqueued struct {
 	ID string
 	// Existing says that it stood already, and that nothing was created.
 	Existing bool
+	// Number is the job's, 0 where none was asked for.
+	Number int64
 }
 
 // JobPost hands in what jobs are made of, and takes it back.
@@ -97,6 +104,8 @@ type Jobs struct {
 	Store JobStore
 	Marks JobMarks
 	Gates JobGates
+	// Numbers keeps the numbers of jobs.
+	Numbers JobNumbers
 }
 
 // Enqueue makes a job. One whose dedup key stands for another makes none, and answers that one's id: also
@@ -106,10 +115,13 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 	if err := posthouse.Invalid("the job can not be accepted", job.Check()); err != nil {
 		return Enqueued{}, err
 	}
+	if job.Number != nil {
+		return j.number(ctx, tenant, job)
+	}
 	now := time.Now()
 	d := job.Draft(now)
 	if stands, err := j.standing(ctx, tenant, &d); stands != "" || err != nil {
-		return Enqueued{stands, true}, err
+		return Enqueued{ID: stands, Existing: true}, err
 	}
 	if every := job.Again(); every > 0 {
 		return j.remind(ctx, tenant, d, every, later(job.NextRunTime, now))
@@ -119,7 +131,7 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 		handedIn = job.NextRunTime // it stands for its key, and expires
 	}
 	accepted, err := j.Post.Send(ctx, tenant, d, handedIn)
-	return Enqueued{accepted.ID, accepted.DuplicateOf != ""}, inTheDocumentsWords(err)
+	return Enqueued{ID: accepted.ID, Existing: accepted.DuplicateOf != ""}, inTheDocumentsWords(err)
 }
 
 // Check says what is wrong with a job as far as it alone can tell, by the document's names.
@@ -144,6 +156,9 @@ func (job *Job) Check() []posthouse.Problem {
 		if user == "" {
 			problems = append(problems, posthouse.Problem{Path: "userIds[" + strconv.Itoa(i) + "]", Message: "is empty"})
 		}
+	}
+	if job.Number != nil && *job.Number < 0 {
+		problems = append(problems, posthouse.Problem{Path: "number", Message: fmt.Sprintf("is %d: want a whole number, 0 to have one made", *job.Number)})
 	}
 	if job.BizType == BizNodeTimeout {
 		problems = append(problems, job.checkAgain()...)
@@ -174,7 +189,7 @@ func wrongNumber(field string, n int, names []string) posthouse.Problem {
 // Draft is the message of a job that is handed in at now.
 func (job *Job) Draft(now time.Time) posthouse.Draft {
 	d := posthouse.Draft{
-		Channel: ChannelName(job.Channel), Kind: job.BizType.Kind(), Ref: job.BizID, Source: job.Operator,
+		ID: job.id, Channel: ChannelName(job.Channel), Kind: job.BizType.Kind(), Ref: job.BizID, Source: job.Operator,
 		Payload: job.Payload, DedupKey: job.DedupKey, DedupWindow: forGood,
 	}
 	for _, user := range job.Users {
@@ -230,7 +245,7 @@ func (job *Job) field(name string) json.RawMessage {
 // remind makes the job a reminder. Its id is its dedup key; after a deletion, and on another channel, the next
 // one has ~2, ~3, … behind it.
 func (j Jobs) remind(ctx context.Context, tenant string, d posthouse.Draft, every time.Duration, from time.Time) (Enqueued, error) {
-	d.NotBefore = time.Time{}
+	d.NotBefore, d.ID = time.Time{}, ""
 	r := posthouse.Reminder{Tenant: tenant, Draft: d, Repeat: &posthouse.Repeat{From: from, Every: posthouse.Duration(every)}}
 	for n := 1; ; n++ {
 		if r.ID = d.DedupKey; r.ID == "" {
@@ -243,12 +258,12 @@ func (j Jobs) remind(ctx context.Context, tenant string, d posthouse.Draft, ever
 		case err != nil:
 			return Enqueued{}, err
 		case stands:
-			return Enqueued{r.ID, true}, nil
+			return Enqueued{ID: r.ID, Existing: true}, nil
 		case known:
 			continue // it was deleted, or is another channel's
 		}
 		duplicate, err := j.Post.Remind(ctx, tenant, r) // a duplicate was made by another call at the same moment
-		return Enqueued{r.ID, duplicate}, inTheDocumentsWords(err)
+		return Enqueued{ID: r.ID, Existing: duplicate}, inTheDocumentsWords(err)
 	}
 }
 

@@ -30,8 +30,20 @@ func (r *Reader) Job(in wire.NewJob) Job {
 	return Job{
 		BizType: BizType(r.Code("bizType", in.BizType)), BizID: r.ID("bizId", in.BizID), Channel: r.Code("channel", in.Channel),
 		Payload: in.Payload, Users: r.IDs("userIds", in.UserIDs), DedupKey: in.DedupKey, NextRunTime: r.Time("nextRunTime", in.NextRunTime),
-		Operator: r.ID("operator", in.Operator),
+		Operator: r.ID("operator", in.Operator), Number: r.number("number", in.Number),
 	}
+}
+
+// number is a whole number of 63 bits, also one that is written as text.
+func (r *Reader) number(path string, i *wire.Ident) *int64 {
+	if i == nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(i.Text(), 10, 64)
+	if err != nil {
+		r.wrong.Add(path, "is %.60q: want a whole number of at most 19 digits", i.Text())
+	}
+	return &n
 }
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)

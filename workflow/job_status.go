@@ -19,6 +19,7 @@ type record struct {
 	counts    []work.Counts       // of the deliveries of each message
 	createdAt time.Time
 	mark      work.Mark // its Job is empty without one
+	number    int64     // 0 for none
 }
 
 // status is a job's: the one it was given, or else what follows from its deliveries. Those that were sent
@@ -162,8 +163,12 @@ func (j Jobs) addMarks(ctx context.Context, tenant string, list []*record) error
 		ids[i] = r.id
 	}
 	marks, err := j.Marks.Marks(ctx, tenant, ids)
+	if err != nil {
+		return err
+	}
+	numbers, err := j.Numbers.Numbers(ctx, tenant, ids)
 	for _, r := range list {
-		r.mark = marks[r.id]
+		r.mark, r.number = marks[r.id], numbers[r.id]
 	}
 	return err
 }

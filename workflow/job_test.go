@@ -28,7 +28,15 @@ type desk struct {
 	late       *posthouse.Message              // made while its reminder is ended
 }
 
-func (d *desk) jobs() Jobs { return Jobs{Post: d, Store: d, Marks: d, Gates: d} }
+func (d *desk) jobs() Jobs { return Jobs{Post: d, Store: d, Marks: d, Gates: d, Numbers: d} }
+
+func (d *desk) Numbers(context.Context, string, []string) (map[string]int64, error) { return nil, nil }
+
+func (d *desk) Numbered(context.Context, string, int64) (string, error) { return "", nil }
+
+func (d *desk) Number(context.Context, time.Time, string, int64, string, string) (bool, error) {
+	return true, nil
+}
 
 func (d *desk) Gates(context.Context, string) ([]work.Gate, error) { return d.gates, nil }
 
@@ -259,28 +267,28 @@ func TestATimeoutsDedupKeyStandsForMessagesAndReminders(t *testing.T) {
 		return made
 	}
 	const once, again = `{}`, `{"timeoutRemind": 30}`
-	if got := enqueue("1", 0, again); got != (Enqueued{"5_1_0", false}) {
+	if got := enqueue("1", 0, again); got != (Enqueued{ID: "5_1_0", Existing: false}) {
 		t.Fatalf("the first is %+v", got)
 	}
-	if got := enqueue("1", 0, once); got != (Enqueued{"5_1_0", true}) {
+	if got := enqueue("1", 0, once); got != (Enqueued{ID: "5_1_0", Existing: true}) {
 		t.Errorf("one that comes once, beside one that comes again: %+v", got)
 	}
-	if got := enqueue("1", 1, again); got != (Enqueued{"5_1_0~2", false}) {
+	if got := enqueue("1", 1, again); got != (Enqueued{ID: "5_1_0~2", Existing: false}) {
 		t.Errorf("one on another channel: %+v", got)
 	}
-	if got := enqueue("1", 1, again); got != (Enqueued{"5_1_0~2", true}) {
+	if got := enqueue("1", 1, again); got != (Enqueued{ID: "5_1_0~2", Existing: true}) {
 		t.Errorf("and again: %+v", got)
 	}
-	if got := enqueue("2", 0, again); got != (Enqueued{"5_2_0~2", false}) {
+	if got := enqueue("2", 0, again); got != (Enqueued{ID: "5_2_0~2", Existing: false}) {
 		t.Errorf("one beside a reminder of that id which is no job: %+v", got)
 	}
 	sent := work.Summary{Message: posthouse.Message{ID: "m9", Channel: "oa", Kind: KindNodeTimeout, Ref: "3", DedupKey: "5_3_0"}, Counts: work.Counts{posthouse.Sent: 1}}
 	d.messages = append(d.messages, sent)
-	if got := enqueue("3", 0, again); got != (Enqueued{"m9", true}) {
+	if got := enqueue("3", 0, again); got != (Enqueued{ID: "m9", Existing: true}) {
 		t.Errorf("one that comes again, beside one that came once: %+v", got)
 	}
 	d.marks["m9"] = work.Mark{Job: "m9", Deleted: true}
-	if got := enqueue("3", 0, again); got != (Enqueued{"5_3_0", false}) {
+	if got := enqueue("3", 0, again); got != (Enqueued{ID: "5_3_0", Existing: false}) {
 		t.Errorf("one beside a deleted one: %+v", got)
 	}
 }

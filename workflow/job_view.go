@@ -14,6 +14,9 @@ import (
 // Job reads one job, also a deleted one.
 func (j Jobs) Job(ctx context.Context, tenant, id string) (wire.Job, error) {
 	r, err := j.one(ctx, tenant, id)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		r, err = j.byNumber(ctx, tenant, id)
+	}
 	if err == nil && r.shown() {
 		return j.view(ctx, tenant, r)
 	}
@@ -77,7 +80,7 @@ func (r *record) draft() (d posthouse.Draft, channel string) {
 func (j Jobs) view(ctx context.Context, tenant string, r *record) (wire.Job, error) {
 	d, channel := r.draft()
 	v := wire.Job{
-		ID: r.id, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []wire.JobRecipient{},
+		ID: r.id, Number: r.number, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []wire.JobRecipient{},
 		CreateBy: d.Source, CreateTime: r.createdAt, NextRunTime: cmp.Or(d.NotBefore, r.createdAt), UpdateTime: r.createdAt,
 	}
 	biz, _ := BizTypeOf(d.Kind)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -22,6 +23,8 @@ type Users interface {
 	User(ctx context.Context, tenant, id string) (posthouse.User, error)
 	Users(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.User, next string, err error)
 	DeleteUser(ctx context.Context, tenant, id string) error
+	ReplaceUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User, rehearse bool) (work.Directory, error)
+	ChangeUser(ctx context.Context, now time.Time, tenant, id string, change func(*posthouse.User)) (before, after posthouse.User, err error)
 }
 
 // users is the resource of the directory.
@@ -52,8 +55,9 @@ var usersBody = web.BodyOf[givenUsers](web.OneTo(maxUsers, "users", "users")).Or
 func (u users) routes() []web.Route {
 	return web.Tagged("users",
 		web.Get("/v1/users", reads, "List the directory.", u.list).Paged(),
-		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}),
+		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}).Query("prune", "dry_run"),
 		web.Get("/v1/users/{id}", reads, "One user.", u.get),
+		web.Patch("/v1/users/{id}", admin, "Change a user, and keep what is not named.", userBody, u.change),
 		web.Delete("/v1/users/{id}", admin, "Delete a user.", u.remove),
 	)
 }
@@ -76,7 +80,7 @@ func (u users) remove(c *web.Call) error {
 	return u.store.DeleteUser(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
-func (u users) put(c *web.Call, in givenUsers) (wire.Imported, error) {
+func (u users) put(c *web.Call, in givenUsers) (out wire.UsersStored, err error) {
 	list := in.Users.Users
 	if n := len(list); (n == 0 || n > maxUsers) && c.Wrong() == nil {
 		c.Refuse("users", "has %d users: want 1 to %d", n, maxUsers)
@@ -84,11 +88,67 @@ func (u users) put(c *web.Call, in givenUsers) (wire.Imported, error) {
 	for i := range list {
 		checkUser(c, in.path(i), &list[i])
 	}
-	if err := c.Wrong(); err != nil {
-		return wire.Imported{}, err
+	prune, rehearse := c.Truth("prune"), c.Truth("dry_run")
+	if rehearse && !prune {
+		c.Refuse("query.dry_run", "previews what prune would do: give both")
 	}
-	c.Affected(len(list))
-	return wire.Imported{Stored: len(list)}, u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
+	if err := c.Wrong(); err != nil {
+		return out, err
+	}
+	if !prune {
+		c.Affected(len(list))
+		return wire.UsersStored{Stored: len(list)}, u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
+	}
+	done, err := u.store.ReplaceUsers(c.Context(), time.Now(), c.Tenant(), list, rehearse)
+	stored := len(done.Added) + len(done.Changed)
+	if c.Affected(stored + len(done.Removed)); rehearse {
+		c.Unchanged()
+	}
+	return wire.UsersStored{Stored: stored, Replaced: &wire.UsersReplaced{
+		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed),
+	}}, err
+}
+
+// listed is a list that JSON shows as one when it is empty.
+func listed(ids []string) []string { return append([]string{}, ids...) }
+
+var userBody = web.BodyOf[wire.UserChange]()
+
+func (u users) change(c *web.Call, in wire.UserChange) (posthouse.User, error) {
+	given := posthouse.User{ID: c.PathValue("id"), Addresses: map[string]string{}}
+	apply := func(to *posthouse.User) {
+		if in.Name != nil {
+			to.Name = *in.Name
+		}
+		if in.Type != nil {
+			to.Type = *in.Type
+		}
+		if in.Roles != nil {
+			to.Roles = *in.Roles
+		}
+		if to.Addresses == nil {
+			to.Addresses = map[string]string{}
+		}
+		for channel, address := range in.Addresses {
+			if to.Addresses[channel] = ""; address != nil {
+				to.Addresses[channel] = *address
+			}
+			if to.Addresses[channel] == "" {
+				delete(to.Addresses, channel)
+			}
+		}
+	}
+	apply(&given)
+	checkUser(c, "", &given)
+	if in.Name == nil && in.Type == nil && in.Roles == nil && len(in.Addresses) == 0 {
+		c.Refuse("body", "names nothing to change: want one or more of name, type, addresses, roles")
+	}
+	if err := c.Wrong(); err != nil {
+		return posthouse.User{}, err
+	}
+	before, after, err := u.store.ChangeUser(c.Context(), time.Now(), c.Tenant(), given.ID, apply)
+	c.Changed(before, after)
+	return after, err
 }
 
 func usersFromCSV(c *web.Call, text []byte) (in givenUsers, err error) {
@@ -97,25 +157,28 @@ func usersFromCSV(c *web.Call, text []byte) (in givenUsers, err error) {
 }
 
 func checkUser(c *web.Call, path string, u *posthouse.User) {
-	if u.ID == "" {
-		c.RefuseNew(path+".id", "is required")
+	if path != "" {
+		path += "."
 	}
-	c.CheckTenant(path+".tenant", u.Tenant)
-	c.CheckWord(path+".id", u.ID, 255)
-	c.CheckWord(path+".name", u.Name, 255)
-	c.CheckWord(path+".type", u.Type, web.MaxName)
+	if u.ID == "" {
+		c.RefuseNew(path+"id", "is required")
+	}
+	c.CheckTenant(path+"tenant", u.Tenant)
+	c.CheckWord(path+"id", u.ID, 255)
+	c.CheckWord(path+"name", u.Name, 255)
+	c.CheckWord(path+"type", u.Type, web.MaxName)
 	if len(u.Roles) > maxRoles {
-		c.Refuse(path+".roles", "has %d roles: at most %d are allowed", len(u.Roles), maxRoles)
+		c.Refuse(path+"roles", "has %d roles: at most %d are allowed", len(u.Roles), maxRoles)
 	}
 	for i, role := range u.Roles[:min(len(u.Roles), maxRoles)] {
-		at := fmt.Sprintf("%s.roles[%d]", path, i)
+		at := fmt.Sprintf("%sroles[%d]", path, i)
 		if role == "" || strings.Contains(role, ";") {
 			c.Refuse(at, "is %.60q: want a name without ;", role)
 		}
 		c.CheckWord(at, role, 255)
 	}
 	for channel, address := range u.Addresses {
-		c.CheckWord(path+".addresses."+channel, address, 512)
+		c.CheckWord(path+"addresses."+channel, address, 512)
 	}
 }
 

@@ -23,6 +23,37 @@ var stored = cmp.Options{
 	cmpopts.IgnoreFields(posthouse.Template{}, "CreatedAt"),
 }
 
+// The directory is replaced as a whole, on each database, and a change of one user loses nothing of another change.
+func TestTheDirectoryIsReplacedAndItsUsersChanged(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		if err := s.Users.PutUsers(ctx, at(), "t1", []posthouse.User{{ID: "a", Roles: []string{"r"}}, {ID: "b", Roles: []string{"r"}}, {ID: "c"}}); err != nil {
+			t.Fatal(err)
+		}
+		done, err := s.Users.ReplaceUsers(ctx, at(), "t1", []posthouse.User{{ID: "b", Name: "x"}, {ID: "c", Name: "old"}, {ID: "d"}, {ID: "c"}}, false)
+		want := work.Directory{Added: []string{"d"}, Changed: []string{"b"}, Removed: []string{"a"}, Unchanged: 1}
+		if diff := cmp.Diff(want, done); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		if found, err := s.Users.UsersOf(ctx, "t1", []string{"r"}); err != nil || len(found["r"]) != 0 {
+			t.Errorf("the role has %v, %v", found, err)
+		}
+		var all sync.WaitGroup
+		for n := range 4 {
+			all.Go(func() {
+				_, _, err := s.Users.ChangeUser(ctx, at(), "t1", "b", func(u *posthouse.User) { u.Roles = append(u.Roles, fmt.Sprint(n)) })
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if u, err := s.Users.User(ctx, "t1", "b"); err != nil || len(u.Roles) != 4 || u.Name != "x" {
+			t.Errorf("after four changes at once the user is %+v, %v", u, err)
+		}
+	})
+}
+
 func TestChannelIsCreatedChangedPausedAndDeleted(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ctx := t.Context()

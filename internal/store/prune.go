@@ -53,7 +53,7 @@ func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep time.Duration
 	for _, old := range []struct {
 		table, column string
 		keep          time.Duration
-	}{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_audit", "keep_until", 0}, {"posthouse_limits", "updated_at", longestLimit}, {"posthouse_notify_marks", "updated_at", 2 * keep}} {
+	}{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_audit", "keep_until", 0}, {"posthouse_limits", "updated_at", longestLimit}, {"posthouse_notify_marks", "updated_at", 2 * keep}, {"posthouse_job_numbers", "created_at", 2 * keep}} {
 		_, err := s.repeat(ctx, now, "prune "+old.table, max, func(t *tx, step int) (int, error) {
 			return pruning{t}.pruneExpired(old.table, old.column, old.keep, step)
 		})

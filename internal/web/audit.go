@@ -80,6 +80,8 @@ func (r Route) Action() string {
 		last = "read"
 	case r.Method == http.MethodPut:
 		last = "put"
+	case r.Method == http.MethodPatch:
+		last = "change"
 	case r.Method == http.MethodDelete:
 		last = "delete"
 	case last == r.Tag:

@@ -167,6 +167,15 @@ func (c *Call) Number(name string, least, most int) int {
 	return n
 }
 
+// Truth reads true or false of the query, false where it is not given.
+func (c *Call) Truth(name string) bool {
+	text := c.Query.Get(name)
+	if text != "" && text != "true" && text != "false" {
+		c.Refuse("query."+name, "is %.60q: want true or false", text)
+	}
+	return text == "true"
+}
+
 // MaxPage bounds the entries of a page.
 const MaxPage = 1000
 

@@ -85,6 +85,8 @@ func (r Route) describeIn(item *huma.PathItem, op *huma.Operation) {
 		item.Post = op
 	case http.MethodPut:
 		item.Put = op
+	case http.MethodPatch:
+		item.Patch = op
 	case http.MethodDelete:
 		item.Delete = op
 	}

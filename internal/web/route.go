@@ -62,6 +62,11 @@ func Put[In, Out any](path string, scope posthouse.Scope, doc string, body Body[
 	return withBody(http.MethodPut, path, scope, doc, body, serve)
 }
 
+// Patch makes a PATCH with a body.
+func Patch[In, Out any](path string, scope posthouse.Scope, doc string, body Body[In], serve func(*Call, In) (Out, error)) Route {
+	return withBody(http.MethodPatch, path, scope, doc, body, serve)
+}
+
 // Do makes a POST without a body whose answer is empty.
 func Do(path string, scope posthouse.Scope, doc string, serve func(*Call) error) Route {
 	return empty(http.MethodPost, path, scope, doc, serve)

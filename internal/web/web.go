@@ -112,7 +112,7 @@ func Describe(t Terms, routes, beside []Route) ([]byte, error) {
 // nowhere answers addresses that are not in the table: 405 where another method is.
 func (d *door) nowhere(c *Call) (any, error) {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		probe := c.Clone(c.Context())
 		probe.Method = method
 		if _, pattern := d.mux.Handler(probe); pattern != "/" && pattern != "" {

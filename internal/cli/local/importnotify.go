@@ -33,8 +33,8 @@ Stop the old service before, or it sends what is sent here too. To be down for a
 first with --history while the old one works, and again without once it is stopped: what is there is
 passed over. So it can also be run again when it was interrupted. Whatever is not carried over is named,
 a line each.`,
-		Example: `  posthouse import notify --from "mysql://user:password@host/dspp" --time-zone Asia/Shanghai --dry-run
-  posthouse import notify --from "mysql://user:password@host/dspp" --time-zone Asia/Shanghai`,
+		Example: `  posthouse import notify --from "$OLD_DSN" --time-zone Asia/Shanghai --dry-run
+  posthouse import notify --from "$OLD_DSN" --time-zone Asia/Shanghai`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

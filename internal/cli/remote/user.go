@@ -10,11 +10,12 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func userGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("user", "The directory: where each channel reaches whom",
-		userList(sh), userShow(sh), userSet(sh), userImport(sh), userDelete(sh)))
+		userList(sh), userShow(sh), userSet(sh), userChange(sh), userImport(sh), userDelete(sh)))
 }
 
 func userList(sh *shell.Shell) *cobra.Command {
@@ -91,23 +92,116 @@ func userSet(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
+// importUsers stores users from CSV.
+type importUsers struct {
+	*shell.Shell
+	prune, rehearse bool
+}
+
 func userImport(sh *shell.Shell) *cobra.Command {
-	return &cobra.Command{
+	f := &importUsers{Shell: sh}
+	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Store users from CSV, all or none", Args: shell.Takes("FILE"),
 		Long: `Store users from CSV with the columns id, name, type, roles (with ; between them), and one for
-each channel that holds the address there. Users that are there already are replaced. FILE may be - for standard input.`,
-		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			text, err := sh.ReadFile(args[0])
-			if err != nil {
-				return err
-			}
-			out, err := c.Users.Import(ctx, text)
-			if err != nil {
-				return err
-			}
-			return sh.Show(out, func() { sh.Printf("users stored: %d\n", out.Stored) })
-		}),
+each channel that holds the address there. Users that are there already are replaced. FILE may be - for standard input.
+
+With --prune the file is all of the directory: users it does not name are deleted. --dry-run says before
+what that would change.`,
+		Example: `  posthouse user import people.csv --prune --dry-run
+  posthouse user import people.csv --prune`,
+		RunE: sh.Over(f.run),
 	}
+	cmd.Flags().BoolVar(&f.prune, "prune", false, "delete the users that the file does not name")
+	cmd.Flags().BoolVar(&f.rehearse, "dry-run", false, "say what --prune would change, and change nothing")
+	return cmd
+}
+
+func (f *importUsers) run(ctx context.Context, c *client.Client, args []string) error {
+	if f.rehearse && !f.prune {
+		return shell.Usagef("--dry-run previews what --prune would do: give both")
+	}
+	text, err := f.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	if !f.prune {
+		out, err := c.Users.Import(ctx, text)
+		if err != nil {
+			return err
+		}
+		return f.Show(out, func() { f.Printf("users stored: %d\n", out.Stored) })
+	}
+	out, err := c.Users.ReplaceFrom(ctx, f.rehearse, text)
+	if err != nil {
+		return err
+	}
+	return f.Show(out, func() { f.printReplaced(*out.Replaced) })
+}
+
+func (f *importUsers) printReplaced(r wire.UsersReplaced) {
+	would := ""
+	if r.DryRun {
+		would = "would be "
+	}
+	for _, part := range []struct {
+		what string
+		ids  []string
+	}{{"added", r.Added}, {"changed", r.Changed}, {"deleted", r.Removed}} {
+		f.Printf("%s%s: %d\n", would, part.what, len(part.ids))
+		for _, id := range part.ids {
+			f.Printf("  %s\n", id)
+		}
+	}
+	f.Printf("stay as they are: %d\n", r.Unchanged)
+}
+
+func userChange(sh *shell.Shell) *cobra.Command {
+	var name, kind string
+	var roles, at []string
+	cmd := &cobra.Command{
+		Use: "change ID", Short: "Change what the flags name of a user, and keep the rest", Args: shell.Takes("ID"),
+		Example: `  posthouse user change u7 --address dingtalk=li.na
+  posthouse user change u7 --address dingtalk= --role planner`,
+	}
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+		var change wire.UserChange
+		if cmd.Flags().Changed("name") {
+			change.Name = &name
+		}
+		if cmd.Flags().Changed("type") {
+			change.Type = &kind
+		}
+		if cmd.Flags().Changed("role") {
+			roles = slices.DeleteFunc(roles, func(role string) bool { return role == "" })
+			change.Roles = &roles
+		}
+		pairs, err := shell.Pairs("--address", at)
+		if err != nil {
+			return err
+		}
+		for channel, address := range pairs {
+			if change.Addresses == nil {
+				change.Addresses = map[string]*string{}
+			}
+			if change.Addresses[channel] = &address; address == "" {
+				change.Addresses[channel] = nil
+			}
+		}
+		if change.Name == nil && change.Type == nil && change.Roles == nil && len(change.Addresses) == 0 {
+			return shell.Usagef("nothing is named to change: want --name, --type, --role or --address")
+		}
+		u, err := c.Users.Change(ctx, args[0], change)
+		if err != nil {
+			return err
+		}
+		return sh.Show(u, func() { sh.Printf("%s: changed\n", u.ID) })
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&name, "name", "", "the `NAME`")
+	flags.StringVar(&kind, "type", "", "what rules look at, a `TYPE` such as head_office or branch")
+	flags.StringArrayVar(&roles, "role", nil, "a `ROLE` the user has, and no others than those named; empty for none")
+	flags.StringArrayVar(&at, "address", nil, "`CHANNEL=ADDRESS`: where a channel reaches the user, nothing behind = forgets it; may be repeated")
+	return cmd
 }
 
 func userDelete(sh *shell.Shell) *cobra.Command {

@@ -58,7 +58,7 @@ func (f front) enqueue(c *web.Call, in wire.NewJob) (wire.JobMade, error) {
 	if made.Existing {
 		c.Status = http.StatusOK
 	}
-	return wire.JobMade{JobID: made.ID, Existing: made.Existing}, err
+	return wire.JobMade{JobID: made.ID, Existing: made.Existing, Number: made.Number}, err
 }
 
 func (f front) update(c *web.Call, in wire.JobStatus) (wire.JobsChanged, error) {

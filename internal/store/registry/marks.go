@@ -81,3 +81,59 @@ func freeDedup(t *sqldb.Tx, tenant string, keys []work.DedupRow) error {
 	}
 	return nil
 }
+
+// Numbers are those that jobs have; one without is missing.
+func (s Marks) Numbers(ctx context.Context, tenant string, jobs []string) (map[string]int64, error) {
+	found := map[string]int64{}
+	for part := range sqldb.Parts(jobs, 500) {
+		clause, args := s.db.In("job", part)
+		err := s.db.Look(ctx, "SELECT job, number FROM posthouse_job_numbers WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+			var job string
+			var n int64
+			err := scan(&job, &n)
+			found[job] = n
+			return err
+		})
+		if err != nil {
+			return nil, s.db.Coded(err, "read the numbers of jobs")
+		}
+	}
+	return found, nil
+}
+
+// Numbered is the job that has a number, "" where none has.
+func (s Marks) Numbered(ctx context.Context, tenant string, n int64) (string, error) {
+	job, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT job FROM posthouse_job_numbers WHERE tenant = ? AND number = ?", tenant, n)
+	return job, s.db.Coded(err, "look for the job of a number")
+}
+
+// Number gives a job a number, in place of the job that had it before, "" for none. False says that the number has another job
+// by now, or the job another number.
+func (s Marks) Number(ctx context.Context, now time.Time, tenant string, n int64, before, job string) (held bool, err error) {
+	err = s.db.Change(ctx, now, "number a job", func(t *sqldb.Tx) error {
+		had, _, err := sqldb.First(t.Query, sqldb.Word, "SELECT job FROM posthouse_job_numbers WHERE tenant = ? AND number = ?"+t.DB.Dialect.Lock, tenant, n)
+		if err != nil {
+			return err
+		}
+		other, numbered, err := sqldb.First(t.Query, sqldb.Number, "SELECT number FROM posthouse_job_numbers WHERE tenant = ? AND job = ?"+t.DB.Dialect.Lock, tenant, job)
+		switch held = had == before && (!numbered || other == n); {
+		case err != nil || !held || had == job:
+			return err
+		case had != "":
+			_, err = t.Exec("UPDATE posthouse_job_numbers SET job = ? WHERE tenant = ? AND number = ?", job, tenant, n)
+			return err
+		}
+		at, err := t.Now()
+		if err == nil {
+			_, err = t.Exec("INSERT INTO posthouse_job_numbers (number, job, tenant, created_at) VALUES (?, ?, ?, ?)", n, job, tenant, at)
+		}
+		if t.DB.Taken(err) {
+			held = false // another call was faster, and this one goes back
+		}
+		return err
+	})
+	if !held {
+		err = nil
+	}
+	return held, err
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Users is the directory of people, with their roles and addresses.
@@ -22,30 +23,106 @@ var (
 
 // PutUsers stores users of a tenant, all or none; those there are already are replaced with their roles.
 func (s Users) PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error {
-	return s.db.Change(ctx, now, "store users", func(t *sqldb.Tx) error {
-		at, err := t.Now()
+	return s.db.Change(ctx, now, "store users", func(t *sqldb.Tx) error { return putUsers(t, tenant, users) })
+}
+
+func putUsers(t *sqldb.Tx, tenant string, users []posthouse.User) error {
+	at, err := t.Now()
+	if err != nil {
+		return err
+	}
+	place := map[string]int{}
+	roles := map[string][]string{}
+	var rows [][]any
+	for _, u := range users {
+		roles[u.ID] = u.Roles
+		addresses, _ := json.Marshal(u.Addresses) // strings: can not fail
+		row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
+		if i, twice := place[u.ID]; twice {
+			rows[i] = row
+			continue
+		}
+		place[u.ID] = len(rows)
+		rows = append(rows, row)
+	}
+	if err := t.Put(usersTable, 2, rows); err != nil {
+		return err // and the rows are locked: others that store these users wait
+	}
+	return putRoles(t, tenant, roles)
+}
+
+// ReplaceUsers makes the directory of a tenant hold these users and no others, and says what that changes. A rehearsal changes
+// nothing. Of a user that is named twice the last word counts.
+func (s Users) ReplaceUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User, rehearse bool) (work.Directory, error) {
+	var done work.Directory
+	err := s.db.Change(ctx, now, "replace the directory", func(t *sqldb.Tx) error {
+		there, err := directoryOf(t, tenant)
 		if err != nil {
 			return err
 		}
-		place := map[string]int{}
-		roles := map[string][]string{}
-		var rows [][]any
-		for _, u := range users {
-			roles[u.ID] = u.Roles
-			addresses, _ := json.Marshal(u.Addresses) // strings: can not fail
-			row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
-			if i, twice := place[u.ID]; twice {
-				rows[i] = row
-				continue
-			}
-			place[u.ID] = len(rows)
-			rows = append(rows, row)
+		var fresh []posthouse.User
+		done, fresh = work.Compare(there, users)
+		if rehearse {
+			return nil
 		}
-		if err := t.Put(usersTable, 2, rows); err != nil {
-			return err // and the rows are locked: others that store these users wait
+		if err := putUsers(t, tenant, fresh); err != nil {
+			return err
 		}
-		return putRoles(t, tenant, roles)
+		return removeUsers(t, tenant, done.Removed)
 	})
+	return done, err
+}
+
+// directoryOf reads all users of a tenant with their roles, and locks them.
+func directoryOf(t *sqldb.Tx, tenant string) (map[string]posthouse.User, error) {
+	there := map[string]posthouse.User{}
+	list, err := sqldb.All(t.Query, readUser, "SELECT "+usersTable.List+" FROM posthouse_users WHERE tenant = ? ORDER BY id"+t.DB.Dialect.Lock, tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range list {
+		there[u.ID] = u
+	}
+	return there, t.Query("SELECT user_id, role FROM posthouse_user_roles WHERE tenant = ? ORDER BY user_id, role", []any{tenant}, func(scan sqldb.Scanner) error {
+		var id, role string
+		err := scan(&id, &role)
+		if u, known := there[id]; known {
+			u.Roles = append(u.Roles, role)
+			there[id] = u
+		}
+		return err
+	})
+}
+
+func removeUsers(t *sqldb.Tx, tenant string, ids []string) error {
+	for part := range sqldb.Parts(ids, 500) {
+		clause, args := t.DB.In("id", part)
+		if _, err := t.Exec("DELETE FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant)...); err != nil {
+			return err
+		}
+	}
+	return clearRoles(t, tenant, ids)
+}
+
+// ChangeUser changes one user, whoever else writes it.
+func (s Users) ChangeUser(ctx context.Context, now time.Time, tenant, id string, change func(*posthouse.User)) (before, after posthouse.User, err error) {
+	err = s.db.Change(ctx, now, "change a user", func(t *sqldb.Tx) error {
+		u, found, err := sqldb.First(t.Query, readUser, "SELECT "+usersTable.List+" FROM posthouse_users WHERE tenant = ? AND id = ?"+t.DB.Dialect.Lock, tenant, id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return noUser(id)
+		}
+		if u.Roles, err = sqldb.All(t.Query, sqldb.Word, "SELECT role FROM posthouse_user_roles WHERE tenant = ? AND user_id = ? ORDER BY role", tenant, id); err != nil {
+			return err
+		}
+		before, after = u, u
+		after.Addresses = maps.Clone(u.Addresses)
+		change(&after)
+		return putUsers(t, tenant, []posthouse.User{after})
+	})
+	return before, after, err
 }
 
 // putRoles gives users these roles and no others.

@@ -516,6 +516,17 @@ CREATE TABLE posthouse_notify_marks (
   KEY posthouse_notify_marks_age (updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- The numbers that jobs of the compatibility face have, for callers whose ids are whole numbers.
+CREATE TABLE posthouse_job_numbers (
+  number bigint NOT NULL,
+  job varbinary(1020) NOT NULL,
+  tenant varchar(128) NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (tenant, number),
+  UNIQUE KEY posthouse_job_numbers_job (tenant, job),
+  KEY posthouse_job_numbers_age (created_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Phones and other programs that fetch deliveries. limits is JSON, or null for the usual ones.
 CREATE TABLE posthouse_agents (
   tenant varchar(128) NOT NULL,
@@ -863,6 +874,7 @@ DROP TABLE posthouse_send_log;
 DROP TABLE posthouse_receive_log;
 DROP TABLE posthouse_agent_claims;
 DROP TABLE posthouse_agents;
+DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
 DROP TABLE posthouse_awaited;

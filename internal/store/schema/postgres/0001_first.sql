@@ -510,6 +510,17 @@ CREATE TABLE posthouse_notify_marks (
 );
 CREATE INDEX posthouse_notify_marks_age ON posthouse_notify_marks (updated_at);
 
+-- The numbers that jobs of the compatibility face have, for callers whose ids are whole numbers.
+CREATE TABLE posthouse_job_numbers (
+  number bigint NOT NULL,
+  job text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (tenant, number)
+);
+CREATE UNIQUE INDEX posthouse_job_numbers_job ON posthouse_job_numbers (tenant, job);
+CREATE INDEX posthouse_job_numbers_age ON posthouse_job_numbers (created_at);
+
 -- Phones and other programs that fetch deliveries. limits is JSON, or null for the usual ones.
 CREATE TABLE posthouse_agents (
   tenant text COLLATE "C" NOT NULL,
@@ -858,6 +869,7 @@ DROP TABLE posthouse_send_log;
 DROP TABLE posthouse_receive_log;
 DROP TABLE posthouse_agent_claims;
 DROP TABLE posthouse_agents;
+DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
 DROP TABLE posthouse_awaited;

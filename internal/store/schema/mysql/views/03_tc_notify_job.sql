@@ -9,7 +9,7 @@ SELECT j.id AS id, CASE j.kind WHEN 'task_created' THEN 0 WHEN 'node_done' THEN 
   j.retry_count AS retry_count, TIMESTAMPADD(MICROSECOND, j.next_run, TIMESTAMP '1970-01-01 00:00:00') AS next_run_time, NULLIF(j.remark, '') AS remark, COALESCE(k.deleted, 0) AS del_flag,
   j.source AS create_by, TIMESTAMPADD(MICROSECOND, j.created_at, TIMESTAMP '1970-01-01 00:00:00') AS create_time,
   NULLIF(k.update_by, '') AS update_by, TIMESTAMPADD(MICROSECOND, GREATEST(j.updated_at, COALESCE(k.updated_at, 0)), TIMESTAMP '1970-01-01 00:00:00') AS update_time,
-  j.tenant AS tenant, j.kind AS kind, j.biz_ref AS biz_ref
+  j.tenant AS tenant, j.kind AS kind, j.biz_ref AS biz_ref, n.number AS number
 FROM (
   SELECT CONVERT(m.id USING utf8mb4) COLLATE utf8mb4_bin AS id, m.tenant AS tenant, m.kind AS kind, CONVERT(m.ref USING utf8mb4) COLLATE utf8mb4_bin AS biz_ref, m.channel AS channel, m.dedup_key AS dedup_key,
     m.payload AS payload, m.source AS source, CASE WHEN EXISTS (SELECT 1 FROM posthouse_messages r JOIN posthouse_queue d ON d.id > r.id AND d.id <= CONCAT(substr(r.id, 1, 22), 'ZZZZ') WHERE r.id = m.id AND d.state = 'unknown' AND d.due_at = 0) THEN 'held for a person: nobody knows whether it arrived. Decide with posthouse resolve: sent, not_sent or retry' ELSE '' END AS remark, m.created_at AS created_at,
@@ -40,4 +40,4 @@ FROM (
     COALESCE(NULLIF(p.next_at, 0), p.updated_at) AS next_run,
     GREATEST(p.updated_at, COALESCE((SELECT MAX(d.updated_at) FROM posthouse_messages r JOIN posthouse_queue d ON d.id > r.id AND d.id <= CONCAT(substr(r.id, 1, 22), 'ZZZZ') WHERE r.tenant = p.tenant AND r.kind = p.kind AND r.ref = p.ref AND r.options <> '' AND JSON_UNQUOTE(JSON_EXTRACT(r.options, '$.reminder')) = CONVERT(p.id USING utf8mb4)), 0), COALESCE((SELECT MAX(d.updated_at) FROM posthouse_messages r JOIN posthouse_settled d ON d.id > r.id AND d.id <= CONCAT(substr(r.id, 1, 22), 'ZZZZ') WHERE r.tenant = p.tenant AND r.kind = p.kind AND r.ref = p.ref AND r.options <> '' AND JSON_UNQUOTE(JSON_EXTRACT(r.options, '$.reminder')) = CONVERT(p.id USING utf8mb4)), 0)) AS updated_at
   FROM posthouse_plans p WHERE p.type = 'reminder' AND p.kind IN ('task_created', 'node_done', 'orbit_remind', 'task_finished', 'task_abnormal', 'node_timeout') AND JSON_UNQUOTE(JSON_EXTRACT(p.doc, '$.draft.channel')) IN ('oa', 'dingtalk')
-) j LEFT JOIN posthouse_notify_marks k ON k.tenant = j.tenant AND k.job = j.id
+) j LEFT JOIN posthouse_notify_marks k ON k.tenant = j.tenant AND k.job = j.id LEFT JOIN posthouse_job_numbers n ON n.tenant = j.tenant AND n.job = j.id

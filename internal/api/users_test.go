@@ -1,0 +1,86 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Number 32: a change keeps what it does not name, and says what it cannot take.
+func TestAChangeOfAUserKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.must(200, http.MethodPut, "/v1/users", `{"users":[{"id":"u1","name":"李娜","type":"branch","roles":["planner"],"addresses":{"oa":"1001","dingtalk":"li.na"}}]}`)
+	for _, step := range []struct{ body, want string }{
+		{`{"addresses":{"dingtalk":"li.na.2"}}`, "李娜 branch planner 1001 li.na.2"},
+		{`{"name":"李 娜"}`, "李 娜 branch planner 1001 li.na.2"},
+		{`{"roles":["a","b"],"type":""}`, "李 娜  a,b 1001 li.na.2"},
+		{`{"addresses":{"oa":null,"dingtalk":""},"roles":[]}`, "李 娜    "},
+	} {
+		got := h.must(200, http.MethodPatch, "/v1/users/u1", step.body)
+		for name, answer := range map[string]reply{"the answer": got, "the user": h.must(200, http.MethodGet, "/v1/users/u1", "")} {
+			u := read[posthouse.User](t, answer)
+			if text := strings.Join([]string{u.Name, u.Type, strings.Join(u.Roles, ","), u.Addresses["oa"], u.Addresses["dingtalk"]}, " "); text != step.want {
+				t.Errorf("after %s %s is %q, want %q", step.body, name, text, step.want)
+			}
+		}
+	}
+	h.must(404, http.MethodPatch, "/v1/users/u2", `{"name":"x"}`)
+	for body, field := range map[string]string{`{}`: "body", `{"roles":["a;b"]}`: "roles[0]", `{"nmae":"x"}`: "nmae", `{"addresses":{"oa":"` + strings.Repeat("x", 513) + `"}}`: "addresses.oa"} {
+		if got := h.must(422, http.MethodPatch, "/v1/users/u1", body); !strings.Contains(got.body, `"`+field+`"`) {
+			t.Errorf("%.60s is refused by %s, want the field %s", body, got.body, field)
+		}
+	}
+	if got := h.do(request{method: http.MethodPatch, path: "/v1/users/u1", body: `{"name":"x"}`, key: "send"}); got.status != 403 {
+		t.Errorf("a key that may only send changes a user: %d", got.status)
+	}
+}
+
+// Number 32: a file is all of the directory where its caller says so, after a look at what that would change.
+func TestTheDirectoryIsReplacedAfterALook(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.must(200, http.MethodPut, "/v1/users", `{"users":[{"id":"stays","name":"a","roles":["y","x"]},{"id":"changes","name":"b"},{"id":"goes","name":"c","roles":["x"]}]}`)
+	h.do(request{method: http.MethodPut, path: "/v1/users", body: `{"users":[{"id":"theirs"}]}`, key: "other"})
+	const file = "id,name,roles\nstays,a,x;y\nchanges,b2,\ncomes,d,\n"
+	want := wire.UsersStored{Stored: 2, Replaced: &wire.UsersReplaced{DryRun: true, Added: []string{"comes"}, Changed: []string{"changes"}, Unchanged: 1, Removed: []string{"goes"}}}
+	put := func(query string) wire.UsersStored {
+		t.Helper()
+		got := h.do(request{method: http.MethodPut, path: "/v1/users?" + query, body: file, header: http.Header{"Content-Type": {"text/csv"}}})
+		if got.status != 200 {
+			t.Fatalf("%s: %d %s", query, got.status, got.body)
+		}
+		return read[wire.UsersStored](t, got)
+	}
+	if diff := cmp.Diff(want, put("prune=true&dry_run=true")); diff != "" {
+		t.Errorf("the preview (-want +got):\n%s", diff)
+	}
+	if ids, _ := h.listed("/v1/users?limit=100"); !cmp.Equal(ids, []string{"changes", "goes", "stays"}) {
+		t.Errorf("after a preview the directory has %v", ids)
+	}
+	want.Replaced.DryRun = false
+	if diff := cmp.Diff(want, put("prune=true")); diff != "" {
+		t.Errorf("the deed (-want +got):\n%s", diff)
+	}
+	if ids, _ := h.listed("/v1/users?limit=100"); !cmp.Equal(ids, []string{"changes", "comes", "stays"}) {
+		t.Errorf("the directory has %v", ids)
+	}
+	again := wire.UsersStored{Replaced: &wire.UsersReplaced{Added: []string{}, Changed: []string{}, Unchanged: 3, Removed: []string{}}}
+	if diff := cmp.Diff(again, put("prune=true&dry_run=false")); diff != "" {
+		t.Errorf("again (-want +got):\n%s", diff)
+	}
+	if got := h.do(request{method: http.MethodGet, path: "/v1/users/theirs", key: "other"}); got.status != 200 {
+		t.Errorf("another tenant's user is gone: %d", got.status)
+	}
+	for query, field := range map[string]string{"dry_run=true": "query.dry_run", "prune=yes": "query.prune"} {
+		if got := h.must(422, http.MethodPut, "/v1/users?"+query, `{"users":[{"id":"a"}]}`); !strings.Contains(got.body, field) {
+			t.Errorf("?%s: %s", query, got.body)
+		}
+	}
+	h.must(422, http.MethodPut, "/v1/users?prune=true", `{"users":[]}`)
+}

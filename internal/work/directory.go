@@ -1,0 +1,47 @@
+package work
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Directory says what replacing the directory of a tenant changes: the ids of users, sorted.
+type Directory struct {
+	Added, Changed, Removed []string
+	Unchanged               int
+}
+
+// Compare says what becomes of users that are there when others replace them, and which of these are to be stored.
+func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directory, fresh []posthouse.User) {
+	wanted := map[string]posthouse.User{}
+	for _, u := range users {
+		wanted[u.ID] = u
+	}
+	for _, id := range slices.Sorted(maps.Keys(wanted)) {
+		u := wanted[id]
+		switch old, known := there[id]; {
+		case !known:
+			d.Added = append(d.Added, id)
+		case sameUser(old, u):
+			d.Unchanged++
+			continue
+		default:
+			d.Changed = append(d.Changed, id)
+		}
+		fresh = append(fresh, u)
+	}
+	for _, id := range slices.Sorted(maps.Keys(there)) {
+		if _, stays := wanted[id]; !stays {
+			d.Removed = append(d.Removed, id)
+		}
+	}
+	return d, fresh
+}
+
+// sameUser compares all but the times of two users.
+func sameUser(a, b posthouse.User) bool {
+	roles := func(u posthouse.User) []string { return slices.Compact(slices.Sorted(slices.Values(u.Roles))) }
+	return a.Name == b.Name && a.Type == b.Type && maps.Equal(a.Addresses, b.Addresses) && slices.Equal(roles(a), roles(b))
+}
