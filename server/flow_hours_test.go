@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -163,7 +164,7 @@ func TestFLOW_WhatWasPrunedIsNotToldAgain(t *testing.T) {
 		o.after(1, `oa -> li.na: "task_created" "new"`, `oa -> wang.fang: "task_created" "new"`)
 		for i := range 2 { // one of both, then the other
 			o.tell(posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "1", Node: "11", Round: i + 1}) // the task itself is kept
-			_, err := o.s.store.Upkeep.Prune(o.Context(), time.Now(), 30*time.Second, 1)
+			_, err := o.s.store.Upkeep.Prune(o.Context(), time.Now(), work.KeepAll(30*time.Second), 1)
 			o.must(err)
 			created.Created.Name += "二"
 			o.tell(created)

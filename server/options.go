@@ -106,6 +106,8 @@ type Options struct {
 	// EventsKeep is how long what happened to deliveries can be followed again: by a stream or a subscription that was away, or
 	// by a replay. Defaults to 72 hours.
 	EventsKeep time.Duration
+	// KeepSent is how long those are kept that were sent or delivered. Defaults to Keep; negative keeps all.
+	KeepSent time.Duration
 	// AuditKeep is how long the audit log is kept. Defaults to 400 days; negative keeps all.
 	AuditKeep time.Duration
 	// Chain is how old messages are when a hash chain seals them, such as a minute; posthouse verify then finds every change that

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/registry"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -41,6 +45,33 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
 		}
 		s.o.Log.Info("schema brought up", "from", have, "to", want, "steps", steps)
+	}
+	return partition(ctx, s.store, &s.o)
+}
+
+// retention is how long settled deliveries are kept.
+func (o *Options) retention() work.Retention {
+	return work.RetentionOf(cmp.Or(o.Keep, engine.DefaultKeep), o.KeepSent)
+}
+
+// shortestKeep is after how long a settled delivery may be gone, negative for never.
+func (o *Options) shortestKeep() time.Duration {
+	keep := o.retention()
+	if shortest := min(keep.Sent, keep.Other); shortest != work.Forever {
+		return shortest
+	}
+	return -1
+}
+
+// partition has the partitions ready before the first message is stored. Only a stranger with the name of one ends the start:
+// else rows lie where they are deleted one by one, and the pruner tries again.
+func partition(ctx context.Context, st *store.Store, o *Options) error {
+	err := st.Upkeep.Partition(ctx, o.retention())
+	if errors.Is(err, schema.ErrStranger) {
+		return err
+	}
+	if err != nil {
+		o.Log.Warn("partitions cannot be made or dropped now", "error", err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +93,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
 		Stores: storesOf(s), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
-		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
+		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Quotas:    s.quotas,
@@ -150,7 +149,7 @@ func (s *Server) Start(ctx context.Context) error {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)
 	})
 	if s.o.Chain > 0 {
-		sealer := chain.Sealer{Book: s.store.Chain, After: s.o.Chain, Keep: cmp.Or(s.o.Keep, engine.DefaultKeep), Log: s.o.Log}
+		sealer := chain.Sealer{Book: s.store.Chain, After: s.o.Chain, Keep: s.o.shortestKeep(), Log: s.o.Log}
 		s.done.Go(func() { sealer.Run(following) })
 	}
 	s.doors.serve(&s.done)

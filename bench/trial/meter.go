@@ -52,6 +52,13 @@ func (r *run) end(n int, err error) (Outcome, error) {
 	return o, err
 }
 
+// Cost is the processor time that fn takes here and in a server, whose pid is 0 where there is none.
+func Cost(server int, fn func() error) (time.Duration, error) {
+	before := ownCPU() + TreeCPU(server)
+	err := fn()
+	return ownCPU() + TreeCPU(server) - before, err
+}
+
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -210,6 +210,10 @@ var serverSettings = []setting[Config]{{
 	help:  "how long settled deliveries are kept, a `DURATION` or forever",
 	parse: func(c *Config, v string) error { return keep(&c.Server.Keep, v) },
 }, {
+	name:  "keep_sent",
+	help:  "how long those are kept that were sent or delivered, a `DURATION` or forever; as keep where it is not given",
+	parse: func(c *Config, v string) error { return keep(&c.Server.KeepSent, v) },
+}, {
 	name: "max_body", def: "4MiB",
 	help:  "the largest request body, a `SIZE` such as 512KiB",
 	parse: func(c *Config, v string) error { return size(&c.Server.MaxBody, v) },

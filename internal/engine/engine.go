@@ -71,6 +71,8 @@ type Options struct {
 	Clock func(ctx context.Context) (time.Time, error)
 	// Keep is how long settled deliveries are kept. Defaults to 90 days; negative keeps all.
 	Keep time.Duration
+	// KeepSent is how long those are kept that were sent or delivered. Defaults to Keep; negative keeps all.
+	KeepSent time.Duration
 	// KeepLogs is how long the logs of requests, hand-outs and reports are kept. Defaults to 90 days; negative
 	// keeps all.
 	KeepLogs time.Duration
@@ -153,6 +155,7 @@ func (o *Options) defaults() {
 	o.RescueEvery = cmp.Or(o.RescueEvery, 2*time.Second)
 	o.LeaseMargin = cmp.Or(o.LeaseMargin, 10*time.Second)
 	o.Keep = cmp.Or(o.Keep, DefaultKeep)
+	o.KeepSent = cmp.Or(o.KeepSent, o.Keep)
 	o.KeepLogs = cmp.Or(o.KeepLogs, 90*24*time.Hour)
 	o.Accepters = cmp.Or(o.Accepters, 1)
 	if o.Owner == "" {
@@ -260,7 +263,7 @@ func (e *Engine) roles() []func(context.Context) {
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
 	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
-	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: o.Keep, keepLogs: o.KeepLogs, life: l, log: o.Log}
+	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: work.RetentionOf(o.Keep, o.KeepSent), keepLogs: o.KeepLogs, life: l, log: o.Log}
 	return []func(context.Context){
 		e.recorder.run, e.permits.run, e.rollup.run, e.rollup.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
 	}

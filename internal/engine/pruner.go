@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // pruner deletes what is settled and old, and contents that are to be forgotten.
 type pruner struct {
-	old            Old
-	minutes        Minutes
-	keep, keepLogs time.Duration
-	life           *life.Life
-	log            *slog.Logger
+	old      Old
+	minutes  Minutes
+	keep     work.Retention
+	keepLogs time.Duration // negative for ever
+	life     *life.Life
+	log      *slog.Logger
 }
 
 // pruneEvery is the time between two looks for old deliveries; pruneBatch bounds one transaction.
@@ -23,11 +25,15 @@ const (
 	pruneBatch = 1000
 )
 
-// run deletes what is settled and older than Options.Keep, and lines of logs older than Options.KeepLogs, in
+// run deletes what is settled and older than Options.Keep and KeepSent, and lines of logs older than Options.KeepLogs, in
 // small batches.
 func (p *pruner) run(ctx context.Context) {
 	for p.life.Pause(life.Spread(pruneEvery)) {
-		if !p.pruneAll(ctx, "deliveries", p.keep, p.old.Prune) || !p.pruneAll(ctx, "lines of logs", p.keepLogs, p.old.PruneLogs) {
+		on := p.pruneAll("deliveries", func(max int) (int, error) { return p.old.Prune(ctx, time.Now(), p.keep, max) })
+		if on && p.keepLogs >= 0 {
+			on = p.pruneAll("lines of logs", func(max int) (int, error) { return p.old.PruneLogs(ctx, time.Now(), p.keepLogs, max) })
+		}
+		if !on {
 			return
 		}
 		if n, err := p.minutes.FoldMinutes(ctx, time.Now(), pruneBatch); err != nil {
@@ -39,19 +45,16 @@ func (p *pruner) run(ctx context.Context) {
 }
 
 // pruneAll deletes all that is old of one kind, and reports whether the engine goes on.
-func (p *pruner) pruneAll(ctx context.Context, what string, keep time.Duration, some func(context.Context, time.Time, time.Duration, int) (int, error)) bool {
-	if keep < 0 {
-		return true
-	}
+func (p *pruner) pruneAll(what string, some func(max int) (int, error)) bool {
 	for total := 0; ; {
-		n, err := some(ctx, time.Now(), keep, pruneBatch)
+		n, err := some(pruneBatch)
 		if err != nil {
 			p.log.Warn("what is old cannot be deleted", "what", what, "error", err)
 			return true
 		}
 		if total += n; n < pruneBatch {
 			if total > 0 {
-				p.log.Info("what is old was deleted", "what", what, "number", total, "older_than", keep)
+				p.log.Info("what is old was deleted", "what", what, "number", total)
 			}
 			return true
 		}

@@ -329,7 +329,7 @@ func (p *process) Depths(context.Context) ([]work.Depth, error) { return nil, ni
 
 func (p *process) Turn(context.Context, time.Time, work.Lane, int) (int, error) { return 0, nil }
 
-func (p *process) Prune(context.Context, time.Time, time.Duration, int) (int, error) { return 0, nil }
+func (p *process) Prune(context.Context, time.Time, work.Retention, int) (int, error) { return 0, nil }
 
 func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (ready []bool, err error) {
 	loop := "poll"

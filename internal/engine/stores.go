@@ -73,7 +73,7 @@ type Depths interface {
 
 // Old is what goes for good when its time has come.
 type Old interface {
-	Prune(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	Prune(ctx context.Context, now time.Time, keep work.Retention, max int) (int, error)
 	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
 	Forget(ctx context.Context, now time.Time, max int) (int, error)
 }

@@ -97,7 +97,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	b.Insert(cleanTable, messages)
 	b.Insert(dueTable, due)
 	b.Insert(queueTable, queued)
-	b.Insert(settledTable, settled)
+	insertSettled(&b, settledTable, settled)
 	b.Insert(eventsTable, events)
 	b.Insert(sealedTable, sealed)
 	b.Insert(chargesTable, charges)

@@ -38,7 +38,7 @@ func TestTheAuditLogIsReadFromTheEndAndPrunedInTheEnd(t *testing.T) {
 			t.Errorf("%v %v %q (-want +got):\n%s", err, err2, end, diff)
 		}
 		tamper(t, s, "UPDATE posthouse_audit SET keep_until = 1 WHERE keep_until < 9000000000000000000")
-		if _, err := s.Upkeep.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(24*time.Hour), 100); err != nil {
 			t.Fatal(err)
 		}
 		if left, _, err := s.Audit.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1"}); len(left) != 1 || left[0].Affected != 1 || err != nil {

@@ -235,7 +235,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	if c.Account != "" {
 		set, args = set+", account = ?", append(args, c.Account)
 	}
-	clause, more := t.In("id", ids)
+	clause, more := t.Among("id", ids)
 	n, err := t.Exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)
 	if err != nil {
 		return err

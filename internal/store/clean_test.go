@@ -296,7 +296,7 @@ func TestPruneDeletesWhatWasSentCleanly(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		n, err := s.Upkeep.Prune(t.Context(), at(), time.Hour, 100)
+		n, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(time.Hour), 100)
 		if n != 1 || err != nil {
 			t.Errorf("Prune = %d, %v; want 1", n, err)
 		}

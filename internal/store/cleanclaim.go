@@ -217,7 +217,7 @@ func (t clearing) findMessages(b *boarding, taken []place) error {
 		}
 	}
 	if len(ids) > 0 {
-		clause, args := t.In("id", ids)
+		clause, args := t.Among("id", ids)
 		err := t.Query("SELECT "+cleanTable.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 			m, d, err := scanClean(scan)
 			if err == nil {

@@ -116,7 +116,7 @@ func cleanCounts(d *sqldb.Dialect, c *clean) (text string, args []any) {
 
 // openClean lists the clean deliveries of messages that are not sent yet.
 func (s Messages) openClean(ctx context.Context, tenant string, messages []string) ([]string, error) {
-	clause, args := s.db.In("m.id", messages)
+	clause, args := s.db.Dialect.Among("m.id", messages)
 	ids, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+soleID(s.db.Dialect)+
 		" WHERE "+clause+" AND m.sole = 1 AND m.tenant = ? AND s.id IS NULL", append(args, tenant)...)
 	for i := range ids {
@@ -162,7 +162,7 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 
 // addressedClean fills in whom clean deliveries were sent to.
 func (t receiving) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
-	clause, args := t.In("s.id", ids)
+	clause, args := t.Among("s.id", ids)
 	return t.Query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
 		soleMessage(t.DB.Dialect, "s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
 		var id string

@@ -72,10 +72,10 @@ func (a *arrivals) write(b *sqldb.Bundle, f *flights) {
 	}
 	b.Each(heldFlights, "id", held)
 	b.Each(overFlights, "id", over)
-	b.Insert(sentTable, a.sent)
+	insertSettled(b, sentTable, a.sent)
 	b.Each(expandSole, "id", a.expanded)
 	b.Insert(queueTable, a.open)
-	b.Insert(settledTable, a.settled)
+	insertSettled(b, settledTable, a.settled)
 	b.Insert(eventsTable, a.events)
 	b.Free(noneFlights, "id", f.takeEmpty())
 }

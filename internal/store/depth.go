@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -30,13 +31,18 @@ func (s Queue) Depths(ctx context.Context) ([]work.Depth, error) {
 // Counts counts a tenant's settled deliveries by channel and state, of the messages that were
 // handed in since a time.
 func (s Queue) Counts(ctx context.Context, tenant string, since time.Time) ([]work.Settled, error) {
+	there, args, err := s.parted.notLeaving(ctx)
+	if err != nil {
+		return nil, s.db.Coded(err, "count the settled deliveries")
+	}
+	args = append([]any{tenant, idAt(since)}, args...)
 	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (work.Settled, error) {
 		var c work.Settled
 		return c, scan(&c.Channel, &c.State, &c.Count)
 	}, `SELECT channel, state, SUM(n) FROM (
-		SELECT channel, state, COUNT(*) AS n FROM posthouse_settled WHERE tenant = ? AND id >= ? GROUP BY channel, state
-		UNION ALL SELECT channel, 'sent', COUNT(*) FROM posthouse_sent WHERE tenant = ? AND id >= ? GROUP BY channel
-		) channels GROUP BY channel, state ORDER BY channel, state`, tenant, idAt(since), tenant, idAt(since))
+		SELECT channel, state, COUNT(*) AS n FROM posthouse_settled d WHERE tenant = ? AND id >= ?`+there+` GROUP BY channel, state
+		UNION ALL SELECT channel, 'sent', COUNT(*) FROM posthouse_sent d WHERE tenant = ? AND id >= ?`+there+` GROUP BY channel
+		) channels GROUP BY channel, state ORDER BY channel, state`, slices.Concat(args, args)...)
 	return list, s.db.Coded(err, "count the settled deliveries")
 }
 

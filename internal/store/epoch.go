@@ -170,7 +170,7 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		events[i] = eventValues(&event)
 		told.add(d, &event, nil)
 	}
-	clause, args := t.In("id", ids)
+	clause, args := t.Among("id", ids)
 	if _, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (t raising) freeze(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.In("id", ids)
+	clause, args := t.Among("id", ids)
 	_, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
 	return err
 }

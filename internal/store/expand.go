@@ -76,7 +76,7 @@ func (t expanding) writeExpansion(x *expansion) error {
 	var b sqldb.Bundle
 	b.Each(expandSole, "id", x.messages)
 	b.Insert(queueTable, x.open)
-	b.Insert(settledTable, x.settled)
+	insertSettled(&b, settledTable, x.settled)
 	b.Insert(eventsTable, x.events)
 	return t.Run(b)
 }
@@ -92,7 +92,7 @@ func (t expanding) lockSole(tenant string, ids []string) ([]posthouse.Delivery, 
 	slices.Sort(messages)
 	var found []posthouse.Delivery
 	for part := range sqldb.Parts(slices.Compact(messages), sqldb.BulkStep) {
-		clause, args := t.In("id", part)
+		clause, args := t.Among("id", part)
 		clause += " AND sole = 1"
 		if tenant != "" {
 			clause, args = clause+" AND tenant = ?", append(args, tenant)
@@ -193,7 +193,7 @@ func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]b
 		}
 	}
 	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
-		clause, args := t.In("id", part)
+		clause, args := t.Among("id", part)
 		list, err := sqldb.All(t.Query, readLanding, "SELECT "+sentTable.List+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args...)
 		if err != nil {
 			return nil, err
@@ -227,7 +227,7 @@ func (t expanding) expandLost(sel work.Selection, now int64) error {
 func (t expanding) expandFlight(f *flying) error {
 	landed := map[string]bool{}
 	for part := range sqldb.Parts(f.ids, sqldb.BulkStep) {
-		clause, args := t.In("id", part)
+		clause, args := t.Among("id", part)
 		ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_sent WHERE "+clause, args...)
 		if err != nil {
 			return err
@@ -277,7 +277,7 @@ func (t expanding) expandDue(lane *work.Lane, max int) (int, error) {
 	for i := range found {
 		expanded[found[i].ID] = true
 	}
-	clause, more := t.In("id", slices.DeleteFunc(ids, func(id string) bool { return expanded[id] }))
+	clause, more := t.Among("id", slices.DeleteFunc(ids, func(id string) bool { return expanded[id] }))
 	_, err = t.Exec("DELETE FROM posthouse_due WHERE "+clause, more...)
 	return len(expanded) + 1, err
 }

@@ -242,7 +242,7 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 		for i := range part {
 			ids[i] = part[i].id
 		}
-		clause, values := t.In("id", ids)
+		clause, values := t.Among("id", ids)
 		found, err := sqldb.All(t.Query, readItem, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
 			t.DB.Dialect.Skip, append(values, l.number(true), now, most-len(items))...)
 		items = append(items, found...)
@@ -359,7 +359,7 @@ func (s Handouts) stillHeld(ctx context.Context, now time.Time, h *work.HandOut,
 	for i, one := range list {
 		at[one], ids[i] = i, one.ID
 	}
-	clause, args := s.db.In("id", ids)
+	clause, args := s.db.Dialect.Among("id", ids)
 	alive, present := s.db.Instant(now)
 	args = slices.Concat(args, []any{h.Tenant, work.Owner(h.Agent)}, present)
 	items, err := sqldb.All(s.db.Reads(ctx), readItem, "SELECT "+queueTable.List+" FROM posthouse_queue WHERE "+clause+

@@ -165,6 +165,9 @@ func (s History) withRows(ctx context.Context, tenant string, list []posthouse.E
 		return nil, err
 	}
 	pruned, err := s.prunedSince(ctx, list, rows)
+	if err == nil {
+		err = s.leavingOf(ctx, list, pruned)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +222,7 @@ func (s History) prunedSince(ctx context.Context, list []posthouse.Event, rows m
 		}
 	}
 	for part := range sqldb.Parts(without, sqldb.BulkStep) {
-		clause, args := s.db.In("delivery", part)
+		clause, args := s.db.Dialect.Among("delivery", part)
 		left, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT delivery FROM posthouse_transitions WHERE "+clause+" GROUP BY delivery", args...)
 		if err != nil {
 			return nil, err

@@ -100,7 +100,11 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 		})
 	}
 	slices.SortFunc(list, func(a, b Holding) int { return strings.Compare(a.ID, b.ID) })
-	return list, err
+	if err != nil || !slices.ContainsFunc(list, func(h Holding) bool { return h.Message == nil }) {
+		return list, err
+	}
+	floor, err := s.parted.floor(ctx)
+	return slices.DeleteFunc(list, func(h Holding) bool { return h.Message == nil && h.ID < floor }), err
 }
 
 // KeyHolder is a key with the message that it stands for, and what is there under that id.
@@ -150,7 +154,7 @@ func (s History) answerHolders(ctx context.Context, each func(KeyHolder) error) 
 		for i := range part {
 			ids[i] = part[i].Message
 		}
-		clause, args := s.db.In("id", ids)
+		clause, args := s.db.Dialect.Among("id", ids)
 		found, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
 		if err != nil {
 			return err

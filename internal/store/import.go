@@ -60,7 +60,7 @@ func importBundle(list []work.Imported) (sqldb.Bundle, error) {
 	var b sqldb.Bundle
 	b.Insert(messagesTable, messages)
 	b.Insert(queueTable, queued)
-	b.Insert(settledTable, settled)
+	insertSettled(&b, settledTable, settled)
 	b.Insert(eventsTable, events)
 	b.Insert(sendLogTable, handed)
 	tally.into(&b)

@@ -87,7 +87,7 @@ func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, 
 		part := sqldb.Where(where.Text, slices.Clone(where.Args)...)
 		part.And(ranges.Text, ranges.Args...)
 		mine := *sole
-		clause, args := s.db.In("m.id", ids)
+		clause, args := s.db.Dialect.Among("m.id", ids)
 		mine.where = sqldb.Where(sole.where.Text+" AND "+clause, slices.Concat(sole.where.Args, args)...)
 		list, err := s.merged(ctx, in, part, &mine, byRange, limit-len(found))
 		found = append(found, list...)
@@ -165,7 +165,7 @@ func (s Messages) summaries(ctx context.Context, tenant string, ids []string) ([
 		where.And("tenant = ?", tenant)
 		count := " WHERE " + where.Text + " GROUP BY substr(id, 1, 22), state"
 		sole := everyClean(tenant)
-		clause, args := s.db.In("m.id", part)
+		clause, args := s.db.Dialect.Among("m.id", part)
 		sole.where.And(clause, args...)
 		clean, cleanArgs := cleanCounts(s.db.Dialect, sole)
 		err := s.db.Look(ctx, "SELECT substr(id, 1, 22), state, COUNT(*) FROM posthouse_queue"+count+
@@ -192,7 +192,7 @@ func (s Messages) messagesOf(ctx context.Context, tenant string, ids []string) (
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	clause, args := s.db.In("id", ids)
+	clause, args := s.db.Dialect.Among("id", ids)
 	return sqldb.All(s.db.Reads(ctx), readSummary, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
 }
 

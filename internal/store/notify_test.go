@@ -399,7 +399,7 @@ func TestPruneKeepsMarksAsLongAsTheirJobs(t *testing.T) {
 			}
 			tamper(t, s, "UPDATE posthouse_notify_marks SET updated_at = ? WHERE job = ?", time.Now().Add(-age).UnixMicro(), id)
 		}
-		if _, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(30*day), 100); err != nil {
 			t.Fatal(err)
 		}
 		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_notify_marks WHERE job = 'younger'"); n != 1 || count(t, s, "SELECT COUNT(*) FROM posthouse_notify_marks") != 1 {

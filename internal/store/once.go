@@ -171,7 +171,7 @@ func (t accepting) resolveShared(now int64, subs []*work.Submission, outcomes []
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.In("id", ids)
+	clause, args := t.Among("id", ids)
 	stored, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
 	there := map[string]bool{}
 	for _, id := range stored {

@@ -304,7 +304,7 @@ func TestPruneDeletesPlansThatAreOver(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		put(t, s, planned(plan("over", time.Time{}), plan("young", time.Time{}), plan("open", time.Now().Add(time.Hour))))
 		tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id <> 'young'", time.Now().Add(-48*time.Hour).UnixMicro())
-		if _, err := s.Upkeep.Prune(t.Context(), at(), 24*time.Hour, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(24*time.Hour), 100); err != nil {
 			t.Fatal(err)
 		}
 		list, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanReminder, "", 0)
@@ -355,7 +355,7 @@ func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 			}
 			tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id = ?", time.Now().Add(-quiet).UnixMicro(), id)
 		}
-		if _, err := s.Upkeep.Prune(t.Context(), at(), keep, 100); err != nil {
+		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(keep), 100); err != nil {
 			t.Fatal(err)
 		}
 		list, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanTask, "", 0)

@@ -54,7 +54,7 @@ func (t receiving) takeAwaited(most int, hold time.Duration) ([]work.Awaited, er
 	for i := range list {
 		ids[i] = list[i].Delivery
 	}
-	clause, args := t.In("delivery", ids)
+	clause, args := t.Among("delivery", ids)
 	if _, err := t.Exec("UPDATE posthouse_awaited SET due_at = ? WHERE "+clause, append([]any{now + hold.Microseconds()}, args...)...); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (t receiving) takeAwaited(most int, hold time.Duration) ([]work.Awaited, er
 // addressed fills in whom the deliveries were sent to, and drops those that are not sent any more.
 func (t receiving) addressed(list []work.Awaited, ids []string) ([]work.Awaited, error) {
 	to := map[string]posthouse.Recipient{}
-	clause, args := t.In("id", ids)
+	clause, args := t.Among("id", ids)
 	err := t.Query("SELECT id, user_id, address, recipient_type FROM posthouse_settled WHERE "+clause+" AND state = 'sent'", args, func(scan func(...any) error) error {
 		var id string
 		var r posthouse.Recipient
@@ -109,7 +109,7 @@ func (s Receipts) Receive(ctx context.Context, now time.Time, ids []string, deci
 		if err := (receiving{t}).forgetAwaited(learnt.Done); err != nil || len(learnt.Later) == 0 {
 			return err
 		}
-		clause, args := t.In("delivery", learnt.Later)
+		clause, args := t.Among("delivery", learnt.Later)
 		_, err = t.Exec("UPDATE posthouse_awaited SET due_at = ?, asks = asks + 1 WHERE "+clause, append([]any{sqldb.Micros(learnt.At)}, args...)...)
 		return err
 	})
@@ -119,7 +119,7 @@ func (t receiving) forgetAwaited(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.In("delivery", ids)
+	clause, args := t.Among("delivery", ids)
 	_, err := t.Exec("DELETE FROM posthouse_awaited WHERE "+clause, args...)
 	return err
 }

@@ -30,7 +30,7 @@ func (s Handouts) Renew(ctx context.Context, now time.Time, tenant, owner string
 			ids[i] = held[i].ID
 			renewed = append(renewed, work.Renewed{Delivery: held[i].ID, LeaseUntil: sqldb.TimeOf(until)})
 		}
-		clause, args := t.In("id", ids)
+		clause, args := t.Among("id", ids)
 		_, err = t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" SET lease_until = ? WHERE "+clause, append([]any{until}, args...)...)
 		return err
 	})
@@ -48,7 +48,7 @@ func (t handing) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	clause, args := t.In("id", ids)
+	clause, args := t.Among("id", ids)
 	held, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.DB.Dialect.Lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err

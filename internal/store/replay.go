@@ -120,7 +120,7 @@ func (t replaying) lockMessages(tenant string, ids []string) (recipients map[str
 		messages[i] = idOnly(posthouse.MessageID(id))
 	}
 	slices.Sort(messages)
-	clause, args := t.In("id", slices.Compact(messages))
+	clause, args := t.Among("id", slices.Compact(messages))
 	recipients, forget = map[string]int{}, map[string]time.Time{}
 	var sensitive []string
 	err = t.Query("SELECT id, recipients, options FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id"+t.DB.Dialect.Lock, append(args, tenant), func(scan sqldb.Scanner) error {

@@ -202,7 +202,7 @@ func (p *reporting) readTokens(t *tx, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	clause, args := t.In("delivery", ids)
+	clause, args := t.Among("delivery", ids)
 	return t.Query("SELECT tenant, agent, delivery, token FROM posthouse_send_log WHERE "+clause+" ORDER BY delivery, token", args, func(scan sqldb.Scanner) error {
 		var h holding
 		var token int64

@@ -279,7 +279,9 @@ func TestSchemasOfAllDatabasesAgree(t *testing.T) {
 		t.Fatalf("only %d tables were read", len(want))
 	}
 	for _, database := range []string{"postgres", "mysql"} {
-		if diff := cmp.Diff(want, tables(t, database)); diff != "" {
+		got := tables(t, database)
+		delete(got, "posthouse_late") // of partitions, which SQLite has not
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sqlite and %s differ:\n%s", database, diff)
 		}
 	}

@@ -94,6 +94,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &shared{db: db, feed: newFeedSwitch()}
+	s.parted.db = db
 	return &Store{
 		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
@@ -114,6 +115,8 @@ type shared struct {
 	fresh     fresh   // the clean deliveries that this process has just accepted
 	flights   flights // the clean deliveries that this process has under way
 	feed      *feedSwitch
+	parted    partitions
+	walks     walks // of Prune over rows
 }
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.
@@ -121,6 +124,7 @@ type tx struct {
 	*sqldb.Tx
 	flights *flights
 	fresh   *fresh
+	parted  *partitions
 	feed    *feedSwitch
 	told    []tidings // what it has written into the feed
 }
@@ -129,7 +133,7 @@ type tx struct {
 func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) error) error {
 	var told []tidings
 	err := open(func(t *sqldb.Tx) error {
-		own := &tx{t, &s.flights, &s.fresh, s.feed, nil}
+		own := &tx{t, &s.flights, &s.fresh, &s.parted, s.feed, nil}
 		err := fn(own)
 		told = own.told
 		return err

@@ -85,7 +85,7 @@ func TestCountsAreWhatCountingFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := s.Upkeep.Prune(t.Context(), at(), -time.Hour, 1000); n < want.Success || err != nil {
+		if n, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(-time.Hour), 1000); n < want.Success || err != nil {
 			t.Fatalf("Prune = %d, %v; want at least the %d that were sent", n, err, want.Success)
 		}
 		wantTally(t, s, before)

@@ -147,6 +147,9 @@ func (m move) write(b *sqldb.Bundle, changes []*work.Change) {
 	}
 	if m.from == m.to {
 		b.Amend(m.from, mutableTable, guards, mutableRows(after))
+		if m.to == settledTable {
+			noteLate(b, after)
+		}
 		return
 	}
 	rows := make([][]any, len(after))
@@ -154,7 +157,7 @@ func (m move) write(b *sqldb.Bundle, changes []*work.Change) {
 		rows[i] = deliveryValues(d)
 	}
 	b.Take(m.from, guards)
-	b.Insert(m.to, rows)
+	insertSettled(b, m.to, rows)
 }
 
 func tableOf(s posthouse.State) *sqldb.Table {
@@ -230,6 +233,14 @@ func (t settling) applyCurrent(decide func(now time.Time) []work.Change) ([]stri
 // lockRows reads the selected rows and keeps others from changing them until the transaction
 // ends. What stands locked in one table can not be in the other. An empty tenant is the store's own work.
 func (t settling) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
+	found, err := t.lockSelected(sel)
+	if err == nil {
+		err = t.refuseLeaving(found)
+	}
+	return found, err
+}
+
+func (t settling) lockSelected(sel work.Selection) ([]posthouse.Delivery, error) {
 	if sel.Due != "" {
 		return t.lockDue(sel)
 	}
@@ -264,7 +275,7 @@ func (t settling) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Del
 	for _, tab := range []*sqldb.Table{queueTable, settledTable} { // in the direction rows move
 		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return notID(id) || seen[id] })
 		for part := range sqldb.Parts(missing, sqldb.BulkStep) {
-			clause, args := t.In("id", part)
+			clause, args := t.Among("id", part)
 			if sel.Tenant != "" {
 				clause += " AND tenant = ?"
 				args = append(args, sel.Tenant)

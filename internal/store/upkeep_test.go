@@ -60,10 +60,10 @@ func TestPruneDeletesWhatIsSettledAndOldAndNothingElse(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if n, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 1); n != 1 || err != nil {
+		if n, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(30*day), 1); n != 1 || err != nil {
 			t.Errorf("Prune of at most 1 = %d, %v", n, err)
 		}
-		if n, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 1000); n != 3 || err != nil {
+		if n, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(30*day), 1000); n != 3 || err != nil {
 			t.Errorf("Prune = %d, %v; want the other 3", n, err)
 		}
 		gone := append(old, half[0])
@@ -404,7 +404,7 @@ func TestAPruneMakesTheFileSmaller(t *testing.T) {
 	}
 	pages := func() int64 { return number("PRAGMA page_count") }
 	before := pages()
-	if n, err := s.Upkeep.Prune(t.Context(), at(), 30*day, 10_000); n != 1000 || err != nil {
+	if n, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(30*day), 10_000); n != 1000 || err != nil {
 		t.Fatalf("Prune = %d, %v; want 1000", n, err)
 	}
 	if n := number("SELECT COUNT(*) FROM posthouse_messages"); n != 1 {

@@ -89,6 +89,9 @@ func namedPoints(t *testing.T, db house.Database, binary string) {
 		Pass: n.lost+n.unexplained == 0 && right == len(accepted),
 	})
 	prunes(t, p, db)
+	if db != house.SQLite {
+		drops(t, p, db)
+	}
 }
 
 // pass kills the server at a point once, starts it again and waits until all is settled.

@@ -98,12 +98,31 @@ var edits = []overlay.Edit{
 		after = found
 `},
 	{File: "internal/store/prune.go", Old: importOld, New: importNew},
-	{File: "internal/store/prune.go", Old: "\treturn len(ids), t.pruneMessages(ids)\n", New: `	err = t.pruneMessages(ids)
+	{File: "internal/store/prune.go", Old: "\treturn ids, w.del(t, ids)\n", New: `	err = w.del(t, ids)
 	killpoint.Here("prune, not committed")
-	return len(ids), err
+	return ids, err
 `},
 
-	{File: "internal/store/prune.go", Old: "AND sole = 1\", args...)\n\treturn len(ids), err\n", New: "AND sole = 1\", args...)\n\tkillpoint.Here(\"prune, not committed\")\n\treturn len(ids), err\n"},
+	{File: "internal/store/partpostgres.go", Old: importOld, New: importNew},
+	{File: "internal/store/partpostgres.go", Old: "\t\t\tif err := t.movePostgres(l, keptKeys(l.table, stay)); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: `			if err := t.movePostgres(l, keptKeys(l.table, stay)); err != nil {
+				return err
+			}
+			killpoint.Here("drop of " + l.table)
+`},
+	{File: "internal/store/partition.go", Old: importOld, New: importNew},
+	{File: "internal/store/partition.go", Old: "\t\ts.db.Log.Info(\"a partition of what is old was dropped\"", New: "\t\tkillpoint.Here(\"drop, committed\")\n\t\ts.db.Log.Info(\"a partition of what is old was dropped\""},
+	{File: "internal/store/partmysql.go", Old: importOld, New: importNew},
+	{File: "internal/store/partmysql.go", Old: "\tfor _, in := range inPartitions {\n", New: "\tkillpoint.Here(\"drop, noted\")\n\tfor _, in := range inPartitions {\n"},
+	{File: "internal/store/partmysql.go", Old: "\treturn t.dropLeaving(l.table)\n}\n", New: `	err = t.dropLeaving(l.table)
+	killpoint.Here("drop of " + l.table)
+	return err
+}
+`},
+	{File: "internal/store/partmysql.go", Old: "l.table, l.name, leavingName(l.table))); err != nil {\n\t\t\treturn err\n\t\t}\n", New: `l.table, l.name, leavingName(l.table))); err != nil {
+			return err
+		}
+		killpoint.Here("half of the drop of " + l.table)
+`},
 
 	{File: "internal/engine/deliveries.go", Old: importOld, New: importNew},
 	{File: "internal/engine/deliveries.go", Old: "nothing may be sent\n\t}\n", New: "nothing may be sent\n\t}\n\tkillpoint.Here(\"claim, committed\")\n"},
@@ -122,7 +141,7 @@ var edits = []overlay.Edit{
 
 // The texts that several edits name. PostgreSQL claims in one statement: not committed is not begun there.
 const (
-	claimOld  = "\treturn s.db.ReadAtOnce(ctx, \"claim\", flyOnce"
+	claimOld  = "\terr := s.db.ReadAtOnce(ctx, \"claim\", flyTexts[fed]"
 	importOld = "import (\n"
 	importNew = "import (\n\t\"github.com/posthouse/posthouse/internal/killpoint\"\n"
 )

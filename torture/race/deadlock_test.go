@@ -341,7 +341,7 @@ func (m *member) replay(ctx context.Context) error {
 }
 
 func (m *member) prune(ctx context.Context) error {
-	_, err := m.store.Upkeep.Prune(ctx, time.Now(), time.Second, 100)
+	_, err := m.store.Upkeep.Prune(ctx, time.Now(), work.KeepAll(time.Second), 100)
 	return err
 }
 

@@ -91,6 +91,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	out = append(out, keyring)
 	if schema.OK {
 		out = append(out, examineViews(ctx, s)...)
+		out = append(out, examinePartitions(ctx, s)...)
 	}
 	if schema.OK && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
@@ -112,6 +113,22 @@ func examineSettings(ctx context.Context, s *store.Store) []finding {
 		out = append(out, finding{"database settings", true, "durable"})
 	}
 	return out
+}
+
+// examinePartitions says how what is old is deleted. It is no fault to do so row by row.
+func examinePartitions(ctx context.Context, s *store.Store) []finding {
+	const name = "partitions"
+	p, err := s.Upkeep.Partitions(ctx)
+	switch {
+	case err != nil:
+		return []finding{{name, false, err.Error()}}
+	case !p.Known:
+		return nil
+	case p.Until.Before(p.Now):
+		return []finding{{name, true, "none is made for what is stored now: what is old is deleted row by row, which costs more. " +
+			"A running server makes them where its user owns the tables (PostgreSQL) or has the rights of migrate (MariaDB), and its log says what stands in the way"}}
+	}
+	return []finding{{name, true, fmt.Sprintf("%d, made until %s: what is old is dropped with its partition", p.Number, p.Until.Format(time.DateOnly))}}
 }
 
 // fileCheck bounds the look at the structure of an SQLite file.

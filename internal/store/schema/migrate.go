@@ -143,7 +143,7 @@ func (s Schema) Schema(ctx context.Context) (have, want int64, err error) {
 		return 0, want, nil
 	}
 	if err != nil && s.db.Dialect.Fault(err) == sqldb.FaultOther {
-		return 0, want, errors.Join(strangerError(sqldb.Object{Name: sqldb.VersionTable, Kind: "table"}), err)
+		return 0, want, errors.Join(Stranger(sqldb.Object{Name: sqldb.VersionTable, Kind: "table"}), err)
 	}
 	return have, want, s.db.Coded(err, "read the schema's version")
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -35,13 +36,17 @@ func (s Schema) refuseStrangers(ctx context.Context, db *sql.DB) error {
 		}
 	}
 	if len(found) > 0 {
-		return strangerError(found[0])
+		return Stranger(found[0])
 	}
 	return nil
 }
 
-func strangerError(o sqldb.Object) error {
-	return fmt.Errorf("the database has a %s %s that is not of this program: rename it, or give Posthouse a database or schema of its own", o.Kind, o.Name)
+// ErrStranger is in every error that says that somebody else's object has a name of ours.
+var ErrStranger = errors.New("is not of this program")
+
+// Stranger is the error that names such an object.
+func Stranger(o sqldb.Object) error {
+	return fmt.Errorf("the database has a %s %s that %w: rename it, or give Posthouse a database or schema of its own", o.Kind, o.Name, ErrStranger)
 }
 
 // Objects are the tables, views and indexes beside which ours are made.

@@ -15,6 +15,7 @@ type Table struct {
 	Numbers []bool // whether a column is a number; all others are text
 	Spare   []bool // whether a column is empty or 0 by default, so that it can be left out
 	List    string // the columns joined, for SELECT and INSERT
+	Parted  bool   // it is there only where what is settled lies in partitions
 }
 
 // NewTable reads "name" as a text column, "name#" as a number, and a "?" after that as spare.
@@ -226,6 +227,21 @@ func (t *Tx) In(column string, values []string) (string, []any) { return t.DB.In
 
 // In is Dialect.In for its database.
 func (s *DB) In(column string, values []string) (string, []any) { return s.Dialect.In(column, values) }
+
+// Among is In for ids of a table in partitions: it names the lowest and the highest too, by which PostgreSQL leaves out the other
+// partitions when a prepared statement runs.
+func (t *Tx) Among(column string, ids []string) (string, []any) {
+	return t.DB.Dialect.Among(column, ids)
+}
+
+// Among is Tx.Among outside of a transaction.
+func (d *Dialect) Among(column string, ids []string) (string, []any) {
+	clause, args := d.In(column, ids)
+	if !d.Arrays || len(ids) == 0 {
+		return clause, args
+	}
+	return clause + " AND " + column + " >= ? AND " + column + " <= ?", append(args, slices.Min(ids), slices.Max(ids))
+}
 
 // In is a condition that a column has one of the values. The number of placeholders is
 // rounded up, so that few texts stay prepared.

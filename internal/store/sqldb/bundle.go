@@ -21,6 +21,7 @@ type member struct {
 	table  *Table
 	rows   [][]any
 	sum    bool // adds to the rows there are
+	keys   int  // how many columns are the key of the row whose place it takes; 0 for none
 	guards []Guard
 	sets   *Table
 	after  [][]any
@@ -61,10 +62,10 @@ func (s *member) expects() (n int, counted bool) {
 // find runs a statement and returns how many rows it found.
 func (t *Tx) find(s *statement) (total int64, err error) {
 	for part := range Parts(s.ids, BulkStep) {
-		clause, args := t.In(s.column, part)
+		clause, args := t.Among(s.column, part)
 		text := fmt.Sprintf(s.text, clause)
 		if strings.HasPrefix(text, "SELECT") {
-			found, err := All(t.Query, Word, text+t.DB.Dialect.share, args...)
+			found, err := All(t.Query, Word, text+t.DB.Dialect.Share, args...)
 			if err != nil {
 				return 0, err
 			}
@@ -94,6 +95,13 @@ func (b *Bundle) Add(tab *Table, rows [][]any) {
 	}
 }
 
+// Put inserts rows, and takes the places of those there are with the same first keys columns.
+func (b *Bundle) Put(tab *Table, keys int, rows [][]any) {
+	if len(rows) > 0 {
+		*b = append(*b, member{table: tab, rows: rows, keys: keys})
+	}
+}
+
 // Take deletes the guarded rows.
 func (b *Bundle) Take(tab *Table, guards []Guard) {
 	*b = append(*b, member{table: tab, guards: guards})
@@ -109,6 +117,9 @@ var ErrStale = errors.New("a delivery has moved on")
 
 // Run writes a bundle. After errStale the transaction must be undone.
 func (t *Tx) Run(b Bundle) error {
+	if !t.DB.Dialect.Parted {
+		b = slices.DeleteFunc(b, func(s member) bool { return s.table != nil && s.table.Parted })
+	}
 	if len(b) == 0 {
 		return nil
 	}
@@ -179,17 +190,21 @@ func (s *member) suffix(d *Dialect) string {
 	if s.sum {
 		return d.Sum
 	}
+	if s.keys > 0 {
+		return d.Upsert(s.table.Name, s.table.Columns[:s.keys], s.table.Columns[s.keys:], false)
+	}
 	return ""
 }
 
 // once is the write as a part of one statement.
 func (s *member) once(d *Dialect) (query string, args []any) {
 	if s.stmt != nil {
-		query = fmt.Sprintf(s.stmt.text, s.stmt.column+" = ANY(?::text[])")
+		clause, args := d.Among(s.stmt.column, s.stmt.ids)
+		query = fmt.Sprintf(s.stmt.text, clause)
 		if strings.HasPrefix(query, "SELECT") {
-			return query + d.share, []any{s.stmt.ids}
+			return query + d.Share, args
 		}
-		return query + " RETURNING 1", []any{s.stmt.ids}
+		return query + " RETURNING 1", args
 	}
 	if s.guards == nil {
 		tab, rows := s.table.narrow(s.rows)

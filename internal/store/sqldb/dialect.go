@@ -24,8 +24,8 @@ type Dialect struct {
 	clock, instant string
 	// Lock and skip follow a SELECT that locks its rows, waiting or skipping.
 	Lock, Skip string
-	// share follows a SELECT whose rows nobody may change before the transaction ends.
-	share string
+	// Share follows a SELECT whose rows nobody may change before the transaction ends.
+	Share string
 	// Limit is the bound of a hot query after LIMIT: a plain ?, but where the planner would look at its
 	// value and plan anew for each.
 	Limit string
@@ -82,6 +82,8 @@ type Dialect struct {
 	// Unmake removes what a killed migration has left of the objects that stand in its way, and returns the others. Nil
 	// where a migration is done whole or not at all.
 	Unmake func(ctx context.Context, db *sql.DB, found []Object) (strangers []Object, err error)
+	// Parted is set where what is settled lies in partitions by time.
+	Parted bool
 	// giveUp closes a pool's idle connections; nil where the pool itself finds out which are dead.
 	giveUp func(db *sql.DB)
 	// GiveBack returns some free pages to the file system, and reports whether there were enough of them; nil where the
@@ -129,6 +131,7 @@ const (
 	faultFull                    // no room
 	faultTaken                   // an insert found its key in use
 	FaultNoTable                 // there is no such table
+	FaultDenied                  // the user has not the right
 )
 
 // Primary is what by calls the index of the primary key.

@@ -17,6 +17,7 @@ import (
 
 // MySQL is MySQL or MariaDB.
 var MySQL = &Dialect{
+	Parted:       true,
 	Name:         "mysql",
 	Title:        "MySQL or MariaDB",
 	Schemes:      []string{"mysql", "mariadb"},
@@ -32,7 +33,7 @@ var MySQL = &Dialect{
 	clock:    "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	instant:  "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	Lock:     " FOR UPDATE",
-	share:    " LOCK IN SHARE MODE",
+	Share:    " LOCK IN SHARE MODE",
 	Skip:     " FOR UPDATE SKIP LOCKED",
 	Upsert:   onDuplicate,
 	Sum:      " ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
@@ -176,6 +177,8 @@ func mysqlFault(err error) Fault {
 			return faultTaken
 		case 1146:
 			return FaultNoTable
+		case 1044, 1142, 1227:
+			return FaultDenied
 		case 1040, 1053, 1077, 1078, 1079, 1290, 1836, 1927:
 			return faultConnection
 		}

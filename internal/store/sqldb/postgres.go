@@ -27,12 +27,13 @@ var Postgres = &Dialect{
 	Title:    "PostgreSQL",
 	Schemes:  []string{"postgres", "postgresql"},
 	Pairs:    true,
+	Parted:   true,
 	Limit:    "?",
 	Goose:    goose.DialectPostgres,
 	clock:    postgresClock,
 	instant:  postgresClock, // a sub-select is read once
 	Lock:     " FOR UPDATE",
-	share:    " FOR SHARE",
+	Share:    " FOR SHARE",
 	Skip:     " FOR UPDATE SKIP LOCKED",
 	dollar:   true,
 	Arrays:   true,
@@ -138,6 +139,8 @@ func postgresFault(err error) Fault {
 			return faultTaken
 		case e.Code == "42P01":
 			return FaultNoTable
+		case e.Code == "42501":
+			return FaultDenied
 		case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57"), e.Code == "53200", e.Code == "53300", e.Code == "25006":
 			return faultConnection
 		}

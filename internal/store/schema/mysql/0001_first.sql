@@ -47,7 +47,8 @@ CREATE TABLE posthouse_messages (
   PRIMARY KEY (id),
   KEY posthouse_messages_ref (tenant, kind, ref, id),
   KEY posthouse_messages_user (tenant, user_id, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse'
+PARTITION BY RANGE COLUMNS (id) (PARTITION old VALUES LESS THAN ('0'), PARTITION rest VALUES LESS THAN (MAXVALUE));
 
 -- The clean deliveries that wait for their first attempt: the key is the row.
 CREATE TABLE posthouse_due (
@@ -93,7 +94,8 @@ CREATE TABLE posthouse_sent (
   request mediumtext NOT NULL DEFAULT (''),
   response mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse'
+PARTITION BY RANGE COLUMNS (id) (PARTITION old VALUES LESS THAN ('0'), PARTITION rest VALUES LESS THAN (MAXVALUE));
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
 CREATE TABLE posthouse_queue (
@@ -174,7 +176,8 @@ CREATE TABLE posthouse_settled (
   PRIMARY KEY (id),
   KEY posthouse_settled_user (tenant, user_id, id),
   KEY posthouse_settled_trouble (tenant, state, id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse'
+PARTITION BY RANGE COLUMNS (id) (PARTITION old VALUES LESS THAN ('0'), PARTITION rest VALUES LESS THAN (MAXVALUE));
 
 -- The event log: one row for each transition, in the transaction that made it.
 CREATE TABLE posthouse_transitions (
@@ -201,6 +204,15 @@ CREATE TABLE posthouse_transitions (
   request mediumtext NOT NULL DEFAULT (''),
   response mediumtext NOT NULL DEFAULT (''),
   PRIMARY KEY (delivery, version)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse'
+PARTITION BY RANGE COLUMNS (delivery) (PARTITION old VALUES LESS THAN ('0'), PARTITION rest VALUES LESS THAN (MAXVALUE));
+
+-- The deliveries that were settled long after they were accepted: they stay when the partition of their time is dropped.
+CREATE TABLE posthouse_late (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  at bigint NOT NULL,
+  PRIMARY KEY (id),
+  KEY posthouse_late_age (at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- What a caller's Idempotency-Key stands for.
@@ -447,7 +459,7 @@ CREATE TABLE posthouse_limits (
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
-INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', '');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', ''), ('leaving', '');
 
 -- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
 CREATE TABLE posthouse_plans (
@@ -899,6 +911,7 @@ DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;
 DROP TABLE posthouse_idempotency;
+DROP TABLE posthouse_late;
 DROP TABLE posthouse_transitions;
 DROP TABLE posthouse_settled;
 DROP TABLE posthouse_queue;

@@ -39,7 +39,8 @@ CREATE TABLE posthouse_messages (
   due_at bigint NOT NULL DEFAULT 0,
   sole smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
-);
+) PARTITION BY RANGE (id);
+CREATE TABLE posthouse_messages_rest PARTITION OF posthouse_messages DEFAULT;
 CREATE INDEX posthouse_messages_ref ON posthouse_messages (tenant, kind, ref, id) WHERE ref <> '';
 CREATE INDEX posthouse_messages_user ON posthouse_messages (tenant, user_id, id) WHERE user_id <> '';
 
@@ -87,7 +88,8 @@ CREATE TABLE posthouse_sent (
   request text NOT NULL DEFAULT '',
   response text NOT NULL DEFAULT '',
   PRIMARY KEY (id)
-);
+) PARTITION BY RANGE (id);
+CREATE TABLE posthouse_sent_rest PARTITION OF posthouse_sent DEFAULT;
 
 -- The open deliveries: narrow rows that move fast and leave when they settle.
 CREATE TABLE posthouse_queue (
@@ -166,7 +168,8 @@ CREATE TABLE posthouse_settled (
   lease_until bigint NOT NULL DEFAULT 0,
   lease_owner text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (id)
-);
+) PARTITION BY RANGE (id);
+CREATE TABLE posthouse_settled_rest PARTITION OF posthouse_settled DEFAULT;
 CREATE INDEX posthouse_settled_user ON posthouse_settled (tenant, user_id, id) WHERE user_id <> '';
 CREATE INDEX posthouse_settled_trouble ON posthouse_settled (tenant, state, id) WHERE state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled');
 
@@ -195,7 +198,16 @@ CREATE TABLE posthouse_transitions (
   request text NOT NULL DEFAULT '',
   response text NOT NULL DEFAULT '',
   PRIMARY KEY (delivery, version)
+) PARTITION BY RANGE (delivery);
+CREATE TABLE posthouse_transitions_rest PARTITION OF posthouse_transitions DEFAULT;
+
+-- The deliveries that were settled long after they were accepted: they stay when the partition of their time is dropped.
+CREATE TABLE posthouse_late (
+  id text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  PRIMARY KEY (id)
 );
+CREATE INDEX posthouse_late_age ON posthouse_late (at);
 
 -- What a caller's Idempotency-Key stands for.
 CREATE TABLE posthouse_idempotency (
@@ -894,6 +906,7 @@ DROP TABLE posthouse_channels;
 DROP TABLE posthouse_outbox;
 DROP TABLE posthouse_dedup;
 DROP TABLE posthouse_idempotency;
+DROP TABLE posthouse_late;
 DROP TABLE posthouse_transitions;
 DROP TABLE posthouse_settled;
 DROP TABLE posthouse_queue;
