@@ -61,6 +61,15 @@ func IDAt(at time.Time, key string) string {
 // FirstID is the lowest id that what was made at a time, or later, can have: one end of a range by time.
 func FirstID(at time.Time) string { return messageID(max(0, at.UnixMilli()), 0) }
 
+// IDTime is when an id says that it was made, to the millisecond.
+func IDTime(id string) time.Time {
+	ms := int64(0)
+	for i := 0; i < 10 && i < len(id); i++ {
+		ms = ms<<5 | int64(idValue(id[i]))
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
 // messageID writes an id that numbers nothing.
 func messageID(ms int64, rnd uint64) string {
 	var out [idLength]byte

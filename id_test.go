@@ -35,3 +35,16 @@ func TestIDAtGoesByTimeAndKey(t *testing.T) {
 		t.Errorf("a time before 1970 has %q, which is no id", old)
 	}
 }
+
+func TestAnIDSaysWhenItWasMade(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 10, 1, 8, 30, 0, 123_000_000, time.UTC)
+	for _, id := range []string{posthouse.FirstID(at), posthouse.IDAt(at, "x"), posthouse.DeliveryID(posthouse.FirstID(at), 7)} {
+		if got := posthouse.IDTime(id); !got.Equal(at) {
+			t.Errorf("IDTime(%s) = %v, want %v", id, got, at)
+		}
+	}
+	if early := posthouse.IDAt(at.Add(-time.Millisecond), "x"); early >= posthouse.FirstID(at) || posthouse.IDAt(at, "x") < posthouse.FirstID(at) {
+		t.Error("FirstID does not part what was made before from what was made after")
+	}
+}

@@ -241,7 +241,7 @@ func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 			want[id] = c.problem
 			m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", id, c.draft)
 		}
-		ahead := posthouse.FirstID(time.Now().AddDate(1, 0, 0)) // it would be kept a year longer than others
+		ahead := posthouse.FirstID(time.Now().AddDate(1000, 0, 0)) // it would be kept until then
 		want[ahead] = "id: is of a time to come"
 		m.write("INSERT INTO posthouse_outbox (id, draft) VALUES (?, ?)", ahead, `{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}}`)
 		m.write(`INSERT INTO posthouse_outbox (draft) VALUES ('{"channel": "open", "to": [{"user": "good"}], "content": {"text": "x"}}')`)

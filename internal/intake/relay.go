@@ -187,7 +187,7 @@ func (r *Relay) weigh(ctx context.Context, letters []letter) error {
 		if handedIn.IsZero() || handedIn.After(now) {
 			handedIn = now
 		}
-		if err := r.weighOne(ctx, l, known[l.row.Tenant], now, handedIn); err != nil {
+		if err := r.weighOne(ctx, l, known[l.row.Tenant], handedIn); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (r *Relay) weigh(ctx context.Context, letters []letter) error {
 // weighOne makes a submission of one letter, or finds its problem. An error is about the database, not
 // the letter. A panic is the letter's problem: nobody called who could be told, and the next process
 // would meet the same row.
-func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, now, handedIn time.Time) (err error) {
+func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handedIn time.Time) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.problem = state.Plain(fmt.Sprintf("the message makes the server panic: %v", p), maxRejection)
@@ -207,10 +207,11 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, now, h
 	problems := &draft.Problems{}
 	draft.Check(&l.draft, r.Intake.o.MaxRecipients, handedIn, problems)
 	id, shared := draft.MessageOf(l.row.ID)
-	if id >= posthouse.FirstID(now.Add(draft.MaxAhead)) {
+	own := posthouse.NewID()
+	if id >= posthouse.FirstID(posthouse.IDTime(own).Add(draft.MaxAhead)) {
 		problems.Add("id", "is of a time to come: leave it out, or make one of the present")
 	}
-	entry, err := r.Intake.prepare(ctx, l.row.Tenant, cmp.Or(id, posthouse.NewID()), &l.draft, known, handedIn, problems)
+	entry, err := r.Intake.prepare(ctx, l.row.Tenant, cmp.Or(id, own), &l.draft, known, handedIn, problems)
 	switch {
 	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
 		return err
