@@ -126,6 +126,9 @@ type ChannelSettings struct {
 	// TemplateLimits are windows by the name of a template, of what the channel sends by it; "*" is each
 	// that is not named. Defaults to none.
 	TemplateLimits map[string][]Limit `json:"template_limits,omitempty"`
+	// Rate has each account go as fast as its provider bears, within the limits. Defaults to none: as fast as
+	// the limits allow.
+	Rate *RateSettings `json:"rate,omitempty"`
 	// MaxInflight is how many attempts may be under way in one process: also the
 	// bound on what a crash can leave unknown. Defaults to 32 where the provider has
 	// no idempotency key, else 256, and to a batch where that is more.

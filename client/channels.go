@@ -28,6 +28,12 @@ func (c Channels) Get(ctx context.Context, name string) (posthouse.Channel, erro
 	return get[posthouse.Channel](ctx, c.api, path("channels", name), nil)
 }
 
+// Rates are how fast the accounts of a channel may go now, of those that the process that answers has sent by.
+func (c Channels) Rates(ctx context.Context, name string) ([]posthouse.Rate, error) {
+	page, err := get[wire.Page[posthouse.Rate]](ctx, c.api, path("channels", name, "rates"), nil)
+	return page.Items, err
+}
+
 // Put creates a channel or replaces it; created tells which. A masked secret keeps the
 // stored one.
 func (c Channels) Put(ctx context.Context, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error) {

@@ -45,6 +45,7 @@ type Options struct {
 	Keys      Keys
 	Agents    Agents
 	Tally     Tally
+	Rates     Rates
 	Answers   Answers
 	Audit     Audit
 	Tenants   Tenants
@@ -89,7 +90,7 @@ func Routes(o Options) []web.Route {
 		reminders{o.Reminds, o.Plans}.routes(),
 		deliveries{o.Reader, o.Judge, o.Replays, o.Channels, o.Quotas}.routes(),
 		outbox{o.Outbox}.routes(),
-		channels{o.Channels, o.Tally}.routes(),
+		channels{o.Channels, o.Tally, o.Rates}.routes(),
 		accounts{o.Accounts, o.Channels}.routes(),
 		phones{o.Agents, o.Channels, o.Desk, keys}.routes(),
 		handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}.routes(),

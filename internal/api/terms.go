@@ -92,6 +92,7 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.ContentType]():   web.Any(posthouse.ContentTypes()...),
 		reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
 		reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),
+		reflect.TypeFor[posthouse.RateReason]():    web.Any(posthouse.RateReasons()...),
 		reflect.TypeFor[posthouse.ChannelState]():  web.Any(posthouse.ChannelStates()...),
 		reflect.TypeFor[posthouse.BoundOf]():       web.Any(posthouse.BoundOfKey, posthouse.BoundOfTenant),
 		reflect.TypeFor[posthouse.BoundWhat]():     web.Any(posthouse.BoundRequests, posthouse.BoundOpen),

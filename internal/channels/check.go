@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/retry"
 )
 
@@ -45,6 +46,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	if !ch.LimitBy.Valid() {
 		f.add("limit_by", "is %.60q: want recipients or calls", ch.LimitBy)
 	}
+	f.rate(ch.ChannelSettings, pulled)
 	for code, class := range ch.Codes {
 		if !class.Valid() {
 			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
@@ -145,6 +147,21 @@ func (f *finder) windows(s posthouse.ChannelSettings, pulled bool) {
 	} {
 		if pulled && tier.n > 0 {
 			f.add(tier.path, "mean nothing where agents fetch: an agent has limits of its own, so leave them out")
+		}
+	}
+}
+
+// rate finds rates that cannot be kept.
+func (f *finder) rate(s posthouse.ChannelSettings, pulled bool) {
+	switch {
+	case s.Rate == nil:
+	case pulled:
+		f.add("rate", "means nothing where agents fetch: leave it out")
+	case s.Every != nil && *s.Every > 0:
+		f.add("rate", "does not go with every: a channel that sends in runs is as fast as its limits allow")
+	default:
+		for _, p := range rate.Check(s.Rate) {
+			f.add("rate."+p.Path, "%s", p.Message)
 		}
 	}
 }

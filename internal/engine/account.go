@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -15,6 +16,7 @@ type account struct {
 	limits   []posthouse.Limit
 	inflight int       // attempts, and 1 while a claim is made
 	held     time.Time // until when its own limits let nothing start
+	pace     *rate.Pace
 }
 
 // room is what may start now: so many attempts by an account.
@@ -50,6 +52,9 @@ func (r *route) closed() (until time.Time, all bool) {
 	now := time.Now()
 	for _, a := range r.accounts {
 		at := r.opens(a)
+		if _, next := (tempo{r}).mayCall(a, now); next.After(at) {
+			at = next
+		}
 		if !now.Before(at) {
 			return at, false
 		}
@@ -77,7 +82,8 @@ func (r *route) room(care bool) room {
 	free := r.Settings.MaxInflight - r.inflight
 	for i := range r.accounts {
 		a := r.accounts[(r.turn+i)%len(r.accounts)]
-		n := free
+		calls, _ := tempo{r}.mayCall(a, now)
+		n := min(free, calls*max(1, r.Settings.Batch))
 		switch {
 		case now.Before(r.opens(a)):
 			continue
@@ -109,7 +115,7 @@ func (r *route) hold(account, key string, wait time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.account(account)
-	if len(r.accounts) == 1 || key != r.accountKey(a) {
+	if len(r.accounts) == 1 || key != r.accountKey(a) && key != r.accountKey(a)+":rate" {
 		return false
 	}
 	a.held = time.Now().Add(wait)
@@ -137,6 +143,9 @@ func (r *route) tiers(account string) []state.Tier {
 	}
 	if a := r.account(account); len(a.limits) > 0 { // neither names nor limits ever change
 		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits}})
+	}
+	if base, some := (tempo{r}).bound(r.account(account)); some {
+		list = append(list, state.Tier{Name: state.TierRate, Bound: base})
 	}
 	return list
 }

@@ -238,6 +238,7 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 		if err != nil {
 			return all, err
 		}
+		tempo{r}.spend(w.account, len(found.units))
 		for _, u := range found.units {
 			r.occupy(w.account, u.about().size)
 		}

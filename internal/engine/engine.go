@@ -205,6 +205,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.sender = &sender{
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
+	e.Routes.ends = func(of accountKey) (ends, float64) { return e.rollup.hour.of(of) }
 	e.permits = newPermits(o.Limiter, o.Log, m)
 	e.rollup = newRollup(o.Stores.Minutes, func(tenant, channel string) bool { return e.Routes.route(tenant, channel) != nil }, l, o.Log, m)
 	e.deliveries = &deliveries{
@@ -263,9 +264,10 @@ func (e *Engine) roles() []func(context.Context) {
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
 	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
+	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters}
 	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: work.RetentionOf(o.Keep, o.KeepSent), keepLogs: o.KeepLogs, life: l, log: o.Log}
 	return []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.run, e.rollup.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
+		e.recorder.run, e.permits.run, e.rollup.run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
 	}
 }
 

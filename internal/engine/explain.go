@@ -150,6 +150,9 @@ func (ex *Explainer) turns(ctx context.Context, r *route, d *posthouse.Delivery,
 	if w, full := ex.full(ctx, r, d, now); full {
 		out = append(out, w)
 	}
+	if w, slow := paced(r, now); slow {
+		out = append(out, w)
+	}
 	if inflight >= r.Settings.MaxInflight {
 		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.Settings.MaxInflight)})
 	}
@@ -192,4 +195,26 @@ func inWords(tiers []state.Tier, key, account string) string {
 		}
 	}
 	return "channel"
+}
+
+// paced says that the rates of all accounts let nothing start, where they do: by the one that may first.
+func paced(r *route, now time.Time) (first Wait, all bool) {
+	if r.Settings.Rate == nil {
+		return first, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.accounts {
+		calls, next := tempo{r}.mayCall(a, now)
+		if calls > 0 {
+			return first, false
+		}
+		if all && !next.Before(first.Until) {
+			continue
+		}
+		f := a.pace.Factors(now)
+		first, all = Wait{"rate", fmt.Sprintf("its account may make %.3g calls a second: base %.3g × health %.2f × success %.2f × load %.2f × time %.2f (%s since %s)",
+			f.Rate, f.Base, f.Health, f.Success, f.Load, f.Time, f.Reason, f.Since.UTC().Format(time.RFC3339)), next}, true
+	}
+	return first, all
 }

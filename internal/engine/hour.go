@@ -65,10 +65,14 @@ func (h *hour) take(now time.Time, list []work.Minute) map[accountKey]ends {
 	return maps.Clone(h.sums)
 }
 
-func (h *hour) of(k accountKey) ends {
+// of is how the attempts by an account ended in the last hour, in all processes, and the good ones a second in its best minute.
+func (h *hour) of(k accountKey) (sum ends, best float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.sums[k]
+	for _, of := range h.minutes {
+		best = max(best, float64(of[k].Good)/60)
+	}
+	return h.sums[k], best
 }
 
 // judged says whether an end speaks for an account or against it. A recipient who does not exist, or a content that is

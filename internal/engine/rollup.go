@@ -83,13 +83,6 @@ func (u *rollup) run(ctx context.Context) {
 	}
 }
 
-// follow reads what all have counted until the engine stops.
-func (u *rollup) follow(ctx context.Context) {
-	for more := true; more; more = u.life.Pause(life.Spread(readEvery)) {
-		u.read(ctx)
-	}
-}
-
 // finish writes what is left. Nothing is counted any more.
 func (u *rollup) finish(ctx context.Context) { u.write(ctx) }
 
@@ -146,9 +139,4 @@ func (u *rollup) read(ctx context.Context) {
 			u.metrics.Success.WithLabelValues(of.Tenant, of.Channel, of.Account).Set(float64(ends.Good) / float64(ends.Good+ends.Bad))
 		}
 	}
-}
-
-// last is how the attempts by an account ended in the last hour, in all processes.
-func (u *rollup) last(tenant, channel, account string) ends {
-	return u.hour.of(accountKey{tenant, channel, account})
 }

@@ -54,11 +54,11 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 		}
 		r.restart()
 		r.pass(time.Second)
-		if got := r.engine.rollup.last(r.tenant, "chat", "a"); got != (ends{Good: 4, Bad: 1}) {
+		if got, _ := r.engine.rollup.hour.of(accountKey{r.tenant, "chat", "a"}); got != (ends{Good: 4, Bad: 1}) {
 			t.Errorf("the last hour is %+v, want 4 good and 1 bad", got)
 		}
 		r.pass(time.Hour)
-		if got := r.engine.rollup.last(r.tenant, "chat", "a"); got != (ends{}) {
+		if got, _ := r.engine.rollup.hour.of(accountKey{r.tenant, "chat", "a"}); got != (ends{}) {
 			t.Errorf("an hour later it is %+v, want nothing", got)
 		}
 	})

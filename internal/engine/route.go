@@ -32,13 +32,15 @@ type route struct {
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	tenantLimits []posthouse.Limit
+	timeFactor   float64 // of the accounts' rates
+	ends         func(account string) (hour ends, best float64)
 	took         prometheus.ObserverVec // of its calls, by content type
 	asking       sync.WaitGroup         // questions to the driver about earlier attempts, which take no slot
 }
 
 func newRoute(c *state.Channel, m *metrics.Metrics) *route {
 	r := &route{
-		Channel: c, wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credits: state.Credits{},
+		Channel: c, wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credits: state.Credits{}, timeFactor: 1,
 		gates: map[string]gate{}, idle: make(chan struct{}), took: m.Duration.MustCurryWith(prometheus.Labels{"channel": c.Key.Channel}),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())

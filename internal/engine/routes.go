@@ -24,9 +24,10 @@ type Routes struct {
 	shift        *shift
 	log          *slog.Logger
 	metrics      *metrics.Metrics
-	changed      func()                  // a channel was set
-	pulled       func(keys ...state.Key) // agents may be handed something of these channels
-	serve        func(r *route)          // dispatches what is due of a route; nil for a front door
+	ends         func(of accountKey) (hour ends, best float64) // of an account, in all processes
+	changed      func()                                        // a channel was set
+	pulled       func(keys ...state.Key)                       // agents may be handed something of these channels
+	serve        func(r *route)                                // dispatches what is due of a route; nil for a front door
 
 	mu      sync.RWMutex
 	started bool
@@ -42,11 +43,13 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	}
 	r := newRoute(opened, rs.metrics)
 	r.tenantLimits = rs.limitsOf(ch.Tenant)
+	r.ends = func(account string) (ends, float64) { return rs.ends(accountKey{ch.Tenant, ch.Name, account}) }
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if old := rs.routes[r.Key]; old != nil {
 		rs.retire(old)
 		old.mu.Lock()
+		r.timeFactor = old.timeFactor
 		r.gates = old.gates
 		old.gates = map[string]gate{}
 		for name := range r.gates {

@@ -149,6 +149,7 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 	}
 	took := time.Since(c.start)
 	r.took.WithLabelValues(string(c.outs[0].Content.Kind())).Observe(took.Seconds())
+	tempo{r}.saw(is.account, results, took)
 	parked, opened := s.gates.heed(r, is.account, results[:len(c.outs)])
 	e := ending{verdict: verdictResult, results: results, took: took}
 	if panicked {

@@ -15,6 +15,7 @@ type Metrics struct {
 	Sends       *prometheus.CounterVec
 	Duration    *prometheus.HistogramVec
 	Success     *prometheus.GaugeVec
+	Rate        *prometheus.GaugeVec
 	Writes      *prometheus.HistogramVec
 	Limited     *prometheus.CounterVec
 	Refusals    *prometheus.CounterVec
@@ -58,6 +59,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		LeaseLosses: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "lease_losses_total", Help: "Leases that ended before their result was recorded."}),
 		Depth:       gauge("message_queue_depth", "Open deliveries of the database, by lane and state. Every process counts all of them: take the max over processes, not the sum.", "tenant", "channel", "priority", "state"),
 		Success:     gauge("message_send_success_rate", "Share of the attempts of the last hour that the provider took, by account, of all processes together: take the max over processes, not the sum.", "tenant", "channel", "account"),
+		Rate:        gauge("account_rate", "Calls a second that an account may make as this process sees it, and the factors that it is the product of.", "tenant", "channel", "account", "factor"),
 		Oldest:      gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited. Every process says the same: take the max.", "tenant", "channel", "priority"),
 		Outbox:      gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be. Every process counts all of them: take the max.", "state"),
 	}

@@ -1,7 +1,6 @@
 package rate
 
 import (
-	"math"
 	"time"
 )
 
@@ -48,9 +47,6 @@ type Seen struct {
 	// Short is set where more was waiting than the rate let through. A rate that nobody uses up proves nothing.
 	Short bool
 }
-
-// Reason says why a rate last changed.
-type Reason string
 
 // The reasons.
 const (
@@ -210,20 +206,6 @@ func nudge(median, seen time.Duration) time.Duration {
 	return max(median-step, time.Microsecond)
 }
 
-// Factors are a rate with all it is made of, to be shown.
-type Factors struct {
-	Base    float64 `json:"base"`    // calls a second
-	Health  float64 `json:"health"`  // 0 to 1: what the provider bears now
-	Success float64 `json:"success"` // 0 to 1: the share of good ends, over the last hour or the last 100, whichever is less
-	Load    float64 `json:"load"`    // 0 to 1: the room that is left in flight
-	Time    float64 `json:"time"`    // of the hour of the day, by the channel's profile of working hours
-	Rate    float64 `json:"rate"`    // the product, calls a second
-	Reason  Reason  `json:"reason"`
-	// Since is when Reason began, Parked until when nothing is called.
-	Since  time.Time `json:"since,omitzero"`
-	Parked time.Time `json:"parked,omitzero"`
-}
-
 // Ends counts good and bad ends of calls, of those that the account or its provider is to blame for.
 type Ends struct{ Good, Bad int }
 
@@ -245,6 +227,19 @@ type Surroundings struct {
 	Time float64
 }
 
+// success is the share of good ends among the last hundred: those of the last calls, and as many of the last hour's as these
+// lack. An account that recovers so has it back after a hundred calls, and not after an hour.
+func (s *Surroundings) success() float64 {
+	n := float64(s.Recent.Good + s.Recent.Bad)
+	if n >= hundred {
+		return s.Recent.share()
+	}
+	return (float64(s.Recent.Good) + s.Hour.share()*(hundred-n)) / hundred
+}
+
+// roomy lets the load count only where more than three quarters of the room are in use.
+const roomy = 4
+
 // leastSuccess keeps an account that fails alive: with nothing sent, nothing could get better.
 const leastSuccess = 0.05
 
@@ -257,9 +252,9 @@ func (s *State) Factors(now time.Time, c Settings, around Surroundings) Factors 
 	if now.Before(s.Parked) {
 		f.Health, f.Parked = 0, s.Parked
 	}
-	f.Success = max(min(around.Hour.share(), around.Recent.share()), leastSuccess)
+	f.Success = max(around.success(), leastSuccess)
 	if around.Room > 0 {
-		f.Load = math.Max(0, 1-float64(around.InFlight)/float64(around.Room))
+		f.Load = min(1, max(0, roomy*(1-float64(around.InFlight)/float64(around.Room))))
 	}
 	if around.Time > 0 {
 		f.Time = around.Time

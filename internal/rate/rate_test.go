@@ -192,7 +192,7 @@ func TestFactorsAreShownWithTheirProduct(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	s := rate.State{}.Step(now, rate.Seen{}, rate.Settings{Base: 40})
 	f := s.Factors(now, rate.Settings{Base: 40}, rate.Surroundings{
-		Hour: rate.Ends{Good: 90, Bad: 10}, Recent: rate.Ends{Good: 50, Bad: 50}, InFlight: 5, Room: 10, Time: 0.5,
+		Hour: rate.Ends{Good: 90, Bad: 10}, Recent: rate.Ends{Good: 50, Bad: 50}, InFlight: 7, Room: 8, Time: 0.5,
 	})
 	if want := 40 * 1 * 0.5 * 0.5 * 0.5; f.Rate != want || f.Base != 40 || f.Health != 1 || f.Success != 0.5 || f.Load != 0.5 || f.Time != 0.5 {
 		t.Errorf("got %+v, want a rate of %v", f, want)

@@ -23,7 +23,8 @@ type Settings struct {
 	HoldTimeout time.Duration
 	Limits      []posthouse.Limit
 	Tiers       Tiers
-	ByCalls     bool // limits count calls, not recipients
+	ByCalls     bool                    // limits count calls, not recipients
+	Rate        *posthouse.RateSettings // nil without
 	MaxInflight int
 	Batch       int
 	Timeout     time.Duration
@@ -76,6 +77,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		ByCalls:     ch.LimitBy == posthouse.LimitByCalls,
 		EndOfDay:    ch.ExpireEndOfDay,
 		Rules:       ch.Rules,
+		Rate:        ch.Rate,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
 		Pulled:      o.Pull || ch.Pull,
 	}
@@ -152,7 +154,7 @@ func (s *Settings) pull(ch *posthouse.Channel) error {
 	s.Timeout = cmp.Or(ch.Timeout.Std(), DefaultHold)
 	s.FairAfter = cmp.Or(ch.FairAfter.Std(), DefaultFairAfter)
 	s.Window = channel.Forever
-	s.Every, s.Limits, s.Tiers, s.Batch = 0, nil, Tiers{}, 1
+	s.Every, s.Limits, s.Tiers, s.Rate, s.Batch = 0, nil, Tiers{}, nil, 1
 	ch.Every = new(posthouse.Duration) // no run: a wait is a wait
 	return nil
 }

@@ -34,6 +34,7 @@ const (
 	TierType      = "content type"
 	TierRecipient = "recipient"
 	TierTemplate  = "template"
+	TierRate      = "rate"
 )
 
 // limit fills in the windows of all tiers.

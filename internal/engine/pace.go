@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// tempo sees to the rates of a route's accounts.
+type tempo struct{ of *route }
+
+// pace is an account's, made when it has something to send first. Nil where the channel has none. The route is locked.
+func (t tempo) pace(a *account, now time.Time) *rate.Pace {
+	r, s := t.of, t.of.Settings.Rate
+	if s == nil {
+		return nil
+	}
+	if a.pace == nil {
+		hour, best := r.ends(a.name)
+		a.pace = rate.NewPace(now, rate.Settings{Base: s.Base}, best)
+		a.pace.Surround(rate.Surroundings{Hour: hour, Room: r.Settings.MaxInflight, Time: r.timeFactor})
+	}
+	a.pace.Flights(a.inflight)
+	return a.pace
+}
+
+// mayCall is how many calls an account may begin now by its rate, and where none, when to look again. The route is locked.
+func (t tempo) mayCall(a *account, now time.Time) (calls int, next time.Time) {
+	p := t.pace(a, now)
+	if p == nil {
+		return maxCalls, now
+	}
+	calls, next = p.Free(now)
+	if calls == 0 && slices.ContainsFunc(posthouse.Priorities(), t.of.isDue) {
+		p.Short()
+	}
+	return calls, next
+}
+
+// maxCalls is more than any claim takes.
+const maxCalls = 1 << 20
+
+// spend counts calls that an account begins.
+func (t tempo) spend(account string, calls int) {
+	r := t.of
+	if r.Settings.Rate == nil || calls == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.pace(r.account(account), time.Now()).Spend(calls)
+}
+
+// saw notes what a provider said to a call.
+func (t tempo) saw(account string, results []channel.Result, took time.Duration) {
+	r := t.of
+	if r.Settings.Rate == nil || len(results) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.pace(r.account(account), time.Now()).Saw(results[0].Class, took, results[0].After)
+}
+
+// baseWindow holds a configured base over all processes, exactly.
+func baseWindow(s *posthouse.RateSettings) []posthouse.Limit {
+	if s == nil || s.Base <= 0 {
+		return nil
+	}
+	if s.Base < 1 {
+		return []posthouse.Limit{{Max: 1, Per: posthouse.Duration(float64(time.Second) / s.Base)}}
+	}
+	return []posthouse.Limit{{Max: int(s.Base), Per: posthouse.Duration(time.Second)}}
+}
+
+// surround takes over what all processes have seen, and what time it is.
+func (t tempo) surround(factor float64) {
+	r := t.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timeFactor = factor
+	for _, a := range r.accounts {
+		if a.pace != nil {
+			hour, _ := r.ends(a.name)
+			a.pace.Surround(rate.Surroundings{Hour: hour, Room: r.Settings.MaxInflight, Time: factor})
+		}
+	}
+}
+
+// rates are those of the accounts that have sent, in the order of the accounts.
+func (t tempo) rates(now time.Time) []posthouse.Rate {
+	r := t.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []posthouse.Rate
+	for _, a := range r.accounts {
+		if a.pace != nil {
+			a.pace.Flights(a.inflight)
+			f := a.pace.Factors(now)
+			f.Account = a.name
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Rates are how fast the accounts of a channel may go, as this process sees it: of those that it has sent by.
+func (rs *Routes) Rates(tenant, channel string) []posthouse.Rate {
+	r := rs.route(tenant, channel)
+	if r == nil {
+		return nil
+	}
+	return tempo{r}.rates(time.Now())
+}
+
+// paced are the routes whose accounts have rates.
+func (rs *Routes) paced() []*route {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	var list []*route
+	for _, r := range rs.routes {
+		if r.Settings.Rate != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// pacer keeps the rates' surroundings up to date, and shows them.
+type pacer struct {
+	*rollup
+	routes  *Routes
+	rosters rule.Rosters
+}
+
+// follow looks at the counts of all processes and at the clock until the engine stops.
+func (p *pacer) follow(ctx context.Context) {
+	for more := true; more; more = p.life.Pause(life.Spread(readEvery)) {
+		p.read(ctx)
+		p.metrics.Rate.Reset()
+		for _, r := range p.routes.paced() {
+			tempo{r}.surround(p.factor(ctx, r))
+			for _, f := range (tempo{r}).rates(time.Now()) {
+				p.show(r, &f)
+			}
+		}
+	}
+}
+
+// show sets the metrics of a rate.
+func (p *pacer) show(r *route, f *posthouse.Rate) {
+	for name, v := range map[string]float64{"rate": f.Rate, "base": f.Base, "health": f.Health, "success": f.Success, "load": f.Load, "time": f.Time} {
+		p.metrics.Rate.WithLabelValues(r.Key.Tenant, r.Key.Channel, f.Account, name).Set(v)
+	}
+}
+
+// factor is that of the time of day. Where the calendar cannot be read, it stays as it was.
+func (p *pacer) factor(ctx context.Context, r *route) float64 {
+	h := r.Settings.Rate.Hours
+	if h == nil {
+		return 1
+	}
+	now := p.life.Now().In(r.Settings.Location)
+	off := now.Weekday() == time.Saturday || now.Weekday() == time.Sunday
+	if h.Calendar != "" {
+		roster, found, err := p.rosters.Roster(ctx, r.Key.Tenant, h.Calendar)
+		if err != nil || !found {
+			p.log.Warn("the calendar of working hours cannot be read", "channel", r.Key.Channel, "calendar", h.Calendar, "error", err)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.timeFactor
+		}
+		off = dayOff(&roster, now)
+	}
+	return rate.Hour(h, now, off)
+}
+
+// dayOff reports whether a calendar has nobody on a day.
+func dayOff(c *posthouse.Roster, day time.Time) bool {
+	if users, named := c.Overrides[day.Format(time.DateOnly)]; named {
+		return len(users) == 0
+	}
+	weekday := int(day.Weekday()+6)%7 + 1 // Monday is 1
+	return len(c.Days[string(rune('0'+weekday))]) == 0
+}
+
+// bound is the window of a configured base.
+func (t tempo) bound(a *account) (limit.Bound, bool) {
+	windows := baseWindow(t.of.Settings.Rate)
+	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows}, len(windows) > 0
+}

@@ -1,0 +1,128 @@
+package rate
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Factors are a rate with all it is made of, to be shown.
+type Factors = posthouse.Rate
+
+// Reason says why a rate last changed.
+type Reason = posthouse.RateReason
+
+// Pace holds an account to its rate: it counts out the calls that may begin, steps the rate by what was seen of them, and
+// knows the last hundred ends. It reads no clock and holds no lock.
+type Pace struct {
+	settings Settings
+	state    State
+	seen     Seen
+	latency  time.Duration // of the calls in seen that were accepted, together
+	stepped  time.Time
+
+	tokens float64 // calls that may begin
+	filled time.Time
+
+	recent [hundred]bool // whether an end was good, the oldest overwritten
+	n, at  int
+	good   int
+
+	around Surroundings
+}
+
+// hundred is how many ends Recent goes back.
+const hundred = 100
+
+// quantum is the least time between two looks for room. Calls that begin together cost one claim.
+const quantum = 25 * time.Millisecond
+
+// NewPace makes the pace of an account that is known to have gone at a rate, 0 where nothing is known.
+func NewPace(now time.Time, s Settings, known float64) *Pace {
+	p := &Pace{settings: s, filled: now, around: Surroundings{Time: 1}}
+	if known > start && s.Base == 0 {
+		p.state = State{Allowed: known, Reason: Began, Since: now}
+	}
+	p.tokens = 1
+	return p
+}
+
+// Surround says what a rate depends on besides the calls: the ends of the last hour, in all processes, the factor of the time of
+// day, and the calls under way and their bound.
+func (p *Pace) Surround(a Surroundings) {
+	recent := p.around.Recent
+	p.around = a
+	p.around.Recent = recent
+}
+
+// Flights says how many calls are under way.
+func (p *Pace) Flights(n int) { p.around.InFlight = n }
+
+// Saw notes the end of a call.
+func (p *Pace) Saw(c posthouse.Class, took, wait time.Duration) {
+	good := true
+	switch c {
+	case posthouse.ClassOK, posthouse.ClassRecipient, posthouse.ClassContent, posthouse.ClassRequest:
+		p.seen.OK++
+		p.latency += took
+	case posthouse.ClassRate:
+		p.seen.Refused++
+		p.seen.Wait = max(p.seen.Wait, wait)
+		good = false
+	case posthouse.ClassTransient, posthouse.ClassUnknown:
+		p.seen.Failed++
+		good = false
+	default: // the account's gate sees to it, or this machine is to blame
+		return
+	}
+	p.seen.Called++
+	p.end(good)
+}
+
+// end puts an end into the last hundred.
+func (p *Pace) end(good bool) {
+	if p.n == hundred && p.recent[p.at] {
+		p.good--
+	}
+	if good {
+		p.good++
+	}
+	p.recent[p.at], p.at, p.n = good, (p.at+1)%hundred, min(p.n+1, hundred)
+	p.around.Recent = Ends{Good: p.good, Bad: p.n - p.good}
+}
+
+// Short says that more was waiting than the rate let through.
+func (p *Pace) Short() { p.seen.Short = true }
+
+// Free is how many calls may begin now, and where none may, when to look again.
+func (p *Pace) Free(now time.Time) (calls int, next time.Time) {
+	f := p.Factors(now)
+	if dt := now.Sub(p.filled).Seconds(); dt > 0 {
+		p.tokens = min(p.tokens+dt*f.Rate, max(1, f.Rate*Interval.Seconds()))
+		p.filled = now
+	}
+	switch {
+	case !f.Parked.IsZero():
+		return 0, f.Parked
+	case p.tokens >= 1:
+		return int(p.tokens), now
+	case f.Rate <= 0:
+		return 0, now.Add(Interval)
+	}
+	return 0, now.Add(max(quantum, time.Duration((1-p.tokens)/f.Rate*float64(time.Second))+time.Microsecond))
+}
+
+// Spend counts calls that begin.
+func (p *Pace) Spend(calls int) { p.tokens -= float64(calls) }
+
+// Factors are the rate as it is now. It is stepped where an interval has passed.
+func (p *Pace) Factors(now time.Time) Factors {
+	if now.Sub(p.stepped) >= Interval {
+		if p.seen.OK > 0 {
+			p.seen.Latency = p.latency / time.Duration(p.seen.OK)
+		}
+		p.state = p.state.Step(now, p.seen, p.settings)
+		p.seen, p.latency, p.stepped = Seen{}, 0, now
+	}
+	return p.state.Factors(now, p.settings, p.around)
+}
