@@ -11,7 +11,7 @@ import (
 func (s *Server) openLimiter(ctx context.Context) (err error) {
 	shared := limit.SQL{Rows: s.store.Limits}
 	if s.o.Redis == "" {
-		s.limiter = shared
+		lease(s, shared)
 		s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, nil)
 		return err
 	}
@@ -20,13 +20,20 @@ func (s *Server) openLimiter(ctx context.Context) (err error) {
 		return fmt.Errorf("the Redis address cannot be used: %w", err)
 	}
 	s.closing.add(redis.Close)
-	s.limiter = &limit.Fallback{Primary: redis, Secondary: shared, Report: func(err error) {
+	lease(s, &limit.Fallback{Primary: redis, Secondary: shared, Report: func(err error) {
 		if err == nil {
 			s.o.Log.Info("Redis answers again")
 			return
 		}
 		s.o.Log.Warn("Redis does not answer: the database alone holds the limits", "error", err)
-	}}
+	}})
 	s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, redis)
 	return err
+}
+
+// lease lets this process hold the limits of accounts for a moment each, so that a permit of theirs costs no round trip.
+func lease(s *Server, inner limit.Limiter) {
+	leased := &limit.Leased{Inner: inner, Rows: s.store.Limits, Log: s.o.Log}
+	s.closing.add(leased.Close)
+	s.limiter = leased
 }

@@ -142,7 +142,7 @@ func (r *route) tiers(account string) []state.Tier {
 		list = append(list, state.Tier{Name: state.TierChannel, Bound: limit.Bound{Key: r.Key.LimitKey(), Windows: r.Settings.Limits}})
 	}
 	if a := r.account(account); len(a.limits) > 0 { // neither names nor limits ever change
-		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits}})
+		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits, Lease: a.name != ""}})
 	}
 	if base, some := (tempo{r}).bound(r.account(account)); some {
 		list = append(list, state.Tier{Name: state.TierRate, Bound: base})

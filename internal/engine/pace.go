@@ -194,5 +194,5 @@ func dayOff(c *posthouse.Roster, day time.Time) bool {
 // bound is the window of a configured base.
 func (t tempo) bound(a *account) (limit.Bound, bool) {
 	windows := baseWindow(t.of.Settings.Rate)
-	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows}, len(windows) > 0
+	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows, Lease: a.name != ""}, len(windows) > 0
 }

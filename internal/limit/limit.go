@@ -16,6 +16,9 @@ import (
 type Bound struct {
 	Key     string
 	Windows []posthouse.Limit
+	// Lease lets one process at a time hold the key, see Leased: what is sent under it is no more than one process can
+	// send. Defaults to none.
+	Lease bool
 }
 
 // Grant is the answer to a request for permits.

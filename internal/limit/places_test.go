@@ -97,6 +97,7 @@ func TestPlaces(t *testing.T) {
 		{"sql", func(*testing.T) limit.Limiter { return limit.SQL{Rows: new(rows)} }},
 		{"sql that is looked at without a lock", func(*testing.T) limit.Limiter { return limit.SQL{Rows: glassRows{new(rows)}} }},
 		{"redis in memory", openMini},
+		{"leased", func(t *testing.T) limit.Limiter { return leaser{leased(t, new(rows))} }},
 		{"fallback", func(t *testing.T) limit.Limiter {
 			return &limit.Fallback{Primary: openMini(t), Secondary: limit.SQL{Rows: new(rows)}}
 		}},
