@@ -67,6 +67,7 @@ var floors = map[string]floor{
 	"internal/store/schema":    {layer: 1, beside: []string{"internal/store/sqldb"}},
 	"internal/store/page":      {layer: 1}, // pages of lists, and their cursors
 	"internal/store/registry":  {layer: 1, beside: []string{"internal/work", "internal/store/sqldb", "internal/store/page"}},
+	"internal/store/campaigns": {layer: 1, beside: []string{"internal/work", "internal/store/sqldb", "internal/store/page"}},
 	"internal/store/foreign":   {layer: 1, beside: []string{"internal/work", "internal/store/sqldb"}},
 	"internal/store/lksms":     {layer: 1, beside: []string{"internal/work", "internal/store/sqldb"}},
 	"internal/store/sqltest":   {layer: 2, tests: true},

@@ -49,6 +49,9 @@ type Client struct {
 	Notices Notices
 	Outbox  Outbox
 	Logs    Logs
+	// Campaigns are sent to many; Audiences are lists that several of them use.
+	Campaigns Campaigns
+	Audiences Audiences
 
 	api *caller
 }
@@ -85,7 +88,7 @@ func of(api *caller) *Client {
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
 		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Keys: Keys{api}, Tenants: Tenants{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
-		Outbox: Outbox{api}, Logs: Logs{api}, api: api,
+		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -45,6 +46,8 @@ type Server struct {
 	sms      *address // the SMS front door at an address of its own; nil without
 	scrapes  *address // the metrics at an address of their own; nil without
 
+	campaigns *campaign.Desk
+
 	closing closing // what New opened
 	follow  context.CancelFunc
 	done    sync.WaitGroup
@@ -68,7 +71,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, s.openEngine, s.openChannels, s.openDoors,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, s.openEngine, s.openChannels, func(context.Context) error { return openCampaigns(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -122,6 +125,18 @@ func (s *Server) openChannels(context.Context) error {
 	}
 	s.channels, err = channels.New(channels.Options{Opener: opener, Store: opened{s.store.Channels, s.store.Messages, s.store.Gates, s.store.Users}, Accounts: s.store.Accounts, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
 	return err
+}
+
+// openCampaigns makes the desk of campaigns.
+func openCampaigns(s *Server) error {
+	importer, err := campaign.NewImporter(s.store.Audiences, "")
+	if err != nil {
+		return err
+	}
+	s.campaigns = campaign.NewDesk(campaign.Options{
+		Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: importer, Channel: s.engine.Routes.Channel,
+	})
+	return nil
 }
 
 // Start listens and begins to send.

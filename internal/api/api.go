@@ -55,6 +55,9 @@ type Options struct {
 
 	Channels Channels
 	Accounts Accounts
+	// Campaigns are sent to many; Audiences are lists that several of them use.
+	Campaigns Campaigns
+	Audiences Audiences
 	// Tasks takes the events of workflows.
 	Tasks Tasks
 	// Gate forgets keys that are revoked.
@@ -98,6 +101,8 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
 		users{o.Users}.routes(),
+		campaigns{o.Campaigns}.routes(),
+		audiences{o.Audiences}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
 		tenants{o.Tenants, o.Quotas, keys}.routes(),

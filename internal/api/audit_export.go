@@ -27,10 +27,7 @@ const exportPart = 200
 // export writes all lines that a filter selects, newest first, as they are read.
 func (a audit) export(c *web.Call) (any, error) {
 	f := auditFilter(c)
-	format := c.Query.Get("format")
-	if format != "" && format != formatNDJSON && format != formatCSV {
-		c.Refuse("query.format", "is %.60q: want ndjson or csv", format)
-	}
+	format := formatOf(c)
 	if err := c.Wrong(); err != nil {
 		return nil, err
 	}

@@ -227,7 +227,9 @@ func TestEverythingInTheDocumentIsDescribed(t *testing.T) {
 					t.Errorf("%s %s: the parameter %v has no description or no example: say it in terms/parameters.yaml", method, path, p["name"])
 				}
 			}
-			if body, ok := op["requestBody"].(node); ok && body["content"].(node)["application/json"].(node)["example"] == nil {
+			body, _ := op["requestBody"].(node)
+			kinds, _ := body["content"].(node)
+			if spoken, ok := kinds["application/json"].(node); ok && spoken["example"] == nil {
 				t.Errorf("%s %s: the body has no example: give one in terms/operations.yaml", method, path)
 			}
 		}

@@ -45,6 +45,9 @@ var bodies = map[string]string{
 	"POST /v1/agents/{id}/resume":                        "",
 	"POST /v1/agents/{id}/reassign":                      "",
 	"POST /v1/agents/{id}/key":                           "",
+	"POST /v1/campaigns/{name}/members":                  "openid\no1\n",
+	"POST /v1/campaigns/{name}/cancel":                   "",
+	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
 }
 
 // creates are the routes that make a thing of one's own where another tenant has one of that name.
@@ -77,7 +80,11 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	reminder := read[posthouse.Reminder](t, h.must(202, "POST", "/v1/reminders", countdown("")))
 	job := read[struct{ JobID string }](t, h.must(202, "POST", "/v1/notify/jobs", `{"bizType":3,"bizId":1,"channel":0,"payload":{"taskName":"x"},"userIds":["u1"]}`))
 	h.must(202, "POST", "/v1/workflow/events", `{"event":"task.created","task_id":"task-1","task":{"name":"n","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`)
+	h.must(200, "POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`)
+	h.must(200, "POST", "/v1/audiences", `{"name":"vip"}`)
 	return h, map[string][]string{
+		"campaigns":  {"spring"},
+		"audiences":  {"vip"},
 		"workflow":   {"task-1"},
 		"notify":     {job.JobID},
 		"messages":   {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
@@ -137,7 +144,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 func (h *house) everything() string {
 	h.Helper()
 	var b strings.Builder
-	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders", "agents"} {
+	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders", "agents", "campaigns", "campaigns/spring", "audiences"} {
 		b.WriteString(h.must(200, "GET", "/v1/"+path, "").body)
 	}
 	return b.String()

@@ -26,6 +26,7 @@ func Terms() (web.Terms, error) {
 		reflect.TypeFor[posthouse.Agent]():    "RegisteredAgent",
 		reflect.TypeFor[posthouse.Key]():      "StoredKey",
 		reflect.TypeFor[posthouse.Tenant]():   "StoredTenant",
+		reflect.TypeFor[posthouse.Campaign](): "StoredCampaign",
 	}}
 	intro, err := termsFS.ReadFile("terms/intro.md")
 	if err != nil {
@@ -96,6 +97,8 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.ChannelState]():  web.Any(posthouse.ChannelStates()...),
 		reflect.TypeFor[posthouse.BoundOf]():       web.Any(posthouse.BoundOfKey, posthouse.BoundOfTenant),
 		reflect.TypeFor[posthouse.BoundWhat]():     web.Any(posthouse.BoundRequests, posthouse.BoundOpen),
+		reflect.TypeFor[posthouse.CampaignState](): web.Any(posthouse.CampaignStates()...),
+		reflect.TypeFor[posthouse.AudienceState](): web.Any(posthouse.AudienceStates()...),
 		reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
 		reflect.TypeFor[posthouse.Missed]():        web.Any(posthouse.MissedCollapse, posthouse.MissedExpire),
 		reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),

@@ -9,5 +9,5 @@
 // half a byte for each member. A step of a member that is not in the table is refused, so that nobody who was sent to
 // becomes unsent again.
 //
-// It is neither a reader of files nor a writer of the database.
+// Importer and Desk put that together with the database. What they need of it they declare themselves. Nothing here sends.
 package campaign

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/campaigns"
 	"github.com/posthouse/posthouse/internal/store/lksms"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/schema"
@@ -40,6 +41,7 @@ type Store struct {
 	Texts lksms.Texts  // the templates and default contents of the SMS front door
 
 	registry.Registry
+	campaigns.Families
 }
 
 // The families that read and write deliveries.
@@ -99,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf),
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
 	}, nil
 }
 

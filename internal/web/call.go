@@ -320,3 +320,13 @@ func (p patient) Write(b []byte) (int, error) {
 
 // Room reports whether a further problem would still be listed.
 func (c *Call) Room() bool { return len(c.problems) <= maxProblems }
+
+// Flag reads a yes or no of the query, no where it is not given.
+func (c *Call) Flag(name string) bool {
+	text := c.Query.Get(name)
+	yes, err := strconv.ParseBool(text)
+	if text != "" && err != nil {
+		c.Refuse("query."+name, "is %.60q: want true or false", text)
+	}
+	return yes
+}

@@ -39,6 +39,7 @@ type Route struct {
 	// audited has its use written to the audit log although the scope is not admin
 	audited bool
 	serve   func(*Call) (any, error)
+	file    bool         // the body is a file of people, read as it comes
 	plain   http.Handler // serves in place of serve, for what is no JSON
 }
 
@@ -196,6 +197,12 @@ func (r Route) Of(answers ...any) Route {
 // Takes says what the body is, for a handler whose own type has more in it.
 func (r Route) Takes(body any) Route {
 	r.in = reflect.TypeOf(body)
+	return r
+}
+
+// TakesFile says that the body is a file, which the handler reads as it comes: see Call.File.
+func (r Route) TakesFile() Route {
+	r.file = true
 	return r
 }
 

@@ -93,3 +93,11 @@ type Progress struct {
 	Members  [CountedOutcomes]int64
 	Segments [SegmentVoid + 1]int64
 }
+
+// SegmentClaim asks for a free segment of the running campaigns of a lane.
+type SegmentClaim struct {
+	Lane
+	Owner string
+	Lease time.Duration
+	Epoch int64
+}

@@ -16,6 +16,7 @@ func Commands(sh *shell.Shell) []*cobra.Command {
 	return completing(sh, []*cobra.Command{
 		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh),
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
+		campaignGroup(sh), audienceGroup(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
 		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),
 	})

@@ -696,8 +696,8 @@ CREATE TABLE posthouse_audiences (
   version bigint NOT NULL DEFAULT 1,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
-  PRIMARY KEY (id),
-  UNIQUE KEY posthouse_audiences_name (tenant, name)
+  PRIMARY KEY (tenant, name),
+  KEY posthouse_audiences_id (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- What an audience is made of: packed members by the number of the first, pages of the index, marks of who stands twice, and lines that
@@ -737,8 +737,8 @@ CREATE TABLE posthouse_campaigns (
   updated_at bigint NOT NULL,
   started_at bigint NOT NULL DEFAULT 0,
   finished_at bigint NOT NULL DEFAULT 0,
-  PRIMARY KEY (id),
-  UNIQUE KEY posthouse_campaigns_name (tenant, name),
+  PRIMARY KEY (tenant, name),
+  KEY posthouse_campaigns_id (id),
   KEY posthouse_campaigns_audience (audience)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
@@ -774,7 +774,8 @@ CREATE TABLE posthouse_segments (
   finished_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id),
   KEY posthouse_segments_range (campaign, first_seq),
-  KEY posthouse_segments_status (campaign, status, first_seq)
+  KEY posthouse_segments_status (campaign, status, first_seq),
+  KEY posthouse_segments_left (status, lease_until)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.

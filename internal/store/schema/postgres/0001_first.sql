@@ -690,9 +690,9 @@ CREATE TABLE posthouse_audiences (
   version bigint NOT NULL DEFAULT 1,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
-  PRIMARY KEY (id)
+  PRIMARY KEY (tenant, name)
 );
-CREATE UNIQUE INDEX posthouse_audiences_name ON posthouse_audiences (tenant, name);
+CREATE INDEX posthouse_audiences_id ON posthouse_audiences (id);
 
 -- What an audience is made of: packed members by the number of the first, pages of the index, marks of who stands twice, and lines that
 -- were refused. Rows of 1,000 members, so that ten million take ten thousand rows.
@@ -732,9 +732,9 @@ CREATE TABLE posthouse_campaigns (
   updated_at bigint NOT NULL,
   started_at bigint NOT NULL DEFAULT 0,
   finished_at bigint NOT NULL DEFAULT 0,
-  PRIMARY KEY (id)
+  PRIMARY KEY (tenant, name)
 );
-CREATE UNIQUE INDEX posthouse_campaigns_name ON posthouse_campaigns (tenant, name);
+CREATE INDEX posthouse_campaigns_id ON posthouse_campaigns (id);
 CREATE INDEX posthouse_campaigns_audience ON posthouse_campaigns (audience);
 
 -- A range of an audience that one worker sends to at a time. status is 0 free, 1 claimed, 2 done, 3 partly done, 4 void; outcomes has half
@@ -771,6 +771,7 @@ CREATE TABLE posthouse_segments (
 );
 CREATE INDEX posthouse_segments_range ON posthouse_segments (campaign, first_seq);
 CREATE INDEX posthouse_segments_status ON posthouse_segments (campaign, status, first_seq);
+CREATE INDEX posthouse_segments_left ON posthouse_segments (status, lease_until);
 
 -- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.
 CREATE TABLE posthouse_feed (

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Campaigns are what is sent to many, each known by name.
+type Campaigns struct{ api *caller }
+
+// List lists campaigns, newest first. Of the filter, Cursor and Limit count; state is the only one that is listed, empty for all.
+func (c Campaigns) List(ctx context.Context, state posthouse.CampaignState, f Filter) (wire.Page[posthouse.Campaign], error) {
+	q := Filter{Cursor: f.Cursor, Limit: f.Limit}.query()
+	if state != "" {
+		q.Set("state", string(state))
+	}
+	return get[wire.Page[posthouse.Campaign]](ctx, c.api, path("campaigns"), q)
+}
+
+// Create makes a campaign. Nothing is sent yet.
+func (c Campaigns) Create(ctx context.Context, draft wire.CampaignDraft) (wire.Campaign, error) {
+	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns"), draft)
+}
+
+// Get reads one campaign, by its name or id.
+func (c Campaigns) Get(ctx context.Context, name string) (wire.Campaign, error) {
+	return get[wire.Campaign](ctx, c.api, path("campaigns", name), nil)
+}
+
+// Import sends a file of people, or a part of it, as body is read. It is made one time: after an error, Get says how much is
+// stored, and a part from there, or the whole file with an Offset of 0, goes on.
+func (c Campaigns) Import(ctx context.Context, name string, p Part, body io.Reader) (posthouse.Audience, error) {
+	return upload(ctx, c.api, path("campaigns", name, "members"), p, body)
+}
+
+// Plan says what would happen, before anything is sent.
+func (c Campaigns) Plan(ctx context.Context, name string) (wire.CampaignPlan, error) {
+	return get[wire.CampaignPlan](ctx, c.api, path("campaigns", name, "plan"), nil)
+}
+
+// Who finds one member by the address.
+func (c Campaigns) Who(ctx context.Context, name, address string) (wire.CampaignMember, error) {
+	return get[wire.CampaignMember](ctx, c.api, path("campaigns", name, "who"), url.Values{"address": {address}})
+}
+
+// Export writes every member and where it stands to w as it comes: in the format ndjson, or csv without formulas. outcome is
+// the only one that is told, empty for all. After an error, w has a part.
+func (c Campaigns) Export(ctx context.Context, w io.Writer, name, format, outcome string) error {
+	q := url.Values{"format": {format}}
+	if outcome != "" {
+		q.Set("outcome", outcome)
+	}
+	return c.api.stream(ctx, request{method: http.MethodGet, path: path("campaigns", name, "members"), query: q}, w)
+}
+
+// Refused writes the records that could not be read to w, in the format ndjson or csv.
+func (c Campaigns) Refused(ctx context.Context, w io.Writer, name, format string) error {
+	return c.api.stream(ctx, request{method: http.MethodGet, path: path("campaigns", name, "refused"), query: url.Values{"format": {format}}}, w)
+}
+
+// Cancel ends a campaign that has not begun.
+func (c Campaigns) Cancel(ctx context.Context, name string) (wire.Campaign, error) {
+	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, "cancel"), nil)
+}
+
+// Audiences are stored lists of people that several campaigns use.
+type Audiences struct{ api *caller }
+
+// List lists the stored lists, by name. Of the filter, Cursor and Limit count.
+func (c Audiences) List(ctx context.Context, f Filter) (wire.Page[posthouse.Audience], error) {
+	return get[wire.Page[posthouse.Audience]](ctx, c.api, path("audiences"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
+}
+
+// Create makes an empty list.
+func (c Audiences) Create(ctx context.Context, draft wire.AudienceDraft) (posthouse.Audience, error) {
+	return send[posthouse.Audience](ctx, c.api, http.MethodPost, path("audiences"), draft)
+}
+
+// Get reads one list, by its name or id.
+func (c Audiences) Get(ctx context.Context, name string) (posthouse.Audience, error) {
+	return get[posthouse.Audience](ctx, c.api, path("audiences", name), nil)
+}
+
+// Import sends a file of people, or a part of it, see [Campaigns.Import].
+func (c Audiences) Import(ctx context.Context, name string, p Part, body io.Reader) (posthouse.Audience, error) {
+	return upload(ctx, c.api, path("audiences", name, "members"), p, body)
+}
+
+// Refused writes the records that could not be read to w, in the format ndjson or csv.
+func (c Audiences) Refused(ctx context.Context, w io.Writer, name, format string) error {
+	return c.api.stream(ctx, request{method: http.MethodGet, path: path("audiences", name, "refused"), query: url.Values{"format": {format}}}, w)
+}
+
+// Part is a stretch of a file of people, and how it is read.
+type Part struct {
+	// Offset is where it begins in the file, after decompression, and SHA256 the hash of what is before it, hexadecimal.
+	Offset int64
+	SHA256 string
+	// Final says that the file ends with it.
+	Final bool
+	// Format is csv or ndjson. Defaults to csv.
+	Format string
+	// Delimiter stands between the fields of a CSV. Defaults to a comma.
+	Delimiter string
+	// Columns name those of a CSV without a header.
+	Columns []string
+	// Address is the column or field of the address. Defaults to one with a usual name.
+	Address string
+	// Encoding is utf-8 or gbk. Defaults to utf-8.
+	Encoding string
+}
+
+func (p Part) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"sha256": p.SHA256, "format": p.Format, "delimiter": p.Delimiter, "columns": strings.Join(p.Columns, ","), "address": p.Address, "encoding": p.Encoding,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if p.Offset > 0 {
+		q.Set("offset", strconv.FormatInt(p.Offset, 10))
+	}
+	if p.Final {
+		q.Set("final", "true")
+	}
+	return q
+}
+
+// upload makes a call one time whose body is sent as it is read.
+func upload(ctx context.Context, c *caller, to string, p Part, body io.Reader) (a posthouse.Audience, err error) {
+	req, err := c.build(ctx, request{method: http.MethodPost, path: to, query: p.query(), kind: "application/octet-stream"})
+	if err != nil {
+		return a, err
+	}
+	req.Body, req.GetBody, req.ContentLength = io.NopCloser(body), nil, -1
+	res, err := c.patient(maxStream).Do(req)
+	if err != nil {
+		return a, fmt.Errorf("call the server: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return a, fmt.Errorf("read the answer of %s: %w", to, err)
+	}
+	if res.StatusCode/100 != 2 {
+		return a, errorOf(reply{res.StatusCode, res.Header, text})
+	}
+	return a, json.Unmarshal(text, &a)
+}

@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/cell"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Campaigns makes campaigns, fills them with people and shows them.
+type Campaigns interface {
+	madeCampaigns
+	seenCampaigns
+}
+
+type madeCampaigns interface {
+	Create(ctx context.Context, tenant string, in wire.CampaignDraft) (wire.Campaign, error)
+	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
+	Cancel(ctx context.Context, tenant, name string) (wire.Campaign, error)
+}
+
+type seenCampaigns interface {
+	Get(ctx context.Context, tenant, name string) (wire.Campaign, error)
+	List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) (list []posthouse.Campaign, next string, err error)
+	Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan, error)
+	Who(ctx context.Context, tenant, name, address string) (wire.CampaignMember, error)
+	Export(ctx context.Context, tenant, name, outcome string) (func(each func(wire.CampaignMember) error) error, error)
+	Refused(ctx context.Context, tenant, name string) (func(each func(audience.Refused) error) error, error)
+}
+
+// campaigns is the resource of what is sent to many.
+type campaigns struct{ Campaigns }
+
+// fileParams say how a file is read.
+var fileParams = []string{"offset", "sha256", "final", "format", "delimiter", "columns", "address", "encoding"}
+
+func (s campaigns) routes() []web.Route {
+	return web.Tagged("campaigns",
+		web.Get("/v1/campaigns", reads, "List campaigns, newest first.", s.list).Query("state").Paged(),
+		web.Post("/v1/campaigns", sends, "Make a campaign. Nothing is sent yet.", web.BodyOf[wire.CampaignDraft]().Loose(), s.create).Audited(),
+		web.Get("/v1/campaigns/{name}", reads, "A campaign, by its name or id: whom it is for, and how far it is.", s.get),
+		web.Act("/v1/campaigns/{name}/members", sends, "Import a part of a file of people. What arrives is stored; the answer says where the next part begins.", s.take).
+			Query(fileParams...).TakesFile().Audited(),
+		web.Get("/v1/campaigns/{name}/members", reads, "Every member and where it stands, as lines of JSON or as CSV without formulas, as they are read.", s.export).Query("format", "outcome"),
+		web.Get("/v1/campaigns/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
+		web.Get("/v1/campaigns/{name}/plan", reads, "What would happen: members, what is missing, samples, and how long it takes.", s.plan),
+		web.Get("/v1/campaigns/{name}/who", reads, "One member by the address, and where it stands.", s.who).Query("address"),
+		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign that has not begun.", s.cancel).Audited(),
+	)
+}
+
+func (s campaigns) list(c *web.Call) (wire.Page[posthouse.Campaign], error) {
+	of := posthouse.CampaignState(c.Query.Get("state"))
+	if of != "" && !of.Valid() {
+		c.Refuse("query.state", "is %.60q: want one of %s", of, web.Words(posthouse.CampaignStates()))
+	}
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return wire.Page[posthouse.Campaign]{}, err
+	}
+	return pageOf(s.List(c.Context(), c.Tenant(), of, cursor, limit))
+}
+
+func (s campaigns) create(c *web.Call, in wire.CampaignDraft) (wire.Campaign, error) {
+	c.CheckName("name", in.Name)
+	if err := c.Wrong(); err != nil {
+		return wire.Campaign{}, err
+	}
+	made, err := s.Create(c.Context(), c.Tenant(), in)
+	c.Named(in.Name)
+	c.Changed(nil, in)
+	return made, err
+}
+
+func (s campaigns) get(c *web.Call) (wire.Campaign, error) {
+	return s.Get(c.Context(), c.Tenant(), c.PathValue("name"))
+}
+
+func (s campaigns) cancel(c *web.Call) (wire.Campaign, error) {
+	return s.Cancel(c.Context(), c.Tenant(), c.PathValue("name"))
+}
+
+func (s campaigns) plan(c *web.Call) (wire.CampaignPlan, error) {
+	return s.Plan(c.Context(), c.Tenant(), c.PathValue("name"))
+}
+
+func (s campaigns) who(c *web.Call) (wire.CampaignMember, error) {
+	if err := c.Wrong(); err != nil {
+		return wire.CampaignMember{}, err
+	}
+	return s.Who(c.Context(), c.Tenant(), c.PathValue("name"), c.Query.Get("address"))
+}
+
+func (s campaigns) take(c *web.Call) (posthouse.Audience, error) {
+	p, err := partOf(c)
+	if err != nil {
+		return posthouse.Audience{}, err
+	}
+	a, err := s.Import(c.Context(), c.Tenant(), c.PathValue("name"), p, c.File())
+	c.Asked(p.Format, 0)
+	return a, err
+}
+
+// partOf reads what the query says of a part of a file.
+func partOf(c *web.Call) (campaign.Part, error) {
+	q := c.Query
+	p := campaign.Part{SHA256: strings.ToLower(q.Get("sha256")), Final: c.Flag("final")}
+	p.Kind, p.Delimiter, p.Address, p.Encoding = audience.Kind(q.Get("format")), q.Get("delimiter"), q.Get("address"), audience.Encoding(q.Get("encoding"))
+	if text := q.Get("offset"); text != "" {
+		var err error
+		if p.Offset, err = strconv.ParseInt(text, 10, 64); err != nil || p.Offset < 0 {
+			c.Refuse("query.offset", "is %.60q: want a whole number of bytes", text)
+		}
+	}
+	if p.Kind != "" && p.Kind != audience.CSV && p.Kind != audience.NDJSON {
+		c.Refuse("query.format", "is %.60q: want csv or ndjson", p.Kind)
+	}
+	if p.Encoding != "" && !p.Encoding.Valid() {
+		c.Refuse("query.encoding", "is %.60q: want %s", p.Encoding, web.Words(audience.Encodings()))
+	}
+	if d := p.Delimiter; d != "" && (len(d) > 1 || d[0] == '"' || d[0] == '\n' || d[0] == '\r' || d[0] >= 0x80) {
+		c.Refuse("query.delimiter", "is %.60q: want one character of ASCII that is no quote and no line's end", d)
+	}
+	if text := q.Get("columns"); text != "" {
+		p.Columns = strings.Split(text, ",")
+	}
+	return p, c.Wrong()
+}
+
+// formatOf is in which form a list is wanted.
+func formatOf(c *web.Call) string {
+	format := c.Query.Get("format")
+	if format != "" && format != formatNDJSON && format != formatCSV {
+		c.Refuse("query.format", "is %.60q: want ndjson or csv", format)
+	}
+	return format
+}
+
+func (s campaigns) export(c *web.Call) (any, error) {
+	format, outcome := formatOf(c), c.Query.Get("outcome")
+	if outcome != "" && !slices.Contains(campaign.Outcomes(), outcome) {
+		c.Refuse("query.outcome", "is %.60q: want one of %s", outcome, strings.Join(campaign.Outcomes(), ", "))
+	}
+	if err := c.Wrong(); err != nil {
+		return nil, err
+	}
+	each, err := s.Export(c.Context(), c.Tenant(), c.PathValue("name"), outcome)
+	if err != nil {
+		return nil, err
+	}
+	return streamed(format, []string{"seq", "address", "outcome", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
+		return []string{strconv.FormatInt(m.Seq, 10), m.Address, m.Outcome, m.Segment, string(m.Variables)}
+	}), nil
+}
+
+func (s campaigns) refused(c *web.Call) (any, error) {
+	format := formatOf(c)
+	if err := c.Wrong(); err != nil {
+		return nil, err
+	}
+	each, err := s.Refused(c.Context(), c.Tenant(), c.PathValue("name"))
+	return listedRefused(format, each, err)
+}
+
+func listedRefused(format string, each func(func(audience.Refused) error) error, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return streamed(format, []string{"line", "column", "reason", "text"}, each, func(r audience.Refused) []string {
+		return []string{strconv.FormatInt(r.Line, 10), strconv.FormatInt(r.Column, 10), r.Reason, r.Text}
+	}), nil
+}
+
+// streamed writes things as they are read: as lines of JSON, or as a table in which no cell is a formula.
+func streamed[T any](format string, head []string, each func(func(T) error) error, row func(T) []string) web.Stream {
+	if format != formatCSV {
+		return web.Stream{Kind: "application/x-ndjson", Write: func(w io.Writer) error {
+			lines := json.NewEncoder(w)
+			return each(func(v T) error { return lines.Encode(v) })
+		}}
+	}
+	return web.Stream{Kind: "text/csv; charset=utf-8", Write: func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		err := out.Write(head)
+		if err == nil {
+			err = each(func(v T) error {
+				cells := row(v)
+				for i := range cells {
+					cells[i] = cell.Guard(cells[i])
+				}
+				return out.Write(cells)
+			})
+		}
+		out.Flush()
+		if err == nil {
+			err = out.Error()
+		}
+		if err != nil {
+			return fmt.Errorf("export a list: %w", err)
+		}
+		return nil
+	}}
+}

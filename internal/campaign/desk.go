@@ -1,0 +1,288 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Campaigns keeps campaigns.
+type Campaigns interface {
+	MakeCampaign(ctx context.Context, now time.Time, c work.Campaign, own *work.Audience) (work.Campaign, error)
+	Campaign(ctx context.Context, tenant, name string) (c work.Campaign, found bool, err error)
+	Campaigns(ctx context.Context, tenant string, state posthouse.CampaignState, cursor string, limit int) (list []work.Campaign, next string, err error)
+	// StepCampaign writes where a campaign stands, with new segments, where it still has the edition that it was read with.
+	StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error)
+}
+
+// Segments reads where members stand.
+type Segments interface {
+	SegmentsIn(ctx context.Context, campaign string, first, last int64, size int) ([]work.Segment, error)
+	Progress(ctx context.Context, campaign string) (work.Progress, error)
+}
+
+// Lists keeps stored lists.
+type Lists interface {
+	MakeAudience(ctx context.Context, now time.Time, a work.Audience) (work.Audience, error)
+	Audience(ctx context.Context, tenant, name string) (a work.Audience, found bool, err error)
+	Audiences(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Audience, next string, err error)
+}
+
+// Templates reads templates.
+type Templates interface {
+	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
+}
+
+// Options are what a desk works with. All are required.
+type Options struct {
+	Campaigns Campaigns
+	Segments  Segments
+	Lists     Lists
+	Templates Templates
+	Importer  *Importer
+	// Channel is an open channel, nil for none of that name.
+	Channel func(tenant, name string) *state.Channel
+}
+
+// Desk is where people make campaigns, look at them and end them.
+type Desk struct{ o Options }
+
+// NewDesk makes a desk.
+func NewDesk(o Options) *Desk { return &Desk{o} }
+
+// Create makes a campaign. Every problem of the draft is named at once.
+func (d *Desk) Create(ctx context.Context, tenant string, in wire.CampaignDraft) (wire.Campaign, error) {
+	list, err := d.check(ctx, tenant, &in)
+	if err != nil {
+		return wire.Campaign{}, err
+	}
+	c := work.Campaign{Campaign: posthouse.Campaign{
+		ID: posthouse.NewID(), Tenant: tenant, Name: in.Name, Channel: in.Channel, Kind: in.Kind, Template: in.Template, Content: in.Content, Payload: in.Payload,
+		Audience: in.Audience, Priority: cmp.Or(in.Priority, posthouse.Normal), OnUnknown: in.OnUnknown, Deadline: in.Deadline,
+		SegmentSize: cmp.Or(in.SegmentSize, DefaultSegment), State: posthouse.CampaignDraft,
+	}}
+	var own *work.Audience
+	if list != nil {
+		c.AudienceID, c.Last, c.State = list.ID, list.Last, posthouse.CampaignReady
+	} else {
+		own = &work.Audience{Audience: posthouse.Audience{ID: posthouse.NewID(), Tenant: tenant, Channel: in.Channel}}
+		c.AudienceID = own.ID
+	}
+	if c, err = d.o.Campaigns.MakeCampaign(ctx, time.Now(), c, own); err != nil {
+		return wire.Campaign{}, err
+	}
+	return d.show(ctx, c)
+}
+
+// check says what is wrong with a draft, and reads the stored list that it names.
+func (d *Desk) check(ctx context.Context, tenant string, in *wire.CampaignDraft) (list *work.Audience, err error) {
+	p := &draft.Problems{}
+	p.Word("kind", in.Kind, draft.MaxWord)
+	if in.Priority != "" && !in.Priority.Valid() {
+		p.Add("priority", "is %q: want high, normal or low", in.Priority)
+	}
+	if in.OnUnknown != "" && in.OnUnknown != posthouse.Hold && in.OnUnknown != posthouse.Retry {
+		p.Add("on_unknown", "is %q: want hold or retry", in.OnUnknown)
+	}
+	if in.SegmentSize < 0 || in.SegmentSize > MaxSegment {
+		p.Add("segment_size", "is %d: want 1 to %d", in.SegmentSize, MaxSegment)
+	}
+	p.Time("deadline", in.Deadline)
+	if !in.Deadline.IsZero() && !in.Deadline.After(time.Now()) {
+		p.Add("deadline", "is %s, which has passed", in.Deadline.Format(time.RFC3339))
+	}
+	ch := d.o.Channel(tenant, in.Channel)
+	switch {
+	case ch == nil:
+		p.Add("channel", "there is no channel %.80q, or it is not open", in.Channel)
+	case ch.Settings.Pulled:
+		p.Add("channel", "is fetched by agents: a campaign needs one that sends")
+	}
+	if err := d.checkContent(ctx, tenant, in, ch, p); err != nil {
+		return nil, err
+	}
+	if in.Audience != "" {
+		if list, err = d.checkList(ctx, tenant, in, p); err != nil {
+			return nil, err
+		}
+	}
+	return list, posthouse.Invalid("the campaign can not be made", p.List)
+}
+
+func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
+	const maxPayload = 64 << 10
+	p.Payload(in.Payload, maxPayload)
+	switch {
+	case in.Content == nil && in.Template == "":
+		p.Add("template", "is required, or a content")
+	case in.Content != nil && in.Template != "":
+		p.Add("content", "stands beside a template: give one of them")
+	case in.Content != nil:
+		if ch != nil && ch.Opened.Content != nil {
+			p.List = append(p.List, ch.Opened.Content(*in.Content)...)
+		}
+	default:
+		t, err := d.o.Templates.Template(ctx, tenant, in.Template, 0)
+		switch {
+		case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+			p.Add("template", "there is no template %.80q", in.Template)
+		case err != nil:
+			return err
+		case t.Disabled:
+			p.Add("template", "%.80q is disabled", in.Template)
+		}
+	}
+	return nil
+}
+
+func (d *Desk) checkList(ctx context.Context, tenant string, in *wire.CampaignDraft, p *draft.Problems) (*work.Audience, error) {
+	a, found, err := d.o.Lists.Audience(ctx, tenant, in.Audience)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found || a.Name == "":
+		p.Add("audience", "there is no audience %.80q", in.Audience)
+	case a.State != posthouse.AudienceReady:
+		p.Add("audience", "%s is still being imported", in.Audience)
+	case a.Channel != "" && a.Channel != in.Channel:
+		p.Add("audience", "%s has addresses of the channel %s", in.Audience, a.Channel)
+	}
+	return &a, nil
+}
+
+// Get is a campaign by its name or id.
+func (d *Desk) Get(ctx context.Context, tenant, name string) (wire.Campaign, error) {
+	c, err := d.named(ctx, tenant, name)
+	if err != nil {
+		return wire.Campaign{}, err
+	}
+	return d.show(ctx, c)
+}
+
+// List lists campaigns, newest first, of a state where one is given.
+func (d *Desk) List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) ([]posthouse.Campaign, string, error) {
+	list, next, err := d.o.Campaigns.Campaigns(ctx, tenant, of, cursor, limit)
+	out := make([]posthouse.Campaign, len(list))
+	for i := range list {
+		out[i] = list[i].Campaign
+	}
+	return out, next, err
+}
+
+// Cancel ends a campaign that has not begun.
+func (d *Desk) Cancel(ctx context.Context, tenant, name string) (wire.Campaign, error) {
+	c, err := d.named(ctx, tenant, name)
+	if err == nil {
+		c.State, err = Next(&c.Campaign, Cancel)
+	}
+	if err == nil {
+		c.FinishedAt = time.Now()
+		c, err = d.o.Campaigns.StepCampaign(ctx, time.Now(), c, nil)
+	}
+	if err != nil {
+		return wire.Campaign{}, err
+	}
+	return d.show(ctx, c)
+}
+
+func (d *Desk) named(ctx context.Context, tenant, name string) (work.Campaign, error) {
+	c, found, err := d.o.Campaigns.Campaign(ctx, tenant, name)
+	if err == nil && !found {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no campaign %.80q", name)
+	}
+	return c, err
+}
+
+// audienceOf is whom a campaign is for.
+func (d *Desk) audienceOf(ctx context.Context, c *work.Campaign) (work.Audience, error) {
+	a, found, err := d.o.Lists.Audience(ctx, c.Tenant, c.AudienceID)
+	if err == nil && !found {
+		err = fmt.Errorf("the campaign %s has lost its audience", c.Name)
+	}
+	return a, err
+}
+
+// show puts together what is known of a campaign.
+func (d *Desk) show(ctx context.Context, c work.Campaign) (wire.Campaign, error) {
+	out := wire.Campaign{Campaign: c.Campaign}
+	a, err := d.audienceOf(ctx, &c)
+	if err != nil {
+		return out, err
+	}
+	p, err := d.o.Segments.Progress(ctx, c.ID)
+	out.People, out.Progress = a.Audience, progressOf(&c, &a, p)
+	return out, err
+}
+
+// progressOf counts members.
+func progressOf(c *work.Campaign, a *work.Audience, p work.Progress) wire.CampaignProgress {
+	n := p.Members
+	out := wire.CampaignProgress{
+		Members: a.Members, Started: n[Started], Sent: n[Sent], Delivered: n[Delivered], Undelivered: n[Undelivered], Failed: n[Failed], Unknown: n[Unknown],
+		Expired: n[Expired], Suppressed: n[Suppressed], Cancelled: n[Cancelled], HandedOver: n[HandedOver],
+	}
+	rest := a.Members
+	for o := Started; o <= HandedOver; o++ {
+		rest -= n[o]
+	}
+	switch outside(c) {
+	case Cancelled:
+		out.Cancelled += rest
+	case Expired:
+		out.Expired += rest
+	default:
+		out.Unsent = rest
+	}
+	return out
+}
+
+// outside is where members stand who are in no segment.
+func outside(c *work.Campaign) Outcome {
+	switch c.State {
+	case posthouse.CampaignCancelled:
+		return Cancelled
+	case posthouse.CampaignExpired:
+		return Expired
+	}
+	return Unsent
+}
+
+// Import stores a part of a file in the campaign's own audience.
+func (d *Desk) Import(ctx context.Context, tenant, name string, p Part, body io.Reader) (posthouse.Audience, error) {
+	c, err := d.named(ctx, tenant, name)
+	if err != nil {
+		return posthouse.Audience{}, err
+	}
+	if c.Audience != "" {
+		return posthouse.Audience{}, posthouse.Errorf(posthouse.CodeConflict, "the campaign is for the stored list %s: import into that", c.Audience)
+	}
+	if _, err := Next(&c.Campaign, Import); err != nil {
+		return posthouse.Audience{}, err
+	}
+	a, err := d.audienceOf(ctx, &c)
+	if err != nil {
+		return posthouse.Audience{}, err
+	}
+	return d.take(ctx, a, p, body)
+}
+
+// take imports a part, with addresses as the channel keeps them.
+func (d *Desk) take(ctx context.Context, a work.Audience, p Part, body io.Reader) (posthouse.Audience, error) {
+	if a.Channel != "" {
+		ch := d.o.Channel(a.Tenant, a.Channel)
+		if ch == nil {
+			return a.Audience, posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open: it says which addresses are right", a.Channel)
+		}
+		p.Keep = ch.Opened.Address
+	}
+	a, err := d.o.Importer.Import(ctx, time.Now, a, p, body)
+	return a.Audience, err
+}

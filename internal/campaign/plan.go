@@ -1,0 +1,178 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/render"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// samples is how many members a plan shows.
+const samples = 5
+
+// Plan says what would happen, before anything is sent.
+func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan, error) {
+	c, err := d.named(ctx, tenant, name)
+	if err != nil {
+		return wire.CampaignPlan{}, err
+	}
+	a, err := d.audienceOf(ctx, &c)
+	if err != nil {
+		return wire.CampaignPlan{}, err
+	}
+	out := wire.CampaignPlan{
+		Members: a.Members, Repeated: a.Repeated, Refused: a.Refused, Segments: (a.Last + int64(c.SegmentSize) - 1) / int64(c.SegmentSize),
+		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Problems: []wire.Flaw{},
+	}
+	flaw := func(path, message string) {
+		out.Problems = append(out.Problems, wire.Flaw{Path: path, Message: message})
+	}
+	if a.State != posthouse.AudienceReady {
+		flaw("people", "the import is not complete")
+	} else if a.Members == 0 {
+		flaw("people", "nobody is in the audience")
+	}
+	ch := d.o.Channel(tenant, c.Channel)
+	if ch == nil {
+		flaw("channel", "the channel "+c.Channel+" is not open")
+	} else {
+		out.Duration = posthouse.Duration(Takes(a.Members, ch))
+		if !c.Deadline.IsZero() && time.Now().Add(out.Duration.Std()).After(c.Deadline) {
+			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits: it ends before everybody is reached")
+		}
+	}
+	t, err := d.templateOf(ctx, &c)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		flaw("template", "there is no template "+c.Template)
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	if t != nil {
+		out.Missing = missing(t, c.Payload, &a)
+	}
+	out.Samples, err = d.samples(ctx, &c, &a, t, ch)
+	return out, err
+}
+
+// templateOf is the newest version of a campaign's template, nil where it has a content.
+func (d *Desk) templateOf(ctx context.Context, c *work.Campaign) (*posthouse.Template, error) {
+	if c.Template == "" {
+		return nil, nil
+	}
+	t, err := d.o.Templates.Template(ctx, c.Tenant, c.Template, c.Version)
+	return &t, err
+}
+
+// missing counts, for each variable of a template, the records that do not have it.
+func missing(t *posthouse.Template, payload json.RawMessage, a *work.Audience) map[string]int64 {
+	out := map[string]int64{}
+	given, err := render.Fields(payload)
+	if err != nil {
+		return out // the samples say so
+	}
+	for _, text := range []string{t.Title, t.Text} {
+		parsed, err := render.Parse(text)
+		if err != nil {
+			continue
+		}
+		for _, variable := range parsed.Variables() {
+			name, _, _ := strings.Cut(variable, ".")
+			if n := a.Last - max(a.Fields[variable], a.Fields[name]); n > 0 && given[name] == nil && given[variable] == nil {
+				out[variable] = n
+			}
+		}
+	}
+	return out
+}
+
+var errEnough = errors.New("enough samples")
+
+// samples render what the first members would get.
+func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]wire.CampaignSample, error) {
+	list := []wire.CampaignSample{}
+	twice := d.o.Importer.Repeated(ctx, *a)
+	err := d.o.Importer.Members(ctx, *a, 1, a.Last, func(m audience.Member) error {
+		again, err := twice(m.Seq)
+		if err != nil || again {
+			return err
+		}
+		made, problems := contentFor(c, t, m)
+		if ch != nil && ch.Opened.Content != nil && len(problems) == 0 {
+			problems = ch.Opened.Content(made)
+		}
+		s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
+		for _, p := range problems {
+			s.Problems = append(s.Problems, wire.Flaw{Path: p.Path, Message: p.Message})
+		}
+		if list = append(list, s); len(list) == samples {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return list, err
+}
+
+// contentFor is what a member gets.
+func contentFor(c *work.Campaign, t *posthouse.Template, m audience.Member) (posthouse.Content, []posthouse.Problem) {
+	if t == nil {
+		return *c.Content, nil
+	}
+	payload, err := payloadFor(c.Payload, m.Variables)
+	if err != nil {
+		return posthouse.Content{}, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
+	}
+	return content.Render(*t, payload)
+}
+
+// payloadFor is what is said for all, and what is said of a member, which wins.
+func payloadFor(all, own json.RawMessage) (json.RawMessage, error) {
+	if len(all) == 0 {
+		return own, nil
+	}
+	fields, err := render.Fields(all)
+	if err != nil {
+		return nil, err
+	}
+	mine, err := render.Fields(own)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, mine)
+	return render.Object(fields)
+}
+
+// Takes is how long a channel needs for so many messages, at least: as long as the slowest of its limits, or of one of its
+// accounts', has windows to wait for.
+func Takes(n int64, ch *state.Channel) time.Duration {
+	longest := wait(n, ch.Settings.Limits)
+	accounts := int64(max(len(ch.Opened.Accounts), 1))
+	for _, a := range ch.Opened.Accounts {
+		longest = max(longest, wait((n+accounts-1)/accounts, a.Limits))
+	}
+	return longest
+}
+
+func wait(n int64, limits []posthouse.Limit) (longest time.Duration) {
+	for _, l := range limits {
+		if l.Max > 0 && n > 0 {
+			windows := (n - 1) / int64(l.Max) // the first one begins at once
+			longest = max(longest, time.Duration(min(windows, int64(time.Hour*24*36500)/max(int64(l.Per), 1)))*l.Per.Std())
+		}
+	}
+	return longest
+}

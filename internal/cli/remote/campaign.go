@@ -1,0 +1,270 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
+)
+
+func campaignGroup(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("campaign", "What is sent to an audience of up to millions, each known by name",
+		campaignCreate(sh), campaignList(sh), campaignShow(sh), campaignImport(sh), campaignPlan(sh), campaignWho(sh), campaignExport(sh), campaignRefused(sh), campaignCancel(sh)))
+}
+
+func campaignCreate(sh *shell.Shell) *cobra.Command {
+	var draft wire.CampaignDraft
+	var text, payload, deadline, file string
+	var how people
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Make a campaign, and import its people where a file is named", Args: shell.Takes("NAME"),
+		Example: `  posthouse campaign create coupon-a --channel wechat --template coupon --audience people.csv --deadline 20:00
+  posthouse campaign create news --channel mail --text "We have moved" --list customers`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&draft.Channel, "channel", "", "the `NAME` of the channel that sends")
+	flags.StringVar(&draft.Template, "template", "", "the `NAME` of the template that makes each member's content")
+	flags.StringVar(&text, "text", "", "the `TEXT` that everybody gets, in place of a template")
+	flags.StringVar(&payload, "payload", "", "the `JSON` that the template is filled with for all: an object, @FILE, or - for standard input")
+	flags.StringVar(&draft.Kind, "kind", "", "the business type, a `WORD` of your own")
+	flags.StringVar(&file, "audience", "", "the `FILE` of its people, see campaign import")
+	flags.StringVar(&draft.Audience, "list", "", "the `NAME` of a stored list, in place of a file")
+	flags.StringVar((*string)(&draft.Priority), "priority", "", "`WORD`: high, normal or low (default normal)")
+	flags.StringVar((*string)(&draft.OnUnknown), "on-unknown", "", "what follows where nobody knows whether a member was reached: `WORD` hold or retry")
+	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
+	flags.IntVar(&draft.SegmentSize, "segment-size", 0, "how many members are claimed as one (default 1000)")
+	how.describe(cmd)
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		draft.Name = args[0]
+		if draft.Payload, err = sh.Object("--payload", payload); err != nil {
+			return err
+		}
+		if draft.Deadline, err = sh.Moment("--deadline", deadline); err != nil {
+			return err
+		}
+		if text != "" {
+			draft.Content = &posthouse.Content{Text: text}
+		}
+		if file != "" {
+			if err := how.look(file); err != nil {
+				return err
+			}
+		}
+		made, err := c.Campaigns.Create(ctx, draft)
+		if err == nil && file != "" {
+			if _, err = how.send(ctx, sh, ofCampaign(c, draft.Name), file); err == nil {
+				made, err = c.Campaigns.Get(ctx, draft.Name)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return sh.Show(made, func() { printCampaign(sh, made) })
+	})
+	return cmd
+}
+
+func campaignList(sh *shell.Shell) *cobra.Command {
+	var f client.Filter
+	var only string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List campaigns, newest first", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			page, err := c.Campaigns.List(ctx, posthouse.CampaignState(only), f)
+			if err != nil {
+				return err
+			}
+			return sh.Show(page, func() {
+				var rows [][]string
+				for _, c := range page.Items {
+					rows = append(rows, []string{c.Name, string(c.State), c.Channel, c.Template, sh.At(c.CreatedAt), sh.At(c.Deadline)})
+				}
+				sh.Table([]string{"Campaign", "State", "Channel", "Template", "Made", "Deadline"}, rows)
+				if page.Next != "" {
+					sh.Printf("  … and more: --cursor %s\n", page.Next)
+				}
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&only, "in", "", "only in this `STATE`, such as ready")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
+	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	return cmd
+}
+
+func campaignShow(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a campaign and how far it is", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			got, err := c.Campaigns.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(got, func() { printCampaign(sh, got) })
+		}),
+	}
+}
+
+func printCampaign(sh *shell.Shell, c wire.Campaign) {
+	sh.Fields([][2]string{
+		{"campaign", c.Name}, {"id", c.ID}, {"state", string(c.State)}, {"channel", c.Channel}, {"template", c.Template}, {"list", c.Audience},
+		{"made", sh.At(c.CreatedAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)},
+	}...)
+	p := c.Progress
+	var rows [][]string
+	for _, line := range []struct {
+		name string
+		n    int64
+	}{
+		{"members", p.Members}, {"unsent", p.Unsent}, {"started", p.Started}, {"sent", p.Sent}, {"delivered", p.Delivered}, {"undelivered", p.Undelivered}, {"failed", p.Failed},
+		{"unknown", p.Unknown}, {"expired", p.Expired}, {"suppressed", p.Suppressed}, {"cancelled", p.Cancelled}, {"handed over", p.HandedOver},
+	} {
+		if line.n > 0 || line.name == "members" {
+			rows = append(rows, []string{line.name, strconv.FormatInt(line.n, 10)})
+		}
+	}
+	sh.Printf("\n")
+	sh.Table([]string{"People", "Number"}, rows)
+}
+
+// told says how far an import is.
+func told(a posthouse.Audience) string {
+	text := fmt.Sprintf("%s: %d people, %d repeated, %d refused", a.State, a.Members, a.Repeated, a.Refused)
+	if a.State == posthouse.AudienceOpen {
+		text = fmt.Sprintf("%s, %d bytes so far: %d people, %d refused", a.State, a.Offset, a.Members, a.Refused)
+	}
+	return text
+}
+
+func campaignPlan(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "plan NAME", Short: "Say what would happen: people, what is missing, samples, and how long it takes", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			p, err := c.Campaigns.Plan(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(p, func() { printPlan(sh, p) })
+		}),
+	}
+}
+
+func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
+	takes := "no limit bounds it"
+	if p.Duration > 0 {
+		takes = "at least " + p.Duration.String()
+	}
+	sh.Fields([][2]string{
+		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)},
+		{"segments", strconv.FormatInt(p.Segments, 10)}, {"takes", takes},
+	}...)
+	for _, name := range slices.Sorted(maps.Keys(p.Missing)) {
+		sh.Printf("missing: %s, in %d records\n", name, p.Missing[name])
+	}
+	for _, f := range p.Problems {
+		sh.Printf("problem: %s: %s\n", f.Path, f.Message)
+	}
+	var rows [][]string
+	for _, s := range p.Samples {
+		said := s.Content.Text
+		for _, f := range s.Problems {
+			said = f.Path + ": " + f.Message
+		}
+		rows = append(rows, []string{strconv.FormatInt(s.Seq, 10), s.Address, shell.Cut(said, 100)})
+	}
+	if len(rows) > 0 {
+		sh.Printf("\n")
+		sh.Table([]string{"Number", "Address", "Gets"}, rows)
+	}
+}
+
+func campaignWho(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "who NAME ADDRESS", Short: "Find one member by the address, and say where it stands", Args: shell.Takes("NAME", "ADDRESS"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			m, err := c.Campaigns.Who(ctx, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return sh.Show(m, func() {
+				sh.Fields([][2]string{{"address", m.Address}, {"number", strconv.FormatInt(m.Seq, 10)}, {"outcome", m.Outcome}, {"segment", m.Segment}, {"variables", string(m.Variables)}}...)
+			})
+		}),
+	}
+}
+
+// exportFlags are of commands that write a list.
+type exportFlags struct{ format, output string }
+
+func (f *exportFlags) describe(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.format, "format", "csv", "the `FORM`: csv without formulas, or ndjson")
+	cmd.Flags().StringVar(&f.output, "output", "", "the `FILE` to write; standard output otherwise")
+}
+
+// write has a list written to a file that is not there yet, or to standard output where none is named.
+func (f *exportFlags) write(sh *shell.Shell, list func(w io.Writer, format string) error) (err error) {
+	if f.output == "" && sh.Terminal { // it would obey what others wrote
+		return shell.Usagef("name a file with --output, or send it through a pipe: it is not for a terminal")
+	}
+	to := sh.Out
+	if f.output != "" {
+		file, wrong := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if wrong != nil {
+			return shell.Usagef("--output: %w", wrong)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		to = file
+	}
+	return list(to, f.format)
+}
+
+func campaignExport(sh *shell.Shell) *cobra.Command {
+	var f exportFlags
+	var outcome string
+	cmd := &cobra.Command{
+		Use: "export NAME", Short: "Write every member and where it stands, to a file or a pipe", Args: shell.Takes("NAME"),
+		Example: `  posthouse campaign export coupon-a --outcome failed --output failed.csv`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			return f.write(sh, func(w io.Writer, format string) error { return c.Campaigns.Export(ctx, w, args[0], format, outcome) })
+		}),
+	}
+	f.describe(cmd)
+	cmd.Flags().StringVar(&outcome, "outcome", "", "only who stands there, a `WORD` such as failed")
+	return cmd
+}
+
+func campaignRefused(sh *shell.Shell) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use: "refused NAME", Short: "Write the records that could not be read, with line, column and reason", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			return f.write(sh, func(w io.Writer, format string) error { return c.Campaigns.Refused(ctx, w, args[0], format) })
+		}),
+	}
+	f.describe(cmd)
+	return cmd
+}
+
+func campaignCancel(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel NAME", Short: "End a campaign that has not begun", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			got, err := c.Campaigns.Cancel(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(got, func() { printCampaign(sh, got) })
+		}),
+	}
+}

@@ -1,0 +1,199 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+)
+
+// target is what people are imported into.
+type target struct {
+	now    func(ctx context.Context) (posthouse.Audience, error)
+	upload func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error)
+}
+
+func ofCampaign(c *client.Client, name string) target {
+	return target{
+		now: func(ctx context.Context) (posthouse.Audience, error) {
+			got, err := c.Campaigns.Get(ctx, name)
+			return got.People, err
+		},
+		upload: func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error) {
+			return c.Campaigns.Import(ctx, name, p, body)
+		},
+	}
+}
+
+func ofList(c *client.Client, name string) target {
+	return target{
+		now: func(ctx context.Context) (posthouse.Audience, error) { return c.Audiences.Get(ctx, name) },
+		upload: func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error) {
+			return c.Audiences.Import(ctx, name, p, body)
+		},
+	}
+}
+
+// people says how a file of people is read.
+type people struct{ client.Part }
+
+func (f *people) describe(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Format, "format", "", "the `FORM` of the file: csv or ndjson (default csv)")
+	flags.StringVar(&f.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default a comma)")
+	flags.StringSliceVar(&f.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
+	flags.StringVar(&f.Address, "address", "", "the `COLUMN` of the address (default address, openid, phone, mobile, email or user)")
+	flags.StringVar(&f.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default utf-8)")
+}
+
+const importLong = `Import people from a file: CSV whose first line names the columns, or lines of JSON, plain or compressed by
+gzip or zstd. FILE may be - for standard input. One column is the address, all others are variables.
+
+An import that was interrupted goes on where it was when the command is given again: it compares what is stored
+with the file. Who stands there twice is told once, and records that cannot be read stop nothing: see refused.`
+
+func campaignImport(sh *shell.Shell) *cobra.Command {
+	var how people
+	cmd := &cobra.Command{
+		Use: "import NAME FILE", Short: "Import a campaign's people from a file", Long: importLong, Args: shell.Takes("NAME", "FILE"),
+		Example: `  posthouse campaign import coupon-a people.csv.gz --address openid`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			return how.run(ctx, sh, ofCampaign(c, args[0]), args[1])
+		}),
+	}
+	how.describe(cmd)
+	return cmd
+}
+
+func (f *people) run(ctx context.Context, sh *shell.Shell, to target, path string) error {
+	if err := f.look(path); err != nil {
+		return err
+	}
+	a, err := f.send(ctx, sh, to, path)
+	if err != nil {
+		return err
+	}
+	return sh.Show(a, func() { sh.Printf("%s\n", told(a)) })
+}
+
+// look says at once that a file cannot be read.
+func (f *people) look(path string) error {
+	if path == "-" {
+		return nil
+	}
+	file, err := os.Open(path)
+	var wrong *os.PathError
+	if errors.As(err, &wrong) {
+		return shell.Usagef("%s: the file can not be read; %w", path, wrong.Err)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// importTries is how often an import goes on by itself after the connection was lost.
+const importTries = 5
+
+// send imports a file, and goes on where it was after a connection was lost.
+func (f *people) send(ctx context.Context, sh *shell.Shell, to target, path string) (posthouse.Audience, error) {
+	p := f.Part
+	p.Final = true
+	if path == "-" {
+		return to.upload(ctx, p, sh.In)
+	}
+	for try := 1; ; try++ {
+		a, err := f.once(ctx, sh, to, p, path)
+		if err == nil || !lost(err) || ctx.Err() != nil || try == importTries {
+			return a, err
+		}
+		fmt.Fprintf(sh.Err, "the connection was lost, and the import goes on: %v\n", err)
+		pause := time.NewTimer(time.Duration(try) * 300 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return a, ctx.Err()
+		}
+	}
+}
+
+// lost reports whether an error is of the way to the server, and not its own.
+func lost(err error) bool {
+	var answered *posthouse.Error
+	var usage shell.UsageFault
+	return !errors.As(err, &usage) && (!errors.As(err, &answered) || answered.Code == posthouse.CodeUnavailable)
+}
+
+// once sends what is not stored yet of a file.
+func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.Part, path string) (posthouse.Audience, error) {
+	a, err := to.now(ctx)
+	if err != nil || a.State == posthouse.AudienceReady {
+		return a, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return a, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 64<<10)
+	if head, _ := in.Peek(4); a.Offset > 0 && !compressed(head) { // of a compressed one the server passes what it has
+		h := sha256.New()
+		if n, err := io.CopyN(h, in, a.Offset); err != nil {
+			return a, shell.Usagef("%s ends at byte %d, and %d are stored already: it is another file", path, n, a.Offset)
+		}
+		p.Offset, p.SHA256 = a.Offset, hex.EncodeToString(h.Sum(nil))
+		if p.SHA256 != a.SHA256 {
+			return a, shell.Usagef("%s is another file than the one whose first %d bytes are stored", path, a.Offset)
+		}
+	}
+	var size int64
+	if info, err := file.Stat(); err == nil {
+		size = info.Size()
+	}
+	bar := &sendingBar{to: sh.Err, on: sh.ErrTerminal, in: in, done: p.Offset, size: size}
+	defer bar.end()
+	return to.upload(ctx, p, bar)
+}
+
+func compressed(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd})
+}
+
+// sendingBar shows on a terminal how much of a file was sent.
+type sendingBar struct {
+	to         io.Writer
+	on         bool
+	in         io.Reader
+	done, size int64
+	shown      int64 // percent
+}
+
+func (b *sendingBar) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	b.done += int64(n)
+	if at := 100 * b.done / max(b.size, 1); b.on && at != b.shown {
+		b.shown = at
+		fmt.Fprintf(b.to, "\r%3d %% of %d MB sent", at, b.size>>20)
+	}
+	return n, err
+}
+
+func (b *sendingBar) end() {
+	if b.on {
+		fmt.Fprint(b.to, "\r\x1b[K")
+	}
+}
+
+func audienceGroup(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("audience", "Stored lists of people that several campaigns use",
+		audienceCreate(sh), audienceList(sh), audienceShow(sh), audienceImport(sh), audienceRefused(sh)))
+}

@@ -1,0 +1,132 @@
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// campaignColumns begin with what never changes.
+const campaignColumns = "id, tenant, name, channel, kind, template, content, payload, list_name, audience, priority, on_unknown, deadline, segment_size, created_at, " +
+	campaignProgress + ", version, updated_at"
+
+// campaignProgress is what each step of a campaign writes.
+const campaignProgress = "template_version, state, reason, planned, last_seq, started_at, finished_at"
+
+func readCampaign(scan sqldb.Scanner) (work.Campaign, error) {
+	var c work.Campaign
+	var content, payload string
+	var priority, deadline, created, started, finished, updated int64
+	err := scan(&c.ID, &c.Tenant, &c.Name, &c.Channel, &c.Kind, &c.Template, &content, &payload, &c.Audience, &c.AudienceID, &priority, &c.OnUnknown, &deadline, &c.SegmentSize, &created,
+		&c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &started, &finished, &c.Edition, &updated)
+	if err != nil {
+		return c, err
+	}
+	c.Priority, c.Deadline, c.CreatedAt, c.UpdatedAt, c.StartedAt, c.FinishedAt = priorityOf(priority), sqldb.TimeOf(deadline), sqldb.TimeOf(created), sqldb.TimeOf(updated), sqldb.TimeOf(started), sqldb.TimeOf(finished)
+	if payload != "" {
+		c.Payload = json.RawMessage(payload)
+	}
+	if content != "" {
+		c.Content = &posthouse.Content{}
+		err = json.Unmarshal([]byte(content), c.Content)
+	}
+	return c, err
+}
+
+// MakeCampaign makes a campaign, and an empty list of its own where it has none. A name that is taken is a conflict.
+func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campaign, own *work.Audience) (work.Campaign, error) {
+	made := c
+	err := s.db.Change(ctx, now, "make a campaign", func(t *sqldb.Tx) error {
+		made = c
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		if own != nil {
+			if _, err := makeAudience(t, *own); err != nil {
+				return err
+			}
+		}
+		content := []byte(nil)
+		if c.Content != nil {
+			if content, err = json.Marshal(c.Content); err != nil {
+				return err
+			}
+		}
+		made.Edition, made.CreatedAt, made.UpdatedAt = 1, sqldb.TimeOf(at), sqldb.TimeOf(at)
+		args := []any{
+			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Template, string(content), string(c.Payload), c.Audience, c.AudienceID, priorityNumber(c.Priority), string(c.OnUnknown),
+			sqldb.Micros(c.Deadline), c.SegmentSize, at,
+		}
+		args = append(append(args, stepOf(&made)...), made.Edition, at)
+		_, err = t.Exec("INSERT INTO posthouse_campaigns ("+campaignColumns+") VALUES ("+sqldb.Marks(len(args))+")", args...)
+		return err
+	})
+	if s.db.Taken(err) {
+		err = posthouse.Errorf(posthouse.CodeConflict, "there is a campaign %q already", c.Name)
+	}
+	return made, err
+}
+
+func stepOf(c *work.Campaign) []any {
+	return []any{c.Version, string(c.State), c.Reason, c.Planned, c.Last, sqldb.Micros(c.StartedAt), sqldb.Micros(c.FinishedAt)}
+}
+
+// Campaign reads a campaign by its name or its id.
+func (s Campaigns) Campaign(ctx context.Context, tenant, name string) (work.Campaign, bool, error) {
+	c, found, err := sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE tenant = ? AND name = ?", tenant, name)
+	if err == nil && !found && posthouse.ValidID(name) {
+		c, found, err = sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE id = ? AND tenant = ?", name, tenant)
+	}
+	return c, found, s.db.Coded(err, "read a campaign")
+}
+
+// Campaigns lists a tenant's campaigns, newest first, of a state where one is given.
+func (s Campaigns) Campaigns(ctx context.Context, tenant string, state posthouse.CampaignState, cursor string, limit int) ([]work.Campaign, string, error) {
+	before, err := page.ID("campaigns", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	where, args := "tenant = ?", []any{tenant}
+	if state != "" {
+		where, args = where+" AND state = ?", append(args, string(state))
+	}
+	if before != "" {
+		where, args = where+" AND id < ?", append(args, before)
+	}
+	size := page.Size(limit)
+	list, err := sqldb.All(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE "+where+" ORDER BY id DESC LIMIT ?", append(args, size+1)...)
+	if err != nil {
+		return nil, "", s.db.Coded(err, "list the campaigns")
+	}
+	list, next := page.Cut(list, size, "campaigns", func(c work.Campaign) string { return c.ID })
+	return list, next, nil
+}
+
+// StepCampaign writes where a campaign stands, with new segments, where it still has the edition that it was read with.
+func (s Campaigns) StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error) {
+	stepped := c
+	err := s.db.Change(ctx, now, "change a campaign", func(t *sqldb.Tx) error {
+		stepped = c
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		stepped.Edition, stepped.UpdatedAt = c.Edition+1, sqldb.TimeOf(at)
+		n, err := t.Exec("UPDATE posthouse_campaigns SET "+assigned(campaignProgress)+", version = ?, updated_at = ? WHERE id = ? AND version = ?",
+			append(stepOf(&c), stepped.Edition, at, c.ID, c.Edition)...)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return posthouse.Errorf(posthouse.CodeConflict, "somebody else has just changed the campaign %s: look at it again", c.Name)
+		}
+		return insertSegments(t, cut, at)
+	})
+	return stepped, err
+}

@@ -1,0 +1,42 @@
+// Package campaigns keeps campaigns, the audiences they are sent to and the segments these are cut into. It decides nothing:
+// each step is handed in with what the row must still be. What follows what is said by package internal/campaign.
+package campaigns
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+)
+
+// The families of campaigns.
+type (
+	// Audiences are lists of people, in blocks.
+	Audiences struct{ db *sqldb.DB }
+	// Campaigns send to them.
+	Campaigns struct{ db *sqldb.DB }
+	// Segments are ranges of an audience, and where each member stands.
+	Segments struct{ db *sqldb.DB }
+)
+
+// Families are all of them.
+type Families struct {
+	Audiences Audiences
+	Campaigns Campaigns
+	Segments  Segments
+}
+
+// Of is the families in a database.
+func Of(db *sqldb.DB) Families { return Families{Audiences{db}, Campaigns{db}, Segments{db}} }
+
+func priorityNumber(p posthouse.Priority) int64 {
+	return int64(max(slices.Index(posthouse.Priorities(), p), 0))
+}
+
+func priorityOf(n int64) posthouse.Priority {
+	all := posthouse.Priorities()
+	if n < 0 || int(n) >= len(all) {
+		return posthouse.Normal
+	}
+	return all[n]
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// CampaignDraft is a campaign to make.
+type CampaignDraft struct {
+	Name        string             `json:"name" doc:"What it is called; no two campaigns of a tenant share a name." example:"coupon-a" minLength:"1" maxLength:"128"`
+	Channel     string             `json:"channel" doc:"The name of a configured channel that sends." example:"desk" minLength:"1" maxLength:"128"`
+	Kind        string             `json:"kind,omitempty" doc:"The business type, in your own words." example:"coupon" maxLength:"128"`
+	Template    string             `json:"template,omitempty" doc:"The template that makes each member's content. Either a template or a content." example:"coupon" maxLength:"128"`
+	Content     *posthouse.Content `json:"content,omitempty" doc:"The content that everybody gets as it is."`
+	Payload     json.RawMessage    `json:"payload,omitempty" doc:"What the template is filled with, for all. A member's own variables win."`
+	Audience    string             `json:"audience,omitempty" doc:"The stored list it is sent to. Defaults to members of its own, which are imported." example:"vip" maxLength:"128"`
+	Priority    posthouse.Priority `json:"priority,omitempty" doc:"Defaults to normal."`
+	OnUnknown   posthouse.Policy   `json:"on_unknown,omitempty" doc:"What follows where nobody knows whether a member was reached: hold or retry. Defaults to the channel's."`
+	Deadline    time.Time          `json:"deadline,omitzero" doc:"When sending ends, whoever is left. Defaults to never." example:"2030-10-01T20:00:00+08:00"`
+	SegmentSize int                `json:"segment_size,omitempty" doc:"How many members are claimed as one. Defaults to 1000." minimum:"1" maximum:"10000" example:"1000"`
+}
+
+// Campaign is a campaign with its audience and how far it is.
+type Campaign struct {
+	posthouse.Campaign
+	People   posthouse.Audience `json:"people" doc:"Whom it is for, and how far their import is."`
+	Progress CampaignProgress   `json:"progress" doc:"How many members stand where."`
+}
+
+// CampaignProgress says how many members stand where.
+type CampaignProgress struct {
+	Members     int64 `json:"members" doc:"All of them: the sum of what follows."`
+	Unsent      int64 `json:"unsent" doc:"Whose turn has not come."`
+	Started     int64 `json:"started" doc:"Handed to the provider, and no answer is stored yet."`
+	Sent        int64 `json:"sent" doc:"Accepted by the provider."`
+	Delivered   int64 `json:"delivered" doc:"A receipt says that it arrived."`
+	Undelivered int64 `json:"undelivered" doc:"A receipt says that it did not arrive."`
+	Failed      int64 `json:"failed" doc:"Refused for good."`
+	Unknown     int64 `json:"unknown" doc:"Started, and nobody knows whether it arrived."`
+	Expired     int64 `json:"expired" doc:"Left when the deadline passed."`
+	Suppressed  int64 `json:"suppressed" doc:"A rule said no."`
+	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
+	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
+}
+
+// CampaignPlan is what would happen, before anything is sent.
+type CampaignPlan struct {
+	Members  int64              `json:"members" doc:"How many different people."`
+	Repeated int64              `json:"repeated" doc:"Records whose address stood there before: nobody is told twice."`
+	Refused  int64              `json:"refused" doc:"Records that could not be read."`
+	Segments int64              `json:"segments" doc:"How many ranges it is cut into."`
+	Missing  map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
+	Samples  []CampaignSample   `json:"samples" doc:"What the first members would get."`
+	Duration posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
+	Problems []Flaw             `json:"problems" doc:"What stands in the way; empty for nothing."`
+}
+
+// Flaw is one thing that stands in a campaign's way.
+type Flaw struct {
+	Path    string `json:"path" doc:"What it is about."`
+	Message string `json:"message" doc:"What is wrong with it."`
+}
+
+// CampaignSample is one member's content.
+type CampaignSample struct {
+	Seq      int64             `json:"seq" doc:"The number in the audience."`
+	Address  string            `json:"address" doc:"Where the member is reached."`
+	Content  posthouse.Content `json:"content" doc:"What the template makes of the variables."`
+	Problems []Flaw            `json:"problems" doc:"Why it could not be sent like this; empty for nothing."`
+}
+
+// CampaignMember is one member and where it stands.
+type CampaignMember struct {
+	Seq       int64           `json:"seq" doc:"The number in the audience, in the order of the file."`
+	Address   string          `json:"address" doc:"Where the member is reached."`
+	Variables json.RawMessage `json:"variables,omitempty" doc:"What the file says of the member."`
+	Outcome   string          `json:"outcome" doc:"unsent, started, sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled or handed_over."`
+	Segment   string          `json:"segment,omitempty" doc:"The segment it is in; empty before the start."`
+}
+
+// AudienceDraft is a stored list to make.
+type AudienceDraft struct {
+	Name    string `json:"name" doc:"What it is called." example:"vip" minLength:"1" maxLength:"128"`
+	Channel string `json:"channel,omitempty" doc:"Whose addresses it has: they are checked as that channel keeps them. Defaults to any." example:"desk" maxLength:"128"`
+}
