@@ -90,12 +90,16 @@ func TestABatchCountsAgainstTheQuotaBeforeAnythingIsStored(t *testing.T) {
 	if held.Holds.Open != 3 || held.Quota.Open != 5 {
 		t.Errorf("the tenant has %+v", held)
 	}
-	h.must(202, "POST", "/v1/messages", batch(t, 2))
+	last := request{method: "POST", path: "/v1/messages", body: batch(t, 2), header: http.Header{"Idempotency-Key": {"the last"}}}
+	first := h.do(last)
+	if again := h.do(last); first.status != 202 || again.status != 202 || again.body != first.body {
+		t.Errorf("the first answer was %d, the second to the same key, without room, %d %s", first.status, again.status, again.body)
+	}
 	refusal(t, h.do(request{method: "POST", path: "/v1/notices", body: `{"userId":"u","userType":"分行","platform":"tianyuan","messageContent":"x"}`}))
 	if got := h.must(413, "POST", "/v1/messages", batch(t, 6)); strings.Contains(got.header.Get("Retry-After"), "1") {
 		t.Errorf("what never fits is asked to come again: %s", got.body)
 	}
-	if got := h.must(200, "GET", "/metrics", ""); !strings.Contains(got.body, `posthouse_quota_refusals_total{of="tenant",tenant="default",what="open"} 2`) || !strings.Contains(got.body, `posthouse_quota_open_max{tenant="default"} 5`) {
+	if got := h.must(200, "GET", "/metrics", ""); !strings.Contains(got.body, `posthouse_quota_refusals_total{of="tenant",tenant="default",what="open"} 3`) || !strings.Contains(got.body, `posthouse_quota_open_max{tenant="default"} 5`) {
 		t.Error("the metrics do not show the quota")
 	}
 }

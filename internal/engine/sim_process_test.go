@@ -272,6 +272,14 @@ func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submissi
 	return outcomes, nil
 }
 
+func (p *process) Answer(ctx context.Context, tenant, endpoint, key, hash string) (answer []byte, found bool, err error) {
+	err = p.look("answer", func() (err error) {
+		answer, found, err = p.w.store.Answers.Answer(ctx, tenant, endpoint, key, hash)
+		return err
+	})
+	return answer, found, err
+}
+
 func (p *process) Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error) {
 	return p.w.store.Templates.Template(ctx, tenant, name, version)
 }

@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -100,7 +101,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 func (in *Intake) store(ctx context.Context, sub *work.Submission) (work.Outcome, error) {
 	done, err := in.reserve(ctx, sub)
 	if err != nil {
-		return work.Outcome{}, err
+		return in.repeated(ctx, sub, err)
 	}
 	outcome, err := in.accepter.submit(ctx, sub)
 	if err == nil {
@@ -108,6 +109,19 @@ func (in *Intake) store(ctx context.Context, sub *work.Submission) (work.Outcome
 	}
 	done(outcome, err)
 	return outcome, err
+}
+
+// repeated is the first answer to a key that comes again, which needs no room; else what was wrong.
+func (in *Intake) repeated(ctx context.Context, sub *work.Submission, wrong error) (work.Outcome, error) {
+	if sub.Key == "" {
+		return work.Outcome{}, wrong
+	}
+	text, found, err := in.o.Store.Answer(ctx, sub.Tenant, sub.Endpoint, sub.Key, sub.Hash)
+	if err != nil || !found {
+		return work.Outcome{}, cmp.Or(err, wrong)
+	}
+	outcome := work.Outcome{Replayed: true}
+	return outcome, json.Unmarshal(text, &outcome.Accepted)
 }
 
 // within refuses drafts of channels and kinds that their caller's key is not for.

@@ -20,6 +20,8 @@ import (
 // Store is where drafts are committed, and what is looked up for them.
 type Store interface {
 	Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error)
+	// Answer is what was kept for an Idempotency-Key.
+	Answer(ctx context.Context, tenant, endpoint, key, hash string) (answer []byte, found bool, err error)
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
 }

@@ -24,6 +24,7 @@ type (
 // of it.
 type Whole struct {
 	store.Submissions
+	store.Answers
 	store.Queue
 	store.Handouts
 	store.Reports
@@ -49,7 +50,7 @@ type Whole struct {
 // All is a store in one value.
 func All(st *store.Store) Whole {
 	return Whole{
-		st.Submissions, st.Queue, st.Handouts, st.Reports, st.Receipts, st.History, st.Contents, st.Logs, st.Epochs, st.Upkeep,
+		st.Submissions, st.Answers, st.Queue, st.Handouts, st.Reports, st.Receipts, st.History, st.Contents, st.Logs, st.Epochs, st.Upkeep,
 		st.Templates, st.Limits, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters, st.Minutes,
 	}
 }
