@@ -50,6 +50,7 @@ var floors = map[string]floor{
 	"internal/work":            {layer: 1},
 	"internal/draft":           {layer: 1}, // what engine and outbox both check
 	"internal/retry":           {layer: 1},
+	"internal/hook":            {layer: 1}, // signs what is posted to others
 	"internal/rate":            {layer: 1},
 	"internal/life":            {layer: 1}, // until when roles run, and by which clock
 	"internal/metrics":         {layer: 1, beside: []string{"internal/work"}},
@@ -120,6 +121,7 @@ var floors = map[string]floor{
 	"internal/cli/demo":    {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
 	"internal/cli/shell":   {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
 	"internal/cli/remote":  {layer: 6},
+	"internal/cli/follow":  {layer: 6},
 	"internal/cli/local":   {layer: 6},
 
 	// 7: the program with its commands, a public door; cmd and examples walk through it.

@@ -29,17 +29,19 @@ type Options struct {
 // Client calls one server with one key: each kind of thing that the server has is a field. It is safe for
 // concurrent use.
 type Client struct {
-	Messages   Messages
-	Deliveries Deliveries
-	Reminders  Reminders
-	Channels   Channels
-	Templates  Templates
-	Rosters    Rosters
-	Users      Users
-	Accounts   Accounts
-	Keys       Keys
-	Tenants    Tenants
-	Audit      Audit
+	Messages      Messages
+	Deliveries    Deliveries
+	Reminders     Reminders
+	Channels      Channels
+	Templates     Templates
+	Rosters       Rosters
+	Users         Users
+	Accounts      Accounts
+	Keys          Keys
+	Subscriptions Subscriptions
+	Events        Events
+	Tenants       Tenants
+	Audit         Audit
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
 	Agents   Agents
 	Handouts Handouts
@@ -86,7 +88,7 @@ func New(o Options) (*Client, error) {
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Keys: Keys{api}, Tenants: Tenants{api}, Audit: Audit{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}

@@ -12,7 +12,7 @@ import (
 
 // openFeed makes what hands on what happens to deliveries.
 func openFeed(ctx context.Context, s *Server) error {
-	s.events = feed.NewLog(s.store.Feed)
+	s.events, s.poster = feed.NewLog(s.store.Feed), feed.NewPoster(s.network, s.keyring)
 	return s.store.Feed.Look(ctx)
 }
 

@@ -36,6 +36,7 @@ type house struct {
 	smsURL   string // of the SMS front door's own address, empty without
 	stop     func(context.Context) error
 	api      *client.Client
+	program  *server.Server // for what a Go program calls
 	sim      *simulator.Simulator
 	log      *logbook
 	db       *sql.DB // the same database, read and broken by the test itself
@@ -80,6 +81,7 @@ func open(t *testing.T, dsn string, with ...func(*server.Options)) *house {
 	h.must(h.sim.Start(t.Context(), ""))
 	h.end(h.sim.Stop)
 	h.url, h.smsURL, h.stop = s.URL(), s.SMSURL(), s.Stop
+	h.program = s
 	h.api, err = client.New(client.Options{URL: h.url, Key: h.key})
 	h.must(err)
 	h.db = dbtest.SQL(t, dsn)

@@ -40,6 +40,7 @@ func (s *Server) routes() []web.Route {
 			Refs: s.store.Messages, Replays: s.store.Submissions, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Rates: s.engine.Routes, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: s.quotas, Channels: s.channels, Accounts: s.channels.Accounts(),
 			Campaigns: s.campaigns, Audiences: s.campaigns, Tasks: s.flow, Gate: s.gate, Actions: actions,
+			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
 			Operation: api.Operation{
 				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
 				Version: s.o.Version, Database: s.store.DB.Database(), Zone: s.zone,

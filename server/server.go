@@ -39,6 +39,7 @@ type Server struct {
 	channels *channels.Set
 	flow     *workflow.Flow
 	events   *feed.Log
+	poster   *feed.Poster
 	gate     *web.Gate
 	handler  http.Handler
 	doors    doors
@@ -159,6 +160,10 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { s.store.DB.Watch(following) })
 	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.quotas.Follow(following) })
+	s.done.Go(func() {
+		courier := feed.Courier{Ledger: s.store.Subscriptions, Log: s.events, Poster: s.poster, Logger: s.o.Log}
+		courier.Run(following)
+	})
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/hook"
 )
 
 // Type describes the driver.
@@ -76,11 +77,11 @@ func check(c channel.Config) []posthouse.Problem {
 	add := func(path, message string) {
 		problems = append(problems, posthouse.Problem{Path: path, Message: message})
 	}
-	if _, err := parseSecret(c.String("secret")); err != nil {
+	if _, err := hook.ParseSecret(c.String("secret")); err != nil {
 		add("secret", err.Error())
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Map("old_secrets"))) {
-		if _, err := parseSecret(c.Map("old_secrets")[name]); err != nil {
+		if _, err := hook.ParseSecret(c.Map("old_secrets")[name]); err != nil {
 			add("old_secrets."+name, err.Error())
 		}
 	}
@@ -103,7 +104,7 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 		secrets = append(secrets, old[name])
 	}
 	for _, s := range secrets {
-		key, err := parseSecret(s)
+		key, err := hook.ParseSecret(s)
 		if err != nil {
 			return nil, err
 		}
@@ -191,9 +192,9 @@ func (d *driver) request(out channel.Outgoing, now time.Time) (channel.Request, 
 		return refuse(posthouse.ClassContent, err)
 	}
 	header := maps.Clone(d.header)
-	header[headerID] = []string{out.IdemKey}
-	header[headerTimestamp] = []string{timestamp(now)}
-	header[headerSignature] = []string{sign(d.keys, out.IdemKey, now, body)}
+	header[hook.HeaderID] = []string{out.IdemKey}
+	header[hook.HeaderTimestamp] = []string{hook.Timestamp(now)}
+	header[hook.HeaderSignature] = []string{hook.Sign(d.keys, out.IdemKey, now, body)}
 	return channel.Request{URL: target, Header: header, Body: body}, channel.Result{}
 }
 

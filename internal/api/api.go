@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -52,6 +53,10 @@ type Options struct {
 
 	// Quotas are those that requests and messages are judged by.
 	Quotas Quotas
+
+	// Subscriptions are told of what happens, by Events.
+	Subscriptions Subscriptions
+	Events        Events
 
 	Channels Channels
 	Accounts Accounts
@@ -106,6 +111,8 @@ func Routes(o Options) []web.Route {
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
 		tenants{o.Tenants, o.Quotas, keys}.routes(),
+		subscriptions{o.Subscriptions, o.Events}.routes(),
+		events{o.Events, new(atomic.Int64)}.routes(),
 		audit{o.Audit}.routes(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
 	)

@@ -207,3 +207,12 @@ func (l *Log) Position(ctx context.Context, id string, since time.Time) (posthou
 	}
 	return Whole(row - 1), nil
 }
+
+// Behind is when the first event behind a position happened; the zero time where there is none.
+func (l *Log) Behind(ctx context.Context, at posthouse.FeedPosition) (time.Time, error) {
+	rows, err := l.source.After(ctx, at.Row, 1)
+	if err != nil || len(rows) == 0 {
+		return time.Time{}, err
+	}
+	return rows[0].At, nil
+}

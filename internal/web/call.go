@@ -318,6 +318,9 @@ func (p patient) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
+// Flush sends what was written: a reader of events waits for each.
+func (p patient) Flush() error { return p.conn.Flush() }
+
 // Room reports whether a further problem would still be listed.
 func (c *Call) Room() bool { return len(c.problems) <= maxProblems }
 

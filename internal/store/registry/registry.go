@@ -6,25 +6,26 @@ import "github.com/posthouse/posthouse/internal/store/sqldb"
 
 // Registry is the families of what people set up.
 type Registry struct {
-	Channels  Channels
-	Accounts  Accounts
-	Gates     Gates
-	Agents    Agents
-	Keys      Keys
-	Rosters   Rosters
-	Users     Users
-	Templates Templates
-	Limits    Limits
-	Minutes   Minutes
-	Tokens    Tokens
-	Audit     Audit
-	Marks     Marks
+	Channels      Channels
+	Accounts      Accounts
+	Gates         Gates
+	Agents        Agents
+	Keys          Keys
+	Rosters       Rosters
+	Users         Users
+	Templates     Templates
+	Limits        Limits
+	Minutes       Minutes
+	Tokens        Tokens
+	Audit         Audit
+	Marks         Marks
+	Subscriptions Subscriptions
 }
 
 // Of is the registry in a database. open counts what waits in a channel or is on its way: the channel stays then.
 func Of(db *sqldb.DB, open func(t *sqldb.Tx, tenant, channel string) (int64, error)) Registry {
 	return Registry{
 		Channels: Channels{db, open}, Accounts: Accounts{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
-		Templates: Templates{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db},
+		Templates: Templates{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db}, Subscriptions: Subscriptions{db},
 	}
 }

@@ -1,0 +1,112 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/hook"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Poster posts events to subscribers, signed as Standard Webhooks describes it.
+type Poster struct {
+	Client *channel.Client
+	Sealer Sealer
+}
+
+// NewPoster makes one that connects where a network allows.
+func NewPoster(network channel.Network, sealer Sealer) *Poster {
+	return &Poster{Sealer: sealer, Client: channel.NewClient(channel.Env{Network: network, Timeout: postTimeout}, channel.ClientOptions{MaxBody: 4 << 10})}
+}
+
+// postTimeout bounds one call (Standard Webhooks: 15 to 30 seconds).
+const postTimeout = 20 * time.Second
+
+// envelope is a body of Standard Webhooks.
+type envelope struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      any       `json:"data"`
+}
+
+// typeBatch is the type of a body with several events, typeTest that of a test.
+const (
+	typeBatch = "deliveries.changed"
+	typeTest  = "posthouse.test"
+)
+
+// failure is why a subscriber did not take something.
+type failure struct {
+	text  string
+	gone  bool          // it wants no more
+	after time.Duration // it asked to wait so long
+}
+
+// events posts events, one alone or several as a list.
+func (p *Poster) events(ctx context.Context, sub *work.Subscription, list []work.FeedEvent) *failure {
+	first, last := &list[0], &list[len(list)-1]
+	if len(list) == 1 && sub.Batch <= 1 {
+		return p.post(ctx, sub, first.ID, envelope{first.Type(), first.At, first.StatusEvent})
+	}
+	events := make([]*posthouse.StatusEvent, len(list))
+	for i := range list {
+		events[i] = &list[i].StatusEvent
+	}
+	return p.post(ctx, sub, first.ID+"-"+last.ID, envelope{typeBatch, last.At, events})
+}
+
+// Test posts a test, and says what is wrong with the answer.
+func (p *Poster) Test(ctx context.Context, sub *work.Subscription) (problem string) {
+	now := time.Now().UTC()
+	f := p.post(ctx, sub, "test_"+posthouse.NewID(), envelope{typeTest, now, map[string]string{"subscription": sub.ID, "tenant": sub.Tenant}})
+	if f != nil {
+		return f.text
+	}
+	return ""
+}
+
+func (p *Poster) post(ctx context.Context, sub *work.Subscription, id string, e envelope) *failure {
+	now := time.Now()
+	request, err := p.request(sub, id, &e, now)
+	if err != nil {
+		return &failure{text: err.Error()}
+	}
+	reply := p.Client.Do(ctx, request)
+	switch {
+	case reply.OK() || reply.Status/100 == 2 && reply.Cut:
+		return nil
+	case reply.Status == 0 && reply.Err != nil:
+		return &failure{text: fmt.Sprintf("%s: %.300s", reply.Code, reply.Err)}
+	}
+	seconds, _ := strconv.Atoi(reply.Header.Get("Retry-After")) // a date is passed over: the ladder knows a wait
+	return &failure{
+		text: fmt.Sprintf("HTTP %d: %.300s", reply.Status, reply.Response), gone: reply.Status == http.StatusGone,
+		after: min(time.Duration(max(seconds, 0))*time.Second, longestWait),
+	}
+}
+
+func (p *Poster) request(sub *work.Subscription, id string, e *envelope, now time.Time) (channel.Request, error) {
+	secrets, err := OpenSecrets(p.Sealer, sub.Secrets, sub.ID)
+	if err != nil {
+		return channel.Request{}, err
+	}
+	keys, err := secrets.live(now)
+	if err != nil {
+		return channel.Request{}, err
+	}
+	to, err := url.Parse(sub.URL)
+	if err != nil {
+		return channel.Request{}, err
+	}
+	body, err := json.Marshal(e)
+	return channel.Request{URL: to, Body: body, Header: http.Header{
+		"Content-Type": {"application/json"}, hook.HeaderID: {id}, hook.HeaderTimestamp: {hook.Timestamp(now)}, hook.HeaderSignature: {hook.Sign(keys, id, now, body)},
+	}}, err
+}
