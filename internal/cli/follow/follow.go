@@ -82,7 +82,7 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use: "add URL", Short: "Have an address told; its signing secret is shown this once", Args: shell.Takes("URL"),
-		Example: `  posthouse subscription add https://crm.example.com/hooks --channel sms --state delivered --state failed
+		Example: `  posthouse subscription add https://crm.example.com/hooks --state delivered,failed
   posthouse subscription add https://lake.example.com/events --batch 200 --since 1h`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
 			in.URL = args[0]
