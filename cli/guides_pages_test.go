@@ -38,6 +38,8 @@ const (
 	isAForm     = "the form of a request: the blocks after it are whole ones"
 	isSentThere = "what a provider is sent: the driver's tests compare it"
 	isAskedUs   = "what a resolver of the reader's own is asked and answers: package workflow's tests play one"
+	isAPart     = "a part of a channel's file"
+	needsMonths = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
 	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
 )
 
@@ -47,7 +49,7 @@ var guides = []guide{
 	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
-	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere}},
+	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart}},
 	{file: "../docs/guide/duty.md", use: dutyUse, meet: onDuty},
 	{file: "../docs/guide/duty.zh-CN.md", use: dutyUse, meet: onDuty},
 	{file: "../docs/guide/events.md", meet: func(*guideReader) map[string]string {
@@ -55,8 +57,8 @@ var guides = []guide{
 	}},
 	{file: "../docs/guide/notify.md"},
 	{file: "../docs/guide/notify.zh-CN.md"},
-	{file: "../docs/guide/operations.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany}, starts: true, before: operationsBefore, meet: machines},
-	{file: "../docs/guide/operations.zh-CN.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany}, starts: true, before: operationsBefore, meet: machines},
+	{file: "../docs/guide/operations.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany, "posthouse archive": needsMonths}, starts: true, before: operationsBefore, meet: machines},
+	{file: "../docs/guide/operations.zh-CN.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany, "posthouse archive": needsMonths}, starts: true, before: operationsBefore, meet: machines},
 	{
 		file: "../docs/guide/outbox.md",
 		untyped: map[string]string{

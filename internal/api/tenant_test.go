@@ -32,6 +32,7 @@ var bodies = map[string]string{
 	"POST /v1/templates/{name}/test":                     `{"channel":"out","to":{"user":"u1"}}`,
 	"DELETE /v1/rosters/{name}":                          "",
 	"DELETE /v1/users/{id}":                              "",
+	"PATCH /v1/users/{id}":                               `{"name":"n"}`,
 	"PUT /v1/keys/{id}/quota":                            `{"open":1}`,
 	"PUT /v1/tenants/{name}":                             `{"note":"mine"}`,
 	"DELETE /v1/tenants/{name}":                          "",

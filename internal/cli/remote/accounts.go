@@ -104,7 +104,8 @@ func accountSet(sh *shell.Shell) *cobra.Command {
 		Use: "set CHANNEL NAME", Short: "Create an account, or change what the flags name", Args: shell.Takes("CHANNEL", "NAME"),
 		Long: `Create an account of a channel, or change what the flags name and keep the rest. The channel has the
 setting accounts: its config is what all accounts share, and --config what is this one's.`,
-		Example: `  posthouse channel accounts set wecom sales-07 --config '{"agent_id": 1000007, "secret": "…"}' --limits 20/1s
+		Example: `  posthouse channel accounts set wecom sales-07 --config '{"agent_id": 1000007, "secret": "…"}'
+  posthouse channel accounts set wecom sales-07 --limits 20/1s,500/1m
   posthouse channel accounts set wecom sales-07 --weight 3 --pools vip`,
 	}
 	cmd.Flags().StringVar(&config, "config", "", "what is this account's of the driver's fields: a `JSON` object, @FILE, or -")

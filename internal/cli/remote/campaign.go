@@ -29,7 +29,7 @@ func campaignCreate(sh *shell.Shell) *cobra.Command {
 	var how people
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a campaign, and import its people where a file is named", Args: shell.Takes("NAME"),
-		Example: `  posthouse campaign create coupon-a --channel wechat --template coupon --audience people.csv --deadline 20:00
+		Example: `  posthouse campaign create coupon-a --channel wechat --template coupon --audience people.csv
   posthouse campaign create news --channel mail --text "We have moved" --list customers`,
 	}
 	flags := cmd.Flags()
