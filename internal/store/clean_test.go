@@ -96,7 +96,7 @@ func listed(t *testing.T, s *Store, f work.Filter) (list []string) {
 
 func rowsOfView(t *testing.T, s *Store, view string) (list []string) {
 	t.Helper()
-	rows, err := s.DB.Reader.QueryContext(t.Context(), "SELECT * FROM "+view)
+	rows, err := s.DB.Reader.QueryContext(t.Context(), "SELECT * FROM "+view) //nolint:rowserrcheck // Drain asks
 	if err != nil {
 		t.Fatal(err)
 	}

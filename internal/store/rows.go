@@ -51,7 +51,7 @@ var mutableTable = sqldb.NewTable("", mutable...)
 
 // guardOf is what a delivery's row must still be for its change to hold.
 func guardOf(d *posthouse.Delivery) sqldb.Guard {
-	return sqldb.Guard{Id: d.ID, Version: d.Version, Token: d.Token, State: d.State}
+	return sqldb.Guard{ID: d.ID, Version: d.Version, Token: d.Token, State: d.State}
 }
 
 // mutableRows are the values of changed deliveries for mutableTable.

@@ -38,12 +38,7 @@ func furniture(t *testing.T, s *Store, tables ...string) []string {
 		list = append(list, o.Kind+" "+o.Name)
 	}
 	for _, table := range tables {
-		rows, err := s.DB.Reader.QueryContext(t.Context(), "SELECT id, said FROM "+table)
-		if err != nil {
-			t.Errorf("read %s: %v", table, err)
-			continue
-		}
-		err = sqldb.Drain(rows, func(scan func(...any) error) error {
+		err := sqldb.Each(t.Context(), s.DB.Reader, "SELECT id, said FROM "+table, nil, func(scan func(...any) error) error {
 			var id int
 			var said string
 			err := scan(&id, &said)

@@ -73,11 +73,7 @@ func (f *database) rows(ctx context.Context, query string, after int64, limit in
 }
 
 func (f *database) look(ctx context.Context, query string, args []any, read func(scan sqldb.Scanner) error) error {
-	rows, err := f.db.QueryContext(ctx, f.dialect.Rebind(query), args...)
-	if err == nil {
-		err = sqldb.Drain(rows, read)
-	}
-	if err != nil {
+	if err := sqldb.Each(ctx, f.db, f.dialect.Rebind(query), args, read); err != nil {
 		return fmt.Errorf("read the database to import from: %w", err)
 	}
 	return nil

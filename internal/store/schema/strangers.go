@@ -51,12 +51,8 @@ func Stranger(o sqldb.Object) error {
 
 // Objects are the tables, views and indexes beside which ours are made.
 func (s Schema) Objects(ctx context.Context, db *sql.DB) ([]sqldb.Object, error) {
-	rows, err := db.QueryContext(ctx, s.db.Dialect.Objects)
-	if err != nil {
-		return nil, fmt.Errorf("list the database's tables: %w", err)
-	}
 	var list []sqldb.Object
-	err = sqldb.Drain(rows, func(scan func(...any) error) error {
+	err := sqldb.Each(ctx, db, s.db.Dialect.Objects, nil, func(scan func(...any) error) error {
 		var o sqldb.Object
 		var said string
 		err := scan(&o.Name, &o.Kind, &said)
@@ -64,7 +60,10 @@ func (s Schema) Objects(ctx context.Context, db *sql.DB) ([]sqldb.Object, error)
 		list = append(list, o)
 		return err
 	})
-	return list, err
+	if err != nil {
+		return nil, fmt.Errorf("list the database's tables: %w", err)
+	}
+	return list, nil
 }
 
 // pendingNames are what the migrations make that have not been done yet.

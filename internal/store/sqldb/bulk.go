@@ -99,7 +99,7 @@ func (t *Tx) Write(tab *Table, rows [][]any, suffix string) error {
 
 // Guard is what a row must still be for a transition to hold.
 type Guard struct {
-	Id      string
+	ID      string
 	Version int64
 	Token   int64
 	State   posthouse.State
@@ -113,7 +113,7 @@ func (t *Tx) take(tab *Table, guards []Guard) (int64, error) {
 			" AND (id, version, token, state) IN (" + t.tuples(4, len(part)) + ")"
 		args := make([]any, 0, 5*len(part))
 		for _, g := range part {
-			args = append(args, g.Id)
+			args = append(args, g.ID)
 		}
 		n, err := t.Exec(query, append(args, slices.Concat(guardRows(part)...)...)...)
 		if err != nil {
@@ -129,7 +129,7 @@ var guardNumbers = []bool{false, true, true, false}
 func guardRows(guards []Guard) [][]any {
 	rows := make([][]any, len(guards))
 	for i, g := range guards {
-		rows[i] = []any{g.Id, g.Version, g.Token, string(g.State)}
+		rows[i] = []any{g.ID, g.Version, g.Token, string(g.State)}
 	}
 	return rows
 }

@@ -164,6 +164,20 @@ func (s *DB) Look(ctx context.Context, query string, args []any, each func(scan 
 	return err
 }
 
+// Queryer is a database, a connection or a transaction of one.
+type Queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Each calls each for every row of a query.
+func Each(ctx context.Context, of Queryer, query string, args []any, each func(scan func(...any) error) error) error {
+	rows, err := of.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return Drain(rows, each)
+}
+
 // Drain calls each for every row, and closes them.
 func Drain(rows *sql.Rows, each func(scan func(...any) error) error) error {
 	defer rows.Close()
