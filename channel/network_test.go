@@ -117,7 +117,7 @@ func TestAListedHostDoesNotOpenMetadata(t *testing.T) {
 	}
 }
 
-func TestAllowListEntryThatCanNotBeRead(t *testing.T) {
+func TestAllowListEntryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, entry := range []string{"", "10.0.0.0/33", "http://x", "a b", "host:80"} {
 		var n channel.Network

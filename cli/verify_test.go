@@ -48,7 +48,7 @@ func TestVerifySaysItsVerdictByTheExitCode(t *testing.T) {
 		"not conclusive": {sentLog, nil, "NOT CONCLUSIVE.", "", 2},
 		"unreadable":     {sentLog + "{}\n", nil, "", "posthouse: no verdict: standard input: line 4: delivery: it is missing", 2},
 		"no such rarity": {sentLog, []string{"--sometimes", "luck"}, "", `there is no "luck"`, 2},
-		"no such file":   {sentLog, []string{"--sink", "/no/such/file"}, "", "--sink: /no/such/file can not be read", 2},
+		"no such file":   {sentLog, []string{"--sink", "/no/such/file"}, "", "--sink: /no/such/file cannot be read", 2},
 		"two on stdin":   {sentLog, []string{"--client", "-"}, "", "--events and --client: standard input can be one of them", 2},
 		"two logs":       {sentLog, []string{"--dsn", "sqlite:x.db"}, "", "--events and --dsn: give one of them", 2},
 		"no time at all": {sentLog, []string{"--sometimes", "none", "--slack", "0", "--keep", "0"}, "HOLDS.", "", 0},
@@ -88,13 +88,13 @@ func TestVerifyTakesNoneForAnAnswer(t *testing.T) {
 }
 
 // Nothing but a violation ends with 1: not even a report that nobody gets to see.
-func TestVerifyThatCanNotPrintIsNoViolation(t *testing.T) {
+func TestVerifyThatCannotPrintIsNoViolation(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"--json"}} {
 		var stderr bytes.Buffer
 		sh := &shell.Shell{In: strings.NewReader(sentLog), Out: fullWriter{}, Err: &stderr, Dir: t.TempDir()}
 		code := run(t.Context(), sh, append([]string{"verify", "--events", "-", "--sometimes", "none"}, args...))
-		if code != 2 || !strings.Contains(stderr.String(), "and the report can not be written: no space") {
+		if code != 2 || !strings.Contains(stderr.String(), "and the report cannot be written: no space") {
 			t.Errorf("%v: got exit code %d: %s", args, code, stderr.String())
 		}
 	}

@@ -73,7 +73,7 @@ func checkKey(key string) error {
 	if key != "" && len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return nil
 	}
-	return posthouse.Invalid("the request can not be made", []posthouse.Problem{
+	return posthouse.Invalid("the request cannot be made", []posthouse.Problem{
 		{Path: "header.Idempotency-Key", Message: fmt.Sprintf("has %d bytes: want 1 to 255 of printable ASCII", len(key))},
 	})
 }

@@ -186,7 +186,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatCanNotBeCalled(t *testing.T) {
+func TestNewRefusesWhatCannotBeCalled(t *testing.T) {
 	t.Parallel()
 	for _, o := range []client.Options{
 		{}, {URL: "127.0.0.1:8080"}, {URL: "ftp://host"}, {URL: "http://"}, {URL: "http://[::1"},

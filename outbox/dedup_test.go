@@ -181,7 +181,7 @@ func TestEveryIDThatWasToldLeadsToTheMessage(t *testing.T) {
 		b := h.looking()
 		told := []string{h.tell(b, h.business, keyed("k", "u1")), h.tell(h.box, blind{h.business}, keyed("k", "u1")), h.tell(h.box, blind{h.business}, keyed("k", "u1"))}
 		if told[0] == told[1] || told[1] == told[2] {
-			h.Errorf("callers that can not look were told %v", told)
+			h.Errorf("callers that cannot look were told %v", told)
 		}
 		h.serve()
 		h.relayed()

@@ -73,7 +73,7 @@ func New(o Options) (*Box, error) {
 		p.Add("Database", "is %q: want %q, %q or %q", o.Database, SQLite, Postgres, MySQL)
 	}
 	p.Word("Tenant", o.Tenant, draft.MaxWord)
-	if err := posthouse.Invalid("the outbox can not be used", p.List); err != nil {
+	if err := posthouse.Invalid("the outbox cannot be used", p.List); err != nil {
 		return nil, err
 	}
 	if o.Tenant == "" {

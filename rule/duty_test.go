@@ -165,7 +165,7 @@ func TestDutyAsksTheSubjectsOwnTenant(t *testing.T) {
 	}
 }
 
-func TestDutyFailsWhereItCanNotKnow(t *testing.T) {
+func TestDutyFailsWhereItCannotKnow(t *testing.T) {
 	t.Parallel()
 	_, err := dutyRule(t, posthouse.RuleSettings{}, downRosters{}).Judge(t.Context(), to("u1", "head_office"))
 	if !errors.Is(err, errDown) {

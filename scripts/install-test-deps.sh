@@ -3,7 +3,7 @@
 # they are missing; on Linux strace too, which sees what a power cut could lose. It
 # starts none of them: the tests start their own.
 #
-# Where it can not install it says so and ends well, because the tests of a server
+# Where it cannot install it says so and ends well, because the tests of a server
 # that is not there are skipped; with CI=true that is a failure.
 set -eu
 

@@ -39,7 +39,7 @@ func TestBrokenChannelRefusesForNowAndIsRepairedByPuttingItAnew(t *testing.T) {
 			masked := hook(h)
 			masked.Config["secret"] = "********"
 			if _, _, err := h.api.Channels.Put(t.Context(), masked); posthouse.CodeOf(err) != posthouse.CodeInvalid {
-				t.Errorf("a mask for a secret that can not be read gives %v, want invalid", err)
+				t.Errorf("a mask for a secret that cannot be read gives %v, want invalid", err)
 			}
 			h.put(hook(h))
 			status, answer := h.call(http.MethodPost, "/v1/messages", "application/json", body)

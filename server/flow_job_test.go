@@ -418,7 +418,7 @@ func TestFLOW10_DefaultTemplatesKeepWhatWasChanged(t *testing.T) {
 }
 
 // FLOW-16: what is wrong is named in the document's words, and nothing is stored.
-func TestFLOW2_JobsThatCanNotBeSentAreRefusedByField(t *testing.T) {
+func TestFLOW2_JobsThatCannotBeSentAreRefusedByField(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.closedFlow()
 		for _, c := range []struct{ path, body, want string }{

@@ -197,7 +197,7 @@ func TestPULL_ALongErrorIsCut(t *testing.T) {
 }
 
 // PULL-6: what cannot be stored of an error text is replaced, and never an error: the task would go out again.
-func TestPULL_AnErrorThatCanNotBeStoredIsTaken(t *testing.T) {
+func TestPULL_AnErrorThatCannotBeStoredIsTaken(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {
 		id := h.sms("13800138000", "x")
 		h.fetched("a", 1)

@@ -140,7 +140,7 @@ func (p panel) showStats(w http.ResponseWriter, _ *http.Request) error {
 
 func (p panel) showHealth(w http.ResponseWriter, _ *http.Request) error {
 	if err := p.ledger.trouble(); err != nil {
-		return posthouse.Errorf(posthouse.CodeUnavailable, "the journal of arrivals can not be written: %w", err)
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the journal of arrivals cannot be written: %w", err)
 	}
 	return writeValue(w, http.StatusOK, map[string]string{"status": "ok"})
 }

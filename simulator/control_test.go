@@ -53,11 +53,11 @@ func TestWrongBehavioursNameTheFieldAndChangeNothing(t *testing.T) {
 		{`null`, []string{"body: it is not a JSON object"}},
 		{`{} {}`, []string{"body: it is not a JSON object: invalid character '{' after top-level value"}},
 		{`{"fault":[]}`, []string{"fault: there is no such field; allowed are faults, limit"}},
-		{`{"faults":{}}`, []string{"faults: it can not be read: it is a JSON object and must be a list"}},
+		{`{"faults":{}}`, []string{"faults: it cannot be read: it is a JSON object and must be a list"}},
 		{`{"faults":[1]}`, []string{"faults[0]: it is not a JSON object: it is a JSON number and must be an object"}},
 		{`{"faults":[{}]}`, []string{`faults[0].kind: "" is not a kind of fault; allowed are latency, rate_limited, server_error, business, cut_before, cut_after, garbage, hang, redirect`}},
 		{`{"faults":[{"kind":"hang"},{"kind":"hang","tmies":1,"times":"x"}]}`, []string{
-			"faults[1].times: it can not be read: it is a JSON string and must be a whole number",
+			"faults[1].times: it cannot be read: it is a JSON string and must be a whole number",
 			"faults[1].tmies: there is no such field; allowed are code, jitter, kind, latency, location, probability, recipient, retry_after, status, times",
 		}},
 		{`{"faults":[{"kind":"hang","probability":0},{"kind":"hang","probability":1.5}]}`, []string{
@@ -67,8 +67,8 @@ func TestWrongBehavioursNameTheFieldAndChangeNothing(t *testing.T) {
 		{`{"faults":[{"kind":"hang","recipient":"[a"}]}`, []string{`faults[0].recipient: "[a" is not a pattern; *, ? and [a-z] are allowed`}},
 		{`{"faults":[{"kind":"hang","times":-1}]}`, []string{"faults[0].times: -1 is out of range; 0 to 2147483648 is allowed"}},
 		{`{"faults":[{"kind":"latency"}]}`, []string{"faults[0].latency: it is missing; a latency fault needs a latency or a jitter such as 200ms"}},
-		{`{"faults":[{"kind":"latency","latency":"soon"}]}`, []string{`faults[0].latency: it can not be read: "soon" is not a duration such as 500ms, 90s, 5m, 1h30m or 7d`}},
-		{`{"faults":[{"kind":"latency","latency":5}]}`, []string{`faults[0].latency: it can not be read: it is a JSON number and must be a duration such as "200ms" or "90s"`}},
+		{`{"faults":[{"kind":"latency","latency":"soon"}]}`, []string{`faults[0].latency: it cannot be read: "soon" is not a duration such as 500ms, 90s, 5m, 1h30m or 7d`}},
+		{`{"faults":[{"kind":"latency","latency":5}]}`, []string{`faults[0].latency: it cannot be read: it is a JSON number and must be a duration such as "200ms" or "90s"`}},
 		{`{"faults":[{"kind":"latency","latency":"11m","jitter":"-1s"}]}`, []string{
 			"faults[0].latency: 11m is out of range; 0s to 10m is allowed",
 			"faults[0].jitter: -1s is out of range; 0s to 10m is allowed",

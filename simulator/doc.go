@@ -136,7 +136,7 @@
 // An [Arrival] is one message for one recipient that reached a provider, whether
 // it was accepted, refused, or taken with its answer lost. A message that is
 // taken for a key that was taken before is a duplicate, or a repeat where the
-// provider remembers keys: then the recipient has it once. A request that can not
+// provider remembers keys: then the recipient has it once. A request that cannot
 // be read counts as a refused arrival without a user.
 //
 // The last arrivals are kept in memory within Options.Keep and Options.KeepBytes;
@@ -187,7 +187,7 @@
 //	PUT    /faults/{provider}   {"faults": [{"kind": "server_error", "probability": 0.1}], "limit": {"max": 20, "per": "1s", "lockout": "10s"}}
 //	DELETE /faults/{provider}   everything is well again
 //	GET    /stats               totals, by provider, and what is kept
-//	GET    /healthz             503 once the journal can not be written
+//	GET    /healthz             503 once the journal cannot be written
 //
 // With since, a reader goes through all kept arrivals: ask again with the seq of
 // the last one. Errors are problem+json and name each wrong field.

@@ -58,7 +58,7 @@ func (p *problems) object(at string, raw []byte, fields map[string]any) {
 			continue
 		}
 		if err := json.Unmarshal(members[name], field); err != nil {
-			p.add(at+name, "it can not be read%s", reason(err, field))
+			p.add(at+name, "it cannot be read%s", reason(err, field))
 		}
 	}
 }

@@ -59,7 +59,7 @@ const (
 	RefusedContent Code = "refused_content" // the provider will not carry this text
 	TooFast        Code = "too_fast"        // over the provider's limit; the answer names a wait
 	Busy           Code = "busy"            // the provider is overloaded; try again
-	Malformed      Code = "malformed"       // the request can not be read; never set by a fault
+	Malformed      Code = "malformed"       // the request cannot be read; never set by a fault
 	Unauthorized   Code = "unauthorized"    // the signature is missing or wrong; never set by a fault
 )
 

@@ -125,7 +125,7 @@ func TestProvidersReadAndAnswerTheirWireForms(t *testing.T) {
 	}
 }
 
-func TestProvidersRefuseWhatTheyCanNotRead(t *testing.T) {
+func TestProvidersRefuseWhatTheyCannotRead(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t, Options{})
 	for _, test := range []struct {

@@ -35,7 +35,7 @@ func (q *query) number(name string, otherwise, low, high int64) int64 {
 	return n
 }
 
-func (q *query) err() error { return posthouse.Invalid("the query can not be read", q.problems) }
+func (q *query) err() error { return posthouse.Invalid("the query cannot be read", q.problems) }
 
 func (p panel) providerIn(q *query) string {
 	name := q.values.Get("provider")

@@ -93,7 +93,7 @@ func (f *Flow) addressed(ctx context.Context, tenant, channel string, to []posth
 	if len(names) > 1 {
 		whose += " of the first"
 	}
-	say(fmt.Sprintf("%s can not be told on %s: %s %s", who, channel, whose, reason))
+	say(fmt.Sprintf("%s cannot be told on %s: %s %s", who, channel, whose, reason))
 	return left, nil
 }
 

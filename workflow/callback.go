@@ -96,7 +96,7 @@ func (c *Callback) Resolve(ctx context.Context, q Question) (Audience, error) {
 		return Audience{}, unanswered(fmt.Errorf("its answer has more than %d bytes", maxAnswer))
 	}
 	if err := json.Unmarshal(reply.Body, &answer); err != nil {
-		return Audience{}, unanswered(fmt.Errorf("its answer can not be read: %w", err))
+		return Audience{}, unanswered(fmt.Errorf("its answer cannot be read: %w", err))
 	}
 	if answer.Users == nil || len(answer.Users) > maxAudience {
 		return Audience{}, unanswered(fmt.Errorf("its answer has %d users: want a list of at most %d", len(answer.Users), maxAudience))

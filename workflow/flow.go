@@ -214,5 +214,5 @@ func (f *Flow) check(ctx context.Context, tenant string, events []posthouse.Task
 			problems = append(problems, checkChannels(task.Channels, configured, at)...)
 		}
 	}
-	return posthouse.Invalid("the event can not be taken in", problems)
+	return posthouse.Invalid("the event cannot be taken in", problems)
 }

@@ -112,7 +112,7 @@ type Jobs struct {
 // when it was sent, cancelled or aborted since, until it is deleted. An error of code invalid names the
 // fields that are wrong by the document's names.
 func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, error) {
-	if err := posthouse.Invalid("the job can not be accepted", job.Check()); err != nil {
+	if err := posthouse.Invalid("the job cannot be accepted", job.Check()); err != nil {
 		return Enqueued{}, err
 	}
 	if job.Number != nil {
@@ -322,7 +322,7 @@ func inTheDocumentsWords(err error) error {
 			problems = append(problems, p)
 		}
 	}
-	return cmp.Or(posthouse.Invalid("the job can not be accepted", problems), err)
+	return cmp.Or(posthouse.Invalid("the job cannot be accepted", problems), err)
 }
 
 func later(a, b time.Time) time.Time {

@@ -737,7 +737,7 @@ func TestOnePersonWithoutAnAddressKeepsNothingFromTheOthers(t *testing.T) {
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u3", "u9"}})
 	wantTold(t, w, KindTaskCreated, "dingtalk", map[string][]string{"0_1001_1": {"u1", "u2", "u3", "u9"}})
 	wantTold(t, w, KindNodeDone, "oa", map[string][]string{"1_1001_1_0": {"u1", "u3", "u9"}})
-	want := []wire.TaskWarning{{Code: NoAddress, Detail: `"u2" can not be told on oa: the address is no number`, At: noon}}
+	want := []wire.TaskWarning{{Code: NoAddress, Detail: `"u2" cannot be told on oa: the address is no number`, At: noon}}
 	if diff := cmp.Diff(want, out[0].Warnings); diff != "" || len(out[2].Warnings) != 0 || !w.plans["1001"].NextAt.IsZero() {
 		t.Errorf("the warnings (-want +got):\n%s\nand then %v; it is tried again at %s", diff, out[2].Warnings, w.plans["1001"].NextAt)
 	}
@@ -756,7 +756,7 @@ func TestACrowdWithoutAddressesIsOneWarning(t *testing.T) {
 	w.roles["planner"] = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	w.lost = w.roles["planner"][:7]
 	out := w.take(t, created(0))
-	want := []wire.TaskWarning{{Code: NoAddress, Detail: `"a", "b", "c", "d", "e" and 2 more can not be told on oa: the address of the first is no number`, At: noon}}
+	want := []wire.TaskWarning{{Code: NoAddress, Detail: `"a", "b", "c", "d", "e" and 2 more cannot be told on oa: the address of the first is no number`, At: noon}}
 	if diff := cmp.Diff(want, out[0].Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

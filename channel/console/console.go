@@ -49,7 +49,7 @@ func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result 
 	case err == nil:
 		return channel.Result{Class: posthouse.ClassOK}
 	case n == 0:
-		return channel.Result{Class: posthouse.ClassTransient, Code: "OUTPUT_ERROR", Error: "the output can not be written"}
+		return channel.Result{Class: posthouse.ClassTransient, Code: "OUTPUT_ERROR", Error: "the output cannot be written"}
 	}
 	return channel.Result{Class: posthouse.ClassUnknown, Code: "OUTPUT_ERROR", Error: "the output was written in part"}
 }

@@ -286,7 +286,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-func TestReceiptsThatCanNotBeHadAreAnError(t *testing.T) {
+func TestReceiptsThatCannotBeHadAreAnError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ ref, body string }{
 		"busy":          {"7", `{"errcode":-1,"errmsg":"系统繁忙"}`},

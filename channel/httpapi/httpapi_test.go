@@ -187,7 +187,7 @@ func TestRequestIsWhatWasConfigured(t *testing.T) {
 	}
 }
 
-func TestWhatCanNotBeFilledIsNotSent(t *testing.T) {
+func TestWhatCannotBeFilledIsNotSent(t *testing.T) {
 	t.Parallel()
 	p := channeltest.NewProvider(t, channeltest.Reply(200, "{}"))
 	for name, is := range map[string]struct {

@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestPathsThatCanNotBeRead(t *testing.T) {
+func TestPathsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "code", "$code", "$.", "$..a", "$.a[", "$.a[x]", "$.a[-1]", "$.a[0]b", "$.a."} {
 		if p, err := parsePath(path); err == nil {

@@ -64,7 +64,7 @@ func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestTemplatesThatCanNotBeRead(t *testing.T) {
+func TestTemplatesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
 		"${user":            "no closing brace",

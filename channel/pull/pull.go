@@ -79,7 +79,7 @@ func address(c channel.Config, text string) (string, error) {
 }
 
 func open(c channel.Config, _ channel.Env) (channel.Driver, error) {
-	if err := posthouse.Invalid("the pull driver can not be opened", check(c)); err != nil {
+	if err := posthouse.Invalid("the pull driver cannot be opened", check(c)); err != nil {
 		return nil, err
 	}
 	return driver{sms: c.String("content") == contentSMS}, nil

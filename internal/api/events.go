@@ -114,7 +114,7 @@ func (r *reader) run(ctx context.Context) error {
 			}
 			continue
 		case err != nil:
-			return r.end("the events can not be read now: come again")
+			return r.end("the events cannot be read now: come again")
 		}
 		r.from = next
 		began := time.Now()

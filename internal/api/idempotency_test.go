@@ -100,7 +100,7 @@ func TestARefusedRequestDoesNotUseItsKey(t *testing.T) {
 	}
 }
 
-func TestKeysThatCanNotBeKept(t *testing.T) {
+func TestKeysThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	h := with(t)
 	for name, test := range map[string]struct {

@@ -19,7 +19,7 @@ type wrong struct {
 	problems                 []string
 }
 
-const refused = "the request can not be accepted"
+const refused = "the request cannot be accepted"
 
 var wrongMessages = []wrong{
 	{"empty", "POST", "/v1/messages", "", 400, "the body is empty: want a JSON object", nil},
@@ -31,7 +31,7 @@ var wrongMessages = []wrong{
 	{"too deep", "POST", "/v1/messages", `{"payload":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, 413, "the body nests deeper than 32 levels", nil},
 	{"far too deep", "POST", "/v1/messages", strings.Repeat("[", 100_000), 413, "the body nests deeper than 32 levels", nil},
 	{"a list", "POST", "/v1/messages", `[]`, 422, refused, []string{"", "is a list: want an object"}},
-	{"no fields", "POST", "/v1/messages", `{}`, 422, "the message can not be accepted", []string{
+	{"no fields", "POST", "/v1/messages", `{}`, 422, "the message cannot be accepted", []string{
 		"channel", "is required: the name of a configured channel",
 		"to", "is required: 1 to 1000 recipients",
 		"content", "is required, or a template with a payload",
@@ -51,7 +51,7 @@ var wrongMessages = []wrong{
 		"to[2].user", "holds a line break: one line is allowed",
 		"payload", "must be a JSON object",
 	}},
-	{"unknown channel", "POST", "/v1/messages", `{"channel":"nowhere","to":[{"user":"u"}],"content":{"text":"x"}}`, 422, "the message can not be accepted", []string{
+	{"unknown channel", "POST", "/v1/messages", `{"channel":"nowhere","to":[{"user":"u"}],"content":{"text":"x"}}`, 422, "the message cannot be accepted", []string{
 		"channel", `there is no channel "nowhere"; no channels are configured yet`,
 	}},
 	{"half a surrogate", "POST", "/v1/messages", `{"channel":"c","to":[{"user":"\ud800x"}],"content":{"text":"x"}}`, 422, refused, []string{

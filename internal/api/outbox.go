@@ -49,7 +49,7 @@ func (o outbox) get(c *web.Call) (wire.Outbox, error) {
 	return out, err
 }
 
-// rejectedRow shows a row. What can not be read of it is what its problem is about.
+// rejectedRow shows a row. What cannot be read of it is what its problem is about.
 func rejectedRow(r *work.Held) wire.RejectedRow {
 	out := wire.RejectedRow{ID: r.ID, Problem: r.Error, Failures: r.Failures, CreatedAt: r.CreatedAt, FailedAt: r.FailedAt}
 	if r.DueAt.Year() < 9999 {

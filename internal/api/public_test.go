@@ -57,7 +57,7 @@ func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handl
 func TestNotReadyIs503WithItsReasons(t *testing.T) {
 	t.Parallel()
 	o := api.Options{Operation: api.Operation{Readiness: func(context.Context) []wire.Check {
-		return []wire.Check{{Name: "database", OK: true}, {Name: "channel default/oa", Detail: "its secret can not be decrypted"}}
+		return []wire.Check{{Name: "database", OK: true}, {Name: "channel default/oa", Detail: "its secret cannot be decrypted"}}
 	}}}
 	s := httptest.NewServer(bare(t, o, noKeys{}, nil))
 	defer s.Close()
@@ -67,7 +67,7 @@ func TestNotReadyIs503WithItsReasons(t *testing.T) {
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(res.Body)
-	want := `{"ready":false,"checks":[{"name":"database","ok":true},{"name":"channel default/oa","ok":false,"detail":"its secret can not be decrypted"}]}` + "\n"
+	want := `{"ready":false,"checks":[{"name":"database","ok":true},{"name":"channel default/oa","ok":false,"detail":"its secret cannot be decrypted"}]}` + "\n"
 	if res.StatusCode != 503 || string(body) != want {
 		t.Errorf("got %d %s, want 503 %s", res.StatusCode, body, want)
 	}

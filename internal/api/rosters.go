@@ -87,7 +87,7 @@ func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error)
 func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {
 	given, problems, err := rule.ReadCSV(bytes.NewReader(text))
 	if err != nil {
-		return given, web.Unreadable("the CSV can not be read: %v", err)
+		return given, web.Unreadable("the CSV cannot be read: %v", err)
 	}
 	c.Add(problems)
 	old, _, err := r.store.Roster(c.Context(), c.Tenant(), c.PathValue("name"))

@@ -199,7 +199,7 @@ func TestUsersComeFromCSV(t *testing.T) {
 		csv  string
 		want []string
 	}{
-		"nothing":        {"\n", []string{"line 1", "can not be read: want a header such as id,name,type,dingtalk"}},
+		"nothing":        {"\n", []string{"line 1", "cannot be read: want a header such as id,name,type,dingtalk"}},
 		"no id":          {"name\nx\n", []string{"line 1", "has no column id: want a header such as id,name,type,dingtalk"}},
 		"a column twice": {"id,out,out\nu,1,2\n", []string{"line 1", `has the column "out" twice`}},
 		"only a header":  {"id\n", []string{"users", "has 0 users: want 1 to 10000"}},

@@ -190,7 +190,7 @@ func readUsers(c *web.Call, text io.Reader) (users []posthouse.User, lines []int
 	const want = "want a header such as id,name,type,dingtalk"
 	header, err := r.Read()
 	if err != nil {
-		c.Refuse("line 1", "can not be read: "+want)
+		c.Refuse("line 1", "cannot be read: "+want)
 		return nil, nil
 	}
 	if !slices.Contains(header, "id") {

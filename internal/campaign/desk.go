@@ -114,7 +114,7 @@ func (d *Desk) check(ctx context.Context, tenant string, in *wire.CampaignDraft)
 			return nil, err
 		}
 	}
-	return list, posthouse.Invalid("the campaign can not be made", p.List)
+	return list, posthouse.Invalid("the campaign cannot be made", p.List)
 }
 
 func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {

@@ -14,7 +14,7 @@ import (
 // MakeList makes an empty stored list.
 func (d *Desk) MakeList(ctx context.Context, tenant string, in wire.AudienceDraft) (posthouse.Audience, error) {
 	if in.Channel != "" && d.o.Channel(tenant, in.Channel) == nil {
-		return posthouse.Audience{}, posthouse.Invalid("the audience can not be made", []posthouse.Problem{{Path: "channel", Message: "there is no such channel, or it is not open"}})
+		return posthouse.Audience{}, posthouse.Invalid("the audience cannot be made", []posthouse.Problem{{Path: "channel", Message: "there is no such channel, or it is not open"}})
 	}
 	a, err := d.o.Lists.MakeAudience(ctx, time.Now(), work.Audience{Audience: posthouse.Audience{ID: posthouse.NewID(), Tenant: tenant, Name: in.Name, Channel: in.Channel}})
 	return a.Audience, err

@@ -16,7 +16,7 @@ import (
 
 // digest is a hash of a value's JSON, 128 bits of it: nobody finds another value with the same.
 func digest(v any) string {
-	text, _ := json.Marshal(v) // plain values: can not fail
+	text, _ := json.Marshal(v) // plain values: cannot fail
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }

@@ -46,7 +46,7 @@ func (s Sealer) Run(ctx context.Context) {
 	for {
 		err := s.Seal(ctx, time.Now())
 		if err != nil && ctx.Err() == nil && posthouse.CodeOf(err) != posthouse.CodeConflict {
-			s.Log.Warn("the hash chain can not go on now", "error", err)
+			s.Log.Warn("the hash chain cannot go on now", "error", err)
 		}
 		select {
 		case <-tick.C:

@@ -230,7 +230,7 @@ func sortedNames() []string {
 	return sorted(names)
 }
 
-func TestFilesThatCanNotBeRead(t *testing.T) {
+func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ file, want string }{
 		"a list":          {"- addr\n", "posthouse.yaml: it must be a map of settings, such as addr: 127.0.0.1:8080"},
@@ -247,7 +247,7 @@ func TestFilesThatCanNotBeRead(t *testing.T) {
 		})
 	}
 	_, err := Load(from(t, []string{"--config", "/nowhere/posthouse.yaml"}, nil, nil))
-	if got, want := err.Error(), "the file can not be read; no such file or directory"; !strings.Contains(got, want) {
+	if got, want := err.Error(), "the file cannot be read; no such file or directory"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want it to contain %q", got, want)
 	}
 	_, err = Load(from(t, nil, nil, map[string]string{".env": "POSTHOUSE_API_KEY='ph_a_hidden\n"}))

@@ -24,7 +24,7 @@ func readFile[T any](table []setting[T], path string) (layer, []posthouse.Proble
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return refuse("the file can not be read; %s", unreadable(err))
+		return refuse("the file cannot be read; %s", unreadable(err))
 	}
 	defer f.Close()
 	var document yaml.Node

@@ -55,7 +55,7 @@ func load[T any](table []setting[T], into *T, from Sources) (warnings []string, 
 			}
 		}
 	}
-	return warnings, posthouse.Invalid("the settings can not be used", problems)
+	return warnings, posthouse.Invalid("the settings cannot be used", problems)
 }
 
 func first(layers []layer, name string) (given, bool) {

@@ -93,7 +93,7 @@ func withPlatform(payload json.RawMessage, address string) (json.RawMessage, err
 		return payload, nil
 	}
 	if fields[fieldPlatform], err = json.Marshal(address); err != nil {
-		return nil, fmt.Errorf("the platform's address can not be written: %w", err)
+		return nil, fmt.Errorf("the platform's address cannot be written: %w", err)
 	}
 	return render.Object(fields)
 }

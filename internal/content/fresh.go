@@ -26,7 +26,7 @@ func (c *Contents) Fresh(ctx context.Context, m *posthouse.Message, at time.Time
 		for _, p := range problems {
 			list = append(list, p.Path+" "+p.Message)
 		}
-		return nil, fmt.Sprintf("the template %q can not be filled anew: %s", m.Template, strings.Join(list, "; ")), nil
+		return nil, fmt.Sprintf("the template %q cannot be filled anew: %s", m.Template, strings.Join(list, "; ")), nil
 	}
 	next := *m
 	next.Content, next.Payload = content, payload

@@ -10,7 +10,7 @@ import (
 )
 
 // holdsNUL is wrong with a text that PostgreSQL neither keeps nor compares with those it keeps.
-const holdsNUL = "holds the character U+0000, which can not be stored"
+const holdsNUL = "holds the character U+0000, which cannot be stored"
 
 // Unkept says what keeps a text from being stored or looked up in every database, "" for nothing.
 func Unkept(text string) string {

@@ -63,7 +63,7 @@ const (
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // as posthouse.NewID
 
-// SharedMinute is how long callers who can not see each other are told the same id, from the beginning
+// SharedMinute is how long callers who cannot see each other are told the same id, from the beginning
 // of each on. A message's id is at most so much older than the message.
 const SharedMinute = time.Minute
 

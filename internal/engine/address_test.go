@@ -39,7 +39,7 @@ func TestAddressesAreKeptAsTheChannelWritesThem(t *testing.T) {
 		draft.To = append(draft.To, posthouse.Recipient{User: "nobody"})
 		why, err := r.engine.Intake.Misaddressed(context.Background(), r.tenant, "sms", draft.To)
 		if diff := cmp.Diff(map[int]string{3: "is no number"}, why); diff != "" || err != nil {
-			t.Errorf("who can not be reached (-want +got):\n%s%v", diff, err)
+			t.Errorf("who cannot be reached (-want +got):\n%s%v", diff, err)
 		}
 		draft.To[1].Address = "head office"
 		_, err = r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})

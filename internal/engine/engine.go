@@ -97,7 +97,7 @@ type Options struct {
 	// Refresh looks for channels that another process has made a moment ago; it is called when a
 	// draft names one that is not known. Defaults to nothing.
 	Refresh func(ctx context.Context) error
-	// Broken reports whether there is a channel of this name that can not be opened: what is handed
+	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool
 	// Quotas bound how many deliveries may be open. Defaults to none.

@@ -186,7 +186,7 @@ func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T
 	})
 }
 
-func TestWhereResultsCanNotBeWrittenNothingStartsAndNoneIsLost(t *testing.T) {
+func TestWhereResultsCannotBeWrittenNothingStartsAndNoneIsLost(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.stop()
 		st := &fullStore{Whole: storetest.All(r.store)}

@@ -195,7 +195,7 @@ func TestWhatIsGivenBackGoesToTheNext(t *testing.T) {
 		r.one(b)
 		answers, err := r.engine.Pull.GiveBack(context.Background(), r.tenant, a.ID, []work.Hold{{Delivery: id, Token: 2}}, "")
 		if err != nil || answers[0].OK || answers[0].Reason != pull.HoldStale {
-			t.Errorf("got %+v, %v; want that who lost it can not give it back", answers, err)
+			t.Errorf("got %+v, %v; want that who lost it cannot give it back", answers, err)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func (q *inquirer) run(ctx context.Context) {
 		asked, err := q.queue.Revise(ctx, time.Now(), work.Selection{Due: work.QueryDue, Max: rescueBatch},
 			func(time.Time, []posthouse.Delivery) []work.Change { return nil })
 		if err != nil {
-			q.log.Warn("unknowns that are to be asked about can not be read", "error", err)
+			q.log.Warn("unknowns that are to be asked about cannot be read", "error", err)
 			continue
 		}
 		slots := make(chan struct{}, maxAsked)
@@ -87,7 +87,7 @@ func (q *inquirer) find(ctx context.Context, d posthouse.Delivery) (channel.Find
 	}
 	m, _, err := q.messages.Message(ctx, d.Tenant, d.Message)
 	if err != nil {
-		q.log.Warn("the message of an unknown delivery can not be read", "delivery", d.ID, "error", err)
+		q.log.Warn("the message of an unknown delivery cannot be read", "delivery", d.ID, "error", err)
 		return channel.NoAnswer, channel.Result{}
 	}
 	answer := &finding{found: channel.NoAnswer}

@@ -39,7 +39,7 @@ func (p *poller) run(ctx context.Context) {
 		}
 		if tick%4 == 0 {
 			if err := p.gates.look(ctx); err != nil {
-				p.log.Warn("parked accounts can not be read", "error", err)
+				p.log.Warn("parked accounts cannot be read", "error", err)
 			}
 		}
 	}

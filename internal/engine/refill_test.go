@@ -76,7 +76,7 @@ func TestAMessageWhoseTemplateIsGoneIsQuarantined(t *testing.T) {
 		clock := &posthouse.Clock{Until: time.Now().Add(time.Hour)}
 		for _, c := range []struct{ again, want string }{
 			{"", `version 1 of the template "t", which has to be filled anew, is gone`},
-			{"${other}", `the template "t" can not be filled anew: payload.other the template needs a value here`},
+			{"${other}", `the template "t" cannot be filled anew: payload.other the template needs a value here`},
 		} {
 			r.keep(posthouse.Template{Name: "t", Text: "${remainMin}"})
 			id := r.send(posthouse.Draft{Channel: "c", Template: "t", Clock: clock, NotBefore: time.Now().Add(2 * time.Minute), To: []posthouse.Recipient{{User: "u1"}}})[0]
@@ -114,7 +114,7 @@ func (m *mute) Template(ctx context.Context, tenant, name string, version int) (
 	return m.database.Template(ctx, tenant, name, version)
 }
 
-func TestAMessageWhoseTemplateCanNotBeReadIsGivenBack(t *testing.T) {
+func TestAMessageWhoseTemplateCannotBeReadIsGivenBack(t *testing.T) {
 	virtual(t, func(r *rig) {
 		silent := &mute{database: storetest.All(r.store), until: time.Now().Add(10 * time.Second)}
 		r.between(silent)

@@ -115,7 +115,7 @@ func TestEventsOfTheOutboxAreAppliedInTheirOrder(t *testing.T) {
 	})
 }
 
-func TestEventThatCanNotBeAppliedWaitsAndBlocksNobody(t *testing.T) {
+func TestEventThatCannotBeAppliedWaitsAndBlocksNobody(t *testing.T) {
 	withEvents(t, func(m *mailbox, l *takenEvents) {
 		tries := 0
 		l.fail["refused"] = func(context.Context) error {
@@ -175,8 +175,8 @@ func TestServerWithoutATakerSaysSoInTheRow(t *testing.T) {
 		m.write(`INSERT INTO posthouse_outbox (id, draft) VALUES ('misspelt', '{"chanel": "open"}')`)
 		m.pass(3 * time.Second)
 		m.wantRows(map[string]string{
-			"r": "takes no task events", "both": "stands beside the task_event", "odd": "can not be read: task_event.task can not be of the kind number",
-			"list": "it is JSON of the kind array: want an object", "misspelt": `can not be read: unknown field "chanel"`,
+			"r": "takes no task events", "both": "stands beside the task_event", "odd": "cannot be read: task_event.task cannot be of the kind number",
+			"list": "it is JSON of the kind array: want an object", "misspelt": `cannot be read: unknown field "chanel"`,
 		})
 	})
 }

@@ -217,7 +217,7 @@ func TestRejectedRowIsNotTriedAtEveryPoll(t *testing.T) {
 	})
 }
 
-func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
+func TestRowsThatCannotBeReadSayWhy(t *testing.T) {
 	virtualOutbox(t, func(m *mailbox) {
 		if _, err := m.store.Templates.PutTemplate(m.Context(), time.Now(), posthouse.Template{Tenant: m.tenant, Name: "welcome", Text: "Dear ${name}"}); err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 		want := map[string]string{}
 		for i, c := range []struct{ draft, problem string }{
 			{``, "the draft is empty"},
-			{`{"channel"`, "the draft can not be read"},
+			{`{"channel"`, "the draft cannot be read"},
 			{`{"chanel": "open"}`, `unknown field "chanel"`},
 			{`{"channel": "open"} {}`, "followed by more text"},
 			{`{}`, "channel: is required"},
@@ -233,7 +233,7 @@ func TestRowsThatCanNotBeReadSayWhy(t *testing.T) {
 			{`{"channel": "open", "to": [{"user": "u"}], "template": "gone"}`, `there is no template "gone"`},
 			{`{"channel": "open", "to": [{"user": "u"}], "template": "welcome", "payload": {}}`, "payload.name"},
 			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "priority": "now"}`, "priority: is"},
-			{`{"channel": "open", "to": [{"user": 7}]}`, "the draft can not be read"},
+			{`{"channel": "open", "to": [{"user": 7}]}`, "the draft cannot be read"},
 			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "payload": {"a": "\u0000"}}`, "payload: holds the character U+0000"},
 			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "payload": {"\ud83d": 1}}`, "payload: holds half of a surrogate pair"},
 		} {

@@ -130,7 +130,7 @@ func TestWhatKeepsASensitiveMessageFromBeingAccepted(t *testing.T) {
 }
 
 // A keyring that was exchanged opens nothing: a person puts the old key back and lets it go on.
-func TestAContentThatCanNotBeOpenedIsSetAside(t *testing.T) {
+func TestAContentThatCannotBeOpenedIsSetAside(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})
 		a := r.phone("a", nil, "sms")

@@ -56,7 +56,7 @@ func (t *tracker) trackDue(ctx context.Context) int {
 	end := time.Now().Add(trackHold)
 	due, err := t.store.Awaited(ctx, time.Now(), trackBatch, trackHold)
 	if err != nil {
-		t.log.Warn("receipts that are to be asked for can not be read", "error", err)
+		t.log.Warn("receipts that are to be asked for cannot be read", "error", err)
 		return 0
 	}
 	slots := make(chan struct{}, maxAsked)

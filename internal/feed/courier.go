@@ -70,7 +70,7 @@ func (c *Courier) Run(ctx context.Context) {
 	for {
 		list, err := c.Ledger.Subscriptions(ctx, "")
 		if err != nil && ctx.Err() == nil {
-			c.Logger.Warn("the subscriptions can not be read now", "error", err)
+			c.Logger.Warn("the subscriptions cannot be read now", "error", err)
 		}
 		for i := range list {
 			if list[i].State == work.SubscriptionActive {
@@ -136,7 +136,7 @@ func (r *round) run(ctx context.Context) {
 			r.leave(ctx)
 			return
 		case ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded):
-			r.c.Logger.Warn("the events for a subscription can not be read now", "subscription", r.sub.ID, "error", err)
+			r.c.Logger.Warn("the events for a subscription cannot be read now", "subscription", r.sub.ID, "error", err)
 			pause(ctx, time.Second)
 		}
 		if !r.note(ctx, noteEvery) {

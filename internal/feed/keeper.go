@@ -83,7 +83,7 @@ func (k Keeper) prune(ctx context.Context) {
 
 func (k Keeper) said(ctx context.Context, doing string, err error) {
 	if err != nil && ctx.Err() == nil {
-		k.Logger.Warn("the feed of events can not be kept now", "doing", doing, "error", err)
+		k.Logger.Warn("the feed of events cannot be kept now", "doing", doing, "error", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func sealedAt(subscription string) string { return secret.AAD("subscription", su
 
 // Seal seals them for their subscription.
 func (s Secrets) Seal(with Sealer, subscription string) (string, error) {
-	text, _ := json.Marshal(s) // texts and times: can not fail
+	text, _ := json.Marshal(s) // texts and times: cannot fail
 	return with.Seal(string(text), sealedAt(subscription))
 }
 

@@ -76,7 +76,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		}
 	}
 	if n := recipients(req.Drafts); n > draft.MostRecipients {
-		return Answer{}, posthouse.Invalid("the request can not be accepted", []posthouse.Problem{{
+		return Answer{}, posthouse.Invalid("the request cannot be accepted", []posthouse.Problem{{
 			Path: "messages", Message: fmt.Sprintf("have %d recipients in all: at most %d are allowed in one request", n, draft.MostRecipients),
 		}})
 	}
@@ -157,7 +157,7 @@ func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request,
 		}
 		problems = append(problems, p.List...)
 	}
-	return posthouse.Invalid("the message can not be accepted", problems)
+	return posthouse.Invalid("the message cannot be accepted", problems)
 }
 
 // wakePlanner says that plans were written, of which some may be due.

@@ -29,7 +29,7 @@ const (
 	relayBytes = 8 << 20
 )
 
-// A row that can not be accepted is tried again after relayPause, then after twice as long each
+// A row that cannot be accepted is tried again after relayPause, then after twice as long each
 // time, up to relayPauseMax: the channel it names may be configured later.
 const (
 	relayPause    = 5 * time.Second
@@ -47,7 +47,7 @@ type letter struct {
 	job        json.RawMessage // in place of both
 	trace      string
 	submission *work.Submission
-	problem    string // why it can not be accepted
+	problem    string // why it cannot be accepted
 	waits      bool   // for room in a quota, and for nothing else
 	done       func(work.Outcome, error)
 }
@@ -93,7 +93,7 @@ func (r *Relay) relayKind(ctx context.Context, kind work.Kind, most int) {
 }
 
 // relayOnce moves a batch of rows, and reports whether any moved or was put off: then more may wait.
-// What can not be accepted is set aside, so that it never blocks what came after it.
+// What cannot be accepted is set aside, so that it never blocks what came after it.
 func (r *Relay) relayOnce(ctx context.Context, kind work.Kind, most int) bool {
 	if r.Life.Stale() {
 		return false
@@ -127,7 +127,7 @@ func (r *Relay) relayOnce(ctx context.Context, kind work.Kind, most int) bool {
 		moved += put
 	}
 	if err != nil && ctx.Err() == nil {
-		r.Log.Warn("the outbox can not be relayed now", "error", err)
+		r.Log.Warn("the outbox cannot be relayed now", "error", err)
 	}
 	return err == nil && moved > 0
 }
@@ -141,7 +141,7 @@ func open(row work.Enqueued) letter {
 	if err := dec.Decode(&in); errors.Is(err, io.EOF) {
 		l.problem = "the draft is empty: want a JSON object"
 	} else if err != nil {
-		l.problem = "the draft can not be read: " + unread(err)
+		l.problem = "the draft cannot be read: " + unread(err)
 	} else if rest, _ := io.ReadAll(dec.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
 		l.problem = "the draft is followed by more text: want one JSON object"
 	} else if in.TaskEvent != nil && in.Job != nil {
@@ -167,7 +167,7 @@ func unread(err error) string {
 	case wrong.Field == "":
 		return "it is JSON of the kind " + wrong.Value + ": want an object"
 	}
-	return wrong.Field + " can not be of the kind " + wrong.Value
+	return wrong.Field + " cannot be of the kind " + wrong.Value
 }
 
 // weigh makes a submission of each letter, or finds out why there is none. What was handed in is
@@ -218,7 +218,7 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handed
 	case err != nil:
 		l.problem = err.Error()
 	case len(problems.List) > 0:
-		l.problem = posthouse.Invalid("the message can not be accepted", problems.List).Error()
+		l.problem = posthouse.Invalid("the message cannot be accepted", problems.List).Error()
 	default:
 		entry.Shared = shared
 		if _, ok := life.ParseTrace(l.trace); ok {
@@ -240,7 +240,7 @@ func (r *Relay) directories(ctx context.Context, letters []letter) (map[string]d
 	known := map[string]directory{}
 	for tenant, list := range drafts {
 		if err := r.Intake.meet(ctx, tenant, list); err != nil {
-			r.Log.Warn("new channels can not be looked for", "tenant", tenant, "error", err)
+			r.Log.Warn("new channels cannot be looked for", "tenant", tenant, "error", err)
 		}
 		found, err := r.Intake.addresses(ctx, tenant, list)
 		if err != nil {
@@ -348,7 +348,7 @@ func (r *Relay) putOff(ctx context.Context, letters []letter) (int, error) {
 	}
 	held, err := r.Store.Reject(ctx, time.Now(), list)
 	if err != nil {
-		return 0, fmt.Errorf("write down why messages can not be accepted: %w", err)
+		return 0, fmt.Errorf("write down why messages cannot be accepted: %w", err)
 	}
 	for _, row := range held {
 		l := byRow[row]
@@ -356,7 +356,7 @@ func (r *Relay) putOff(ctx context.Context, letters []letter) (int, error) {
 		if l.waits {
 			level = slog.LevelDebug // the metric posthouse_quota_refusals_total counts them
 		}
-		r.Log.Log(ctx, level, "a message of the outbox can not be accepted: it stays there and is tried again", "row", row, "tenant", l.row.Tenant,
+		r.Log.Log(ctx, level, "a message of the outbox cannot be accepted: it stays there and is tried again", "row", row, "tenant", l.row.Tenant,
 			"channel", l.draft.Channel, "problem", l.problem, "failures", l.row.Failures+1, "next_try_in", l.wait())
 	}
 	return len(held), nil

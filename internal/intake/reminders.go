@@ -96,7 +96,7 @@ func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Remind
 		}
 		problems = coded.Problems
 	}
-	return posthouse.Invalid("the reminder can not be accepted", problems)
+	return posthouse.Invalid("the reminder cannot be accepted", problems)
 }
 
 func (rem *Reminders) reminder(ctx context.Context, tenant, id string) (posthouse.Reminder, error) {

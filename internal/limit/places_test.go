@@ -169,7 +169,7 @@ func TestSQLWritesNothingWhereNothingIsGranted(t *testing.T) {
 	}
 }
 
-func TestSQLRefusesARowItCanNotRead(t *testing.T) {
+func TestSQLRefusesARowItCannotRead(t *testing.T) {
 	t.Parallel()
 	table := &rows{text: map[string][]byte{"key": []byte("garbage")}}
 	l, windows := limit.SQL{Rows: table}, []posthouse.Limit{per(5, time.Hour)}

@@ -41,7 +41,7 @@ func Parse(text, region string) (Number, error) {
 		return Number{}, errors.New("has no country code: write it as +86 138…")
 	}
 	if region != "" && !Known(region) {
-		return Number{}, fmt.Errorf("can not be read: there is no region %q", region)
+		return Number{}, fmt.Errorf("cannot be read: there is no region %q", region)
 	}
 	n, err := phonenumbers.Parse(plain, region)
 	if err != nil {

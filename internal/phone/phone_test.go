@@ -71,7 +71,7 @@ func TestARefusalSaysWhatIsWrong(t *testing.T) {
 		{strings.Repeat("1", 40), "CN", "is too long: it has 40 digits"},
 		{strings.Repeat("1", 65), "CN", "is too long: a number has at most 15 digits, this text has 65 bytes"},
 		{"13800138000", "", "has no country code: write it as +86 138…"},
-		{"13800138000", "ZZ", `can not be read: there is no region "ZZ"`},
+		{"13800138000", "ZZ", `cannot be read: there is no region "ZZ"`},
 	} {
 		got, err := phone.Parse(c.text, c.region)
 		if err == nil || err.Error() != c.want {

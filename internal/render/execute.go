@@ -34,7 +34,7 @@ func (e *ValuesError) Error() string {
 		parts = append(parts, "no value for "+strings.Join(e.Missing, ", "))
 	}
 	if len(e.Structured) > 0 {
-		parts = append(parts, "an object or array can not be inserted for "+strings.Join(e.Structured, ", "))
+		parts = append(parts, "an object or array cannot be inserted for "+strings.Join(e.Structured, ", "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -89,7 +89,7 @@ func TestExecuteReportsEveryValueThatIsWrong(t *testing.T) {
 	if diff := cmp.Diff(want, wrong); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := err.Error(), "no value for a, b, c.d; an object or array can not be inserted for e, f"; got != want {
+	if got, want := err.Error(), "no value for a, b, c.d; an object or array cannot be inserted for e, f"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	problems := wrong.Problems("payload")

@@ -154,7 +154,7 @@ func Unreadable(item work.Item) string {
 	case item.Message == nil:
 		return "the message of this delivery is not stored"
 	case item.Message.Unreadable != "":
-		return "the stored message can not be read: " + item.Message.Unreadable
+		return "the stored message cannot be read: " + item.Message.Unreadable
 	case item.Message.Tenant != item.Delivery.Tenant:
 		return "the message belongs to another tenant"
 	}

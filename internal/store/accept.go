@@ -79,7 +79,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 				d := &entry.Deliveries[k]
 				event := acceptEvent(d)
 				if !posthouse.Legal("", event.Type, d.State) {
-					return nil, fmt.Errorf("a delivery can not begin as %s", d.State)
+					return nil, fmt.Errorf("a delivery cannot begin as %s", d.State)
 				}
 				events = append(events, eventValues(&event))
 				told.add(d, &event, &entry.Message)
@@ -161,7 +161,7 @@ func acceptEvent(d *posthouse.Delivery) posthouse.Event {
 
 func messageValues(e *work.Entry) []any {
 	m := &e.Message
-	content, _ := json.Marshal(m.Content) // two strings: can not fail
+	content, _ := json.Marshal(m.Content) // two strings: cannot fail
 	return []any{
 		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, priorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
 		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), sqldb.Micros(m.NotBefore), sqldb.Micros(m.Deadline),

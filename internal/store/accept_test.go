@@ -67,7 +67,7 @@ func TestMessageWithoutOptionsKeepsNone(t *testing.T) {
 	})
 }
 
-func TestMessageWhoseOptionsCanNotBeReadSaysSo(t *testing.T) {
+func TestMessageWhoseOptionsCannotBeReadSaysSo(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(1))
 		tamper(t, s, "UPDATE posthouse_messages SET options = '{'")

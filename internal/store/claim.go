@@ -276,7 +276,7 @@ func attach(d *sqldb.Dialect, from sqldb.Lookup, items []work.Item) error {
 		return err
 	}
 	for i := range items {
-		items[i].Message = found[items[i].Delivery.Message] // nil where it can not be read: the engine quarantines
+		items[i].Message = found[items[i].Delivery.Message] // nil where it cannot be read: the engine quarantines
 	}
 	return nil
 }

@@ -330,7 +330,7 @@ func handedText(items []work.Item) string {
 	for i := range items {
 		list[i] = handed{items[i].Delivery.ID, items[i].Delivery.Token}
 	}
-	text, _ := json.Marshal(list) // letters and numbers: can not fail
+	text, _ := json.Marshal(list) // letters and numbers: cannot fail
 	return string(text)
 }
 

@@ -51,7 +51,7 @@ func TestLanesAreLookedAtAndCountedApart(t *testing.T) {
 		got := map[work.Lane]int{}
 		for _, d := range depths {
 			if got[d.Lane] = d.Count; d.Unreadable {
-				t.Errorf("%+v can not be read", d.Lane)
+				t.Errorf("%+v cannot be read", d.Lane)
 			}
 		}
 		if diff := cmp.Diff(map[work.Lane]int{lanes[1]: 2, lanes[2]: 1}, got); err != nil || diff != "" {

@@ -93,7 +93,7 @@ func hasDedup(sub *work.Submission) bool {
 }
 
 func answerOf(o *work.Outcome) string {
-	b, _ := json.Marshal(o.Accepted) // texts and times: can not fail
+	b, _ := json.Marshal(o.Accepted) // texts and times: cannot fail
 	return string(b)
 }
 

@@ -20,7 +20,7 @@ func optionsOf(m *posthouse.Message) string {
 	if o == (messageOptions{}) {
 		return ""
 	}
-	text, _ := json.Marshal(o) // texts and times of this age: can not fail
+	text, _ := json.Marshal(o) // texts and times of this age: cannot fail
 	return string(text)
 }
 

@@ -165,7 +165,7 @@ func (t relaying) dropText(rows []string) (string, []any) {
 	return t.DB.Dialect.DeleteListed("posthouse_outbox", []string{"id"}, len(rows)), args
 }
 
-// Reject writes into rows of the outbox why they can not be accepted, and when they are tried
+// Reject writes into rows of the outbox why they cannot be accepted, and when they are tried
 // again. It returns those that were still as they were read.
 func (s Outbox) Reject(ctx context.Context, now time.Time, list []work.Rejection) ([]string, error) {
 	var held []string

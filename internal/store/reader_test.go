@@ -76,7 +76,7 @@ func TestTheSchemaIsNewOnlyWhereThereIsNone(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		tamper(t, s, "ALTER TABLE posthouse_schema_version RENAME COLUMN version_id TO other")
 		if have, _, err := s.Schema.Schema(t.Context()); err == nil {
-			t.Errorf("the version is %d, want an error: it can not be read", have)
+			t.Errorf("the version is %d, want an error: it cannot be read", have)
 		}
 		tamper(t, s, "DROP TABLE posthouse_schema_version")
 		if have, _, err := s.Schema.Schema(t.Context()); err != nil || have != 0 {
@@ -156,7 +156,7 @@ func TestAReaderMakesNoFile(t *testing.T) {
 	}
 }
 
-func TestAReaderSaysWhyAFileCanNotBeRead(t *testing.T) {
+func TestAReaderSaysWhyAFileCannotBeRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
 	foreign(t, path, "DELETE")

@@ -215,8 +215,8 @@ func TestOpenRefusesWhatIsNoDatabase(t *testing.T) {
 		"oracle://x":                 "names no database",
 		"sqlite:":                    "names no file",
 		"sqlite::memory:":            "in memory is lost",
-		"postgres://%zz":             "can not be read",
-		"mysql://host":               "can not be read",
+		"postgres://%zz":             "cannot be read",
+		"mysql://host":               "cannot be read",
 		"mysql://u:p@h/db?charset=x": `"charset" is not known`,
 	} {
 		_, err := Open(t.Context(), Options{DSN: dsn})

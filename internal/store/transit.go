@@ -123,7 +123,7 @@ func (f *flights) bundleOf(now int64, changes []work.Change) (b sqldb.Bundle, er
 		byMove[m] = append(byMove[m], c)
 	}
 	if len(byMove[move{settledTable, queueTable}]) > 0 {
-		return nil, errors.New("a settled delivery can not be opened again")
+		return nil, errors.New("a settled delivery cannot be opened again")
 	}
 	clean.write(&b, f)
 	for _, m := range moves {
@@ -231,7 +231,7 @@ func (t settling) applyCurrent(decide func(now time.Time) []work.Change) ([]stri
 }
 
 // lockRows reads the selected rows and keeps others from changing them until the transaction
-// ends. What stands locked in one table can not be in the other. An empty tenant is the store's own work.
+// ends. What stands locked in one table cannot be in the other. An empty tenant is the store's own work.
 func (t settling) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	found, err := t.lockSelected(sel)
 	if err == nil {

@@ -95,7 +95,7 @@ type (
 	remains   struct{ *checker } // what is left at the end of the run
 )
 
-// Check decides the invariants for a run. An error is an input that can not be read, never a
+// Check decides the invariants for a run. An error is an input that cannot be read, never a
 // violation.
 func Check(ctx context.Context, in Inputs) (Report, error) {
 	c, err := newChecker(in)
@@ -413,7 +413,7 @@ func (c *checker) inconclusive() []string {
 		switch {
 		case !s.Required || s.Seen > 0:
 		case s.Skipped != "":
-			out = append(out, fmt.Sprintf("%s can not be seen: %s", s.Name, s.Skipped))
+			out = append(out, fmt.Sprintf("%s cannot be seen: %s", s.Name, s.Skipped))
 		default:
 			out = append(out, fmt.Sprintf("%s never happened: %s", s.Name, s.Means))
 		}

@@ -10,6 +10,6 @@
 // journals a compact index is held, about 150 bytes for a message that was sent and arrived once.
 //
 // It knows the vocabulary of package posthouse and nothing else of the product: no engine, no store,
-// no driver. So a fault in those can not hide itself here. It opens no file and no database; the
+// no driver. So a fault in those cannot hide itself here. It opens no file and no database; the
 // command posthouse verify does.
 package verify

@@ -130,7 +130,7 @@ type rulings struct {
 	most int // violations to keep of each
 	by   [afterLast]ruling
 	strays
-	frozen map[string]bool // deliveries for which I16 can not be decided
+	frozen map[string]bool // deliveries for which I16 cannot be decided
 }
 
 func (r *rulings) checked(id lawID, n int) { r.by[id].checked += n }

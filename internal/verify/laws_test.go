@@ -193,7 +193,7 @@ func (h *hand) back(after, permits int) *hand {
 }
 
 // lawCases are for each invariant a run that holds and one that violates it; and nothing else, where
-// also is empty: some can not be violated alone.
+// also is empty: some cannot be violated alone.
 var lawCases = []struct {
 	law    string
 	holds  func() *hand

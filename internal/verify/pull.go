@@ -101,7 +101,7 @@ func says(e *posthouse.Event, outcome string) bool {
 	return e.Type == posthouse.EventAmbiguous
 }
 
-// contradicts says how two words about one delivery can not both be true, empty where they can.
+// contradicts says how two words about one delivery cannot both be true, empty where they can.
 func (c pulling) contradicts(x, y *word) string {
 	a := c.agents
 	same := x.report == y.report && x.report != packed{}

@@ -42,7 +42,7 @@ var rareThings = [rarities]struct{ name, means, needs string }{
 
 const (
 	needFaults = "the fault journal"
-	// needPull is of what push workers, who claim and start in one write, can not have.
+	// needPull is of what push workers, who claim and start in one write, cannot have.
 	needPull = "agents that fetch"
 )
 

@@ -134,7 +134,7 @@ func (b Body[T]) Read(text []byte) (v T, problems []posthouse.Problem, err error
 		text = w.good()
 	}
 	if err := json.Unmarshal(text, &v); err != nil {
-		return v, nil, Unreadable("the body can not be read: %s", err)
+		return v, nil, Unreadable("the body cannot be read: %s", err)
 	}
 	return v, w.problems, nil
 }

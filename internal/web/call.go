@@ -101,7 +101,7 @@ func (c *Call) Concerns(path string) bool {
 }
 
 // cannotAccept is what is wrong with a request as a whole, before its single problems.
-const cannotAccept = "the request can not be accepted"
+const cannotAccept = "the request cannot be accepted"
 
 // Wrong is the error of what was refused so far, nil without any.
 func (c *Call) Wrong() error {

@@ -60,7 +60,7 @@ func FuzzReader(f *testing.F) {
 		}
 		for _, p := range problems {
 			if p.Message == "" || !utf8.ValidString(p.Path+p.Message) {
-				t.Fatalf("the problem %+q can not be shown", p)
+				t.Fatalf("the problem %+q cannot be shown", p)
 			}
 		}
 	})

@@ -28,7 +28,7 @@ func TestA9FullDiskStopsStarts(t *testing.T) {
 		if h == nil {
 			house.Report(t, house.Row{
 				Test: "A9", Database: string(db), What: "disk full", Unit: "messages",
-				Figure: "not run: a file system of its own can not be mounted here", Bar: "as on SQLite", Pass: !house.Full(),
+				Figure: "not run: a file system of its own cannot be mounted here", Bar: "as on SQLite", Pass: !house.Full(),
 			})
 			return
 		}
@@ -42,7 +42,7 @@ func TestA9FullDiskStopsStarts(t *testing.T) {
 			Test: "A9", Database: string(db), What: "disk full", N: len(f.accepted), Unit: "messages",
 			Figure: fmt.Sprintf("full for %s (%s); %d callers told storage_full, %d unavailable; %d sends started after the first of them, %d by a server after its first result that could not be written (%d results waited); /readyz: %s; lost %d, unexplained duplicates %d, explained %d",
 				f.freed.Sub(f.full).Round(100*time.Millisecond), disk.how, f.told["storage_full"], f.told["unavailable"], f.startedFull, f.startedBlind, f.waited, f.ready, f.lost, f.unexplained, f.explained),
-			Bar:   fmt.Sprintf("callers told, lost 0, unexplained 0; starts stop once a result can not be written: no more than a claim under way holds, %d a server", claimed),
+			Bar:   fmt.Sprintf("callers told, lost 0, unexplained 0; starts stop once a result cannot be written: no more than a claim under way holds, %d a server", claimed),
 			Bound: house.Bound(len(f.accepted)),
 			Pass:  f.told[string(disk.told)] > 0 && f.startedBlind <= claimed*len(h.Members) && f.lost == 0 && f.unexplained == 0,
 		})
@@ -229,7 +229,7 @@ func firstStuck(t *testing.T, m *house.Member) time.Time {
 		}
 		var said struct{ Time time.Time }
 		if err := json.Unmarshal([]byte(line), &said); err != nil {
-			t.Fatalf("the log's line can not be read: %v: %s", err, line)
+			t.Fatalf("the log's line cannot be read: %v: %s", err, line)
 		}
 		return said.Time
 	}

@@ -49,7 +49,7 @@ func mountSmall(t *testing.T, bytes int) (*smallDisk, bool) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := mount(t, dir, fmt.Sprintf("size=%d,mode=1777", bytes)); err != nil {
-		t.Logf("a file system of its own can not be mounted here: %v", err)
+		t.Logf("a file system of its own cannot be mounted here: %v", err)
 		return nil, false
 	}
 	ballast := filepath.Join(dir, "ballast")

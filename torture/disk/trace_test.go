@@ -75,7 +75,7 @@ func readTrace(t *testing.T, log, database string) []op {
 		}
 		o, ok, err := parse(call)
 		if err != nil {
-			t.Fatalf("a line of the trace can not be read: %v: %.200s", err, call)
+			t.Fatalf("a line of the trace cannot be read: %v: %.200s", err, call)
 		}
 		if ok && (o.path == database || o.path == database+"-wal" || o.path == database+"-journal") {
 			o.began, o.ended = moment(t, at), moment(t, ended)
@@ -95,7 +95,7 @@ func moment(t *testing.T, text string) time.Time {
 	s, err := strconv.ParseInt(seconds, 10, 64)
 	n, err2 := strconv.ParseInt(nanos, 10, 64)
 	if err != nil || err2 != nil {
-		t.Fatalf("a time of the trace can not be read: %q", text)
+		t.Fatalf("a time of the trace cannot be read: %q", text)
 	}
 	return time.Unix(s, n)
 }

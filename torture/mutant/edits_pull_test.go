@@ -37,7 +37,7 @@ func (s *shared) countLater() {
 		uncounted.counting = counting{}
 		uncounted.Unlock()
 		if err := s.change(context.Background(), time.Now(), "count", func(t *tx) error { return t.count(c) }); err != nil {
-			s.db.Log.Warn("counts can not be written", "error", err)
+			s.db.Log.Warn("counts cannot be written", "error", err)
 		}
 	}
 }

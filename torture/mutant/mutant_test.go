@@ -62,7 +62,7 @@ var mutants = []mutant{{
 	bug: 5, name: "claims that select, then update", breaks: "two processes claim and send the same deliveries",
 	law: "I8", edits: claimWithoutLock, run: twoDispatchers,
 }, {
-	bug: 8, name: "a new idempotency key for each attempt", breaks: "the provider can not recognise a repetition",
+	bug: 8, name: "a new idempotency key for each attempt", breaks: "the provider cannot recognise a repetition",
 	law: "I2", edits: keyOfEachAttempt, run: lostAnswers, quick: true,
 }, {
 	bug: 9, name: "the dedup window counted from the last attempt", breaks: "repeats after the provider has forgotten the key",
@@ -95,7 +95,7 @@ var mutants = []mutant{{
 	bug: 22, name: "results written by the thousand, behind a long queue", breaks: "a crash doubles hundreds instead of what was under way",
 	law: "I15", edits: resultsByTheThousand, run: kills,
 }, {
-	bug: 24, name: "answers that can not be decoded count as success", breaks: "sent is said of what no provider confirmed",
+	bug: 24, name: "answers that cannot be decoded count as success", breaks: "sent is said of what no provider confirmed",
 	law: "I12", edits: rubbishIsSuccess, run: garbledAnswers, quick: true,
 }, {
 	bug: 25, name: "COMMIT repeated on a new connection", breaks: "who is told 202 may find nothing stored",

@@ -102,7 +102,7 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 			template := house.Text("generic", 1)
 			template.Content, template.Template = nil, "broken"
 			if _, err := h.Members[0].Client(t, 1).Messages.SendOnce(t.Context(), "template", template); err == nil {
-				t.Error("a message was accepted by a template that can not be read")
+				t.Error("a message was accepted by a template that cannot be read")
 			}
 			want := map[string]string{posthouse.DeliveryID(others[1], 1): "pending", posthouse.DeliveryID(others[2], 1): "pending"}
 			for n, message := range messages {

@@ -112,7 +112,7 @@ func (o Options) check() error {
 	if o.Phone == nil {
 		add("phone", "there is nothing to send with")
 	}
-	return posthouse.Invalid("the agent can not start", wrong)
+	return posthouse.Invalid("the agent cannot start", wrong)
 }
 
 // App is a sender app.
@@ -208,7 +208,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		case errors.Is(err, errJournal):
 			return errors.Join(err, a.end(ctx))
 		case a.o.Once && bad == onceTries:
-			return errors.Join(fmt.Errorf("the server can not be used: %w", err), a.end(ctx))
+			return errors.Join(fmt.Errorf("the server cannot be used: %w", err), a.end(ctx))
 		case refused(err):
 			return fmt.Errorf("the server refuses the agent %q: %w", a.o.ID, err)
 		case ctx.Err() == nil:

@@ -280,12 +280,12 @@ func TestEitherFormOfThePendingTasksIsRead(t *testing.T) {
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{
-		`the agent can not start: url: it is ""; want one such as http://127.0.0.1:8080; app-id: it is missing: the id that the server knows the agent by; ` +
+		`the agent cannot start: url: it is ""; want one such as http://127.0.0.1:8080; app-id: it is missing: the id that the server knows the agent by; ` +
 			`key: it is missing: the native protocol needs the agent's own API key; phone: there is nothing to send with`: {},
-		`the agent can not start: user: user and password are missing: the SMS protocol needs them, or an API key`: {
+		`the agent cannot start: user: user and password are missing: the SMS protocol needs them, or an API key`: {
 			URL: "http://a", ID: "b", Protocol: SMS, Phone: Paper(nil),
 		},
-		`the agent can not start: protocol: "smpp" is not a protocol; native and sms are`: {URL: "http://a", ID: "b", Protocol: "smpp", Phone: Paper(nil)},
+		`the agent cannot start: protocol: "smpp" is not a protocol; native and sms are`: {URL: "http://a", ID: "b", Protocol: "smpp", Phone: Paper(nil)},
 	} {
 		if _, err := New(o); err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
@@ -328,7 +328,7 @@ func TestAnAppThatRunsOnceDoesNotWaitForAServerForEver(t *testing.T) {
 		})
 		must(t, err)
 		if err := app.Run(t.Context()); !errors.Is(err, away) {
-			t.Errorf("got %v, want that the server can not be used", err)
+			t.Errorf("got %v, want that the server cannot be used", err)
 		}
 	})
 }

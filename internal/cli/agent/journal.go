@@ -64,7 +64,7 @@ type journal struct {
 }
 
 // errJournal ends an app: without its journal it would not know what it has sent.
-var errJournal = errors.New("the journal can not be written")
+var errJournal = errors.New("the journal cannot be written")
 
 // openJournal reads a journal and makes reports of what a crash has cut off.
 func openJournal(path string, now time.Time) (*journal, error) {

@@ -100,7 +100,7 @@ func (p simulated) Send(ctx context.Context, t Text) Result {
 		code := cmp.Or(refused.code, fmt.Sprintf("http_%d", refused.status))
 		return Result{Outcome: posthouse.OutcomeNotSent, Code: code, Error: refused.message, Final: unreadable(err)}
 	case errors.As(err, &network) && network.Op == "dial":
-		return Result{Outcome: posthouse.OutcomeNotSent, Code: "no_phone", Error: "the phone can not be reached"}
+		return Result{Outcome: posthouse.OutcomeNotSent, Code: "no_phone", Error: "the phone cannot be reached"}
 	}
 	if asked, ok := errors.AsType[*url.Error](err); ok {
 		err = asked.Err // without the phone's address

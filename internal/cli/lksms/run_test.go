@@ -374,7 +374,7 @@ func TestASourceOfAnotherKindIsRefused(t *testing.T) {
 		ours:                                 "has no table sms_tasks",
 		"sqlite:" + t.TempDir() + "/none.db": "no such file",
 		"oracle://x":                         "names no database we know",
-		"postgresql+asyncpg://u:p@%zz/x":     "the DSN can not be read",
+		"postgresql+asyncpg://u:p@%zz/x":     "the DSN cannot be read",
 	} {
 		_, err := foreign.OpenLksms(t.Context(), dsn, time.UTC)
 		if err == nil || !strings.Contains(err.Error(), want) {

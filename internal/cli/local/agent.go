@@ -170,7 +170,7 @@ func (f *sender) equipPhone() (closing func() error, err error) {
 	case f.out != "":
 		file, err := os.OpenFile(f.out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return nil, shell.Usagef("--out: the file can not be written: %w", err)
+			return nil, shell.Usagef("--out: the file cannot be written: %w", err)
 		}
 		f.o.Phone, closing = agent.Paper(file), file.Close
 	default:

@@ -107,7 +107,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	}
 }
 
-// frontDoor is where SMS senders and phones go, empty where they can not.
+// frontDoor is where SMS senders and phones go, empty where they cannot.
 func frontDoor(c config.Config, s *server.Server) string {
 	if c.Server.SMS.Username == "" {
 		return ""

@@ -24,7 +24,7 @@ func trace(ctx context.Context, c *config.Config, version string, log *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("open the exporter of traces: %w", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("traces can not be sent", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Debug("traces cannot be sent", "error", err) }))
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(

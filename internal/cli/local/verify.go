@@ -42,7 +42,7 @@ without a reason, early, late or over a limit. The log is read from a database, 
 posthouse events wrote. docs/guide/verify.md describes the journals.
 
 The exit code is 0 if every invariant holds, 1 if one is violated, and 2 if the run does not prove
-enough, or a journal can not be read: then there is no report.`,
+enough, or a journal cannot be read: then there is no report.`,
 		Example: `  posthouse verify --sometimes none
   posthouse verify --events events.jsonl --client client.jsonl --sink arrivals.jsonl --at-rest`,
 		Args: shell.Takes(),
@@ -149,7 +149,7 @@ func (f *verifying) withInputs(ctx context.Context, do func(context.Context, ver
 			opened, err := os.Open(file.path)
 			var wrong *fs.PathError
 			if errors.As(err, &wrong) {
-				return shell.Usagef("%s: %s can not be read: %w", file.flag, file.path, wrong.Err)
+				return shell.Usagef("%s: %s cannot be read: %w", file.flag, file.path, wrong.Err)
 			} else if err != nil {
 				return err
 			}
@@ -315,7 +315,7 @@ func showReport(sh *shell.Shell, r *verify.Report) error {
 	}
 	switch {
 	case err != nil:
-		return shell.Usagef("the verdict is %q, and the report can not be written: %s", r.Verdict, err)
+		return shell.Usagef("the verdict is %q, and the report cannot be written: %s", r.Verdict, err)
 	case r.Verdict == verify.Violated:
 		return shell.ErrQuiet
 	case r.Verdict == verify.Inconclusive:

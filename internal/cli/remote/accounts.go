@@ -156,7 +156,7 @@ func changedAccount(ctx context.Context, sh *shell.Shell, c *client.Client, chan
 		}
 	}
 	if err := json.Unmarshal(changed, &a.AccountSettings); err != nil {
-		return a, shell.Usagef("the settings can not be read: %w", err)
+		return a, shell.Usagef("the settings cannot be read: %w", err)
 	}
 	return a, nil
 }

@@ -187,7 +187,7 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 		ch.Needs = nil // it replaces what was needed
 	}
 	if err := json.Unmarshal(changed, &ch.ChannelSettings); err != nil {
-		return ch, shell.Usagef("the settings can not be read: %w", err)
+		return ch, shell.Usagef("the settings cannot be read: %w", err)
 	}
 	return ch, nil
 }

@@ -96,7 +96,7 @@ func (f *people) look(path string) error {
 	file, err := os.Open(path)
 	var wrong *os.PathError
 	if errors.As(err, &wrong) {
-		return shell.Usagef("%s: the file can not be read; %w", path, wrong.Err)
+		return shell.Usagef("%s: the file cannot be read; %w", path, wrong.Err)
 	}
 	return errors.Join(err, file.Close())
 }

@@ -33,7 +33,7 @@ func (sh *Shell) ReadFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	var wrong *os.PathError
 	if errors.As(err, &wrong) {
-		return nil, Usagef("%s: the file can not be read; %w", path, wrong.Err)
+		return nil, Usagef("%s: the file cannot be read; %w", path, wrong.Err)
 	}
 	return unmarked(b), err
 }

@@ -107,7 +107,7 @@ func (f *database) at(column string) string { return f.dialect.Former.Moment(col
 // moment is a time as at has it.
 type moment struct{ value any }
 
-// in reads a time, the zero one for NULL and for what can not be read. A text without a zone is of zone.
+// in reads a time, the zero one for NULL and for what cannot be read. A text without a zone is of zone.
 func (m moment) in(zone *time.Location) time.Time {
 	var text string
 	switch v := m.value.(type) {

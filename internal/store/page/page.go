@@ -35,7 +35,7 @@ func Key(list, cursor string) (string, error) {
 			return key, nil
 		}
 	}
-	return "", posthouse.Invalid("the request can not be read", []posthouse.Problem{
+	return "", posthouse.Invalid("the request cannot be read", []posthouse.Problem{
 		{Path: "cursor", Message: "is not one that this list returned: leave it out to begin anew"},
 	})
 }

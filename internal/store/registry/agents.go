@@ -31,7 +31,7 @@ func readAgent(scan sqldb.Scanner) (posthouse.Agent, error) {
 	}{{channels, &a.Channels}, {capabilities, &a.Capabilities}, {limits, &a.Limits}} {
 		if err == nil && f.text != "" {
 			if err = json.Unmarshal([]byte(f.text), f.into); err != nil {
-				err = fmt.Errorf("agent %q can not be read: %w", a.ID, err)
+				err = fmt.Errorf("agent %q cannot be read: %w", a.ID, err)
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func readAgent(scan sqldb.Scanner) (posthouse.Agent, error) {
 // whatever these become.
 func agentTexts(a *posthouse.Agent) (channels, capabilities, limits string) {
 	text := func(v any) string {
-		b, _ := json.Marshal(v) // texts and numbers: can not fail
+		b, _ := json.Marshal(v) // texts and numbers: cannot fail
 		return string(b)
 	}
 	channels = text(append([]string{}, a.Channels...))

@@ -80,19 +80,19 @@ func readChannel(scan sqldb.Scanner) (work.ChannelRow, error) {
 	}
 	ch.Paused, ch.CreatedAt, ch.UpdatedAt = paused != 0, sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	if err := json.Unmarshal([]byte(config), &ch.Config); err != nil {
-		row.Err = fmt.Errorf("the config of channel %s can not be read: %w", ch.Name, err)
+		row.Err = fmt.Errorf("the config of channel %s cannot be read: %w", ch.Name, err)
 		return row, nil
 	}
 	strict := json.NewDecoder(bytes.NewReader([]byte(settings)))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&ch.ChannelSettings); err != nil {
-		row.Err = fmt.Errorf("the settings of channel %s can not be read (written by a newer version?): %w", ch.Name, err)
+		row.Err = fmt.Errorf("the settings of channel %s cannot be read (written by a newer version?): %w", ch.Name, err)
 	}
 	return row, nil
 }
 
 // Channel reads one channel; an error of code not_found says that there is none, one of code
-// conflict that its row can not be read.
+// conflict that its row cannot be read.
 func (s Channels) Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error) {
 	row, found, err := ChannelOf(s.db.Reads(ctx), tenant, name)
 	if err != nil {

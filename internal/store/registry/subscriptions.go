@@ -22,7 +22,7 @@ var (
 
 // AddSubscription stores a new one. From then on all processes write the feed.
 func (s Subscriptions) AddSubscription(ctx context.Context, now time.Time, sub work.Subscription) (work.Subscription, error) {
-	doc, _ := json.Marshal(sub.Target) // texts and a number: can not fail
+	doc, _ := json.Marshal(sub.Target) // texts and a number: cannot fail
 	err := s.db.Change(ctx, now, "store a subscription", func(t *sqldb.Tx) error {
 		at, err := t.Now()
 		if err != nil {

@@ -125,7 +125,7 @@ func lockToken(t *sqldb.Tx, name string) (sharedToken, error) {
 	return k, err
 }
 
-// fetchToken fetches as the holder of the lease and keeps what it gets. A token that can not be kept is
+// fetchToken fetches as the holder of the lease and keeps what it gets. A token that cannot be kept is
 // good all the same.
 func (s Tokens) fetchToken(ctx context.Context, name, holder string, fetch TokenFetch) (value string, lasts time.Duration, err error) {
 	kept := false

@@ -36,7 +36,7 @@ func putUsers(t *sqldb.Tx, tenant string, users []posthouse.User) error {
 	var rows [][]any
 	for _, u := range users {
 		roles[u.ID] = u.Roles
-		addresses, _ := json.Marshal(u.Addresses) // strings: can not fail
+		addresses, _ := json.Marshal(u.Addresses) // strings: cannot fail
 		row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
 		if i, twice := place[u.ID]; twice {
 			rows[i] = row

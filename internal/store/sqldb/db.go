@@ -51,7 +51,7 @@ type Options struct {
 	Databases []*Dialect
 }
 
-// Open connects to the database and refuses one that can not carry the work: too old,
+// Open connects to the database and refuses one that cannot carry the work: too old,
 // read-only, unreachable. It changes nothing but that it makes a missing SQLite file, or has one keep
 // its log beside it, unless it is opened to read; Migrate does.
 func Open(ctx context.Context, o Options) (*DB, error) {

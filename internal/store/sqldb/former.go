@@ -22,7 +22,7 @@ type Former struct {
 func openFormerPostgres(dsn string, zone *time.Location) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("the DSN can not be read: want postgresql://user:password@host:port/database")
+		return nil, errors.New("the DSN cannot be read: want postgresql://user:password@host:port/database")
 	}
 	config.RuntimeParams["timezone"] = zone.String()
 	config.RuntimeParams["default_transaction_read_only"] = "on"

@@ -85,7 +85,7 @@ func JSONOf(text string) json.RawMessage {
 		return nil
 	}
 	if !json.Valid([]byte(text)) {
-		quoted, _ := json.Marshal(text) // a text: can not fail
+		quoted, _ := json.Marshal(text) // a text: cannot fail
 		return quoted
 	}
 	return json.RawMessage(text)

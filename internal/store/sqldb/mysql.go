@@ -108,7 +108,7 @@ func patientMySQL(dsn string) (*sql.DB, error) {
 const silence = 15 * time.Second
 
 func mysqlConfig(dsn string) (*mysql.Config, error) {
-	form := errors.New("the DSN can not be read: want mysql://user:password@host:port/database")
+	form := errors.New("the DSN cannot be read: want mysql://user:password@host:port/database")
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
 		return nil, form

@@ -90,7 +90,7 @@ func openPostgres(ctx context.Context, dsn string) (write, read *sql.DB, err err
 func postgresPool(ctx context.Context, dsn string, settings map[string]string) (*sql.DB, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("the DSN can not be read: want postgres://user:password@host:port/database")
+		return nil, errors.New("the DSN cannot be read: want postgres://user:password@host:port/database")
 	}
 	config.MaxConns = max(config.MaxConns, 8)
 	config.MaxConnIdleTime = 5 * time.Minute

@@ -185,7 +185,7 @@ func openSQLiteToRead(ctx context.Context, dsn string) (write, read *sql.DB, err
 		read, err = sqliteReader(ctx, path, still)
 	}
 	if mode == "ro" && noSideFile(err) {
-		err = fmt.Errorf("it has a log beside it that can not be opened here: copy both, PATH and PATH-wal, into a folder that can be written: %w", err)
+		err = fmt.Errorf("it has a log beside it that cannot be opened here: copy both, PATH and PATH-wal, into a folder that can be written: %w", err)
 	}
 	return read, read, err
 }
@@ -285,7 +285,7 @@ func checkSQLite(ctx context.Context, db *sql.DB) ([]Finding, error) {
 		return nil, err
 	}
 	if mode != "wal" && !keepsLog(path) {
-		found = append(found, Finding{"journal_mode", mode, "readers block the writer. posthouse serve asks for wal: if this stays, the file system can not do it (a network file system?)"})
+		found = append(found, Finding{"journal_mode", mode, "readers block the writer. posthouse serve asks for wal: if this stays, the file system cannot do it (a network file system?)"})
 	}
 	if synchronous < 2 {
 		found = append(found, Finding{"synchronous", fmt.Sprint(synchronous), "accepted messages can be lost in a power cut: want FULL"})
