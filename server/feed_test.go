@@ -110,7 +110,12 @@ func TestWhatHappensIsToldToEverybodyWhoFollows(t *testing.T) {
 		}
 		var states []string
 		for range 3 {
-			e := <-hooked
+			var e posthouse.StatusEvent
+			select {
+			case e = <-hooked:
+			case err := <-ended:
+				t.Fatalf("Follow ended with %v", err)
+			}
 			states = append(states, fmt.Sprint(e.Version, e.To))
 		}
 		if want := []string{"1pending", "2sending", "3sent"}; !slices.Equal(states, want) {

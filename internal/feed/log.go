@@ -196,7 +196,7 @@ func (l *Log) Position(ctx context.Context, id string, since time.Time) (posthou
 	}
 	if id != "" {
 		p, err := posthouse.ParseFeedPosition(id)
-		if err == nil && p.Row < oldest-1 {
+		if err == nil && p.Row > 0 && p.Row < oldest-1 { // the zero position is before all that there is
 			err = posthouse.Errorf(posthouse.CodeInvalid, "the events behind %s are no longer kept: the oldest that are begin at %s", id, at.UTC().Format(time.RFC3339))
 		}
 		return p, err

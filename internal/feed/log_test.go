@@ -191,3 +191,17 @@ func TestAFilterKeepsTenantsApart(t *testing.T) {
 		t.Error("a filter changed the list that others read")
 	}
 }
+
+// Whoever begins before all gets what there still is; whoever comes back to a place that is gone is told so.
+func TestABeginningThatIsGoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := &book{rows: []work.FeedRow{{Pos: 1 << 40, Version: 1, At: time.Now(), Deliveries: []string{"d1"}}}}
+	l := NewLog(b)
+	for id, refused := range map[string]bool{
+		posthouse.FeedPosition{}.String(): false, posthouse.FeedPosition{Row: 7}.String(): true, posthouse.FeedPosition{Row: 1 << 40}.String(): false,
+	} {
+		if _, err := l.Position(t.Context(), id, time.Time{}); (err != nil) != refused {
+			t.Errorf("to begin behind %s gives %v", id, err)
+		}
+	}
+}
