@@ -40,6 +40,8 @@ const (
 	isAskedUs   = "what a resolver of the reader's own is asked and answers: package workflow's tests play one"
 	isAPart     = "a part of a channel's file"
 	needsMonths = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
+	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"
+	neverEnds   = "goes on until it is stopped: the tests of server read the same stream"
 	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
 )
 
@@ -55,6 +57,8 @@ var guides = []guide{
 	{file: "../docs/guide/events.md", meet: func(*guideReader) map[string]string {
 		return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"} // as the page says of SQLite
 	}},
+	{file: "../docs/guide/follow.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
+	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/notify.md"},
 	{file: "../docs/guide/notify.zh-CN.md"},
 	{file: "../docs/guide/operations.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany, "posthouse archive": needsMonths}, starts: true, before: operationsBefore, meet: machines},
