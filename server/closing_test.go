@@ -44,7 +44,7 @@ func TestAServerThatCannotBeMadeKeepsNothingOpen(t *testing.T) {
 	if err := s.store.DB.Ping(t.Context()); err == nil {
 		t.Error("the database is still open")
 	}
-	redis := s.limiter.(*limit.Fallback).Primary.(*limit.Redis)
+	redis := s.limiter.(*limit.Leased).Inner.(*limit.Fallback).Primary.(*limit.Redis)
 	if err := redis.Close(); err == nil {
 		t.Error("the Redis client was still open")
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +178,9 @@ func postgresShelf(t *testing.T) (dsn string, keep, restore func()) {
 		}
 		return out.Bytes()
 	}
-	keep = func() { dump = run(nil, "pg_dump", "--clean", "--if-exists", dsn) }
-	restore = func() { run(dump, "psql", "--quiet", "--set", "ON_ERROR_STOP=1", dsn) }
+	keep = func() { dump = run(nil, "pg_dump", dsn) }
+	restore = func() { // pg_dump --clean cannot drop the keys of partitions
+		run(slices.Concat([]byte("DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n"), dump), "psql", "--quiet", "--set", "ON_ERROR_STOP=1", dsn)
+	}
 	return dsn, keep, restore
 }

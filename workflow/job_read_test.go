@@ -21,7 +21,7 @@ func TestAJobIsReadFromNumbersAndTexts(t *testing.T) {
 		`{"bizType": "2", "bizId": "1234567890123456789", "channel": "1", "payload": {"remainMin": 45}, "userIds": ["u1", "7"], "dedupKey": "2_1_9_45_1", "nextRunTime": "2025-08-02T05:15:00Z", "operator": "42"}`,
 	} {
 		got, problems := ReadJob([]byte(text), zone)
-		if diff := cmp.Diff(want, got); diff != "" || len(problems) > 0 {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Job{})); diff != "" || len(problems) > 0 {
 			t.Errorf("%s is read with %v as (-want +got):\n%s", text, problems, diff)
 		}
 	}

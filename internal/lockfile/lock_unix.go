@@ -20,3 +20,11 @@ func lock(file *os.File) (got bool, err error) {
 	}
 	return true, nil
 }
+
+// unlock lifts the lock, whoever has a copy of the open file: a process that is just being started has one of each.
+func unlock(file *os.File) error {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
+		return fmt.Errorf("unlock %s: %w", file.Name(), err)
+	}
+	return nil
+}

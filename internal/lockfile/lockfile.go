@@ -75,5 +75,5 @@ func write(file *os.File, holder string) error {
 
 // Release gives the lock back.
 func (l *Lock) Release() error {
-	return errors.Join(l.file.Truncate(0), l.file.Close())
+	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }

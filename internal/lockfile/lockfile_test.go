@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -34,6 +35,32 @@ func TestALockIsHeldOnce(t *testing.T) {
 		t.Fatalf("after a release: %v", err)
 	}
 	if err := second.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that is being started has a copy of every open file until it runs its own program, and a lock lives as long as any
+// copy. What is released is free at once all the same.
+func TestAReleaseNeedsNoOtherCopyOfTheFileClosed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "it.lock")
+	held, err := Take(path, "the first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	duplicate, err := syscall.Dup(int(held.file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(duplicate) //nolint:errcheck // nothing was written
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Take(path, "the second")
+	if err != nil {
+		t.Fatalf("after a release: %v", err)
+	}
+	if err := again.Release(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -55,7 +55,11 @@ func TestAServerNeedsTheRightsOfTheGuideAndNoMore(t *testing.T) {
 					}
 				}
 			}
-			workWith(t, openOnly(t, with(t, dsn, user, "secret")))
+			s := openOnly(t, with(t, dsn, user, "secret"))
+			workWith(t, s)
+			if err := s.Upkeep.Partition(t.Context(), work.KeepAll(90*day)); err != nil || !s.Upkeep.parted.denied.Load() {
+				t.Errorf("partitions without the right to make them: %v, denied is %v", err, s.Upkeep.parted.denied.Load())
+			}
 		})
 	}
 }
@@ -77,9 +81,6 @@ func workWith(t *testing.T, s *Store) {
 	}
 	if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
 		t.Error(err)
-	}
-	if err := s.Upkeep.Partition(t.Context(), work.KeepAll(90*day)); err != nil || !s.Upkeep.parted.denied.Load() {
-		t.Errorf("partitions without the right to make them: %v, denied is %v", err, s.Upkeep.parted.denied.Load())
 	}
 	if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(time.Hour), 10); err != nil {
 		t.Error(err)

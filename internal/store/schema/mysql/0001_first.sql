@@ -535,9 +535,9 @@ CREATE TABLE posthouse_job_numbers (
   tenant varchar(128) NOT NULL,
   created_at bigint NOT NULL,
   PRIMARY KEY (tenant, number),
-  UNIQUE KEY posthouse_job_numbers_job (tenant, job),
   KEY posthouse_job_numbers_age (created_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+CREATE UNIQUE INDEX posthouse_job_numbers_job ON posthouse_job_numbers (tenant, job);
 
 -- Phones and other programs that fetch deliveries. limits is JSON, or null for the usual ones.
 CREATE TABLE posthouse_agents (
