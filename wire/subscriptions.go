@@ -21,7 +21,7 @@ type NewSubscription struct {
 
 // Subscription is one that there is.
 type Subscription struct {
-	ID          string             `json:"id"`
+	ID          string             `json:"id" doc:"The subscription's id."`
 	URL         string             `json:"url" doc:"Where events are posted."`
 	Description string             `json:"description,omitempty" doc:"For people."`
 	Channels    []string           `json:"channels,omitempty" doc:"Only events of these channels."`

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // bodies are what routes with a path parameter are called with. A route of a method with a body
@@ -46,6 +47,12 @@ var bodies = map[string]string{
 	"POST /v1/agents/{id}/resume":                        "",
 	"POST /v1/agents/{id}/reassign":                      "",
 	"POST /v1/agents/{id}/key":                           "",
+	"DELETE /v1/subscriptions/{id}":                      "",
+	"POST /v1/subscriptions/{id}/rotate":                 `{}`,
+	"POST /v1/subscriptions/{id}/pause":                  "",
+	"POST /v1/subscriptions/{id}/resume":                 "",
+	"POST /v1/subscriptions/{id}/test":                   "",
+	"POST /v1/subscriptions/{id}/replay":                 `{"since":"2026-01-01T00:00:00Z"}`,
 	"POST /v1/campaigns/{name}/members":                  "openid\no1\n",
 	"POST /v1/campaigns/{name}/cancel":                   "",
 	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
@@ -83,17 +90,19 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.must(202, "POST", "/v1/workflow/events", `{"event":"task.created","task_id":"task-1","task":{"name":"n","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`)
 	h.must(200, "POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`)
 	h.must(200, "POST", "/v1/audiences", `{"name":"vip"}`)
+	follows := read[wire.Subscription](t, h.must(201, "POST", "/v1/subscriptions", `{"url":"https://9.9.9.9/hook","channels":["nobody"]}`))
 	return h, map[string][]string{
-		"campaigns":  {"spring"},
-		"audiences":  {"vip"},
-		"workflow":   {"task-1"},
-		"notify":     {job.JobID},
-		"messages":   {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
-		"deliveries": {failed, lost, waiting},
-		"outbox":     {"held"},
-		"reminders":  {reminder.ID},
-		"agents":     {"phone"},
-		"channels":   {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "tenants": {"default"}, "notices": {notice.ID},
+		"campaigns":     {"spring"},
+		"audiences":     {"vip"},
+		"subscriptions": {follows.ID},
+		"workflow":      {"task-1"},
+		"notify":        {job.JobID},
+		"messages":      {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
+		"deliveries":    {failed, lost, waiting},
+		"outbox":        {"held"},
+		"reminders":     {reminder.ID},
+		"agents":        {"phone"},
+		"channels":      {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "tenants": {"default"}, "notices": {notice.ID},
 	}
 }
 
