@@ -23,7 +23,19 @@ const (
 	aDelivery = "01M7YB1WZMBNVQWRX67H460001"
 	aJob      = "01M7YXSEVRDX4TBXB00K410000"
 	aKey      = "7d2kq0v9x4ma"
+
+	aSubscription = "01KMJ4Q8Z3X7C2V5B6N9WD0000"
 )
+
+const asksOutside, wantsAFile = "it calls an address that is not here: tests of its own have one", "it goes with a file that examples do not hold: tests of internal/api send some"
+
+// elsewhere says why the example of an operation is not sent here.
+var elsewhere = map[string]string{
+	"streamEvents": "it does not end: TestWhatHappensIsTold reads it",
+	"testAccount":  asksOutside, "testSubscription": asksOutside,
+	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
+	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,
+}
 
 // operation is one of the document, as its reader calls it.
 type operation struct {
@@ -59,7 +71,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.readDocument()
 	c.try("getHealth getReadiness getIndex getDocs getDocsFile getOpenAPI getMetrics")
 	c.try("putChannel getChannel listChannels testChannel pauseChannel resumeChannel listDrivers getTally")
-	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers")
+	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser")
 	c.try("putRoster getRoster listRosters getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery resolveDeliveries")
 	c.try("cancelMessage cancelMessages replayDeliveries createReminder listReminders getReminder endReminder endReminders")
@@ -75,9 +87,13 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("getSMSStatistics listSMSStatuses getSMSRules recoverSMSTasks getSMSHealth listLogs")
 	c.try("pauseAgent resumeAgent drainAgent reassignAgent deleteAgent createKey listKeys setKeyQuota rotateKey revokeKey listAudit exportAudit")
 	c.try("putTenant createTenantKey listTenants getTenant deleteTenant")
+	c.channel(posthouse.Channel{Name: "wecom", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Accounts: true}})
+	c.try("putAccount putAccounts getAccount listAccounts exportAccounts pauseAccount resumeAccount deleteAccount")
+	c.try("createSubscription listSubscriptions getSubscription listDeadLetters pauseSubscription resumeSubscription replaySubscription rotateSubscription deleteSubscription")
+	c.try("createAudience getAudience listAudiences listCampaigns")
 	c.try("deleteUser deleteRoster deleteTemplate deleteChannel")
 	for id := range c.operations {
-		if !c.tried[id] {
+		if !c.tried[id] && elsewhere[id] == "" {
 			t.Errorf("%s is not tried", id)
 		}
 	}
@@ -180,6 +196,8 @@ func (c *trier) try(names string) {
 		case "sendMessages":
 			c.known[aMessage], _ = answer["id"].(string)
 			c.known[aDelivery] = strings.TrimSuffix(c.known[aMessage], "0000") + "0001"
+		case "createSubscription":
+			c.known[aSubscription], _ = answer["id"].(string)
 		case "sendNotice":
 			c.known[aDelivery], _ = answer["id"].(string)
 		case "enqueueJob":
