@@ -128,8 +128,8 @@ func TestALeaseSavesRoundTrips(t *testing.T) {
 			granted += g.N
 			limittest.Pause(t.Context(), 50*time.Millisecond)
 		}
-		if granted != 200 || table.writes > 12 {
-			t.Errorf("%d permits cost %d writes, want 200 and about one a second", granted, table.writes)
+		if granted != 200 || table.writes.Load() > 12 {
+			t.Errorf("%d permits cost %d writes, want 200 and about one a second", granted, table.writes.Load())
 		}
 		limittest.Pause(t.Context(), 10*time.Second)
 		g, err := limit.SQL{Rows: table}.Peek(t.Context(), one("account", []posthouse.Limit{per(1000, time.Hour)}))
@@ -163,7 +163,7 @@ func TestALeaseOfADeadProcessEnds(t *testing.T) {
 type dying struct{ *rows }
 
 func (d dying) UpdateLimits(ctx context.Context, keys []string, change func(time.Time, [][]byte) ([][]byte, error)) error {
-	if d.writes > 0 {
+	if d.writes.Load() > 0 {
 		return context.Canceled
 	}
 	return d.rows.UpdateLimits(ctx, keys, change)

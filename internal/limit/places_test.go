@@ -28,7 +28,7 @@ type rows struct {
 	now    func() time.Time // defaults to time.Now
 	mu     sync.Mutex
 	text   map[string][]byte
-	writes int
+	writes atomic.Int64
 	err    error // of the next calls
 }
 
@@ -52,7 +52,7 @@ func (r *rows) UpdateLimits(_ context.Context, keys []string, change func(time.T
 	for i, text := range texts {
 		if text != nil {
 			r.text[keys[i]] = text
-			r.writes++
+			r.writes.Add(1)
 		}
 	}
 	return nil
@@ -164,8 +164,8 @@ func TestSQLWritesNothingWhereNothingIsGranted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r.writes != 1 {
-		t.Errorf("%d writes, want 1", r.writes)
+	if n := r.writes.Load(); n != 1 {
+		t.Errorf("%d writes, want 1", n)
 	}
 }
 
