@@ -163,7 +163,7 @@ func messageValues(e *work.Entry) []any {
 	m := &e.Message
 	content, _ := json.Marshal(m.Content) // two strings: cannot fail
 	return []any{
-		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, priorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
+		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, sqldb.PriorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
 		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), sqldb.Micros(m.NotBefore), sqldb.Micros(m.Deadline),
 		int64(len(e.Deliveries)), m.Trace, sqldb.Micros(m.CreatedAt), optionsOf(m),
 	}

@@ -134,7 +134,7 @@ func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
 	var items []work.Item
 	since, begin := from.since(t.DB.Dialect)
 	err = t.Query(dueRows(t.DB.Dialect, queueTable.List, since)+t.DB.Dialect.Skip,
-		slices.Concat([]any{c.Tenant, c.Channel, priorityNumber(c.Priority)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
+		slices.Concat([]any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err != nil {
@@ -292,7 +292,7 @@ func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	m.Priority = priorityOf(priority)
+	m.Priority = sqldb.PriorityOf(priority)
 	m.NotBefore, m.Deadline, m.CreatedAt = sqldb.TimeOf(notBefore), sqldb.TimeOf(deadline), sqldb.TimeOf(created)
 	if payload != "" {
 		m.Payload = json.RawMessage(payload)

@@ -87,7 +87,7 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 	if !c.DueBefore.IsZero() {
 		bound = sqldb.Micros(c.DueBefore)
 	}
-	args := []any{c.Tenant, c.Channel, priorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
+	args := []any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
 	if c.Whole {
 		args = append(args, mostMessages(&c), c.Cut, c.Max)
 	}

@@ -56,7 +56,7 @@ func soleValues(e *work.Entry, clean bool) []any {
 }
 
 func dueValues(d *posthouse.Delivery) []any {
-	return []any{d.Tenant, d.Channel, priorityNumber(d.Priority), sqldb.Micros(d.DueAt), d.ID}
+	return []any{d.Tenant, d.Channel, sqldb.PriorityNumber(d.Priority), sqldb.Micros(d.DueAt), d.ID}
 }
 
 // scanClean reads the columns of cleanTable: a message and its delivery as it was accepted.

@@ -98,7 +98,7 @@ func (t clearing) fly(b *boarding) error {
 	}
 	var taken []place
 	since, begin := b.from.since(t.DB.Dialect)
-	lane := []any{b.Tenant, b.Channel, priorityNumber(b.Priority)}
+	lane := []any{b.Tenant, b.Channel, sqldb.PriorityNumber(b.Priority)}
 	err = t.Query("SELECT due_at, id FROM posthouse_due"+t.DB.Dialect.By(sqldb.Primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
 		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.DB.Dialect.Limit+t.DB.Dialect.Skip,
 		slices.Concat(lane, begin, []any{due, fmt.Sprint(b.Epoch), b.Max}), func(scan func(...any) error) error {
@@ -300,7 +300,7 @@ func (b *boarding) flyArgs(fed bool) []any {
 	for _, item := range b.known {
 		created = max(created, sqldb.Micros(item.Delivery.CreatedAt))
 	}
-	n := priorityNumber(b.Priority)
+	n := sqldb.PriorityNumber(b.Priority)
 	args := []any{
 		idSet(b.known), b.Tenant, b.Channel, n, b.from.due, b.from.id, bound, fmt.Sprint(b.Epoch), b.Max,
 		b.made.id, b.Tenant, b.Channel, n, b.made.account, b.made.owner, b.made.epoch, b.Lease.Microseconds(), created,

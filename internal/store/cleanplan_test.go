@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -96,7 +97,7 @@ func TestHotStatementsGoIntoFewPartitions(t *testing.T) {
 		args       []any
 	}{
 		{"claim, clean", flyTexts[true], b.flyArgs(true)},
-		{"claim", claimTexts[false][false], []any{lane.Tenant, lane.Channel, priorityNumber(lane.Priority), 0, "", int64(math.MaxInt64), "1", 100, 1, "w1", 1, ""}},
+		{"claim", claimTexts[false][false], []any{lane.Tenant, lane.Channel, sqldb.PriorityNumber(lane.Priority), 0, "", int64(math.MaxInt64), "1", 100, 1, "w1", 1, ""}},
 		{"look-up by ids", "SELECT id FROM posthouse_messages WHERE " + among, args},
 		{"record, expanded", fmt.Sprintf(expandSole, among), args},
 	} {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -18,22 +17,9 @@ const (
 	laneAgain  = 20
 )
 
-// priorityNumber is a priority as the order it is dispatched in.
-func priorityNumber(p posthouse.Priority) int64 {
-	return int64(max(slices.Index(posthouse.Priorities(), p), 0))
-}
-
-func priorityOf(n int64) posthouse.Priority {
-	all := posthouse.Priorities()
-	if n < 0 || int(n) >= len(all) {
-		return posthouse.Normal
-	}
-	return all[n]
-}
-
 // laneNumber is what the column holds of a lane.
 func laneNumber(p posthouse.Priority, pulled, again bool) int64 {
-	switch n := priorityNumber(p); {
+	switch n := sqldb.PriorityNumber(p); {
 	case pulled && again:
 		return n + laneAgain
 	case pulled:
@@ -51,7 +37,7 @@ func readLane(n int64) (p posthouse.Priority, pulled, again bool) {
 	if n < 0 || n >= laneAgain+lanePulled || int(n%lanePulled) >= len(posthouse.Priorities()) {
 		return posthouse.Normal, false, false
 	}
-	return priorityOf(n % lanePulled), n >= lanePulled, n >= laneAgain
+	return sqldb.PriorityOf(n % lanePulled), n >= lanePulled, n >= laneAgain
 }
 
 func numberOf(l work.Lane) int64 { return laneNumber(l.Priority, l.Pulled, l.Again) }

@@ -195,7 +195,7 @@ func (s Upkeep) walk(ctx context.Context, now time.Time, w walk, longest time.Du
 }
 
 // oldest deletes the oldest of a walk from an id on, and returns which. An id is hardly ever younger than its delivery's last
-// change. What is locked, such as for a replay, is left for another walk.
+// change. A later walk takes what is locked now, such as for a replay.
 func (t pruning) oldest(w walk, from, bound string, max int) ([]string, error) {
 	now, err := t.Now()
 	if err != nil {

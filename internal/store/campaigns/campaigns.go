@@ -27,7 +27,7 @@ func readCampaign(scan sqldb.Scanner) (work.Campaign, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Priority, c.Deadline, c.CreatedAt, c.UpdatedAt, c.StartedAt, c.FinishedAt = priorityOf(priority), sqldb.TimeOf(deadline), sqldb.TimeOf(created), sqldb.TimeOf(updated), sqldb.TimeOf(started), sqldb.TimeOf(finished)
+	c.Priority, c.Deadline, c.CreatedAt, c.UpdatedAt, c.StartedAt, c.FinishedAt = sqldb.PriorityOf(priority), sqldb.TimeOf(deadline), sqldb.TimeOf(created), sqldb.TimeOf(updated), sqldb.TimeOf(started), sqldb.TimeOf(finished)
 	if payload != "" {
 		c.Payload = json.RawMessage(payload)
 	}
@@ -60,7 +60,7 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 		}
 		made.Edition, made.CreatedAt, made.UpdatedAt = 1, sqldb.TimeOf(at), sqldb.TimeOf(at)
 		args := []any{
-			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Template, string(content), string(c.Payload), c.Audience, c.AudienceID, priorityNumber(c.Priority), string(c.OnUnknown),
+			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Template, string(content), string(c.Payload), c.Audience, c.AudienceID, sqldb.PriorityNumber(c.Priority), string(c.OnUnknown),
 			sqldb.Micros(c.Deadline), c.SegmentSize, at,
 		}
 		args = append(append(args, stepOf(&made)...), made.Edition, at)

@@ -17,7 +17,7 @@ const claimLook = 16
 func (s Segments) ClaimSegment(ctx context.Context, now time.Time, c work.SegmentClaim) (taken work.Segment, found bool, err error) {
 	free, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, `SELECT s.id FROM posthouse_campaigns c JOIN posthouse_segments s ON s.campaign = c.id AND s.status = ?
 		WHERE c.tenant = ? AND c.channel = ? AND c.priority = ? AND c.state = ? ORDER BY c.id, s.first_seq LIMIT ?`,
-		int64(work.SegmentFree), c.Tenant, c.Channel, priorityNumber(c.Priority), string(posthouse.CampaignRunning), claimLook)
+		int64(work.SegmentFree), c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), string(posthouse.CampaignRunning), claimLook)
 	if err != nil {
 		return taken, false, s.db.Coded(err, "look for a free segment")
 	}

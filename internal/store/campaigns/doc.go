@@ -2,12 +2,7 @@
 // each step is handed in with what the row must still be. What follows what is said by package internal/campaign.
 package campaigns
 
-import (
-	"slices"
-
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/store/sqldb"
-)
+import "github.com/posthouse/posthouse/internal/store/sqldb"
 
 // The families of campaigns.
 type (
@@ -28,15 +23,3 @@ type Families struct {
 
 // Of is the families in a database.
 func Of(db *sqldb.DB) Families { return Families{Audiences{db}, Campaigns{db}, Segments{db}} }
-
-func priorityNumber(p posthouse.Priority) int64 {
-	return int64(max(slices.Index(posthouse.Priorities(), p), 0))
-}
-
-func priorityOf(n int64) posthouse.Priority {
-	all := posthouse.Priorities()
-	if n < 0 || int(n) >= len(all) {
-		return posthouse.Normal
-	}
-	return all[n]
-}
