@@ -29,9 +29,11 @@ type Account struct {
 
 // AccountSettings is what an operator decides about an account, whatever its driver.
 type AccountSettings struct {
-	// Pools are labels that a message may ask for instead of one account. Defaults to none.
+	// Pools are labels that a message may ask for instead of one account. They are kept, and nothing asks for them yet. Defaults to
+	// none.
 	Pools []string `json:"pools,omitempty"`
-	// Weight is its share of what no message has pinned, beside the other accounts, 1 to 1000. Defaults to 1.
+	// Weight is its share of what no message has pinned, beside the other accounts, 1 to 1000. It is kept, and not heeded yet: accounts
+	// take turns. Defaults to 1.
 	Weight int `json:"weight,omitempty"`
 	// BaseRate is how many messages a second it sends when all is well, before its rate adapts. Defaults to 0: as many as
 	// its limits allow.

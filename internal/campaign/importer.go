@@ -279,7 +279,7 @@ func (t *taking) storeIfMuch() error {
 	return t.store()
 }
 
-// store writes all blocks with where the reader stands. What is refused or taken, but in no block yet, is packed first.
+// store writes all blocks, and where the reader stands. Before that it packs the records that no block has yet, refused ones too.
 func (t *taking) store() error {
 	t.pack()
 	at := t.reader.Position()
