@@ -86,7 +86,7 @@ var floors = map[string]floor{
 	"internal/limit/limittest": {layer: 2, tests: true},
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
-	"workflow":                 {layer: 2},
+	"internal/flow":            {layer: 2, never: []string{"internal/store"}}, // events of tasks become messages
 	"internal/feed":            {layer: 2, never: []string{"internal/store"}}, // tells others what happens to deliveries
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}}, // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}}, // what follows which result

@@ -83,3 +83,22 @@ type Orbit struct {
 	Number int       `json:"orbit_no"`
 	InTime time.Time `json:"in_time"`
 }
+
+// TaskQuestion asks who the handlers of nodes are.
+type TaskQuestion struct {
+	Tenant string
+	Task   string
+	// Purpose is the kind of the notice that they are told, such as node_done.
+	Purpose string
+	// Nodes are the nodes it is about. Roles and Users are those that the task names for them; Users holds
+	// the initiator too where he is told, and the assignees of work items where these are asked for.
+	Nodes, Roles, Users []string
+}
+
+// TaskAudience answers a TaskQuestion: these people are told.
+type TaskAudience struct {
+	// To are the recipients. One without an address is looked up in the directory.
+	To []Recipient
+	// Vacant are roles of the question that nobody has. Defaults to none.
+	Vacant []string
+}

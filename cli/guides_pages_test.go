@@ -37,7 +37,7 @@ const (
 	needsMany   = "needs hundreds of deliveries of a restored copy: the tests of internal/api decide by filter"
 	isAForm     = "the form of a request: the blocks after it are whole ones"
 	isSentThere = "what a provider is sent: the driver's tests compare it"
-	isAskedUs   = "what a resolver of the reader's own is asked and answers: package workflow's tests play one"
+	isAskedUs   = "what a resolver of the reader's own is asked and answers: package flow's tests play one"
 	isAPart     = "a part of a channel's file"
 	needsMonths = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
 	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"

@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
@@ -27,7 +28,6 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // house is a database with Posthouse on it, and a business beside it that has a connection and a
@@ -152,7 +152,7 @@ func (h *house) serve() {
 		},
 		Rosters: h.store.Rosters, Limiter: limit.SQL{Rows: h.store.Limits}, Log: quiet, Poll: 5 * time.Millisecond,
 		TaskEvents: func(_ context.Context, row work.Enqueued, in *wire.NewEvent) error {
-			r := workflow.Reader{Zone: time.UTC}
+			r := flow.Reader{Zone: time.UTC}
 			e := r.Event("", in)
 			if e.At.IsZero() {
 				e.At = row.CreatedAt // as the server does

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // office is a server without its listener, in virtual time, with a console channel oa whose messages it keeps.
@@ -185,7 +185,7 @@ func TestFLOW_SomebodyWithoutANumberKeepsNoTextFromTheOthers(t *testing.T) {
 			Name: "成像", Creator: "boss", Channels: []string{"phones"}, Nodes: []posthouse.Node{{ID: "11", Name: "受理", Users: []string{"13800138000", "li.na", "13900139000"}}},
 		}})
 		o.must(err)
-		if len(out[0].Told) != 1 || len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != workflow.NoAddress || !strings.Contains(out[0].Warnings[0].Detail, `"li.na" cannot be told on phones`) {
+		if len(out[0].Told) != 1 || len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != flow.NoAddress || !strings.Contains(out[0].Warnings[0].Detail, `"li.na" cannot be told on phones`) {
 			o.Fatalf("the outcome is %+v", out[0])
 		}
 		list, _, err := o.s.store.Messages.DeliveriesOf(o.Context(), posthouse.DefaultTenant, out[0].Told[0].Messages[0], "", 10)

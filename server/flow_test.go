@@ -21,7 +21,7 @@ import (
 )
 
 // The tests of the requirement table FLOW over HTTP, on a whole server: here the acceptance list of the
-// notification document (section 10), a test a line. What needs hours runs in package workflow.
+// notification document (section 10), a test a line. What needs hours runs in package flow.
 
 // bureau is a directory with roles, the channels oa and dingtalk, and a template for each kind.
 func (h *house) bureau() {

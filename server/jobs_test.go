@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
-	"github.com/posthouse/posthouse/workflow"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // FLOW-4, FLOW-16: the document's three functions in Go.
@@ -39,20 +39,21 @@ func ExampleServer_Jobs() {
 	}
 
 	jobs := s.Jobs()
-	job := workflow.Job{
-		BizType: workflow.BizNodeTimeout, BizID: "8882", Channel: 0, Users: []string{"li.na"}, DedupKey: workflow.NodeTimeoutKey("8882", "oa"), Operator: "task-service",
+	timeout, oa, cancelled := wire.Ident("5"), wire.Ident("0"), wire.Ident("3")
+	job := wire.NewJob{
+		BizType: &timeout, BizID: "8882", Channel: &oa, UserIDs: []wire.Ident{"li.na"}, DedupKey: "5_8882_0", Operator: "task-service",
 		Payload: []byte(`{"taskName": "应急成像-京津冀", "nodeName": "资源确认", "maxDuration": 60, "timeoutRemind": 30}`),
 	}
 	for range 2 {
 		made, err := jobs.Enqueue(ctx, tenant, job)
-		fmt.Println(made.ID, made.Existing, err)
+		fmt.Println(made.JobID, made.Existing, err)
 	}
-	changed, err := jobs.UpdateStatus(ctx, tenant, workflow.BizNodeTimeout, []string{"8882"}, workflow.Cancelled, nil, "task-service")
-	fmt.Println("cancelled", changed, err)
+	changed, err := jobs.UpdateStatus(ctx, tenant, wire.JobStatus{BizType: &timeout, BizIDs: []wire.Ident{"8882"}, Status: &cancelled, Operator: "task-service"})
+	fmt.Println("cancelled", changed.Changed, err)
 	view, err := jobs.Job(ctx, tenant, "5_8882_0")
 	fmt.Println(view.State, err)
-	deleted, err := jobs.DeleteByBiz(ctx, tenant, workflow.BizNodeTimeout, []string{"8882"}, "task-service")
-	fmt.Println("deleted", deleted, err)
+	deleted, err := jobs.DeleteByBiz(ctx, tenant, wire.JobDelete{BizType: &timeout, BizIDs: []wire.Ident{"8882"}, Operator: "task-service"})
+	fmt.Println("deleted", deleted.Changed, err)
 	// Output:
 	// 5_8882_0 false <nil>
 	// 5_8882_0 true <nil>

@@ -17,7 +17,6 @@ import (
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/rule"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options makes a server. DSN is required; the zero value of everything else works.
@@ -86,7 +85,7 @@ type Options struct {
 	PlatformURL string
 	// WorkflowResolver says who has which role in workflows. Defaults to WorkflowResolverURL, and without one to
 	// the directory.
-	WorkflowResolver workflow.Resolver
+	WorkflowResolver Resolver
 	// WorkflowResolverURL is asked over HTTP who has which role, with WorkflowResolverSecret in the header
 	// X-Posthouse-Secret. Defaults to none.
 	WorkflowResolverURL, WorkflowResolverSecret string

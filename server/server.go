@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/feed"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/remind"
@@ -22,7 +23,6 @@ import (
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // Server is a running Posthouse: New, Start, Stop.
@@ -37,7 +37,7 @@ type Server struct {
 	limiter  engine.Limiter
 	quotas   *quota.Quotas
 	channels *channels.Set
-	flow     *workflow.Flow
+	flow     *flow.Flow
 	events   *feed.Log
 	poster   *feed.Poster
 	gate     *web.Gate

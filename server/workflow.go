@@ -11,13 +11,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // openFlow makes what turns events of tasks into messages.
@@ -26,32 +26,48 @@ func (s *Server) openFlow(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.flow, err = workflow.New(workflow.Options{
-		Book: s.store.Plans, Post: post{jobPost{s, web.Once{}}}, Resolver: resolver, Channels: names{s.store.Channels, s.store.Users}.channels, Name: names{s.store.Channels, s.store.Users}.user, Aborter: s.Jobs(),
+	s.flow, err = flow.New(flow.Options{
+		Book: s.store.Plans, Post: post{jobPost{s, web.Once{}}}, Resolver: resolver, Channels: names{s.store.Channels, s.store.Users}.channels, Name: names{s.store.Channels, s.store.Users}.user, Aborter: s.jobsOf(web.Once{}),
 		Zone: s.zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
 	})
 	return err
 }
 
 // resolver says who has which role: the one given, the caller's system, or the directory.
-func resolverOf(o Options, network channel.Network, users registry.Users) (workflow.Resolver, error) {
+func resolverOf(o Options, network channel.Network, users registry.Users) (flow.Resolver, error) {
 	switch {
 	case o.WorkflowResolver != nil:
 		return o.WorkflowResolver, nil
 	case o.WorkflowResolverURL != "":
-		return workflow.NewCallback(workflow.CallbackOptions{URL: o.WorkflowResolverURL, Secret: o.WorkflowResolverSecret, Network: network})
+		return flow.NewCallback(flow.CallbackOptions{URL: o.WorkflowResolverURL, Secret: o.WorkflowResolverSecret, Network: network})
 	}
-	return workflow.Directory{Users: users}, nil
+	return flow.Directory{Users: users}, nil
 }
 
-// Flow takes the events of tasks, for a program that embeds the server. The HTTP API takes the same at
-// /v1/workflow/events.
-func (s *Server) Flow() *workflow.Flow { return s.flow }
+// Resolver finds out who the handlers of a task's nodes are. An error puts the event off: its sender repeats it.
+type Resolver interface {
+	Resolve(ctx context.Context, q posthouse.TaskQuestion) (posthouse.TaskAudience, error)
+}
+
+// Flow takes the events of tasks, for a program that embeds the server.
+type Flow interface {
+	// Apply takes events in. Those without a time happened in their order. All of them are checked before anything is
+	// done; an error of code invalid names every problem, below "events[i]." where there are several. Other errors leave
+	// some done and some not: repeat the call, what is done already is not done again.
+	Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
+	// Task says what is known of a task. An error of code not_found says that no event has named it.
+	Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error)
+	// Tasks lists the tasks of a tenant by id, a page at a time.
+	Tasks(ctx context.Context, tenant, cursor string, limit int) (list []wire.TaskSummary, next string, err error)
+}
+
+// Flow takes the events of tasks. The HTTP API takes the same at /v1/workflow/events.
+func (s *Server) Flow() Flow { return s.flow }
 
 // takeEvent takes an event that came through the outbox. One that does not say when it happened happened when its row was
 // written: a repeat has the same time.
 func (s *Server) takeEvent(ctx context.Context, row work.Enqueued, in *wire.NewEvent) error {
-	r := workflow.Reader{Zone: s.zone}
+	r := flow.Reader{Zone: s.zone}
 	e := r.Event("", in)
 	if err := posthouse.Invalid("the event cannot be applied", r.Problems()); err != nil {
 		return err
@@ -63,7 +79,7 @@ func (s *Server) takeEvent(ctx context.Context, row work.Enqueued, in *wire.NewE
 
 // takeJob takes a job that came through the outbox. Its row's id makes one that comes twice the same job.
 func (s *Server) takeJob(ctx context.Context, row work.Enqueued, text json.RawMessage) error {
-	job, problems := workflow.ReadJob(text, s.zone)
+	job, problems := flow.ReadJob(text, s.zone)
 	if err := posthouse.Invalid("the job cannot be accepted", problems); err != nil {
 		return err
 	}
@@ -100,14 +116,14 @@ func (n names) user(ctx context.Context, tenant, id string) (string, error) {
 	return u.Name, err
 }
 
-// post is the engine as package workflow sees it.
+// post is the engine as package flow sees it.
 type post struct {
 	jobPost
 }
 
 // Submit stores messages, reminders and the task's document in one transaction. Messages of a channel that
 // cannot be opened are refused by themselves: the others need not wait for its repair.
-func (p post) Submit(ctx context.Context, s workflow.Submission) ([]posthouse.Accepted, error) {
+func (p post) Submit(ctx context.Context, s flow.Submission) ([]posthouse.Accepted, error) {
 	plans := []work.Plan{s.Task}
 	var problems []posthouse.Problem
 	now := time.Now()

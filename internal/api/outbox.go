@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // Outbox shows what callers handed in within their own transactions and could not be accepted so far.
@@ -64,8 +64,8 @@ func rejectedRow(r *work.Held) wire.RejectedRow {
 	if in.TaskEvent != nil {
 		out.TaskEvent, out.Task, out.Message = string(in.TaskEvent.Type), in.TaskEvent.Task.Text(), ""
 	}
-	if job, _ := workflow.ReadJob(in.Job, time.UTC); in.Job != nil {
-		out.Channel, out.Kind, out.Ref, out.DedupKey, out.Recipients = workflow.ChannelName(job.Channel), job.BizType.Kind(), job.BizID, job.DedupKey, len(job.Users)
+	if job, _ := flow.ReadJob(in.Job, time.UTC); in.Job != nil {
+		out.Channel, out.Kind, out.Ref, out.DedupKey, out.Recipients = flow.ChannelName(job.Channel), job.BizType.Kind(), job.BizID, job.DedupKey, len(job.Users)
 		out.Message = ""
 	}
 	return out

@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // termsFS is what people read in the OpenAPI document: the introduction, what fields and parameters mean, examples.
@@ -102,8 +102,8 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.Outcome]():       web.Any(posthouse.Outcomes()...),
 		reflect.TypeFor[posthouse.Missed]():        web.Any(posthouse.MissedCollapse, posthouse.MissedExpire),
 		reflect.TypeFor[posthouse.ReportResult]():  web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
-		reflect.TypeFor[posthouse.TaskEventType](): web.Any(workflow.Events()...),
-		reflect.TypeFor[wire.WarningCode]():        web.Any(workflow.WarningCodes()...),
+		reflect.TypeFor[posthouse.TaskEventType](): web.Any(flow.Events()...),
+		reflect.TypeFor[wire.WarningCode]():        web.Any(flow.WarningCodes()...),
 		reflect.TypeFor[wire.Log]():                web.Any(wire.Logs()...),
 		reflect.TypeFor[wire.Outcome]():            web.Any(wire.Outcomes()...),
 		reflect.TypeFor[wire.FieldKind]():          fieldKinds(),

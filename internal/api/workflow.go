@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
-// Tasks takes the events of tasks in and says what is known of them. *workflow.Flow satisfies it.
+// Tasks takes the events of tasks in and says what is known of them. *flow.Flow satisfies it.
 type Tasks interface {
 	Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
 	Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error)
@@ -89,7 +89,7 @@ func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
 // eventsOf reads events. What is wrong with each is said only where something is wrong with how one is written: else their
 // taker says it.
 func (t tasks) eventsOf(c *web.Call, given []wire.NewEvent, many bool) ([]posthouse.TaskEvent, error) {
-	r := workflow.Reader{Zone: t.zone}
+	r := flow.Reader{Zone: t.zone}
 	list := make([]posthouse.TaskEvent, len(given))
 	at := func(i int) string {
 		if many {
@@ -103,7 +103,7 @@ func (t tasks) eventsOf(c *web.Call, given []wire.NewEvent, many bool) ([]postho
 	c.Add(r.Problems())
 	if c.Wrong() != nil {
 		for i := range list {
-			c.Add(workflow.Check(list[i], at(i)))
+			c.Add(flow.Check(list[i], at(i)))
 		}
 	}
 	return list, c.Wrong()
@@ -190,5 +190,5 @@ func (t tasks) reminder(c *web.Call, id string, ids []string, view *wire.TaskRep
 }
 
 func (t tasks) install(c *web.Call) (wire.InstalledTemplates, error) {
-	return workflow.InstallTemplates(c.Context(), t.templates, c.Tenant())
+	return flow.InstallTemplates(c.Context(), t.templates, c.Tenant())
 }

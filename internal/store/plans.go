@@ -158,7 +158,7 @@ func (t accepting) freeKey(sub *work.Submission) error {
 // it was told of can be withdrawn.
 const taskKept = 366 * 24 * time.Hour
 
-// endedTask stands in the document of a task that has ended, as package workflow writes it: no other fact is an event.
+// endedTask stands in the document of a task that has ended, as package flow writes it: no other fact is an event.
 const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
 
 // prunePlans deletes up to max plans that will never be due again and were written long ago. It looks for them outside of the

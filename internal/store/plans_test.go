@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // plan is a reminder of tenant t1 that is due at a time.
@@ -314,13 +314,13 @@ func TestPruneDeletesPlansThatAreOver(t *testing.T) {
 	})
 }
 
-// tasks is the part of a server that workflow.Flow writes through. Nobody is told of anything.
+// tasks is the part of a server that flow.Flow writes through. Nobody is told of anything.
 type tasks struct {
-	workflow.Post
+	flow.Post
 	s *Store
 }
 
-func (p tasks) Submit(ctx context.Context, sub workflow.Submission) ([]posthouse.Accepted, error) {
+func (p tasks) Submit(ctx context.Context, sub flow.Submission) ([]posthouse.Accepted, error) {
 	out, err := p.s.Submissions.Accept(ctx, at(), []*work.Submission{{Tenant: sub.Tenant, Endpoint: "tasks", Plans: []work.Plan{sub.Task}}})
 	if err != nil {
 		return nil, err
@@ -331,8 +331,8 @@ func (p tasks) Submit(ctx context.Context, sub workflow.Submission) ([]posthouse
 // A task that nobody hears of goes on all the same: a time-out a year from now asks for it.
 func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		flow, err := workflow.New(workflow.Options{
-			Book: s.Plans, Post: tasks{s: s}, Resolver: workflow.Directory{}, Log: slog.New(slog.DiscardHandler),
+		flow, err := flow.New(flow.Options{
+			Book: s.Plans, Post: tasks{s: s}, Resolver: flow.Directory{}, Log: slog.New(slog.DiscardHandler),
 			Channels: func(context.Context, string) ([]string, error) { return nil, nil },
 		})
 		if err != nil {

@@ -28,5 +28,5 @@ type PlanType string
 // The types.
 const (
 	PlanReminder PlanType = "reminder" // a posthouse.Reminder
-	PlanTask     PlanType = "task"     // what package workflow knows of a task
+	PlanTask     PlanType = "task"     // what package flow knows of a task
 )

@@ -12,11 +12,11 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // owner is who made the attempts of which nobody knows who made them.
@@ -94,13 +94,13 @@ func (r *run) takeBatch(ctx context.Context, t *Table, rows []work.NotifyJob) er
 
 // waits reports whether something of a job is still to be sent.
 func waits(row *work.NotifyJob) bool {
-	return !row.Deleted && workflow.Status(row.Status) == workflow.Waiting
+	return !row.Deleted && flow.Status(row.Status) == flow.Waiting
 }
 
 // read makes a job of a row, or says why there is none.
-func (r *run) read(row *work.NotifyJob) (job *workflow.Job, why string) {
-	job = &workflow.Job{
-		BizType: workflow.BizType(row.BizType), BizID: row.BizID, Channel: row.Channel, Payload: json.RawMessage(row.Payload),
+func (r *run) read(row *work.NotifyJob) (job *flow.Job, why string) {
+	job = &flow.Job{
+		BizType: flow.BizType(row.BizType), BizID: row.BizID, Channel: row.Channel, Payload: json.RawMessage(row.Payload),
 		DedupKey: row.Key, NextRunTime: meant(row.NextRun), Operator: row.CreateBy,
 	}
 	seen := map[string]bool{}
@@ -113,7 +113,7 @@ func (r *run) read(row *work.NotifyJob) (job *workflow.Job, why string) {
 	if waits(row) && r.History {
 		return job, "it still waits, and --history leaves that out"
 	}
-	if !workflow.Status(row.Status).Valid() {
+	if !flow.Status(row.Status).Valid() {
 		return job, "its status " + strconv.Itoa(row.Status) + " is none of the document"
 	}
 	problems := draft.Problems{List: job.Check()}
@@ -144,7 +144,7 @@ func meant(t time.Time) time.Time {
 }
 
 // remind opens the reminder of a time-out that comes again.
-func (r *run) remind(ctx context.Context, t *Table, row *work.NotifyJob, job *workflow.Job) error {
+func (r *run) remind(ctx context.Context, t *Table, row *work.NotifyJob, job *flow.Job) error {
 	d := job.Draft(r.now)
 	d.NotBefore = time.Time{}
 	if since := began(row, job); !since.IsZero() {
@@ -182,7 +182,7 @@ func (r *run) remind(ctx context.Context, t *Table, row *work.NotifyJob, job *wo
 
 // began is when the time was up that a job reminds of: next_run_time moves on with each round, the payload knows how long the
 // node might take from when the job was made.
-func began(row *work.NotifyJob, job *workflow.Job) time.Time {
+func began(row *work.NotifyJob, job *flow.Job) time.Time {
 	var fields struct {
 		Most json.Number `json:"maxDuration"`
 	}
@@ -201,7 +201,7 @@ func began(row *work.NotifyJob, job *workflow.Job) time.Time {
 }
 
 // message tells a job in our words, or says why it cannot be.
-func (r *run) message(ctx context.Context, row *work.NotifyJob, job *workflow.Job) (made work.Imported, why string, err error) {
+func (r *run) message(ctx context.Context, row *work.NotifyJob, job *flow.Job) (made work.Imported, why string, err error) {
 	created := cmp.Or(meant(row.CreatedAt), meant(row.UpdatedAt), r.now)
 	d := job.Draft(r.now)
 	m := posthouse.Message{
@@ -239,7 +239,7 @@ func (r *run) message(ctx context.Context, row *work.NotifyJob, job *workflow.Jo
 
 // fill puts the content into a message: as its template makes it. Why says what is missing for that.
 func (r *run) fill(ctx context.Context, m *posthouse.Message, clock *posthouse.Clock) (why string, err error) {
-	for _, name := range []string{workflow.TemplateName(m.Kind, m.Channel), m.Kind} {
+	for _, name := range []string{flow.TemplateName(m.Kind, m.Channel), m.Kind} {
 		t, found, err := r.template(ctx, name)
 		if err != nil {
 			return "", err
@@ -255,7 +255,7 @@ func (r *run) fill(ctx context.Context, m *posthouse.Message, clock *posthouse.C
 		m.Template, m.Version, m.TemplateID, m.Content, m.Payload = t.Name, t.Version, t.ExternalID, filled, payload
 		return "", nil
 	}
-	return "there is no template " + workflow.TemplateName(m.Kind, m.Channel) + ": run posthouse workflow init before", nil
+	return "there is no template " + flow.TemplateName(m.Kind, m.Channel) + ": run posthouse workflow init before", nil
 }
 
 // recipientOf is the row of a user among a job's recipients, the last one of several.
@@ -277,18 +277,18 @@ func (r *run) tell(h *retold.History, row *work.NotifyJob, to work.NotifyRecipie
 	}
 	due := cmp.Or(meant(row.NextRun), created)
 	accept := h.To(posthouse.EventAccept, posthouse.Pending, "imported", created)
-	switch status := workflow.Status(to.Status); {
-	case status == workflow.Succeeded:
+	switch status := flow.Status(to.Status); {
+	case status == flow.Succeeded:
 		h.Start(owner, end, end.Add(lease))
 		d.ProviderRef = to.Message
 		h.End(posthouse.EventSent, posthouse.Sent, "", posthouse.ClassOK, "", end)
 	case waits(row):
-		if d.DueAt, accept.Due = due, due; status == workflow.Failed {
+		if d.DueAt, accept.Due = due, due; status == flow.Failed {
 			accept.Due = created
 			n := min(max(row.Retries, 1), maxRetries)
 			retries(h, n, n, to.Error, due, end)
 		}
-	case status == workflow.Failed || workflow.Status(row.Status) == workflow.Failed && !row.Deleted:
+	case status == flow.Failed || flow.Status(row.Status) == flow.Failed && !row.Deleted:
 		n := min(max(row.Retries, 0), maxRetries)
 		retries(h, n, n+1, "", end, end)
 		h.Start(owner, end, end.Add(lease))
@@ -328,11 +328,11 @@ func (r *run) mark(ctx context.Context, rows []work.NotifyJob, numbers map[strin
 	said, err := r.To.Marks.Marks(ctx, r.Tenant, ids)
 	for id, number := range numbers {
 		row := byRow[number]
-		status := workflow.Status(row.Status)
+		status := flow.Status(row.Status)
 		if _, known := said[id]; known || err != nil || taken[id] != "" {
 			continue
 		}
-		if status == workflow.Cancelled || status == workflow.Aborted {
+		if status == flow.Cancelled || status == flow.Aborted {
 			err = r.To.Marks.MarkStatus(ctx, r.now, r.Tenant, []string{id}, row.Status, row.UpdateBy)
 		}
 		if err == nil && row.Deleted {

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options makes an import. From, To and Zone are required.
@@ -123,7 +123,7 @@ func (r *run) takeTemplates(ctx context.Context, t *Table) error {
 	}
 	for _, row := range list {
 		t.Rows++
-		kind, channel := workflow.BizType(row.BizType).Kind(), workflow.ChannelName(row.Channel)
+		kind, channel := flow.BizType(row.BizType).Kind(), flow.ChannelName(row.Channel)
 		if kind == "" || channel == "" {
 			r.leave(t, row.Row, "its biz_type %d and channel %d are none of the document", row.BizType, row.Channel)
 			continue
@@ -133,7 +133,7 @@ func (r *run) takeTemplates(ctx context.Context, t *Table) error {
 			continue
 		}
 		tmpl := posthouse.Template{
-			Tenant: r.Tenant, Name: workflow.TemplateName(kind, channel), Title: row.Title, Text: row.Text, ExternalID: row.ExternalID, Disabled: !row.Enabled, Lenient: true,
+			Tenant: r.Tenant, Name: flow.TemplateName(kind, channel), Title: row.Title, Text: row.Text, ExternalID: row.ExternalID, Disabled: !row.Enabled, Lenient: true,
 		}
 		if err := r.takeTemplate(ctx, t, row, tmpl); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (r *run) lookAtChannels(ctx context.Context, t *Table) error {
 	}
 	for number, config := range list {
 		t.Rows++
-		name := workflow.ChannelName(number)
+		name := flow.ChannelName(number)
 		there := false
 		for _, ch := range configured {
 			there = there || ch.Channel.Name == name
@@ -200,7 +200,7 @@ func (r *run) lookAtChannels(ctx context.Context, t *Table) error {
 		switch {
 		case there:
 			t.There++
-		case name == workflow.ChannelDingTalk:
+		case name == flow.ChannelDingTalk:
 			r.leave(t, number, "configure it by posthouse channel set dingtalk --driver dingtalk --profile flow --config '%s'", gateway(config))
 		default:
 			r.leave(t, number, "configure the channel %q by posthouse channel set", name)
@@ -243,7 +243,7 @@ func (r *run) takeUsers(ctx context.Context, t *Table) error {
 		}
 		entry := posthouse.User{Tenant: r.Tenant, ID: u.ID, Name: u.Name, Roles: u.Roles, Addresses: map[string]string{}}
 		if u.Username != "" {
-			entry.Addresses[workflow.ChannelDingTalk] = u.Username
+			entry.Addresses[flow.ChannelDingTalk] = u.Username
 		} else {
 			without++
 		}

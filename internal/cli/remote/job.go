@@ -11,19 +11,19 @@ import (
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 func jobGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("job", "Jobs by the numbers of the notification document",
-		jobEnqueue(sh), jobList(sh), jobShow(sh), jobStop(sh, "cancel", "Cancel jobs: what was sent stays", workflow.Cancelled),
-		jobStop(sh, "abort", "Abort jobs, whose task ended abnormally: what was sent stays", workflow.Aborted), jobDelete(sh)))
+		jobEnqueue(sh), jobList(sh), jobShow(sh), jobStop(sh, "cancel", "Cancel jobs: what was sent stays", flow.Cancelled),
+		jobStop(sh, "abort", "Abort jobs, whose task ended abnormally: what was sent stays", flow.Aborted), jobDelete(sh)))
 }
 
 // bizType reads a business type, by its number or its name.
 func bizType(text string) (int, error) {
-	kinds := workflow.Kinds()
+	kinds := flow.Kinds()
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n < len(kinds) {
 		return n, nil
 	}
@@ -45,8 +45,8 @@ func jobEnqueue(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			j.BizID = args[1]
-			if j.Channel = slices.Index(workflow.Channels(), channel); j.Channel < 0 {
-				return shell.Usagef("--channel is %q: jobs go to %s", channel, strings.Join(workflow.Channels(), " or "))
+			if j.Channel = slices.Index(flow.Channels(), channel); j.Channel < 0 {
+				return shell.Usagef("--channel is %q: jobs go to %s", channel, strings.Join(flow.Channels(), " or "))
 			}
 			if j.Payload, err = sh.Object("--payload", payload); err != nil {
 				return err
@@ -108,7 +108,7 @@ The flags narrow what is listed. Jobs that come again stand first, then the othe
 }
 
 func statusNames() (names []string) {
-	for s := workflow.Waiting; s.Valid(); s++ {
+	for s := flow.Waiting; s.Valid(); s++ {
 		names = append(names, s.String())
 	}
 	return names
@@ -174,7 +174,7 @@ func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) e
 		var rows [][]string
 		for _, j := range found.Items {
 			rows = append(rows, []string{
-				j.ID, workflow.BizType(j.BizType).Kind() + " " + j.BizID, workflow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
+				j.ID, flow.BizType(j.BizType).Kind() + " " + j.BizID, flow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
 			})
 		}
 		l.Table([]string{"Job", "About", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
@@ -184,7 +184,7 @@ func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) e
 	})
 }
 
-func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, workflow.Status(n)) }
+func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, flow.Status(n)) }
 
 // jobState is a job's status, in words where it waits for a person.
 func jobState(j wire.Job) string {
@@ -221,7 +221,7 @@ func printJob(sh *shell.Shell, j wire.Job) {
 		deleted = "yes" + by(j.UpdateBy)
 	}
 	sh.Fields([][2]string{
-		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", workflow.ChannelName(j.Channel)}, {"status", jobState(j)},
+		{"job", j.ID}, {"about", flow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", flow.ChannelName(j.Channel)}, {"status", jobState(j)},
 		{"retries", fmt.Sprint(j.RetryCount)}, {"next run", nextRun(sh, j)}, {"dedup key", j.DedupKey}, {"remark", j.Remark},
 		{"made", sh.At(j.CreateTime) + by(j.CreateBy)}, {"changed", sh.At(j.UpdateTime) + by(j.UpdateBy)}, {"deleted", deleted}, {"payload", string(j.Payload)},
 	}...)
@@ -241,7 +241,7 @@ func by(who string) string {
 	return " by " + who
 }
 
-func jobStop(sh *shell.Shell, use, short string, status workflow.Status) *cobra.Command {
+func jobStop(sh *shell.Shell, use, short string, status flow.Status) *cobra.Command {
 	return jobChange(sh, use, short, func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
 		return c.Jobs.Update(ctx, client.JobStatus{BizType: n, BizIDs: ids, Status: int(status), Operator: operator})
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 func workflowGroup(sh *shell.Shell) *cobra.Command {
@@ -52,7 +52,7 @@ func (out initialised) print(sh *shell.Shell) {
 		sh.Printf("%s: stored\n", name)
 	}
 	sh.Printf("%d stored, %d were there already and stay as they are\n", len(out.Installed), len(out.Kept))
-	for _, name := range workflow.Channels() {
+	for _, name := range flow.Channels() {
 		if what := out.Channels[name]; what != "" {
 			sh.Printf("%s: %s\n", name, what)
 		}
@@ -62,7 +62,7 @@ func (out initialised) print(sh *shell.Shell) {
 // retryUnknown has the document's channels retry in its steps and send again what may have arrived, and says of each what became of it.
 func retryUnknown(ctx context.Context, c *client.Client) (map[string]string, error) {
 	out := map[string]string{}
-	for _, name := range workflow.Channels() {
+	for _, name := range flow.Channels() {
 		ch, err := c.Channels.Get(ctx, name)
 		switch {
 		case posthouse.CodeOf(err) == posthouse.CodeNotFound:

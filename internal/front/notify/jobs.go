@@ -1,22 +1,21 @@
 package notify
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
-	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options are what the front works on. All are required.
 type Options struct {
 	// Jobs are the document's functions, for one request.
-	Jobs func(web.Once) workflow.Jobs
+	Jobs func(web.Once) flow.Jobs
 	// Zone is that of times that name none.
 	Zone *time.Location
 }
@@ -44,7 +43,7 @@ func Routes(o Options) []web.Route {
 }
 
 // reader reads the words of one request.
-func (f front) reader() *workflow.Reader { return &workflow.Reader{Zone: f.Zone} }
+func (f front) reader() *flow.Reader { return &flow.Reader{Zone: f.Zone} }
 
 func (f front) enqueue(c *web.Call, in wire.NewJob) (wire.JobMade, error) {
 	r := f.reader()
@@ -63,29 +62,24 @@ func (f front) enqueue(c *web.Call, in wire.NewJob) (wire.JobMade, error) {
 
 func (f front) update(c *web.Call, in wire.JobStatus) (wire.JobsChanged, error) {
 	r := f.reader()
-	var expected []workflow.Status
-	for i := range in.Expected {
-		expected = append(expected, workflow.Status(r.Code(fmt.Sprintf("expectedStatuses[%d]", i), &in.Expected[i])))
-	}
-	biz, about := workflow.BizType(r.Code("bizType", in.BizType)), r.IDs("bizIds", in.BizIDs)
-	status, operator := workflow.Status(r.Code("status", in.Status)), r.ID("operator", in.Operator)
+	change := r.Change(in)
 	c.Add(r.Problems())
 	if err := c.Wrong(); err != nil {
 		return wire.JobsChanged{}, err
 	}
-	n, err := f.Jobs(web.Once{}).UpdateStatus(c.Context(), c.Tenant(), biz, about, status, expected, operator)
+	n, err := f.Jobs(web.Once{}).UpdateStatus(c.Context(), c.Tenant(), change)
 	c.Asked(in, n)
 	return wire.JobsChanged{Changed: n}, err
 }
 
 func (f front) remove(c *web.Call, in wire.JobDelete) (wire.JobsChanged, error) {
 	r := f.reader()
-	biz, about, operator := workflow.BizType(r.Code("bizType", in.BizType)), r.IDs("bizIds", in.BizIDs), r.ID("operator", in.Operator)
+	change := r.Deletion(in)
 	c.Add(r.Problems())
 	if err := c.Wrong(); err != nil {
 		return wire.JobsChanged{}, err
 	}
-	n, err := f.Jobs(web.Once{}).DeleteByBiz(c.Context(), c.Tenant(), biz, about, operator)
+	n, err := f.Jobs(web.Once{}).DeleteByBiz(c.Context(), c.Tenant(), change)
 	c.Asked(in, n)
 	return wire.JobsChanged{Changed: n}, err
 }
@@ -95,9 +89,9 @@ func (f front) get(c *web.Call) (wire.Job, error) {
 }
 
 func (f front) list(c *web.Call) (out wire.Page[wire.Job], err error) {
-	filter := workflow.JobFilter{BizID: c.Query.Get("bizId"), Since: c.Moment("since"), Until: c.Moment("until")}
-	filter.Types = numbers[workflow.BizType](c, "bizType", len(workflow.Kinds())-1)
-	filter.Statuses = numbers[workflow.Status](c, "status", int(workflow.Aborted))
+	filter := flow.JobFilter{BizID: c.Query.Get("bizId"), Since: c.Moment("since"), Until: c.Moment("until")}
+	filter.Types = numbers[flow.BizType](c, "bizType", len(flow.Kinds())-1)
+	filter.Statuses = numbers[flow.Status](c, "status", int(flow.Aborted))
 	if filter.Cursor, filter.Limit, err = c.Page(); err != nil {
 		return out, err
 	}
