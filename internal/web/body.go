@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -120,21 +121,23 @@ func (b Body[T]) from(c *Call) (v T, err error) {
 	return v, err
 }
 
+// atOnce is how long a body may be that is read in one walk. Of a longer one nothing is made before all of it was looked at:
+// its lists can have too many entries.
+const atOnce = 64 << 10
+
 // Read decodes a body. Problems come with what could be read: values that have one are left out.
 // The error is for a text that is no JSON at all, too deep, or has a list that is too long to look at.
 func (b Body[T]) Read(text []byte) (v T, problems []posthouse.Problem, err error) {
-	if err := checkSyntax(text); err != nil {
-		return v, nil, err
+	if len(text) > atOnce {
+		w := walker{scanner: scanner{text: text}}
+		if err := w.walk(b.shape, reflect.Value{}); err != nil {
+			return v, nil, cmp.Or(checkSyntax(text), err)
+		}
 	}
-	w := walker{text: text}
-	if err := w.walk(b.shape); err != nil {
-		return v, nil, err
-	}
-	if len(w.problems) > 0 {
-		text = w.good()
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		return v, nil, Unreadable("the body cannot be read: %s", err)
+	w := walker{scanner: scanner{text: text}}
+	if err := w.walk(b.shape, reflect.ValueOf(&v).Elem()); err != nil {
+		var nothing T
+		return nothing, nil, cmp.Or(checkSyntax(text), err)
 	}
 	return v, w.problems, nil
 }
@@ -164,17 +167,17 @@ func checkSyntax(text []byte) error {
 	return Unreadable("the body is not JSON")
 }
 
-// good is the text with null in place of each value that has a problem.
-func (w *walker) good() []byte {
-	slices.SortFunc(w.bad, func(a, b span) int { return a.from - b.from })
+// without is a part of the text with null in place of each value that has a problem. The part begins at from.
+func without(text []byte, from int, bad []span) []byte {
+	bad = slices.SortedFunc(slices.Values(bad), func(a, b span) int { return a.from - b.from })
 	var out []byte
 	at := 0
-	for _, s := range w.bad {
-		if s.from < at {
+	for _, s := range bad {
+		if s.from-from < at {
 			continue // inside one that is left out already
 		}
-		out = append(append(out, w.text[at:s.from]...), "null"...)
-		at = s.to
+		out = append(append(out, text[at:s.from-from]...), "null"...)
+		at = s.to - from
 	}
-	return append(out, w.text[at:]...)
+	return append(out, text[at:]...)
 }

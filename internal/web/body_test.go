@@ -1,10 +1,13 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -98,6 +101,77 @@ func TestALongListCostsNoMemory(t *testing.T) {
 		got, taken := test.read([]byte(test.text))
 		if got != test.want || taken > 1<<20 {
 			t.Errorf("%.40s…: got %q with %d bytes of memory, want %q with less than a mebibyte", test.text, got, taken, test.want)
+		}
+	}
+}
+
+// same reads a text with the reader and with encoding/json, and wants one value of both.
+func same[T any](t *testing.T, text string) {
+	t.Helper()
+	got, problems, err := BodyOf[T]().Read([]byte(text))
+	if err != nil || problems != nil {
+		t.Errorf("%.80s: %v, %v", text, problems, err)
+	}
+	var want T
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%.80s (-encoding/json +reader):\n%s", text, diff)
+	}
+}
+
+func TestTheReaderSetsWhatEncodingJSONSets(t *testing.T) {
+	t.Parallel()
+	type all struct {
+		posthouse.Draft
+		Pointer *string            `json:"pointer"`
+		Deep    **int              `json:"deep"`
+		Small   int8               `json:"small"`
+		Count   uint16             `json:"count"`
+		Share   float64            `json:"share"`
+		Yes     *bool              `json:"yes"`
+		Maps    map[string]*string `json:"maps"`
+		Lists   [][]int            `json:"lists"`
+		Free    map[string]any     `json:"free"`
+		Raw     []json.RawMessage  `json:"raw"`
+		Late    *time.Time         `json:"late"`
+		Every   posthouse.Duration `json:"every"`
+	}
+	same[all](t, ` { } `)
+	same[all](t, `null`)
+	same[all](t, `{"to":null,"payload":null,"pointer":null,"deep":null,"maps":null,"lists":null,"late":null,"free":null,"every":null,"content":null}`)
+	same[all](t, `{"to":[],"maps":{},"lists":[ ],"free":{ },"raw":[],"content":{}}`)
+	same[all](t, `{"pointer":"a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é","deep":-7,"small":-128,"count":65535,"share":-1.5E+2,"yes":true,"every":"90s"}`)
+	same[all](t, `{"maps":{"a":"b","":null,"\u0041":"c"},"lists":[null,[],[1,-0,3]],"free":{"a":[1.5,{"b":null}],"c":"d"},"raw":[ 1 ,{"a" : 2},null],"late":"2026-10-01T08:30:00.5+08:00"}`)
+	same[all](t, `{"channel":"c","to":[{"user":"u"},null,{"address":"a"}],"content":{"text":"`+strings.Repeat("长", atOnce)+`","media":[{"url":"x"}]},"payload":{"a" : [1]},"priority":"high"}`)
+}
+
+func TestANumberThatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
+	type small struct {
+		Small int8   `json:"small"`
+		Count uint16 `json:"count"`
+	}
+	want := []posthouse.Problem{{Path: "small", Message: "is 128: want a whole number"}, {Path: "count", Message: "is -1: want a whole number"}}
+	got, problems, err := BodyOf[small]().Read([]byte(`{"small":128,"count":-1}`))
+	if diff := cmp.Diff(want, problems); diff != "" || err != nil || got != (small{}) {
+		t.Errorf("%v, %v (-want +got):\n%s", got, err, diff)
+	}
+}
+
+func TestTheReaderTakesWhatIsJSONAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		`0`, `-0`, `01`, `-`, `+1`, `.5`, `1.`, `1.0`, `1e`, `1e+`, `1E-07`, `0x1`, `NaN`, `1 2`, `"`, `"a`, `"\`, `"\"`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\u00e9"`, "\"\t\"", "\"\x7f\"",
+		`nul`, `null`, `nulll`, `tru`, `true`, `false`, `False`, `{`, `{}`, `{,}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":1}}`,
+		`[`, `[]`, `[,]`, `[1,]`, `[1 2]`, `[1]]`, `[1}`, `{"a":1]`, "\x00", `/**/1`, `'a'`, "\"\xc3\"", "\"\xc3\xa9\"", "\xef\xbb\xbf1",
+	} {
+		for _, text := range []string{value, ` {"payload" : ` + value + ` } `} {
+			_, _, err := sendReader.Read([]byte(text))
+			if want := json.Valid([]byte(text)) && utf8.ValidString(text); want != (err == nil) {
+				t.Errorf("%q: the error is %v, valid: %t", text, err, want)
+			}
 		}
 	}
 }

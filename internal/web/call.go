@@ -143,13 +143,13 @@ func (c *Call) Moment(name string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	switch err := parseTime(text); {
+	t, err := parseTime([]byte(text))
+	switch {
 	case errors.Is(err, errYear):
 		c.Refuse("query."+name, "is %.60q: %s", text, err)
 	case err != nil:
 		c.Refuse("query."+name, "is %.60q: want %s (with + escaped as %%2B)", text, wantTime)
 	}
-	t, _ := time.Parse(time.RFC3339, text)
 	return t
 }
 

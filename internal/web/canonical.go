@@ -23,14 +23,14 @@ func hashOf(text []byte) string {
 // one way, numbers as they stand. Of a key that stands twice the last counts. Hashes of it are kept in the database, so it
 // stays what encoding/json writes of the text's values; to make these first takes fifty times the memory.
 func canonical(text []byte, to func(part []byte)) {
-	f := formWriter{walker: walker{text: text}, to: to}
+	f := formWriter{scanner: scanner{text: text}, to: to}
 	f.value()
 	to(f.out)
 }
 
 // formWriter goes over a valid JSON text and writes its canonical form.
 type formWriter struct {
-	walker  walker
+	scanner scanner
 	out     []byte // not passed on yet
 	to      func(part []byte)
 	members []member // of the objects that are open, innermost last
@@ -54,7 +54,7 @@ func (f *formWriter) write(part ...byte) {
 }
 
 func (f *formWriter) value() {
-	w := &f.walker
+	w := &f.scanner
 	w.space()
 	from := w.at
 	switch w.text[w.at] {
@@ -71,7 +71,7 @@ func (f *formWriter) value() {
 }
 
 func (f *formWriter) list() {
-	w := &f.walker
+	w := &f.scanner
 	f.write('[')
 	w.at++
 	for w.space(); w.text[w.at] != ']'; w.space() {
@@ -87,7 +87,7 @@ func (f *formWriter) list() {
 
 // object looks where the members are, and then goes through them in order.
 func (f *formWriter) object() {
-	w := &f.walker
+	w := &f.scanner
 	opened := len(f.members)
 	w.at++
 	for w.space(); w.text[w.at] != '}'; w.space() {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -44,7 +46,7 @@ func FuzzReader(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_, problems, err := sendReader.Read(text)
+		got, problems, err := sendReader.Read(text)
 		valid := json.Valid(text) && utf8.Valid(text) && depthOf(text) <= maxDepth
 		if valid != (err == nil) {
 			t.Fatalf("valid: %t, but the error is %v", valid, err)
@@ -57,6 +59,9 @@ func FuzzReader(f *testing.F) {
 		strict.DisallowUnknownFields()
 		if err := strict.Decode(&v); err != nil && len(problems) == 0 {
 			t.Fatalf("encoding/json says %v, the reader found nothing", err)
+		}
+		if diff := cmp.Diff(v, got); diff != "" && len(problems) == 0 {
+			t.Fatalf("encoding/json reads another value (-encoding/json +reader):\n%s", diff)
 		}
 		for _, p := range problems {
 			if p.Message == "" || !utf8.ValidString(p.Path+p.Message) {

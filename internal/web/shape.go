@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,14 +30,20 @@ const (
 // Shape is a body's Go type as the reader needs it.
 type Shape struct {
 	form   form
-	want   string            // what is allowed, for a problem
-	fields map[string]*Shape // of an object
-	names  []string          // of its fields, in their order
-	elem   *Shape            // of a list or a map
-	parse  func(text string) error
+	want   string           // what is allowed, for a problem
+	fields map[string]field // of an object
+	names  []string         // of its fields, in their order
+	elem   *Shape           // of a list or a map
+	parse  func(text []byte) (reflect.Value, error)
 	most   int    // elements of a list
 	noun   string // what a problem calls them, where at least one is wanted
 	mended bool   // of a text: whoever reads it takes out U+0000, as encoding/json does half a surrogate pair
+}
+
+// field is one of an object, with where its struct has it.
+type field struct {
+	shape *Shape
+	index []int
 }
 
 // A body of two letters for each object of a list would become a hundred times its size before a handler sees how many
@@ -49,7 +56,7 @@ const (
 
 // OneTo bounds the list of a body that its handler wants 1 to so many elements of.
 func OneTo(most int, field, noun string) func(*Shape) {
-	return func(s *Shape) { s.fields[field].most, s.fields[field].noun = most, noun }
+	return func(s *Shape) { s.fields[field].shape.most, s.fields[field].shape.noun = most, noun }
 }
 
 // Mended lets U+0000 and half a surrogate pair stand in a text of the body, named by the fields that lead to it:
@@ -60,7 +67,7 @@ func Mended(path ...string) func(*Shape) {
 			if s.elem != nil {
 				s = s.elem
 			}
-			s = s.fields[name]
+			s = s.fields[name].shape
 		}
 		s.mended = true
 	}
@@ -101,10 +108,13 @@ func shapeOf(t reflect.Type) *Shape {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		s := &Shape{form: formObject, want: "an object", fields: map[string]*Shape{}}
-		s.add(t)
+		s := &Shape{form: formObject, want: "an object", fields: map[string]field{}}
+		s.add(t, nil)
 		return s
 	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			panic("web: nothing reads the keys of a " + t.String() + " of a body")
+		}
 		return &Shape{form: formMap, want: "an object", elem: shapeOf(t.Elem())}
 	case reflect.Slice:
 		return &Shape{form: formList, want: "a list", elem: shapeOf(t.Elem()), most: maxElements}
@@ -115,42 +125,48 @@ func shapeOf(t reflect.Type) *Shape {
 	case reflect.Float64:
 		return &Shape{form: formNumber, want: "a number"}
 	}
+	if zero := reflect.Zero(t); !zero.CanInt() && !zero.CanUint() {
+		panic("web: nothing reads a " + t.String() + " of a body")
+	}
 	return &Shape{form: formInteger, want: "a whole number"}
 }
 
-// add takes the fields of a struct, those of embedded ones too.
-func (s *Shape) add(t reflect.Type) {
+// add takes the fields of a struct, those of embedded ones too. at is where an embedded one stands.
+func (s *Shape) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		index := append(slices.Clone(at), i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
-			s.add(f.Type)
+			s.add(f.Type, index)
 		case f.IsExported() && name != "-":
-			s.fields[name] = shapeOf(f.Type)
+			s.fields[name] = field{shapeOf(f.Type), index}
 			s.names = append(s.names, name)
 		}
 	}
 }
 
-func parserOf(t reflect.Type) func(string) error {
+func parserOf(t reflect.Type) func([]byte) (reflect.Value, error) {
 	if t == timeType {
-		return parseTime
+		return func(text []byte) (reflect.Value, error) {
+			at, err := parseTime(text)
+			return reflect.ValueOf(at), err
+		}
 	}
-	return func(text string) error {
-		return reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+	return func(text []byte) (reflect.Value, error) {
+		v := reflect.New(t)
+		err := v.Interface().(encoding.TextUnmarshaler).UnmarshalText(text)
+		return v.Elem(), err
 	}
 }
 
 // parseTime reads a time that every database keeps and every answer can write. The zero time does not mean that none is
 // given.
-func parseTime(text string) error {
-	var t time.Time
-	if err := t.UnmarshalText([]byte(text)); err != nil { // stricter than time.Parse, as encoding/json is
-		return err
+func parseTime(text []byte) (t time.Time, err error) {
+	err = t.UnmarshalText(text) // stricter than time.Parse, as encoding/json is
+	if err == nil && !posthouse.ValidTime(t) {
+		err = errYear
 	}
-	if !posthouse.ValidTime(t) {
-		return errYear
-	}
-	return nil
+	return t, err
 }

@@ -2,24 +2,22 @@ package web
 
 import (
 	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/draft"
 )
 
 // span is a part of the text, from inclusive to exclusive.
 type span struct{ from, to int }
 
-// walker goes over a valid JSON text once, beside the shape it should have. It makes nothing of
-// the values: encoding/json does that afterwards, of what the walker found right.
+// walker goes over a text once, beside the shape it should have: it finds out whether that is JSON, and sets what it finds
+// right. Where there is nothing to set (an unknown field, say), the target is the zero reflect.Value.
 type walker struct {
-	text     []byte
-	at       int
+	scanner
 	path     []byte
 	keys     [][]byte // of the objects that are open, innermost last
 	objects  int      // in lists, so far
@@ -27,30 +25,67 @@ type walker struct {
 	bad      []span
 }
 
-func (w *walker) walk(s *Shape) error { return w.value(s, 0) }
+// walk reads the whole text. What it sets is an addressable value.
+func (w *walker) walk(s *Shape, into reflect.Value) error {
+	if err := w.value(s, into, 0); err != nil {
+		return err
+	}
+	if w.space(); w.at < len(w.text) {
+		return errBroken
+	}
+	return nil
+}
 
-func (w *walker) value(s *Shape, depth int) error {
+func (w *walker) value(s *Shape, into reflect.Value, depth int) error {
 	w.space()
+	if s.form == formAny && into.IsValid() {
+		return w.raw(into, depth)
+	}
 	from := w.at
-	switch c := w.text[w.at]; c {
+	switch c := w.peek(); c {
 	case '{', '[':
 		if depth == maxDepth {
 			return errTooDeep
 		}
 		if c == '{' {
-			return w.object(s, depth+1)
+			return w.object(s, into, depth+1)
 		}
-		return w.list(s, depth+1)
+		return w.list(s, into, depth+1)
 	case '"':
-		w.checkText(s, from, w.quoted())
+		quoted := w.quoted()
+		if quoted == nil {
+			return errBroken
+		}
+		w.textAt(s, into, from, quoted)
 	case 'n':
-		w.at += len("null") // as if it was not given
+		return w.literal("null") // as if it was not given
 	case 't', 'f':
-		w.word()
-		w.expect(s, from, formBool, "true or false")
+		return w.truth(s, into, from, c == 't')
 	default:
-		w.word()
-		w.checkNumber(s, from)
+		if !w.number() {
+			return errBroken
+		}
+		w.numberAt(s, into, from)
+	}
+	return nil
+}
+
+// raw reads what may be anything: its type reads it itself.
+func (w *walker) raw(into reflect.Value, depth int) error {
+	from, bad := w.at, len(w.bad)
+	if err := w.value(anything, reflect.Value{}, depth); err != nil {
+		return err
+	}
+	text := w.text[from:w.at]
+	if len(w.bad) > bad {
+		text = without(text, from, w.bad[bad:])
+	}
+	if into.Type() == rawType {
+		into.SetBytes(bytes.Clone(text))
+		return nil
+	}
+	if err := json.Unmarshal(text, into.Addr().Interface()); err != nil {
+		return Unreadable("the body cannot be read: %s", err)
 	}
 	return nil
 }
@@ -75,27 +110,34 @@ func (w *walker) refuse(from int, format string, args ...any) {
 	}
 }
 
-func (w *walker) object(s *Shape, depth int) error {
+func (w *walker) object(s *Shape, into reflect.Value, depth int) error {
 	from := w.at
 	inner := s
 	if s.form != formObject && s.form != formMap {
-		inner = anything
+		inner, into = anything, reflect.Value{}
 	}
+	into = settled(into)
 	opened := len(w.keys)
 	var many map[string]bool
 	w.at++
-	for w.space(); w.text[w.at] != '}'; w.space() {
-		quoted := w.quoted()
-		key := unquoted(quoted)
+	for more := !w.closes('}'); more; {
 		w.space()
-		w.at++ // the colon
+		quoted := w.quoted()
+		if quoted == nil {
+			return errBroken
+		}
+		if w.space(); w.peek() != ':' {
+			return errBroken
+		}
+		w.at++
+		key := unquoted(quoted)
 		if many == nil && len(w.keys)-opened == 16 {
 			many = map[string]bool{}
 			for _, k := range w.keys[opened:] {
 				many[string(k)] = true
 			}
 		}
-		if err := w.member(inner, key, draft.UnkeptJSON(quoted), w.known(key, opened, many), depth); err != nil {
+		if err := w.member(inner, into, key, oddOf(quoted), w.known(key, opened, many), depth); err != nil {
 			return err
 		}
 		if many != nil {
@@ -103,11 +145,11 @@ func (w *walker) object(s *Shape, depth int) error {
 		} else {
 			w.keys = append(w.keys, key)
 		}
-		if w.space(); w.text[w.at] == ',' {
-			w.at++
+		var err error
+		if more, err = w.goesOn('}'); err != nil {
+			return err
 		}
 	}
-	w.at++
 	w.keys = w.keys[:opened]
 	if inner != s {
 		w.expect(s, from, formObject, "an object")
@@ -129,20 +171,25 @@ func (w *walker) known(key []byte, opened int, many map[string]bool) bool {
 }
 
 // member walks one value of an object. odd is what is wrong with its name.
-func (w *walker) member(s *Shape, key []byte, odd string, twice bool, depth int) error {
+func (w *walker) member(s *Shape, into reflect.Value, key []byte, odd string, twice bool, depth int) error {
 	mark := len(w.path)
 	w.step(key)
 	inner, unknown := s.elem, false
 	if s.form == formObject {
-		inner = s.fields[string(key)]
-		unknown = inner == nil
+		f, ok := s.fields[string(key)]
+		if inner, unknown = f.shape, !ok; ok && into.IsValid() {
+			into = into.FieldByIndex(f.index)
+		}
 	}
 	if inner == nil {
 		inner = anything
 	}
+	if odd != "" || twice || unknown || s.form == formAny {
+		into = reflect.Value{}
+	}
 	w.space()
 	from := w.at
-	if err := w.value(inner, depth); err != nil {
+	if err := w.within(s, inner, into, key, depth); err != nil {
 		return err
 	}
 	switch {
@@ -159,32 +206,42 @@ func (w *walker) member(s *Shape, key []byte, odd string, twice bool, depth int)
 	return nil
 }
 
-func (w *walker) list(s *Shape, depth int) error {
+// within walks a member's value. Of a map it sets the entry.
+func (w *walker) within(s, inner *Shape, into reflect.Value, key []byte, depth int) error {
+	if s.form != formMap || !into.IsValid() {
+		return w.value(inner, into, depth)
+	}
+	entry := reflect.New(into.Type().Elem()).Elem()
+	err := w.value(inner, entry, depth)
+	into.SetMapIndex(reflect.ValueOf(string(key)).Convert(into.Type().Key()), entry)
+	return err
+}
+
+func (w *walker) list(s *Shape, into reflect.Value, depth int) error {
 	from := w.at
 	inner := s.elem
 	if s.form != formList {
-		inner = anything
+		inner, into = anything, reflect.Value{}
 	}
+	into = settled(into)
 	mark := len(w.path)
 	w.at++
-	for i := 0; ; i++ {
-		if w.space(); w.text[w.at] == ']' {
-			break
-		}
+	more := !w.closes(']')
+	for i := 0; more; i++ {
 		if s.form == formList {
 			if err := w.another(s, i, mark); err != nil {
 				return err
 			}
 		}
 		w.path = append(strconv.AppendInt(append(w.path[:mark], '['), int64(i), 10), ']')
-		if err := w.value(inner, depth); err != nil {
+		if err := w.value(inner, next(into), depth); err != nil {
 			return err
 		}
-		if w.space(); w.text[w.at] == ',' {
-			w.at++
+		var err error
+		if more, err = w.goesOn(']'); err != nil {
+			return err
 		}
 	}
-	w.at++
 	w.path = w.path[:mark]
 	w.expect(s, from, formList, "a list")
 	return nil
@@ -212,7 +269,11 @@ func (w *walker) unlooked(format string, args ...any) error {
 
 // tooLong is the error of a list that goes on after as many elements as it may have. The others are only counted.
 func (w *walker) tooLong(s *Shape) error {
+	if !json.Valid(w.text) {
+		return errBroken
+	}
 	n := s.most
+	w.space()
 	for ; w.text[w.at] != ']'; n++ {
 		w.skip()
 		if w.text[w.at] == ',' {
@@ -224,28 +285,6 @@ func (w *walker) tooLong(s *Shape) error {
 		return w.unlooked("has %d %s: want 1 to %d", n, s.noun, s.most)
 	}
 	return w.unlooked("has %d entries: at most %d are allowed", n, s.most)
-}
-
-// skip moves on to what follows a value of a list.
-func (w *walker) skip() {
-	for depth := 0; ; w.at++ {
-		switch w.text[w.at] {
-		case '"':
-			w.quoted()
-			w.at-- // the loop goes on behind it
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return
-			}
-			depth--
-		case ',':
-			if depth == 0 {
-				return
-			}
-		}
-	}
 }
 
 // step appends a key to the path: .name, or ["odd name"].
@@ -272,89 +311,4 @@ func plainName(key []byte) bool {
 		}
 	}
 	return len(key) > 0
-}
-
-// checkText checks a string, given with its quotes.
-func (w *walker) checkText(s *Shape, from int, quoted []byte) {
-	if odd := draft.UnkeptJSON(quoted); odd != "" && !s.mended {
-		w.refuse(from, "%s", odd)
-		return
-	}
-	if s.form != formParsed {
-		w.expect(s, from, formText, "a string")
-		return
-	}
-	text := string(unquoted(quoted))
-	if len(text) > 100 {
-		w.refuse(from, "has %d bytes: want %s", len(text), s.want)
-	} else if err := s.parse(text); errors.Is(err, errYear) {
-		w.refuse(from, "is %q: %s", text, err)
-	} else if err != nil {
-		w.refuse(from, "is %q: want %s", text, s.want)
-	}
-}
-
-func (w *walker) checkNumber(s *Shape, from int) {
-	text := string(w.text[from:w.at])
-	switch s.form {
-	case formAny:
-	case formInteger:
-		if _, err := strconv.Atoi(text); err != nil {
-			w.refuse(from, "is %.40s: want a whole number", text)
-		}
-	case formNumber:
-		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			w.refuse(from, "is %.40s, which is out of range", text)
-		}
-	default:
-		w.refuse(from, "is a number: want %s", s.want)
-	}
-}
-
-// space, word and quoted move on; the text is known to be valid.
-func (w *walker) space() {
-	for w.at < len(w.text) {
-		switch w.text[w.at] {
-		case ' ', '\t', '\r', '\n':
-			w.at++
-		default:
-			return
-		}
-	}
-}
-
-func (w *walker) word() {
-	for w.at < len(w.text) {
-		switch w.text[w.at] {
-		case ',', ']', '}', ' ', '\t', '\r', '\n':
-			return
-		}
-		w.at++
-	}
-}
-
-func (w *walker) quoted() []byte {
-	from := w.at
-	for w.at++; w.text[w.at] != '"'; w.at++ {
-		if w.text[w.at] == '\\' {
-			w.at++
-		}
-	}
-	w.at++
-	return w.text[from:w.at]
-}
-
-// unquoted is what a JSON string says.
-func unquoted(quoted []byte) []byte {
-	inside := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inside, '\\') < 0 {
-		return inside
-	}
-	meant := make([]byte, 0, len(inside))
-	for len(inside) > 0 {
-		var r rune
-		r, inside = firstRune(inside)
-		meant = utf8.AppendRune(meant, r)
-	}
-	return meant
 }
