@@ -29,14 +29,12 @@ type Account struct {
 
 // AccountSettings is what an operator decides about an account, whatever its driver.
 type AccountSettings struct {
-	// Pools are labels that a message may ask for instead of one account. They are kept, and nothing asks for them yet. Defaults to
-	// none.
+	// Pools are labels that a message may ask for instead of one account. Defaults to none.
 	Pools []string `json:"pools,omitempty"`
-	// Weight is its share of what no message has pinned, beside the other accounts, 1 to 1000. It is kept, and not heeded yet: accounts
-	// take turns. Defaults to 1.
+	// Weight is its share of what no message has pinned, beside the other accounts, 1 to 1000. Defaults to 1.
 	Weight int `json:"weight,omitempty"`
-	// BaseRate is how many messages a second it sends when all is well, before its rate adapts. Defaults to 0: as many as
-	// its limits allow.
+	// BaseRate is how many calls a second it makes at most, when all is well; its rate adapts below that. Defaults to the base
+	// of its channel's rate.
 	BaseRate float64 `json:"base_rate,omitempty"`
 	// Limits are windows of this account, besides those of its channel: all of them must have room. Defaults to none.
 	Limits []Limit `json:"limits,omitempty"`

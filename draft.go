@@ -22,6 +22,10 @@ type Draft struct {
 	Ref  string `json:"ref,omitempty"`
 	// Priority defaults to normal.
 	Priority Priority `json:"priority,omitempty"`
+	// Account is the one account of the channel that is to send it; or Pool is the label of those that may. Defaults to the
+	// account that can send soonest.
+	Account string `json:"account,omitempty"`
+	Pool    string `json:"pool,omitempty"`
 	// NotBefore and Deadline bound the start of sending.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Deadline  time.Time `json:"deadline,omitzero"`

@@ -44,6 +44,9 @@ type Message struct {
 	// here, and only who sends the message sees them.
 	Sensitive bool   `json:"sensitive,omitempty"`
 	DedupKey  string `json:"dedup_key,omitempty"`
+	// Account is the one account that may send it, and Pool the label of those that may. Defaults to any of the channel's.
+	Account string `json:"account,omitempty"`
+	Pool    string `json:"pool,omitempty"`
 	// OnUnknown overrides the channel's policy. Defaults to the channel's.
 	OnUnknown Policy    `json:"on_unknown,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -63,7 +66,10 @@ type Delivery struct {
 	Tenant  string `json:"tenant"`
 	Channel string `json:"channel"`
 	Recipient
+	// Account is the one that sends it. Pinned is set where no other may; else an account of Pool does, or any.
 	Account  string   `json:"account,omitempty"`
+	Pinned   bool     `json:"pinned,omitempty"`
+	Pool     string   `json:"pool,omitempty"`
 	Priority Priority `json:"priority"`
 	// Pulled is set where an agent fetches it: no worker of ours sends it.
 	Pulled bool `json:"pulled,omitempty"`

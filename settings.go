@@ -166,10 +166,10 @@ type ChannelSettings struct {
 	// credentials. The channel's config is what they share then, and max_inflight holds for each of them. Such a
 	// channel sends continuously, and nothing is sent while it has no account.
 	Accounts bool `json:"accounts,omitempty"`
-	// Sticky is not built yet, and refused. It keeps what belongs together on one account: "conversation" is all of one kind and ref, or else of one
+	// Sticky keeps what belongs together on one account: "conversation" is all of one kind and ref, or else of one
 	// recipient. Defaults to none: each delivery goes by the account that can send soonest.
 	Sticky Sticky `json:"sticky,omitempty"`
-	// Failover is not built yet, and refused. It moves what is pinned to an account to another one while the account is paused or refused for longer
+	// Failover moves what is pinned to an account to another one while the account is paused or refused for longer
 	// than a moment, or was removed; but never what may have been sent. Defaults to none: it waits.
 	Failover bool `json:"failover,omitempty"`
 }

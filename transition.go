@@ -31,6 +31,7 @@ const (
 	EventRequeue       EventType = "requeue"        // T26, a person lets it out of quarantine
 	EventDiscard       EventType = "discard"        // T26
 	EventEpochHold     EventType = "epoch_hold"     // T28
+	EventMove          EventType = "move"           // T29, from one account to another
 )
 
 // Event is one line of the event log. Version numbers a delivery's events from 1
@@ -97,6 +98,7 @@ var legal = map[EventType][][2]State{
 	EventRequeue:       {{Quarantined, Pending}},
 	EventDiscard:       {{Quarantined, Failed}},
 	EventEpochHold:     {{Pending, Unknown}, {Sending, Unknown}},
+	EventMove:          {{Pending, Pending}},
 }
 
 // Legal reports whether the state machine allows an event to lead from one

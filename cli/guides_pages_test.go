@@ -57,6 +57,8 @@ var guides = []guide{
 	{file: "../docs/guide/events.md", meet: func(*guideReader) map[string]string {
 		return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"} // as the page says of SQLite
 	}},
+	{file: "../docs/guide/fleet.md"},
+	{file: "../docs/guide/fleet.zh-CN.md"},
 	{file: "../docs/guide/follow.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/notify.md"},

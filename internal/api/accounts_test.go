@@ -126,3 +126,23 @@ func TestAccountsAreImportedAllOrNone(t *testing.T) {
 	has(t, h.accounts(lines, "", all.body), 200, `"stored":2`, `"created":0`)
 	has(t, h.do(request{method: "GET", path: robots + "-export?format=xml"}), 422, `"path":"query.format"`)
 }
+
+// FLEET-5: what a message asks for is found out when it is accepted.
+func TestAMessageNamesItsAccountOrItsPool(t *testing.T) {
+	t.Parallel()
+	h := fleet(t)
+	h.must(200, "POST", "/v1/channels/robots/pause", "")
+	h.must(201, "PUT", robots+"/a", `{"config":{"key":"k"},"pools":["vip"]}`)
+	h.must(201, "PUT", "/v1/channels/one", `{"driver":"discard"}`)
+	send := func(channel, more string) reply {
+		return h.do(request{method: "POST", path: "/v1/messages", body: `{"channel":"` + channel + `","to":[{"address":"x"}],"content":{"text":"t"}` + more + `}`})
+	}
+	has(t, send("robots", `,"account":"b"`), 422, `"path":"account"`, `which the channel`)
+	has(t, send("robots", `,"pool":"night"`), 422, `"path":"pool"`, "vip")
+	has(t, send("robots", `,"account":"a","pool":"vip"`), 422, `"path":"pool"`)
+	has(t, send("one", `,"account":"a"`), 422, `"path":"account"`, "leave it out")
+	has(t, send("robots", `,"pool":"vip"`), 202)
+	has(t, send("robots", `,"account":"a"`), 202)
+	has(t, h.do(request{method: "GET", path: "/v1/messages?channel=robots"}), 200, `"account":"a"`, `"pool":"vip"`)
+	has(t, h.do(request{method: "GET", path: "/v1/deliveries?channel=robots"}), 200, `"pinned":true`, `"pool":"vip"`)
+}

@@ -70,11 +70,14 @@ func (f *finder) fleet(s posthouse.ChannelSettings, pulled bool) {
 	case s.Accounts && s.Every != nil && *s.Every != 0:
 		f.add("every", "is %s: a channel with accounts sends continuously", *s.Every)
 	}
-	if s.Sticky != "" {
-		f.add("sticky", "is not built yet: accounts take turns. Leave it out")
+	if s.Sticky != "" && s.Sticky != posthouse.StickyConversation {
+		f.add("sticky", "is %q: want conversation, or nothing", s.Sticky)
 	}
-	if s.Failover {
-		f.add("failover", "is not built yet: accounts take turns. Leave it out")
+	if s.Sticky != "" && !s.Accounts {
+		f.add("sticky", "keeps a conversation on one account: only a channel with accounts has any")
+	}
+	if s.Failover && !s.Accounts {
+		f.add("failover", "moves messages to another account: only a channel with accounts has any")
 	}
 }
 

@@ -1,21 +1,23 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // account is one of those that a route sends by. Most routes have one, without a name. Its gate is the route's.
 type account struct {
-	name     string
+	state.Seat
+	is       *state.Account // nil for the one without a name
 	limits   []posthouse.Limit
-	inflight int       // attempts, and 1 while a claim is made
-	held     time.Time // until when its own limits let nothing start
+	inflight int                     // attempts, and 1 while a claim is made
+	held     time.Time               // until when its own limits let nothing start
+	rate     *posthouse.RateSettings // nil for none
 	pace     *rate.Pace
 }
 
@@ -28,14 +30,23 @@ type room struct {
 	idle bool
 }
 
-// account is the one of a name. An attempt by one that was taken away is counted with the first. The route is locked.
+// account is the one of a name. An attempt by one that was taken away is counted with any other. The route is locked.
 func (r *route) account(name string) *account {
-	for _, a := range r.accounts {
-		if a.name == name {
-			return a
-		}
+	if r.fleet == nil {
+		return r.only
 	}
-	return r.accounts[0]
+	if a := r.fleet.accounts[name]; a != nil {
+		return a
+	}
+	return r.only
+}
+
+// crew are the accounts that may send what has a pin. The route is locked.
+func (r *route) crew(of work.Pin) []*account {
+	if r.fleet == nil {
+		return []*account{r.only}
+	}
+	return r.fleet.of(of)
 }
 
 // probes reports whether an account is tried with one attempt at a time, since its provider refused it for more than
@@ -45,68 +56,118 @@ func (r *route) probes(account string) bool {
 	return refused && g.Class != posthouse.ClassRate
 }
 
-// closed reports whether no account may send, and until when the first of them may.
+// closed reports whether nothing of the route may start, and until when. What waits for one of several accounts is asleep
+// for as long as that may not send.
 func (r *route) closed() (until time.Time, all bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	for _, a := range r.accounts {
-		at := r.opens(a)
-		if _, next := (tempo{r}).mayCall(a, now); next.After(at) {
-			at = next
-		}
-		if !now.Before(at) {
-			return at, false
-		}
-		if until.IsZero() || at.Before(until) {
-			until = at
-		}
+	if r.fleet != nil {
+		return time.Time{}, false
 	}
-	return until, true
+	now := time.Now()
+	until = r.opens(r.only, now)
+	if _, next := (tempo{r}).mayCall(r.only, now); next.After(until) {
+		until = next
+	}
+	return until, now.Before(until)
 }
+
+// never is when an account may send that waits for a person.
+var never = time.Unix(1<<40, 0)
 
 // opens is when an account may send. The route is locked.
-func (r *route) opens(a *account) time.Time {
-	if g := r.gates[a.name]; g.Until.After(a.held) {
-		return g.Until
+func (r *route) opens(a *account, now time.Time) time.Time {
+	at := a.held
+	if g := r.gates[a.Name]; g.Until.After(at) {
+		at = g.Until
 	}
-	return a.held
+	switch {
+	case a.is == nil:
+	case a.is.Err != nil:
+		return never
+	case a.is.PausedAt(now) && a.is.PausedUntil.IsZero():
+		return never
+	case a.is.PausedAt(now) && a.is.PausedUntil.After(at):
+		return a.is.PausedUntil
+	}
+	return at
 }
 
-// room is how many more attempts may be under way, by the account whose turn it is among those that may send; with
-// care, and while a refused account is probed, one.
+// room is how many more attempts may be under way by the one account of a route; with care, and while it is probed since
+// its provider refused it, one.
 func (r *route) room(care bool) room {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	free := r.Settings.MaxInflight - r.inflight
-	for i := range r.accounts {
-		a := r.accounts[(r.turn+i)%len(r.accounts)]
-		calls, _ := tempo{r}.mayCall(a, now)
-		n := min(free, calls*max(1, r.Settings.Batch))
-		switch {
-		case now.Before(r.opens(a)):
-			continue
-		case care:
-			n = min(n, 1-r.inflight)
-		case r.probes(a.name):
-			n = min(n, 1-a.inflight)
-		}
-		if n > 0 {
-			return room{account: a.name, n: n, idle: r.inflight == 0}
-		}
+	n := r.Settings.MaxInflight - r.inflight
+	calls, _ := tempo{r}.mayCall(r.only, now)
+	n = min(n, calls*max(1, r.Settings.Batch))
+	switch {
+	case now.Before(r.opens(r.only, now)):
+		n = 0
+	case care, r.probes(""):
+		n = min(n, 1-r.inflight)
 	}
-	return room{idle: r.inflight == 0}
+	return room{n: max(n, 0), idle: r.inflight == 0}
 }
 
-// passTurn lets the account after one go first the next time.
-func (r *route) passTurn(account string) {
-	if len(r.accounts) == 1 {
+// mostInflight bounds what one process has under way by all accounts of a channel.
+const mostInflight = 4096
+
+// turn is what a route with several accounts claims next, by one of them. Without a share, wait says when to look again.
+func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	most := mostInflight - r.inflight
+	if care {
+		most = 1 - r.inflight
+	}
+	if most <= 0 {
+		return room{}, nil, whenWoken // a slot that comes free wakes us
+	}
+	p, priority, a, n, wake := r.fleet.next(now, func(a *account) (int, time.Time) {
+		if until := r.opens(a, now); now.Before(until) {
+			return 0, until
+		}
+		free := r.Settings.MaxInflight - a.inflight
+		if r.probes(a.Name) {
+			free = min(free, 1-a.inflight)
+		}
+		calls, next := tempo{r}.mayCall(a, now)
+		if calls == 0 {
+			return 0, next
+		}
+		return min(free, most, calls*max(1, r.Settings.Batch)), time.Time{}
+	})
+	switch {
+	case p != nil:
+		return room{account: a.Name, n: n, idle: r.inflight == 0}, []share{{pin: p.Pin, priority: priority, n: n}}, 0
+	case wake.IsZero():
+		return room{}, nil, whenWoken
+	}
+	return room{}, nil, min(max(wake.Sub(now), time.Millisecond), whenWoken)
+}
+
+// gave notes how much an account was given.
+func gave(r *route, account string, n int) {
+	if r.fleet == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.turn = slices.Index(r.accounts, r.account(account)) + 1
+	r.fleet.took(r.account(account), n)
+}
+
+// unpark lets what waits for accounts look again whether they can send: one can that could not. The route is locked.
+func unpark(r *route) {
+	if r.fleet != nil {
+		r.fleet.gather()
+		return
+	}
+	for _, p := range posthouse.Priorities() {
+		r.due[p] = true
+	}
 }
 
 // hold lets an account rest until its own limits have room, and reports whether others may go on meanwhile. Where the limits
@@ -115,7 +176,7 @@ func (r *route) hold(account, key string, wait time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.account(account)
-	if len(r.accounts) == 1 || key != r.accountKey(a) && key != r.accountKey(a)+":rate" {
+	if r.fleet == nil || key != r.accountKey(a) && key != r.accountKey(a)+":rate" {
 		return false
 	}
 	a.held = time.Now().Add(wait)
@@ -142,7 +203,7 @@ func (r *route) tiers(account string) []state.Tier {
 		list = append(list, state.Tier{Name: state.TierChannel, Bound: limit.Bound{Key: r.Key.LimitKey(), Windows: r.Settings.Limits}})
 	}
 	if a := r.account(account); len(a.limits) > 0 { // neither names nor limits ever change
-		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits, Lease: a.name != ""}})
+		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits, Lease: a.Name != ""}})
 	}
 	if base, some := (tempo{r}).bound(r.account(account)); some {
 		list = append(list, state.Tier{Name: state.TierRate, Bound: base})
@@ -150,4 +211,4 @@ func (r *route) tiers(account string) []state.Tier {
 	return list
 }
 
-func (r *route) accountKey(a *account) string { return r.Key.LimitKey() + "/" + a.name }
+func (r *route) accountKey(a *account) string { return r.Key.LimitKey() + "/" + a.Name }

@@ -56,7 +56,7 @@ type done struct {
 func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	r := w.route
 	items, err := ds.queue.Claim(ctx, w.at, work.Claim{
-		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Account: w.account},
+		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Pin: w.pin, Account: w.account},
 		Max:  w.max, Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(),
 		Whole: r.whole(), Cut: w.cut, Messages: w.messages,
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // dispatcher starts what may start: it asks the limiter, claims just that, and hands it to the sender.
@@ -70,10 +71,9 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	if wait, closed := d.barred(r); closed {
 		return wait
 	}
-	at := d.room(r)
-	shares := r.shares(at.n)
+	at, shares, wait := d.turn(r)
 	if len(shares) == 0 {
-		return whenWoken // no slot or nothing due: both wake us
+		return wait
 	}
 	began, taken := time.Now(), 0
 	wait, err := d.start(r, at, shares, time.Time{}, func(c claimed) { taken += c.n })
@@ -105,13 +105,22 @@ func (d *dispatcher) rest(r *route, wait time.Duration) {
 	}
 }
 
+// turn is what is to be claimed next. Without a share, wait says when to look again.
+func (d *dispatcher) turn(r *route) (at room, shares []share, wait time.Duration) {
+	if r.fleet != nil {
+		return r.turn(d.recorder.unsure())
+	}
+	at = d.room(r)
+	return at, r.shares(at.n), whenWoken // no slot or nothing due: both wake us
+}
+
 // room is how many more attempts of a route may be under way; where it has to be found out whether the database takes
 // results, one.
 func (d *dispatcher) room(r *route) room { return r.room(d.recorder.unsure()) }
 
 // barred reports whether nothing of the route may start at all, and until when.
 func (d *dispatcher) barred(r *route) (time.Duration, bool) {
-	if r.Stored.Paused || r.Stored.Accounts && len(r.Opened.Accounts) == 0 || d.life.Stale() {
+	if r.Stored.Paused || d.life.Stale() {
 		return whenWoken, true
 	}
 	if d.recorder.stuck() {
@@ -142,7 +151,7 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 		r.restore(shares)
 		return 0, fmt.Errorf("claim deliveries: %w", err)
 	case used > 0:
-		r.passTurn(at.account)
+		gave(r, at.account, used)
 	case crowded:
 		return d.poll, nil // a slot that comes free wakes us
 	}
@@ -162,7 +171,7 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 			continue
 		}
 		cut := at.idle || r.mayCut(n)
-		found, err := d.claim(wish{route: r, priority: s.priority, account: at.account, max: n, messages: messages, grant: grant, cut: cut, before: before})
+		found, err := d.claim(wish{route: r, pin: s.pin, priority: s.priority, account: at.account, max: n, messages: messages, grant: grant, cut: cut, before: before})
 		used += r.permits(found)
 		if err != nil {
 			return used, crowded, err
@@ -274,6 +283,7 @@ func (d *dispatcher) permit(r *route, account string, want int) (limit.Grant, er
 
 // share is how much of the next claim goes to one priority.
 type share struct {
+	pin      work.Pin
 	priority posthouse.Priority
 	n        int
 }
@@ -301,7 +311,7 @@ func (r *route) shares(n int) []share {
 	var out []share
 	for _, p := range posthouse.Priorities() {
 		if counts[p] > 0 {
-			out = append(out, share{p, counts[p]})
+			out = append(out, share{priority: p, n: counts[p]})
 			r.due[p] = false
 		}
 	}
@@ -329,6 +339,10 @@ func (r *route) restore(shares []share) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range shares {
-		r.due[s.priority] = true
+		if r.fleet != nil {
+			r.fleet.rouse(s.pin, s.priority)
+		} else {
+			r.due[s.priority] = true
+		}
 	}
 }

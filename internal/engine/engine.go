@@ -265,9 +265,10 @@ func (e *Engine) roles() []func(context.Context) {
 	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
 	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters}
+	mover := &mover{queue: o.Stores.Queue, routes: e.Routes, life: l, log: o.Log}
 	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: work.RetentionOf(o.Keep, o.KeepSent), keepLogs: o.KeepLogs, life: l, log: o.Log}
 	return []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, pruner.run, pruner.forget, e.measurer.run,
+		e.recorder.run, e.permits.run, e.rollup.run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, pruner.run, pruner.forget, e.measurer.run,
 	}
 }
 

@@ -121,7 +121,8 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	if ex.life.Stale() {
 		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
-	for _, g := range r.refused() {
+	out = append(out, noneToSend(r, &d)...)
+	for _, g := range r.refused(&d) {
 		out = append(out, shut(g))
 	}
 	return append(out, ex.turns(ctx, r, &d, time.Now())...)
@@ -132,7 +133,11 @@ func shut(g work.Gate) Wait {
 	if g.Class == posthouse.ClassLocal {
 		return Wait{"machine", fmt.Sprintf("this machine cannot connect for the moment (%s): %s", g.Code, g.Error), g.Until}
 	}
-	return Wait{"account", fmt.Sprintf("the provider refuses the account (%s %s): %s", g.Class, g.Code, g.Error), g.Until}
+	account := "the account"
+	if g.Account != "" {
+		account += " " + g.Account
+	}
+	return Wait{"account", fmt.Sprintf("the provider refuses %s (%s %s): %s", account, g.Class, g.Code, g.Error), g.Until}
 }
 
 // turns lists what holds the whole channel for a moment: its period, its limits, its slots.
@@ -150,10 +155,10 @@ func (ex *Explainer) turns(ctx context.Context, r *route, d *posthouse.Delivery,
 	if w, full := ex.full(ctx, r, d, now); full {
 		out = append(out, w)
 	}
-	if w, slow := paced(r, now); slow {
+	if w, slow := paced(r, d, now); slow {
 		out = append(out, w)
 	}
-	if inflight >= r.Settings.MaxInflight {
+	if r.fleet == nil && inflight >= r.Settings.MaxInflight {
 		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.Settings.MaxInflight)})
 	}
 	return out
@@ -165,8 +170,9 @@ const mostPeeked = 32
 // full says which window holds a delivery, where one does: by the account that it could leave by first.
 func (ex *Explainer) full(ctx context.Context, r *route, d *posthouse.Delivery, now time.Time) (first Wait, full bool) {
 	of := r.Settings.Tiers.OfRecipient(r.Key, d)
-	for _, a := range r.accounts[:min(len(r.accounts), mostPeeked)] {
-		tiers := append(r.tiers(a.name), of...)
+	crew := crewOf(r, d)
+	for _, a := range crew[:min(len(crew), mostPeeked)] {
+		tiers := append(r.tiers(a.Name), of...)
 		if len(tiers) == 0 {
 			return first, false
 		}
@@ -179,7 +185,7 @@ func (ex *Explainer) full(ctx context.Context, r *route, d *posthouse.Delivery, 
 			return first, false
 		}
 		if until := now.Add(g.Wait); !full || until.Before(first.Until) {
-			first, full = Wait{"limit", fmt.Sprintf("the window of %d in %s of its %s is full", g.Held.Max, g.Held.Per, inWords(tiers, g.Key, a.name)), until}, true
+			first, full = Wait{"limit", fmt.Sprintf("the window of %d in %s of its %s is full", g.Held.Max, g.Held.Per, inWords(tiers, g.Key, a.Name)), until}, true
 		}
 	}
 	return first, full
@@ -197,16 +203,17 @@ func inWords(tiers []state.Tier, key, account string) string {
 	return "channel"
 }
 
-// paced says that the rates of all accounts let nothing start, where they do: by the one that may first.
-func paced(r *route, now time.Time) (first Wait, all bool) {
-	if r.Settings.Rate == nil {
+// paced says that the rates of all accounts that may send a delivery let nothing start, where they do: by the one that may
+// first.
+func paced(r *route, d *posthouse.Delivery, now time.Time) (first Wait, all bool) {
+	if !r.rated {
 		return first, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, a := range r.accounts {
+	for _, a := range r.crew(work.PinOf(d)) {
 		calls, next := tempo{r}.mayCall(a, now)
-		if calls > 0 {
+		if calls > 0 || a.pace == nil {
 			return first, false
 		}
 		if all && !next.Before(first.Until) {
@@ -217,4 +224,42 @@ func paced(r *route, now time.Time) (first Wait, all bool) {
 			f.Rate, f.Base, f.Health, f.Success, f.Load, f.Time, f.Reason, f.Since.UTC().Format(time.RFC3339)), next}, true
 	}
 	return first, all
+}
+
+// crewOf are the accounts that may send a delivery.
+func crewOf(r *route, d *posthouse.Delivery) []*account {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.crew(work.PinOf(d))
+}
+
+// noneToSend says why no account of those that may send a delivery can, where no provider is the cause: they were removed, are
+// paused, or cannot be opened.
+func noneToSend(r *route, d *posthouse.Delivery) []Wait {
+	if r.fleet == nil {
+		return nil
+	}
+	crew := crewOf(r, d)
+	switch name := d.Account; {
+	case len(crew) > 0:
+	case d.Pinned:
+		return []Wait{{Cause: "account", Detail: fmt.Sprintf("its account %s was removed: set one of its name up again, let the channel fail over, or cancel it", name)}}
+	case d.Pool != "":
+		return []Wait{{Cause: "account", Detail: fmt.Sprintf("no account is in its pool %s any more: put one into it, or cancel it", d.Pool)}}
+	default:
+		return []Wait{{Cause: "account", Detail: "the channel has no account yet"}}
+	}
+	now := time.Now()
+	var out []Wait
+	for _, a := range crew {
+		switch {
+		case a.is.Err != nil:
+			out = append(out, Wait{Cause: "account", Detail: fmt.Sprintf("the account %s cannot be opened: %v", a.Name, a.is.Err)})
+		case a.is.PausedAt(now):
+			out = append(out, Wait{"paused", fmt.Sprintf("the account %s is paused: %s", a.Name, cmp.Or(a.is.PauseReason, "somebody resumes it")), a.is.PausedUntil})
+		default:
+			return nil // it can go, or its provider says until when not
+		}
+	}
+	return out[:min(len(out), mostPeeked)]
 }

@@ -32,7 +32,7 @@ type Gatekeeper struct {
 // heed parks or reopens an account by what its provider said, in this process at once.
 func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (parked []work.Gate, opened []string) {
 	if r.ctx.Err() != nil { // an attempt by what the account was before
-		if now := k.routes.route(r.Key.Tenant, r.Key.Channel); now == nil || r.altered(now, account) {
+		if now := k.routes.route(r.Key.Tenant, r.Key.Channel); now == nil || altered(r, now, account) {
 			return nil, nil
 		}
 	}
@@ -126,25 +126,28 @@ func (k *Gatekeeper) reopen(r *route, account string) bool {
 		return false
 	}
 	delete(r.gates, account)
-	for _, p := range posthouse.Priorities() {
-		r.due[p] = true
-	}
+	unpark(r)
 	r.mu.Unlock()
 	r.nudge()
 	k.log.Info("the provider accepts the account again", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "account", account)
 	return true
 }
 
-// refused are the gates of a route's accounts where all of them are closed.
-func (r *route) refused() []work.Gate {
-	if _, all := r.closed(); !all {
-		return nil
-	}
+// refused are the gates of a route's accounts where none of those that may send a delivery can.
+func (r *route) refused(d *posthouse.Delivery) []work.Gate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	who := []*account{r.only}
+	if r.fleet != nil {
+		who = r.fleet.of(work.PinOf(d))
+	}
+	now := time.Now()
 	var list []work.Gate
-	for _, a := range r.accounts {
-		if g, closed := r.gates[a.name]; closed && time.Now().Before(g.Until) {
+	for _, a := range who {
+		if !now.Before(r.opens(a, now)) {
+			return nil
+		}
+		if g, closed := r.gates[a.Name]; closed && now.Before(g.Until) {
 			list = append(list, g.Gate)
 		}
 	}
@@ -159,9 +162,7 @@ func (k *Gatekeeper) Resume(ctx context.Context, tenant, name string) error {
 	if r := k.routes.route(tenant, name); r != nil {
 		r.mu.Lock()
 		r.gates = map[string]gate{}
-		for _, p := range posthouse.Priorities() {
-			r.due[p] = true
-		}
+		unpark(r)
 		r.mu.Unlock()
 		r.nudge()
 	}
@@ -225,6 +226,9 @@ func (r *route) merge(asked time.Time, stored map[string]work.Gate) {
 	for account, mine := range r.gates {
 		if _, still := stored[account]; !still && !asked.Before(mine.told) {
 			delete(r.gates, account)
+			if r.fleet != nil {
+				unpark(r)
+			}
 			r.nudge()
 		}
 	}

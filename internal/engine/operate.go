@@ -14,7 +14,7 @@ import (
 type Operator struct {
 	Queue Reviser
 	// Rouse is told of channels that may have something due now.
-	Rouse func(k state.Key, p posthouse.Priority)
+	Rouse func(k state.Key, p posthouse.Priority, pin work.Pin)
 }
 
 // Cancellation answers one delivery's cancel: cancelled (no attempt will start), too_late (one has
@@ -132,6 +132,6 @@ func (op Operator) Resolve(ctx context.Context, tenant, id string, r Resolution)
 // Wake says that a channel may have something due that this process did not accept, such as a replay.
 func (op Operator) Wake(tenant, name string) {
 	for _, p := range posthouse.Priorities() {
-		op.Rouse(state.Key{Tenant: tenant, Channel: name}, p)
+		op.Rouse(state.Key{Tenant: tenant, Channel: name}, p, "")
 	}
 }

@@ -18,12 +18,12 @@ type tempo struct{ of *route }
 
 // pace is an account's, made when it has something to send first. Nil where the channel has none. The route is locked.
 func (t tempo) pace(a *account, now time.Time) *rate.Pace {
-	r, s := t.of, t.of.Settings.Rate
+	r, s := t.of, a.rate
 	if s == nil {
 		return nil
 	}
 	if a.pace == nil {
-		hour, best := r.ends(a.name)
+		hour, best := r.ends(a.Name)
 		a.pace = rate.NewPace(now, rate.Settings{Base: s.Base}, best)
 		a.pace.Surround(rate.Surroundings{Hour: hour, Room: r.Settings.MaxInflight, Time: r.timeFactor})
 	}
@@ -38,7 +38,7 @@ func (t tempo) mayCall(a *account, now time.Time) (calls int, next time.Time) {
 		return maxCalls, now
 	}
 	calls, next = p.Free(now)
-	if calls == 0 && slices.ContainsFunc(posthouse.Priorities(), t.of.isDue) {
+	if calls == 0 && (t.of.fleet != nil || slices.ContainsFunc(posthouse.Priorities(), t.of.isDue)) {
 		p.Short()
 	}
 	return calls, next
@@ -50,23 +50,27 @@ const maxCalls = 1 << 20
 // spend counts calls that an account begins.
 func (t tempo) spend(account string, calls int) {
 	r := t.of
-	if r.Settings.Rate == nil || calls == 0 {
+	if !r.rated || calls == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.pace(r.account(account), time.Now()).Spend(calls)
+	if p := t.pace(r.account(account), time.Now()); p != nil {
+		p.Spend(calls)
+	}
 }
 
 // saw notes what a provider said to a call.
 func (t tempo) saw(account string, results []channel.Result, took time.Duration) {
 	r := t.of
-	if r.Settings.Rate == nil || len(results) == 0 {
+	if !r.rated || len(results) == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.pace(r.account(account), time.Now()).Saw(results[0].Class, took, results[0].After)
+	if p := t.pace(r.account(account), time.Now()); p != nil {
+		p.Saw(results[0].Class, took, results[0].After)
+	}
 }
 
 // baseWindow holds a configured base over all processes, exactly.
@@ -86,9 +90,9 @@ func (t tempo) surround(factor float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.timeFactor = factor
-	for _, a := range r.accounts {
+	for _, a := range r.crew("") {
 		if a.pace != nil {
-			hour, _ := r.ends(a.name)
+			hour, _ := r.ends(a.Name)
 			a.pace.Surround(rate.Surroundings{Hour: hour, Room: r.Settings.MaxInflight, Time: factor})
 		}
 	}
@@ -100,11 +104,11 @@ func (t tempo) rates(now time.Time) []posthouse.Rate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []posthouse.Rate
-	for _, a := range r.accounts {
+	for _, a := range r.crew("") {
 		if a.pace != nil {
 			a.pace.Flights(a.inflight)
 			f := a.pace.Factors(now)
-			f.Account = a.name
+			f.Account = a.Name
 			list = append(list, f)
 		}
 	}
@@ -126,7 +130,7 @@ func (rs *Routes) paced() []*route {
 	defer rs.mu.RUnlock()
 	var list []*route
 	for _, r := range rs.routes {
-		if r.Settings.Rate != nil {
+		if r.rated {
 			list = append(list, r)
 		}
 	}
@@ -163,11 +167,11 @@ func (p *pacer) show(r *route, f *posthouse.Rate) {
 
 // factor is that of the time of day. Where the calendar cannot be read, it stays as it was.
 func (p *pacer) factor(ctx context.Context, r *route) float64 {
-	h := r.Settings.Rate.Hours
-	if h == nil {
+	s := r.Settings.Rate
+	if s == nil || s.Hours == nil {
 		return 1
 	}
-	now := p.life.Now().In(r.Settings.Location)
+	h, now := s.Hours, p.life.Now().In(r.Settings.Location)
 	off := now.Weekday() == time.Saturday || now.Weekday() == time.Sunday
 	if h.Calendar != "" {
 		roster, found, err := p.rosters.Roster(ctx, r.Key.Tenant, h.Calendar)
@@ -193,6 +197,6 @@ func dayOff(c *posthouse.Roster, day time.Time) bool {
 
 // bound is the window of a configured base.
 func (t tempo) bound(a *account) (limit.Bound, bool) {
-	windows := baseWindow(t.of.Settings.Rate)
-	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows, Lease: a.name != ""}, len(windows) > 0
+	windows := baseWindow(a.rate)
+	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows, Lease: a.Name != ""}, len(windows) > 0
 }

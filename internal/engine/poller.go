@@ -34,9 +34,10 @@ func (p *poller) run(ctx context.Context) {
 		}
 		for i, due := range ready {
 			if due {
-				routes[i].rouse(lanes[i].Priority)
+				routes[i].rouse("", lanes[i].Priority)
 			}
 		}
+		p.lookForPins(ctx)
 		if tick%4 == 0 {
 			if err := p.gates.look(ctx); err != nil {
 				p.log.Warn("parked accounts cannot be read", "error", err)
@@ -55,7 +56,7 @@ func (p *poller) quiet() (lanes []work.Lane, routes []*route) {
 		}
 		r.mu.Lock()
 		for _, lane := range posthouse.Priorities() {
-			if !r.due[lane] {
+			if !isMarked(r, lane) {
 				lanes = append(lanes, work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: lane})
 				routes = append(routes, r)
 			}
@@ -63,4 +64,50 @@ func (p *poller) quiet() (lanes []work.Lane, routes []*route) {
 		r.mu.Unlock()
 	}
 	return lanes, routes
+}
+
+// isMarked reports whether the lane of what is pinned to nothing is marked as due. The route is locked.
+func isMarked(r *route, p posthouse.Priority) bool {
+	if r.fleet != nil {
+		return r.fleet.isDue("", p)
+	}
+	return r.due[p]
+}
+
+// pinLook is the share of the time that looks for what is pinned to accounts may take: they read an entry of the index for
+// each pin there is.
+const pinLook = 20
+
+// lookForPins looks for due deliveries that are pinned to accounts: one query serves a channel, and a channel without
+// accounts costs none.
+func (p *poller) lookForPins(ctx context.Context) {
+	for _, r := range p.fleets() {
+		began := time.Now()
+		if began.Before(r.pinsFrom) {
+			continue
+		}
+		lanes, err := p.queue.DuePins(ctx, began, r.Key.Tenant, r.Key.Channel)
+		if err != nil {
+			if ctx.Err() == nil {
+				p.log.Warn("the database cannot be asked for what is pinned to accounts", "channel", r.Key.Channel, "error", err)
+			}
+			return
+		}
+		for _, l := range lanes {
+			r.rouse(l.Pin, l.Priority)
+		}
+		r.pinsFrom = time.Now().Add(pinLook * time.Since(began))
+	}
+}
+
+// fleets are the routes with several accounts that send.
+func (p *poller) fleets() (list []*route) {
+	p.routes.mu.RLock()
+	defer p.routes.mu.RUnlock()
+	for _, r := range p.routes.routes {
+		if r.fleet != nil && !r.Stored.Paused {
+			list = append(list, r)
+		}
+	}
+	return list
 }

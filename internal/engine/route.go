@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // route is a channel as the engine runs it, with its gate and what is under way.
@@ -24,14 +25,16 @@ type route struct {
 	inflight int                         // attempts, and 1 while a claim is made
 	due      map[posthouse.Priority]bool // lanes that may hold something due
 	credits  state.Credits               // weighted shares not yet used
-	accounts []*account
-	turn     int             // whose it is among the accounts
-	gates    map[string]gate // by account
+	only     *account                    // the one without a name; where there are several, those that are gone
+	fleet    *fleet                      // where there are several accounts
+	pinsFrom time.Time                   // when the poller may look again for what is pinned to them; its own
+	gates    map[string]gate             // by account
 	nextRun  time.Time
 	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	tenantLimits []posthouse.Limit
+	rated        bool    // some account of it has a rate
 	timeFactor   float64 // of the accounts' rates
 	ends         func(account string) (hour ends, best float64)
 	took         prometheus.ObserverVec // of its calls, by content type
@@ -47,24 +50,50 @@ func newRoute(c *state.Channel, m *metrics.Metrics) *route {
 	for _, p := range posthouse.Priorities() {
 		r.due[p] = true
 	}
-	for _, a := range c.Opened.Accounts {
-		r.accounts = append(r.accounts, &account{name: a.Name, limits: a.Limits})
-	}
-	if len(r.accounts) == 0 {
-		r.accounts = []*account{{}}
-	}
-	for _, a := range r.accounts {
-		if a.limits == nil {
-			a.limits = c.Settings.Tiers.Account
-		}
+	r.only = &account{limits: c.Settings.Tiers.Account, rate: c.Settings.Rate}
+	r.rated = c.Settings.Rate != nil
+	if c.Stored.Accounts {
+		man(r)
 	}
 	return r
 }
 
+// man gives a route its accounts.
+func man(r *route) {
+	list := make([]*account, len(r.Opened.Accounts))
+	for i, a := range r.Opened.Accounts {
+		list[i] = &account{Seat: state.Seat{Name: a.Name}, is: a, limits: a.Limits, rate: rateOf(r.Settings.Rate, a)}
+		r.rated = r.rated || list[i].rate != nil
+		if a.Limits == nil {
+			list[i].limits = r.Settings.Tiers.Account
+		}
+	}
+	r.fleet = newFleet(list)
+	for _, p := range posthouse.Priorities() {
+		r.fleet.rouse("", p)
+	}
+}
+
+// rateOf is the rate of an account: its own base goes before its channel's.
+func rateOf(of *posthouse.RateSettings, a *state.Account) *posthouse.RateSettings {
+	if a.BaseRate == 0 {
+		return of
+	}
+	own := posthouse.RateSettings{Base: a.BaseRate}
+	if of != nil {
+		own.Hours = of.Hours
+	}
+	return &own
+}
+
 // rouse says that a lane may hold something due.
-func (r *route) rouse(p posthouse.Priority) {
+func (r *route) rouse(pin work.Pin, p posthouse.Priority) {
 	r.mu.Lock()
-	r.due[p] = true
+	if r.fleet != nil {
+		r.fleet.rouse(pin, p)
+	} else {
+		r.due[p] = true
+	}
 	r.mu.Unlock()
 	r.nudge()
 }
@@ -104,7 +133,11 @@ func (r *route) leave(account string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inflight -= n
-	r.account(account).inflight -= n
+	a := r.account(account)
+	a.inflight -= n
+	if r.fleet != nil {
+		r.fleet.freed(a)
+	}
 	if r.inflight == 0 {
 		close(r.idle)
 		r.idle = make(chan struct{})

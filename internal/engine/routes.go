@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 )
 
@@ -53,7 +54,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		r.gates = old.gates
 		old.gates = map[string]gate{}
 		for name := range r.gates {
-			if old.altered(r, name) {
+			if altered(old, r, name) {
 				delete(r.gates, name)
 			}
 		}
@@ -78,7 +79,7 @@ func (rs *Routes) limitsOf(tenant string) []posthouse.Limit {
 
 // altered reports whether an account is another in the route that replaces r, such as one with a new secret: what its
 // provider said of the old one does not count.
-func (r *route) altered(now *route, account string) bool {
+func altered(r *route, now *route, account string) bool {
 	was, is := r.Opened.Account(account), now.Opened.Account(account)
 	return was != nil && (is == nil || is.Version != was.Version || !is.CreatedAt.Equal(was.CreatedAt))
 }
@@ -239,14 +240,14 @@ func (rs *Routes) Names(tenant string) []string {
 }
 
 // Rouse says that a channel may have something due of a priority.
-func (rs *Routes) Rouse(k state.Key, p posthouse.Priority) {
+func (rs *Routes) Rouse(k state.Key, p posthouse.Priority, pin work.Pin) {
 	r := rs.route(k.Tenant, k.Channel)
 	switch {
 	case r == nil:
 	case r.Settings.Pulled:
 		rs.pulled(k)
 	case r.Settings.Every == 0:
-		r.rouse(p)
+		r.rouse(pin, p)
 	}
 }
 

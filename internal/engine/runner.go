@@ -101,6 +101,9 @@ func (rn *runner) runOnce(r *route) {
 func (r *route) anyDue() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.fleet != nil {
+		return true // turn knows, and when what is asleep wakes
+	}
 	for _, due := range r.due {
 		if due {
 			return true

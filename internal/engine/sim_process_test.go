@@ -356,6 +356,10 @@ func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (re
 	return ready, err
 }
 
+func (p *process) DuePins(ctx context.Context, _ time.Time, tenant, channel string) ([]work.Lane, error) {
+	return p.w.store.Queue.DuePins(ctx, time.Now(), tenant, channel)
+}
+
 func (p *process) Claim(ctx context.Context, _ time.Time, c work.Claim) (items []work.Item, err error) {
 	move(&c.DueBefore, p.skew)
 	err = p.do("claim/"+c.Channel+"/"+string(c.Priority), func() (err error) {

@@ -41,6 +41,8 @@ func (s *Stores) complete() bool {
 type Queue interface {
 	Ready(ctx context.Context, now time.Time, lanes []work.Lane) ([]bool, error)
 	Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error)
+	// DuePins lists the lanes of a channel that have something due for certain accounts.
+	DuePins(ctx context.Context, now time.Time, tenant, channel string) ([]work.Lane, error)
 	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
 	Reviser
 }

@@ -42,7 +42,7 @@ func (t *turner) turnLane(ctx context.Context, d *work.Depth) {
 	}
 	if n > 0 {
 		t.log.Info("deliveries were moved to where their channel is served from now", "tenant", d.Tenant, "channel", d.Channel, "deliveries", n, "pulled", r.Settings.Pulled)
-		t.routes.Rouse(r.Key, d.Priority)
+		t.routes.Rouse(r.Key, d.Priority, "")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // A unit is what one provider call sends and what is settled as one. The deliveries of one message that go in one
@@ -68,6 +69,7 @@ type kind interface {
 // wish is what a claim asks for.
 type wish struct {
 	route    *route
+	pin      work.Pin // what it is pinned to
 	priority posthouse.Priority
 	account  string // by which it is to be sent
 	max      int

@@ -224,7 +224,18 @@ func (in *Intake) announce(ctx context.Context, sub *work.Submission, accepted [
 				"user", d.User, "state", d.State, "reason", d.Reason)
 		}
 		if r != nil {
-			in.o.Channels.Rouse(r.Key, m.Priority)
+			in.rouse(r, &sub.Entries[i])
+		}
+	}
+}
+
+// rouse says in which lanes of a channel an entry may have something due.
+func (in *Intake) rouse(r *state.Channel, e *work.Entry) {
+	last := work.Pin("none yet")
+	for i := range e.Deliveries {
+		if pin := work.PinOf(&e.Deliveries[i]); pin != last {
+			in.o.Channels.Rouse(r.Key, e.Message.Priority, pin)
+			last = pin
 		}
 	}
 }
@@ -255,6 +266,8 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: cmp.Or(d.Priority, posthouse.Normal),
 		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
+	checkAccount(r, d, p)
+	m.Account, m.Pool = d.Account, d.Pool
 	if d.OnUnknown == posthouse.Query && r.Settings.Policy != posthouse.Query && !r.Queries() {
 		p.Add("on_unknown", "the channel's driver cannot be asked: want retry, hold or assume_sent")
 	}
@@ -288,6 +301,7 @@ func (in *Intake) deliver(ctx context.Context, r *state.Channel, m *posthouse.Me
 		NotBefore: m.NotBefore, DueAt: m.NotBefore, Deadline: m.Deadline,
 	}
 	d.IdemKey = d.ID
+	pinned(r, m, &d)
 	if r.Rules == nil {
 		return d, nil
 	}

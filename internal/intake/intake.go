@@ -33,7 +33,7 @@ type Channels interface {
 	// Names lists a tenant's channels.
 	Names(tenant string) []string
 	// Rouse says that something was committed for a channel.
-	Rouse(k state.Key, p posthouse.Priority)
+	Rouse(k state.Key, p posthouse.Priority, pin work.Pin)
 }
 
 // Quotas bound how many deliveries may be open.

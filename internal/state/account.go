@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Account is one of several accounts with a provider that a channel sends by. Its driver is opened when it is asked for
@@ -85,4 +86,22 @@ func (o *Opened) Pools() []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// ReasonFailover is that of a delivery which moved to another account.
+const ReasonFailover = "failover"
+
+// Movable reports whether a pending delivery may go by another account than the one it is pinned to: never where an attempt may
+// have arrived, since another account's provider would not recognise the repeat.
+func Movable(d *posthouse.Delivery) bool {
+	return d.State == posthouse.Pending && d.Pinned && !Doubtful(*d) && d.ClaimLosses == 0
+}
+
+// Moved is what follows where a delivery is pinned to another account (T29). Its event names both.
+func Moved(d posthouse.Delivery, to string) work.Change {
+	step := begin(d)
+	step.change.After.Account = to
+	e := step.to(posthouse.EventMove, posthouse.Pending, ReasonFailover)
+	e.Due, e.Error = d.DueAt, "from the account "+d.Account+" to "+to
+	return step.change
 }

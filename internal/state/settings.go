@@ -35,6 +35,8 @@ type Settings struct {
 	Rules       []posthouse.RuleSettings
 	Pulled      bool // agents fetch its deliveries; the timeout is how long they hold one
 	FairAfter   time.Duration
+	Sticky      posthouse.Sticky
+	Failover    bool
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -78,6 +80,8 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		EndOfDay:    ch.ExpireEndOfDay,
 		Rules:       ch.Rules,
 		Rate:        ch.Rate,
+		Sticky:      ch.Sticky,
+		Failover:    ch.Failover,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
 		Pulled:      o.Pull || ch.Pull,
 	}

@@ -19,6 +19,9 @@ import (
 // the start is durable before the first byte leaves. Clean deliveries and others are taken earliest due first, each among
 // their own.
 func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	if c.Pin != "" { // nothing that is pinned is clean
+		return s.claimRows(ctx, now, c)
+	}
 	begin := s.claimRows
 	clean := !s.courses.due(c.Lane, time.Now())
 	others := true
@@ -117,7 +120,7 @@ func (s Queue) claimFrom(ctx context.Context, now time.Time, c work.Claim, from 
 // dueRows is the statement that finds in the order of the index what may be claimed of a lane from a place to a due time.
 // The epoch stands in it, so that a process from before a restore claims nothing.
 func dueRows(d *sqldb.Dialect, columns, since string) string {
-	return "SELECT " + columns + " FROM posthouse_queue" + d.By("posthouse_queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+	return "SELECT " + columns + " FROM posthouse_queue" + d.By("posthouse_queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND pin = ? AND state = 'pending'
 		AND ` + since + ` AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT ` + d.Limit
 }
@@ -134,7 +137,7 @@ func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
 	var items []work.Item
 	since, begin := from.since(t.DB.Dialect)
 	err = t.Query(dueRows(t.DB.Dialect, queueTable.List, since)+t.DB.Dialect.Skip,
-		slices.Concat([]any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
+		slices.Concat([]any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), string(c.Pin)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err != nil {
@@ -355,7 +358,7 @@ func (s Queue) readyText(now time.Time, lanes []work.Lane, from, clean []place) 
 	for i, l := range lanes {
 		due, at := s.db.Instant(now)
 		since, begin := from[i].since(s.db.Dialect)
-		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ?
+		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ? AND pin = ''
 			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.db.Dialect.By("posthouse_queue_due"), since, due, i)
 		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
 		if l.Pulled {

@@ -15,7 +15,7 @@ import (
 // statement. Of the deliveries of one message only the first carries the message.
 const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
 %s AS MATERIALIZED (
-	SELECT id, due_at FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+	SELECT id, due_at FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND pin = ? AND state = 'pending'
 		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint) AND (deadline = 0 OR deadline > (SELECT now FROM clock))
 		AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
@@ -87,7 +87,7 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 	if !c.DueBefore.IsZero() {
 		bound = sqldb.Micros(c.DueBefore)
 	}
-	args := []any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
+	args := []any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), string(c.Pin), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
 	if c.Whole {
 		args = append(args, mostMessages(&c), c.Cut, c.Max)
 	}

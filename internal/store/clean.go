@@ -36,7 +36,7 @@ func beginsClean(e *work.Entry) bool {
 		return false
 	}
 	d := &e.Deliveries[0]
-	return d.State == posthouse.Pending && !d.Pulled && d.Deadline.IsZero() && d.ReplayOf == "" && d.Reason == "" && d.Error == "" &&
+	return d.State == posthouse.Pending && !d.Pulled && !d.Pinned && d.Pool == "" && d.Deadline.IsZero() && d.ReplayOf == "" && d.Reason == "" && d.Error == "" &&
 		d.Attempts == 0 && d.Tries == 0 && d.Token == 0 && d.ID == posthouse.DeliveryID(d.Message, 1) &&
 		d.Channel == e.Message.Channel && d.Tenant == e.Message.Tenant && d.Priority == e.Message.Priority &&
 		d.NotBefore.Equal(e.Message.NotBefore) && d.Message == e.Message.ID && d.CreatedAt.Equal(e.Message.CreatedAt)

@@ -149,7 +149,7 @@ func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 // lookForOthers finds out whether deliveries that are not clean are due as well.
 func (t clearing) lookForOthers(b *boarding, lane []any, now, due int64) (err error) {
 	since, begin := b.others.since(t.DB.Dialect)
-	_, b.more, err = sqldb.First(t.Query, sqldb.Word, dueRows(t.DB.Dialect, "id", since), slices.Concat(lane, begin, []any{due, now, fmt.Sprint(b.Epoch), 1})...)
+	_, b.more, err = sqldb.First(t.Query, sqldb.Word, dueRows(t.DB.Dialect, "id", since), slices.Concat(lane, []any{""}, begin, []any{due, now, fmt.Sprint(b.Epoch), 1})...)
 	return err
 }
 
@@ -267,7 +267,7 @@ flight AS (
 		SELECT GREATEST((SELECT now FROM clock), ?::bigint, MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n
 		FROM mine WHERE known OR id IS NOT NULL) f
 	WHERE n > 0 RETURNING started_at, lease_until, ids)%s
-SELECT EXISTS (SELECT 1 FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+SELECT EXISTS (SELECT 1 FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND pin = '' AND state = 'pending'
 		AND (due_at, id) >= (?::bigint, ?) AND due_at <= LEAST((SELECT now FROM clock), ?::bigint)),
 	COALESCE(f.started_at, 0), COALESCE(f.lease_until, 0), mine.time, mine.delivery, %s
 FROM mine LEFT JOIN flight f ON true ORDER BY mine.time, mine.delivery`

@@ -43,7 +43,7 @@ func soleColumns(d *sqldb.Dialect) string {
 		return "CASE WHEN s.id IS NOT NULL THEN " + sent + " WHEN q.id IS NOT NULL THEN " + waits + " ELSE " + flies + " END"
 	}
 	values := []string{
-		id, "m.tenant", "m.channel", sent("s.account", "m.account"), "m.priority", "m.user_id", "m.address", "m.recipient_type",
+		id, "m.tenant", "m.channel", sent("s.account", "m.account"), "''", "m.priority", "m.user_id", "m.address", "m.recipient_type",
 		soleState, "''", "''", stage("1", "2", "3"), stage("0", "1", "1"), stage("0", "1", "1"), "0", "0",
 		"CASE WHEN m.idem_key = '' THEN " + id + " ELSE m.idem_key END", "m.policy", sent("s.ref", "''"), "0", "0", "''", sent("s.epoch", "m.epoch"),
 		"m.created_at", sent("s.at", "m.created_at"), "m.due_at", "m.not_before", "0", "0", sent("s.started_at", "0"), "0", "''",

@@ -213,7 +213,7 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 	due := func(columns string, again bool, from place, to int64, most int) (query string, args []any) {
 		since, begin := from.since(t.DB.Dialect)
 		return dueRows(t.DB.Dialect, columns, since),
-			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again)}, begin, []any{to, now, fmt.Sprint(h.Epoch), most})
+			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again), ""}, begin, []any{to, now, fmt.Sprint(h.Epoch), most})
 	}
 	if part != partRest {
 		query, args := due(queueTable.List, false, l.fresh, now, most)

@@ -15,12 +15,12 @@ import (
 // A part orders what it takes by the column rank, then by id.
 const (
 	handFound = ` AS MATERIALIZED (SELECT id, due_at AS rank, ?::bigint AS lease FROM posthouse_queue
-	WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' AND (due_at, id) >= (?::bigint, ?) AND due_at <= (SELECT now FROM clock) - ?::bigint
+	WHERE tenant = ? AND channel = ? AND priority = ? AND pin = '' AND state = 'pending' AND (due_at, id) >= (?::bigint, ?) AND due_at <= (SELECT now FROM clock) - ?::bigint
 		AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 	ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED),
 `
 	handRest = ` AS MATERIALIZED (SELECT q.id, w.tries AS rank, ?::bigint AS lease FROM (
-		SELECT id, tries, priority FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'
+		SELECT id, tries, priority FROM posthouse_queue WHERE tenant = ? AND channel = ? AND priority = ? AND pin = '' AND state = 'pending'
 			AND (due_at, id) >= (?::bigint, ?) AND due_at > (SELECT now FROM clock) - ?::bigint AND due_at <= (SELECT now FROM clock)
 			AND (deadline = 0 OR deadline > (SELECT now FROM clock)) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
 		ORDER BY due_at, id LIMIT 1000) w

@@ -56,7 +56,7 @@ func (t claiming) turn(from work.Lane, max int) (int, error) {
 		}
 	}
 	list, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By("posthouse_queue_due")+
-		" WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.DB.Dialect.Skip,
+		" WHERE tenant = ? AND channel = ? AND priority = ? AND pin = '' AND state = 'pending' ORDER BY due_at, id LIMIT ?"+t.DB.Dialect.Skip,
 		from.Tenant, from.Channel, numberOf(from), max)
 	if err != nil {
 		return 0, err

@@ -98,7 +98,7 @@ func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 		since, begin := place{}.since(s.DB.Dialect)
 		query := "EXPLAIN FORMAT=JSON " + dueRows(s.DB.Dialect, queueTable.List, since) + s.DB.Dialect.Skip
 		var plan string
-		err := s.DB.Writer.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1}, begin, []any{sqldb.Micros(time.Now()), 0, "1", 100})...).Scan(&plan)
+		err := s.DB.Writer.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1, ""}, begin, []any{sqldb.Micros(time.Now()), 0, "1", 100})...).Scan(&plan)
 		if err != nil || !strings.Contains(dense(plan), `"key":"posthouse_queue_due"`) || !strings.Contains(dense(plan), toTheID) {
 			t.Errorf("the plan of a claim is %v\n%s\nwant it to go by the index posthouse_queue_due down to the id", err, plan)
 		}

@@ -13,10 +13,12 @@ type messageOptions struct {
 	TemplateID string           `json:"template_id,omitempty"`
 	Reminder   string           `json:"reminder,omitempty"`
 	Sensitive  bool             `json:"sensitive,omitempty"`
+	Account    string           `json:"account,omitempty"`
+	Pool       string           `json:"pool,omitempty"`
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -34,4 +36,5 @@ func readOptions(text string, m *posthouse.Message) {
 		m.Unreadable = "options: " + err.Error()
 	}
 	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
+	m.Account, m.Pool = o.Account, o.Pool
 }

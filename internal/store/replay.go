@@ -282,6 +282,10 @@ func again(old *posthouse.Delivery, number int, at time.Time, epoch int64, force
 		IdemKey: old.IdemKey, OnUnknown: old.OnUnknown, ReplayOf: old.ID, Epoch: epoch,
 		CreatedAt: at, UpdatedAt: at, DueAt: at, Deadline: old.Deadline,
 	}
+	if old.Pinned {
+		d.Account, d.Pinned = old.Account, true
+	}
+	d.Pool = old.Pool
 	if forceNew {
 		d.IdemKey = d.ID
 	}

@@ -5,10 +5,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 var deliveryColumns = []string{
-	"id", "tenant", "channel", "account?", "priority#", "user_id?", "address?", "recipient_type?",
+	"id", "tenant", "channel", "account?", "pin?", "priority#", "user_id?", "address?", "recipient_type?",
 	"state", "reason?", "last_error?", "version#", "token#?", "attempts#?", "tries#?", "claim_losses#?",
 	"idem_key?", "on_unknown", "provider_ref?", "unconfirmed#?", "cancel_requested#?", "replay_of?", "epoch#?",
 	"created_at#", "updated_at#", "due_at#?", "not_before#?", "deadline#?",
@@ -34,14 +35,14 @@ func messageColumns() []string {
 
 // mutable are the columns a transition may change; the others are written once.
 var mutable = []string{
-	"account", "priority#", "state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
+	"account", "pin", "priority#", "state", "reason", "last_error", "version#", "token#", "attempts#", "tries#", "claim_losses#",
 	"provider_ref", "unconfirmed#", "cancel_requested#", "epoch#", "updated_at#", "due_at#",
 	"started_at#", "first_start_at#", "lease_until#", "lease_owner",
 }
 
 func mutableValues(d *posthouse.Delivery) []any {
 	return []any{
-		d.Account, laneOf(d), string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
+		d.Account, string(work.PinOf(d)), laneOf(d), string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
 		d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.Epoch, sqldb.Micros(d.UpdatedAt), sqldb.Micros(d.DueAt),
 		sqldb.Micros(d.StartedAt), sqldb.Micros(d.FirstStartAt), sqldb.Micros(d.LeaseUntil), d.LeaseOwner,
 	}
@@ -65,7 +66,7 @@ func mutableRows(after []*posthouse.Delivery) [][]any {
 
 func deliveryValues(d *posthouse.Delivery) []any {
 	return []any{
-		d.ID, d.Tenant, d.Channel, d.Account, laneOf(d), d.User, d.Address, d.Type,
+		d.ID, d.Tenant, d.Channel, d.Account, string(work.PinOf(d)), laneOf(d), d.User, d.Address, d.Type,
 		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
 		d.IdemKey, string(d.OnUnknown), d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.ReplayOf, d.Epoch,
 		sqldb.Micros(d.CreatedAt), sqldb.Micros(d.UpdatedAt), sqldb.Micros(d.DueAt), sqldb.Micros(d.NotBefore), sqldb.Micros(d.Deadline),
@@ -77,8 +78,9 @@ func deliveryValues(d *posthouse.Delivery) []any {
 func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	var d posthouse.Delivery
 	var lane, unconfirmed, cancel int64
+	var pin work.Pin
 	var at [8]int64
-	err := scan(&d.ID, &d.Tenant, &d.Channel, &d.Account, &lane, &d.User, &d.Address, &d.Type,
+	err := scan(&d.ID, &d.Tenant, &d.Channel, &d.Account, &pin, &lane, &d.User, &d.Address, &d.Type,
 		&d.State, &d.Reason, &d.Error, &d.Version, &d.Token, &d.Attempts, &d.Tries, &d.ClaimLosses,
 		&d.IdemKey, &d.OnUnknown, &d.ProviderRef, &unconfirmed, &cancel, &d.ReplayOf, &d.Epoch,
 		&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &d.LeaseOwner)
@@ -87,6 +89,7 @@ func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	}
 	d.Message = posthouse.MessageID(d.ID)
 	d.Priority, d.Pulled, _ = readLane(lane)
+	pin.Read(&d)
 	d.Unconfirmed, d.CancelRequested = unconfirmed != 0, cancel != 0
 	for i, p := range []*time.Time{
 		&d.CreatedAt, &d.UpdatedAt, &d.DueAt, &d.NotBefore, &d.Deadline, &d.StartedAt, &d.FirstStartAt, &d.LeaseUntil,

@@ -318,8 +318,12 @@ func (t settling) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 		}
 	}
 	var found []posthouse.Delivery
-	look := overdue[sel.Due]
-	err = t.Query("SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.DB.Dialect.Skip, []any{sqldb.Micros(sel.Since), now, sel.Max},
+	look, args := overdue[sel.Due], []any{sqldb.Micros(sel.Since), now, sel.Max}
+	if l := sel.Lane; sel.Due == work.Stranded {
+		look.index, look.clause = "posthouse_queue_due", "tenant = ? AND channel = ? AND priority = ? AND pin = ? AND state = 'pending' AND due_at >= ? AND due_at <= ? ORDER BY due_at, id"
+		args = append([]any{l.Tenant, l.Channel, numberOf(l), string(l.Pin)}, args...)
+	}
+	err = t.Query("SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.DB.Dialect.Skip, args,
 		func(scan func(...any) error) error {
 			d, err := scanDelivery(scan)
 			if err == nil {

@@ -61,6 +61,8 @@ type Outcome struct {
 type Lane struct {
 	Tenant, Channel string
 	Priority        posthouse.Priority
+	// Pin is which accounts may send what waits in it.
+	Pin Pin
 	// Account is the one a claim is for, and is written into what it takes. Empty where a channel has one account
 	// without a name.
 	Account string
@@ -113,6 +115,7 @@ type Selection struct {
 	Due    Due
 	Max    int       // with Due
 	Since  time.Time // with Due: what was due before is left out. Defaults to the beginning
+	Lane   Lane      // with Stranded
 }
 
 // Due names a kind of overdue delivery; the store finds them by its own clock.
@@ -124,4 +127,5 @@ const (
 	PastDeadline Due = "past_deadline" // pending or not started, and the deadline has passed
 	HoldOver     Due = "hold_over"     // unknown, nobody is asked about it, and its due time has come
 	QueryDue     Due = "query_due"     // unknown, and it is time to ask its provider
+	Stranded     Due = "stranded"      // pending and due in a lane that is pinned to an account
 )

@@ -54,9 +54,9 @@ masked secret keeps the stored one. FILE may be - for standard input. Its form f
 			return sh.Show(out, func() {
 				words := "stored"
 				if out.DryRun {
-					words = "could be stored"
+					words = "that could be stored"
 				}
-				sh.Printf("accounts that were %s: %d, new among them: %d\n", words, out.Stored, out.Created)
+				sh.Printf("accounts %s: %d, new: %d\n", words, out.Stored, out.Created)
 			})
 		}),
 	}

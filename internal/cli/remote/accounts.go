@@ -91,7 +91,7 @@ func accountShow(sh *shell.Shell) *cobra.Command {
 // accountFlags are the settings of an account as flags. Their texts are values of JSON fields.
 var accountFlags = []channelFlag{
 	{"pools", "labels, a `LIST` with commas between: kept, nothing asks for them yet", labels},
-	{"weight", "its share, a `NUMBER` from 1 to 1000: kept, not heeded yet, accounts take turns", number},
+	{"weight", "its share of what is pinned to no account, a `NUMBER` from 1 to 1000", number},
 	{"base-rate", "how many messages a second it sends before its rate adapts, a `NUMBER`", fraction},
 	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m", windows},
 }

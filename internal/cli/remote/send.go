@@ -71,6 +71,8 @@ func (m *message) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&m.draft.Kind, "kind", "", "what it is about, a `WORD` of yours")
 	flags.StringVar(&m.draft.Ref, "ref", "", "the `KEY` of it within the kind")
 	flags.StringVar(&m.priority, "priority", "", "`PRIORITY`: high, normal or low (default normal)")
+	flags.StringVar(&m.draft.Account, "account", "", "the `NAME` of the one account of the channel that is to send it")
+	flags.StringVar(&m.draft.Pool, "pool", "", "the `LABEL` of the accounts that may send it")
 	flags.StringVar(&m.draft.DedupKey, "dedup-key", "", "a `KEY` by which a second message is found to be the first")
 	flags.StringVar(&m.draft.Source, "source", "", "which `SYSTEM` sends it")
 	flags.StringVar(&m.onUnknown, "on-unknown", "", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent")

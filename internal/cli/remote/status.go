@@ -197,7 +197,7 @@ func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id s
 	}
 	return sh.Show(map[string]any{"delivery": d, "attempts": attempts}, func() {
 		sh.Fields([][2]string{
-			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", d.Account},
+			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", accountOf(d)},
 			{"recipient", d.User}, {"address", d.Address}, {"type", d.Type},
 			{"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error},
 			{"failures", fmt.Sprintf("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
@@ -241,4 +241,15 @@ func printAttempts(sh *shell.Shell, attempts []posthouse.Attempt) {
 		})
 	}
 	sh.Table([]string{"No", "Started", "Took", "Class", "Code", "Then", "Error"}, rows)
+}
+
+// accountOf is the account of a delivery, or the pool that it comes from.
+func accountOf(d posthouse.Delivery) string {
+	switch {
+	case d.Pinned:
+		return d.Account + ", no other"
+	case d.Account == "" && d.Pool != "":
+		return "one of the pool " + d.Pool
+	}
+	return d.Account
 }

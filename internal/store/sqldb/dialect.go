@@ -49,6 +49,8 @@ type Dialect struct {
 	// forces is set where the planner must be told the index of a hot statement: while a table is short it takes
 	// another one, and walks over and locks rows that are nobody's business.
 	forces bool
+	// Skips is set where the planner goes from one value of an index column to the next by itself.
+	Skips bool
 	// Pairs is set where the planner searches an index for pairs of columns that are compared at once.
 	Pairs bool
 	// deleteByKey begins a DELETE from a table that goes by its primary key.

@@ -54,6 +54,7 @@ var MySQL = &Dialect{
 	Schemas:      true,
 	giveUp:       giveUpMySQL,
 	forces:       true,
+	Skips:        true,
 	deleteByKey:  "DELETE q FROM %s q FORCE INDEX (PRIMARY)",
 	lockSchema:   "SELECT COALESCE(GET_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64), 300), 0)",
 	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",

@@ -103,6 +103,7 @@ CREATE TABLE posthouse_queue (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   account varchar(128) NOT NULL DEFAULT '',
+  pin varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   priority smallint NOT NULL DEFAULT 1,
   user_id varchar(255) NOT NULL DEFAULT '',
   address varchar(512) NOT NULL DEFAULT '',
@@ -132,7 +133,7 @@ CREATE TABLE posthouse_queue (
   lease_until bigint NOT NULL DEFAULT 0,
   lease_owner varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (id),
-  KEY posthouse_queue_due (tenant, channel, priority, state, due_at, id),
+  KEY posthouse_queue_due (tenant, channel, priority, state, pin, due_at, id),
   KEY posthouse_queue_lease (state, lease_until),
   KEY posthouse_queue_unknown (state, due_at),
   KEY posthouse_queue_deadline (deadline),
@@ -145,6 +146,7 @@ CREATE TABLE posthouse_settled (
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   account varchar(128) NOT NULL DEFAULT '',
+  pin varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   priority smallint NOT NULL DEFAULT 1,
   user_id varchar(255) NOT NULL DEFAULT '',
   address varchar(512) NOT NULL DEFAULT '',
@@ -836,18 +838,18 @@ CREATE TABLE posthouse_dead_letters (
 
 -- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
+SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
+SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
 UNION ALL
-SELECT q.id, m.tenant, m.channel, m.account, m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
+SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
 FROM posthouse_due q JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(q.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 UNION ALL
-SELECT j.value, m.tenant, m.channel, CASE WHEN f.account = '' THEN m.account ELSE f.account END, m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.account = '' THEN m.account ELSE f.account END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
 FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL
-SELECT s.id, m.tenant, m.channel, s.account, m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
+SELECT s.id, m.tenant, m.channel, s.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
 FROM posthouse_sent s JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(s.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1;
 
 -- All that happened to every delivery, for readers of the database. The first lines of a clean delivery follow from its rows.

@@ -1,0 +1,357 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// yard is a fleet whose accounts have so many free slots, or are shut until a time.
+type yard struct {
+	*fleet
+	free map[string]int
+	shut map[string]time.Time
+	now  time.Time
+}
+
+func newYard(accounts ...posthouse.Account) *yard {
+	y := &yard{free: map[string]int{}, shut: map[string]time.Time{}, now: time.Unix(1000, 0)}
+	var list []*account
+	for _, a := range accounts {
+		list = append(list, &account{Seat: state.Seat{Name: a.Name}, is: &state.Account{Account: a}})
+		y.free[a.Name] = 1000
+	}
+	y.fleet = newFleet(list)
+	return y
+}
+
+// pick claims one of what is next, and says of which pin and by which account.
+func (y *yard) pick() string {
+	p, priority, a, _, wake := y.next(y.now, func(a *account) (int, time.Time) {
+		if until := y.shut[a.Name]; y.now.Before(until) {
+			return 0, until
+		}
+		return y.free[a.Name], time.Time{}
+	})
+	switch {
+	case p != nil:
+		y.took(a, 1)
+		return fmt.Sprintf("%s%s by %s", p.Pin, map[posthouse.Priority]string{posthouse.High: "!"}[priority], a.Name)
+	case wake.IsZero():
+		return "nothing"
+	}
+	return fmt.Sprintf("nothing for %s", wake.Sub(y.now))
+}
+
+func (y *yard) picks(n int) map[string]int {
+	counts := map[string]int{}
+	for range n {
+		y.rouse("", posthouse.Normal)
+		counts[y.pick()]++
+	}
+	return counts
+}
+
+func TestAccountsShareByTheirWeights(t *testing.T) {
+	t.Parallel()
+	heavy := posthouse.Account{Name: "heavy", AccountSettings: posthouse.AccountSettings{Weight: 3}}
+	y := newYard(posthouse.Account{Name: "a"}, posthouse.Account{Name: "b"}, heavy)
+	if diff := cmp.Diff(map[string]int{" by a": 20, " by b": 20, " by heavy": 60}, y.picks(100)); diff != "" {
+		t.Errorf("of 100 (-want +got):\n%s", diff)
+	}
+	y.shut["heavy"] = y.now.Add(time.Minute)
+	if diff := cmp.Diff(map[string]int{" by a": 50, " by b": 50}, y.picks(100)); diff != "" {
+		t.Errorf("while one is parked (-want +got):\n%s", diff)
+	}
+	y.now = y.now.Add(2 * time.Minute)
+	if got := y.picks(10)[" by heavy"]; got > 7 {
+		t.Errorf("the account that came back took %d of 10: it makes up for its absence", got)
+	}
+}
+
+// What waits for a parked account is passed over once and costs nothing more, and its sibling goes on.
+func TestWhatIsPinnedToAParkedAccountSleeps(t *testing.T) {
+	t.Parallel()
+	y := newYard(posthouse.Account{Name: "a"}, posthouse.Account{Name: "b"})
+	y.shut["a"] = y.now.Add(time.Hour)
+	asked := 0
+	for range 1000 {
+		y.rouse(work.ByAccount("a"), posthouse.High)
+		y.rouse(work.ByAccount("b"), posthouse.Low)
+		p, _, a, _, _ := y.next(y.now, func(a *account) (int, time.Time) {
+			if a.Name == "a" {
+				asked++
+			}
+			return y.free[a.Name] * (len(a.Name) - 1 + map[string]int{"b": 1}[a.Name]), y.shut[a.Name]
+		})
+		if p == nil || a.Name != "b" {
+			t.Fatal("the sibling of a parked account was not chosen")
+		}
+	}
+	if asked != 1 {
+		t.Errorf("the parked account was looked at %d times, want once", asked)
+	}
+	if got := y.pick(); got != "nothing for 1h0m0s" {
+		t.Errorf("got %s", got)
+	}
+	y.now = y.now.Add(time.Hour)
+	if got := y.pick(); got != "=a! by a" {
+		t.Errorf("when it is parked no more: %s", got)
+	}
+}
+
+func TestAFullAccountIsWokenByASlot(t *testing.T) {
+	t.Parallel()
+	y := newYard(posthouse.Account{Name: "a", AccountSettings: posthouse.AccountSettings{Pools: []string{"vip"}}}, posthouse.Account{Name: "b"})
+	y.free["a"] = 0
+	y.rouse(work.ByAccount("a"), posthouse.Normal)
+	y.rouse(work.ByPool("vip"), posthouse.Normal)
+	y.rouse(work.ByAccount("gone"), posthouse.Normal)
+	if got := y.pick(); got != "nothing" {
+		t.Errorf("got %s", got)
+	}
+	y.free["a"] = 1
+	y.freed(y.accounts["a"])
+	got := map[string]bool{y.pick(): true, y.pick(): true}
+	if !got["=a by a"] || !got["~vip by a"] {
+		t.Errorf("got %v, want what waited for the account and for its pool", got)
+	}
+	if got := y.pick(); got != "nothing" {
+		t.Errorf("what is pinned to an account that is gone: %s", got)
+	}
+}
+
+// 10,000 idle accounts are entries in memory: what a claim costs does not depend on them.
+func BenchmarkChoiceOfAnAccount(b *testing.B) {
+	for _, n := range []int{1, 500, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			list := make([]posthouse.Account, n)
+			for i := range list {
+				list[i].Name = fmt.Sprintf("a%05d", i)
+			}
+			y := newYard(list...)
+			for b.Loop() {
+				y.rouse("", posthouse.Normal)
+				y.pick()
+			}
+		})
+	}
+}
+
+// pinnedTo is a message that one account is to send.
+func pinnedTo(account, user string) posthouse.Draft {
+	d := text("c", user)
+	d.Account = account
+	return d
+}
+
+// FLEET-5: what is pinned goes by its account alone, and waits for it where that is refused.
+func TestAPinnedMessageGoesByItsAccount(t *testing.T) {
+	virtual(t, func(r *rig) {
+		a, b := r.twoAccounts(posthouse.ChannelSettings{})
+		refuse := true
+		a.answer = func(channel.Outgoing) channel.Result {
+			if refuse {
+				return channel.Result{Class: posthouse.ClassAccount, Code: "48002"}
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		}
+		var toA, toB []string
+		for i := range 20 {
+			toA = append(toA, r.send(pinnedTo("a", fmt.Sprint("u", i)))...)
+			toB = append(toB, r.send(pinnedTo("b", fmt.Sprint("v", i)))...)
+		}
+		r.pass(10 * time.Second)
+		if got := r.sentBy(toB); got["b"] != 20 {
+			r.Errorf("what is pinned to b went by %v", got)
+		}
+		if len(a.sent()) > 32 {
+			r.Errorf("the refused account was tried %d times", len(a.sent()))
+		}
+		d := r.get(toA[0])
+		if d.State != posthouse.Pending || !d.Pinned || d.Account != "a" {
+			r.Errorf("what is pinned to the refused account is %s, pinned %v to %q", d.State, d.Pinned, d.Account)
+		}
+		x := r.engine.Explainer.Explain(r.Context(), d)
+		if len(x.Waits) == 0 || x.Waits[len(x.Waits)-1].Cause != "account" || x.Waits[len(x.Waits)-1].Until.IsZero() {
+			r.Errorf("explained as %+v, want that the account is refused, and until when", x)
+		}
+		refuse = false
+		r.pass(8 * time.Minute)
+		if got := r.sentBy(toA); got["a"] != 20 {
+			r.Errorf("what is pinned to a went by %v", got)
+		}
+		for _, out := range b.sent() {
+			if out.Account != "b" {
+				r.Errorf("b was handed a message for %q", out.Account)
+			}
+		}
+	})
+}
+
+// An account with a base of its own goes that fast and no faster; its sibling takes what it cannot.
+func TestAnAccountKeepsToItsOwnBase(t *testing.T) {
+	virtual(t, func(r *rig) {
+		slow, quick := by("slow", r.provider), by("quick", r.provider)
+		slow.BaseRate = 2
+		r.open("c", posthouse.ChannelSettings{Accounts: true}, state.Opened{Window: channel.Forever, Driver: r.provider, Accounts: []*state.Account{quick, slow}})
+		var pinned, free []string
+		for i := range 100 {
+			pinned = append(pinned, r.send(pinnedTo("slow", fmt.Sprint("u", i)))...)
+		}
+		r.pass(20 * time.Second)
+		if n := len(r.provider.sent()); n < 30 || n > 42 {
+			r.Errorf("%d went by the slow account in 20 seconds, want about 40", n)
+		}
+		for i := range 100 {
+			free = append(free, r.send(text("c", fmt.Sprint("v", i)))...)
+		}
+		r.pass(5 * time.Second)
+		if got := r.sentBy(free); got["quick"] < 88 {
+			r.Errorf("what any account may send went by %v, want nearly all by the quick one", got)
+		}
+		x := r.engine.Explainer.Explain(r.Context(), r.get(pinned[99]))
+		if len(x.Waits) == 0 || x.Waits[len(x.Waits)-1].Cause != "rate" {
+			r.Errorf("explained as %+v, want the rate", x.Waits)
+		}
+		r.window(per(2, time.Second), "the slow account", func(out channel.Outgoing) bool { return out.Account == "slow" })
+	})
+}
+
+func TestAPooledMessageGoesByAnAccountOfItsPool(t *testing.T) {
+	virtual(t, func(r *rig) {
+		list := []*state.Account{by("a", r.provider), by("b", r.provider), by("c", r.provider)}
+		list[0].Pools, list[2].Pools = []string{"vip"}, []string{"vip", "night"}
+		r.open("c", posthouse.ChannelSettings{Accounts: true}, state.Opened{Window: channel.Forever, Driver: r.provider, Accounts: list})
+		var vip, night []string
+		for i := range 10 {
+			d := text("c", fmt.Sprint("u", i))
+			d.Pool = "vip"
+			vip = append(vip, r.send(d)...)
+			r.pass(time.Second)
+			d.Pool = "night"
+			night = append(night, r.send(d)...)
+		}
+		r.pass(time.Minute)
+		if got := r.sentBy(vip); got["b"] > 0 || got["a"] == 0 {
+			r.Errorf("the pool vip went by %v", got)
+		}
+		if got := r.sentBy(night); got["c"] != 10 {
+			r.Errorf("the pool night went by %v", got)
+		}
+	})
+}
+
+func TestAConversationStaysOnOneAccount(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.twoAccounts(posthouse.ChannelSettings{Sticky: posthouse.StickyConversation})
+		by := map[string]map[string]bool{}
+		var ids []string
+		for range 3 {
+			for i := range 16 {
+				ids = append(ids, r.send(text("c", fmt.Sprint("u", i)))...)
+			}
+			r.pass(time.Second)
+		}
+		r.pass(time.Minute)
+		counts := r.sentBy(ids)
+		for _, id := range ids {
+			d := r.get(id)
+			if by[d.User] == nil {
+				by[d.User] = map[string]bool{}
+			}
+			by[d.User][d.Account] = true
+		}
+		for user, accounts := range by {
+			if len(accounts) != 1 {
+				r.Errorf("%s was told by %v", user, accounts)
+			}
+		}
+		if counts["a"] == 0 || counts["b"] == 0 {
+			r.Errorf("all conversations went by %v", counts)
+		}
+	})
+}
+
+// An account that is removed keeps what is pinned to it, which says so; one that was paused until a time goes on by itself.
+func TestAnAccountThatIsGoneOrPausedIsNamed(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.twoAccounts(posthouse.ChannelSettings{})
+		paused := by("a", r.provider)
+		paused.Paused, paused.PauseReason, paused.PausedUntil, paused.Version = true, "limit of the day", time.Now().Add(time.Hour), 2
+		r.open("c", posthouse.ChannelSettings{Accounts: true}, state.Opened{Window: channel.Forever, Driver: r.provider, Accounts: []*state.Account{paused, by("b", r.provider)}})
+		a, b := r.send(pinnedTo("a", "u1"))[0], r.send(pinnedTo("b", "u2"))[0]
+		r.pass(time.Minute)
+		r.want(b, posthouse.Sent, "", 0)
+		r.want(a, posthouse.Pending, "", 0)
+		if x := r.engine.Explainer.Explain(r.Context(), r.get(a)); len(x.Waits) != 1 || x.Waits[0].Cause != "paused" || !x.Waits[0].Until.Equal(paused.PausedUntil) {
+			r.Errorf("explained as %+v", x)
+		}
+		r.pass(time.Hour)
+		r.want(a, posthouse.Sent, "", 0)
+		r.pause("c")
+		gone := r.send(pinnedTo("a", "u3"))[0]
+		r.open("c", posthouse.ChannelSettings{Accounts: true}, state.Opened{Window: channel.Forever, Driver: r.provider, Accounts: []*state.Account{by("b", r.provider)}})
+		r.pass(time.Minute)
+		r.want(gone, posthouse.Pending, "", 0)
+		if x := r.engine.Explainer.Explain(r.Context(), r.get(gone)); len(x.Waits) != 1 || x.Waits[0].Detail != "its account a was removed: set one of its name up again, let the channel fail over, or cancel it" {
+			r.Errorf("explained as %+v", x)
+		}
+	})
+}
+
+// FLEET-5: messages of a refused account move to another one where the channel allows it, visibly, and never after an attempt
+// that may have arrived.
+func TestMessagesFailOverButNotWhatMayHaveArrived(t *testing.T) {
+	virtual(t, func(r *rig) {
+		a, b := r.twoAccounts(posthouse.ChannelSettings{Failover: true, OnUnknown: posthouse.Retry, Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}})
+		a.answer = func(out channel.Outgoing) channel.Result {
+			if out.Recipient.User == "lost" && out.Attempt == 1 {
+				return channel.Result{Class: posthouse.ClassUnknown, Code: "API_TIMEOUT"}
+			}
+			return channel.Result{Class: posthouse.ClassAuth, Code: "40001"}
+		}
+		lost := r.send(pinnedTo("a", "lost"))[0]
+		r.pass(time.Second)
+		var ids []string
+		for i := range 300 {
+			ids = append(ids, r.send(pinnedTo("a", fmt.Sprint("u", i)))...)
+		}
+		r.pass(30 * time.Second)
+		if got := r.sentBy(ids); got["b"] != 300 {
+			r.Errorf("sent by %v, want all by b", got)
+		}
+		events, err := r.store.History.Events(r.Context(), r.tenant, ids[299])
+		if err != nil {
+			r.Fatal(err)
+		}
+		moves := 0
+		for _, e := range events {
+			if e.Type == posthouse.EventMove {
+				moves++
+				if e.Account != "b" || e.Reason != state.ReasonFailover || e.Error != "from the account a to b" {
+					r.Errorf("the event of the move is %+v", e)
+				}
+			}
+		}
+		if moves != 1 {
+			r.Errorf("%d moves in %+v, want one", moves, events)
+		}
+		r.pass(3 * time.Minute)
+		if d := r.get(lost); d.State != posthouse.Pending || d.Account != "a" || !d.Pinned {
+			r.Errorf("what may have arrived is %s by %s, want that it waits for its account", d.State, d.Account)
+		}
+		for _, out := range b.sent() {
+			if out.Recipient.User == "lost" {
+				r.Error("what may have arrived was sent by another account")
+			}
+		}
+	})
+}
