@@ -86,17 +86,19 @@ var floors = map[string]floor{
 	"internal/limit/limittest": {layer: 2, tests: true},
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
-	"internal/flow":            {layer: 2, never: []string{"internal/store"}}, // events of tasks become messages
-	"internal/feed":            {layer: 2, never: []string{"internal/store"}}, // tells others what happens to deliveries
-	"internal/chain":           {layer: 2, never: []string{"internal/store"}}, // seals what is stored
-	"internal/state":           {layer: 2, never: []string{"internal/store"}}, // what follows which result
-	"internal/content":         {layer: 2, never: []string{"internal/store"}}, // what a message reads like
-	"internal/audience":        {layer: 2, never: []string{"internal/store"}}, // people in files and in blocks
+	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                     // events of tasks become messages
+	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                     // tells others what happens to deliveries
+	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                     // seals what is stored
+	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                     // what follows which result
+	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                     // what a message reads like
+	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // which account sends next
+	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                     // how attempts ended, by the minute
+	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                     // people in files and in blocks
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
-	"internal/engine":          {layer: 2, beside: []string{"internal/content", "internal/intake", "internal/pull", "internal/state"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/state"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

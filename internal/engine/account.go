@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/fleet"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/state"
@@ -12,7 +13,7 @@ import (
 
 // account is one of those that a route sends by. Most routes have one, without a name. Its gate is the route's.
 type account struct {
-	state.Seat
+	fleet.Seat
 	is       *state.Account // nil for the one without a name
 	limits   []posthouse.Limit
 	inflight int                     // attempts, and 1 while a claim is made
@@ -32,10 +33,7 @@ type room struct {
 
 // account is the one of a name. An attempt by one that was taken away is counted with any other. The route is locked.
 func (r *route) account(name string) *account {
-	if r.fleet == nil {
-		return r.only
-	}
-	if a := r.fleet.accounts[name]; a != nil {
+	if a := r.accounts[name]; a != nil {
 		return a
 	}
 	return r.only
@@ -46,7 +44,12 @@ func (r *route) crew(of work.Pin) []*account {
 	if r.fleet == nil {
 		return []*account{r.only}
 	}
-	return r.fleet.of(of)
+	seats := r.fleet.Of(of)
+	list := make([]*account, len(seats))
+	for i, s := range seats {
+		list[i] = r.accounts[s.Name]
+	}
+	return list
 }
 
 // probes reports whether an account is tried with one attempt at a time, since its provider refused it for more than
@@ -126,7 +129,8 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 	if most <= 0 {
 		return room{}, nil, whenWoken // a slot that comes free wakes us
 	}
-	p, priority, a, n, wake := r.fleet.next(now, func(a *account) (int, time.Time) {
+	next, wake := r.fleet.Next(now, func(s *fleet.Seat) (int, time.Time) {
+		a := r.accounts[s.Name]
 		if until := r.opens(a, now); now.Before(until) {
 			return 0, until
 		}
@@ -141,8 +145,8 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 		return min(free, most, calls*max(1, r.Settings.Batch)), time.Time{}
 	})
 	switch {
-	case p != nil:
-		return room{account: a.Name, n: n, idle: r.inflight == 0}, []share{{pin: p.Pin, priority: priority, n: n}}, 0
+	case next.By != nil:
+		return room{account: next.By.Name, n: next.N, idle: r.inflight == 0}, []share{{pin: next.Pin, priority: next.Priority, n: next.N}}, 0
 	case wake.IsZero():
 		return room{}, nil, whenWoken
 	}
@@ -156,13 +160,13 @@ func gave(r *route, account string, n int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fleet.took(r.account(account), n)
+	r.fleet.Took(&r.account(account).Seat, n)
 }
 
 // unpark lets what waits for accounts look again whether they can send: one can that could not. The route is locked.
 func unpark(r *route) {
 	if r.fleet != nil {
-		r.fleet.gather()
+		r.fleet.Gather()
 		return
 	}
 	for _, p := range posthouse.Priorities() {

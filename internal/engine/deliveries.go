@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -24,7 +25,7 @@ type deliveries struct {
 	contents *content.Contents
 	suspects *suspects
 	permits  *permits
-	rollup   *rollup
+	rollup   *rollup.Rollup
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics
@@ -243,4 +244,11 @@ func (d *done) kind() posthouse.ContentType {
 		return posthouse.TextContent
 	}
 	return d.item.Message.Content.Kind()
+}
+
+// minute is what it counts as.
+func (d *done) minute() work.MinuteKey {
+	return work.MinuteKey{
+		Tenant: d.route.Key.Tenant, Channel: d.route.Key.Channel, Account: d.item.Delivery.Account, Type: string(d.kind()), Outcome: string(d.result.Class),
+	}
 }

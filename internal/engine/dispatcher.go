@@ -340,7 +340,7 @@ func (r *route) restore(shares []share) {
 	defer r.mu.Unlock()
 	for _, s := range shares {
 		if r.fleet != nil {
-			r.fleet.rouse(s.pin, s.priority)
+			r.fleet.Rouse(s.pin, s.priority)
 		} else {
 			r.due[s.priority] = true
 		}

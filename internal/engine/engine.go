@@ -22,6 +22,8 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -129,7 +131,7 @@ type Engine struct {
 	deliveries *deliveries
 	dispatcher *dispatcher
 	permits    *permits
-	rollup     *rollup
+	rollup     *rollup.Rollup
 	measurer   *measurer
 	stopOnce   sync.Once
 }
@@ -205,9 +207,9 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.sender = &sender{
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
-	e.Routes.ends = func(of accountKey) (ends, float64) { return e.rollup.hour.of(of) }
+	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
 	e.permits = newPermits(o.Limiter, o.Log, m)
-	e.rollup = newRollup(o.Stores.Minutes, func(tenant, channel string) bool { return e.Routes.route(tenant, channel) != nil }, l, o.Log, m)
+	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits,
 		rollup: e.rollup, life: l, log: o.Log, metrics: m, owner: o.Owner,
@@ -264,11 +266,11 @@ func (e *Engine) roles() []func(context.Context) {
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
 	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
-	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters}
+	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
 	mover := &mover{queue: o.Stores.Queue, routes: e.Routes, life: l, log: o.Log}
 	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: work.RetentionOf(o.Keep, o.KeepSent), keepLogs: o.KeepLogs, life: l, log: o.Log}
 	return []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, pruner.run, pruner.forget, e.measurer.run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, pruner.run, pruner.forget, e.measurer.run,
 	}
 }
 
@@ -302,7 +304,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		if !e.o.AcceptOnly {
 			e.recorder.finish(ctx)
 			e.permits.finish(ctx)
-			e.rollup.finish(ctx)
+			e.rollup.Finish(ctx)
 		}
 		<-idle
 		e.life.End()

@@ -139,7 +139,7 @@ func (r *route) refused(d *posthouse.Delivery) []work.Gate {
 	defer r.mu.Unlock()
 	who := []*account{r.only}
 	if r.fleet != nil {
-		who = r.fleet.of(work.PinOf(d))
+		who = r.crew(work.PinOf(d))
 	}
 	now := time.Now()
 	var list []work.Gate

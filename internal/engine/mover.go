@@ -56,19 +56,11 @@ func (rs *Routes) failingOver() (list []*route) {
 func strandedOf(r *route, now time.Time) (lanes []work.Lane) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for of, p := range r.fleet.pins {
-		if !p.asleep || of.Account() == "" {
-			continue
+	r.fleet.Asleep(func(of work.Pin, priority posthouse.Priority) {
+		if a := r.accounts[of.Account()]; a == nil || r.opens(a, now).Sub(now) >= worthMoving {
+			lanes = append(lanes, work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: priority, Pin: of})
 		}
-		if a := r.fleet.accounts[of.Account()]; a != nil && r.opens(a, now).Sub(now) < worthMoving {
-			continue
-		}
-		for _, priority := range posthouse.Priorities() {
-			if p.due[priority] {
-				lanes = append(lanes, work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: priority, Pin: of})
-			}
-		}
-	}
+	})
 	return lanes
 }
 
@@ -113,7 +105,7 @@ func refugeIn(r *route, now time.Time) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var best *account
-	for _, a := range r.fleet.accounts {
+	for _, a := range r.accounts {
 		if now.Before(r.opens(a, now)) || r.probes(a.Name) {
 			continue
 		}

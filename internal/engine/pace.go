@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -9,7 +10,9 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/rule"
 )
 
@@ -139,21 +142,40 @@ func (rs *Routes) paced() []*route {
 
 // pacer keeps the rates' surroundings up to date, and shows them.
 type pacer struct {
-	*rollup
+	rollup  *rollup.Rollup
 	routes  *Routes
 	rosters rule.Rosters
+	life    *life.Life
+	log     *slog.Logger
+	metrics *metrics.Metrics
 }
 
 // follow looks at the counts of all processes and at the clock until the engine stops.
 func (p *pacer) follow(ctx context.Context) {
 	for more := true; more; more = p.life.Pause(life.Spread(readEvery)) {
-		p.read(ctx)
+		p.succeeded(p.rollup.Read(ctx))
 		p.metrics.Rate.Reset()
 		for _, r := range p.routes.paced() {
 			tempo{r}.surround(p.factor(ctx, r))
 			for _, f := range (tempo{r}).rates(time.Now()) {
 				p.show(r, &f)
 			}
+		}
+	}
+}
+
+// readEvery is how often the counts of all processes are read.
+const readEvery = 10 * time.Second
+
+// succeeded shows the success rates of the channels that are open.
+func (p *pacer) succeeded(ends map[rollup.AccountKey]rate.Ends) {
+	if ends == nil {
+		return // the last known ones stay
+	}
+	p.metrics.Success.Reset()
+	for of, n := range ends {
+		if n.Good+n.Bad > 0 && p.routes.route(of.Tenant, of.Channel) != nil {
+			p.metrics.Success.WithLabelValues(of.Tenant, of.Channel, of.Account).Set(float64(n.Good) / float64(n.Good+n.Bad))
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (p *poller) quiet() (lanes []work.Lane, routes []*route) {
 // isMarked reports whether the lane of what is pinned to nothing is marked as due. The route is locked.
 func isMarked(r *route, p posthouse.Priority) bool {
 	if r.fleet != nil {
-		return r.fleet.isDue("", p)
+		return r.fleet.IsDue("", p)
 	}
 	return r.due[p]
 }

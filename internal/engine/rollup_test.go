@@ -9,7 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -54,27 +55,12 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 		}
 		r.restart()
 		r.pass(time.Second)
-		if got, _ := r.engine.rollup.hour.of(accountKey{r.tenant, "chat", "a"}); got != (ends{Good: 4, Bad: 1}) {
+		if got, _ := r.engine.rollup.Of(rollup.AccountKey{Tenant: r.tenant, Channel: "chat", Account: "a"}); got != (rate.Ends{Good: 4, Bad: 1}) {
 			t.Errorf("the last hour is %+v, want 4 good and 1 bad", got)
 		}
 		r.pass(time.Hour)
-		if got, _ := r.engine.rollup.hour.of(accountKey{r.tenant, "chat", "a"}); got != (ends{}) {
+		if got, _ := r.engine.rollup.Of(rollup.AccountKey{Tenant: r.tenant, Channel: "chat", Account: "a"}); got != (rate.Ends{}) {
 			t.Errorf("an hour later it is %+v, want nothing", got)
 		}
 	})
-}
-
-// The minutes cost each message far less than a microsecond: a key is a row once a second.
-func BenchmarkRollup(b *testing.B) {
-	u := &rollup{some: make(chan struct{}, 1), counts: map[work.MinuteKey]*sum{}}
-	u.life = life.New()
-	r := &route{Channel: &state.Channel{Key: state.Key{Tenant: "default", Channel: "wecom"}}}
-	ends := make([]done, 500)
-	for i := range ends {
-		ends[i] = done{route: r, item: &work.Item{Message: &posthouse.Message{}}, result: channel.Result{Class: posthouse.ClassOK}}
-		ends[i].item.Delivery.Account = posthouse.NewID()
-	}
-	for i := 0; b.Loop(); i++ {
-		u.add(&ends[i%len(ends)], time.Millisecond)
-	}
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/fleet"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -26,7 +28,8 @@ type route struct {
 	due      map[posthouse.Priority]bool // lanes that may hold something due
 	credits  state.Credits               // weighted shares not yet used
 	only     *account                    // the one without a name; where there are several, those that are gone
-	fleet    *fleet                      // where there are several accounts
+	fleet    *fleet.Fleet                // where there are several accounts
+	accounts map[string]*account         // those of the fleet, by name; never changed
 	pinsFrom time.Time                   // when the poller may look again for what is pinned to them; its own
 	gates    map[string]gate             // by account
 	nextRun  time.Time
@@ -36,7 +39,7 @@ type route struct {
 	tenantLimits []posthouse.Limit
 	rated        bool    // some account of it has a rate
 	timeFactor   float64 // of the accounts' rates
-	ends         func(account string) (hour ends, best float64)
+	ends         func(account string) (hour rate.Ends, best float64)
 	took         prometheus.ObserverVec // of its calls, by content type
 	asking       sync.WaitGroup         // questions to the driver about earlier attempts, which take no slot
 }
@@ -60,17 +63,19 @@ func newRoute(c *state.Channel, m *metrics.Metrics) *route {
 
 // man gives a route its accounts.
 func man(r *route) {
-	list := make([]*account, len(r.Opened.Accounts))
-	for i, a := range r.Opened.Accounts {
-		list[i] = &account{Seat: state.Seat{Name: a.Name}, is: a, limits: a.Limits, rate: rateOf(r.Settings.Rate, a)}
-		r.rated = r.rated || list[i].rate != nil
-		if a.Limits == nil {
-			list[i].limits = r.Settings.Tiers.Account
+	r.accounts = make(map[string]*account, len(r.Opened.Accounts))
+	seats := make([]*fleet.Seat, len(r.Opened.Accounts))
+	for i, of := range r.Opened.Accounts {
+		a := &account{Seat: fleet.Seat{Name: of.Name, Pools: of.Pools, Weight: of.Weight}, is: of, limits: of.Limits, rate: rateOf(r.Settings.Rate, of)}
+		if of.Limits == nil {
+			a.limits = r.Settings.Tiers.Account
 		}
+		r.rated = r.rated || a.rate != nil
+		r.accounts[a.Name], seats[i] = a, &a.Seat
 	}
-	r.fleet = newFleet(list)
+	r.fleet = fleet.New(seats)
 	for _, p := range posthouse.Priorities() {
-		r.fleet.rouse("", p)
+		r.fleet.Rouse("", p)
 	}
 }
 
@@ -90,7 +95,7 @@ func rateOf(of *posthouse.RateSettings, a *state.Account) *posthouse.RateSetting
 func (r *route) rouse(pin work.Pin, p posthouse.Priority) {
 	r.mu.Lock()
 	if r.fleet != nil {
-		r.fleet.rouse(pin, p)
+		r.fleet.Rouse(pin, p)
 	} else {
 		r.due[p] = true
 	}
@@ -136,7 +141,7 @@ func (r *route) leave(account string, n int) {
 	a := r.account(account)
 	a.inflight -= n
 	if r.fleet != nil {
-		r.fleet.freed(a)
+		r.fleet.Freed(&a.Seat)
 	}
 	if r.inflight == 0 {
 		close(r.idle)

@@ -12,6 +12,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -25,10 +27,10 @@ type Routes struct {
 	shift        *shift
 	log          *slog.Logger
 	metrics      *metrics.Metrics
-	ends         func(of accountKey) (hour ends, best float64) // of an account, in all processes
-	changed      func()                                        // a channel was set
-	pulled       func(keys ...state.Key)                       // agents may be handed something of these channels
-	serve        func(r *route)                                // dispatches what is due of a route; nil for a front door
+	ends         func(of rollup.AccountKey) (hour rate.Ends, best float64) // of an account, in all processes
+	changed      func()                                                    // a channel was set
+	pulled       func(keys ...state.Key)                                   // agents may be handed something of these channels
+	serve        func(r *route)                                            // dispatches what is due of a route; nil for a front door
 
 	mu      sync.RWMutex
 	started bool
@@ -44,7 +46,9 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	}
 	r := newRoute(opened, rs.metrics)
 	r.tenantLimits = rs.limitsOf(ch.Tenant)
-	r.ends = func(account string) (ends, float64) { return rs.ends(accountKey{ch.Tenant, ch.Name, account}) }
+	r.ends = func(account string) (rate.Ends, float64) {
+		return rs.ends(rollup.AccountKey{Tenant: ch.Tenant, Channel: ch.Name, Account: account})
+	}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if old := rs.routes[r.Key]; old != nil {

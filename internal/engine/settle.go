@@ -60,7 +60,7 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 	}
 	for i, d := range list {
 		if d.left() {
-			ds.rollup.add(d, took[i])
+			ds.rollup.Add(d.minute(), took[i])
 		}
 		if !late[d.item.Delivery.ID] {
 			ds.report(d, &changes[i], took[i])

@@ -1,4 +1,5 @@
-package engine
+// Package rollup counts how attempts ended, by the minute and over all processes.
+package rollup
 
 import (
 	"context"
@@ -7,19 +8,23 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/life"
-	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// rollup counts how attempts ended, by tenant, channel, account, content type, outcome and minute. It writes what this process
+// Store keeps the counts of all processes.
+type Store interface {
+	AddMinutes(ctx context.Context, now time.Time, list []work.Minute) error
+	Minutes(ctx context.Context, since time.Time) ([]work.Minute, error)
+}
+
+// Rollup counts how attempts ended, by tenant, channel, account, content type, outcome and minute. It writes what this process
 // has counted once a second, one row a key and not one a message, and reads what all have: that feeds success rates and
 // the rates of accounts, and nothing is ever counted from deliveries.
-type rollup struct {
-	store   Minutes
-	open    func(tenant, channel string) bool // is it a channel that is open?
-	life    *life.Life
-	log     *slog.Logger
-	metrics *metrics.Metrics
+type Rollup struct {
+	store Store
+	life  *life.Life
+	log   *slog.Logger
 
 	mu     sync.Mutex
 	counts map[work.MinuteKey]*sum // not yet written
@@ -35,22 +40,17 @@ type sum struct {
 	took time.Duration
 }
 
-// rollEvery is how often counts are written, and readEvery how often those of all are read.
-const (
-	rollEvery = time.Second
-	readEvery = 10 * time.Second
-)
+// every is how often counts are written.
+const every = time.Second
 
-func newRollup(store Minutes, open func(tenant, channel string) bool, l *life.Life, log *slog.Logger, m *metrics.Metrics) *rollup {
-	return &rollup{store: store, open: open, life: l, log: log, metrics: m, some: make(chan struct{}, 1), counts: map[work.MinuteKey]*sum{}}
+// New is a rollup that has counted nothing.
+func New(store Store, l *life.Life, log *slog.Logger) *Rollup {
+	return &Rollup{store: store, life: l, log: log, some: make(chan struct{}, 1), counts: map[work.MinuteKey]*sum{}}
 }
 
-// add counts an attempt that has ended.
-func (u *rollup) add(d *done, took time.Duration) {
-	key := work.MinuteKey{
-		At: u.life.Now().Truncate(time.Minute), Tenant: d.route.Key.Tenant, Channel: d.route.Key.Channel, Account: d.item.Delivery.Account,
-		Type: string(d.kind()), Outcome: string(d.result.Class),
-	}
+// Add counts an attempt that has ended. The key's minute is this one.
+func (u *Rollup) Add(key work.MinuteKey, took time.Duration) {
+	key.At = u.life.Now().Truncate(time.Minute)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	of := u.counts[key]
@@ -68,27 +68,27 @@ func (u *rollup) add(d *done, took time.Duration) {
 	of.took += took
 }
 
-// run writes what was counted until the engine stops.
-func (u *rollup) run(ctx context.Context) {
+// Run writes what was counted until the engine stops.
+func (u *Rollup) Run(ctx context.Context) {
 	for {
 		select {
 		case <-u.some:
 		case <-u.life.Stopping():
 			return
 		}
-		if !u.life.Pause(rollEvery) {
+		if !u.life.Pause(every) {
 			return
 		}
 		u.write(ctx)
 	}
 }
 
-// finish writes what is left. Nothing is counted any more.
-func (u *rollup) finish(ctx context.Context) { u.write(ctx) }
+// Finish writes what is left. Nothing is counted any more.
+func (u *Rollup) Finish(ctx context.Context) { u.write(ctx) }
 
 // write adds what was counted to the database. What it does not take is counted with the next. Counts are statistics: where
 // only the answer to a commit is lost, they are added twice.
-func (u *rollup) write(ctx context.Context) {
+func (u *Rollup) write(ctx context.Context) {
 	u.writes.Lock()
 	defer u.writes.Unlock()
 	u.mu.Lock()
@@ -108,7 +108,7 @@ func (u *rollup) write(ctx context.Context) {
 	}
 }
 
-func (u *rollup) putBack(counts map[work.MinuteKey]*sum) {
+func (u *Rollup) putBack(counts map[work.MinuteKey]*sum) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for key, of := range counts {
@@ -123,20 +123,19 @@ func (u *rollup) putBack(counts map[work.MinuteKey]*sum) {
 	}
 }
 
-// read takes over what all processes have counted since the last look, and shows the success rates that follow.
-func (u *rollup) read(ctx context.Context) {
+// Read takes over what all processes have counted since the last look, and returns how the attempts of the last hour ended.
+// Nothing where the database cannot be read.
+func (u *Rollup) Read(ctx context.Context) map[AccountKey]rate.Ends {
 	now := u.life.Now()
 	list, err := u.store.Minutes(ctx, u.hour.since(now))
 	if err != nil {
 		if ctx.Err() == nil {
 			u.log.Warn("counts of attempts cannot be read", "error", err)
 		}
-		return
+		return nil
 	}
-	u.metrics.Success.Reset()
-	for of, ends := range u.hour.take(now, list) {
-		if ends.Good+ends.Bad > 0 && u.open(of.Tenant, of.Channel) {
-			u.metrics.Success.WithLabelValues(of.Tenant, of.Channel, of.Account).Set(float64(ends.Good) / float64(ends.Good+ends.Bad))
-		}
-	}
+	return u.hour.take(now, list)
 }
+
+// Of is how the attempts by an account ended in the last hour, in all processes, and the good ones a second in its best minute.
+func (u *Rollup) Of(k AccountKey) (sum rate.Ends, best float64) { return u.hour.of(k) }

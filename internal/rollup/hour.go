@@ -1,4 +1,4 @@
-package engine
+package rollup
 
 import (
 	"maps"
@@ -10,17 +10,14 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// accountKey names an account.
-type accountKey struct{ Tenant, Channel, Account string }
-
-// ends are good and bad ends of attempts.
-type ends = rate.Ends
+// AccountKey names an account.
+type AccountKey struct{ Tenant, Channel, Account string }
 
 // hour is what all processes have counted of the last hour, by minute.
 type hour struct {
 	mu      sync.Mutex
-	minutes map[time.Time]map[accountKey]ends
-	sums    map[accountKey]ends
+	minutes map[time.Time]map[AccountKey]rate.Ends
+	sums    map[AccountKey]rate.Ends
 }
 
 // since is from when on counts are to be read: those of the minute before this one may have come late.
@@ -34,24 +31,24 @@ func (h *hour) since(now time.Time) time.Time {
 }
 
 // take takes over the counts from since on, and returns the sums of the hour.
-func (h *hour) take(now time.Time, list []work.Minute) map[accountKey]ends {
+func (h *hour) take(now time.Time, list []work.Minute) map[AccountKey]rate.Ends {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.minutes == nil {
-		h.minutes = map[time.Time]map[accountKey]ends{}
+		h.minutes = map[time.Time]map[AccountKey]rate.Ends{}
 	}
-	fresh := map[time.Time]map[accountKey]ends{now.Truncate(time.Minute): {}}
+	fresh := map[time.Time]map[AccountKey]rate.Ends{now.Truncate(time.Minute): {}}
 	for _, m := range list {
 		if fresh[m.At] == nil {
-			fresh[m.At] = map[accountKey]ends{}
+			fresh[m.At] = map[AccountKey]rate.Ends{}
 		}
-		k := accountKey{m.Tenant, m.Channel, m.Account}
+		k := AccountKey{m.Tenant, m.Channel, m.Account}
 		sum := fresh[m.At][k]
 		good, bad := judged(posthouse.Class(m.Outcome))
-		fresh[m.At][k] = ends{Good: sum.Good + good*m.N, Bad: sum.Bad + bad*m.N}
+		fresh[m.At][k] = rate.Ends{Good: sum.Good + good*m.N, Bad: sum.Bad + bad*m.N}
 	}
 	maps.Copy(h.minutes, fresh)
-	h.sums = map[accountKey]ends{}
+	h.sums = map[AccountKey]rate.Ends{}
 	for at, of := range h.minutes {
 		if at.Before(now.Add(-time.Hour)) {
 			delete(h.minutes, at)
@@ -59,14 +56,14 @@ func (h *hour) take(now time.Time, list []work.Minute) map[accountKey]ends {
 		}
 		for k, e := range of {
 			sum := h.sums[k]
-			h.sums[k] = ends{Good: sum.Good + e.Good, Bad: sum.Bad + e.Bad}
+			h.sums[k] = rate.Ends{Good: sum.Good + e.Good, Bad: sum.Bad + e.Bad}
 		}
 	}
 	return maps.Clone(h.sums)
 }
 
 // of is how the attempts by an account ended in the last hour, in all processes, and the good ones a second in its best minute.
-func (h *hour) of(k accountKey) (sum ends, best float64) {
+func (h *hour) of(k AccountKey) (sum rate.Ends, best float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, of := range h.minutes {

@@ -1,4 +1,4 @@
-package state
+package fleet
 
 import (
 	"cmp"
@@ -8,9 +8,11 @@ import (
 
 // Seat is an account that choices are made among.
 type Seat struct {
-	Name string
-	Had  float64 // how much it was given, by its weight
-	Full bool    // a choice has found no free slot of it
+	Name   string
+	Pools  []string
+	Weight int     // its share, 0 for 1
+	Had    float64 // how much it was given, by its weight
+	Full   bool    // a choice has found no free slot of it
 }
 
 // NewChoice is a choice among accounts.
