@@ -169,6 +169,11 @@ type ChannelSettings struct {
 	// Sticky keeps what belongs together on one account: "conversation" is all of one kind and ref, or else of one
 	// recipient. Defaults to none: each delivery goes by the account that can send soonest.
 	Sticky Sticky `json:"sticky,omitempty"`
+	// Egress is what the driver may call beside the URLs of the config. Defaults to nothing.
+	Egress *Egress `json:"egress,omitempty"`
+	// KeepAnswers keeps the beginning of each answer's body with the attempt, for everybody who may read deliveries; its
+	// code, message and id are always kept. Defaults to false, and to true with the profile duty.
+	KeepAnswers *bool `json:"keep_answers,omitempty"`
 	// Failover moves what is pinned to an account to another one while the account is paused or refused for longer
 	// than a moment, or was removed; but never what may have been sent. Defaults to none: it waits.
 	Failover bool `json:"failover,omitempty"`

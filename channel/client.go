@@ -23,15 +23,12 @@ type ClientOptions struct {
 	MaxBody int64
 	// Excerpt is how many bytes of request and answer go to the log. Defaults to 2 KiB.
 	Excerpt int
-	// ForgetAnswers leaves the bodies of answers out of what the client reports. Defaults to
-	// keeping an excerpt.
-	ForgetAnswers bool
 	// Secrets are masked wherever they occur in what the client reports. Defaults to none.
 	Secrets []string
 }
 
 // Client makes HTTP calls to a provider, each at most once. It follows no redirect, uses no
-// proxy, dials only what the Network allows, bounds time and size, and knows after a failure
+// proxy, calls only what the Egress allows, dials only what the Network allows, bounds time and size, and knows after a failure
 // whether the request can have arrived. It speaks HTTP/1.1: only there does one connection carry
 // one request, so that a written byte is a byte of this request.
 type Client struct {
@@ -39,6 +36,8 @@ type Client struct {
 	transport *http.Transport // for TLS and what else the wire does not carry
 	options   ClientOptions
 	redactor  *Redactor
+	egress    *Egress
+	keeps     bool // an excerpt of what was answered
 }
 
 const (
@@ -63,7 +62,7 @@ func NewClient(env Env, options ClientOptions) *Client {
 		MinVersion:         tls.VersionTLS12,
 		ClientSessionCache: tls.NewLRUClientSessionCache(64),
 	}}
-	return &Client{options: options, redactor: NewRedactor(options.Secrets...), wire: newWire(dial), transport: &http.Transport{
+	return &Client{options: options, redactor: NewRedactor(options.Secrets...), egress: env.Egress, keeps: env.KeepAnswers, wire: newWire(dial), transport: &http.Transport{
 		DialContext:            dial.plain,
 		DialTLSContext:         dial.secure,
 		DisableCompression:     true, // an answer cannot grow while it is read
@@ -97,6 +96,10 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 	reply := Reply{client: c, host: req.URL.Host, Request: c.excerpt(req)}
 	if err := req.check(); err != nil {
 		reply.fail(err, CodeRequest)
+		return reply
+	}
+	if err := c.egress.check(req.URL); err != nil {
+		reply.fail(err, CodeBlocked)
 		return reply
 	}
 	if until, bounded := ctx.Deadline(); !bounded || time.Until(until) > c.options.Timeout {
@@ -163,7 +166,7 @@ func (c *Client) read(reply *Reply, response *http.Response) {
 	if int64(len(reply.Body)) > c.options.MaxBody {
 		reply.Body, reply.Cut = reply.Body[:c.options.MaxBody], true
 	}
-	if !c.options.ForgetAnswers {
+	if c.keeps {
 		reply.Response = c.redactor.Excerpt(reply.Body, c.options.Excerpt)
 	}
 	if reply.Status/100 != 2 {

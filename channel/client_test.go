@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 )
 
-var house = channel.Env{Network: channel.Network{AllowPrivate: true}, Timeout: time.Minute}
+var house = channel.Env{KeepAnswers: true, Network: channel.Network{AllowPrivate: true}, Timeout: time.Minute}
 
 func newClient(t *testing.T, env channel.Env, options channel.ClientOptions) *channel.Client {
 	t.Helper()

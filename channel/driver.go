@@ -139,6 +139,9 @@ type Type struct {
 	IdempotencyWindow func(Config) time.Duration
 	// OwnAddresses is set where a user's id is never an address: who has none is handed over without.
 	OwnAddresses bool
+	// RecipientURLs is set for a driver that calls the URL which a recipient's address is, where its configuration
+	// names none and the channel's egress allows it.
+	RecipientURLs bool
 	// Pull is set where agents fetch what is to be sent, and Send is never called.
 	Pull bool
 	// Address is an address as the channel keeps it, such as a phone number in E.164, or says why it is none.
@@ -174,6 +177,11 @@ type Env struct {
 	Output io.Writer
 	// Network decides which addresses may be dialled. The zero value allows public addresses only.
 	Network Network
+	// Egress bounds what may be called. Defaults to whatever Network allows.
+	Egress *Egress
+	// KeepAnswers is whether a Result and a Receipt may hold what the provider answered, beside its code, message and id. A
+	// Client heeds it. Defaults to false.
+	KeepAnswers bool
 	// Timeout is the channel's bound on one call.
 	Timeout time.Duration
 	// Tokens keeps the access tokens of drivers that need one. Defaults to one process's memory.

@@ -19,7 +19,7 @@ const (
 	CodeNetwork   = "NETWORK_ERROR"
 	CodeTimeout   = "API_TIMEOUT"
 	CodeCancelled = "CANCELLED"       // the caller gave up
-	CodeBlocked   = "ADDRESS_BLOCKED" // Network does not allow the address
+	CodeBlocked   = "ADDRESS_BLOCKED" // Network or Egress does not allow the address
 	CodeRequest   = "BAD_REQUEST"     // it cannot be sent at all
 	CodeLocal     = "LOCAL_ERROR"     // our own machine had no room for a connection
 	CodeLookup    = "NO_NAME_SERVER"  // our name server could not be asked
@@ -172,7 +172,7 @@ func (r *Reply) explain() string {
 	case r.Code == CodeRequest:
 		return err.Error()
 	case r.Code == CodeBlocked:
-		return fmt.Sprintf("%s: %s", r.host, ErrBlocked)
+		return fmt.Sprintf("%s: %s", r.host, blockedBy(err))
 	case r.Code == CodeCancelled:
 		return "the call was given up"
 	case r.Code == CodeLocal:
@@ -195,6 +195,14 @@ func (r *Reply) explain() string {
 		return fmt.Sprintf("%s closed the connection before its answer was complete", r.host)
 	}
 	return fmt.Sprintf("%s could not be called: %s", r.host, err)
+}
+
+// blockedBy says what forbids a call, and never the address behind a name.
+func blockedBy(err error) error {
+	if errors.Is(err, ErrEgress) {
+		return err
+	}
+	return ErrBlocked
 }
 
 // codeOf is the kit's code for a failed call.

@@ -76,7 +76,7 @@ func (t Type) destination(raw map[string]any) []string {
 		}
 		switch {
 		case f.Kind == KindURL:
-			out = append(out, origin(value))
+			out = append(out, placeOf(value))
 		case f.Destination && !empty(value):
 			out = append(out, f.Name+"="+fmt.Sprint(value))
 		}
@@ -84,18 +84,14 @@ func (t Type) destination(raw map[string]any) []string {
 	return out
 }
 
-// origin is scheme, host and port of a URL, in one spelling.
-func origin(raw any) string {
+// placeOf is scheme, host and port of a URL, in one spelling.
+func placeOf(raw any) string {
 	text, _ := raw.(string)
 	u, err := url.Parse(text)
 	if err != nil {
 		return text
 	}
-	scheme, port := strings.ToLower(u.Scheme), u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[scheme]
-	}
-	return scheme + "://" + strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + port
+	return strings.ToLower(u.Scheme) + "://" + plainHost(u) + ":" + portOf(u)
 }
 
 func mapSecret(name string, v any, f func(name, value string) (string, error)) (any, error) {

@@ -21,12 +21,14 @@ type ChannelTested struct {
 
 // Driver describes a kind of channel: what a form needs.
 type Driver struct {
-	Name    string  `json:"name"`
-	Title   string  `json:"title"`
-	TitleZH string  `json:"title_zh"`
-	Doc     string  `json:"doc"`
-	DocZH   string  `json:"doc_zh"`
-	Fields  []Field `json:"fields"`
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	TitleZH string `json:"title_zh"`
+	Doc     string `json:"doc"`
+	DocZH   string `json:"doc_zh"`
+	// RecipientURLs is set where a channel's egress.recipient_urls means something.
+	RecipientURLs bool    `json:"recipient_urls,omitempty"`
+	Fields        []Field `json:"fields"`
 }
 
 // FieldKind says what a setting of a driver holds, such as string, secret or duration.

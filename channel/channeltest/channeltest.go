@@ -35,6 +35,8 @@ type Case struct {
 	// Config makes the configuration of a channel whose provider is at a URL such as
 	// http://127.0.0.1:40123. Defaults to an empty configuration.
 	Config func(url string) map[string]any
+	// Egress is the channel's setting of that name, for a provider at a URL. Defaults to none.
+	Egress func(url string) *posthouse.Egress
 	// Offline is set for a driver that calls nobody: no provider is broken for it.
 	Offline bool
 	// Address makes a recipient's address. Defaults to a phone number.
@@ -72,6 +74,8 @@ func Run(t *testing.T, c Case) {
 		t.Run("reused connection", c.reused)
 		t.Run("cancelled", c.cancelled)
 		t.Run("forbidden network", c.forbidden)
+		t.Run("forbidden host", c.elsewhere)
+		t.Run("forgotten answers", c.forgets)
 		t.Run("echoed secrets", c.echoed)
 		t.Run("control characters", c.controls)
 	}
@@ -293,6 +297,35 @@ func (c Case) forbidden(t *testing.T) {
 	c.wantClass(t, "forbidden network", result, append(slices.Clone(blocks), final...))
 	if n := len(p.Arrivals()); n != 0 {
 		t.Errorf("%d requests arrived, want none", n)
+	}
+}
+
+// elsewhere opens the driver for a channel that may call another provider only.
+func (c Case) elsewhere(t *testing.T) {
+	p := c.provider(t)
+	env := c.env(t, "http://127.0.0.1:1", 0, private())
+	result := c.openIn(t, p.URL, env).Send(t.Context(), c.outgoing(p.URL, 1))
+	c.check(t, result)
+	c.wantClass(t, "forbidden network", result, append(slices.Clone(blocks), final...))
+	if n := len(p.Arrivals()); n != 0 {
+		t.Errorf("%d requests arrived, want none", n)
+	}
+}
+
+// forgets opens the driver for a channel that keeps no answers.
+func (c Case) forgets(t *testing.T) {
+	const inner = "inner-71c2-secrets"
+	for _, status := range []int{200, 400, 500} {
+		p := c.provider(t)
+		p.Answer(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"%[1]s":"%[1]s"} %[1]s`, inner)
+		})
+		env := c.env(t, p.URL, 0, private())
+		env.KeepAnswers = false
+		if r := c.openIn(t, p.URL, env).Send(t.Context(), c.outgoing(p.URL, 1)); strings.Contains(r.Response, inner) {
+			t.Errorf("HTTP %d: the result shows the answer: %+v", status, r)
+		}
 	}
 }
 

@@ -88,14 +88,33 @@ func (c Case) wantClass(t *testing.T, behaviour string, r channel.Result, want [
 // open opens the driver; it is closed with the test.
 func (c Case) open(t *testing.T, url string, timeout time.Duration, network channel.Network) channel.Driver {
 	t.Helper()
+	return c.openIn(t, url, c.env(t, url, timeout, network))
+}
+
+// env is what the driver of a channel gets whose provider is at a URL.
+func (c Case) env(t *testing.T, url string, timeout time.Duration, network channel.Network) channel.Env {
+	t.Helper()
+	config, _ := c.Type.Validate(c.raw(url))
+	var egress *posthouse.Egress
+	if c.Egress != nil {
+		egress = c.Egress(url)
+	}
+	if problems := c.Type.CheckEgress(config, egress); len(problems) > 0 {
+		t.Fatalf("the egress is refused: %+v", problems)
+	}
+	return channel.Env{
+		Tenant: "t1", Channel: "c1", Log: slog.New(slog.DiscardHandler), Output: io.Discard,
+		Network: network, Timeout: cmp.Or(timeout, time.Minute), KeepAnswers: true, Egress: c.Type.Egress(config, egress),
+	}
+}
+
+func (c Case) openIn(t *testing.T, url string, env channel.Env) channel.Driver {
+	t.Helper()
 	config, problems := c.Type.Validate(c.raw(url))
 	if len(problems) > 0 {
 		t.Fatalf("the configuration is refused: %+v", problems)
 	}
-	d, err := c.Type.Open(config, channel.Env{
-		Tenant: "t1", Channel: "c1", Log: slog.New(slog.DiscardHandler), Output: io.Discard,
-		Network: network, Timeout: cmp.Or(timeout, time.Minute),
-	})
+	d, err := c.Type.Open(config, env)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

@@ -20,7 +20,8 @@ func open(t *testing.T, kind channel.Type, config map[string]any, set ...func(*c
 		t.Fatalf("the configuration is refused: %+v", problems)
 	}
 	env := channel.Env{
-		Tenant: "t1", Channel: "c1", Log: slog.New(slog.DiscardHandler), Network: channel.Network{AllowPrivate: true},
+		KeepAnswers: true,
+		Tenant:      "t1", Channel: "c1", Log: slog.New(slog.DiscardHandler), Network: channel.Network{AllowPrivate: true},
 	}
 	for _, s := range set {
 		s(&env)

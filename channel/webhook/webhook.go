@@ -7,6 +7,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -31,30 +32,16 @@ func Type() channel.Type {
 		Limits:  []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Second)}},
 		Check:   check,
 		Open:    open,
+
+		RecipientURLs: true,
 	}
 }
 
 func fields() []channel.Field {
 	return []channel.Field{{
 		Name: "url", Kind: channel.KindURL, Label: "URL", LabelZH: "推送地址",
-		Help:   "Leave it out where recipients' addresses are URLs.",
-		HelpZH: "收件人地址为 URL 时留空。",
-	}, {
-		Name: "recipient_urls", Kind: channel.KindBool, Destination: true, Label: "Recipients' addresses are URLs", LabelZH: "收件人地址是 URL",
-		Help:   "Posts to each recipient's address. Whoever may send a message or write an address then decides where to.",
-		HelpZH: "推送到各收件人的地址：能发送消息或填写地址的人即可决定推送到哪里。",
-	}, {
-		Name: "hosts", Kind: channel.KindList, Destination: true, Label: "Allowed hosts", LabelZH: "允许的主机",
-		Help:   "Hosts that recipients' addresses may name: hooks.example.com, or *.example.com for all below it. Empty allows any that the server may dial.",
-		HelpZH: "收件人地址允许使用的主机，例如 hooks.example.com，或用 *.example.com 表示其下所有主机。留空则允许服务器可访问的任何主机。",
-	}, {
-		Name: "ports", Kind: channel.KindList, Destination: true, Default: []string{"80", "443"}, Label: "Allowed ports", LabelZH: "允许的端口",
-		Help:   "Ports that recipients' addresses may name.",
-		HelpZH: "收件人地址允许使用的端口。",
-	}, {
-		Name: "keep_answers", Kind: channel.KindBool, Label: "Keep answers", LabelZH: "保留响应内容",
-		Help:   "Keeps the beginning of each answer's body with the attempt, for everybody who may read deliveries. The status is always kept.",
-		HelpZH: "在发送记录中保留响应体开头部分，有查看权限的人都能看到。状态码始终保留。",
+		Help:   "Leave it out where recipients' addresses are URLs: the channel's egress.recipient_urls and egress.hosts then say which.",
+		HelpZH: "收件人地址为 URL 时留空，并用渠道的 egress.recipient_urls 和 egress.hosts 指明允许推送到哪里。",
 	}, {
 		Name: "secret", Kind: channel.KindSecret, Required: true, Label: "Signing secret", LabelZH: "签名密钥",
 		Help:   "whsec_ and 24 to 64 random bytes in Base64.",
@@ -90,7 +77,7 @@ func check(c channel.Config) []posthouse.Problem {
 			add("headers."+name, "this cannot be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
 		}
 	}
-	return append(problems, checkTargets(c)...)
+	return problems
 }
 
 func open(c channel.Config, env channel.Env) (channel.Driver, error) {
@@ -120,20 +107,20 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return nil, err
 		}
 		d.url = u
+	} else if !env.Egress.RecipientURLs() {
+		return nil, errors.New("there is no url, and the channel's egress does not allow recipients' addresses to be URLs")
 	}
-	d.targets = newTargets(c)
-	d.client = channel.NewClient(env, channel.ClientOptions{Secrets: secrets, MaxBody: 4 << 10, ForgetAnswers: !c.Bool("keep_answers")})
+	d.client = channel.NewClient(env, channel.ClientOptions{Secrets: secrets, MaxBody: 4 << 10})
 	return d, nil
 }
 
 type driver struct {
-	client  *channel.Client
-	url     *url.URL // nil: each recipient's address is one
-	targets targets
-	keys    [][]byte
-	event   string
-	header  http.Header
-	codes   map[string]posthouse.Class
+	client *channel.Client
+	url    *url.URL // nil: each recipient's address is one
+	keys   [][]byte
+	event  string
+	header http.Header
+	codes  map[string]posthouse.Class
 }
 
 // event is the body. Data holds what a receiver needs to know the message by and to show it.
@@ -178,7 +165,7 @@ func (d *driver) request(out channel.Outgoing, now time.Time) (channel.Request, 
 	target, address := d.url, out.Recipient.Address
 	if target == nil {
 		var err error
-		if target, err = d.targets.endpoint(address); err != nil {
+		if target, err = endpoint(address); err != nil {
 			return refuse(posthouse.ClassRecipient, err)
 		}
 		address = ""

@@ -59,7 +59,8 @@ func badMedia(format string, args ...any) error {
 type fetcher struct{ client *channel.Client }
 
 func newFetcher(env channel.Env) fetcher {
-	return fetcher{channel.NewClient(env, channel.ClientOptions{MaxBody: mediaMost + 1, ForgetAnswers: true})}
+	env.KeepAnswers = false // they are files
+	return fetcher{channel.NewClient(env, channel.ClientOptions{MaxBody: mediaMost + 1})}
 }
 
 // fetch gets a file of a type, within its bound.
@@ -71,7 +72,7 @@ func (f fetcher) fetch(ctx context.Context, from string, kind posthouse.ContentT
 	reply := f.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: u})
 	switch {
 	case reply.Code == channel.CodeBlocked:
-		return nil, badMedia("content.media[0].url: its address is not allowed")
+		return nil, badMedia("content.media[0].url: the file may not be fetched: %s", reply.Result(channel.Verdict{}).Error)
 	case !reply.OK():
 		return nil, f.unfetched(&reply)
 	case reply.Cut || len(reply.Body) > most:

@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func (p *Opener) OpenAccounts(ch posthouse.Channel, o *state.Opened, rows []work
 		a.Config = nil
 		own := map[string]any{}
 		if a.Err == nil {
-			own, a.Err = p.unsealedAccount(t, shared.Config, row.Account)
+			own, a.Err = p.unsealedAccount(t, &shared, row.Account)
 		}
 		a.Opener = func() (channel.Driver, error) { return p.openAccount(t, &shared, row.Account.Name, own, o.Timeout) }
 		o.Accounts = append(o.Accounts, a)
@@ -77,17 +78,30 @@ func (p *Opener) openAccount(t channel.Type, ch *posthouse.Channel, name string,
 	if err := posthouse.Invalid("its configuration is not valid", problems); err != nil {
 		return nil, err
 	}
-	return t.Open(config, p.env(ch, name, timeout))
+	return t.Open(config, p.env(ch, name, timeout, t.Egress(config, ch.Egress)))
 }
 
 // place is what a secret of an account is bound to: its account, and where the channel sends it. A channel that goes
 // elsewhere now has no use of it.
-func place(t channel.Type, shared map[string]any, a *posthouse.Account, field string) string {
-	return secret.AAD(a.Tenant, a.Channel, "account", a.Name, field, t.Destination(t.Merge(shared, a.Config)))
+func place(t channel.Type, shared *posthouse.Channel, a *posthouse.Account, field string) string {
+	return secret.AAD(a.Tenant, a.Channel, "account", a.Name, field, destination(t, shared, a))
+}
+
+// destination is all by which a channel decides to whom it sends the secrets of an account.
+func destination(t channel.Type, shared *posthouse.Channel, a *posthouse.Account) string {
+	return t.Destination(t.Merge(shared.Config, a.Config)) + recipients(shared.Egress)
+}
+
+// recipients is which recipients' addresses a channel calls, as a text that can be compared.
+func recipients(e *posthouse.Egress) string {
+	if e == nil || !e.RecipientURLs {
+		return ""
+	}
+	return fmt.Sprint("\nrecipients at ", slices.Sorted(slices.Values(e.Hosts)), slices.Sorted(slices.Values(e.Ports)))
 }
 
 // sealedAccount encrypts the secrets of an account's configuration.
-func (p *Opener) sealedAccount(t channel.Type, shared map[string]any, a posthouse.Account) (posthouse.Account, error) {
+func (p *Opener) sealedAccount(t channel.Type, shared *posthouse.Channel, a posthouse.Account) (posthouse.Account, error) {
 	config, err := t.MapSecrets(a.Config, func(name, value string) (string, error) {
 		return p.o.Keyring.Seal(value, place(t, shared, &a, name))
 	})
@@ -96,12 +110,12 @@ func (p *Opener) sealedAccount(t channel.Type, shared map[string]any, a posthous
 }
 
 // unsealedAccount is the configuration of a stored account with its secrets in clear.
-func (p *Opener) unsealedAccount(t channel.Type, shared map[string]any, a posthouse.Account) (map[string]any, error) {
+func (p *Opener) unsealedAccount(t channel.Type, shared *posthouse.Channel, a posthouse.Account) (map[string]any, error) {
 	return t.MapSecrets(a.Config, func(name, value string) (string, error) {
 		plain, err := p.o.Keyring.Open(value, place(t, shared, &a, name))
 		if err != nil {
 			return "", fmt.Errorf("the secret %s cannot be decrypted: the keyring has no such key, or the channel sends elsewhere since it was given (%s); put the account anew",
-				name, strings.ReplaceAll(t.Destination(t.Merge(shared, a.Config)), "\n", " "))
+				name, strings.ReplaceAll(destination(t, shared, &a), "\n", " "))
 		}
 		return plain, nil
 	})
@@ -132,8 +146,8 @@ func (p *Opener) ResealedAccount(ch posthouse.Channel, a posthouse.Account) (pos
 	if err != nil {
 		return a, err
 	}
-	if a.Config, err = p.unsealedAccount(t, shared.Config, a); err != nil {
+	if a.Config, err = p.unsealedAccount(t, &shared, a); err != nil {
 		return a, err
 	}
-	return p.sealedAccount(t, shared.Config, a)
+	return p.sealedAccount(t, &shared, a)
 }

@@ -52,6 +52,9 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
 		}
 	}
+	if pulled && ch.Egress != nil {
+		f.add("egress", "means nothing where agents fetch: the driver calls nobody. Leave it out")
+	}
 	if len(ch.Needs) > 0 && !pulled {
 		f.add("needs", "are what agents must have: only a channel with pull has any")
 	}

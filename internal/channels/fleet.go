@@ -72,7 +72,7 @@ func (f Fleet) shown(ctx context.Context, ch posthouse.Channel, rows []work.Acco
 			row.Err = unsealed
 		}
 		if row.Err == nil {
-			_, row.Err = f.set.unsealedAccount(t, shared.Config, row.Account)
+			_, row.Err = f.set.unsealedAccount(t, &shared, row.Account)
 		}
 		list[i] = f.set.maskedAccount(ch.Driver, row.Account)
 		stateAccount(&list[i], row.Err, refused[list[i].Name], time.Now())
@@ -123,7 +123,7 @@ func (f Fleet) Put(ctx context.Context, tenant, name string, list []posthouse.Ac
 	}
 	sealed := make([]posthouse.Account, len(list))
 	for i, a := range list {
-		if sealed[i], err = f.set.sealedAccount(t, shared.Config, a); err != nil {
+		if sealed[i], err = f.set.sealedAccount(t, &shared, a); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -198,7 +198,7 @@ func (f Fleet) tryAccount(t channel.Type, ch *posthouse.Channel, a *posthouse.Ac
 	if len(problems) > 0 {
 		return problems
 	}
-	d, err := t.Open(config, f.set.env(ch, a.Name, t.CallTimeout(ch.ChannelSettings)))
+	d, err := t.Open(config, f.set.env(ch, a.Name, t.CallTimeout(ch.ChannelSettings), t.Egress(config, ch.Egress)))
 	if err != nil {
 		return []posthouse.Problem{{Path: "config", Message: err.Error()}}
 	}
@@ -208,7 +208,7 @@ func (f Fleet) tryAccount(t channel.Type, ch *posthouse.Channel, a *posthouse.Ac
 
 // keptAccount is a configuration with the stored secrets in place of masks. One that cannot be decrypted has none to give.
 func (f Fleet) keptAccount(t channel.Type, ch *posthouse.Channel, was posthouse.Account, own map[string]any) map[string]any {
-	old, err := f.set.unsealedAccount(t, ch.Config, was)
+	old, err := f.set.unsealedAccount(t, ch, was)
 	if err != nil {
 		f.set.log.Warn("the stored secrets of an account that is replaced cannot be kept", "tenant", ch.Tenant, "channel", ch.Name, "account", was.Name, "error", err)
 	}

@@ -93,19 +93,19 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if t.IdempotencyWindow != nil {
 		opened.Window = t.IdempotencyWindow(config)
 	}
-	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout))
+	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout, t.Egress(config, ch.Egress)))
 	return opened, err
 }
 
 // env is what a driver gets from the house.
-func (p *Opener) env(ch *posthouse.Channel, account string, timeout time.Duration) channel.Env {
+func (p *Opener) env(ch *posthouse.Channel, account string, timeout time.Duration, egress *channel.Egress) channel.Env {
 	log := p.o.Log.With("channel", ch.Name)
 	if account != "" {
 		log = log.With("account", account)
 	}
 	return channel.Env{
 		Tenant: ch.Tenant, Channel: ch.Name, Account: account, Log: log, Output: p.o.Output, Network: p.o.Network,
-		Timeout: timeout, Tokens: p.o.Tokens, Codes: ch.Codes,
+		Timeout: timeout, Tokens: p.o.Tokens, Codes: ch.Codes, Egress: egress, KeepAnswers: ch.KeepAnswers != nil && *ch.KeepAnswers,
 	}
 }
 

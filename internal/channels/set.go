@@ -128,7 +128,10 @@ func (s *Set) checked(ctx context.Context, ch posthouse.Channel) (posthouse.Chan
 	if ch.Accounts {
 		t = t.Shared()
 	}
-	_, more := t.Validate(ch.Config)
+	config, more := t.Validate(ch.Config)
+	if len(more) == 0 {
+		more = t.CheckEgress(config, ch.Egress)
+	}
 	if err := posthouse.Invalid("the channel cannot be stored", append(problems, more...)); err != nil {
 		return ch, err
 	}
@@ -155,8 +158,8 @@ func (s *Set) kept(ctx context.Context, t channel.Type, ch posthouse.Channel) (m
 	if err != nil {
 		return nil, err
 	}
-	if old.Driver != ch.Driver {
-		return ch.Config, nil
+	if old.Driver != ch.Driver || recipients(old.Egress) != recipients(ch.Egress) {
+		return ch.Config, nil // its secrets would go to others
 	}
 	known, err := s.Unsealed(old)
 	if err != nil {

@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -83,13 +82,20 @@ func (p *Poster) post(ctx context.Context, sub *work.Subscription, id string, e 
 	case reply.OK() || reply.Status/100 == 2 && reply.Cut:
 		return nil
 	case reply.Status == 0 && reply.Err != nil:
-		return &failure{text: fmt.Sprintf("%s: %.300s", reply.Code, reply.Err)}
+		return &failure{text: said(&reply)}
 	}
 	seconds, _ := strconv.Atoi(reply.Header.Get("Retry-After")) // a date is passed over: the ladder knows a wait
 	return &failure{
-		text: fmt.Sprintf("HTTP %d: %.300s", reply.Status, reply.Response), gone: reply.Status == http.StatusGone,
+		text: said(&reply), gone: reply.Status == http.StatusGone,
 		after: min(time.Duration(max(seconds, 0))*time.Second, longestWait),
 	}
+}
+
+// said is what became of a call that failed, in a line. Neither the answer's body nor the address behind the subscriber's name
+// is in it: whoever may make a subscription would read with it what stands in the house.
+func said(reply *channel.Reply) string {
+	r := reply.Result(channel.Verdict{Class: reply.Class()})
+	return r.Code + ": " + r.Error
 }
 
 func (p *Poster) request(sub *work.Subscription, id string, e *envelope, now time.Time) (channel.Request, error) {

@@ -63,6 +63,10 @@ func Preset(ch posthouse.Channel) posthouse.Channel {
 		every := posthouse.Duration(dutyPeriod)
 		ch.Every = &every
 	}
+	if ch.KeepAnswers == nil {
+		keep := true // its document asks for each attempt's request and answer
+		ch.KeepAnswers = &keep
+	}
 	if ch.Rules == nil {
 		ch.Rules = []posthouse.RuleSettings{{Type: "duty", Roster: "duty"}}
 	}

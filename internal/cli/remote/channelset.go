@@ -46,6 +46,8 @@ var channelFlags = []channelFlag{
 	{"accounts", "true has the channel send by accounts of its own, a `BOOL`: posthouse channel accounts sets them up", truth},
 	{"sticky", "what stays on one account, a `WORD`: conversation", nil},
 	{"failover", "true moves what is pinned to an account that is paused or refused, a `BOOL`", truth},
+	{"egress", `what it may call beside the config's URLs, a ` + "`JSON`" + ` object such as {"hosts": ["files.example.com"]}`, object},
+	{"keep-answers", "true keeps the beginning of each answer with the attempt, a `BOOL`", truth},
 	{"fair-after", "the `DURATION` that a due retry lets new ones be fetched before it", duration},
 }
 
@@ -234,6 +236,12 @@ func truth(s string) (any, error) {
 		return nil, errors.New(strconv.Quote(s) + " is not true or false")
 	}
 	return b, nil
+}
+
+func object(s string) (any, error) {
+	var out map[string]any
+	err := json.Unmarshal([]byte(s), &out)
+	return out, err
 }
 
 func duration(s string) (any, error) {
