@@ -144,6 +144,8 @@ type Type struct {
 	RecipientURLs bool
 	// Pull is set where agents fetch what is to be sent, and Send is never called.
 	Pull bool
+	// Callbacks is set where the driver is a Receiver.
+	Callbacks bool
 	// Address is an address as the channel keeps it, such as a phone number in E.164, or says why it is none.
 	// It is asked when a message is accepted. Defaults to taking any.
 	Address func(c Config, address string) (string, error)

@@ -28,6 +28,7 @@ func (p panel) routes() *http.ServeMux {
 		"GET /faults/{provider}":    p.showFaultsOf,
 		"PUT /faults/{provider}":    p.putFaults,
 		"DELETE /faults/{provider}": p.deleteFaults,
+		"PUT /callbacks/{provider}": p.putCallback,
 		"GET /messages":             p.listMessages,
 		"DELETE /messages":          p.deleteMessages,
 		"GET /counts":               p.listCounts,

@@ -216,7 +216,7 @@ func TestBehaveRefusesUnknownProviders(t *testing.T) {
 func TestRoutesOfProvidersDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, p := range table(Options{}, newPhones()) {
+	for _, p := range table(t.Context(), Options{}, newPhones()) {
 		for _, unique := range []string{"name " + p.name, "path " + p.path, "prefix " + p.prefix} {
 			if other, taken := seen[unique]; taken {
 				t.Errorf("%s and %s share %s", p.name, other, unique)

@@ -150,7 +150,7 @@ func TestFaultsStrikeByRecipientAndTimes(t *testing.T) {
 func TestFaultsByProbabilityFollowTheSeed(t *testing.T) {
 	t.Parallel()
 	draw := func(seed uint64) (struck []bool) {
-		f := newFake(table(Options{}, newPhones())[0], Options{Seed: seed})
+		f := newFake(table(t.Context(), Options{}, newPhones())[0], Options{Seed: seed})
 		f.behave(Behaviour{Faults: []Fault{{Kind: CutAfter, Probability: new(0.3)}}})
 		for range 1000 {
 			v := f.decide(time.Now(), order{messages: []message{{user: "u"}}})
@@ -256,7 +256,7 @@ func TestLimitAnswersTooFastAndCountsViolations(t *testing.T) {
 
 func TestDelaysAddUpAndStayWithinTheirJitter(t *testing.T) {
 	t.Parallel()
-	f := newFake(table(Options{}, newPhones())[0], Options{Seed: 1})
+	f := newFake(table(t.Context(), Options{}, newPhones())[0], Options{Seed: 1})
 	f.behave(Behaviour{Faults: []Fault{
 		{Kind: Latency, Latency: seconds1()},
 		{Kind: ServerError, Latency: seconds1(), Jitter: seconds1()},

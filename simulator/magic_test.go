@@ -74,7 +74,7 @@ func TestEachTrickIsInTheTableOfKinds(t *testing.T) {
 
 func TestMagicRecipientsThatWait(t *testing.T) {
 	t.Parallel()
-	f := newFake(table(Options{}, newPhones())[0], Options{})
+	f := newFake(table(t.Context(), Options{}, newPhones())[0], Options{})
 	slow := f.decide(time.Now(), order{messages: []message{{user: "slow-1"}}})
 	if slow.delay != 2*time.Second || slow.fault.Kind != "" {
 		t.Errorf("slow-1: got %+v, want a delay of 2s only", slow)
@@ -88,7 +88,7 @@ func TestMagicRecipientsThatWait(t *testing.T) {
 
 func TestMagicIsCountedByMessage(t *testing.T) {
 	t.Parallel()
-	f := newFake(table(Options{}, newPhones())[0], Options{})
+	f := newFake(table(t.Context(), Options{}, newPhones())[0], Options{})
 	for _, step := range []struct {
 		message
 		want bool

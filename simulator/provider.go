@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -100,6 +101,8 @@ type more struct {
 	taken func([]Arrival)
 	// forget begins anew, with the ledger.
 	forget func()
+	// back calls its customer; nil for a provider that calls nobody.
+	back *caller
 	// paths are its other paths, where nothing arrives, by their pattern.
 	paths map[string]http.HandlerFunc
 }
@@ -112,7 +115,7 @@ type reply struct {
 }
 
 // table lists the providers, in the order pages show them.
-func table(o Options, phones *phones) []provider {
+func table(gone context.Context, o Options, phones *phones) []provider {
 	return []provider{
 		{"tianyuan", "Tianyuan", "天元", "/tianyuan/api/message/send", "ty", readTianyuan, always200, answerTianyuan, nil},
 		{"zhaohu", "Zhaohu", "招呼", "/zhaohu/im/v1/notify", "zh", readZhaohu, always200, answerZhaohu, nil},
@@ -122,9 +125,9 @@ func table(o Options, phones *phones) []provider {
 		dingtalkGateway(),
 		dingtalkRobot(o),
 		dingtalkWork(),
-		wecomApp(),
+		wecomApp(newCaller(gone)),
 		wecomRobot(),
-		wechatTemplate(),
+		wechatTemplate(newCaller(gone)),
 		wechatSubscribe(),
 		phones.provider(),
 	}

@@ -172,7 +172,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestProvidersTakePostOnly(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t, Options{})
-	for _, p := range table(Options{}, newPhones()) {
+	for _, p := range table(t.Context(), Options{}, newPhones()) {
 		got := call(t, "PUT", url+p.path, "")
 		if got.status != 405 || got.header.Get("Allow") != "POST" || !strings.Contains(got.body, "use POST") {
 			t.Errorf("%s: got %d %s", p.path, got.status, got.body)

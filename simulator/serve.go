@@ -90,8 +90,14 @@ func (s *Simulator) Stop(ctx context.Context) error {
 	if s.server == nil {
 		return nil
 	}
-	if err := s.server.Shutdown(ctx); err != nil {
-		return errors.Join(err, s.server.Close())
+	err := s.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.server.Close())
 	}
-	return nil
+	for _, f := range s.fakes {
+		if f.more != nil && f.more.back != nil {
+			f.more.back.under.Wait() // their context has ended
+		}
+	}
+	return err
 }

@@ -77,7 +77,7 @@ func New(o Options) *Simulator {
 	s := &Simulator{origins: http.NewCrossOriginProtection(), log: o.Log, started: time.Now(), phones: newPhones()}
 	s.ledger = newLedger(o, s.started)
 	s.gone, s.leave = context.WithCancel(context.Background())
-	for _, p := range table(o, s.phones) {
+	for _, p := range table(s.gone, o, s.phones) {
 		s.fakes = append(s.fakes, newFake(p, o))
 	}
 	s.mux = panel{s}.routes()

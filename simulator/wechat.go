@@ -37,10 +37,32 @@ type accounts struct {
 	day *window
 }
 
-func wechatTemplate() provider {
-	return wechat(provider{
+func wechatTemplate(back *caller) provider {
+	p := wechat(provider{
 		name: "wechat", title: "WeChat template message", titleZH: "微信模板消息", path: "/wechat/cgi-bin/message/template/send", prefix: "wx",
 	})
+	p.more.back, p.more.taken = back, func(arrivals []Arrival) {
+		for i := range arrivals {
+			if a := &arrivals[i]; a.taken() {
+				back.tell(finished(a))
+			}
+		}
+	}
+	return p
+}
+
+// finished is the event that tells what became of a message: user-block and system-failed are the names of those who do not
+// get it.
+func finished(a *Arrival) string {
+	status := "success"
+	for name, why := range map[string]string{"user-block": "failed:user block", "system-failed": "failed: system failed"} {
+		if strings.HasPrefix(a.User, name) {
+			status = why
+		}
+	}
+	return fmt.Sprintf("<xml><ToUserName><![CDATA[us]]></ToUserName><FromUserName><![CDATA[%s]]></FromUserName><CreateTime>%d</CreateTime>"+
+		"<MsgType><![CDATA[event]]></MsgType><Event><![CDATA[TEMPLATESENDJOBFINISH]]></Event><MsgID>%s</MsgID><Status><![CDATA[%s]]></Status></xml>",
+		a.User, a.At.Unix(), a.ID, status)
 }
 
 // wechatSubscribe are subscription notices, which know no client_msg_id.

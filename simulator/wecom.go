@@ -83,13 +83,13 @@ type applications struct {
 // memberWindows are what one member gets.
 type memberWindows struct{ minute, hour *window }
 
-func wecomApp() provider {
+func wecomApp(back *caller) provider {
 	a := new(applications)
 	a.forget()
 	return provider{
 		name: "wecom", title: "WeCom application", titleZH: "企业微信应用消息", path: "/wecom/cgi-bin/message/send", prefix: "wc",
 		read: a.read, status: always200, answer: answerWecom,
-		more: &more{settle: settleWecom, forget: a.forget, paths: map[string]http.HandlerFunc{
+		more: &more{settle: settleWecom, forget: a.forget, back: back, paths: map[string]http.HandlerFunc{
 			"GET /wecom/cgi-bin/gettoken":      a.giveToken,
 			"DELETE /wecom/tokens":             a.tokens.drop,
 			"POST /wecom/cgi-bin/media/upload": a.upload,

@@ -98,6 +98,9 @@ func (c Case) describes(t *testing.T) {
 			t.Errorf("the type's %s is empty", name)
 		}
 	}
+	if _, takes := c.open(t, "http://127.0.0.1:1", 0, private()).(channel.Receiver); takes != c.Type.Callbacks {
+		t.Errorf("the type's Callbacks is %t, and whether its driver is a Receiver %t", c.Type.Callbacks, takes)
+	}
 	seen := map[string]bool{}
 	for _, f := range c.Type.Fields {
 		if f.Name == "" || f.Label == "" {

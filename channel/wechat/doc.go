@@ -7,5 +7,6 @@
 //
 // The codes and limits are those of WeChat's documents as of 2025. A channel overrides the class of any code. WeChat accepts a
 // template message first, and tells the account's own server later, by the event TEMPLATESENDJOBFINISH, whether it arrived;
-// this driver does not read that event.
+// the driver reads that event where the channel has a callback_token. Of subscription notices it tells so by
+// subscribe_msg_sent_event.
 package wechat

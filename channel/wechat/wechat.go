@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/internal/access"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
+	"github.com/posthouse/posthouse/channel/internal/signed"
 )
 
 // The limits of WeChat: 100,000 template messages a day, or as the account's console says; and how long it recognises a
@@ -41,10 +42,12 @@ func Template() channel.Type {
 		MaxBatch:     1,
 		Window:       recognised,
 		OwnAddresses: true,
+		Callbacks:    true,
 		Timeout:      10 * time.Second,
 		Limits:       []posthouse.Limit{{Max: perDay, Per: posthouse.Duration(24 * time.Hour)}},
 		Address:      address,
 		Content:      contents,
+		Check:        signed.Check,
 		Open: func(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return open(c, env, "/cgi-bin/message/template/send", true)
 		},
@@ -61,9 +64,11 @@ func Subscribe() channel.Type {
 		Fields:       fields(),
 		MaxBatch:     1,
 		OwnAddresses: true,
+		Callbacks:    true,
 		Timeout:      10 * time.Second,
 		Address:      address,
 		Content:      contents,
+		Check:        signed.Check,
 		Open: func(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return open(c, env, "/cgi-bin/message/subscribe/bizsend", false)
 		},
@@ -71,7 +76,7 @@ func Subscribe() channel.Type {
 }
 
 func fields() []channel.Field {
-	return []channel.Field{{
+	return append([]channel.Field{{
 		Name: "app_id", Kind: channel.KindString, Required: true, Account: true, Label: "AppID", LabelZH: "AppID",
 	}, {
 		Name: "secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "AppSecret", LabelZH: "AppSecret",
@@ -85,7 +90,7 @@ func fields() []channel.Field {
 	}, {
 		Name: "url", Kind: channel.KindURL, Default: "https://api.weixin.qq.com", Label: "URL", LabelZH: "接口地址",
 		Help: "For a proxy, or another region's address.", HelpZH: "使用代理或其他接入域名时修改。",
-	}}
+	}}, signed.Fields()...)
 }
 
 // address is an openid.
@@ -119,6 +124,7 @@ type driver struct {
 	repeats  bool // whether WeChat recognises a repeated call
 	codes    map[string]posthouse.Class
 	access   *access.Access
+	lock     *signed.Lock
 }
 
 func open(c channel.Config, env channel.Env, path string, repeats bool) (channel.Driver, error) {
@@ -126,9 +132,13 @@ func open(c channel.Config, env channel.Env, path string, repeats bool) (channel
 	if err != nil {
 		return nil, err
 	}
+	lock, err := signed.Of(c, c.String("app_id"))
+	if err != nil {
+		return nil, err
+	}
 	d := &driver{
 		url: target, path: path, header: http.Header{"Content-Type": {"application/json"}}, repeats: repeats,
-		template: c.String("template_id"), link: c.String("link"), codes: env.Codes,
+		template: c.String("template_id"), link: c.String("link"), codes: env.Codes, lock: lock,
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("secret")}}),
 	}
 	// The stable token: fetching it takes no token away from the account's other programs.
@@ -203,6 +213,9 @@ func (d *driver) post(ctx context.Context, body []byte) (result channel.Result) 
 		v.Message, v.Ref = strings.ReplaceAll(v.Message, token, channel.Mask), string(a.ID)
 		untilMidnight(&v, time.Now())
 		result = reply.Result(v)
+		if d.lock != nil {
+			result.Await = awaited
+		}
 		switch {
 		case v.Class != posthouse.ClassAuth:
 			return access.Fine

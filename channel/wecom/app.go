@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/channel/internal/access"
 	"github.com/posthouse/posthouse/channel/internal/batch"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
+	"github.com/posthouse/posthouse/channel/internal/signed"
 )
 
 // The limits of an application's messages: 1000 members in a call; and, of a corporation and one interface, 10,000
@@ -55,15 +56,16 @@ func App() channel.Type {
 		RecipientLimits: []posthouse.Limit{
 			{Max: memberPerMinute, Per: posthouse.Duration(time.Minute)}, {Max: memberPerHour, Per: posthouse.Duration(time.Hour)},
 		},
-		Check:   checkApp,
-		Address: appAddress,
-		Content: appContent,
-		Open:    openApp,
+		Callbacks: true,
+		Check:     checkApp,
+		Address:   appAddress,
+		Content:   appContent,
+		Open:      openApp,
 	}
 }
 
 func appFields() []channel.Field {
-	return []channel.Field{{
+	return append([]channel.Field{{
 		Name: "corp_id", Kind: channel.KindString, Required: true, Label: "Corp ID", LabelZH: "企业 ID（corpid）",
 	}, {
 		Name: "agent_id", Kind: channel.KindInt, Required: true, Account: true, Min: 1, Max: 1 << 31, Label: "AgentId", LabelZH: "应用 AgentId",
@@ -91,7 +93,7 @@ func appFields() []channel.Field {
 	}, {
 		Name: "url", Kind: channel.KindURL, Default: "https://qyapi.weixin.qq.com", Label: "URL", LabelZH: "接口地址",
 		Help: "For a private installation or a proxy.", HelpZH: "私有部署或代理时修改。",
-	}}
+	}}, signed.Fields()...)
 }
 
 // appWindow is how long WeCom recognises a repeated message: never where calls are shared, since a repeated one may have
@@ -104,7 +106,7 @@ func appWindow(c channel.Config) time.Duration {
 }
 
 func checkApp(c channel.Config) []posthouse.Problem {
-	var problems []posthouse.Problem
+	problems := signed.Check(c)
 	if d := c.Duration("duplicate_check"); d < 0 || d > longestCheck || d > 0 && d < time.Second {
 		problems = append(problems, posthouse.Problem{Path: "duplicate_check", Message: fmt.Sprintf("is %s: want 0s, or 1s to %s", posthouse.Duration(d), posthouse.Duration(longestCheck))})
 	}
@@ -157,6 +159,7 @@ type app struct {
 	access   *access.Access
 	library  library
 	patience patience
+	lock     *signed.Lock
 }
 
 func openApp(c channel.Config, env channel.Env) (channel.Driver, error) {
@@ -164,8 +167,12 @@ func openApp(c channel.Config, env channel.Env) (channel.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	lock, err := signed.Of(c, c.String("corp_id"))
+	if err != nil {
+		return nil, err
+	}
 	a := &app{
-		url: target, header: http.Header{"Content-Type": {"application/json"}}, agent: c.Int("agent_id"),
+		url: target, lock: lock, header: http.Header{"Content-Type": {"application/json"}}, agent: c.Int("agent_id"),
 		format: posthouse.ContentType(c.String("format")), check: c.Duration("duplicate_check"), safe: c.Bool("safe"), codes: env.Codes,
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("secret")}}),
 	}

@@ -1,0 +1,55 @@
+package channel
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Callback is a request that a provider made to us, as it came. Nothing in it is to be believed before a [Receiver] has
+// verified it.
+type Callback struct {
+	// Method is GET or POST. Providers look with a GET whether an address is ours before they post to it.
+	Method string
+	Query  url.Values
+	Header http.Header
+	// Body is bounded by the caller.
+	Body []byte
+	// At is when it came.
+	At time.Time
+}
+
+// Receiver is a driver whose provider calls us, such as with what became of a message. Receive is called from many
+// goroutines, makes no calls of its own and keeps nothing.
+type Receiver interface {
+	// Receive verifies a callback, and says what it reports. Whatever is wrong with one is [ErrForged], or wraps it: the
+	// caller is told no more than that, and the reason goes to the log.
+	Receive(Callback) (Heard, error)
+}
+
+// ErrForged says that a callback is not shown to be the provider's: its signature is missing or wrong, it is too old, or
+// its body cannot be read.
+var ErrForged = errors.New("the callback is not the provider's")
+
+// Heard is what a verified callback says.
+type Heard struct {
+	// Kind is the provider's word for it, for logs and metrics: an event's name, or "check" for a look at the address.
+	Kind string
+	// Answer is the body that the provider waits for. Defaults to nothing.
+	Answer string
+	// Once names the callback among all that are signed alike: one that was heard before is answered in the same way, and
+	// is not acted on again. The same name with another body is forged.
+	Once string
+	// Reports are what became of messages.
+	Reports []Report
+}
+
+// Report is a receipt that the provider brings by itself. Its Receipt is Known.
+type Report struct {
+	// Ref is the Result.Ref of the call that sent it.
+	Ref string
+	// Address is the recipient's, where one Ref stands for several; empty for all of them.
+	Address string
+	Receipt
+}

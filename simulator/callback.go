@@ -1,0 +1,208 @@
+package simulator
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // what WeChat and WeCom sign with
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Callback is where a provider tells its customer what became of messages, and what it signs with: what is entered at the
+// provider's own pages.
+type Callback struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+	// AESKey is the EncodingAESKey. Without one events go in clear.
+	AESKey string `json:"aes_key"`
+	// Receiver is the app id, or the corporation's id, that events are encrypted for.
+	Receiver string `json:"receiver"`
+}
+
+// The bounds of calling back.
+const (
+	callsAtOnce  = 64
+	callTries    = 3
+	callTimeout  = 5 * time.Second
+	callInterval = 500 * time.Millisecond
+)
+
+// caller calls back for one provider.
+type caller struct {
+	gone  context.Context // ends with the simulator
+	slots chan struct{}
+	under sync.WaitGroup
+
+	mu sync.Mutex
+	to Callback
+}
+
+func newCaller(gone context.Context) *caller {
+	return &caller{gone: gone, slots: make(chan struct{}, callsAtOnce)}
+}
+
+// set looks whether the address is the customer's, as the providers do, and keeps it; one without URL ends the calls.
+func (c *caller) set(ctx context.Context, to Callback) error {
+	if to.URL != "" {
+		if err := to.check(ctx); err != nil {
+			return posthouse.Errorf(posthouse.CodeInvalid, "the callback cannot be used: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.to = to
+	return nil
+}
+
+// tell posts an event, and again where it is not taken.
+func (c *caller) tell(event string) {
+	c.mu.Lock()
+	to := c.to
+	c.mu.Unlock()
+	if to.URL == "" || c.gone.Err() != nil {
+		return
+	}
+	c.under.Go(func() {
+		c.slots <- struct{}{}
+		defer func() { <-c.slots }()
+		for try := range callTries {
+			if to.post(c.gone, event) == nil {
+				return
+			}
+			timer := time.NewTimer(callInterval << try)
+			select {
+			case <-timer.C:
+			case <-c.gone.Done():
+			}
+			timer.Stop()
+		}
+	})
+}
+
+// check sends a text that is to come back.
+func (t *Callback) check(ctx context.Context) error {
+	echo := rand.Text()
+	query, shown := t.signed("signature", ""), echo
+	if t.AESKey != "" && !strings.HasPrefix(t.Receiver, "wx") { // only WeCom encrypts its look
+		sealed, err := t.seal(echo)
+		if err != nil {
+			return err
+		}
+		query, shown = t.signed("msg_signature", sealed), sealed
+	}
+	query.Set("echostr", shown)
+	said, err := t.call(ctx, http.MethodGet, query, "")
+	if err == nil && said != echo {
+		err = fmt.Errorf("%s answers %.80q to the look at it", t.URL, said)
+	}
+	return err
+}
+
+func (t *Callback) post(ctx context.Context, event string) error {
+	if t.AESKey == "" {
+		_, err := t.call(ctx, http.MethodPost, t.signed("signature", ""), event)
+		return err
+	}
+	sealed, err := t.seal(event)
+	if err != nil {
+		return err
+	}
+	query := t.signed("msg_signature", sealed)
+	query.Set("encrypt_type", "aes")
+	_, err = t.call(ctx, http.MethodPost, query, "<xml><ToUserName>us</ToUserName><Encrypt>"+sealed+"</Encrypt></xml>")
+	return err
+}
+
+func (t *Callback) call(ctx context.Context, method string, query url.Values, body string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, t.URL+"?"+query.Encode(), strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "text/xml")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s", t.URL, res.Status)
+	}
+	return string(said), err
+}
+
+// signed is a query with its signature.
+func (t *Callback) signed(name, sealed string) url.Values {
+	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), rand.Text()
+	parts := []string{t.Token, stamp, nonce, sealed}
+	slices.Sort(parts)
+	sum := sha1.Sum([]byte(strings.Join(parts, ""))) //nolint:gosec // as above
+	return url.Values{"timestamp": {stamp}, "nonce": {nonce}, name: {hex.EncodeToString(sum[:])}}
+}
+
+// seal encrypts a text as WeChat and WeCom do: behind random bytes and its length, before the receiver's id, filled up to
+// whole blocks of 32.
+func (t *Callback) seal(text string) (string, error) {
+	key, err := base64.StdEncoding.DecodeString(t.AESKey + "=")
+	if err != nil || len(key) != 32 {
+		return "", fmt.Errorf("aes_key is no EncodingAESKey: %w", err)
+	}
+	plain := make([]byte, 16, 64+len(text))
+	_, _ = rand.Read(plain)
+	plain = binary.BigEndian.AppendUint32(plain, uint32(len(text)))
+	plain = append(append(plain, text...), t.Receiver...)
+	fill := 32 - len(plain)%32
+	plain = append(plain, slices.Repeat([]byte{byte(fill)}, fill)...)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return "", err
+	}
+	cipher.NewCBCEncrypter(block, key[:16]).CryptBlocks(plain, plain)
+	return base64.StdEncoding.EncodeToString(plain), nil
+}
+
+// CallBack has a provider tell what becomes of messages from now on, after a look at the address. Of the providers wechat
+// tells, and wecom looks only.
+func (s *Simulator) CallBack(ctx context.Context, provider string, to Callback) error {
+	f, err := s.fake(provider)
+	if err != nil {
+		return err
+	}
+	if f.more == nil || f.more.back == nil {
+		return posthouse.Errorf(posthouse.CodeInvalid, "the provider %q calls nobody back", provider)
+	}
+	return f.more.back.set(ctx, to)
+}
+
+func (p panel) putCallback(w http.ResponseWriter, r *http.Request) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	var to Callback
+	if err := json.Unmarshal(body, &to); err != nil {
+		return posthouse.Errorf(posthouse.CodeInvalid, "the body is no callback: %w", err)
+	}
+	if err := p.CallBack(r.Context(), r.PathValue("provider"), to); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
