@@ -46,6 +46,7 @@ var floors = map[string]floor{
 	"channel/internal/access":  {layer: 1, beside: []string{"channel"}}, // what drivers of one kind share
 	"channel/internal/batch":   {layer: 1, beside: []string{"channel"}},
 	"channel/internal/errcode": {layer: 1, beside: []string{"channel"}},
+	"channel/internal/signed":  {layer: 1, beside: []string{"channel"}},
 	"rule":                     {layer: 1},
 	"internal/work":            {layer: 1},
 	"internal/draft":           {layer: 1}, // what engine and outbox both check
@@ -93,6 +94,7 @@ var floors = map[string]floor{
 	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                     // what a message reads like
 	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // which account sends next
 	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                     // how attempts ended, by the minute
+	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // what providers tell us by themselves
 	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                     // people in files and in blocks
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/callback"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/channels"
@@ -40,6 +41,7 @@ type Server struct {
 	flow     *flow.Flow
 	events   *feed.Log
 	poster   *feed.Poster
+	callback *callback.Desk
 	gate     *web.Gate
 	handler  http.Handler
 	doors    doors
@@ -72,7 +74,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, s.openEngine, s.openChannels, func(context.Context) error { return openCampaigns(s) }, s.openDoors,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, s.openEngine, s.openChannels, func(context.Context) error { return openCampaigns(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -140,6 +142,14 @@ func openCampaigns(s *Server) error {
 	return nil
 }
 
+// openCallbacks makes the desk that providers call.
+func openCallbacks(s *Server) (err error) {
+	s.callback, err = callback.New(callback.Options{
+		Addresses: s.store.Callbacks, Book: s.store.Receipts, Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
+	})
+	return err
+}
+
 // Start listens and begins to send.
 func (s *Server) Start(ctx context.Context) error {
 	if findings, err := s.store.DB.Doctor(ctx); err == nil {
@@ -164,6 +174,7 @@ func (s *Server) Start(ctx context.Context) error {
 		courier := feed.Courier{Ledger: s.store.Subscriptions, Log: s.events, Poster: s.poster, Logger: s.o.Log}
 		courier.Run(following)
 	})
+	s.done.Go(func() { s.callback.Run(following) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)

@@ -27,8 +27,10 @@ type Driver struct {
 	Doc     string `json:"doc"`
 	DocZH   string `json:"doc_zh"`
 	// RecipientURLs is set where a channel's egress.recipient_urls means something.
-	RecipientURLs bool    `json:"recipient_urls,omitempty"`
-	Fields        []Field `json:"fields"`
+	RecipientURLs bool `json:"recipient_urls,omitempty"`
+	// Callbacks is set where the provider can call the server.
+	Callbacks bool    `json:"callbacks,omitempty" doc:"Whether the provider can call the server at an address of the channel's."`
+	Fields    []Field `json:"fields"`
 }
 
 // FieldKind says what a setting of a driver holds, such as string, secret or duration.

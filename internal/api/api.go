@@ -60,6 +60,9 @@ type Options struct {
 
 	Channels Channels
 	Accounts Accounts
+	// Callbacks are the addresses at which providers call; CallbackDesk takes the calls. It defaults to none.
+	Callbacks    Callbacks
+	CallbackDesk http.Handler
 	// Campaigns are sent to many; Audiences are lists that several of them use.
 	Campaigns Campaigns
 	Audiences Audiences
@@ -100,6 +103,7 @@ func Routes(o Options) []web.Route {
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally, o.Rates}.routes(),
 		accounts{o.Accounts, o.Channels}.routes(),
+		callbacks{o.Callbacks, o.Channels, o.Accounts, o.CallbackDesk}.routes(),
 		phones{o.Agents, o.Channels, o.Desk, keys}.routes(),
 		handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}.routes(),
 		logs{o.Reader}.routes(),

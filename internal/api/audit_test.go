@@ -26,6 +26,7 @@ var unaudited = map[string]string{
 	"POST /v1/agents/{id}/renew":        "the lease has it",
 	"POST /v1/agents/{id}/give-back":    "the event log has it",
 	"POST /v1/agents/{id}/report":       "the log of reports has it",
+	"POST /v1/callbacks/{address}":      "the event log has what follows from it",
 }
 
 // Whatever changes configuration, keys or people, and every decision about deliveries, is audited; what is not has a

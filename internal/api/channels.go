@@ -170,7 +170,7 @@ func (ch channels) tally(c *web.Call) (wire.Tally, error) {
 func (ch channels) drivers(*web.Call) (wire.Page[wire.Driver], error) {
 	views := make([]wire.Driver, 0, len(ch.Types()))
 	for _, t := range ch.Types() {
-		v := wire.Driver{Name: t.Name, Title: t.Title, TitleZH: t.TitleZH, Doc: t.Doc, DocZH: t.DocZH, RecipientURLs: t.RecipientURLs, Fields: []wire.Field{}}
+		v := wire.Driver{Name: t.Name, Title: t.Title, TitleZH: t.TitleZH, Doc: t.Doc, DocZH: t.DocZH, RecipientURLs: t.RecipientURLs, Callbacks: t.Callbacks, Fields: []wire.Field{}}
 		for _, f := range t.Fields {
 			v.Fields = append(v.Fields, wire.Field{
 				Name: f.Name, Label: f.Label, LabelZH: f.LabelZH, Help: f.Help, HelpZH: f.HelpZH, Kind: wire.FieldKind(f.Kind), Required: f.Required,

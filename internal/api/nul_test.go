@@ -23,7 +23,7 @@ func TestWhatNoDatabaseLooksUpIsAskedOfNone(t *testing.T) {
 	wildcard := regexp.MustCompile(`\{[a-z]+\}`)
 	for _, r := range routes() {
 		for odd, why := range map[string]string{"%00": "U+0000", "a%00b": "U+0000", "%ff": "UTF-8"} {
-			if path := wildcard.ReplaceAllString(r.Path, odd); path != r.Path && r.Scope != "agent" {
+			if path := wildcard.ReplaceAllString(r.Path, odd); path != r.Path && r.Scope != "agent" && !called[r.Path] {
 				if got := h.do(request{method: r.Method, path: path, key: key}); got.status != 404 || !strings.Contains(got.body, why) {
 					t.Errorf("%s %s: got %d %s, want 404 and %s", r.Method, path, got.status, got.body, why)
 				}

@@ -23,7 +23,7 @@ func (o operation) routes() []web.Route {
 	return web.Tagged("operation",
 		web.Get("/healthz", "", "The process lives; names unsafe database settings.", o.health),
 		web.Get("/readyz", "", "Whether it can do its work, part by part; 503 where not.", o.ready).Answers(http.StatusOK, http.StatusServiceUnavailable),
-		web.Plain("/metrics", "Metrics for Prometheus.", o.Metrics),
+		web.Plain(http.MethodGet, "/metrics", "Metrics for Prometheus.", o.Metrics),
 	)
 }
 

@@ -28,6 +28,8 @@ var bodies = map[string]string{
 	"POST /v1/channels/{name}/accounts/{account}/pause":  `{}`,
 	"POST /v1/channels/{name}/accounts/{account}/resume": "",
 	"POST /v1/channels/{name}/accounts/{account}/test":   `{}`,
+	"POST /v1/channels/{name}/callbacks":                 `{}`,
+	"DELETE /v1/channels/{name}/callbacks/{address}":     "",
 	"DELETE /v1/templates/{name}":                        "",
 	"POST /v1/templates/{name}/preview":                  `{}`,
 	"POST /v1/templates/{name}/test":                     `{"channel":"out","to":{"user":"u1"}}`,

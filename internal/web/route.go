@@ -78,9 +78,9 @@ func Delete(path string, scope posthouse.Scope, doc string, serve func(*Call) er
 	return empty(http.MethodDelete, path, scope, doc, serve)
 }
 
-// Plain makes a route that anybody may read and that a handler of its own serves.
-func Plain(path, doc string, h http.Handler) Route {
-	return Route{Method: http.MethodGet, Path: path, Doc: doc, status: []int{http.StatusOK}, plain: h}
+// Plain makes a route that needs no key and that a handler of its own serves.
+func Plain(method, path, doc string, h http.Handler) Route {
+	return Route{Method: method, Path: path, Doc: doc, status: []int{http.StatusOK}, plain: h}
 }
 
 func routeOf[Out any](method, path string, scope posthouse.Scope, doc string, serve func(*Call) (Out, error)) Route {

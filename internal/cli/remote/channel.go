@@ -18,7 +18,7 @@ import (
 func channelGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("channel", "The channels messages are sent over",
 		channelList(sh), channelShow(sh), channelSet(sh), channelDelete(sh),
-		channelPause(sh), channelResume(sh), channelTest(sh), channelRate(sh), channelDrivers(sh), accountGroup(sh)))
+		channelPause(sh), channelResume(sh), channelTest(sh), channelRate(sh), channelDrivers(sh), accountGroup(sh), callbackGroup(sh)))
 }
 
 func channelList(sh *shell.Shell) *cobra.Command {

@@ -503,7 +503,8 @@ CREATE TABLE posthouse_awaited (
   until_at bigint NOT NULL,
   asks int NOT NULL DEFAULT 0,
   PRIMARY KEY (delivery),
-  KEY posthouse_awaited_due (due_at, delivery)
+  KEY posthouse_awaited_due (due_at, delivery),
+  KEY posthouse_awaited_ref (ref)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Access tokens of providers, sealed, shared by all processes; the holder is refreshing it.
@@ -799,6 +800,32 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Where providers call us, and whose each address is.
+CREATE TABLE posthouse_callbacks (
+  address varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  account varchar(255) NOT NULL DEFAULT '',
+  created_at bigint NOT NULL,
+  PRIMARY KEY (address),
+  KEY posthouse_callbacks_channel (tenant, channel)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What providers have told of what is not recorded yet: it is looked at again for a while.
+CREATE TABLE posthouse_heard (
+  id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  ref varchar(512) NOT NULL,
+  address varchar(512) NOT NULL DEFAULT '',
+  delivered int NOT NULL DEFAULT 0,
+  code varchar(255) NOT NULL DEFAULT '',
+  error mediumtext NOT NULL DEFAULT (''),
+  until_at bigint NOT NULL,
+  PRIMARY KEY (id),
+  KEY posthouse_heard_until (until_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Who is told of what happens, at which address: doc is what was set up, as JSON; secrets are sealed. pos and place say how far it
 -- has come in the feed.
 CREATE TABLE posthouse_subscriptions (
@@ -892,6 +919,8 @@ DROP TABLE posthouse_agents;
 DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_heard;
+DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;

@@ -499,6 +499,7 @@ CREATE TABLE posthouse_awaited (
   PRIMARY KEY (delivery)
 );
 CREATE INDEX posthouse_awaited_due ON posthouse_awaited (due_at, delivery);
+CREATE INDEX posthouse_awaited_ref ON posthouse_awaited (ref);
 
 -- Access tokens of providers, sealed, shared by all processes; the holder is refreshing it.
 CREATE TABLE posthouse_tokens (
@@ -794,6 +795,32 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 );
 
+-- Where providers call us, and whose each address is.
+CREATE TABLE posthouse_callbacks (
+  address text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  account text COLLATE "C" NOT NULL DEFAULT '',
+  created_at bigint NOT NULL,
+  PRIMARY KEY (address)
+);
+CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
+
+-- What providers have told of what is not recorded yet: it is looked at again for a while.
+CREATE TABLE posthouse_heard (
+  id text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  ref text COLLATE "C" NOT NULL,
+  address text COLLATE "C" NOT NULL DEFAULT '',
+  delivered integer NOT NULL DEFAULT 0,
+  code text COLLATE "C" NOT NULL DEFAULT '',
+  error text NOT NULL DEFAULT '',
+  until_at bigint NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_heard_until ON posthouse_heard (until_at);
+
 -- Who is told of what happens, at which address: doc is what was set up, as JSON; secrets are sealed. pos and place say how far it
 -- has come in the feed.
 CREATE TABLE posthouse_subscriptions (
@@ -887,6 +914,8 @@ DROP TABLE posthouse_agents;
 DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_heard;
+DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;

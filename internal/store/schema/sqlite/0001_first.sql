@@ -487,6 +487,7 @@ CREATE TABLE posthouse_awaited (
   PRIMARY KEY (delivery)
 );
 CREATE INDEX posthouse_awaited_due ON posthouse_awaited (due_at, delivery);
+CREATE INDEX posthouse_awaited_ref ON posthouse_awaited (ref);
 
 -- Access tokens of providers, sealed, shared by all processes; the holder is refreshing it.
 CREATE TABLE posthouse_tokens (
@@ -781,6 +782,32 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 );
 
+-- Where providers call us, and whose each address is.
+CREATE TABLE posthouse_callbacks (
+  address TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  account TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (address)
+);
+CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
+
+-- What providers have told of what is not recorded yet: it is looked at again for a while.
+CREATE TABLE posthouse_heard (
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  ref TEXT NOT NULL,
+  address TEXT NOT NULL DEFAULT '',
+  delivered INTEGER NOT NULL DEFAULT 0,
+  code TEXT NOT NULL DEFAULT '',
+  error TEXT NOT NULL DEFAULT '',
+  until_at INTEGER NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_heard_until ON posthouse_heard (until_at);
+
 -- Who is told of what happens, at which address: doc is what was set up, as JSON; secrets are sealed. pos and place say how far it
 -- has come in the feed.
 CREATE TABLE posthouse_subscriptions (
@@ -874,6 +901,8 @@ DROP TABLE posthouse_agents;
 DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_heard;
+DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;

@@ -1,0 +1,294 @@
+package callback
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Addresses knows whose each address is.
+type Addresses interface {
+	Callback(ctx context.Context, address string) (work.CallbackAddress, error)
+}
+
+// Book keeps what providers have told.
+type Book interface {
+	Hear(ctx context.Context, now time.Time, list []work.Heard, keep time.Duration,
+		decide func(now time.Time, h work.Heard, group []work.Awaited, found []posthouse.Delivery) work.Learnt) (later int, err error)
+	Unheard(ctx context.Context, now time.Time, most int) (list []work.Heard, lost int64, err error)
+}
+
+// Options makes a Desk. Addresses, Book and Channel are required.
+type Options struct {
+	Addresses Addresses
+	Book      Book
+	// Channel is an open channel, nil where there is none of this name.
+	Channel func(tenant, name string) *state.Channel
+	// Registry takes the metrics. Defaults to one of its own.
+	Registry prometheus.Registerer
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Desk takes callbacks. It is an http.Handler for Path with the address as the path's value "address".
+type Desk struct {
+	o        Options
+	known    known
+	once     once
+	calls    *prometheus.CounterVec
+	receipts *prometheus.CounterVec
+}
+
+// Bounds of a callback: its body, and how many reports one may bring.
+const (
+	maxBody    = 256 << 10
+	maxReports = 1000
+)
+
+// laterFor is how long a receipt is kept that no delivery waits for: a result is recorded within milliseconds, or after a
+// lease ends where its process is killed meanwhile.
+const laterFor = 10 * time.Minute
+
+// New makes a desk.
+func New(o Options) (*Desk, error) {
+	if o.Addresses == nil || o.Book == nil || o.Channel == nil {
+		return nil, errors.New("callback: Addresses, Book and Channel are required")
+	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	counter := func(name, help string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "posthouse", Name: name, Help: help}, []string{"channel", "outcome"})
+		o.Registry.MustRegister(v)
+		return v
+	}
+	return &Desk{
+		o: o, known: known{from: o.Addresses, found: map[string]remembered{}, calls: map[string]*metre{}},
+		calls:    counter("callbacks_total", "Calls of providers, by channel and what became of them: taken, repeated, refused, crowded or failed. Those to no address of ours have no channel."),
+		receipts: counter("callback_receipts_total", "Receipts that providers brought by themselves: delivered, undelivered, later where no delivery waits for it yet, or lost where none ever did."),
+	}, nil
+}
+
+// reply is an answer to a provider.
+type reply struct {
+	status  int
+	text    string
+	outcome string
+}
+
+// The answers to what is not taken. A caller is told nothing else.
+var (
+	refused = reply{http.StatusForbidden, "refused", "refused"}
+	large   = reply{http.StatusRequestEntityTooLarge, "too large", "refused"}
+	crowded = reply{http.StatusTooManyRequests, "too many requests", "crowded"}
+	failed  = reply{http.StatusServiceUnavailable, "try again", "failed"}
+)
+
+// ServeHTTP takes a call.
+func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	answer, whose := refused, work.CallbackAddress{}
+	switch {
+	case errors.As(err, &tooLarge):
+		answer = large
+	case err == nil:
+		answer, whose = d.take(r, body, now)
+	}
+	d.calls.WithLabelValues(whose.Channel, answer.outcome).Inc()
+	if answer.status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(answer.status)
+	_, _ = io.WriteString(w, answer.text) // a caller who left is no error of ours
+}
+
+// take finds whose the address is, and has its driver verify the call.
+func (d *Desk) take(r *http.Request, body []byte, now time.Time) (reply, work.CallbackAddress) {
+	address := r.PathValue("address")
+	whose, found, err := d.known.find(r.Context(), address, now)
+	if err != nil {
+		d.o.Log.Error("a callback's address cannot be looked up", "error", err)
+		return failed, whose
+	}
+	if !found {
+		return refused, work.CallbackAddress{}
+	}
+	if d.known.crowded(address, now) {
+		return crowded, whose
+	}
+	log := d.o.Log.With("tenant", whose.Tenant, "channel", whose.Channel, "account", whose.Account)
+	receiver, answer := d.receiver(whose)
+	if receiver == nil {
+		log.Warn("a callback came for a channel that takes none now", "status", answer.status)
+		return answer, whose
+	}
+	heard, err := received(receiver, channel.Callback{Method: r.Method, Query: r.URL.Query(), Header: r.Header, Body: body, At: now})
+	if err != nil {
+		log.Warn("a callback was refused", "why", err.Error())
+		return refused, whose
+	}
+	log.Debug("a callback came", "kind", heard.Kind, "reports", len(heard.Reports))
+	return d.act(r.Context(), log, whose, heard, body, now), whose
+}
+
+// receiver is the driver that verifies calls to an address. Where the channel is not open the provider may come again.
+func (d *Desk) receiver(whose work.CallbackAddress) (channel.Receiver, reply) {
+	ch := d.o.Channel(whose.Tenant, whose.Channel)
+	if ch == nil {
+		return nil, failed
+	}
+	driver := ch.Opened.Driver
+	if whose.Account != "" {
+		account := ch.Opened.Account(whose.Account)
+		if account == nil {
+			return nil, refused
+		}
+		driver = account.Driver()
+	}
+	if receiver, ok := driver.(channel.Receiver); ok {
+		return receiver, reply{}
+	}
+	return nil, refused
+}
+
+// received asks a driver, and survives its panic.
+func received(r channel.Receiver, c channel.Callback) (heard channel.Heard, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the driver panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return r.Receive(c)
+}
+
+// act writes what a verified call says, once.
+func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAddress, heard channel.Heard, body []byte, now time.Time) reply {
+	answer := reply{http.StatusOK, heard.Answer, "taken"}
+	name, content := markOf(whose.Address, heard.Once), markOf(string(body))
+	if heard.Once != "" {
+		switch before, same := d.once.seen(name, content); {
+		case before && same:
+			answer.outcome = "repeated"
+			return answer
+		case before:
+			log.Warn("a callback was refused", "why", "its signature was used before, with another body")
+			return refused
+		}
+	}
+	if len(heard.Reports) > maxReports {
+		log.Warn("a callback was refused", "why", "it has too many reports", "reports", len(heard.Reports))
+		return refused
+	}
+	if err := d.hear(ctx, whose, heard.Reports, now); err != nil {
+		log.Error("what a provider told cannot be written: it is asked to come again", "error", err)
+		return failed
+	}
+	if heard.Once != "" {
+		d.once.remember(name, content, now)
+	}
+	return answer
+}
+
+// hear writes reports.
+func (d *Desk) hear(ctx context.Context, whose work.CallbackAddress, reports []channel.Report, now time.Time) error {
+	var list []work.Heard
+	for _, r := range reports {
+		if r.Known && r.Ref != "" {
+			list = append(list, work.Heard{
+				Tenant: whose.Tenant, Channel: whose.Channel, Ref: state.Plain(r.Ref, state.MaxRef), Address: state.Plain(r.Address, state.MaxRef),
+				Delivered: r.Delivered, Code: state.Plain(r.Code, state.MaxCode), Error: state.Plain(r.Error, state.MaxError),
+			})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return d.write(ctx, now, list, laterFor)
+}
+
+// write writes what was told to the deliveries that wait for it, and keeps the rest.
+func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep time.Duration) error {
+	said := map[string]string{} // delivery to its outcome, the same when the transaction is repeated
+	later, err := d.o.Book.Hear(ctx, now, list, keep, func(now time.Time, h work.Heard, group []work.Awaited, found []posthouse.Delivery) work.Learnt {
+		learnt := decide(now, h, group, found)
+		for i := range learnt.Changes {
+			said[learnt.Changes[i].After.ID] = string(learnt.Changes[i].After.State)
+		}
+		return learnt
+	})
+	if err != nil {
+		return err
+	}
+	for _, outcome := range said {
+		d.receipts.WithLabelValues(list[0].Channel, outcome).Inc()
+	}
+	d.receipts.WithLabelValues(list[0].Channel, "later").Add(float64(later))
+	return nil
+}
+
+// decide is what follows for the deliveries of a call that a provider has told of. Those it does not mean wait on.
+func decide(now time.Time, h work.Heard, group []work.Awaited, found []posthouse.Delivery) work.Learnt {
+	receipts := map[string]channel.Receipt{}
+	for i := range found {
+		if f := &found[i]; h.Address == "" || strings.EqualFold(h.Address, cmp.Or(f.Address, f.User)) {
+			receipts[f.ID] = channel.Receipt{Known: true, Delivered: h.Delivered, Code: h.Code, Error: h.Error}
+		}
+	}
+	learnt := state.Learn(group, found, receipts, now)
+	learnt.Later = nil
+	return learnt
+}
+
+// lookEvery is the time between two looks at what no delivery has waited for, and lookMost how much one takes.
+const (
+	lookEvery = time.Second
+	lookMost  = 500
+)
+
+// Run looks again at what no delivery has waited for, until ctx ends.
+func (d *Desk) Run(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := d.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			d.o.Log.Warn("what providers told cannot be looked at again now", "error", err)
+		}
+	}
+}
+
+func (d *Desk) look(ctx context.Context, now time.Time) error {
+	list, lost, err := d.o.Book.Unheard(ctx, now, lookMost)
+	if err != nil {
+		return err
+	}
+	d.receipts.WithLabelValues("", "lost").Add(float64(lost))
+	for i := range list {
+		if err := d.write(ctx, now, list[i:i+1], 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
