@@ -75,11 +75,17 @@ func drains(s sizes) []cell {
 }
 
 func flow(s sizes) cell {
-	return cell{
+	c := cell{
 		name: "whole flow", quick: true, contenders: everybody(), targets: against(6, 1.5, 0, 10, 10),
 		spec:   trial.Spec{Kind: trial.Flow, Producers: 64, N: s.flowMax, For: s.flow, Within: s.within},
 		floors: []floor{{ourPostgres, rate, 20_000}, {ourSQLite, rate, 30_000}, {ourMariaDB, rate, 8_000}},
 	}
+	for _, one := range ours() {
+		followed := one.through("posthouse-followed", ", followed")
+		c.contenders = append(c.contenders, followed)
+		c.targets = append(c.targets, target{followed, one, cost, 0})
+	}
+	return c
 }
 
 func pace(s sizes) cell {

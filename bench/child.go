@@ -22,12 +22,13 @@ const trialCommand = "trial"
 // libraries are the queues this program holds.
 func libraries() map[string]trial.Open {
 	return map[string]trial.Open{
-		"posthouse":         posthouse.Open,
-		"posthouse-http":    posthouse.OpenHTTP,
-		"posthouse-limited": posthouse.OpenLimited,
-		"river":             river.OpenPostgres,
-		"asynq":             asynq.Open,
-		"backlite":          backlite.Open,
+		"posthouse":          posthouse.Open,
+		"posthouse-http":     posthouse.OpenHTTP,
+		"posthouse-limited":  posthouse.OpenLimited,
+		"posthouse-followed": posthouse.OpenFollowed,
+		"river":              river.OpenPostgres,
+		"asynq":              asynq.Open,
+		"backlite":           backlite.Open,
 	}
 }
 

@@ -126,7 +126,8 @@ func (l *line) step(ctx context.Context) error {
 	for i := range items {
 		d := items[i].Delivery
 		after := d
-		after.State = posthouse.Sent
+		after.State, after.FirstStartAt = posthouse.Sent, d.StartedAt
+		after.StartedAt, after.LeaseUntil, after.LeaseOwner = time.Time{}, time.Time{}, ""
 		changes[i] = work.Change{Before: d, After: after, Events: []posthouse.Event{{
 			Type: posthouse.EventSent, To: posthouse.Sent, Token: d.Token, Attempt: d.Attempts, Epoch: d.Epoch, Owner: d.LeaseOwner, Class: posthouse.ClassOK,
 		}}}

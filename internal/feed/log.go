@@ -45,12 +45,14 @@ type Log struct {
 	pages   []page        // follow each other
 	events  int           // in all pages
 	grown   chan struct{} // closed when there is more
+	dry     chan struct{} // the value of grown where all was read since it was made
 	closed  chan struct{}
 }
 
 // page is a part of the feed: all that is behind one position, up to and with another.
 type page struct {
 	after, last int64
+	rows        int
 	events      []work.FeedEvent
 }
 
@@ -80,17 +82,21 @@ func (l *Log) Next(ctx context.Context, after posthouse.FeedPosition) ([]work.Fe
 		l.mu.Lock()
 		grown := l.grown
 		l.mu.Unlock()
-		p, found, err := l.page(ctx, after)
-		if err != nil {
-			return nil, after, err
+		if !l.atEnd(grown, after) {
+			p, found, err := l.page(ctx, grown, after)
+			if err != nil {
+				return nil, after, err
+			}
+			if found {
+				return behind(p.events, after), Whole(p.last), nil
+			}
 		}
-		if found {
-			return behind(p.events, after), Whole(p.last), nil
-		}
+		var err error
 		poll := time.NewTimer(pollEvery)
 		select {
 		case <-grown:
 		case <-poll.C:
+			l.dried(nil) // others may have written
 		case <-l.closed:
 			err = ErrClosed
 		case <-ctx.Done():
@@ -101,6 +107,20 @@ func (l *Log) Next(ctx context.Context, after posthouse.FeedPosition) ([]work.Fe
 			return nil, after, err
 		}
 	}
+}
+
+// atEnd reports whether a position is behind all that there was when somebody read last, and nothing is known to have come since.
+func (l *Log) atEnd(grown chan struct{}, after posthouse.FeedPosition) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dry == grown && len(l.pages) > 0 && after == Whole(l.pages[len(l.pages)-1].last)
+}
+
+// dried notes that all was read of what there was when grown was made, or, by nil, that this is no longer known.
+func (l *Log) dried(grown chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dry = grown
 }
 
 // behind leaves out the events of a page up to a position.
@@ -114,7 +134,7 @@ func behind(list []work.FeedEvent, after posthouse.FeedPosition) []work.FeedEven
 }
 
 // page finds the part of the feed behind a position: one that is kept, or the next one from the database.
-func (l *Log) page(ctx context.Context, after posthouse.FeedPosition) (p page, found bool, err error) {
+func (l *Log) page(ctx context.Context, grown chan struct{}, after posthouse.FeedPosition) (p page, found bool, err error) {
 	row := after.Row
 	if after.Index < Whole(0).Index {
 		row = max(row-1, 0) // more of that row may be wanted
@@ -133,6 +153,9 @@ func (l *Log) page(ctx context.Context, after posthouse.FeedPosition) (p page, f
 	}
 	if p, found, err = l.read(ctx, row); err == nil && found {
 		l.keep(p)
+		if p.rows < pageRows {
+			l.dried(grown)
+		}
 	}
 	return p, found, err
 }
@@ -143,7 +166,7 @@ func (l *Log) read(ctx context.Context, after int64) (page, bool, error) {
 		return page{}, false, err
 	}
 	events, err := l.source.Events(ctx, rows)
-	return page{after, rows[len(rows)-1].Pos, events}, err == nil, err
+	return page{after, rows[len(rows)-1].Pos, len(rows), events}, err == nil, err
 }
 
 // kept is the kept page that holds what follows a row.

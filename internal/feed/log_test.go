@@ -125,6 +125,29 @@ func TestReadersShareWhatIsRead(t *testing.T) {
 	})
 }
 
+// Who has read all that there was waits, and does not look once more.
+func TestAReaderAtTheEndWaitsWithoutALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		b.add(1)
+		l := NewLog(b)
+		ended := make(chan struct{})
+		go func() {
+			names(t, l, posthouse.FeedPosition{}, 6)
+			close(ended)
+		}()
+		synctest.Wait()
+		b.add(1)
+		l.Grow()
+		synctest.Wait()
+		if b.reads != 2 {
+			t.Errorf("two parts were read in %d looks", b.reads)
+		}
+		b.add(1) // by another process
+		<-ended
+	})
+}
+
 func TestAReaderSeesWhatOthersHaveWrittenWithoutBeingTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{}

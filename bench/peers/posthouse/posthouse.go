@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +30,8 @@ type Queue struct {
 	limits   []posthouse.Limit
 	handling trial.Handling
 	sent     atomic.Int64
+	followed bool
+	follower sync.WaitGroup
 	server   *server.Server
 	registry *prometheus.Registry
 	accept   func(ctx context.Context, drafts []posthouse.Draft) error
@@ -66,6 +68,16 @@ func OpenLimited(ctx context.Context, dsn string) (trial.Queue, error) {
 		return nil, err
 	}
 	q.accept, q.limits = q.acceptGo, []posthouse.Limit{{Max: 100_000, Per: posthouse.Duration(time.Second)}}
+	return q, nil
+}
+
+// OpenFollowed is Open with a follower of all that happens, which does nothing with it.
+func OpenFollowed(ctx context.Context, dsn string) (trial.Queue, error) {
+	q, err := open(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	q.accept, q.followed = q.acceptGo, true
 	return q, nil
 }
 
@@ -170,7 +182,15 @@ func (q *Queue) Prepare(ctx context.Context, h trial.Handling) error {
 }
 
 // Start starts it.
-func (q *Queue) Start(ctx context.Context) error { return q.server.Start(ctx) }
+func (q *Queue) Start(ctx context.Context) error {
+	if err := q.server.Start(ctx); err != nil || !q.followed {
+		return err
+	}
+	q.follower.Go(func() {
+		_ = q.server.Follow(ctx, "", func([]posthouse.StatusEvent) error { return nil }) // until the server stops
+	})
+	return nil
+}
 
 // Ended counts the attempts that are recorded, once all were made: reading the metrics costs as
 // much as some sends.
@@ -196,5 +216,7 @@ func (q *Queue) Ended(_ context.Context, accepted int) (int, error) {
 // Close stops the server. What a cut trial left in the queue stays there.
 func (q *Queue) Close(ctx context.Context) error {
 	q.client.CloseIdleConnections()
-	return errors.Join(q.server.Stop(ctx))
+	err := q.server.Stop(ctx)
+	q.follower.Wait()
+	return err
 }
