@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -52,7 +52,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	}
 	var recent []*work.Entry
 	var messages, due, queued, settled, events, sealed, charges [][]any
-	tally := counting{}
+	tally := layout.Counting{}
 	told := t.news()
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
@@ -64,12 +64,12 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 				continue
 			}
 			entry := &sub.Entries[j]
-			clean := beginsClean(entry)
-			messages = append(messages, append(messageValues(entry), soleValues(entry, clean)...))
+			clean := layout.BeginsClean(entry)
+			messages = append(messages, append(layout.MessageValues(entry), layout.SoleValues(entry, clean)...))
 			if clean {
 				told.accepted(entry, &entry.Deliveries[0])
 				recent = append(recent, entry)
-				due = append(due, dueValues(&entry.Deliveries[0]))
+				due = append(due, layout.DueValues(&entry.Deliveries[0]))
 				continue
 			}
 			if entry.Sealed != nil {
@@ -77,31 +77,31 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			}
 			for k := range entry.Deliveries {
 				d := &entry.Deliveries[k]
-				event := acceptEvent(d)
+				event := layout.AcceptEvent(d)
 				if !posthouse.Legal("", event.Type, d.State) {
 					return nil, fmt.Errorf("a delivery cannot begin as %s", d.State)
 				}
-				events = append(events, eventValues(&event))
+				events = append(events, layout.EventValues(&event))
 				told.add(d, &event, &entry.Message)
-				tally.add(d, 1)
+				tally.Add(d, 1)
 				if d.State.Open() {
-					queued = append(queued, deliveryValues(d))
+					queued = append(queued, layout.DeliveryValues(d))
 				} else {
-					settled = append(settled, deliveryValues(d))
+					settled = append(settled, layout.DeliveryValues(d))
 				}
 			}
 		}
 	}
 	t.fresh.add(recent, time.Now()) // before the commit, after which it may be claimed at once
 	var b sqldb.Bundle
-	b.Insert(cleanTable, messages)
-	b.Insert(dueTable, due)
-	b.Insert(queueTable, queued)
-	insertSettled(&b, settledTable, settled)
-	b.Insert(eventsTable, events)
+	b.Insert(layout.Clean, messages)
+	b.Insert(layout.Due, due)
+	b.Insert(layout.Queue, queued)
+	layout.InsertSettled(&b, layout.Settled, settled)
+	b.Insert(layout.Events, events)
 	b.Insert(sealedTable, sealed)
 	b.Insert(chargesTable, charges)
-	tally.into(&b)
+	tally.Into(&b)
 	if err := t.announce(&b, told); err != nil {
 		return nil, err
 	}
@@ -146,25 +146,4 @@ func acceptedOf(e *work.Entry) posthouse.Accepted {
 		r.Deliveries = append(r.Deliveries, posthouse.AcceptedDelivery{ID: d.ID, User: d.User, State: d.State, Reason: d.Reason})
 	}
 	return r
-}
-
-func acceptEvent(d *posthouse.Delivery) posthouse.Event {
-	kind := posthouse.EventAccept
-	if d.State == posthouse.Suppressed {
-		kind = posthouse.EventSuppress
-	}
-	return posthouse.Event{
-		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: d.CreatedAt, Type: kind, To: d.State,
-		Reason: d.Reason, Due: d.DueAt, Epoch: d.Epoch, Account: d.Account,
-	}
-}
-
-func messageValues(e *work.Entry) []any {
-	m := &e.Message
-	content, _ := json.Marshal(m.Content) // two strings: cannot fail
-	return []any{
-		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, sqldb.PriorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
-		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), sqldb.Micros(m.NotBefore), sqldb.Micros(m.Deadline),
-		int64(len(e.Deliveries)), m.Trace, sqldb.Micros(m.CreatedAt), optionsOf(m),
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -30,7 +31,7 @@ func (s Chain) WholeAfter(ctx context.Context, after string) (list []work.Whole,
 // messagesAfter reads the rows of messages, and where the part ends if there may be more.
 func (s Chain) messagesAfter(ctx context.Context, after string) (list []work.Whole, last string, err error) {
 	deliveries := 0
-	found, err := sqldb.All(s.db.Reads(ctx), readSummary, fmt.Sprintf("SELECT %s FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", messagesTable.List, wholeMessages), after)
+	found, err := sqldb.All(s.db.Reads(ctx), layout.ReadSummary, fmt.Sprintf("SELECT %s FROM posthouse_messages WHERE id > ? ORDER BY id LIMIT %d", layout.Messages.List, wholeMessages), after)
 	for i := range found {
 		if deliveries += found[i].Recipients; i > 0 && deliveries > wholeDeliveries {
 			found = found[:i]
@@ -87,7 +88,7 @@ func (s Chain) eventsWithin(ctx context.Context, first, after, last string) ([]p
 	if err != nil {
 		return nil, err
 	}
-	rows, err := sqldb.All(s.db.Reads(ctx), readEvent, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE delivery > ? AND delivery <= ? ORDER BY delivery, version", after, last)
+	rows, err := sqldb.All(s.db.Reads(ctx), layout.ReadEvent, "SELECT "+layout.Events.List+" FROM posthouse_transitions WHERE delivery > ? AND delivery <= ? ORDER BY delivery, version", after, last)
 	if err != nil || len(sole)+len(rows) == 0 {
 		return nil, err
 	}

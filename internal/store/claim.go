@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -136,10 +136,10 @@ func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
 	}
 	var items []work.Item
 	since, begin := from.since(t.DB.Dialect)
-	err = t.Query(dueRows(t.DB.Dialect, queueTable.List, since)+t.DB.Dialect.Skip,
+	err = t.Query(dueRows(t.DB.Dialect, layout.Queue.List, since)+t.DB.Dialect.Skip,
 		slices.Concat([]any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), string(c.Pin)}, begin, []any{due, now, fmt.Sprint(c.Epoch), c.Max}),
 		func(scan func(...any) error) error {
-			d, err := scanDelivery(scan)
+			d, err := layout.ScanDelivery(scan)
 			if err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func (t claiming) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.It
 		left[items[i].Delivery.Message]--
 	}
 	for part := range sqldb.Parts(slices.Collect(maps.Keys(left)), 100) {
-		where := idRanges("id", part)
+		where := layout.IDRanges("id", part)
 		err := t.Query("SELECT substr(id, 1, 22), COUNT(*) FROM posthouse_queue WHERE "+where.Text+
 			" AND state = 'pending' AND due_at <= ? AND (deadline = 0 OR deadline > ?) GROUP BY substr(id, 1, 22)",
 			append(where.Args, now, now), func(scan func(...any) error) error {
@@ -229,7 +229,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 			From: posthouse.Pending, To: posthouse.Sending, Token: d.Token, Owner: c.Owner,
 			LeaseUntil: d.LeaseUntil, Due: d.DueAt, Epoch: c.Epoch, Account: d.Account, Tries: d.Tries, Attempt: d.Attempts,
 		}
-		events[i] = eventValues(&event)
+		events[i] = layout.EventValues(&event)
 		told.add(d, &event, items[i].Message)
 	}
 	set := "UPDATE posthouse_queue" + t.DB.Dialect.By(sqldb.Primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
@@ -246,7 +246,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	if int(n) != len(items) {
 		return fmt.Errorf("%d of %d locked deliveries were claimed", n, len(items))
 	}
-	if err := t.Insert(eventsTable, events); err != nil {
+	if err := t.Insert(layout.Events, events); err != nil {
 		return err
 	}
 	return t.tell(told)
@@ -268,8 +268,8 @@ func attach(d *sqldb.Dialect, from sqldb.Lookup, items []work.Item) error {
 		}
 	}
 	clause, args := d.In("id", ids)
-	err := from("SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
-		m, _, err := scanMessage(scan)
+	err := from("SELECT "+layout.Messages.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+		m, _, err := layout.ScanMessage(scan)
 		if err == nil {
 			found[m.ID] = m
 		}
@@ -282,29 +282,6 @@ func attach(d *sqldb.Dialect, from sqldb.Lookup, items []work.Item) error {
 		items[i].Message = found[items[i].Delivery.Message] // nil where it cannot be read: the engine quarantines
 	}
 	return nil
-}
-
-// scanMessage reads the columns of messagesTable, and how many recipients there were.
-func scanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
-	var m posthouse.Message
-	var priority, notBefore, deadline, created int64
-	var recipients int
-	var content, payload, options string
-	err := scan(&m.ID, &m.Tenant, &m.Channel, &m.Kind, &m.Ref, &priority, &content, &m.Template, &m.Version,
-		&payload, &m.Source, &m.DedupKey, &m.OnUnknown, &notBefore, &deadline, &recipients, &m.Trace, &created, &options)
-	if err != nil {
-		return nil, 0, err
-	}
-	m.Priority = sqldb.PriorityOf(priority)
-	m.NotBefore, m.Deadline, m.CreatedAt = sqldb.TimeOf(notBefore), sqldb.TimeOf(deadline), sqldb.TimeOf(created)
-	if payload != "" {
-		m.Payload = json.RawMessage(payload)
-	}
-	if err := json.Unmarshal([]byte(content), &m.Content); err != nil {
-		m.Unreadable = "content: " + err.Error()
-	}
-	readOptions(options, &m)
-	return &m, recipients, nil
 }
 
 // readyLanes bounds the lanes of one look: SQLite takes five hundred terms in a statement, and each number of lanes has
@@ -360,14 +337,14 @@ func (s Queue) readyText(now time.Time, lanes []work.Lane, from, clean []place) 
 		since, begin := from[i].since(s.db.Dialect)
 		parts[i] = fmt.Sprintf(`SELECT %d FROM (SELECT id FROM posthouse_queue%s WHERE tenant = ? AND channel = ? AND priority = ? AND pin = ''
 			AND state = 'pending' AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) l%d`, i, s.db.Dialect.By("posthouse_queue_due"), since, due, i)
-		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
+		args = append(append(append(args, l.Tenant, l.Channel, layout.NumberOf(l)), begin...), at...)
 		if l.Pulled {
 			continue
 		}
 		since, begin = clean[i].since(s.db.Dialect)
 		parts[i] += fmt.Sprintf(` UNION ALL SELECT %d FROM (SELECT id FROM posthouse_due%s WHERE tenant = ? AND channel = ? AND priority = ?
 			AND %s AND due_at <= %s ORDER BY due_at, id LIMIT 1) c%d`, i, s.db.Dialect.By(sqldb.Primary), since, due, i)
-		args = append(append(append(args, l.Tenant, l.Channel, numberOf(l)), begin...), at...)
+		args = append(append(append(args, l.Tenant, l.Channel, layout.NumberOf(l)), begin...), at...)
 	}
 	return strings.Join(parts, " UNION ALL "), args
 }

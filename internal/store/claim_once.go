@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -57,12 +58,12 @@ fed AS (INSERT INTO posthouse_feed_inbox (id, version, at, ids) SELECT ?::text, 
 // claimOnceColumns are the columns of a delivery and of its message, empty where it is not there.
 func claimOnceColumns() string {
 	var list []string
-	for _, c := range queueTable.Columns {
+	for _, c := range layout.Queue.Columns {
 		list = append(list, "c."+c)
 	}
-	for i, c := range messagesTable.Columns {
+	for i, c := range layout.Messages.Columns {
 		empty := "''"
-		if messagesTable.Numbers[i] {
+		if layout.Messages.Numbers[i] {
 			empty = "0"
 		}
 		list = append(list, "COALESCE(m."+c+", "+empty+")")
@@ -109,8 +110,8 @@ func scanClaimed(rows sqldb.Found) (items []work.Item, err error) {
 	messages := map[string]*posthouse.Message{}
 	for rows.Next() {
 		var m *posthouse.Message
-		d, err := scanDelivery(func(delivery ...any) (err error) {
-			m, _, err = scanMessage(func(message ...any) error { return rows.Scan(append(delivery, message...)...) })
+		d, err := layout.ScanDelivery(func(delivery ...any) (err error) {
+			m, _, err = layout.ScanMessage(func(message ...any) error { return rows.Scan(append(delivery, message...)...) })
 			return err
 		})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -46,7 +47,7 @@ func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, 
 	lane := work.Lane{Tenant: c.Tenant, Channel: c.Channel, Priority: c.Priority}
 	b := &boarding{
 		Claim: c, from: from, others: s.lows.from(lane, time.Now()),
-		made: &flight{id: posthouse.NewID(), owner: c.Owner, account: c.Account, epoch: c.Epoch, pinned: map[string]string{}},
+		made: &flight{Flight: layout.Flight{ID: posthouse.NewID(), Owner: c.Owner, Account: c.Account, Epoch: c.Epoch}, pinned: map[string]string{}},
 	}
 	if s.db.Dialect.AtOnce {
 		b.known = s.fresh.first(lane, c.Max, time.Now())
@@ -78,10 +79,10 @@ func (s Queue) adopt(ctx context.Context, now time.Time, orphans []posthouse.Del
 			x.accepted(&orphans[i])
 			x.stands(&orphans[i])
 		}
-		if err := t.Insert(queueTable, x.open); err != nil {
+		if err := t.Insert(layout.Queue, x.open); err != nil {
 			return err
 		}
-		return t.Insert(eventsTable, x.events)
+		return t.Insert(layout.Events, x.events)
 	})
 }
 
@@ -127,11 +128,11 @@ func (t clearing) fly(b *boarding) error {
 // takeOff writes the flight of what was found.
 func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 	f := b.made
-	f.startedAt = now
+	f.StartedAt = now
 	for i := range b.items {
-		f.startedAt = later(f.startedAt, &b.items[i].Delivery)
+		f.StartedAt = later(f.StartedAt, &b.items[i].Delivery)
 	}
-	f.leaseUntil = f.startedAt + b.Lease.Microseconds()
+	f.LeaseUntil = f.StartedAt + b.Lease.Microseconds()
 	ids := make([]string, len(b.items))
 	told := t.news()
 	for i := range b.items {
@@ -142,8 +143,8 @@ func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 	if err := t.tell(told); err != nil {
 		return err
 	}
-	row := append([]any{f.id}, lane...)
-	return t.Write(flightTable, [][]any{append(row, f.account, f.owner, f.epoch, f.startedAt, f.leaseUntil, idList(ids))}, "")
+	row := append([]any{f.ID}, lane...)
+	return t.Write(layout.Flights, [][]any{append(row, f.Account, f.Owner, f.Epoch, f.StartedAt, f.LeaseUntil, layout.IDList(ids))}, "")
 }
 
 // lookForOthers finds out whether deliveries that are not clean are due as well.
@@ -158,19 +159,7 @@ func (f *flight) board(d *posthouse.Delivery) {
 	if d.Account != "" {
 		f.pinned[d.ID] = d.Account
 	}
-	takeOff(d, f)
-}
-
-// idList is ids as a JSON array: they are plain letters.
-func idList(ids []string) string { return `["` + strings.Join(ids, `","`) + `"]` }
-
-// readList is what idList wrote.
-func readList(text string) []string {
-	text = strings.NewReplacer(`"`, "", " ", "").Replace(strings.Trim(text, "[]"))
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, ",")
+	layout.TakeOff(d, &f.Flight)
 }
 
 // leaveDue deletes entries of a lane that this transaction has found.
@@ -218,8 +207,8 @@ func (t clearing) findMessages(b *boarding, taken []place) error {
 	}
 	if len(ids) > 0 {
 		clause, args := t.Among("id", ids)
-		err := t.Query("SELECT "+cleanTable.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
-			m, d, err := scanClean(scan)
+		err := t.Query("SELECT "+layout.Clean.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
+			m, d, err := layout.ScanClean(scan)
 			if err == nil {
 				found[d.ID] = work.Item{Delivery: *d, Message: m}
 			}
@@ -280,10 +269,10 @@ fed AS (INSERT INTO posthouse_feed_inbox (id, version, at, ids) SELECT ?::text, 
 }
 
 func flyColumns() string {
-	list := make([]string, len(cleanTable.Columns))
-	for i, c := range cleanTable.Columns {
+	list := make([]string, len(layout.Clean.Columns))
+	for i, c := range layout.Clean.Columns {
 		empty := "''"
-		if cleanTable.Numbers[i] {
+		if layout.Clean.Numbers[i] {
 			empty = "0"
 		}
 		list[i] = "COALESCE(mine." + c + ", " + empty + ")"
@@ -303,10 +292,10 @@ func (b *boarding) flyArgs(fed bool) []any {
 	n := sqldb.PriorityNumber(b.Priority)
 	args := []any{
 		idSet(b.known), b.Tenant, b.Channel, n, b.from.due, b.from.id, bound, fmt.Sprint(b.Epoch), b.Max,
-		b.made.id, b.Tenant, b.Channel, n, b.made.account, b.made.owner, b.made.epoch, b.Lease.Microseconds(), created,
+		b.made.ID, b.Tenant, b.Channel, n, b.made.Account, b.made.Owner, b.made.Epoch, b.Lease.Microseconds(), created,
 	}
 	if fed {
-		args = append(args, b.made.id)
+		args = append(args, b.made.ID)
 	}
 	return append(args, b.Tenant, b.Channel, n, b.others.due, b.others.id, bound)
 }
@@ -336,8 +325,8 @@ func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
 // scan reads a line of flyOnce.
 func (b *boarding) scan(scan sqldb.Scanner) error {
 	var p place
-	m, d, err := scanClean(func(clean ...any) error {
-		return scan(append([]any{&b.more, &b.made.startedAt, &b.made.leaseUntil, &p.due, &p.id}, clean...)...)
+	m, d, err := layout.ScanClean(func(clean ...any) error {
+		return scan(append([]any{&b.more, &b.made.StartedAt, &b.made.LeaseUntil, &p.due, &p.id}, clean...)...)
 	})
 	if err != nil {
 		return err

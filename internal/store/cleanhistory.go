@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -36,23 +37,23 @@ func (s History) cleanEvents(ctx context.Context, tenant, from, to string, max i
 }
 
 func (s History) cleanEventsWhere(ctx context.Context, where string, args []any, max int) ([]posthouse.Event, error) {
-	landed := landingColumns("s")
+	landed := layout.LandingColumns("s")
 	var list []posthouse.Event
 	var flying []posthouse.Delivery
-	err := s.db.Look(ctx, "SELECT "+soleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
-		" FROM "+soleRows(s.db.Dialect)+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan sqldb.Scanner) error {
+	err := s.db.Look(ctx, "SELECT "+layout.SoleList("m")+", CASE WHEN q.id IS NULL THEN 0 ELSE 1 END, CASE WHEN s.id IS NULL THEN 0 ELSE 1 END, "+landed+
+		" FROM "+layout.SoleRows(s.db.Dialect)+" WHERE "+where+" ORDER BY m.id LIMIT ?", append(args, max), func(scan sqldb.Scanner) error {
 		var waits, sent int
-		var l landing
-		_, d, err := scanClean(func(clean ...any) error {
-			return scan(append(clean, &waits, &sent, &l.at, &l.startedAt, &l.leaseUntil, &l.owner, &l.epoch, &l.account, &l.class, &l.code, &l.ref, &l.request, &l.response)...)
+		var l layout.Landing
+		_, d, err := layout.ScanClean(func(clean ...any) error {
+			return scan(append(clean, &waits, &sent, &l.At, &l.StartedAt, &l.LeaseUntil, &l.Owner, &l.Epoch, &l.Account, &l.Class, &l.Code, &l.Ref, &l.Request, &l.Response)...)
 		})
 		if err != nil {
 			return err
 		}
-		list = append(list, acceptEvent(d))
+		list = append(list, layout.AcceptEvent(d))
 		switch {
 		case sent == 1:
-			list = append(list, startOf(d, l.account, l.startedAt, l.leaseUntil, l.epoch, l.owner), sentOf(d, &l))
+			list = append(list, layout.StartOf(d, l.Account, l.StartedAt, l.LeaseUntil, l.Epoch, l.Owner), layout.SentOf(d, &l))
 		case waits == 0:
 			flying = append(flying, *d)
 		}
@@ -68,19 +69,19 @@ func (s History) cleanEventsWhere(ctx context.Context, where string, args []any,
 // had when it was read.
 func (s History) startEvents(ctx context.Context, list []posthouse.Event, inFlight []posthouse.Delivery) ([]posthouse.Event, error) {
 	if len(inFlight) > 0 {
-		flights, err := sqldb.All(s.db.Reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+		flights, err := sqldb.All(s.db.Reads(ctx), layout.ReadFlying, "SELECT "+layout.FlyingColumns+" FROM posthouse_flights")
 		if err != nil {
 			return nil, err
 		}
-		of := map[string]*flight{}
+		of := map[string]*layout.Flight{}
 		for i := range flights {
-			for _, id := range flights[i].ids {
-				of[id] = &flights[i].flight
+			for _, id := range flights[i].IDs {
+				of[id] = &flights[i].Flight
 			}
 		}
 		for i := range inFlight {
 			if f := of[inFlight[i].ID]; f != nil {
-				list = append(list, startOf(&inFlight[i], cmp.Or(f.account, inFlight[i].Account), f.startedAt, f.leaseUntil, f.epoch, f.owner))
+				list = append(list, layout.StartOf(&inFlight[i], cmp.Or(f.Account, inFlight[i].Account), f.StartedAt, f.LeaseUntil, f.Epoch, f.Owner))
 			}
 		}
 	}
@@ -134,34 +135,4 @@ func (s History) cleanRows(ctx context.Context, rows map[string]*posthouse.Deliv
 			}
 			return nil
 		})
-}
-
-// soleList are the columns of cleanTable of an alias.
-func soleList(alias string) string { return prefixed(alias, cleanTable) }
-
-func prefixed(alias string, tab *sqldb.Table) string {
-	list := ""
-	for i, c := range tab.Columns {
-		if i > 0 {
-			list += ", "
-		}
-		list += alias + "." + c
-	}
-	return list
-}
-
-// landingColumns are those of posthouse_sent but its id, tenant and channel, empty where the row is not there.
-func landingColumns(alias string) string {
-	list := ""
-	for i, c := range sentTable.Columns[3:] {
-		empty := "''"
-		if sentTable.Numbers[i+3] {
-			empty = "0"
-		}
-		if i > 0 {
-			list += ", "
-		}
-		list += "COALESCE(" + alias + "." + c + ", " + empty + ")"
-	}
-	return list
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -44,7 +45,7 @@ func TestAClaimOfManyGoesOverEachOnce(t *testing.T) {
 	}
 	b := &boarding{
 		Claim: work.Claim{Lane: lane, Max: n, Owner: "w1", Lease: time.Minute, Epoch: 1}, known: s.Queue.fresh.first(lane, n/2, at()),
-		made: &flight{id: posthouse.NewID(), owner: "w1", epoch: 1},
+		made: &flight{Flight: layout.Flight{ID: posthouse.NewID(), Owner: "w1", Epoch: 1}},
 	}
 	var text string
 	err := s.DB.Writer.QueryRowContext(t.Context(), s.DB.Text("EXPLAIN (ANALYZE, FORMAT JSON) "+flyTexts[true]), b.flyArgs(true)...).Scan(&text)
@@ -91,7 +92,7 @@ func TestHotStatementsGoIntoFewPartitions(t *testing.T) {
 	}
 	accept(t, s, entry(2))
 	among, args := s.DB.Dialect.Among("id", ids)
-	b := &boarding{Claim: work.Claim{Lane: lane, Max: 100, Owner: "w1", Lease: time.Minute, Epoch: 1}, made: &flight{id: posthouse.NewID(), owner: "w1", epoch: 1}}
+	b := &boarding{Claim: work.Claim{Lane: lane, Max: 100, Owner: "w1", Lease: time.Minute, Epoch: 1}, made: &flight{Flight: layout.Flight{ID: posthouse.NewID(), Owner: "w1", Epoch: 1}}}
 	for _, c := range []struct {
 		name, text string
 		args       []any

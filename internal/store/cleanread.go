@@ -6,53 +6,10 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
-
-// soleID is the id of the delivery that a message m carries.
-func soleID(d *sqldb.Dialect) string { return d.Concat("substr(m.id, 1, 22)", "'0001'") }
-
-// soleMessage is the id of the message that carries a delivery.
-func soleMessage(d *sqldb.Dialect, id string) string {
-	return d.Concat("substr("+id+", 1, 22)", "'0000'")
-}
-
-// soleRows are clean deliveries with where they stand: s is there where they were sent, q where they wait; else they are in
-// flight.
-func soleRows(d *sqldb.Dialect) string {
-	id := soleID(d)
-	return "posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = " + id + ` LEFT JOIN posthouse_due q
-		ON q.tenant = m.tenant AND q.channel = m.channel AND q.priority = m.priority AND q.due_at = m.due_at AND q.id = ` + id
-}
-
-const soleState = "CASE WHEN s.id IS NOT NULL THEN 'sent' WHEN q.id IS NOT NULL THEN 'pending' ELSE 'sending' END"
-
-// stillFlying is a FROM with a WHERE: one row for each clean delivery in flight.
-func stillFlying(d *sqldb.Dialect) string {
-	return d.Flown + " JOIN posthouse_messages m ON m.id = " + soleMessage(d, "j.value") + " AND m.sole = 1 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)"
-}
-
-// soleColumns are those of deliveryColumns. What a flight knows is filled in by fillFlights.
-func soleColumns(d *sqldb.Dialect) string {
-	id := soleID(d)
-	sent := func(then, other string) string {
-		return "CASE WHEN s.id IS NOT NULL THEN " + then + " ELSE " + other + " END"
-	}
-	stage := func(waits, flies, sent string) string {
-		return "CASE WHEN s.id IS NOT NULL THEN " + sent + " WHEN q.id IS NOT NULL THEN " + waits + " ELSE " + flies + " END"
-	}
-	values := []string{
-		id, "m.tenant", "m.channel", sent("s.account", "m.account"), "''", "m.priority", "m.user_id", "m.address", "m.recipient_type",
-		soleState, "''", "''", stage("1", "2", "3"), stage("0", "1", "1"), stage("0", "1", "1"), "0", "0",
-		"CASE WHEN m.idem_key = '' THEN " + id + " ELSE m.idem_key END", "m.policy", sent("s.ref", "''"), "0", "0", "''", sent("s.epoch", "m.epoch"),
-		"m.created_at", sent("s.at", "m.created_at"), "m.due_at", "m.not_before", "0", "0", sent("s.started_at", "0"), "0", "''",
-	}
-	for i, c := range queueTable.Columns {
-		values[i] += " AS " + c
-	}
-	return strings.Join(values, ", ")
-}
 
 // cleanPart is the part of a list that has the clean deliveries. Of those that only wait or only fly there are few beside
 // those that were sent: they are found from where they stand.
@@ -61,18 +18,18 @@ func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string
 		return "", nil, false
 	}
 	where := c.where.Text + c.stages()
-	from := soleRows(d)
+	from := layout.SoleRows(d)
 	switch {
 	case c.pending && !c.sending && !c.sent:
-		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + soleMessage(d, "q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
+		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + layout.SoleMessage(d, "q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
 	case c.sending && !c.pending && !c.sent:
-		where += " AND m.id IN (SELECT " + soleMessage(d, "j.value") + " FROM " + d.Flown + ")"
+		where += " AND m.id IN (SELECT " + layout.SoleMessage(d, "j.value") + " FROM " + d.Flown + ")"
 	}
 	by := "m.id"
 	if order != "id" {
 		by = "m.id DESC"
 	}
-	return "SELECT * FROM (SELECT " + soleColumns(d) + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
+	return "SELECT * FROM (SELECT " + layout.SoleColumns(d) + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
 		append(append([]interface{}(nil), c.where.Args...), limit), true
 }
 
@@ -87,7 +44,7 @@ func (c *clean) stages() string {
 			words = append(words, "'"+string(state)+"'")
 		}
 	}
-	return " AND " + soleState + " IN (" + strings.Join(words, ", ") + ")"
+	return " AND " + layout.SoleState + " IN (" + strings.Join(words, ", ") + ")"
 }
 
 // filter adds what a filter says of deliveries, but for kind and ref.
@@ -100,10 +57,10 @@ func (c *clean) filter(f work.Filter, before string) {
 		c.where.And("m.user_id <> '' AND m.user_id = ?", f.User)
 	}
 	if !f.Since.IsZero() {
-		c.where.And("m.id >= ?", idAt(f.Since))
+		c.where.And("m.id >= ?", layout.IDAt(f.Since))
 	}
 	if !f.Until.IsZero() {
-		c.where.And("m.id < ?", idAt(f.Until))
+		c.where.And("m.id < ?", layout.IDAt(f.Until))
 	}
 	c.below(before)
 	c.only(f.States)
@@ -111,13 +68,13 @@ func (c *clean) filter(f work.Filter, before string) {
 
 // cleanCounts counts clean deliveries by message and state.
 func cleanCounts(d *sqldb.Dialect, c *clean) (text string, args []any) {
-	return "SELECT substr(m.id, 1, 22), " + soleState + ", 1 FROM " + soleRows(d) + " WHERE " + c.where.Text, c.where.Args
+	return "SELECT substr(m.id, 1, 22), " + layout.SoleState + ", 1 FROM " + layout.SoleRows(d) + " WHERE " + c.where.Text, c.where.Args
 }
 
 // openClean lists the clean deliveries of messages that are not sent yet.
 func (s Messages) openClean(ctx context.Context, tenant string, messages []string) ([]string, error) {
 	clause, args := s.db.Dialect.Among("m.id", messages)
-	ids, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+soleID(s.db.Dialect)+
+	ids, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT m.id FROM posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = "+layout.SoleID(s.db.Dialect)+
 		" WHERE "+clause+" AND m.sole = 1 AND m.tenant = ? AND s.id IS NULL", append(args, tenant)...)
 	for i := range ids {
 		ids[i] = posthouse.DeliveryID(ids[i], 1)
@@ -136,14 +93,14 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 	if len(at) == 0 {
 		return nil
 	}
-	flights, err := sqldb.All(s.db.Reads(ctx), readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights")
+	flights, err := sqldb.All(s.db.Reads(ctx), layout.ReadFlying, "SELECT "+layout.FlyingColumns+" FROM posthouse_flights")
 	if err != nil {
 		return err
 	}
 	for _, f := range flights {
-		for _, id := range f.ids {
+		for _, id := range f.IDs {
 			if i, wanted := at[id]; wanted {
-				takeOff(&list[i], &f.flight)
+				layout.TakeOff(&list[i], &f.Flight)
 				delete(at, id)
 			}
 		}
@@ -164,7 +121,7 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 func (t receiving) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
 	clause, args := t.Among("s.id", ids)
 	return t.Query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
-		soleMessage(t.DB.Dialect, "s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
+		layout.SoleMessage(t.DB.Dialect, "s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
 		var id string
 		var r posthouse.Recipient
 		err := scan(&id, &r.User, &r.Address, &r.Type)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -25,16 +26,16 @@ func (a *arrivals) add(c *work.Change, known *flight, rows [][]any) {
 		a.order = append(a.order, known)
 	}
 	a.flown[known]++
-	if row, ok := landingOf(c); ok {
+	if row, ok := layout.LandingOf(c); ok {
 		a.sent = append(a.sent, row)
 		return
 	}
 	a.events = append(append(a.events, firstEvents(&c.Before, known.pinned[c.Before.ID])...), rows...)
 	a.expanded = append(a.expanded, c.Before.Message)
 	if c.After.State.Open() {
-		a.open = append(a.open, deliveryValues(&c.After))
+		a.open = append(a.open, layout.DeliveryValues(&c.After))
 	} else {
-		a.settled = append(a.settled, deliveryValues(&c.After))
+		a.settled = append(a.settled, layout.DeliveryValues(&c.After))
 	}
 }
 
@@ -45,8 +46,8 @@ func firstEvents(d *posthouse.Delivery, account string) [][]any {
 		Delivery: d.ID, Version: 1, Tenant: d.Tenant, At: d.CreatedAt, Type: posthouse.EventAccept, To: posthouse.Pending,
 		Due: d.DueAt, Epoch: d.Epoch, Account: account,
 	}
-	started := startOf(d, d.Account, sqldb.Micros(d.StartedAt), sqldb.Micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
-	return [][]any{eventValues(&accepted), eventValues(&started)}
+	started := layout.StartOf(d, d.Account, sqldb.Micros(d.StartedAt), sqldb.Micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
+	return [][]any{layout.EventValues(&accepted), layout.EventValues(&started)}
 }
 
 // The flights that results belong to must still be there with all their deliveries: whoever takes one out of a flight writes
@@ -65,17 +66,17 @@ func (a *arrivals) write(b *sqldb.Bundle, f *flights) {
 	var held, over []string
 	for _, known := range a.order {
 		if f.ends(known, a.flown[known]) {
-			over = append(over, known.id)
+			over = append(over, known.ID)
 		} else {
-			held = append(held, known.id)
+			held = append(held, known.ID)
 		}
 	}
 	b.Each(heldFlights, "id", held)
 	b.Each(overFlights, "id", over)
-	insertSettled(b, sentTable, a.sent)
+	layout.InsertSettled(b, layout.Sent, a.sent)
 	b.Each(expandSole, "id", a.expanded)
-	b.Insert(queueTable, a.open)
-	insertSettled(b, settledTable, a.settled)
-	b.Insert(eventsTable, a.events)
+	b.Insert(layout.Queue, a.open)
+	layout.InsertSettled(b, layout.Settled, a.settled)
+	b.Insert(layout.Events, a.events)
 	b.Free(noneFlights, "id", f.takeEmpty())
 }

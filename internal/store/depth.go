@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -16,14 +17,14 @@ func (s Queue) Depths(ctx context.Context) ([]work.Depth, error) {
 		var d work.Depth
 		var lane, oldest int64
 		err := scan(&d.Tenant, &d.Channel, &lane, &d.State, &d.Count, &oldest)
-		d.Priority, d.Pulled, d.Again = readLane(lane)
-		d.Oldest, d.Unreadable = sqldb.TimeOf(oldest), !d.State.Open() || lane != numberOf(d.Lane)
+		d.Priority, d.Pulled, d.Again = layout.ReadLane(lane)
+		d.Oldest, d.Unreadable = sqldb.TimeOf(oldest), !d.State.Open() || lane != layout.NumberOf(d.Lane)
 		return d, err
 	}, `SELECT tenant, channel, priority, state, SUM(n), COALESCE(MIN(oldest), 0) FROM (
 		SELECT tenant, channel, priority, state, COUNT(*) AS n, MIN(CASE WHEN due_at > 0 THEN due_at END) AS oldest
 			FROM posthouse_queue GROUP BY tenant, channel, priority, state
 		UNION ALL SELECT tenant, channel, priority, 'pending', COUNT(*), MIN(due_at) FROM posthouse_due GROUP BY tenant, channel, priority
-		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+stillFlying(s.db.Dialect)+` GROUP BY m.tenant, m.channel, m.priority
+		UNION ALL SELECT m.tenant, m.channel, m.priority, 'sending', COUNT(*), MIN(m.due_at) FROM `+layout.StillFlying(s.db.Dialect)+` GROUP BY m.tenant, m.channel, m.priority
 		) lanes GROUP BY tenant, channel, priority, state ORDER BY tenant, channel, priority, state`)
 	return list, s.db.Coded(err, "count the queue")
 }
@@ -35,7 +36,7 @@ func (s Queue) Counts(ctx context.Context, tenant string, since time.Time) ([]wo
 	if err != nil {
 		return nil, s.db.Coded(err, "count the settled deliveries")
 	}
-	args = append([]any{tenant, idAt(since)}, args...)
+	args = append([]any{tenant, layout.IDAt(since)}, args...)
 	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (work.Settled, error) {
 		var c work.Settled
 		return c, scan(&c.Channel, &c.State, &c.Count)
@@ -49,6 +50,6 @@ func (s Queue) Counts(ctx context.Context, tenant string, since time.Time) ([]wo
 // openOf counts the open deliveries of a channel.
 func openOf(t *sqldb.Tx, tenant, channel string) (int64, error) {
 	n, _, err := sqldb.First(t.Query, sqldb.Number, "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ? AND channel = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ? AND channel = ?)"+
-		" + (SELECT COUNT(*) FROM "+stillFlying(t.DB.Dialect)+" AND m.tenant = ? AND m.channel = ?)", tenant, channel, tenant, channel, tenant, channel)
+		" + (SELECT COUNT(*) FROM "+layout.StillFlying(t.DB.Dialect)+" AND m.tenant = ? AND m.channel = ?)", tenant, channel, tenant, channel, tenant, channel)
 	return n, err
 }

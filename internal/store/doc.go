@@ -3,7 +3,7 @@
 // and the only truth; no queue, cache or broker stands beside it.
 //
 // A delivery that takes the usual course is clean: its message's row carries it, and it stands in
-// posthouse_due, posthouse_flights or posthouse_sent (clean.go). One that takes another course is
+// posthouse_due, posthouse_flights or posthouse_sent (layout/sole.go). One that takes another course is
 // expanded (expand.go): an open one is then a row of posthouse_queue, a settled one a row of
 // posthouse_settled, in the same columns. Each transition is guarded by the row's version, token and
 // state, and its event is written in the same transaction (transit.go). What differs between databases

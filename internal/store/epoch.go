@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
@@ -110,7 +111,7 @@ func (s Epochs) holdQueue(ctx context.Context, now time.Time, epoch, began int64
 // holdAfter deals with the deliveries that follow an id: those that may have been sent are held, and those that were unknown
 // before are left to a person too. It returns how many it held, and the last one's id, empty where none was left.
 func (t raising) holdAfter(last string, epoch, began int64) (held int, next string, err error) {
-	list, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+
+	list, err := sqldb.All(t.Query, layout.ReadDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+
 		" WHERE id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock, last, sqldb.BulkStep)
 	if err != nil || len(list) == 0 {
 		return 0, "", err
@@ -155,19 +156,19 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 	ids := make([]string, len(list))
 	events := make([][]any, len(list))
 	told := t.news()
-	tally := counting{}
+	tally := layout.Counting{}
 	for i := range list {
 		d := &list[i]
 		after := *d
 		after.State = posthouse.Unknown
-		tally.move(d, &after)
+		tally.Move(d, &after)
 		ids[i] = d.ID
 		event := posthouse.Event{
 			Delivery: d.ID, Version: d.Version + 1, Tenant: d.Tenant, At: sqldb.TimeOf(at), Type: posthouse.EventEpochHold,
 			From: d.State, To: posthouse.Unknown, Token: d.Token, Reason: reasonEpochHold, Epoch: epoch,
 			Account: d.Account, Tries: d.Tries,
 		}
-		events[i] = eventValues(&event)
+		events[i] = layout.EventValues(&event)
 		told.add(d, &event, nil)
 	}
 	clause, args := t.Among("id", ids)
@@ -175,7 +176,7 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
 		return err
 	}
-	if err := t.Insert(eventsTable, events); err != nil {
+	if err := t.Insert(layout.Events, events); err != nil {
 		return err
 	}
 	if err := t.tell(told); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -39,12 +40,12 @@ func (t expanding) expand(tenant string, ids []string) ([]posthouse.Delivery, er
 		x.accepted(d)
 		switch known := flying[d.ID]; {
 		case sent:
-			x.add(startOf(d, landed.account, landed.startedAt, landed.leaseUntil, landed.epoch, landed.owner))
-			x.add(sentOf(d, &landed))
-			land(d, &landed)
+			x.add(layout.StartOf(d, landed.Account, landed.StartedAt, landed.LeaseUntil, landed.Epoch, landed.Owner))
+			x.add(layout.SentOf(d, &landed))
+			layout.Land(d, &landed)
 		case known != nil:
-			x.add(startOf(d, cmp.Or(known.account, d.Account), known.startedAt, known.leaseUntil, known.epoch, known.owner))
-			takeOff(d, known)
+			x.add(layout.StartOf(d, cmp.Or(known.Account, d.Account), known.StartedAt, known.LeaseUntil, known.Epoch, known.Owner))
+			layout.TakeOff(d, known)
 		case !waiting[d.ID]:
 			return nil, fmt.Errorf("delivery %s is neither due, in flight nor sent", d.ID)
 		}
@@ -59,15 +60,15 @@ type expansion struct {
 	open, settled, events [][]any
 }
 
-func (x *expansion) accepted(d *posthouse.Delivery) { x.add(acceptEvent(d)) }
-func (x *expansion) add(e posthouse.Event)          { x.events = append(x.events, eventValues(&e)) }
+func (x *expansion) accepted(d *posthouse.Delivery) { x.add(layout.AcceptEvent(d)) }
+func (x *expansion) add(e posthouse.Event)          { x.events = append(x.events, layout.EventValues(&e)) }
 
 func (x *expansion) stands(d *posthouse.Delivery) {
 	x.ids, x.messages = append(x.ids, d.ID), append(x.messages, d.Message)
 	if d.State.Open() {
-		x.open = append(x.open, deliveryValues(d))
+		x.open = append(x.open, layout.DeliveryValues(d))
 	} else {
-		x.settled = append(x.settled, deliveryValues(d))
+		x.settled = append(x.settled, layout.DeliveryValues(d))
 	}
 }
 
@@ -75,9 +76,9 @@ func (t expanding) writeExpansion(x *expansion) error {
 	t.flights.expanded(x.ids)
 	var b sqldb.Bundle
 	b.Each(expandSole, "id", x.messages)
-	b.Insert(queueTable, x.open)
-	insertSettled(&b, settledTable, x.settled)
-	b.Insert(eventsTable, x.events)
+	b.Insert(layout.Queue, x.open)
+	layout.InsertSettled(&b, layout.Settled, x.settled)
+	b.Insert(layout.Events, x.events)
 	return t.Run(b)
 }
 
@@ -97,9 +98,9 @@ func (t expanding) lockSole(tenant string, ids []string) ([]posthouse.Delivery, 
 		if tenant != "" {
 			clause, args = clause+" AND tenant = ?", append(args, tenant)
 		}
-		err := t.Query("SELECT "+cleanTable.List+" FROM posthouse_messages"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args,
+		err := t.Query("SELECT "+layout.Clean.List+" FROM posthouse_messages"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args,
 			func(scan func(...any) error) error {
-				_, d, err := scanClean(scan)
+				_, d, err := layout.ScanClean(scan)
 				if err == nil {
 					found = append(found, *d)
 				}
@@ -116,7 +117,7 @@ func (t expanding) lockSole(tenant string, ids []string) ([]posthouse.Delivery, 
 func (t expanding) takeWaiting(found []posthouse.Delivery) (map[string]bool, error) {
 	waiting := map[string]bool{}
 	for i := range found {
-		n, err := t.Exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?", dueValues(&found[i])...)
+		n, err := t.Exec("DELETE FROM posthouse_due WHERE tenant = ? AND channel = ? AND priority = ? AND due_at = ? AND id = ?", layout.DueValues(&found[i])...)
 		if err != nil {
 			return nil, err
 		}
@@ -127,24 +128,8 @@ func (t expanding) takeWaiting(found []posthouse.Delivery) (map[string]bool, err
 	return waiting, nil
 }
 
-// flying is one flight's row with its deliveries.
-type flying struct {
-	flight
-	ids, gone []string
-}
-
-func readFlying(scan sqldb.Scanner) (flying, error) {
-	var f flying
-	var ids, gone string
-	err := scan(&f.id, &f.account, &f.owner, &f.epoch, &f.startedAt, &f.leaseUntil, &ids, &gone)
-	f.ids, f.gone = readList(ids), readList(gone)
-	return f, err
-}
-
-const flyingColumns = "id, account, owner, epoch, started_at, lease_until, ids, gone"
-
 // leaveFlights takes deliveries out of their flights, whose rows it locks, and returns the flight of each that is in one.
-func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]bool) (map[string]*flight, error) {
+func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]bool) (map[string]*layout.Flight, error) {
 	wanted := map[string]bool{}
 	for i := range found {
 		if !waiting[found[i].ID] {
@@ -154,29 +139,29 @@ func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]b
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	seenNow, err := sqldb.All(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id")
+	seenNow, err := sqldb.All(t.Query, layout.ReadFlying, "SELECT "+layout.FlyingColumns+" FROM posthouse_flights ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
-	in := map[string]*flight{}
+	in := map[string]*layout.Flight{}
 	for _, seen := range seenNow {
-		if !slices.ContainsFunc(seen.ids, func(id string) bool { return wanted[id] }) {
+		if !slices.ContainsFunc(seen.IDs, func(id string) bool { return wanted[id] }) {
 			continue
 		}
-		f, there, err := sqldb.First(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE id = ?"+t.DB.Dialect.Lock, seen.id)
+		f, there, err := sqldb.First(t.Query, layout.ReadFlying, "SELECT "+layout.FlyingColumns+" FROM posthouse_flights WHERE id = ?"+t.DB.Dialect.Lock, seen.ID)
 		if err != nil {
 			return nil, err
 		}
 		if !there {
 			continue // its last result came in just now
 		}
-		for _, id := range f.ids {
+		for _, id := range f.IDs {
 			if wanted[id] {
-				in[id] = &f.flight
-				f.gone = append(f.gone, id)
+				in[id] = &f.Flight
+				f.Gone = append(f.Gone, id)
 			}
 		}
-		if _, err := t.Exec("UPDATE posthouse_flights SET gone = ? WHERE id = ?", idList(f.gone), f.id); err != nil {
+		if _, err := t.Exec("UPDATE posthouse_flights SET gone = ? WHERE id = ?", layout.IDList(f.Gone), f.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -184,8 +169,8 @@ func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]b
 }
 
 // takeLandings deletes the rows of those that were sent, and returns them.
-func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]bool) (map[string]landing, error) {
-	landings := map[string]landing{}
+func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]bool) (map[string]layout.Landing, error) {
+	landings := map[string]layout.Landing{}
 	var ids []string
 	for i := range found {
 		if !waiting[found[i].ID] {
@@ -194,12 +179,12 @@ func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]b
 	}
 	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
 		clause, args := t.Among("id", part)
-		list, err := sqldb.All(t.Query, readLanding, "SELECT "+sentTable.List+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args...)
+		list, err := sqldb.All(t.Query, layout.ReadLanding, "SELECT "+layout.Sent.List+" FROM posthouse_sent WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args...)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range list {
-			landings[l.id] = l
+			landings[l.ID] = l
 		}
 		if _, err := t.Exec("DELETE FROM posthouse_sent WHERE "+clause, args...); err != nil {
 			return nil, err
@@ -210,7 +195,7 @@ func (t expanding) takeLandings(found []posthouse.Delivery, waiting map[string]b
 
 // expandLost expands what is left of the flights whose lease has ended, as the rescuer looks for it, and deletes their rows.
 func (t expanding) expandLost(sel work.Selection, now int64) error {
-	lost, err := sqldb.All(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights WHERE lease_until >= ? AND lease_until < ? ORDER BY lease_until LIMIT ?"+
+	lost, err := sqldb.All(t.Query, layout.ReadFlying, "SELECT "+layout.FlyingColumns+" FROM posthouse_flights WHERE lease_until >= ? AND lease_until < ? ORDER BY lease_until LIMIT ?"+
 		t.DB.Dialect.Skip, sqldb.Micros(sel.Since), now, max(1, sel.Max/8))
 	if err != nil {
 		return err
@@ -224,9 +209,9 @@ func (t expanding) expandLost(sel work.Selection, now int64) error {
 }
 
 // expandFlight ends a flight whose row is locked.
-func (t expanding) expandFlight(f *flying) error {
+func (t expanding) expandFlight(f *layout.Flying) error {
 	landed := map[string]bool{}
-	for part := range sqldb.Parts(f.ids, sqldb.BulkStep) {
+	for part := range sqldb.Parts(f.IDs, sqldb.BulkStep) {
 		clause, args := t.Among("id", part)
 		ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_sent WHERE "+clause, args...)
 		if err != nil {
@@ -236,7 +221,7 @@ func (t expanding) expandFlight(f *flying) error {
 			landed[id] = true
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(f.ids), func(id string) bool { return landed[id] || slices.Contains(f.gone, id) })
+	left := slices.DeleteFunc(slices.Clone(f.IDs), func(id string) bool { return landed[id] || slices.Contains(f.Gone, id) })
 	found, err := t.lockSole("", left)
 	if err != nil {
 		return err
@@ -245,8 +230,8 @@ func (t expanding) expandFlight(f *flying) error {
 	for i := range found {
 		d := &found[i]
 		x.accepted(d)
-		x.add(startOf(d, cmp.Or(f.account, d.Account), f.startedAt, f.leaseUntil, f.epoch, f.owner))
-		takeOff(d, &f.flight)
+		x.add(layout.StartOf(d, cmp.Or(f.Account, d.Account), f.StartedAt, f.LeaseUntil, f.Epoch, f.Owner))
+		layout.TakeOff(d, &f.Flight)
 		x.stands(d)
 	}
 	if len(found) > 0 {
@@ -254,7 +239,7 @@ func (t expanding) expandFlight(f *flying) error {
 			return err
 		}
 	}
-	_, err = t.Exec("DELETE FROM posthouse_flights WHERE id = ?", f.id)
+	_, err = t.Exec("DELETE FROM posthouse_flights WHERE id = ?", f.ID)
 	return err
 }
 
@@ -263,7 +248,7 @@ func (t expanding) expandFlight(f *flying) error {
 func (t expanding) expandDue(lane *work.Lane, max int) (int, error) {
 	where, args := "", []any{max}
 	if lane != nil {
-		where, args = " WHERE tenant = ? AND channel = ? AND priority = ?", []any{lane.Tenant, lane.Channel, numberOf(*lane), max}
+		where, args = " WHERE tenant = ? AND channel = ? AND priority = ?", []any{lane.Tenant, lane.Channel, layout.NumberOf(*lane), max}
 	}
 	ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_due"+where+" ORDER BY tenant, channel, priority, due_at, id LIMIT ?", args...)
 	if err != nil || len(ids) == 0 {
@@ -284,7 +269,7 @@ func (t expanding) expandDue(lane *work.Lane, max int) (int, error) {
 
 // expandFlights expands everything that is in flight.
 func (t expanding) expandFlights() error {
-	list, err := sqldb.All(t.Query, readFlying, "SELECT "+flyingColumns+" FROM posthouse_flights ORDER BY id"+t.DB.Dialect.Lock)
+	list, err := sqldb.All(t.Query, layout.ReadFlying, "SELECT "+layout.FlyingColumns+" FROM posthouse_flights ORDER BY id"+t.DB.Dialect.Lock)
 	for i := range list {
 		if err == nil {
 			err = t.expandFlight(&list[i])

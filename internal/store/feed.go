@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -109,7 +110,7 @@ func (n *news) add(d *posthouse.Delivery, e *posthouse.Event, m *posthouse.Messa
 // accepted notes a clean delivery, whose event follows from its row.
 func (n *news) accepted(entry *work.Entry, d *posthouse.Delivery) {
 	if n != nil {
-		e := acceptEvent(d)
+		e := layout.AcceptEvent(d)
 		n.add(d, &e, &entry.Message)
 	}
 }
@@ -117,7 +118,7 @@ func (n *news) accepted(entry *work.Entry, d *posthouse.Delivery) {
 // started notes the start of what was claimed clean.
 func (n *news) started(item *work.Item) {
 	if d := &item.Delivery; n != nil {
-		e := startOf(d, d.Account, sqldb.Micros(d.StartedAt), sqldb.Micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
+		e := layout.StartOf(d, d.Account, sqldb.Micros(d.StartedAt), sqldb.Micros(d.LeaseUntil), d.Epoch, d.LeaseOwner)
 		n.add(d, &e, item.Message)
 	}
 }
@@ -148,7 +149,7 @@ func (t *tx) announce(b *sqldb.Bundle, n *news) error {
 		of := n.of[version]
 		known := len(of.events) == len(of.ids)
 		for part := range sqldb.Parts(of.ids, feedRow) {
-			rows = append(rows, []any{posthouse.NewID(), version, at, idList(part)})
+			rows = append(rows, []any{posthouse.NewID(), version, at, layout.IDList(part)})
 			told := tidings{version: version, ids: part}
 			if known {
 				told.events, of.events = of.events[:len(part)], of.events[len(part):]

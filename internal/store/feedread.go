@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -64,7 +65,7 @@ func readFeedRow(scan sqldb.Scanner) (work.FeedRow, error) {
 	var at int64
 	var ids string
 	err := scan(&r.Pos, &r.Version, &at, &ids)
-	r.At, r.Deliveries = sqldb.TimeOf(at), readList(ids)
+	r.At, r.Deliveries = sqldb.TimeOf(at), layout.ReadList(ids)
 	return r, err
 }
 
@@ -155,8 +156,8 @@ func (s Feed) findRows(ctx context.Context, ids []string, wanted map[occurrence]
 		return nil
 	}
 	clause, args := s.db.In("delivery", ids)
-	return s.db.Look(ctx, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE "+clause, args, func(scan sqldb.Scanner) error {
-		e, err := scanEvent(scan)
+	return s.db.Look(ctx, "SELECT "+layout.Events.List+" FROM posthouse_transitions WHERE "+clause, args, func(scan sqldb.Scanner) error {
+		e, err := layout.ScanEvent(scan)
 		note(wanted, e)
 		return err
 	})

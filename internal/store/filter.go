@@ -3,21 +3,12 @@ package store
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
-
-// deliveryRange is the range that holds the ids of a message's deliveries: above low, up to
-// high. It is empty for what is not the id of a message.
-func deliveryRange(message string) (low, high string) {
-	if !posthouse.ValidID(message) || posthouse.DeliveryNumber(message) != 0 {
-		return "", ""
-	}
-	return message, posthouse.LastDeliveryID(message)
-}
 
 // clean says which clean deliveries a list wants: the condition is on their messages, m.
 type clean struct {
@@ -69,26 +60,14 @@ type states struct {
 // the time it was made at.
 func between(where *sqldb.Condition, f work.Filter, before string) {
 	if !f.Since.IsZero() {
-		where.And("id >= ?", idAt(f.Since))
+		where.And("id >= ?", layout.IDAt(f.Since))
 	}
 	if !f.Until.IsZero() {
-		where.And("id < ?", idAt(f.Until))
+		where.And("id < ?", layout.IDAt(f.Until))
 	}
 	if before != "" {
 		where.And("id < ?", before)
 	}
-}
-
-// idAt is the lowest id that can be made at a time.
-func idAt(t time.Time) string {
-	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // as posthouse.NewID
-	ms := max(t.UnixMilli(), 0)
-	out := []byte(strings.Repeat("0", 26))
-	for i := 9; i >= 0; i-- {
-		out[i] = alphabet[ms&31]
-		ms >>= 5
-	}
-	return string(out)
 }
 
 // troubleStates is the condition of the partial index posthouse_settled_trouble, word for word: SQLite
@@ -121,18 +100,6 @@ func stateCondition(where *sqldb.Condition, wanted []posthouse.State) states {
 	}
 	where.And("state IN (" + strings.Join(words, ", ") + ")")
 	return in
-}
-
-// idRanges is the condition that a delivery belongs to one of the messages.
-func idRanges(column string, messages []string) sqldb.Condition {
-	parts := make([]string, len(messages))
-	var args []any
-	for i, m := range messages {
-		low, high := deliveryRange(m)
-		parts[i] = "(" + column + " > ? AND " + column + " <= ?)"
-		args = append(args, low, high)
-	}
-	return sqldb.Where("("+strings.Join(parts, " OR ")+")", args...)
 }
 
 func messageCondition(f work.Filter, before string) sqldb.Condition {

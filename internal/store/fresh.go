@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -52,7 +53,7 @@ func freshOf(e *work.Entry) (item work.Item, size int, ok bool) {
 	}
 	from := &e.Deliveries[0]
 	d := posthouse.Delivery{Recipient: from.Recipient, Account: from.Account, IdemKey: from.IdemKey, OnUnknown: from.OnUnknown, Epoch: from.Epoch}
-	accepted(&m, &d, sqldb.Micros(from.DueAt))
+	layout.Accepted(&m, &d, sqldb.Micros(from.DueAt))
 	return work.Item{Delivery: d, Message: &m}, freshBase + len(m.Content.Title) + len(m.Content.Text) + len(m.Payload), true
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -28,8 +29,8 @@ func TestWhatIsFreshIsAsItWillBeRead(t *testing.T) {
 		}))
 		fresh := s.Queue.fresh.first(lane, 10, time.Now())
 		read := map[string]work.Item{}
-		err := s.DB.Look(t.Context(), "SELECT "+cleanTable.List+" FROM posthouse_messages", nil, func(scan func(...any) error) error {
-			m, d, err := scanClean(scan)
+		err := s.DB.Look(t.Context(), "SELECT "+layout.Clean.List+" FROM posthouse_messages", nil, func(scan func(...any) error) error {
+			m, d, err := layout.ScanClean(scan)
 			read[d.ID] = work.Item{Delivery: *d, Message: m}
 			return err
 		})

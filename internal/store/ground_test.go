@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -83,7 +84,7 @@ func TestARemovedLogLosesNothingThatWasAccepted(t *testing.T) {
 	}
 	defer db.Close()
 	var n int
-	if err := db.QueryRow("SELECT COUNT(*) FROM posthouse_messages WHERE id = ?", idOnly(e.Message.ID)).Scan(&n); err != nil || n != 1 {
+	if err := db.QueryRow("SELECT COUNT(*) FROM posthouse_messages WHERE id = ?", layout.IDOnly(e.Message.ID)).Scan(&n); err != nil || n != 1 {
 		t.Errorf("the file holds %d messages (%v), want the one that was accepted; the log:\n%s", n, err, &log)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -124,7 +125,7 @@ func (l *handLane) lane(again bool) work.Lane {
 	return work.Lane{Tenant: l.tenant, Channel: l.channel.Name, Priority: l.priority, Pulled: true, Again: again}
 }
 
-func (l *handLane) number(again bool) int64 { return laneNumber(l.priority, true, again) }
+func (l *handLane) number(again bool) int64 { return layout.LaneNumber(l.priority, true, again) }
 
 // dueLanes are the lanes in which something is due, in order. The look costs little beside a claim that goes through
 // all, and most claims of idle agents end with it.
@@ -216,9 +217,9 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 			slices.Concat([]any{h.Tenant, l.channel.Name, l.number(again), ""}, begin, []any{to, now, fmt.Sprint(h.Epoch), most})
 	}
 	if part != partRest {
-		query, args := due(queueTable.List, false, l.fresh, now, most)
+		query, args := due(layout.Queue.List, false, l.fresh, now, most)
 		if part == partLate {
-			query, args = due(queueTable.List, true, l.again, late, most)
+			query, args = due(layout.Queue.List, true, l.again, late, most)
 		}
 		return sqldb.All(t.Query, readItem, query+t.DB.Dialect.Skip, args...)
 	}
@@ -243,7 +244,7 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 			ids[i] = part[i].id
 		}
 		clause, values := t.Among("id", ids)
-		found, err := sqldb.All(t.Query, readItem, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
+		found, err := sqldb.All(t.Query, readItem, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" AND priority = ? AND state = 'pending' AND due_at <= ? ORDER BY tries, id LIMIT ?"+
 			t.DB.Dialect.Skip, append(values, l.number(true), now, most-len(items))...)
 		items = append(items, found...)
 		if err != nil || len(items) == most {
@@ -254,7 +255,7 @@ func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64
 }
 
 func readItem(scan sqldb.Scanner) (work.Item, error) {
-	d, err := readDelivery(scan)
+	d, err := layout.ReadDelivery(scan)
 	return work.Item{Delivery: d}, err
 }
 
@@ -265,26 +266,26 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 	var after []*posthouse.Delivery
 	var events, log [][]any
 	told := t.news()
-	tally := counting{}
+	tally := layout.Counting{}
 	for i := range items {
 		d := &items[i].Delivery
 		at := later(now, d)
-		guards = append(guards, guardOf(d))
-		tally.add(d, -1)
+		guards = append(guards, layout.GuardOf(d))
+		tally.Add(d, -1)
 		event := handedOut(d, h, owner, at, leases[d.Channel])
-		tally.add(d, 1)
+		tally.Add(d, 1)
 		told.add(d, &event, nil)
-		after, events = append(after, d), append(events, eventValues(&event))
+		after, events = append(after, d), append(events, layout.EventValues(&event))
 		log = append(log, []any{d.ID, d.Token, h.Tenant, at, h.Agent, h.ClaimID, h.Request})
 	}
 	var b sqldb.Bundle
-	b.Amend(queueTable, mutableTable, guards, mutableRows(after))
-	b.Insert(eventsTable, events)
+	b.Amend(layout.Queue, layout.Mutable, guards, layout.MutableRows(after))
+	b.Insert(layout.Events, events)
 	b.Insert(sendLogTable, log)
 	if h.ClaimID != "" {
 		b.Insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
 	}
-	tally.into(&b)
+	tally.Into(&b)
 	if err := t.announce(&b, told); err != nil {
 		return err
 	}
@@ -362,7 +363,7 @@ func (s Handouts) stillHeld(ctx context.Context, now time.Time, h *work.HandOut,
 	clause, args := s.db.Dialect.Among("id", ids)
 	alive, present := s.db.Instant(now)
 	args = slices.Concat(args, []any{h.Tenant, work.Owner(h.Agent)}, present)
-	items, err := sqldb.All(s.db.Reads(ctx), readItem, "SELECT "+queueTable.List+" FROM posthouse_queue WHERE "+clause+
+	items, err := sqldb.All(s.db.Reads(ctx), readItem, "SELECT "+layout.Queue.List+" FROM posthouse_queue WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' AND lease_until > "+alive, args...)
 	items = slices.DeleteFunc(items, func(i work.Item) bool {
 		_, held := at[handed{i.Delivery.ID, i.Delivery.Token}]

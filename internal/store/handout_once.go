@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -101,7 +102,7 @@ func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []ha
 		}
 	}
 	args = append(args, work.Owner(h.Agent), h.Epoch, h.Agent, h.ClaimID, h.Request,
-		h.Tenant, h.Agent, h.ClaimID, claimExpiry(h), h.ClaimID, rand.Int64N(slots))
+		h.Tenant, h.Agent, h.ClaimID, claimExpiry(h), h.ClaimID, rand.Int64N(layout.Slots))
 	fed := s.feed.on()
 	if fed {
 		args = append(args, posthouse.NewID())

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
-
-func readEvent(scan sqldb.Scanner) (posthouse.Event, error) { return scanEvent(scan) }
 
 // Events lists all that happened to a delivery, in order.
 func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
@@ -19,9 +18,9 @@ func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthou
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.cleanEvents(ctx, tenant, messageOfSole(d.ID), messageOfSole(d.ID), 1)
+	list, err := s.cleanEvents(ctx, tenant, layout.MessageOfSole(d.ID), layout.MessageOfSole(d.ID), 1)
 	if err == nil && len(list) == 0 {
-		list, err = sqldb.All(s.db.Reads(ctx), readEvent, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+		list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, "SELECT "+layout.Events.List+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
 	}
 	for i := range list {
 		fill(&list[i], &d)
@@ -144,7 +143,7 @@ func countClean(list []posthouse.Event) (n int) {
 // eventsAfter reads the events of the next few deliveries, and whether there may be more. The one that the step cuts in two
 // is left for the next time, or is read alone.
 func (s History) eventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
-	list, err = sqldb.All(s.db.Reads(ctx), readEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", eventsTable.List, exportStep), after)
+	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", layout.Events.List, exportStep), after)
 	if err != nil || len(list) < exportStep {
 		return list, false, err
 	}
@@ -153,7 +152,7 @@ func (s History) eventsAfter(ctx context.Context, after string) (list []posthous
 	if whole > 0 {
 		return list[:whole], true, nil
 	}
-	list, err = sqldb.All(s.db.Reads(ctx), readEvent, "SELECT "+eventsTable.List+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
+	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, "SELECT "+layout.Events.List+" FROM posthouse_transitions WHERE delivery = ? ORDER BY version", last)
 	return list, true, err
 }
 
@@ -194,7 +193,7 @@ func (s History) rowsOf(ctx context.Context, list []posthouse.Event) (map[string
 	}
 	low, high := list[0].Delivery, list[len(list)-1].Delivery
 	const of = "SELECT id, tenant, idem_key, deadline, on_unknown FROM %s WHERE id >= ? AND id <= ?"
-	err := s.db.Look(ctx, fmt.Sprintf(of+" UNION ALL "+of, queueTable.Name, settledTable.Name), []any{low, high, low, high}, func(scan sqldb.Scanner) error {
+	err := s.db.Look(ctx, fmt.Sprintf(of+" UNION ALL "+of, layout.Queue.Name, layout.Settled.Name), []any{low, high, low, high}, func(scan sqldb.Scanner) error {
 		var d posthouse.Delivery
 		var deadline int64
 		err := scan(&d.ID, &d.Tenant, &d.IdemKey, &deadline, &d.OnUnknown)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -106,11 +107,11 @@ func TestExportReadsDeliveriesWholeHoweverManyEventsTheyHave(t *testing.T) {
 				e := posthouse.Event{Delivery: id, Version: v, Tenant: "t1", At: at(), Type: posthouse.EventResend, From: posthouse.Unknown, To: posthouse.Pending}
 				want = append(want, key(e))
 				if v > 1 {
-					rows = append(rows, eventValues(&e))
+					rows = append(rows, layout.EventValues(&e))
 				}
 			}
 			for part := range sqldb.Parts(rows, 500) {
-				if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.Insert(eventsTable, part) }); err != nil {
+				if err := s.Queue.change(t.Context(), at(), "insert", func(x *tx) error { return x.Insert(layout.Events, part) }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -81,8 +82,8 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 		}
 		return &list[n]
 	}
-	err := s.db.Look(ctx, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan sqldb.Scanner) error {
-		m, recipients, err := scanMessage(scan)
+	err := s.db.Look(ctx, "SELECT "+layout.Messages.List+" FROM posthouse_messages WHERE "+within+" ORDER BY id", args, func(scan sqldb.Scanner) error {
+		m, recipients, err := layout.ScanMessage(scan)
 		if err == nil {
 			h := at(m.ID)
 			h.Message, h.Recipients = m, recipients
@@ -90,8 +91,8 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 		return err
 	})
 	if err == nil {
-		err = s.db.Look(ctx, "SELECT "+queueTable.List+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan sqldb.Scanner) error {
-			d, err := scanDelivery(scan)
+		err = s.db.Look(ctx, "SELECT "+layout.Queue.List+" FROM posthouse_deliveries WHERE "+within+" ORDER BY id", args, func(scan sqldb.Scanner) error {
+			d, err := layout.ScanDelivery(scan)
 			if err == nil {
 				h := at(d.Message)
 				h.Deliveries = append(h.Deliveries, *d)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -34,23 +35,23 @@ func (s Imports) Import(ctx context.Context, now time.Time, tenant string, list 
 // too, so that its report counts.
 func importBundle(list []work.Imported) (sqldb.Bundle, error) {
 	var messages, queued, settled, events, handed [][]any
-	tally := counting{}
+	tally := layout.Counting{}
 	for i := range list {
-		messages = append(messages, messageValues(&work.Entry{Message: list[i].Message, Deliveries: list[i].Deliveries}))
+		messages = append(messages, layout.MessageValues(&work.Entry{Message: list[i].Message, Deliveries: list[i].Deliveries}))
 		for k := range list[i].Events {
 			e := &list[i].Events[k]
 			if !posthouse.Legal(e.From, e.Type, e.To) {
 				return nil, fmt.Errorf("the imported delivery %s: no %s leads from %q to %q", e.Delivery, e.Type, e.From, e.To)
 			}
-			events = append(events, eventValues(e))
+			events = append(events, layout.EventValues(e))
 		}
 		for k := range list[i].Deliveries {
 			d := &list[i].Deliveries[k]
-			tally.add(d, 1)
+			tally.Add(d, 1)
 			if d.State.Open() {
-				queued = append(queued, deliveryValues(d))
+				queued = append(queued, layout.DeliveryValues(d))
 			} else {
-				settled = append(settled, deliveryValues(d))
+				settled = append(settled, layout.DeliveryValues(d))
 			}
 			if agent := work.AgentOf(d.LeaseOwner); agent != "" {
 				handed = append(handed, []any{d.ID, d.Token, d.Tenant, sqldb.Micros(d.StartedAt), agent, "", ""})
@@ -58,12 +59,12 @@ func importBundle(list []work.Imported) (sqldb.Bundle, error) {
 		}
 	}
 	var b sqldb.Bundle
-	b.Insert(messagesTable, messages)
-	b.Insert(queueTable, queued)
-	insertSettled(&b, settledTable, settled)
-	b.Insert(eventsTable, events)
+	b.Insert(layout.Messages, messages)
+	b.Insert(layout.Queue, queued)
+	layout.InsertSettled(&b, layout.Settled, settled)
+	b.Insert(layout.Events, events)
 	b.Insert(sendLogTable, handed)
-	tally.into(&b)
+	tally.Into(&b)
 	return b, nil
 }
 

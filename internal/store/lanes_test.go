@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -23,7 +24,7 @@ func TestLaneNumbersAreReadBack(t *testing.T) {
 	got := map[int64]work.Lane{}
 	for n := int64(-3); n < 40; n++ {
 		var l work.Lane
-		if l.Priority, l.Pulled, l.Again = readLane(n); numberOf(l) == n {
+		if l.Priority, l.Pulled, l.Again = layout.ReadLane(n); layout.NumberOf(l) == n {
 			got[n] = l
 		} else if l != (work.Lane{Priority: posthouse.Normal}) {
 			t.Errorf("number %d is read as %+v", n, l)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -30,7 +31,7 @@ func (t settling) refuseLeaving(found []posthouse.Delivery) error {
 	if p := t.parted.way(); p == nil || p.resume == nil {
 		return nil
 	}
-	young := idAt(time.Now().Add(-lateAfter + time.Hour)) // no partition goes before
+	young := layout.IDAt(time.Now().Add(-layout.LateAfter + time.Hour)) // no partition goes before
 	for i := range found {
 		if d := &found[i]; d.State.Open() || d.ID >= young {
 			continue
@@ -69,7 +70,7 @@ func (s *partitions) notLeaving(ctx context.Context) (text string, args []any, e
 	if err != nil || !leaves {
 		return "", nil, err
 	}
-	return " AND (d.id < ? OR d.id >= ? OR EXISTS (SELECT 1 FROM posthouse_messages m WHERE m.id = " + soleMessage(s.db.Dialect, "d.id") + "))",
+	return " AND (d.id < ? OR d.id >= ? OR EXISTS (SELECT 1 FROM posthouse_messages m WHERE m.id = " + layout.SoleMessage(s.db.Dialect, "d.id") + "))",
 		[]any{from, to}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -83,7 +84,7 @@ func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, 
 		if err != nil || len(ids) == 0 {
 			return found, err
 		}
-		ranges := idRanges("id", ids)
+		ranges := layout.IDRanges("id", ids)
 		part := sqldb.Where(where.Text, slices.Clone(where.Args)...)
 		part.And(ranges.Text, ranges.Args...)
 		mine := *sole
@@ -161,7 +162,7 @@ func (s Messages) summaries(ctx context.Context, tenant string, ids []string) ([
 		at[list[i].Message.ID] = i
 	}
 	for part := range sqldb.Parts(ids, 100) {
-		where := idRanges("id", part)
+		where := layout.IDRanges("id", part)
 		where.And("tenant = ?", tenant)
 		count := " WHERE " + where.Text + " GROUP BY substr(id, 1, 22), state"
 		sole := everyClean(tenant)
@@ -193,7 +194,7 @@ func (s Messages) messagesOf(ctx context.Context, tenant string, ids []string) (
 		return nil, nil
 	}
 	clause, args := s.db.Dialect.Among("id", ids)
-	return sqldb.All(s.db.Reads(ctx), readSummary, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
+	return sqldb.All(s.db.Reads(ctx), layout.ReadSummary, "SELECT "+layout.Messages.List+" FROM posthouse_messages WHERE "+clause+" AND tenant = ? ORDER BY id DESC", append(args, tenant)...)
 }
 
 // MessagesOf reads the messages of deliveries, by their ids; one that is not there is empty.
@@ -227,7 +228,7 @@ func (s Messages) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
 func (s Messages) OpenOf(ctx context.Context, tenant string, messages []string) ([]string, error) {
 	var ids []string
 	for part := range sqldb.Parts(messages, 100) {
-		where := idRanges("id", part)
+		where := layout.IDRanges("id", part)
 		found, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_queue WHERE "+where.Text+" AND tenant = ?", append(where.Args, tenant)...)
 		if err != nil {
 			return nil, s.db.Coded(err, "look up open deliveries")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -41,7 +42,7 @@ func (s Logs) AddReceived(ctx context.Context, now time.Time, lines []work.Line)
 
 func receiveValues(l *work.Line) []any {
 	return []any{
-		l.ID, l.Tenant, sqldb.Micros(l.At), idOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
+		l.ID, l.Tenant, sqldb.Micros(l.At), layout.IDOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
 		sqldb.Flag(l.Templated), l.SourceIP, l.UserAgent, string(l.Request), string(l.Response), int64(l.Status),
 	}
 }
@@ -137,7 +138,7 @@ func (s Logs) addPhones(ctx context.Context, tenant string, lines []work.Line) e
 func (j *journal) condition(f *work.LogFilter) (sqldb.Condition, error) {
 	where := sqldb.Where("tenant = ? AND at > 0", f.Tenant)
 	if f.Delivery != "" {
-		where.And("delivery = ?", idOnly(f.Delivery))
+		where.And("delivery = ?", layout.IDOnly(f.Delivery))
 	}
 	if f.Agent != "" && j.agents {
 		where.And("agent = ?", f.Agent)

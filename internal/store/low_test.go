@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -96,7 +97,7 @@ func TestAClaimGoesByTheIndexOfItsLane(t *testing.T) {
 			accept(t, s, entry(50))
 		}
 		since, begin := place{}.since(s.DB.Dialect)
-		query := "EXPLAIN FORMAT=JSON " + dueRows(s.DB.Dialect, queueTable.List, since) + s.DB.Dialect.Skip
+		query := "EXPLAIN FORMAT=JSON " + dueRows(s.DB.Dialect, layout.Queue.List, since) + s.DB.Dialect.Skip
 		var plan string
 		err := s.DB.Writer.QueryRowContext(t.Context(), query, slices.Concat([]any{"t1", "c1", 1, ""}, begin, []any{sqldb.Micros(time.Now()), 0, "1", 100})...).Scan(&plan)
 		if err != nil || !strings.Contains(dense(plan), `"key":"posthouse_queue_due"`) || !strings.Contains(dense(plan), toTheID) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -34,7 +35,7 @@ func settleAs(t *testing.T, s *Store, message string, states string) {
 		word, again := strings.CutSuffix(state, ">")
 		tamper(t, s, "UPDATE posthouse_queue SET state = ?, replay_of = ? WHERE id = ?", word, previous, id)
 		if !posthouse.State(word).Open() {
-			tamper(t, s, "INSERT INTO posthouse_settled ("+queueTable.List+") SELECT "+queueTable.List+" FROM posthouse_queue WHERE id = ?", id)
+			tamper(t, s, "INSERT INTO posthouse_settled ("+layout.Queue.List+") SELECT "+layout.Queue.List+" FROM posthouse_queue WHERE id = ?", id)
 			tamper(t, s, "DELETE FROM posthouse_queue WHERE id = ?", id)
 		}
 		if previous = ""; again {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -39,7 +40,7 @@ func partitionKey(table string) string {
 // slot is one partition of one table: the ids from one to before another.
 type slot struct{ table, name, from, to string }
 
-func (h slot) of(s span) bool { return h.from == idAt(s.from) && h.to == idAt(s.to) }
+func (h slot) of(s span) bool { return h.from == layout.IDAt(s.from) && h.to == layout.IDAt(s.to) }
 
 // partitions are those of a database, and what this process knows of them.
 type partitions struct {
@@ -88,9 +89,6 @@ const (
 	// leastPartitioned is the shortest retention that waits for partitions to be dropped. Where it is shorter, rows are
 	// deleted one by one, and the partitions are empty when they go.
 	leastPartitioned = 4 * 24 * time.Hour
-	// lateAfter is how long after its acceptance a delivery is settled late: then posthouse_late knows it. What waits for
-	// the next day is not late.
-	lateAfter = 25 * time.Hour
 	// keptMost bounds how many deliveries are moved out of a partition while others wait.
 	keptMost = 20_000
 	// partitionEvery is how often Prune looks after the partitions.
@@ -128,7 +126,7 @@ func spansAhead(last, now time.Time, keep time.Duration) []span {
 func (p span) slots() []slot {
 	list := make([]slot, len(inPartitions))
 	for i, t := range inPartitions {
-		list[i] = slot{t.table, t.table + "_" + strings.ToLower(p.from.UTC().Format("20060102T15")), idAt(p.from), idAt(p.to)}
+		list[i] = slot{t.table, t.table + "_" + strings.ToLower(p.from.UTC().Format("20060102T15")), layout.IDAt(p.from), layout.IDAt(p.to)}
 	}
 	return list
 }
@@ -167,7 +165,7 @@ func (s Upkeep) Partitions(ctx context.Context) (p Partitioned, err error) {
 		if h.table == inPartitions[0].table {
 			p.Number++
 		}
-		if to := timeOfID(h.to); to.After(p.Until) {
+		if to := layout.TimeOfID(h.to); to.After(p.Until) {
 			p.Until = to
 		}
 	}
@@ -214,7 +212,7 @@ func (s *partitions) roundOfPartitions(ctx context.Context, now time.Time, keep 
 func (s *partitions) addPartitions(ctx context.Context, now time.Time, keep time.Duration, have []slot) error {
 	end := time.Time{}
 	for _, h := range have {
-		if to := timeOfID(h.to); to.After(end) {
+		if to := layout.TimeOfID(h.to); to.After(end) {
 			end = to
 		}
 	}
@@ -235,8 +233,8 @@ func (s *partitions) addPartitions(ctx context.Context, now time.Time, keep time
 func spansOver(have []slot, now time.Time, keep time.Duration) []span {
 	var list []span
 	for _, h := range have {
-		of := span{timeOfID(h.from), timeOfID(h.to)}
-		if of.to.Add(keep + lateAfter).After(now) {
+		of := span{layout.TimeOfID(h.from), layout.TimeOfID(h.to)}
+		if of.to.Add(keep + layout.LateAfter).After(now) {
 			continue
 		}
 		at := slices.IndexFunc(list, func(s span) bool { return s.to.Equal(of.to) })
@@ -252,7 +250,7 @@ func spansOver(have []slot, now time.Time, keep time.Duration) []span {
 
 // kept lists the deliveries of a time that stay: what is open, and what was settled late and after the cutoff.
 func (s *partitions) kept(from sqldb.Lookup, of span, cutoff int64, most int) ([]string, error) {
-	low, high := idAt(of.from), idAt(of.to)
+	low, high := layout.IDAt(of.from), layout.IDAt(of.to)
 	in := func(column string) string { return fmt.Sprintf(" WHERE %s >= ? AND %[1]s < ?", column) }
 	list, err := sqldb.All(from, sqldb.Word, "SELECT id FROM posthouse_queue"+in("id")+" UNION ALL SELECT id FROM posthouse_due"+in("id")+
 		" UNION ALL SELECT j.value FROM "+s.db.Dialect.Flown+in("j.value")+" UNION ALL SELECT id FROM posthouse_late"+in("id")+" AND at >= ?"+
@@ -284,13 +282,13 @@ func (s *partitions) oldRows(ctx context.Context, now time.Time, keep time.Durat
 			return "", err
 		}
 	}
-	bound := idAt(now.Add(-keep))
+	bound := layout.IDAt(now.Add(-keep))
 	if s.way() == nil || !whole || keep < leastPartitioned {
 		return bound, nil
 	}
 	have, err := s.way().list(s.db.Reads(ctx))
 	for _, h := range have {
-		if timeOfID(h.to).Add(keep + lateAfter + patience).After(now) {
+		if layout.TimeOfID(h.to).Add(keep + layout.LateAfter + patience).After(now) {
 			bound = min(bound, cmp.Or(h.from, "0"))
 		}
 	}

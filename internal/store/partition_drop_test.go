@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -125,10 +126,10 @@ func TestADropThatWasKilledIsCompleted(t *testing.T) {
 func killedAfter(t *testing.T, s *Store, of span, tables int, keep time.Duration) error {
 	cutoff := sqldb.Micros(time.Now().Add(-keep))
 	return alterMySQL(t.Context(), &s.Upkeep.parted, func(x altering) error {
-		err := errors.Join(x.note(metaLeaving, idAt(of.from)+" "+idAt(of.to)), x.note(metaFloor, idAt(of.to)))
+		err := errors.Join(x.note(metaLeaving, layout.IDAt(of.from)+" "+layout.IDAt(of.to)), x.note(metaFloor, layout.IDAt(of.to)))
 		for _, in := range inPartitions[:tables] {
 			for _, h := range slotsOf(t, s) {
-				if err == nil && h.table == in.table && h.to == idAt(of.to) {
+				if err == nil && h.table == in.table && h.to == layout.IDAt(of.to) {
 					err = x.retireOne(h, of, cutoff)
 				}
 			}
@@ -258,8 +259,8 @@ func TestAWalkGoesOnWhereItWas(t *testing.T) {
 			}
 		}
 		for _, w := range walksOf(keep) {
-			if from := s.Upkeep.walks.from(w.name(), at()).to; timeOfID(from).Before(at().Add(-w.keep - 2*walkSlack)) {
-				t.Errorf("the walk over %s%s begins at %v", w.table, w.states, timeOfID(from))
+			if from := s.Upkeep.walks.from(w.name(), at()).to; layout.TimeOfID(from).Before(at().Add(-w.keep - 2*walkSlack)) {
+				t.Errorf("the walk over %s%s begins at %v", w.table, w.states, layout.TimeOfID(from))
 			}
 			if from := s.Upkeep.walks.from(w.name(), at().Add(walkAgain+time.Minute)).to; from != "" {
 				t.Errorf("a day later it begins at %q", from)

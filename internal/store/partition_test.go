@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -127,8 +128,8 @@ func TestAPartitionIsDroppedWholeButForWhatStays(t *testing.T) {
 			t.Fatal(err, errors.Unwrap(err))
 		}
 		for _, h := range slotsOf(t, s) {
-			if timeOfID(h.to).Before(time.Now().Add(-keep - lateAfter)) {
-				t.Errorf("partition %s up to %v is there", h.name, timeOfID(h.to))
+			if layout.TimeOfID(h.to).Before(time.Now().Add(-keep - layout.LateAfter)) {
+				t.Errorf("partition %s up to %v is there", h.name, layout.TimeOfID(h.to))
 			}
 		}
 		if diff := cmp.Diff(told, story(t, s, append(stay, young)...)); diff != "" {
@@ -274,7 +275,7 @@ func TestSpansAhead(t *testing.T) {
 		}
 	}
 	at := time.UnixMilli(1_790_000_000_123).UTC()
-	if got := timeOfID(idAt(at)); !got.Equal(at) {
+	if got := layout.TimeOfID(layout.IDAt(at)); !got.Equal(at) {
 		t.Errorf("the time of an id of %v is %v", at, got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
@@ -106,10 +107,10 @@ func retireMySQL(ctx context.Context, s *partitions, of span, cutoff int64) (mov
 			return err
 		}
 		moved = len(stay)
-		if err := t.note(metaLeaving, idAt(of.from)+" "+idAt(of.to)); err != nil {
+		if err := t.note(metaLeaving, layout.IDAt(of.from)+" "+layout.IDAt(of.to)); err != nil {
 			return err
 		}
-		if err := t.note(metaFloor, idAt(of.to)); err != nil {
+		if err := t.note(metaFloor, layout.IDAt(of.to)); err != nil {
 			return err
 		}
 		err = t.retireAll(of, cutoff)
@@ -125,7 +126,7 @@ func retireMySQL(ctx context.Context, s *partitions, of span, cutoff int64) (mov
 func (t altering) untouched(of span) bool {
 	_, _ = t.Exec("UNLOCK TABLES")
 	have, err := listMySQL(t.Query)
-	return err == nil && slices.ContainsFunc(have, func(h slot) bool { return h.table == inPartitions[0].table && h.to == idAt(of.to) })
+	return err == nil && slices.ContainsFunc(have, func(h slot) bool { return h.table == inPartitions[0].table && h.to == layout.IDAt(of.to) })
 }
 
 // resumeMySQL ends what was begun.
@@ -133,7 +134,7 @@ func resumeMySQL(ctx context.Context, s *partitions, cutoff int64) error {
 	leaving := func(from sqldb.Lookup) (of span, leaves bool, err error) {
 		value, _, err := sqldb.First(from, sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?", metaLeaving)
 		low, high, leaves := leavingRange(value)
-		return span{timeOfID(low), timeOfID(high)}, leaves, err
+		return span{layout.TimeOfID(low), layout.TimeOfID(high)}, leaves, err
 	}
 	if _, leaves, err := leaving(s.db.Reads(ctx)); err != nil || !leaves {
 		return err
@@ -160,7 +161,7 @@ func (t altering) retireAll(of span, cutoff int64) error {
 		return err
 	}
 	for _, in := range inPartitions {
-		at := slices.IndexFunc(have, func(h slot) bool { return h.table == in.table && h.to == idAt(of.to) })
+		at := slices.IndexFunc(have, func(h slot) bool { return h.table == in.table && h.to == layout.IDAt(of.to) })
 		if at >= 0 {
 			err = t.retireOne(have[at], of, cutoff)
 		} else { // it was done, but for what changed places

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -92,7 +93,7 @@ func (s *partitions) expiring(keep time.Duration) []expired {
 		return list
 	}
 	if s.way() != nil {
-		list = append(list, expired{lateTable.Name, "at", keep})
+		list = append(list, expired{layout.Late.Name, "at", keep})
 	}
 	return append(list, expired{"posthouse_notify_marks", "updated_at", 2 * keep}, expired{"posthouse_job_numbers", "created_at", 2 * keep})
 }
@@ -166,7 +167,7 @@ func (s Upkeep) walk(ctx context.Context, now time.Time, w walk, longest time.Du
 		return 0, s.db.Coded(err, "list the partitions")
 	}
 	at := s.walks.from(w.name(), now)
-	end := idAt(timeOfID(bound).Add(-walkSlack))
+	end := layout.IDAt(layout.TimeOfID(bound).Add(-walkSlack))
 	for {
 		var ids []string
 		step := min(sqldb.BulkStep, max-total)
@@ -247,8 +248,8 @@ func (t pruning) pruneMessages(deliveries []string) error {
 		var looks []string
 		var args []any
 		for _, m := range part {
-			low, high := deliveryRange(m)
-			for _, tab := range []*sqldb.Table{queueTable, settledTable} {
+			low, high := layout.DeliveryRange(m)
+			for _, tab := range []*sqldb.Table{layout.Queue, layout.Settled} {
 				looks = append(looks, fmt.Sprintf("SELECT * FROM (SELECT id FROM %s WHERE id > ? AND id <= ? LIMIT 1) l%d", tab.Name, len(looks)))
 				args = append(args, low, high)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -16,7 +17,7 @@ func (s Messages) Message(ctx context.Context, tenant, id string) (posthouse.Mes
 	m, found, err := s.messageOf(ctx, tenant, id)
 	if err == nil && !found {
 		var of string
-		of, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, idOnly(id))
+		of, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, layout.IDOnly(id))
 		if err == nil && found {
 			m, found, err = s.messageOf(ctx, tenant, of)
 		}
@@ -31,32 +32,7 @@ func (s Messages) Message(ctx context.Context, tenant, id string) (posthouse.Mes
 }
 
 func (s Messages) messageOf(ctx context.Context, tenant, id string) (work.Summary, bool, error) {
-	return sqldb.First(s.db.Reads(ctx), readSummary, "SELECT "+messagesTable.List+" FROM posthouse_messages WHERE id = ? AND tenant = ?", idOnly(id), tenant)
-}
-
-// idOnly is an id, and nothing in its place where a caller gave something else: id columns
-// hold plain letters, and some databases will not even compare others.
-func idOnly(id string) string {
-	if posthouse.ValidID(id) {
-		return id
-	}
-	return ""
-}
-
-func readSummary(scan sqldb.Scanner) (work.Summary, error) {
-	m, recipients, err := scanMessage(scan)
-	if err != nil {
-		return work.Summary{}, err
-	}
-	return work.Summary{Message: *m, Recipients: recipients, Counts: work.Counts{}}, nil
-}
-
-func readDelivery(scan sqldb.Scanner) (posthouse.Delivery, error) {
-	d, err := scanDelivery(scan)
-	if err != nil {
-		return posthouse.Delivery{}, err
-	}
-	return *d, nil
+	return sqldb.First(s.db.Reads(ctx), layout.ReadSummary, "SELECT "+layout.Messages.List+" FROM posthouse_messages WHERE id = ? AND tenant = ?", layout.IDOnly(id), tenant)
 }
 
 // Delivery reads one delivery, open or settled. Both tables are read in one statement: a row
@@ -78,16 +54,8 @@ func (s Messages) Delivery(ctx context.Context, tenant, id string) (posthouse.De
 // deliveryRow is a delivery as its row has it, if there is one.
 func (s Messages) deliveryRow(ctx context.Context, tenant, id string) ([]posthouse.Delivery, error) {
 	sole := everyClean(tenant)
-	sole.where.And("m.id = ?", messageOfSole(id))
-	return s.mergedRows(ctx, states{open: true, settled: true}, sqldb.Where("id = ? AND tenant = ?", idOnly(id), tenant), sole, "id", 1)
-}
-
-// messageOfSole is the message that may carry a delivery; nothing for a delivery that none carries.
-func messageOfSole(id string) string {
-	if !posthouse.ValidID(id) || posthouse.DeliveryNumber(id) != 1 {
-		return ""
-	}
-	return posthouse.MessageID(id)
+	sole.where.And("m.id = ?", layout.MessageOfSole(id))
+	return s.mergedRows(ctx, states{open: true, settled: true}, sqldb.Where("id = ? AND tenant = ?", layout.IDOnly(id), tenant), sole, "id", 1)
 }
 
 // DeliveriesOf lists the deliveries of a message in their order, a page at a time, and returns
@@ -97,7 +65,7 @@ func (s Messages) DeliveriesOf(ctx context.Context, tenant, message, cursor stri
 	if err != nil {
 		return nil, "", err
 	}
-	low, high := deliveryRange(message)
+	low, high := layout.DeliveryRange(message)
 	size := page.Size(limit)
 	sole := everyClean(tenant)
 	sole.where.And("m.id = ?", low)
@@ -127,8 +95,8 @@ func (s Messages) merged(ctx context.Context, in states, where sqldb.Condition, 
 func (s Messages) mergedRows(ctx context.Context, in states, where sqldb.Condition, sole *clean, order string, limit int) ([]posthouse.Delivery, error) {
 	var selects []string
 	var args []any
-	for _, tab := range []*sqldb.Table{queueTable, settledTable} {
-		if (tab == queueTable && in.open) || (tab == settledTable && in.settled) {
+	for _, tab := range []*sqldb.Table{layout.Queue, layout.Settled} {
+		if (tab == layout.Queue && in.open) || (tab == layout.Settled && in.settled) {
 			selects = append(selects, "SELECT * FROM (SELECT "+tab.List+" FROM "+tab.Name+
 				" WHERE "+where.Text+" ORDER BY "+order+" LIMIT ?) "+tab.Name+"_part")
 			args = append(append(args, where.Args...), limit)
@@ -143,5 +111,5 @@ func (s Messages) mergedRows(ctx context.Context, in states, where sqldb.Conditi
 	if order == byRange {
 		order = "id DESC"
 	}
-	return sqldb.All(s.db.Reads(ctx), readDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
+	return sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -43,20 +44,20 @@ func (t handing) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.
 	ids := make([]string, 0, len(holds))
 	for _, h := range holds {
 		tokens[h.Delivery] = h.Token
-		ids = append(ids, idOnly(h.Delivery))
+		ids = append(ids, layout.IDOnly(h.Delivery))
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	clause, args := t.Among("id", ids)
-	held, err := sqldb.All(t.Query, readDelivery, "SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+
+	held, err := sqldb.All(t.Query, layout.ReadDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.DB.Dialect.Lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
 }
 
 // HeldBy lists what an agent holds, the oldest lease first.
 func (s Handouts) HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error) {
-	list, err := sqldb.All(s.db.Reads(ctx), readDelivery, "SELECT "+queueTable.List+
+	list, err := sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, "SELECT "+layout.Queue.List+
 		" FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? ORDER BY lease_until, id", tenant, work.Owner(agent))
 	return list, s.db.Coded(err, "list what an agent holds")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -84,7 +85,7 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: counting{}}
+	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: layout.Counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -100,10 +101,10 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 			return nil, err
 		}
 	}
-	if err := t.Insert(queueTable, r.queued); err != nil {
+	if err := t.Insert(layout.Queue, r.queued); err != nil {
 		return nil, err
 	}
-	if err := t.Insert(eventsTable, r.events); err != nil {
+	if err := t.Insert(layout.Events, r.events); err != nil {
 		return nil, err
 	}
 	if err := t.tell(r.told); err != nil {
@@ -117,7 +118,7 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 func (t replaying) lockMessages(tenant string, ids []string) (recipients map[string]int, forget map[string]time.Time, err error) {
 	messages := make([]string, len(ids))
 	for i, id := range ids {
-		messages[i] = idOnly(posthouse.MessageID(id))
+		messages[i] = layout.IDOnly(posthouse.MessageID(id))
 	}
 	slices.Sort(messages)
 	clause, args := t.Among("id", slices.Compact(messages))
@@ -129,7 +130,7 @@ func (t replaying) lockMessages(tenant string, ids []string) (recipients map[str
 		var options string
 		err := scan(&m.ID, &n, &options)
 		recipients[m.ID] = n
-		if readOptions(options, &m); m.Sensitive {
+		if layout.ReadOptions(options, &m); m.Sensitive {
 			forget[m.ID], sensitive = time.Time{}, append(sensitive, m.ID)
 		}
 		return err
@@ -190,7 +191,7 @@ type replayer struct {
 	told       *news
 	queued     [][]any
 	events     [][]any
-	tally      counting
+	tally      layout.Counting
 }
 
 // add makes a new delivery of an old one, or says with a conflict why not.
@@ -216,11 +217,11 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	if sensitive && (d.Deadline.IsZero() || d.Deadline.After(until)) {
 		d.Deadline = until // nothing open outlives its content
 	}
-	event := acceptEvent(&d)
+	event := layout.AcceptEvent(&d)
 	event.Reason = "replay"
-	r.queued, r.events = append(r.queued, deliveryValues(&d)), append(r.events, eventValues(&event))
+	r.queued, r.events = append(r.queued, layout.DeliveryValues(&d)), append(r.events, layout.EventValues(&event))
 	r.told.add(&d, &event, nil)
-	r.tally.add(&d, 1)
+	r.tally.Add(&d, 1)
 	r.made[old.ID] = d.ID
 	return d.ID, nil
 }
@@ -229,7 +230,7 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 func (r *replayer) refuseOpen(old *posthouse.Delivery) error {
 	open, found := r.made[old.ID]
 	if !found {
-		low, high := deliveryRange(old.Message)
+		low, high := layout.DeliveryRange(old.Message)
 		var err error
 		open, found, err = sqldb.First(r.tx.Query, sqldb.Word, "SELECT id FROM posthouse_queue WHERE id > ? AND id <= ? AND replay_of = ? LIMIT 1", low, high, old.ID)
 		if err != nil {
@@ -260,7 +261,7 @@ func (r *replayer) nextNumber(message string) (n int, err error) {
 // lastNumber is the highest number of a message's deliveries, as far as there is any trace of it: those that were settled
 // long ago are gone, and what agents were handed of them may be kept for longer.
 func (t replaying) lastNumber(message string) (int, error) {
-	low, high := deliveryRange(message)
+	low, high := layout.DeliveryRange(message)
 	last := 0
 	for _, at := range []struct{ table, column string }{{"posthouse_queue", "id"}, {"posthouse_settled", "id"}, {"posthouse_send_log", "delivery"}} { // in the direction rows move
 		id, found, err := sqldb.First(t.Query, sqldb.Word, "SELECT "+at.column+" FROM "+at.table+" WHERE "+at.column+" > ? AND "+at.column+" <= ? ORDER BY "+at.column+" DESC LIMIT 1", low, high)

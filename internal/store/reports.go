@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -32,7 +33,7 @@ func reportValues(r *work.Report) []any {
 		}
 	}
 	return []any{
-		r.Tenant, r.Agent, r.ReportID, r.ID, sqldb.Micros(r.At), idOnly(r.Delivery), r.Token,
+		r.Tenant, r.Agent, r.ReportID, r.ID, sqldb.Micros(r.At), layout.IDOnly(r.Delivery), r.Token,
 		string(r.Outcome), r.Code, r.Error, retry, r.Ref, r.Request, string(r.Answer), string(r.State),
 	}
 }
@@ -113,7 +114,7 @@ func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *w
 		return nil, err
 	}
 	b.Insert(reportLogTable, p.lines)
-	tallyOf(p.changes).into(&b)
+	layout.TallyOf(p.changes).Into(&b)
 	told := t.news()
 	told.changes(p.changes)
 	if err := t.announce(&b, told); err != nil {
@@ -129,7 +130,7 @@ func (p *reporting) read(t *tx, list []work.Report, wary bool) error {
 	var ids []string
 	seen := make(map[string]bool, len(list))
 	for i := range list {
-		if id := idOnly(list[i].Delivery); id != "" && !seen[id] {
+		if id := layout.IDOnly(list[i].Delivery); id != "" && !seen[id] {
 			seen[id], ids = true, append(ids, id)
 		}
 	}
@@ -179,7 +180,7 @@ func (p *reporting) readPast(t *tx, list []work.Report) error {
 	keys, ids := make([][]any, len(list)), make([]string, 0, len(list))
 	for i := range list {
 		keys[i] = []any{list[i].Tenant, list[i].Agent, list[i].ReportID}
-		if id := idOnly(list[i].Delivery); id != "" {
+		if id := layout.IDOnly(list[i].Delivery); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -222,7 +223,7 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 	var rows [][]any
 	asked := map[holding]bool{}
 	for i := range list {
-		if h := holdingOf(&list[i]); idOnly(h.delivery) != "" && !asked[h] {
+		if h := holdingOf(&list[i]); layout.IDOnly(h.delivery) != "" && !asked[h] {
 			asked[h] = true
 			rows = append(rows, []any{h.tenant, h.agent, h.delivery})
 		}
@@ -252,7 +253,7 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) error {
 	if first, ok := p.known[keyOfReport(r)]; ok {
 		r.Answer, r.State, r.Repeated = first.Answer, first.State, true
-		if idOnly(first.Delivery) != idOnly(r.Delivery) {
+		if layout.IDOnly(first.Delivery) != layout.IDOnly(r.Delivery) {
 			r.Answer, r.State = posthouse.ReportReused, ""
 		}
 		return nil

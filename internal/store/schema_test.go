@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -289,7 +290,7 @@ func TestSchemasOfAllDatabasesAgree(t *testing.T) {
 
 func TestSpareColumnsAreEmptyByDefault(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		for _, tab := range []*sqldb.Table{queueTable, settledTable, messagesTable, eventsTable, awaitedTable} {
+		for _, tab := range []*sqldb.Table{layout.Queue, layout.Settled, layout.Messages, layout.Events, awaitedTable} {
 			row := make([]any, len(tab.Columns))
 			for i := range row {
 				if row[i] = any("x"); tab.Numbers[i] {

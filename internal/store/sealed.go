@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -21,7 +22,7 @@ func (s Contents) Sealed(ctx context.Context, tenant string, messages []string) 
 	for part := range sqldb.Parts(messages, sqldb.BulkStep) {
 		ids := make([]string, len(part))
 		for i, id := range part {
-			ids[i] = idOnly(id)
+			ids[i] = layout.IDOnly(id)
 		}
 		clause, args := s.db.In("message", ids)
 		err := s.db.Look(ctx, "SELECT message, body FROM posthouse_sealed WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {

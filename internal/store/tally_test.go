@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -19,18 +20,18 @@ import (
 func TestBucketsAreThoseOfTheStatistics(t *testing.T) {
 	t.Parallel()
 	want := map[posthouse.State]string{
-		posthouse.Pending: bucketNew, posthouse.Sending: bucketProcessing, posthouse.Unknown: bucketUnknown, posthouse.Quarantined: bucketFailed,
-		posthouse.Sent: bucketSuccess, posthouse.Delivered: bucketSuccess, posthouse.Undelivered: bucketFailed, posthouse.Failed: bucketFailed,
-		posthouse.Cancelled: bucketFailed, posthouse.Expired: bucketFailed, posthouse.Suppressed: "",
+		posthouse.Pending: layout.BucketNew, posthouse.Sending: layout.BucketProcessing, posthouse.Unknown: layout.BucketUnknown, posthouse.Quarantined: layout.BucketFailed,
+		posthouse.Sent: layout.BucketSuccess, posthouse.Delivered: layout.BucketSuccess, posthouse.Undelivered: layout.BucketFailed, posthouse.Failed: layout.BucketFailed,
+		posthouse.Cancelled: layout.BucketFailed, posthouse.Expired: layout.BucketFailed, posthouse.Suppressed: "",
 	}
 	got := map[posthouse.State]string{}
 	for _, s := range posthouse.States() {
-		got[s] = bucketOf(&posthouse.Delivery{State: s})
+		got[s] = layout.BucketOf(&posthouse.Delivery{State: s})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := bucketOf(&posthouse.Delivery{State: posthouse.Pending, Tries: 1}); got != bucketRetry {
+	if got := layout.BucketOf(&posthouse.Delivery{State: posthouse.Pending, Tries: 1}); got != layout.BucketRetry {
 		t.Errorf("a retry counts as %s", got)
 	}
 }
@@ -42,10 +43,10 @@ func counted(t testing.TB, s *Store) (w work.Tally) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := map[string]*int{bucketNew: &w.New, bucketRetry: &w.Retry, bucketProcessing: &w.Processing, bucketUnknown: &w.Unknown, bucketSuccess: &w.Success, bucketFailed: &w.Failed, "": new(int)}
+	place := map[string]*int{layout.BucketNew: &w.New, layout.BucketRetry: &w.Retry, layout.BucketProcessing: &w.Processing, layout.BucketUnknown: &w.Unknown, layout.BucketSuccess: &w.Success, layout.BucketFailed: &w.Failed, "": new(int)}
 	for _, d := range list {
 		if d.Pulled {
-			*place[bucketOf(&d)]++
+			*place[layout.BucketOf(&d)]++
 		}
 	}
 	return w

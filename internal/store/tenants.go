@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -142,7 +143,7 @@ func (s Tenants) holds(from sqldb.Lookup, name string, now int64) (h wire.Tenant
 // openText counts a tenant's deliveries that are not settled.
 func (s Tenants) openText(name string) (string, []any) {
 	return "SELECT (SELECT COUNT(*) FROM posthouse_queue WHERE tenant = ?) + (SELECT COUNT(*) FROM posthouse_due WHERE tenant = ?)" +
-		" + (SELECT COUNT(*) FROM " + stillFlying(s.db.Dialect) + " AND m.tenant = ?)", []any{name, name, name}
+		" + (SELECT COUNT(*) FROM " + layout.StillFlying(s.db.Dialect) + " AND m.tenant = ?)", []any{name, name, name}
 }
 
 // configured are the tables of what a tenant's people have set up, with what the program notes beside it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -76,7 +77,7 @@ func (s Queue) Revise(ctx context.Context, now time.Time, sel work.Selection,
 type move struct{ from, to *sqldb.Table }
 
 // moves are those there are. A settled delivery is not opened again.
-var moves = []move{{queueTable, queueTable}, {queueTable, settledTable}, {settledTable, settledTable}}
+var moves = []move{{layout.Queue, layout.Queue}, {layout.Queue, layout.Settled}, {layout.Settled, layout.Settled}}
 
 // apply writes changes whose rows must all still be as expected, with their events. It is errStale
 // where one is not.
@@ -91,7 +92,7 @@ func (t settling) applyFlown(now int64, changes []work.Change, inFlight *flights
 	if err != nil {
 		return err
 	}
-	tallyOf(changes).into(&b)
+	layout.TallyOf(changes).Into(&b)
 	told := t.news()
 	told.changes(changes)
 	if err := t.announce(&b, told); err != nil {
@@ -122,14 +123,14 @@ func (f *flights) bundleOf(now int64, changes []work.Change) (b sqldb.Bundle, er
 		m := move{tableOf(c.Before.State), tableOf(c.After.State)}
 		byMove[m] = append(byMove[m], c)
 	}
-	if len(byMove[move{settledTable, queueTable}]) > 0 {
+	if len(byMove[move{layout.Settled, layout.Queue}]) > 0 {
 		return nil, errors.New("a settled delivery cannot be opened again")
 	}
 	clean.write(&b, f)
 	for _, m := range moves {
 		m.write(&b, byMove[m])
 	}
-	b.Insert(eventsTable, events)
+	b.Insert(layout.Events, events)
 	b.Insert(awaitedTable, awaited)
 	return b, nil
 }
@@ -142,29 +143,29 @@ func (m move) write(b *sqldb.Bundle, changes []*work.Change) {
 	guards := make([]sqldb.Guard, len(changes))
 	after := make([]*posthouse.Delivery, len(changes))
 	for i, c := range changes {
-		guards[i] = guardOf(&c.Before)
+		guards[i] = layout.GuardOf(&c.Before)
 		after[i] = &c.After
 	}
 	if m.from == m.to {
-		b.Amend(m.from, mutableTable, guards, mutableRows(after))
-		if m.to == settledTable {
-			noteLate(b, after)
+		b.Amend(m.from, layout.Mutable, guards, layout.MutableRows(after))
+		if m.to == layout.Settled {
+			layout.NoteLate(b, after)
 		}
 		return
 	}
 	rows := make([][]any, len(after))
 	for i, d := range after {
-		rows[i] = deliveryValues(d)
+		rows[i] = layout.DeliveryValues(d)
 	}
 	b.Take(m.from, guards)
-	insertSettled(b, m.to, rows)
+	layout.InsertSettled(b, m.to, rows)
 }
 
 func tableOf(s posthouse.State) *sqldb.Table {
 	if s.Open() {
-		return queueTable
+		return layout.Queue
 	}
-	return settledTable
+	return layout.Settled
 }
 
 // date numbers and dates the events of a change and its outcome, and refuses a step the state
@@ -184,7 +185,7 @@ func date(c *work.Change, now int64) ([][]any, error) {
 			return nil, fmt.Errorf("delivery %s: the state machine has no %s from %s to %s", c.Before.ID, e.Type, state, e.To)
 		}
 		state = e.To
-		rows[i] = eventValues(e)
+		rows[i] = layout.EventValues(e)
 	}
 	if state != c.After.State {
 		return nil, fmt.Errorf("delivery %s: its events end in %s, its row in %s", c.Before.ID, state, c.After.State)
@@ -272,7 +273,7 @@ func others(ids []string, found []posthouse.Delivery) []string {
 func (t settling) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Delivery, error) {
 	var found []posthouse.Delivery
 	seen := map[string]bool{}
-	for _, tab := range []*sqldb.Table{queueTable, settledTable} { // in the direction rows move
+	for _, tab := range []*sqldb.Table{layout.Queue, layout.Settled} { // in the direction rows move
 		missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return notID(id) || seen[id] })
 		for part := range sqldb.Parts(missing, sqldb.BulkStep) {
 			clause, args := t.Among("id", part)
@@ -281,7 +282,7 @@ func (t settling) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Del
 				args = append(args, sel.Tenant)
 			}
 			err := t.Query("SELECT "+tab.List+" FROM "+tab.Name+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+" ORDER BY id"+t.DB.Dialect.Lock, args, func(scan func(...any) error) error {
-				d, err := scanDelivery(scan)
+				d, err := layout.ScanDelivery(scan)
 				if err == nil && !seen[d.ID] {
 					seen[d.ID] = true
 					found = append(found, *d)
@@ -321,11 +322,11 @@ func (t settling) lockDue(sel work.Selection) ([]posthouse.Delivery, error) {
 	look, args := overdue[sel.Due], []any{sqldb.Micros(sel.Since), now, sel.Max}
 	if l := sel.Lane; sel.Due == work.Stranded {
 		look.index, look.clause = "posthouse_queue_due", "tenant = ? AND channel = ? AND priority = ? AND pin = ? AND state = 'pending' AND due_at >= ? AND due_at <= ? ORDER BY due_at, id"
-		args = append([]any{l.Tenant, l.Channel, numberOf(l), string(l.Pin)}, args...)
+		args = append([]any{l.Tenant, l.Channel, layout.NumberOf(l), string(l.Pin)}, args...)
 	}
-	err = t.Query("SELECT "+queueTable.List+" FROM posthouse_queue"+t.DB.Dialect.By(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.DB.Dialect.Skip, args,
+	err = t.Query("SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(look.index)+" WHERE "+look.clause+" LIMIT ?"+t.DB.Dialect.Skip, args,
 		func(scan func(...any) error) error {
-			d, err := scanDelivery(scan)
+			d, err := layout.ScanDelivery(scan)
 			if err == nil {
 				found = append(found, *d)
 			}

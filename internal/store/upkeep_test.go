@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -26,7 +27,7 @@ const day = 24 * time.Hour
 // returns those.
 func aged(d time.Duration) func(*work.Entry) {
 	return func(e *work.Entry) {
-		e.Message.ID = idAt(time.Now().Add(-d))[:10] + e.Message.ID[10:]
+		e.Message.ID = layout.IDAt(time.Now().Add(-d))[:10] + e.Message.ID[10:]
 		for i := range e.Deliveries {
 			x := &e.Deliveries[i]
 			x.ID = posthouse.DeliveryID(e.Message.ID, i+1)

@@ -13,43 +13,51 @@ var fetchedIsGone = []overlay.Edit{{
 // countedLater gathers what changes of the counts and writes it once a second, which costs a transaction a second
 // instead of a statement in each.
 var countedLater = []overlay.Edit{{
-	File: "internal/store/tally.go",
-	Old:  "func (c counting) into(b *sqldb.Bundle) { b.Add(talliesTable, c.rows()) }\n",
-	New: `func (c counting) into(*sqldb.Bundle) {
-	uncounted.Lock()
-	defer uncounted.Unlock()
+	File: "internal/store/layout/count.go",
+	Old:  "func (c Counting) Into(b *sqldb.Bundle) { b.Add(Tallies, c.Rows()) }\n",
+	New: `func (c Counting) Into(*sqldb.Bundle) {
+	Uncounted.Lock()
+	defer Uncounted.Unlock()
 	for kind, n := range c {
-		uncounted.counting[kind] += n
+		Uncounted.Counting[kind] += n
 	}
 }
 
-// uncounted is what is not in the table yet.
-var uncounted = struct {
+// Uncounted is what is not in the table yet.
+var Uncounted = struct {
 	sync.Mutex
-	counting
-}{counting: counting{}}
-
-// countLater writes what was gathered, again and again.
+	Counting
+}{Counting: Counting{}}
+`,
+}, {
+	File: "internal/store/layout/count.go",
+	Old:  "	\"slices\"\n",
+	New:  "	\"slices\"\n	\"sync\"\n",
+}, {
+	File: "internal/store/store.go",
+	Old:  "	s := &shared{db: db, feed: newFeedSwitch()}\n",
+	New:  "	s := &shared{db: db, feed: newFeedSwitch()}\n	go s.countLater()\n",
+}, {
+	File: "internal/store/tally.go",
+	Old:  "// Tally says how many",
+	New: `// countLater writes what was gathered, again and again.
 func (s *shared) countLater() {
 	for range time.Tick(time.Second) {
-		uncounted.Lock()
-		c := uncounted.counting
-		uncounted.counting = counting{}
-		uncounted.Unlock()
+		layout.Uncounted.Lock()
+		c := layout.Uncounted.Counting
+		layout.Uncounted.Counting = layout.Counting{}
+		layout.Uncounted.Unlock()
 		if err := s.change(context.Background(), time.Now(), "count", func(t *tx) error { return t.count(c) }); err != nil {
 			s.db.Log.Warn("counts cannot be written", "error", err)
 		}
 	}
 }
-`,
+
+// Tally says how many`,
 }, {
 	File: "internal/store/tally.go",
-	Old:  "	\"slices\"\n",
-	New:  "	\"slices\"\n	\"sync\"\n	\"time\"\n",
-}, {
-	File: "internal/store/store.go",
-	Old:  "	s := &shared{db: db, feed: newFeedSwitch()}\n",
-	New:  "	s := &shared{db: db, feed: newFeedSwitch()}\n	go s.countLater()\n",
+	Old:  "	\"context\"\n",
+	New:  "	\"context\"\n	\"time\"\n",
 }}
 
 // reportOfAnybody asks whether the task is out, and not with whom: its protocol has no tokens, and apps know only

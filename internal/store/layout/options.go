@@ -1,4 +1,4 @@
-package store
+package layout
 
 import (
 	"encoding/json"
@@ -26,8 +26,8 @@ func optionsOf(m *posthouse.Message) string {
 	return string(text)
 }
 
-// readOptions puts into a message what optionsOf wrote.
-func readOptions(text string, m *posthouse.Message) {
+// ReadOptions puts into a message what optionsOf wrote.
+func ReadOptions(text string, m *posthouse.Message) {
 	if text == "" {
 		return
 	}

@@ -1,4 +1,4 @@
-package store
+package layout
 
 import (
 	"time"
@@ -17,21 +17,12 @@ var deliveryColumns = []string{
 }
 
 var (
-	queueTable    = sqldb.NewTable("posthouse_queue", deliveryColumns...)
-	settledTable  = sqldb.NewTable("posthouse_settled", deliveryColumns...)
-	messagesTable = sqldb.NewTable("posthouse_messages", messageColumns()...)
-	eventsTable   = sqldb.NewTable("posthouse_transitions",
+	Queue   = sqldb.NewTable("posthouse_queue", deliveryColumns...)
+	Settled = sqldb.NewTable("posthouse_settled", deliveryColumns...)
+	Events  = sqldb.NewTable("posthouse_transitions",
 		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )
-
-// messageColumns are those of a message alone.
-func messageColumns() []string {
-	return []string{
-		"id", "tenant", "channel", "kind?", "ref?", "priority#", "content", "template?", "template_version#?",
-		"payload?", "source?", "dedup_key?", "on_unknown?", "not_before#?", "deadline#?", "recipients#?", "trace?", "created_at#", "options?",
-	}
-}
 
 // mutable are the columns a transition may change; the others are written once.
 var mutable = []string{
@@ -48,15 +39,15 @@ func mutableValues(d *posthouse.Delivery) []any {
 	}
 }
 
-var mutableTable = sqldb.NewTable("", mutable...)
+var Mutable = sqldb.NewTable("", mutable...)
 
-// guardOf is what a delivery's row must still be for its change to hold.
-func guardOf(d *posthouse.Delivery) sqldb.Guard {
+// GuardOf is what a delivery's row must still be for its change to hold.
+func GuardOf(d *posthouse.Delivery) sqldb.Guard {
 	return sqldb.Guard{ID: d.ID, Version: d.Version, Token: d.Token, State: d.State}
 }
 
-// mutableRows are the values of changed deliveries for mutableTable.
-func mutableRows(after []*posthouse.Delivery) [][]any {
+// MutableRows are the values of changed deliveries for mutableTable.
+func MutableRows(after []*posthouse.Delivery) [][]any {
 	rows := make([][]any, len(after))
 	for i, d := range after {
 		rows[i] = mutableValues(d)
@@ -64,7 +55,7 @@ func mutableRows(after []*posthouse.Delivery) [][]any {
 	return rows
 }
 
-func deliveryValues(d *posthouse.Delivery) []any {
+func DeliveryValues(d *posthouse.Delivery) []any {
 	return []any{
 		d.ID, d.Tenant, d.Channel, d.Account, string(work.PinOf(d)), laneOf(d), d.User, d.Address, d.Type,
 		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
@@ -74,8 +65,8 @@ func deliveryValues(d *posthouse.Delivery) []any {
 	}
 }
 
-// scanDelivery reads the columns of deliveryColumns.
-func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
+// ScanDelivery reads the columns of deliveryColumns.
+func ScanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	var d posthouse.Delivery
 	var lane, unconfirmed, cancel int64
 	var pin work.Pin
@@ -88,7 +79,7 @@ func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 		return nil, err
 	}
 	d.Message = posthouse.MessageID(d.ID)
-	d.Priority, d.Pulled, _ = readLane(lane)
+	d.Priority, d.Pulled, _ = ReadLane(lane)
 	pin.Read(&d)
 	d.Unconfirmed, d.CancelRequested = unconfirmed != 0, cancel != 0
 	for i, p := range []*time.Time{
@@ -99,14 +90,14 @@ func scanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	return &d, nil
 }
 
-func eventValues(e *posthouse.Event) []any {
+func EventValues(e *posthouse.Event) []any {
 	return []any{
 		e.Delivery, e.Version, e.Tenant, sqldb.Micros(e.At), string(e.Type), string(e.From), string(e.To), e.Token, int64(e.Attempt), e.Owner,
 		sqldb.Micros(e.LeaseUntil), sqldb.Micros(e.Due), e.Reason, e.Epoch, e.Account, int64(e.Tries), string(e.Class), e.Code, e.Error, e.Ref, e.Request, e.Response,
 	}
 }
 
-func scanEvent(scan func(...any) error) (posthouse.Event, error) {
+func ScanEvent(scan func(...any) error) (posthouse.Event, error) {
 	var e posthouse.Event
 	var at, lease, due int64
 	err := scan(&e.Delivery, &e.Version, &e.Tenant, &at, &e.Type, &e.From, &e.To, &e.Token, &e.Attempt, &e.Owner,
@@ -115,3 +106,13 @@ func scanEvent(scan func(...any) error) (posthouse.Event, error) {
 	e.Message = posthouse.MessageID(e.Delivery)
 	return e, err
 }
+
+func ReadDelivery(scan sqldb.Scanner) (posthouse.Delivery, error) {
+	d, err := ScanDelivery(scan)
+	if err != nil {
+		return posthouse.Delivery{}, err
+	}
+	return *d, nil
+}
+
+func ReadEvent(scan sqldb.Scanner) (posthouse.Event, error) { return ScanEvent(scan) }

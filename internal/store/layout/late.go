@@ -1,4 +1,4 @@
-package store
+package layout
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // posthouse_late knows the deliveries that were settled long after the time of their id, so that they can be found when the
 // partition of that time is dropped. Few are: a late retry or receipt, a message for the day after tomorrow.
 
-var lateTable = partedTable("posthouse_late", "id", "at#")
+var Late = partedTable("posthouse_late", "id", "at#")
 
 // partedTable is a table that is there only beside partitions.
 func partedTable(name string, columns ...string) *sqldb.Table {
@@ -26,7 +26,7 @@ type lateNotes map[string]int64
 
 // add notes a delivery that is settled, if it is late.
 func (l lateNotes) add(id string, at int64) {
-	if at-sqldb.Micros(timeOfID(id)) > lateAfter.Microseconds() {
+	if at-sqldb.Micros(TimeOfID(id)) > LateAfter.Microseconds() {
 		l[id] = max(l[id], at)
 	}
 }
@@ -48,19 +48,19 @@ func (l lateNotes) write(b *sqldb.Bundle) {
 		rows = append(rows, []any{id, at})
 	}
 	slices.SortFunc(rows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
-	b.Put(lateTable, 1, rows)
+	b.Put(Late, 1, rows)
 }
 
-// insertSettled inserts rows of settled deliveries, and notes those that are late.
-func insertSettled(b *sqldb.Bundle, tab *sqldb.Table, rows [][]any) {
+// InsertSettled inserts rows of settled deliveries, and notes those that are late.
+func InsertSettled(b *sqldb.Bundle, tab *sqldb.Table, rows [][]any) {
 	b.Insert(tab, rows)
 	late := lateNotes{}
 	late.rows(tab, rows)
 	late.write(b)
 }
 
-// noteLate notes changed deliveries that are settled and late.
-func noteLate(b *sqldb.Bundle, after []*posthouse.Delivery) {
+// NoteLate notes changed deliveries that are settled and late.
+func NoteLate(b *sqldb.Bundle, after []*posthouse.Delivery) {
 	late := lateNotes{}
 	for _, d := range after {
 		late.add(d.ID, sqldb.Micros(d.UpdatedAt))
@@ -68,12 +68,6 @@ func noteLate(b *sqldb.Bundle, after []*posthouse.Delivery) {
 	late.write(b)
 }
 
-// timeOfID is the time of an id, in whole milliseconds.
-func timeOfID(id string) time.Time {
-	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // as posthouse.NewID
-	ms := int64(0)
-	for i := range min(10, len(id)) {
-		ms = ms<<5 | int64(max(0, strings.IndexByte(alphabet, id[i])))
-	}
-	return time.UnixMilli(ms).UTC()
-}
+// LateAfter is how long after its acceptance a delivery is settled late: then posthouse_late knows it. What waits for
+// the next day is not late.
+const LateAfter = 25 * time.Hour
