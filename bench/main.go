@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posthouse/posthouse/bench/peers/posthouse"
 	"github.com/posthouse/posthouse/bench/trial"
 	"github.com/posthouse/posthouse/internal/machine"
 )
@@ -54,6 +55,9 @@ func main() {
 func start(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == trialCommand {
 		return trial.Serve(ctx, libraries(), os.Stdin, os.Stdout)
+	}
+	if len(args) == 2 && args[0] == processCommand {
+		return posthouse.Process(ctx, args[1], os.Stdin, os.Stdout)
 	}
 	o, err := parse(args)
 	if err != nil {

@@ -93,19 +93,22 @@ func open(ctx context.Context, dsn string) (*Queue, error) {
 // keyring is a fixed key: nothing of a benchmark is secret.
 const keyring = "bench:cG9zdGhvdXNlLWJlbmNobWFyay1rZXlyaW5nLTAwMDE=" //nolint:gosec // not a secret
 
-// serve makes the server; the first one only accepts.
+// serve makes the server and its channel; the first one only accepts.
 func (q *Queue) serve(ctx context.Context, acceptOnly bool) error {
-	var err error
+	if err := q.make(ctx, acceptOnly); err != nil {
+		return err
+	}
+	_, err := q.server.PutChannel(ctx, posthouse.DefaultTenant, q.channel())
+	return err
+}
+
+func (q *Queue) make(ctx context.Context, acceptOnly bool) (err error) {
 	q.registry = prometheus.NewRegistry()
 	q.server, err = server.New(ctx, server.Options{
 		DSN: q.dsn, AcceptOnly: acceptOnly, AdminKey: q.key, Addr: "127.0.0.1:0", Registry: q.registry, AllowPrivate: true,
 		Keyring: keyring, Drivers: q.drivers(), Output: io.Discard,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
-	if err != nil {
-		return err
-	}
-	_, err = q.server.PutChannel(ctx, posthouse.DefaultTenant, q.channel())
 	return err
 }
 
