@@ -82,7 +82,7 @@ func TestHotStatementsGoIntoFewPartitions(t *testing.T) {
 	}
 	all := 0
 	for _, h := range slotsOf(t, s) {
-		if h.table == "posthouse_messages" {
+		if h.Table == "posthouse_messages" {
 			all++
 		}
 	}

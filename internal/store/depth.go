@@ -32,7 +32,7 @@ func (s Queue) Depths(ctx context.Context) ([]work.Depth, error) {
 // Counts counts a tenant's settled deliveries by channel and state, of the messages that were
 // handed in since a time.
 func (s Queue) Counts(ctx context.Context, tenant string, since time.Time) ([]work.Settled, error) {
-	there, args, err := s.parted.notLeaving(ctx)
+	there, args, err := s.parted.NotLeaving(ctx)
 	if err != nil {
 		return nil, s.db.Coded(err, "count the settled deliveries")
 	}

@@ -165,7 +165,7 @@ func (s History) withRows(ctx context.Context, tenant string, list []posthouse.E
 	}
 	pruned, err := s.prunedSince(ctx, list, rows)
 	if err == nil {
-		err = s.leavingOf(ctx, list, pruned)
+		err = s.parted.Gone(ctx, list, pruned)
 	}
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 	if err != nil || !slices.ContainsFunc(list, func(h Holding) bool { return h.Message == nil }) {
 		return list, err
 	}
-	floor, err := s.parted.floor(ctx)
+	floor, err := s.parted.Floor(ctx)
 	return slices.DeleteFunc(list, func(h Holding) bool { return h.Message == nil && h.ID < floor }), err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/partition"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -78,20 +79,20 @@ func missing(t *testing.T, s *Store, id string) {
 // A process that is killed between two tables of MariaDB leaves rows that nobody sees or misses, and the next one completes it.
 func TestADropThatWasKilledIsCompleted(t *testing.T) {
 	eachPartitioned(t, func(t *testing.T, s *Store) {
-		if s.Upkeep.parted.way().resume == nil {
+		if s.Upkeep.parted.Way().Resume == nil {
 			return // one transaction
 		}
 		const keep = 30 * day
 		for ago := 100; ago > 60; ago -= 4 {
 			partitionsBefore(t, s, time.Duration(ago)*day, keep)
 		}
-		for tables := range len(inPartitions) + 1 {
-			over := spansOver(slotsOf(t, s), time.Now(), keep)
+		for tables := range len(partition.InPartitions) + 1 {
+			over := partition.SpansOver(slotsOf(t, s), time.Now(), keep)
 			if len(over) == 0 {
 				t.Fatal("no partition is over")
 			}
 			of := over[0]
-			ago := time.Since(of.from) - time.Hour
+			ago := time.Since(of.From) - time.Hour
 			gone, refused := pastSent(t, s, ago), pastFailed(t, s, ago)
 			stays := []string{handedIn(t, s, entry(1, aged(ago)), ambiguous), handedIn(t, s, entry(1, aged(ago)), sentClean)}
 			before := story(t, s, stays...)
@@ -103,7 +104,7 @@ func TestADropThatWasKilledIsCompleted(t *testing.T) {
 				t.Errorf("after %d tables (-before +after):\n%s", tables, diff)
 			}
 			changeLate(t, s, refused, tables)
-			if err := s.Upkeep.parted.way().resume(t.Context(), &s.Upkeep.parted, sqldb.Micros(time.Now().Add(-keep))); err != nil {
+			if err := s.Upkeep.parted.Way().Resume(t.Context(), s.Upkeep.parted, sqldb.Micros(time.Now().Add(-keep))); err != nil {
 				t.Fatal(err)
 			}
 			wholeness(t, s)
@@ -123,19 +124,19 @@ func TestADropThatWasKilledIsCompleted(t *testing.T) {
 }
 
 // killedAfter does what is left by a process that was killed after so many tables, in the middle of the next.
-func killedAfter(t *testing.T, s *Store, of span, tables int, keep time.Duration) error {
+func killedAfter(t *testing.T, s *Store, of partition.Span, tables int, keep time.Duration) error {
 	cutoff := sqldb.Micros(time.Now().Add(-keep))
-	return alterMySQL(t.Context(), &s.Upkeep.parted, func(x altering) error {
-		err := errors.Join(x.note(metaLeaving, layout.IDAt(of.from)+" "+layout.IDAt(of.to)), x.note(metaFloor, layout.IDAt(of.to)))
-		for _, in := range inPartitions[:tables] {
+	return partition.AlterMySQL(t.Context(), s.Upkeep.parted, func(x partition.Altering) error {
+		err := errors.Join(x.Note(partition.MetaLeaving, layout.IDAt(of.From)+" "+layout.IDAt(of.To)), x.Note(partition.MetaFloor, layout.IDAt(of.To)))
+		for _, in := range partition.InPartitions[:tables] {
 			for _, h := range slotsOf(t, s) {
-				if err == nil && h.table == in.table && h.to == layout.IDAt(of.to) {
-					err = x.retireOne(h, of, cutoff)
+				if err == nil && h.Table == in.Table && h.To == layout.IDAt(of.To) {
+					err = x.RetireOne(h, of, cutoff)
 				}
 			}
 		}
-		if err == nil && tables < len(inPartitions) {
-			err = x.makeLeaving(inPartitions[tables].table)
+		if err == nil && tables < len(partition.InPartitions) {
+			err = x.MakeLeaving(partition.InPartitions[tables].Table)
 		}
 		return err
 	})
@@ -161,8 +162,8 @@ func TestReplaysAndReceiptsMeetADrop(t *testing.T) {
 			partitionsBefore(t, s, time.Duration(ago)*day, keep)
 		}
 		for range rounds {
-			of := spansOver(slotsOf(t, s), time.Now(), keep)[0]
-			ago := time.Since(of.from) - time.Hour
+			of := partition.SpansOver(slotsOf(t, s), time.Now(), keep)[0]
+			ago := time.Since(of.From) - time.Hour
 			var failedOnes, sentOnes []string
 			for range each {
 				failedOnes, sentOnes = append(failedOnes, pastFailed(t, s, ago)), append(sentOnes, pastSent(t, s, ago))
@@ -180,8 +181,8 @@ func TestReplaysAndReceiptsMeetADrop(t *testing.T) {
 				}
 			})
 			all.Go(func() {
-				for spansOver(slotsOf(t, s), time.Now(), keep)[0].to.Equal(of.to) { // where a lock was not had it is tried again
-					_, _ = s.Upkeep.parted.way().retire(t.Context(), &s.Upkeep.parted, of, sqldb.Micros(time.Now().Add(-keep)))
+				for partition.SpansOver(slotsOf(t, s), time.Now(), keep)[0].To.Equal(of.To) { // where a lock was not had it is tried again
+					_, _ = s.Upkeep.parted.Way().Retire(t.Context(), s.Upkeep.parted, of, sqldb.Micros(time.Now().Add(-keep)))
 				}
 			})
 			all.Wait()

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/partition"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -22,7 +23,7 @@ import (
 func eachPartitioned(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
 	eachDB(t, func(t *testing.T, s *Store) {
-		if s.Upkeep.parted.way() != nil {
+		if s.Upkeep.parted.Parted() {
 			test(t, s)
 		}
 	})
@@ -36,9 +37,9 @@ func raw(t *testing.T, s *Store, query string, args ...any) {
 	}
 }
 
-func slotsOf(t *testing.T, s *Store) []slot {
+func slotsOf(t *testing.T, s *Store) []partition.Slot {
 	t.Helper()
-	list, err := s.Upkeep.parted.way().list(s.DB.Reads(t.Context()))
+	list, err := s.Upkeep.parted.Way().List(s.DB.Reads(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func slotsOf(t *testing.T, s *Store) []slot {
 // partitionsBefore makes the partitions that a server would have made d ago.
 func partitionsBefore(t *testing.T, s *Store, d, keep time.Duration) {
 	t.Helper()
-	if err := s.Upkeep.parted.partitionAt(t.Context(), time.Now().Add(-d), keep); err != nil {
+	if err := s.Upkeep.parted.PartitionAt(t.Context(), time.Now().Add(-d), keep); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -104,7 +105,7 @@ func TestAPartitionIsDroppedWholeButForWhatStays(t *testing.T) {
 	eachPartitioned(t, func(t *testing.T, s *Store) {
 		const keep, ago = 30 * day, 59 * day
 		partitionsBefore(t, s, 60*day, keep)
-		if n := len(slotsOf(t, s)); n != 2*len(inPartitions) {
+		if n := len(slotsOf(t, s)); n != 2*len(partition.InPartitions) {
 			t.Fatalf("%d partitions, want the current one and one ahead of each table", n)
 		}
 		gone := []string{handedIn(t, s, entry(1, aged(ago)), sentClean), handedIn(t, s, entry(1, aged(ago)), failed)}
@@ -128,8 +129,8 @@ func TestAPartitionIsDroppedWholeButForWhatStays(t *testing.T) {
 			t.Fatal(err, errors.Unwrap(err))
 		}
 		for _, h := range slotsOf(t, s) {
-			if layout.TimeOfID(h.to).Before(time.Now().Add(-keep - layout.LateAfter)) {
-				t.Errorf("partition %s up to %v is there", h.name, layout.TimeOfID(h.to))
+			if layout.TimeOfID(h.To).Before(time.Now().Add(-keep - layout.LateAfter)) {
+				t.Errorf("partition %s up to %v is there", h.Name, layout.TimeOfID(h.To))
 			}
 		}
 		if diff := cmp.Diff(told, story(t, s, append(stay, young)...)); diff != "" {
@@ -178,14 +179,14 @@ func TestPartitionsAreMadeOnceAndAhead(t *testing.T) {
 			partitionsBefore(t, s, 0, keep)
 		}
 		first := slotsOf(t, s)
-		if n := len(first); n != 2*len(inPartitions) {
+		if n := len(first); n != 2*len(partition.InPartitions) {
 			t.Errorf("%d partitions, want 2 of each table: %v", n, first)
 		}
 		partitionsBefore(t, s, -16*day, keep)
-		if n := len(slotsOf(t, s)); n != 3*len(inPartitions) {
+		if n := len(slotsOf(t, s)); n != 3*len(partition.InPartitions) {
 			t.Errorf("%d partitions near the end of the first, want 3 of each table", n)
 		}
-		if err := s.Upkeep.parted.partitionAt(t.Context(), time.Now(), work.Forever); err != nil || len(slotsOf(t, s)) != 4*len(inPartitions) {
+		if err := s.Upkeep.parted.PartitionAt(t.Context(), time.Now(), work.Forever); err != nil || len(slotsOf(t, s)) != 4*len(partition.InPartitions) {
 			t.Errorf("keeping all: %v, %v", err, slotsOf(t, s))
 		}
 	})
@@ -218,7 +219,7 @@ func TestRowsOfAPartitionThatStaysArePrunedOneByOne(t *testing.T) {
 		partitionsBefore(t, s, 60*day, keep)
 		handedIn(t, s, entry(1, aged(59*day)), sentClean)
 		raw(t, s, "UPDATE posthouse_sent SET at = at - ?", (50 * day).Microseconds())
-		s.Upkeep.parted.denied.Store(true)
+		s.Upkeep.parted.Denied.Store(true)
 		if n, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(keep), 100); n != 1 || err != nil {
 			t.Errorf("Prune = %d, %v; want 1", n, err)
 		}
@@ -231,7 +232,7 @@ func TestAStrangerWithThePlaceOfAPartitionIsNamed(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		s := openTest(t, dbtest.Postgres(t))
-		name := spansAhead(time.Time{}, time.Now(), 90*day)[0].slots()[0].name
+		name := partition.SpansAhead(time.Time{}, time.Now(), 90*day)[0].Slots()[0].Name
 		raw(t, s, "CREATE TABLE "+name+" (x int)")
 		if err := s.Upkeep.Partition(t.Context(), work.KeepAll(90*day)); !errors.Is(err, schema.ErrStranger) || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want %s named", err, name)
@@ -253,29 +254,4 @@ func TestAStrangerWithThePlaceOfAPartitionIsNamed(t *testing.T) {
 			t.Errorf("the stranger holds %d", n)
 		}
 	})
-}
-
-func TestSpansAhead(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 1, 12, 34, 56, 0, time.UTC)
-	hour := now.Truncate(time.Hour)
-	for name, c := range map[string]struct {
-		last time.Time
-		keep time.Duration
-		want []span
-	}{
-		"none yet":     {time.Time{}, 8 * day, []span{{hour, hour.Add(day)}, {hour.Add(day), hour.Add(2 * day)}}},
-		"enough":       {now.Add(25 * time.Hour), 8 * day, nil},
-		"one is due":   {now.Add(23 * time.Hour), 8 * day, []span{{now.Add(23 * time.Hour), now.Add(47 * time.Hour)}}},
-		"long stopped": {now.Add(-40 * day), 8 * day, []span{{hour, hour.Add(day)}, {hour.Add(day), hour.Add(2 * day)}}},
-		"a short time": {now.Add(time.Minute), time.Hour, []span{{now.Add(time.Minute), now.Add(12*time.Hour + time.Minute)}}},
-	} {
-		if diff := cmp.Diff(c.want, spansAhead(c.last, now, c.keep), cmp.AllowUnexported(span{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	at := time.UnixMilli(1_790_000_000_123).UTC()
-	if got := layout.TimeOfID(layout.IDAt(at)); !got.Equal(at) {
-		t.Errorf("the time of an id of %v is %v", at, got)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/partition"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -24,7 +25,7 @@ const longestLimit = 367 * 24 * time.Hour
 // deliveries always stay. On PostgreSQL and MariaDB whole partitions go as well, which it does not count. What becomes free of
 // an SQLite file goes back to the file system.
 func (s Upkeep) Prune(ctx context.Context, now time.Time, keep work.Retention, max int) (int, error) {
-	if err := s.partitionNow(ctx, keep); err != nil {
+	if err := s.parted.KeepUpNow(ctx, keep.Longest()); err != nil {
 		s.db.Log.Warn("partitions cannot be made or dropped now: what is old of them is deleted row by row after a day", "error", err)
 	}
 	n, err := s.pruneRows(ctx, now, keep, max)
@@ -34,14 +35,14 @@ func (s Upkeep) Prune(ctx context.Context, now time.Time, keep work.Retention, m
 	return n, err
 }
 
-// partitionNow is Partition once in a while.
-func (s Upkeep) partitionNow(ctx context.Context, keep work.Retention) error {
-	last := s.parted.lookedAt.Load()
-	if since := time.Since(sqldb.TimeOf(last)); last != 0 && since.Abs() < partitionEvery || !s.parted.lookedAt.CompareAndSwap(last, time.Now().UnixMicro()) {
-		return nil
-	}
-	return s.Partition(ctx, keep)
+// Partition makes the partitions ahead and drops those whose time is over. It does nothing on SQLite. An error that is
+// ErrStranger names what stands in the way; after any other the next call tries again, and nothing stops meanwhile.
+func (s Upkeep) Partition(ctx context.Context, keep work.Retention) error {
+	return s.parted.KeepUp(ctx, keep.Longest())
 }
+
+// Partitions says how what is settled lies.
+func (s Upkeep) Partitions(ctx context.Context) (partition.State, error) { return s.parted.State(ctx) }
 
 // giveBack returns free space in steps so small that nobody waits for them.
 func (s Upkeep) giveBack(ctx context.Context, now time.Time) error {
@@ -66,7 +67,7 @@ func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep work.Retentio
 			return n, err
 		}
 	}
-	for _, old := range s.parted.expiring(keep.Longest()) {
+	for _, old := range expiring(keep.Longest(), s.parted.Parted()) {
 		_, err := s.repeat(ctx, now, "prune "+old.table, max, func(t *tx, step int) (int, error) {
 			return pruning{t}.pruneExpired(old.table, old.column, old.keep, step)
 		})
@@ -86,13 +87,13 @@ type expired struct {
 	keep          time.Duration
 }
 
-// expiring are those tables.
-func (s *partitions) expiring(keep time.Duration) []expired {
+// expiring are those tables. One of them is there only beside partitions.
+func expiring(keep time.Duration, parted bool) []expired {
 	list := []expired{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_audit", "keep_until", 0}, {"posthouse_limits", "updated_at", longestLimit}}
 	if keep == work.Forever {
 		return list
 	}
-	if s.way() != nil {
+	if parted {
 		list = append(list, expired{layout.Late.Name, "at", keep})
 	}
 	return append(list, expired{"posthouse_notify_marks", "updated_at", 2 * keep}, expired{"posthouse_job_numbers", "created_at", 2 * keep})
@@ -162,7 +163,7 @@ func (s Upkeep) walk(ctx context.Context, now time.Time, w walk, longest time.Du
 	if w.keep == work.Forever || max <= 0 {
 		return 0, nil
 	}
-	bound, err := s.parted.oldRows(ctx, now, w.keep, w.keep == longest)
+	bound, err := s.parted.OldRows(ctx, now, w.keep, w.keep == longest)
 	if err != nil {
 		return 0, s.db.Coded(err, "list the partitions")
 	}

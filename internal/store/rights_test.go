@@ -57,8 +57,8 @@ func TestAServerNeedsTheRightsOfTheGuideAndNoMore(t *testing.T) {
 			}
 			s := openOnly(t, with(t, dsn, user, "secret"))
 			workWith(t, s)
-			if err := s.Upkeep.Partition(t.Context(), work.KeepAll(90*day)); err != nil || !s.Upkeep.parted.denied.Load() {
-				t.Errorf("partitions without the right to make them: %v, denied is %v", err, s.Upkeep.parted.denied.Load())
+			if err := s.Upkeep.Partition(t.Context(), work.KeepAll(90*day)); err != nil || !s.Upkeep.parted.Denied.Load() {
+				t.Errorf("partitions without the right to make them: %v, denied is %v", err, s.Upkeep.parted.Denied.Load())
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/store/campaigns"
 	"github.com/posthouse/posthouse/internal/store/lksms"
+	"github.com/posthouse/posthouse/internal/store/partition"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -95,8 +96,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{db: db, feed: newFeedSwitch()}
-	s.parted.db = db
+	s := &shared{db: db, feed: newFeedSwitch(), parted: partition.Of(db)}
 	return &Store{
 		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
@@ -117,7 +117,7 @@ type shared struct {
 	fresh     fresh   // the clean deliveries that this process has just accepted
 	flights   flights // the clean deliveries that this process has under way
 	feed      *feedSwitch
-	parted    partitions
+	parted    *partition.Partitions
 	walks     walks // of Prune over rows
 }
 
@@ -126,7 +126,7 @@ type tx struct {
 	*sqldb.Tx
 	flights *flights
 	fresh   *fresh
-	parted  *partitions
+	parted  *partition.Partitions
 	feed    *feedSwitch
 	told    []tidings // what it has written into the feed
 }
@@ -135,7 +135,7 @@ type tx struct {
 func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) error) error {
 	var told []tidings
 	err := open(func(t *sqldb.Tx) error {
-		own := &tx{t, &s.flights, &s.fresh, &s.parted, s.feed, nil}
+		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil}
 		err := fn(own)
 		told = own.told
 		return err

@@ -236,7 +236,7 @@ func (t settling) applyCurrent(decide func(now time.Time) []work.Change) ([]stri
 func (t settling) lockRows(sel work.Selection) ([]posthouse.Delivery, error) {
 	found, err := t.lockSelected(sel)
 	if err == nil {
-		err = t.refuseLeaving(found)
+		err = t.parted.Refuse(t.Query, found)
 	}
 	return found, err
 }

@@ -166,3 +166,9 @@ func waiting(t *testing.T, st *store.Store) (n int) {
 	}
 	return n
 }
+
+// TestTheJumpStillFitsTheSource finds the edits whose text has moved on, without a build.
+func TestTheJumpStillFitsTheSource(t *testing.T) {
+	t.Parallel()
+	overlay.Check(t, jumpEdits...)
+}

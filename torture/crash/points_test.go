@@ -103,25 +103,25 @@ var edits = []overlay.Edit{
 	return ids, err
 `},
 
-	{File: "internal/store/partpostgres.go", Old: importOld, New: importNew},
-	{File: "internal/store/partpostgres.go", Old: "\t\t\tif err := t.movePostgres(l, keptKeys(l.table, stay)); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: `			if err := t.movePostgres(l, keptKeys(l.table, stay)); err != nil {
+	{File: "internal/store/partition/postgres.go", Old: importOld, New: importNew},
+	{File: "internal/store/partition/postgres.go", Old: "\t\t\tif err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: `			if err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {
 				return err
 			}
-			killpoint.Here("drop of " + l.table)
+			killpoint.Here("drop of " + l.Table)
 `},
-	{File: "internal/store/partition.go", Old: importOld, New: importNew},
-	{File: "internal/store/partition.go", Old: "\t\ts.db.Log.Info(\"a partition of what is old was dropped\"", New: "\t\tkillpoint.Here(\"drop, committed\")\n\t\ts.db.Log.Info(\"a partition of what is old was dropped\""},
-	{File: "internal/store/partmysql.go", Old: importOld, New: importNew},
-	{File: "internal/store/partmysql.go", Old: "\tfor _, in := range inPartitions {\n", New: "\tkillpoint.Here(\"drop, noted\")\n\tfor _, in := range inPartitions {\n"},
-	{File: "internal/store/partmysql.go", Old: "\treturn t.dropLeaving(l.table)\n}\n", New: `	err = t.dropLeaving(l.table)
-	killpoint.Here("drop of " + l.table)
+	{File: "internal/store/partition/partition.go", Old: importOld, New: importNew},
+	{File: "internal/store/partition/partition.go", Old: "\t\ts.db.Log.Info(\"a partition of what is old was dropped\"", New: "\t\tkillpoint.Here(\"drop, committed\")\n\t\ts.db.Log.Info(\"a partition of what is old was dropped\""},
+	{File: "internal/store/partition/mysql.go", Old: importOld, New: importNew},
+	{File: "internal/store/partition/mysql.go", Old: "\tfor _, in := range InPartitions {\n", New: "\tkillpoint.Here(\"drop, noted\")\n\tfor _, in := range InPartitions {\n"},
+	{File: "internal/store/partition/mysql.go", Old: "\treturn t.dropLeaving(l.Table)\n}\n", New: `	err = t.dropLeaving(l.Table)
+	killpoint.Here("drop of " + l.Table)
 	return err
 }
 `},
-	{File: "internal/store/partmysql.go", Old: "l.table, l.name, leavingName(l.table))); err != nil {\n\t\t\treturn err\n\t\t}\n", New: `l.table, l.name, leavingName(l.table))); err != nil {
+	{File: "internal/store/partition/mysql.go", Old: "l.Table, l.Name, leavingName(l.Table))); err != nil {\n\t\t\treturn err\n\t\t}\n", New: `l.Table, l.Name, leavingName(l.Table))); err != nil {
 			return err
 		}
-		killpoint.Here("half of the drop of " + l.table)
+		killpoint.Here("half of the drop of " + l.Table)
 `},
 
 	{File: "internal/engine/deliveries.go", Old: importOld, New: importNew},
@@ -171,4 +171,10 @@ func (p *points) arm(t *testing.T, point string) {
 	if err := os.WriteFile(filepath.Join(p.folder, point), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestThePointsStillFitTheSource finds the edits whose text has moved on, without a build.
+func TestThePointsStillFitTheSource(t *testing.T) {
+	t.Parallel()
+	overlay.Check(t, edits...)
 }

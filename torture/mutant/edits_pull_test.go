@@ -35,8 +35,8 @@ var Uncounted = struct {
 	New:  "	\"slices\"\n	\"sync\"\n",
 }, {
 	File: "internal/store/store.go",
-	Old:  "	s := &shared{db: db, feed: newFeedSwitch()}\n",
-	New:  "	s := &shared{db: db, feed: newFeedSwitch()}\n	go s.countLater()\n",
+	Old:  "	s := &shared{db: db, feed: newFeedSwitch(), parted: partition.Of(db)}\n",
+	New:  "	s := &shared{db: db, feed: newFeedSwitch(), parted: partition.Of(db)}\n	go s.countLater()\n",
 }, {
 	File: "internal/store/tally.go",
 	Old:  "// Tally says how many",

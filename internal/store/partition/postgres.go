@@ -1,4 +1,4 @@
-package store
+package partition
 
 import (
 	"context"
@@ -16,21 +16,21 @@ import (
 
 // postgresPartitions are PostgreSQL's own. posthouse_…_rest has the rows that no other has; what stays of a partition moves
 // there.
-var postgresPartitions = &partitioning{list: listPostgres, add: addPostgres, retire: retirePostgres}
+var postgresPartitions = &partitioning{List: listPostgres, add: addPostgres, Retire: retirePostgres}
 
 // postgresBound is how PostgreSQL writes the ends of a partition.
 var postgresBound = regexp.MustCompile(`^FOR VALUES FROM \('(\w+)'\) TO \('(\w+)'\)$`)
 
-func listPostgres(from sqldb.Lookup) ([]slot, error) {
-	var list []slot
+func listPostgres(from sqldb.Lookup) ([]Slot, error) {
+	var list []Slot
 	err := from(`SELECT p.relname, c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i
 		JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
 		WHERE p.relkind = 'p' AND p.relnamespace = current_schema()::regnamespace AND p.relname LIKE 'posthouse\_%'`, nil, func(scan sqldb.Scanner) error {
-		var h slot
+		var h Slot
 		var bound string
-		err := scan(&h.table, &h.name, &bound)
+		err := scan(&h.Table, &h.Name, &bound)
 		if ends := postgresBound.FindStringSubmatch(bound); ends != nil {
-			h.from, h.to = ends[1], ends[2]
+			h.from, h.To = ends[1], ends[2]
 			list = append(list, h)
 		}
 		return err
@@ -40,9 +40,9 @@ func listPostgres(from sqldb.Lookup) ([]slot, error) {
 
 // alterPostgres runs fn in a transaction that gives up rather than let others wait for its locks, and that no other process
 // runs.
-func alterPostgres(ctx context.Context, s *partitions, fn func(t altering) error) error {
+func alterPostgres(ctx context.Context, s *Partitions, fn func(t Altering) error) error {
 	return s.db.Alter(ctx, func(own *sqldb.Tx) error {
-		t := altering{own, ctx, s}
+		t := Altering{own, ctx, s}
 		// A lock that is not had at once is given up before the server looks for a deadlock.
 		if _, err := t.Exec("SET LOCAL lock_timeout = '500ms'"); err != nil {
 			return err
@@ -61,8 +61,8 @@ func alterPostgres(ctx context.Context, s *partitions, fn func(t altering) error
 	})
 }
 
-func addPostgres(ctx context.Context, s *partitions, made []slot) error {
-	return alterPostgres(ctx, s, func(t altering) error {
+func addPostgres(ctx context.Context, s *Partitions, made []Slot) error {
+	return alterPostgres(ctx, s, func(t Altering) error {
 		have, err := listPostgres(t.Query)
 		if err != nil {
 			return err
@@ -71,11 +71,11 @@ func addPostgres(ctx context.Context, s *partitions, made []slot) error {
 			if slices.Contains(have, m) {
 				return errElsewhere
 			}
-			_, err := t.Exec(fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')", m.name, m.table, m.from, m.to))
+			_, err := t.Exec(fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')", m.Name, m.Table, m.from, m.To))
 			var said *pgconn.PgError
 			switch {
 			case errors.As(err, &said) && said.Code == "42P07": // duplicate_table
-				return schema.Stranger(sqldb.Object{Name: m.name, Kind: "table"})
+				return schema.Stranger(sqldb.Object{Name: m.Name, Kind: "table"})
 			case errors.As(err, &said) && said.Code == "23514": // check_violation: of the partition that takes the rest
 				return errOccupied
 			case err != nil:
@@ -86,19 +86,19 @@ func addPostgres(ctx context.Context, s *partitions, made []slot) error {
 	})
 }
 
-func retirePostgres(ctx context.Context, s *partitions, of span, cutoff int64) (moved int, err error) {
-	err = alterPostgres(ctx, s, func(t altering) error {
+func retirePostgres(ctx context.Context, s *Partitions, of Span, cutoff int64) (moved int, err error) {
+	err = alterPostgres(ctx, s, func(t Altering) error {
 		have, err := listPostgres(t.Query)
 		if err != nil {
 			return err
 		}
-		leaving := slices.DeleteFunc(have, func(h slot) bool { return !h.of(of) })
+		leaving := slices.DeleteFunc(have, func(h Slot) bool { return !h.of(of) })
 		if len(leaving) == 0 {
 			return errElsewhere // another process did
 		}
 		tables := make([]string, len(leaving))
 		for i, l := range leaving {
-			tables[i] = "ONLY " + l.table
+			tables[i] = "ONLY " + l.Table
 		}
 		// All writes to these tables wait, so that what is found stays as it is.
 		if _, err := t.Exec("LOCK TABLE " + strings.Join(tables, ", ") + " IN ACCESS EXCLUSIVE MODE"); err != nil {
@@ -110,7 +110,7 @@ func retirePostgres(ctx context.Context, s *partitions, of span, cutoff int64) (
 		}
 		moved = len(stay)
 		for _, l := range leaving {
-			if err := t.movePostgres(l, keptKeys(l.table, stay)); err != nil {
+			if err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {
 				return err
 			}
 		}
@@ -120,16 +120,16 @@ func retirePostgres(ctx context.Context, s *partitions, of span, cutoff int64) (
 }
 
 // movePostgres drops one partition. Once it is none any more, its rows have their place in the rest.
-func (t altering) movePostgres(l slot, stay []string) error {
-	if _, err := t.Exec("ALTER TABLE " + l.table + " DETACH PARTITION " + l.name); err != nil {
+func (t Altering) movePostgres(l Slot, stay []string) error {
+	if _, err := t.Exec("ALTER TABLE " + l.Table + " DETACH PARTITION " + l.Name); err != nil {
 		return err
 	}
 	if len(stay) > 0 {
-		_, err := t.Exec(fmt.Sprintf("INSERT INTO %s SELECT * FROM %s WHERE %s = ANY(?::text[])", l.table, l.name, partitionKey(l.table)), stay)
+		_, err := t.Exec(fmt.Sprintf("INSERT INTO %s SELECT * FROM %s WHERE %s = ANY(?::text[])", l.Table, l.Name, partitionKey(l.Table)), stay)
 		if err != nil {
 			return err
 		}
 	}
-	_, err := t.Exec("DROP TABLE " + l.name)
+	_, err := t.Exec("DROP TABLE " + l.Name)
 	return err
 }

@@ -1,4 +1,4 @@
-package store
+package partition
 
 import (
 	"context"
@@ -18,54 +18,28 @@ import (
 
 // The rows of posthouse_meta. leaving is two ids, from and to, or nothing.
 const (
-	metaLeaving = "leaving"
-	metaFloor   = "floor"
+	MetaLeaving = "leaving"
+	MetaFloor   = "floor"
 )
 
 // leavingRange reads what leaving says.
 func leavingRange(value string) (from, to string, leaves bool) { return strings.Cut(value, " ") }
 
-// refuseLeaving is an error where one of the deliveries that a transaction has locked is about to go with its partition. What
-// is open is moved out of it instead.
-func (t settling) refuseLeaving(found []posthouse.Delivery) error {
-	if p := t.parted.way(); p == nil || p.resume == nil {
-		return nil
-	}
-	young := layout.IDAt(time.Now().Add(-layout.LateAfter + time.Hour)) // no partition goes before
-	for i := range found {
-		if d := &found[i]; d.State.Open() || d.ID >= young {
-			continue
-		}
-		value, _, err := sqldb.First(t.Query, sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?"+t.DB.Dialect.Share, metaLeaving)
-		if err != nil {
-			return err
-		}
-		from, to, leaves := leavingRange(value)
-		for i := range found {
-			if d := &found[i]; leaves && !d.State.Open() && d.ID >= from && d.ID < to {
-				return posthouse.Errorf(posthouse.CodeUnavailable, "delivery %s is about to be deleted with all of its time that is no longer kept: try again in some minutes", d.ID)
-			}
-		}
-		return nil
-	}
-	return nil
-}
-
-// floor is the id below which a part of a delivery without the rest is on its way out; "" where tables lose theirs in one step.
-func (s *partitions) floor(ctx context.Context) (string, error) {
-	if p := s.way(); p == nil || p.resume == nil {
+// Floor is the id below which a part of a delivery without the rest is on its way out; "" where tables lose theirs in one step.
+func (s *Partitions) Floor(ctx context.Context) (string, error) {
+	if p := s.Way(); p == nil || p.Resume == nil {
 		return "", nil
 	}
-	value, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?", metaFloor)
+	value, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?", MetaFloor)
 	return value, err
 }
 
-// notLeaving is a condition that a delivery d is not on its way out.
-func (s *partitions) notLeaving(ctx context.Context) (text string, args []any, err error) {
-	if p := s.way(); p == nil || p.resume == nil {
+// NotLeaving is a condition that a delivery d is not on its way out.
+func (s *Partitions) NotLeaving(ctx context.Context) (text string, args []any, err error) {
+	if p := s.Way(); p == nil || p.Resume == nil {
 		return "", nil, nil
 	}
-	value, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?", metaLeaving)
+	value, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?", MetaLeaving)
 	from, to, leaves := leavingRange(value)
 	if err != nil || !leaves {
 		return "", nil, err
@@ -74,9 +48,35 @@ func (s *partitions) notLeaving(ctx context.Context) (text string, args []any, e
 		[]any{from, to}, nil
 }
 
-// leavingOf adds to the deliveries that were pruned those of a list of events whose messages have gone with their partition.
-func (s History) leavingOf(ctx context.Context, list []posthouse.Event, pruned map[string]bool) error {
-	floor, err := s.parted.floor(ctx)
+// Refuse is an error where one of the deliveries that a transaction has locked is about to go with its partition. What
+// is open is moved out of it instead.
+func (s *Partitions) Refuse(from sqldb.Lookup, found []posthouse.Delivery) error {
+	if p := s.Way(); p == nil || p.Resume == nil {
+		return nil
+	}
+	young := layout.IDAt(time.Now().Add(-layout.LateAfter + time.Hour)) // no partition goes before
+	for i := range found {
+		if d := &found[i]; d.State.Open() || d.ID >= young {
+			continue
+		}
+		value, _, err := sqldb.First(from, sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = ?"+s.db.Dialect.Share, MetaLeaving)
+		if err != nil {
+			return err
+		}
+		low, high, leaves := leavingRange(value)
+		for i := range found {
+			if d := &found[i]; leaves && !d.State.Open() && d.ID >= low && d.ID < high {
+				return posthouse.Errorf(posthouse.CodeUnavailable, "delivery %s is about to be deleted with all of its time that is no longer kept: try again in some minutes", d.ID)
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// Gone adds to the deliveries that were pruned those of a list of events whose messages have gone with their partition.
+func (s *Partitions) Gone(ctx context.Context, list []posthouse.Event, pruned map[string]bool) error {
+	floor, err := s.Floor(ctx)
 	if err != nil || list[0].Delivery >= floor {
 		return err
 	}

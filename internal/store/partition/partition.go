@@ -1,4 +1,4 @@
-package store
+package partition
 
 import (
 	"cmp"
@@ -21,36 +21,42 @@ import (
 // those that were settled late. A row that no partition was made for lies in the one that takes everything, and goes as on
 // SQLite: row by row. So nothing stops where a partition cannot be made or dropped.
 
-// inPartitions are the tables in partitions, with the column of the id. MariaDB drops them one after the other, in this
+// InPartitions are the tables in partitions, with the column of the id. MariaDB drops them one after the other, in this
 // order: a message goes first, and what is left of it then is seen by nobody (leaving.go).
-var inPartitions = []struct{ table, key string }{
+var InPartitions = []struct{ Table, key string }{
 	{"posthouse_messages", "id"}, {"posthouse_sent", "id"}, {"posthouse_settled", "id"}, {"posthouse_transitions", "delivery"},
 }
 
 // partitionKey is the column by which a table lies in partitions.
 func partitionKey(table string) string {
-	for _, t := range inPartitions {
-		if t.table == table {
+	for _, t := range InPartitions {
+		if t.Table == table {
 			return t.key
 		}
 	}
 	return ""
 }
 
-// slot is one partition of one table: the ids from one to before another.
-type slot struct{ table, name, from, to string }
+// Slot is one partition of one table: the ids from one to before another.
+type Slot struct{ Table, Name, from, To string }
 
-func (h slot) of(s span) bool { return h.from == layout.IDAt(s.from) && h.to == layout.IDAt(s.to) }
+func (h Slot) of(s Span) bool { return h.from == layout.IDAt(s.From) && h.To == layout.IDAt(s.To) }
 
-// partitions are those of a database, and what this process knows of them.
-type partitions struct {
+// Partitions are those of a database, and what this process knows of them.
+type Partitions struct {
 	db       *sqldb.DB
-	denied   atomic.Bool  // the user may not make and drop them
-	lookedAt atomic.Int64 // when Prune last looked after them, in Unix microseconds
+	Denied   atomic.Bool  // the user may not make and drop them
+	lookedAt atomic.Int64 // when KeepUpNow last looked after them, in Unix microseconds
 }
 
-// way is how the database does it; nil where what is settled lies in plain tables.
-func (s *partitions) way() *partitioning {
+// Of are those of an open database.
+func Of(db *sqldb.DB) *Partitions { return &Partitions{db: db} }
+
+// Parted reports whether what is settled lies in partitions.
+func (s *Partitions) Parted() bool { return s.Way() != nil }
+
+// Way is how the database does it; nil where what is settled lies in plain tables.
+func (s *Partitions) Way() *partitioning {
 	switch s.db.Dialect {
 	case sqldb.Postgres:
 		return postgresPartitions
@@ -60,23 +66,23 @@ func (s *partitions) way() *partitioning {
 	return nil
 }
 
-// altering is a connection that makes and drops partitions.
-type altering struct {
+// Altering is a connection that makes and drops partitions.
+type Altering struct {
 	*sqldb.Tx
 	ctx    context.Context
-	parted *partitions
+	parted *Partitions
 }
 
 // partitioning is how a database does it.
 type partitioning struct {
 	// list reads the partitions of all tables that have both ends.
-	list func(from sqldb.Lookup) ([]slot, error)
+	List func(from sqldb.Lookup) ([]Slot, error)
 	// add makes a partition of each table. It is errOccupied where rows of that time are stored elsewhere.
-	add func(ctx context.Context, s *partitions, made []slot) error
+	add func(ctx context.Context, s *Partitions, made []Slot) error
 	// retire drops the partitions of one time, but for the rows of deliveries that stay. It returns how many these are.
-	retire func(ctx context.Context, s *partitions, of span, cutoff int64) (int, error)
+	Retire func(ctx context.Context, s *Partitions, of Span, cutoff int64) (int, error)
 	// resume ends what a killed process has begun to drop; nil where the tables lose their partitions in one step.
-	resume func(ctx context.Context, s *partitions, cutoff int64) error
+	Resume func(ctx context.Context, s *Partitions, cutoff int64) error
 }
 
 var (
@@ -91,7 +97,7 @@ const (
 	leastPartitioned = 4 * 24 * time.Hour
 	// keptMost bounds how many deliveries are moved out of a partition while others wait.
 	keptMost = 20_000
-	// partitionEvery is how often Prune looks after the partitions.
+	// partitionEvery is how often KeepUpNow looks after the partitions.
 	partitionEvery = time.Minute
 	// patience is how long a partition may outlive its time before its rows are deleted one by one.
 	patience = 24 * time.Hour
@@ -104,77 +110,86 @@ func partitionWidth(keep time.Duration) time.Duration {
 	return min(widest, max(12*time.Hour, (keep/8).Truncate(time.Hour)))
 }
 
-// span is a time that a partition is made for.
-type span struct{ from, to time.Time }
+// Span is a time that a partition is made for.
+type Span struct{ From, To time.Time }
 
-// spansAhead are the partitions that are missing, so that there is one ahead of the current one. last is the end of the
+// SpansAhead are the partitions that are missing, so that there is one ahead of the current one. last is the end of the
 // youngest there is.
-func spansAhead(last, now time.Time, keep time.Duration) []span {
+func SpansAhead(last, now time.Time, keep time.Duration) []Span {
 	width := partitionWidth(keep)
 	start := now.UTC().Truncate(time.Hour)
 	if last.After(start) {
 		start = last
 	}
-	var list []span
+	var list []Span
 	for ; !start.After(now.Add(width)); start = start.Add(width) {
-		list = append(list, span{start, start.Add(width)})
+		list = append(list, Span{start, start.Add(width)})
 	}
 	return list
 }
 
-// slots are the partitions of a span, one for each table.
-func (p span) slots() []slot {
-	list := make([]slot, len(inPartitions))
-	for i, t := range inPartitions {
-		list[i] = slot{t.table, t.table + "_" + strings.ToLower(p.from.UTC().Format("20060102T15")), layout.IDAt(p.from), layout.IDAt(p.to)}
+// Slots are the partitions of a span, one for each table.
+func (p Span) Slots() []Slot {
+	list := make([]Slot, len(InPartitions))
+	for i, t := range InPartitions {
+		list[i] = Slot{t.Table, t.Table + "_" + strings.ToLower(p.From.UTC().Format("20060102T15")), layout.IDAt(p.From), layout.IDAt(p.To)}
 	}
 	return list
 }
 
-// Partition makes the partitions ahead and drops those whose time is over. It does nothing on SQLite. An error that is
+// KeepUp makes the partitions ahead and drops those whose time is over. It does nothing on SQLite. An error that is
 // ErrStranger names what stands in the way; after any other the next call tries again, and nothing stops meanwhile.
-func (s Upkeep) Partition(ctx context.Context, keep work.Retention) error {
-	if s.parted.way() == nil || s.parted.denied.Load() {
+func (s *Partitions) KeepUp(ctx context.Context, keep time.Duration) error {
+	if s.Way() == nil || s.Denied.Load() {
 		return nil
 	}
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return err
 	}
-	return s.parted.partitionAt(ctx, now, keep.Longest())
+	return s.PartitionAt(ctx, now, keep)
 }
 
-// Partitioned is how many partitions a table has and until when they are made. Known is false where there are none by design.
-type Partitioned struct {
+// KeepUpNow is KeepUp once in a while.
+func (s *Partitions) KeepUpNow(ctx context.Context, keep time.Duration) error {
+	last := s.lookedAt.Load()
+	if since := time.Since(sqldb.TimeOf(last)); last != 0 && since.Abs() < partitionEvery || !s.lookedAt.CompareAndSwap(last, time.Now().UnixMicro()) {
+		return nil
+	}
+	return s.KeepUp(ctx, keep)
+}
+
+// State is how many partitions a table has and until when they are made. Known is false where there are none by design.
+type State struct {
 	Known      bool
 	Number     int
 	Until, Now time.Time
 }
 
-// Partitions says how what is settled lies.
-func (s Upkeep) Partitions(ctx context.Context) (p Partitioned, err error) {
-	if s.parted.way() == nil {
+// State says how what is settled lies.
+func (s *Partitions) State(ctx context.Context) (p State, err error) {
+	if s.Way() == nil {
 		return p, nil
 	}
 	if p.Now, err = s.db.Now(ctx); err != nil {
 		return p, err
 	}
-	have, err := s.parted.way().list(s.db.Reads(ctx))
+	have, err := s.Way().List(s.db.Reads(ctx))
 	p.Known = err == nil
 	for _, h := range have {
-		if h.table == inPartitions[0].table {
+		if h.Table == InPartitions[0].Table {
 			p.Number++
 		}
-		if to := layout.TimeOfID(h.to); to.After(p.Until) {
+		if to := layout.TimeOfID(h.To); to.After(p.Until) {
 			p.Until = to
 		}
 	}
 	return p, s.db.Coded(err, "list the partitions")
 }
 
-func (s *partitions) partitionAt(ctx context.Context, now time.Time, keep time.Duration) (err error) {
+func (s *Partitions) PartitionAt(ctx context.Context, now time.Time, keep time.Duration) (err error) {
 	cutoff := sqldb.Micros(now.Add(-keep))
-	if resume := s.way().resume; resume != nil {
+	if resume := s.Way().Resume; resume != nil {
 		err = resume(ctx, s, cutoff)
 	}
 	if err == nil {
@@ -184,73 +199,73 @@ func (s *partitions) partitionAt(ctx context.Context, now time.Time, keep time.D
 		return nil
 	}
 	if err != nil && s.db.Dialect.Fault(err) == sqldb.FaultDenied {
-		s.denied.Store(true)
+		s.Denied.Store(true)
 		s.db.Log.Info("the database's user may not make and drop partitions: what is old is deleted row by row", "error", err)
 		return nil
 	}
 	return s.db.Coded(err, "look after the partitions")
 }
 
-func (s *partitions) roundOfPartitions(ctx context.Context, now time.Time, keep time.Duration, cutoff int64) error {
-	have, err := s.way().list(s.db.Reads(ctx))
+func (s *Partitions) roundOfPartitions(ctx context.Context, now time.Time, keep time.Duration, cutoff int64) error {
+	have, err := s.Way().List(s.db.Reads(ctx))
 	if err != nil {
 		return err
 	}
 	if err := s.addPartitions(ctx, now, keep, have); err != nil || keep == work.Forever {
 		return err
 	}
-	for _, over := range spansOver(have, now, keep) {
-		moved, err := s.way().retire(ctx, s, over, cutoff)
+	for _, over := range SpansOver(have, now, keep) {
+		moved, err := s.Way().Retire(ctx, s, over, cutoff)
 		if err != nil {
-			return fmt.Errorf("drop the partition up to %s: %w", over.to.Format(time.RFC3339), err)
+			return fmt.Errorf("drop the partition up to %s: %w", over.To.Format(time.RFC3339), err)
 		}
-		s.db.Log.Info("a partition of what is old was dropped", "up_to", over.to, "deliveries_that_stay", moved)
+		s.db.Log.Info("a partition of what is old was dropped", "up_to", over.To, "deliveries_that_stay", moved)
 	}
 	return nil
 }
 
-func (s *partitions) addPartitions(ctx context.Context, now time.Time, keep time.Duration, have []slot) error {
+func (s *Partitions) addPartitions(ctx context.Context, now time.Time, keep time.Duration, have []Slot) error {
 	end := time.Time{}
 	for _, h := range have {
-		if to := layout.TimeOfID(h.to); to.After(end) {
+		if to := layout.TimeOfID(h.To); to.After(end) {
 			end = to
 		}
 	}
-	for _, add := range spansAhead(end, now, keep) {
-		err := s.way().add(ctx, s, add.slots())
+	for _, add := range SpansAhead(end, now, keep) {
+		err := s.Way().add(ctx, s, add.Slots())
 		if errors.Is(err, errOccupied) { // it begins when nothing can be stored yet
-			add.from = now.UTC().Truncate(time.Hour).Add(2 * time.Hour)
-			err = s.way().add(ctx, s, add.slots())
+			add.From = now.UTC().Truncate(time.Hour).Add(2 * time.Hour)
+			err = s.Way().add(ctx, s, add.Slots())
 		}
 		if err != nil {
-			return fmt.Errorf("make a partition from %s: %w", add.from.Format(time.RFC3339), err)
+			return fmt.Errorf("make a partition from %s: %w", add.From.Format(time.RFC3339), err)
 		}
 	}
 	return nil
 }
 
-// spansOver are the times of partitions that are over, the oldest first.
-func spansOver(have []slot, now time.Time, keep time.Duration) []span {
-	var list []span
+// SpansOver are the times of partitions that are over, the oldest first.
+func SpansOver(have []Slot, now time.Time, keep time.Duration) []Span {
+	var list []Span
 	for _, h := range have {
-		of := span{layout.TimeOfID(h.from), layout.TimeOfID(h.to)}
-		if of.to.Add(keep + layout.LateAfter).After(now) {
+		of := Span{layout.TimeOfID(h.from), layout.TimeOfID(h.To)}
+		if of.To.Add(keep + layout.LateAfter).After(now) {
 			continue
 		}
-		at := slices.IndexFunc(list, func(s span) bool { return s.to.Equal(of.to) })
+		at := slices.IndexFunc(list, func(s Span) bool { return s.To.Equal(of.To) })
 		if at < 0 {
 			list = append(list, of)
-		} else if of.from.Before(list[at].from) { // a table that lacks the partition before has its rows in this one
-			list[at].from = of.from
+		} else if of.From.Before(list[at].From) { // a table that lacks the partition before has its rows in this one
+			list[at].From = of.From
 		}
 	}
-	slices.SortFunc(list, func(a, b span) int { return a.to.Compare(b.to) })
+	slices.SortFunc(list, func(a, b Span) int { return a.To.Compare(b.To) })
 	return list
 }
 
 // kept lists the deliveries of a time that stay: what is open, and what was settled late and after the cutoff.
-func (s *partitions) kept(from sqldb.Lookup, of span, cutoff int64, most int) ([]string, error) {
-	low, high := layout.IDAt(of.from), layout.IDAt(of.to)
+func (s *Partitions) kept(from sqldb.Lookup, of Span, cutoff int64, most int) ([]string, error) {
+	low, high := layout.IDAt(of.From), layout.IDAt(of.To)
 	in := func(column string) string { return fmt.Sprintf(" WHERE %s >= ? AND %[1]s < ?", column) }
 	list, err := sqldb.All(from, sqldb.Word, "SELECT id FROM posthouse_queue"+in("id")+" UNION ALL SELECT id FROM posthouse_due"+in("id")+
 		" UNION ALL SELECT j.value FROM "+s.db.Dialect.Flown+in("j.value")+" UNION ALL SELECT id FROM posthouse_late"+in("id")+" AND at >= ?"+
@@ -273,9 +288,9 @@ func keptKeys(table string, deliveries []string) []string {
 	return slices.Compact(keys)
 }
 
-// oldRows bounds the ids of the rows that are deleted one by one. With whole, those that go with their partition lie beyond
+// OldRows bounds the ids of the rows that are deleted one by one. With whole, those that go with their partition lie beyond
 // it; a partition that could not be dropped for long is none of these.
-func (s *partitions) oldRows(ctx context.Context, now time.Time, keep time.Duration, whole bool) (string, error) {
+func (s *Partitions) OldRows(ctx context.Context, now time.Time, keep time.Duration, whole bool) (string, error) {
 	if s.db.SharedClock() {
 		var err error
 		if now, err = s.db.Now(ctx); err != nil {
@@ -283,12 +298,12 @@ func (s *partitions) oldRows(ctx context.Context, now time.Time, keep time.Durat
 		}
 	}
 	bound := layout.IDAt(now.Add(-keep))
-	if s.way() == nil || !whole || keep < leastPartitioned {
+	if s.Way() == nil || !whole || keep < leastPartitioned {
 		return bound, nil
 	}
-	have, err := s.way().list(s.db.Reads(ctx))
+	have, err := s.Way().List(s.db.Reads(ctx))
 	for _, h := range have {
-		if layout.TimeOfID(h.to).Add(keep + layout.LateAfter + patience).After(now) {
+		if layout.TimeOfID(h.To).Add(keep + layout.LateAfter + patience).After(now) {
 			bound = min(bound, cmp.Or(h.from, "0"))
 		}
 	}
