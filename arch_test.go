@@ -93,6 +93,7 @@ var floors = map[string]floor{
 	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                     // tells others what happens to deliveries
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                     // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                     // what follows which result
+	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                     // files that are to be sent
 	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                     // what a message reads like
 	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // which account sends next
 	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                     // how attempts ended, by the minute
@@ -128,6 +129,7 @@ var floors = map[string]floor{
 	"internal/cli/shell":   {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
 	"internal/cli/remote":  {layer: 6},
 	"internal/cli/follow":  {layer: 6},
+	"internal/cli/media":   {layer: 6},
 	"internal/cli/local":   {layer: 6},
 
 	// 7: the program with its commands, a public door; cmd and examples walk through it.

@@ -75,4 +75,9 @@ type Media struct {
 	URL string `json:"url,omitempty"`
 	// ID is the provider's own, of a file that was uploaded there.
 	ID string `json:"id,omitempty"`
+	// Upload is the id of a file that was handed in before: see POST /v1/media.
+	Upload string `json:"upload,omitempty"`
+	// Size and Type are those of an upload, while it is checked whether a message can be sent.
+	Size int64  `json:"-"`
+	Type string `json:"-"`
 }

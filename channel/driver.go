@@ -188,6 +188,8 @@ type Env struct {
 	Timeout time.Duration
 	// Tokens keeps the access tokens of drivers that need one. Defaults to one process's memory.
 	Tokens Tokens
+	// Files has the files that contents name by upload. Defaults to none: each is refused.
+	Files Files
 	// Codes overrides the class of provider codes, from the channel's settings.
 	Codes map[string]posthouse.Class
 }

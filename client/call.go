@@ -210,3 +210,25 @@ func errorOf(a reply) error {
 	}
 	return posthouse.Errorf(code, "the server answered HTTP %d %s", a.status, http.StatusText(a.status))
 }
+
+// uploaded makes a call one time whose body is sent as it is read.
+func uploaded[T any](ctx context.Context, c *caller, r request, body io.Reader) (out T, err error) {
+	req, err := c.build(ctx, r)
+	if err != nil {
+		return out, err
+	}
+	req.Body, req.GetBody, req.ContentLength = io.NopCloser(body), nil, -1
+	res, err := c.patient(maxStream).Do(req)
+	if err != nil {
+		return out, fmt.Errorf("call the server: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return out, fmt.Errorf("read the answer of %s: %w", r.path, err)
+	}
+	if res.StatusCode/100 != 2 {
+		return out, errorOf(reply{res.StatusCode, res.Header, text})
+	}
+	return out, json.Unmarshal(text, &out)
+}

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -137,24 +135,7 @@ func (p Part) query() url.Values {
 	return q
 }
 
-// upload makes a call one time whose body is sent as it is read.
-func upload(ctx context.Context, c *caller, to string, p Part, body io.Reader) (a posthouse.Audience, err error) {
-	req, err := c.build(ctx, request{method: http.MethodPost, path: to, query: p.query(), kind: "application/octet-stream"})
-	if err != nil {
-		return a, err
-	}
-	req.Body, req.GetBody, req.ContentLength = io.NopCloser(body), nil, -1
-	res, err := c.patient(maxStream).Do(req)
-	if err != nil {
-		return a, fmt.Errorf("call the server: %w", err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return a, fmt.Errorf("read the answer of %s: %w", to, err)
-	}
-	if res.StatusCode/100 != 2 {
-		return a, errorOf(reply{res.StatusCode, res.Header, text})
-	}
-	return a, json.Unmarshal(text, &a)
+// upload sends a part of a file of people.
+func upload(ctx context.Context, c *caller, to string, p Part, body io.Reader) (posthouse.Audience, error) {
+	return uploaded[posthouse.Audience](ctx, c, request{method: http.MethodPost, path: to, query: p.query(), kind: "application/octet-stream"}, body)
 }

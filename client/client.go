@@ -38,6 +38,7 @@ type Client struct {
 	Users         Users
 	Accounts      Accounts
 	Callbacks     Callbacks
+	Media         Media
 	Keys          Keys
 	Subscriptions Subscriptions
 	Events        Events
@@ -89,7 +90,7 @@ func New(o Options) (*Client, error) {
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, Audit: Audit{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Media: Media{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}

@@ -112,6 +112,12 @@ type Options struct {
 	// Chain is how old messages are when a hash chain seals them, such as a minute; posthouse verify then finds every change that
 	// was made behind the program's back. Defaults to none.
 	Chain time.Duration
+	// MaxMedia bounds a file that is to be sent, in bytes. Defaults to 20 MiB.
+	MaxMedia int64
+	// MaxTenantMedia bounds the files of one tenant, in bytes. Defaults to 1 GiB; negative bounds nothing.
+	MaxTenantMedia int64
+	// KeepMedia is how long a file is kept that is to be sent. Defaults to 30 days.
+	KeepMedia time.Duration
 	// MaxBody bounds a request's body in bytes. Defaults to 4 MiB.
 	MaxBody int64
 	// AcceptOnly serves the API and sends nothing. Defaults to false.

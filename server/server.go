@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/media"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -42,6 +43,7 @@ type Server struct {
 	events   *feed.Log
 	poster   *feed.Poster
 	callback *callback.Desk
+	media    *media.Library
 	gate     *web.Gate
 	handler  http.Handler
 	doors    doors
@@ -74,7 +76,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, s.openEngine, s.openChannels, func(context.Context) error { return openCampaigns(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openMedia(s) }, s.openEngine, s.openChannels, func(context.Context) error { return openCampaigns(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -103,6 +105,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Quotas:    s.quotas,
+		Media:     s.media,
 		Refresh:   func(ctx context.Context) error { return s.channels.Refresh(ctx) },
 		Broken:    func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
 	})
@@ -121,7 +124,7 @@ func accepters(db *sqldb.DB) int {
 func (s *Server) openChannels(context.Context) error {
 	opener, err := channels.NewOpener(channels.OpenerOptions{
 		Types: s.o.Drivers, Keyring: s.keyring, Network: s.network, Log: s.o.Log, Output: s.o.Output,
-		Tokens: &channels.Tokens{Rows: s.store.Tokens, Keyring: s.keyring},
+		Tokens: &channels.Tokens{Rows: s.store.Tokens, Keyring: s.keyring}, Files: s.media.Of,
 	})
 	if err != nil {
 		return err
@@ -140,6 +143,17 @@ func openCampaigns(s *Server) error {
 		Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: importer, Channel: s.engine.Routes.Channel,
 	})
 	return nil
+}
+
+// openMedia makes the library of files that are to be sent.
+func openMedia(s *Server) (err error) {
+	s.media, err = media.New(media.Options{
+		Store: s.store.Media, Network: s.network, MaxFile: s.o.MaxMedia, MaxTenant: s.o.MaxTenantMedia, Keep: s.o.KeepMedia, Log: s.o.Log,
+	})
+	if err == nil {
+		s.closing.add(s.media.Close)
+	}
+	return err
 }
 
 // openCallbacks makes the desk that providers call.
@@ -175,6 +189,7 @@ func (s *Server) Start(ctx context.Context) error {
 		courier.Run(following)
 	})
 	s.done.Go(func() { s.callback.Run(following) })
+	s.done.Go(func() { s.media.Run(following) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)

@@ -144,7 +144,9 @@ func appAddress(c channel.Config, text string) (string, error) {
 func appContent(c channel.Config, content posthouse.Content) []posthouse.Problem {
 	problems := channel.Sends(content, posthouse.ContentTypes()...)
 	problems = append(problems, mentionless(content, "cannot be sent: a message of an application goes to members, not to a group")...)
-	return append(problems, checkWords(content, kindOf(content, posthouse.ContentType(c.String("format"))), appMarkdownBytes)...)
+	kind := kindOf(content, posthouse.ContentType(c.String("format")))
+	problems = append(problems, checkFile(content, kind, mediaBytes[kind])...)
+	return append(problems, checkWords(content, kind, appMarkdownBytes)...)
 }
 
 type app struct {
@@ -217,18 +219,31 @@ func (a *app) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 // SendBatch makes one call for all.
 func (a *app) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
 	return batch.All(outs, noAddress(), func(to []channel.Outgoing) []channel.Result {
-		message, err := a.message(ctx, to[0].Content)
-		if err != nil {
-			return slices.Repeat([]channel.Result{failedBy(err, a.client)}, len(to))
+		results, stale := a.tell(ctx, to, "")
+		if stale != "" { // nobody was told: the file is uploaded anew
+			results, _ = a.tell(ctx, to, stale)
 		}
-		message.Users, message.Parties, message.Tags = parts(to)
-		reply, v, answer, err := a.call(ctx, "/cgi-bin/message/send", nil, batch.WithKeys(a.header, to), errcode.Encoded(message))
-		if err != nil {
-			return slices.Repeat([]channel.Result{access.Without(err, a.client)}, len(to))
-		}
-		a.patience.wait(&v, time.Now())
-		return a.results(to, reply, v, answer)
+		return results
 	})
+}
+
+// tell makes one call. stale is the id of a file that WeCom has refused; the one that is returned, that of the file that it
+// has refused now.
+func (a *app) tell(ctx context.Context, to []channel.Outgoing, stale string) (results []channel.Result, refused string) {
+	message, file, err := a.message(ctx, to[0].Content, stale)
+	if err != nil {
+		return slices.Repeat([]channel.Result{failedBy(err, a.client)}, len(to)), ""
+	}
+	message.Users, message.Parties, message.Tags = parts(to)
+	reply, v, answer, err := a.call(ctx, "/cgi-bin/message/send", nil, batch.WithKeys(a.header, to), errcode.Encoded(message))
+	if err != nil {
+		return slices.Repeat([]channel.Result{access.Without(err, a.client)}, len(to)), ""
+	}
+	if again(to[0].Content, v) {
+		refused = file
+	}
+	a.patience.wait(&v, time.Now())
+	return a.results(to, reply, v, answer), refused
 }
 
 // results tells apart those whom an accepted call did not reach.

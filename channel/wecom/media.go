@@ -38,11 +38,12 @@ type file struct {
 	body []byte
 }
 
-// key stands for the file's bytes as a type, at an account. It is short whatever the account is called: it is a key of a table.
-func (f *file) key(account string, kind posthouse.ContentType) string {
+// keyOf stands for a file as a type, at an account: by its bytes, or by the id of an upload, whose bytes never change. It is
+// short whatever the account is called: it is a key of a table.
+func keyOf(account string, kind posthouse.ContentType, what []byte) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n", account, kind)
-	sum.Write(f.body)
+	sum.Write(what)
 	return "media/" + hex.EncodeToString(sum.Sum(nil))
 }
 
@@ -75,15 +76,43 @@ func (f fetcher) fetch(ctx context.Context, from string, kind posthouse.ContentT
 		return nil, badMedia("content.media[0].url: the file may not be fetched: %s", reply.Result(channel.Verdict{}).Error)
 	case !reply.OK():
 		return nil, f.unfetched(&reply)
-	case reply.Cut || len(reply.Body) > most:
+	case reply.Cut:
 		return nil, badMedia("content.media[0].url: the file has more than the %d bytes that WeCom takes of type %s", most, kind)
-	case len(reply.Body) < mediaLeast:
-		return nil, badMedia("content.media[0].url: the file has %d bytes: WeCom takes %d or more", len(reply.Body), mediaLeast)
 	}
-	if is := http.DetectContentType(reply.Body); kind == posthouse.ImageContent && is != "image/png" && is != "image/jpeg" {
-		return nil, badMedia("content.media[0].url: the file is %s: WeCom takes JPG and PNG", is)
+	if wrong := misfit(kind, http.DetectContentType(reply.Body), int64(len(reply.Body)), most); wrong != "" {
+		return nil, badMedia("content.media[0].url: the file %s", wrong)
 	}
 	return &file{name: nameOf(u), body: reply.Body}, nil
+}
+
+// misfit says why WeCom would refuse a file as a type, or nothing.
+func misfit(kind posthouse.ContentType, is string, size int64, most int) string {
+	switch {
+	case size > int64(most):
+		return fmt.Sprintf("has %d bytes, more than the %d bytes that WeCom takes of type %s", size, most, kind)
+	case size < mediaLeast:
+		return fmt.Sprintf("has %d bytes: WeCom takes %d or more", size, mediaLeast)
+	case kind == posthouse.ImageContent && is != "image/png" && is != "image/jpeg":
+		return fmt.Sprintf("is %s: WeCom takes JPG and PNG", is)
+	}
+	return ""
+}
+
+// checkFile says why WeCom would refuse the upload that a content names: what it is was filled in when the message came.
+func checkFile(c posthouse.Content, kind posthouse.ContentType, most int) []posthouse.Problem {
+	if !kind.HasMedia() || len(c.Media) == 0 || c.Media[0].Upload == "" || c.Media[0].Size == 0 {
+		return nil
+	}
+	m := c.Media[0]
+	major, _, _ := strings.Cut(m.Type, "/")
+	wrong := misfit(kind, m.Type, m.Size, most)
+	if want, is := map[posthouse.ContentType]string{posthouse.VoiceContent: "audio", posthouse.VideoContent: "video"}[kind]; wrong == "" && is && want != major {
+		wrong = fmt.Sprintf("is %s: a content of type %s wants %s", m.Type, kind, want)
+	}
+	if wrong == "" {
+		return nil
+	}
+	return []posthouse.Problem{{Path: "content.media[0].upload", Message: "names a file that " + wrong}}
 }
 
 // unfetched is the result where a file could not be fetched: that it is gone is the content's fault, and a server that
@@ -168,6 +197,7 @@ func (u *uploads) keep(key, id string, now time.Time) {
 // library has the provider's ids of files: each is uploaded once by all processes of an account, as long as WeCom keeps it.
 type library struct {
 	fetcher fetcher
+	files   channel.Files
 	tokens  channel.Tokens
 	name    string // of the account
 	upload  func(ctx context.Context, kind posthouse.ContentType, file *file) (id string, lasts time.Duration, err error)
@@ -178,30 +208,69 @@ func newLibrary(env channel.Env, name string, upload func(context.Context, posth
 	if env.Tokens == nil {
 		env.Tokens = new(channel.MemoryTokens)
 	}
-	return library{fetcher: newFetcher(env), tokens: env.Tokens, name: name, upload: upload}
+	return library{fetcher: newFetcher(env), files: env.Files, tokens: env.Tokens, name: name, upload: upload}
 }
 
-// id is WeCom's id of a file: as given, or of an upload within the last three days, or of one now. Its error is a
-// *mediaError, or one of the access.
-func (l *library) id(ctx context.Context, kind posthouse.ContentType, m posthouse.Media) (string, error) {
+// id is WeCom's id of a file: as given, or of an upload within the last three days, or of one now. One that WeCom has refused
+// is stale: it is not returned again. The error is a *mediaError, or one of the access.
+func (l *library) id(ctx context.Context, kind posthouse.ContentType, m posthouse.Media, stale string) (string, error) {
 	if m.ID != "" {
 		return m.ID, nil
 	}
-	key := string(kind) + " " + m.URL
-	if id := l.uploads.find(key, time.Now()); id != "" {
+	known := string(kind) + " " + m.URL + " " + m.Upload
+	if id := l.uploads.find(known, time.Now()); id != "" && id != stale {
 		return id, nil
 	}
-	file, err := l.fetcher.fetch(ctx, m.URL, kind, mediaBytes[kind])
-	if err != nil {
-		return "", err
+	var of *file
+	key := keyOf(l.name, kind, []byte("upload "+m.Upload))
+	if m.Upload == "" {
+		var err error
+		if of, err = l.file(ctx, kind, m, mediaBytes[kind]); err != nil {
+			return "", err
+		}
+		key = keyOf(l.name, kind, of.body)
 	}
-	id, err := l.tokens.Token(ctx, file.key(l.name, kind), "", func(ctx context.Context) (string, time.Duration, error) {
-		return l.upload(ctx, kind, file)
+	id, err := l.tokens.Token(ctx, key, stale, func(ctx context.Context) (_ string, _ time.Duration, err error) {
+		if of == nil { // only now are its bytes needed
+			if of, err = l.file(ctx, kind, m, mediaBytes[kind]); err != nil {
+				return "", 0, err
+			}
+		}
+		return l.upload(ctx, kind, of)
 	})
 	if err == nil {
-		l.uploads.keep(key, id, time.Now())
+		l.uploads.keep(known, id, time.Now())
 	}
 	return id, err
+}
+
+// file is the file that a content names, by URL or by upload.
+func (l *library) file(ctx context.Context, kind posthouse.ContentType, m posthouse.Media, most int) (*file, error) {
+	if m.Upload == "" {
+		return l.fetcher.fetch(ctx, m.URL, kind, most)
+	}
+	if l.files == nil {
+		return nil, badMedia("content.media[0].upload: there are no files here")
+	}
+	f, err := l.files.File(ctx, m.Upload)
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+		return nil, badMedia("content.media[0].upload: %v", err)
+	case err != nil:
+		return nil, &mediaError{channel.Result{Class: posthouse.ClassTransient, Code: codeMedia, Error: "the file could not be read: " + err.Error()}}
+	}
+	if wrong := misfit(kind, f.Type, int64(len(f.Body)), most); wrong != "" {
+		return nil, badMedia("content.media[0].upload: the file %s", wrong)
+	}
+	return &file{name: f.Name, body: f.Body}, nil
+}
+
+// forgotten is WeCom's code for a media id that it does not know, such as one that it has forgotten before its time.
+const forgotten = "40007"
+
+// again says whether a call was refused since WeCom has forgotten a file that is ours to upload anew.
+func again(c posthouse.Content, v channel.Verdict) bool {
+	return v.Code == forgotten && len(c.Media) > 0 && c.Media[0].ID == ""
 }
 
 // uploadedAs reads the answer to an upload. An upload reaches nobody, so what may have arrived may be repeated.

@@ -61,9 +61,10 @@ func parts(to []channel.Outgoing) (users, parties, tags string) {
 	return strings.Join(lists[0], "|"), strings.Join(lists[1], "|"), strings.Join(lists[2], "|")
 }
 
-// message is what a call says, without its recipients. Its error is a *mediaError or one of the access.
-func (a *app) message(ctx context.Context, c posthouse.Content) (appMessage, error) {
-	m := appMessage{Type: string(kindOf(c, a.format)), Agent: a.agent}
+// message is what a call says, without its recipients, and the id of the file in it. stale is one that WeCom has refused. The
+// error is a *mediaError or one of the access.
+func (a *app) message(ctx context.Context, c posthouse.Content, stale string) (m appMessage, id string, err error) {
+	m = appMessage{Type: string(kindOf(c, a.format)), Agent: a.agent}
 	if a.safe {
 		m.Safe = 1
 	}
@@ -72,9 +73,8 @@ func (a *app) message(ctx context.Context, c posthouse.Content) (appMessage, err
 	}
 	var file *media
 	if kind := kindOf(c, a.format); kind.HasMedia() {
-		id, err := a.library.id(ctx, kind, c.Media[0])
-		if err != nil {
-			return m, err
+		if id, err = a.library.id(ctx, kind, c.Media[0], stale); err != nil {
+			return m, "", err
 		}
 		file = &media{ID: id}
 	}
@@ -97,13 +97,13 @@ func (a *app) message(ctx context.Context, c posthouse.Content) (appMessage, err
 	case posthouse.CardContent:
 		text, err := cardOf(c)
 		if err != nil {
-			return m, badMedia("content.extra: %v", err)
+			return m, "", badMedia("content.extra: %v", err)
 		}
 		m.Type, m.Card = "textcard", &text
 	default:
 		m.Text = &words{plainText(c)}
 	}
-	return m, nil
+	return m, id, nil
 }
 
 func (a *app) upload(ctx context.Context, kind posthouse.ContentType, file *file) (string, time.Duration, error) {

@@ -80,8 +80,13 @@ func robotContent(c channel.Config, content posthouse.Content) []posthouse.Probl
 		}
 	}
 	if kind == posthouse.ImageContent && len(content.Media) > 0 && content.Media[0].ID != "" {
-		problems = append(problems, posthouse.Problem{Path: "content.media[0].id", Message: "cannot be sent: a robot takes pictures by url"})
+		problems = append(problems, posthouse.Problem{Path: "content.media[0].id", Message: "cannot be sent: a robot takes pictures by url or upload"})
 	}
+	most := mediaBytes[kind]
+	if kind == posthouse.ImageContent {
+		most = robotImage
+	}
+	problems = append(problems, checkFile(content, kind, most)...)
 	return append(problems, checkWords(content, kind, robotMarkdownBytes)...)
 }
 
@@ -138,9 +143,19 @@ func (r *robot) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 // SendBatch makes one post for all. Those who are mentioned by phone number come first in it.
 func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
 	sorted := batch.PhonesFirst(outs)
-	post, err := r.post(ctx, sorted)
+	result, stale := r.tell(ctx, sorted, "")
+	if stale != "" { // nobody was told: the file is uploaded anew
+		result, _ = r.tell(ctx, sorted, stale)
+	}
+	return slices.Repeat([]channel.Result{result}, len(outs))
+}
+
+// tell makes one post. stale is the id of a file that WeCom has refused; the one that is returned, that of the file that it
+// has refused now.
+func (r *robot) tell(ctx context.Context, sorted []channel.Outgoing, stale string) (result channel.Result, refused string) {
+	post, file, err := r.post(ctx, sorted, stale)
 	if err != nil {
-		return slices.Repeat([]channel.Result{failedBy(err, r.client)}, len(outs))
+		return failedBy(err, r.client), ""
 	}
 	reply := r.client.Do(ctx, channel.Request{URL: r.send, Header: batch.WithKeys(r.header, sorted), Body: errcode.Encoded(post)})
 	v, _ := read(&reply, robotCodes, r.codes)
@@ -148,7 +163,10 @@ func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channe
 	if v.Class == posthouse.ClassAuth { // a robot has no token: there is nothing to fetch anew
 		v.Class = posthouse.ClassAccount
 	}
-	return slices.Repeat([]channel.Result{reply.Result(v)}, len(outs))
+	if again(sorted[0].Content, v) {
+		refused = file
+	}
+	return reply.Result(v), refused
 }
 
 // robotPost is the body of a call.
@@ -174,24 +192,24 @@ type picture struct {
 	Sum   string `json:"md5"`
 }
 
-func (r *robot) post(ctx context.Context, outs []channel.Outgoing) (robotPost, error) {
+// post is the body of a call, and the id of the file in it. stale is one that WeCom has refused.
+func (r *robot) post(ctx context.Context, outs []channel.Outgoing, stale string) (p robotPost, id string, err error) {
 	c := outs[0].Content
 	kind := kindOf(c, r.format)
-	p := robotPost{Type: string(kind)}
+	p = robotPost{Type: string(kind)}
 	switch kind {
 	case posthouse.MarkdownContent:
 		p.Markdown = &words{r.markdown(c, outs)}
 	case posthouse.ImageContent:
-		file, err := r.library.fetcher.fetch(ctx, c.Media[0].URL, kind, robotImage)
+		file, err := r.library.file(ctx, kind, c.Media[0], robotImage)
 		if err != nil {
-			return p, err
+			return p, "", err
 		}
 		sum := md5.Sum(file.body) //nolint:gosec // as above
 		p.Image = &picture{base64.StdEncoding.EncodeToString(file.body), hex.EncodeToString(sum[:])}
 	case posthouse.FileContent, posthouse.VoiceContent:
-		id, err := r.library.id(ctx, kind, c.Media[0])
-		if err != nil {
-			return p, err
+		if id, err = r.library.id(ctx, kind, c.Media[0], stale); err != nil {
+			return p, "", err
 		}
 		if p.File = &(media{ID: id}); kind == posthouse.VoiceContent {
 			p.File, p.Voice = nil, p.File
@@ -204,7 +222,7 @@ func (r *robot) post(ctx context.Context, outs []channel.Outgoing) (robotPost, e
 		users, phones := r.mentioned(c, outs)
 		p.Text = &robotText{plainText(c), users, phones}
 	}
-	return p, nil
+	return p, id, nil
 }
 
 // markdown has the mentions in its text: there is no other place for them.

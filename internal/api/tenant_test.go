@@ -30,6 +30,7 @@ var bodies = map[string]string{
 	"POST /v1/channels/{name}/accounts/{account}/test":   `{}`,
 	"POST /v1/channels/{name}/callbacks":                 `{}`,
 	"DELETE /v1/channels/{name}/callbacks/{address}":     "",
+	"DELETE /v1/media/{id}":                              "",
 	"DELETE /v1/templates/{name}":                        "",
 	"POST /v1/templates/{name}/preview":                  `{}`,
 	"POST /v1/templates/{name}/test":                     `{"channel":"out","to":{"user":"u1"}}`,
@@ -92,10 +93,12 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.must(202, "POST", "/v1/workflow/events", `{"event":"task.created","task_id":"task-1","task":{"name":"n","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`)
 	h.must(200, "POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`)
 	h.must(200, "POST", "/v1/audiences", `{"name":"vip"}`)
+	file := read[wire.StoredMedia](t, h.must(201, "POST", "/v1/media?name=a.txt", "hello"))
 	follows := read[wire.Subscription](t, h.must(201, "POST", "/v1/subscriptions", `{"url":"https://9.9.9.9/hook","channels":["nobody"]}`))
 	return h, map[string][]string{
 		"campaigns":     {"spring"},
 		"audiences":     {"vip"},
+		"media":         {file.ID},
 		"subscriptions": {follows.ID},
 		"workflow":      {"task-1"},
 		"notify":        {job.JobID},

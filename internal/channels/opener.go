@@ -27,6 +27,8 @@ type OpenerOptions struct {
 	Keyring Keyring
 	// Tokens keeps the access tokens of drivers. Defaults to one driver's memory.
 	Tokens channel.Tokens
+	// Files are those of a tenant that contents name by upload. Defaults to none.
+	Files func(tenant string) channel.Files
 	// Network decides which addresses may be dialled. Defaults to public ones.
 	Network channel.Network
 	// Log defaults to slog.Default().
@@ -105,8 +107,16 @@ func (p *Opener) env(ch *posthouse.Channel, account string, timeout time.Duratio
 	}
 	return channel.Env{
 		Tenant: ch.Tenant, Channel: ch.Name, Account: account, Log: log, Output: p.o.Output, Network: p.o.Network,
-		Timeout: timeout, Tokens: p.o.Tokens, Codes: ch.Codes, Egress: egress, KeepAnswers: ch.KeepAnswers != nil && *ch.KeepAnswers,
+		Timeout: timeout, Tokens: p.o.Tokens, Files: p.filesOf(ch.Tenant), Codes: ch.Codes, Egress: egress, KeepAnswers: ch.KeepAnswers != nil && *ch.KeepAnswers,
 	}
+}
+
+// filesOf are the files of a tenant.
+func (p *Opener) filesOf(tenant string) channel.Files {
+	if p.o.Files == nil {
+		return nil
+	}
+	return p.o.Files(tenant)
 }
 
 // OpenStored opens the driver of a channel as it is stored.

@@ -214,6 +214,18 @@ var serverSettings = []setting[Config]{{
 	help:  "how long those are kept that were sent or delivered, a `DURATION` or forever; as keep where it is not given",
 	parse: func(c *Config, v string) error { return keep(&c.Server.KeepSent, v) },
 }, {
+	name: "max_media", def: "20MiB",
+	help:  "the largest file that is stored to be sent, a `SIZE`",
+	parse: func(c *Config, v string) error { return size(&c.Server.MaxMedia, v) },
+}, {
+	name: "max_tenant_media", def: "1GiB",
+	help:  "how much the files of one tenant may be together, a `SIZE`",
+	parse: func(c *Config, v string) error { return size(&c.Server.MaxTenantMedia, v) },
+}, {
+	name: "keep_media", def: "30d",
+	help:  "how long a file is kept that was stored to be sent, a `DURATION`",
+	parse: func(c *Config, v string) error { return duration(&c.Server.KeepMedia, v) },
+}, {
 	name: "max_body", def: "4MiB",
 	help:  "the largest request body, a `SIZE` such as 512KiB",
 	parse: func(c *Config, v string) error { return size(&c.Server.MaxBody, v) },

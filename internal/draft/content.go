@@ -50,12 +50,19 @@ func types() string {
 }
 
 func (p *Problems) media(field string, m *posthouse.Media) {
-	switch {
-	case m.URL == "" && m.ID == "":
-		p.Add(field, "names no file: want url or id")
-	case m.URL != "" && m.ID != "":
-		p.Add(field, "names a url and an id: want one of them")
+	named := 0
+	for _, one := range []string{m.URL, m.ID, m.Upload} {
+		if one != "" {
+			named++
+		}
 	}
+	switch {
+	case named == 0:
+		p.Add(field, "names no file: want url, id or upload")
+	case named > 1:
+		p.Add(field, "names a file in %d ways: want one of url, id and upload", named)
+	}
+	p.Word(field+".upload", m.Upload, MaxWord)
 	p.Word(field+".id", m.ID, maxAddress)
 	p.Word(field+".url", m.URL, maxURL)
 	if m.URL == "" {

@@ -104,6 +104,8 @@ type Options struct {
 	Broken func(tenant, channel string) bool
 	// Quotas bound how many deliveries may be open. Defaults to none.
 	Quotas intake.Quotas
+	// Media has the files that contents name by upload. Defaults to none.
+	Media intake.Media
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
 	// are kept, and nothing comes of them.
 	Composers map[work.PlanType]intake.Composer
@@ -187,7 +189,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
-		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas,
+		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media,
 	})
 	e.Operator = Operator{Queue: o.Stores.Queue, Rouse: e.Routes.Rouse}
 	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.withdraw}

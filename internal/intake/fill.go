@@ -16,6 +16,9 @@ import (
 func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft, m *posthouse.Message, now time.Time, p *draft.Problems) error {
 	if d.Content != nil {
 		m.Content = *d.Content
+		if err := in.hold(ctx, m, now, p); err != nil {
+			return err
+		}
 		if len(p.List) == 0 { // else its own problems say it
 			for _, problem := range sendable(r, m.Content) {
 				p.Add(problem.Path, "%s", problem.Message)

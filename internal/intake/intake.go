@@ -62,6 +62,8 @@ type Options struct {
 	Refresh func(ctx context.Context) error
 	// Quotas defaults to none.
 	Quotas Quotas
+	// Media has the files that contents name by upload. Defaults to none: each is refused.
+	Media Media
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool

@@ -151,7 +151,7 @@ var configured = []string{
 	"posthouse_api_keys", "posthouse_channels", "posthouse_accounts", "posthouse_gates", "posthouse_tallies", "posthouse_agents", "posthouse_agent_claims",
 	"posthouse_templates", "posthouse_sms_texts", "posthouse_default_sms", "posthouse_rosters", "posthouse_roster_days", "posthouse_roster_entries",
 	"posthouse_users", "posthouse_user_roles", "posthouse_plans", "posthouse_notify_marks", "posthouse_segments", "posthouse_campaigns", "posthouse_audiences",
-	"posthouse_subscriptions", "posthouse_dead_letters", "posthouse_callbacks",
+	"posthouse_subscriptions", "posthouse_dead_letters", "posthouse_callbacks", "posthouse_media",
 }
 
 // RemoveTenant deletes a tenant that has nothing; with all, it deletes what is set up with it: keys, channels, agents,
@@ -175,6 +175,7 @@ func (s Tenants) RemoveTenant(ctx context.Context, now time.Time, name string, a
 		}
 		for _, text := range []string{
 			"DELETE FROM posthouse_charges WHERE key_id IN (SELECT id FROM posthouse_api_keys WHERE tenant = ?)",
+			"DELETE FROM posthouse_media_parts WHERE media IN (SELECT id FROM posthouse_media WHERE tenant = ?)",
 			"DELETE FROM posthouse_audience_blocks WHERE audience IN (SELECT id FROM posthouse_audiences WHERE tenant = ?)",
 		} {
 			if _, err := t.Exec(text, name); err != nil {

@@ -39,17 +39,19 @@ func (t Terms) operation(r Route, all *huma.Components) *huma.Operation {
 			op.RequestBody.Content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 		}
 	}
-	if r.file {
+	if len(r.file) > 0 {
 		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{}}
-		for _, kind := range fileKinds {
+		for _, kind := range r.file {
 			op.RequestBody.Content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
 		}
 	}
 	return op
 }
 
-// fileKinds are the forms of a file; its first bytes tell whether it is compressed.
-var fileKinds = []string{"text/csv", "application/x-ndjson", "application/gzip", "application/zstd"}
+// listKinds are the forms of a list of people; its first bytes tell whether it is compressed.
+func listKinds() []string {
+	return []string{"text/csv", "application/x-ndjson", "application/gzip", "application/zstd"}
+}
 
 // needs says whose request is served.
 func (r Route) needs() string {

@@ -39,7 +39,7 @@ type Route struct {
 	// audited has its use written to the audit log although the scope is not admin
 	audited bool
 	serve   func(*Call) (any, error)
-	file    bool         // the body is a file of people, read as it comes
+	file    []string     // the body is a file of one of these forms, read as it comes
 	plain   http.Handler // serves in place of serve, for what is no JSON
 }
 
@@ -200,9 +200,13 @@ func (r Route) Takes(body any) Route {
 	return r
 }
 
-// TakesFile says that the body is a file, which the handler reads as it comes: see Call.File.
-func (r Route) TakesFile() Route {
-	r.file = true
+// TakesFile says that the body is a file, which the handler reads as it comes: see Call.File. Its forms default to those of
+// a list of people.
+func (r Route) TakesFile(kinds ...string) Route {
+	r.file = kinds
+	if len(kinds) == 0 {
+		r.file = listKinds()
+	}
 	return r
 }
 

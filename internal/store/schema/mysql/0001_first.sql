@@ -800,6 +800,28 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Files that were handed in to be sent, and their bytes. Nobody sees one that is not complete.
+CREATE TABLE posthouse_media (
+  id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tenant varchar(128) NOT NULL,
+  name varchar(255) NOT NULL,
+  type varchar(255) NOT NULL,
+  size bigint NOT NULL,
+  sum varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  complete int NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (id),
+  KEY posthouse_media_sum (tenant, sum),
+  KEY posthouse_media_expires (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+CREATE TABLE posthouse_media_parts (
+  media varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  n int NOT NULL,
+  bytes mediumblob NOT NULL,
+  PRIMARY KEY (media, n)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Where providers call us, and whose each address is.
 CREATE TABLE posthouse_callbacks (
   address varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -919,6 +941,8 @@ DROP TABLE posthouse_agents;
 DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_media_parts;
+DROP TABLE posthouse_media;
 DROP TABLE posthouse_heard;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;

@@ -795,6 +795,29 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 );
 
+-- Files that were handed in to be sent, and their bytes. Nobody sees one that is not complete.
+CREATE TABLE posthouse_media (
+  id text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  type text NOT NULL,
+  size bigint NOT NULL,
+  sum text COLLATE "C" NOT NULL,
+  complete integer NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_media_sum ON posthouse_media (tenant, sum);
+CREATE INDEX posthouse_media_expires ON posthouse_media (expires_at);
+CREATE TABLE posthouse_media_parts (
+  media text COLLATE "C" NOT NULL,
+  n integer NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (media, n)
+);
+ALTER TABLE posthouse_media_parts ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
 -- Where providers call us, and whose each address is.
 CREATE TABLE posthouse_callbacks (
   address text COLLATE "C" NOT NULL,
@@ -914,6 +937,8 @@ DROP TABLE posthouse_agents;
 DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_media_parts;
+DROP TABLE posthouse_media;
 DROP TABLE posthouse_heard;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;

@@ -782,6 +782,28 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 );
 
+-- Files that were handed in to be sent, and their bytes. Nobody sees one that is not complete.
+CREATE TABLE posthouse_media (
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  sum TEXT NOT NULL,
+  complete INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_media_sum ON posthouse_media (tenant, sum);
+CREATE INDEX posthouse_media_expires ON posthouse_media (expires_at);
+CREATE TABLE posthouse_media_parts (
+  media TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (media, n)
+);
+
 -- Where providers call us, and whose each address is.
 CREATE TABLE posthouse_callbacks (
   address TEXT NOT NULL,
@@ -901,6 +923,8 @@ DROP TABLE posthouse_agents;
 DROP TABLE posthouse_job_numbers;
 DROP TABLE posthouse_notify_marks;
 DROP TABLE posthouse_tokens;
+DROP TABLE posthouse_media_parts;
+DROP TABLE posthouse_media;
 DROP TABLE posthouse_heard;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;
