@@ -100,10 +100,12 @@ var floors = map[string]floor{
 	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // what providers tell us by themselves
 	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                     // people in files and in blocks
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
+	"internal/upkeep":          {layer: 2, never: []string{"internal/store"}},                                        // what moves no delivery
+	"internal/segment":         {layer: 2, beside: []string{"internal/campaign"}, never: []string{"internal/store"}}, // segments that this process has claimed
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
-	"internal/engine":          {layer: 2, beside: []string{"internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/state"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/upkeep"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.
@@ -119,18 +121,19 @@ var floors = map[string]floor{
 	"server": {layer: 4},
 
 	// 5: from flags and files to a running program.
-	"internal/config":      {layer: 5},
-	"internal/cli/columns": {layer: 5},
-	"internal/cli/lksms":   {layer: 5, beside: []string{"internal/cli/retold"}},
-	"internal/cli/notify":  {layer: 5, beside: []string{"internal/cli/retold"}},
-	"internal/cli/retold":  {layer: 5},
-	"internal/cli/agent":   {layer: 5},
-	"internal/cli/demo":    {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
-	"internal/cli/shell":   {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
-	"internal/cli/remote":  {layer: 6},
-	"internal/cli/follow":  {layer: 6},
-	"internal/cli/media":   {layer: 6},
-	"internal/cli/local":   {layer: 6},
+	"internal/config":       {layer: 5},
+	"internal/cli/columns":  {layer: 5},
+	"internal/cli/lksms":    {layer: 5, beside: []string{"internal/cli/retold"}},
+	"internal/cli/notify":   {layer: 5, beside: []string{"internal/cli/retold"}},
+	"internal/cli/retold":   {layer: 5},
+	"internal/cli/agent":    {layer: 5},
+	"internal/cli/demo":     {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
+	"internal/cli/shell":    {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
+	"internal/cli/campaign": {layer: 6},
+	"internal/cli/remote":   {layer: 6, beside: []string{"internal/cli/campaign"}},
+	"internal/cli/follow":   {layer: 6},
+	"internal/cli/media":    {layer: 6},
+	"internal/cli/local":    {layer: 6},
 
 	// 7: the program with its commands, a public door; cmd and examples walk through it.
 	"cli":           {layer: 7},

@@ -65,9 +65,33 @@ func (c Campaigns) Refused(ctx context.Context, w io.Writer, name, format string
 	return c.api.stream(ctx, request{method: http.MethodGet, path: path("campaigns", name, "refused"), query: url.Values{"format": {format}}}, w)
 }
 
-// Cancel ends a campaign that has not begun.
+// Start begins to send. force starts one that the plan has something against.
+func (c Campaigns) Start(ctx context.Context, name string, force bool) (wire.Campaign, error) {
+	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, "start"), wire.CampaignStart{Force: force})
+}
+
+// Pause starts nobody more. Who is under way is finished.
+func (c Campaigns) Pause(ctx context.Context, name string) (wire.Campaign, error) {
+	return c.act(ctx, name, "pause")
+}
+
+// Resume goes on with a campaign that is paused.
+func (c Campaigns) Resume(ctx context.Context, name string) (wire.Campaign, error) {
+	return c.act(ctx, name, "resume")
+}
+
+// Repair looks at once for segments that their workers have left.
+func (c Campaigns) Repair(ctx context.Context, name string) (wire.Campaign, error) {
+	return c.act(ctx, name, "repair")
+}
+
+// Cancel ends a campaign. Who is under way is finished, everybody else is cancelled.
 func (c Campaigns) Cancel(ctx context.Context, name string) (wire.Campaign, error) {
-	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, "cancel"), nil)
+	return c.act(ctx, name, "cancel")
+}
+
+func (c Campaigns) act(ctx context.Context, name, what string) (wire.Campaign, error) {
+	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, what), nil)
 }
 
 // Audiences are stored lists of people that several campaigns use.

@@ -35,6 +35,7 @@ var elsewhere = map[string]string{
 	"testAccount":  asksOutside, "testSubscription": asksOutside,
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,
+	"startCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile,
 }
 
 // operation is one of the document, as its reader calls it.

@@ -52,6 +52,8 @@ type Server struct {
 	scrapes  *address // the metrics at an address of their own; nil without
 
 	campaigns *campaign.Desk
+	importer  *campaign.Importer // of people
+	steward   *campaign.Steward
 
 	closing closing // what New opened
 	follow  context.CancelFunc
@@ -76,7 +78,8 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openMedia(s) }, s.openEngine, s.openChannels, func(context.Context) error { return openCampaigns(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
+		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -106,8 +109,12 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Quotas:    s.quotas,
 		Media:     s.media,
-		Refresh:   func(ctx context.Context) error { return s.channels.Refresh(ctx) },
-		Broken:    func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
+		Campaigns: engine.Campaigns{
+			Segments: s.store.Segments, Steward: s.steward,
+			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer},
+		},
+		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
+		Broken:  func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
 	})
 	return err
 }
@@ -133,14 +140,20 @@ func (s *Server) openChannels(context.Context) error {
 	return err
 }
 
-// openCampaigns makes the desk of campaigns.
-func openCampaigns(s *Server) error {
-	importer, err := campaign.NewImporter(s.store.Audiences, "")
-	if err != nil {
+// openCampaigns makes what sends campaigns.
+func openCampaigns(s *Server) (err error) {
+	if s.importer, err = campaign.NewImporter(s.store.Audiences, ""); err != nil {
 		return err
 	}
+	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer}
+	return nil
+}
+
+// openDesk makes the desk where people make campaigns and act on them.
+func openDesk(s *Server) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
-		Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: importer, Channel: s.engine.Routes.Channel,
+		Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
+		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
 	})
 	return nil
 }

@@ -27,7 +27,7 @@ type Campaigns interface {
 type madeCampaigns interface {
 	Create(ctx context.Context, tenant string, in wire.CampaignDraft) (wire.Campaign, error)
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
-	Cancel(ctx context.Context, tenant, name string) (wire.Campaign, error)
+	Act(ctx context.Context, tenant, name string, a campaign.Action, force bool) (wire.Campaign, error)
 }
 
 type seenCampaigns interface {
@@ -56,7 +56,11 @@ func (s campaigns) routes() []web.Route {
 		web.Get("/v1/campaigns/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
 		web.Get("/v1/campaigns/{name}/plan", reads, "What would happen: members, what is missing, samples, and how long it takes.", s.plan),
 		web.Get("/v1/campaigns/{name}/who", reads, "One member by the address, and where it stands.", s.who).Query("address"),
-		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign that has not begun.", s.cancel).Audited(),
+		web.Post("/v1/campaigns/{name}/start", sends, "Begin to send. The template's version of this moment counts.", web.BodyOf[wire.CampaignStart]().Loose(), s.start).Audited(),
+		web.Act("/v1/campaigns/{name}/pause", sends, "Start nobody more. Who is under way is finished.", s.act(campaign.Pause)).Audited(),
+		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
+		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.act(campaign.Mend)).Audited(),
+		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign. Who is under way is finished, everybody else is cancelled.", s.act(campaign.Cancel)).Audited(),
 	)
 }
 
@@ -87,8 +91,15 @@ func (s campaigns) get(c *web.Call) (wire.Campaign, error) {
 	return s.Get(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
-func (s campaigns) cancel(c *web.Call) (wire.Campaign, error) {
-	return s.Cancel(c.Context(), c.Tenant(), c.PathValue("name"))
+func (s campaigns) start(c *web.Call, in wire.CampaignStart) (wire.Campaign, error) {
+	c.Changed(nil, in)
+	return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), campaign.Start, in.Force)
+}
+
+func (s campaigns) act(a campaign.Action) func(c *web.Call) (wire.Campaign, error) {
+	return func(c *web.Call) (wire.Campaign, error) {
+		return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), a, false)
+	}
 }
 
 func (s campaigns) plan(c *web.Call) (wire.CampaignPlan, error) {
@@ -159,8 +170,12 @@ func (s campaigns) export(c *web.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return streamed(format, []string{"seq", "address", "outcome", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
-		return []string{strconv.FormatInt(m.Seq, 10), m.Address, m.Outcome, m.Segment, string(m.Variables)}
+	return streamed(format, []string{"seq", "address", "outcome", "code", "error", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
+		why := wire.CampaignReason{}
+		if m.Reason != nil {
+			why = *m.Reason
+		}
+		return []string{strconv.FormatInt(m.Seq, 10), m.Address, m.Outcome, why.Code, why.Error, m.Segment, string(m.Variables)}
 	}), nil
 }
 

@@ -65,7 +65,7 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 		t.Fatalf("after the last part: %d %s", rest.status, rest.body)
 	}
 	got := into[wire.Campaign](t, h.must(200, "GET", "/v1/campaigns/coupon-a", ""))
-	if want := (wire.CampaignProgress{Members: 3, Unsent: 3}); got.State != posthouse.CampaignReady || got.Progress != want || got.People.Fields["sum"] != 4 {
+	if want := (wire.CampaignProgress{Members: 3, Unsent: 3, Reasons: []wire.CampaignReason{}}); got.State != posthouse.CampaignReady || !cmp.Equal(got.Progress, want) || got.People.Fields["sum"] != 4 {
 		t.Errorf("the campaign is %+v", got)
 	}
 	plan := into[wire.CampaignPlan](t, h.must(200, "GET", "/v1/campaigns/coupon-a/plan", ""))
@@ -84,10 +84,10 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 		t.Errorf("o3 is %+v", who)
 	}
 	h.must(404, "GET", "/v1/campaigns/coupon-a/who?address=nobody", "")
-	if csv := h.must(200, "GET", "/v1/campaigns/coupon-a/members?format=csv&outcome=unsent", "").body; csv != `seq,address,outcome,segment,variables
-1,o1,unsent,,"{""name"":""张三"",""sum"":""20""}"
-2,o2,unsent,,"{""name"":""=1+1"",""sum"":""30""}"
-4,o3,unsent,,"{""name"":""李四"",""sum"":""40""}"
+	if csv := h.must(200, "GET", "/v1/campaigns/coupon-a/members?format=csv&outcome=unsent", "").body; csv != `seq,address,outcome,code,error,segment,variables
+1,o1,unsent,,,,"{""name"":""张三"",""sum"":""20""}"
+2,o2,unsent,,,,"{""name"":""=1+1"",""sum"":""30""}"
+4,o3,unsent,,,,"{""name"":""李四"",""sum"":""40""}"
 ` {
 		t.Errorf("the export is %s", csv)
 	}
@@ -97,14 +97,28 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 	if body := h.must(200, "GET", "/v1/campaigns/coupon-a/refused", "").body; body != `{"line":5,"column":4,"reason":"has 1 fields: want 3, one for each column","text":"bad"}`+"\n" {
 		t.Errorf("refused are %s", body)
 	}
-	if got := into[wire.Campaign](t, h.must(200, "POST", "/v1/campaigns/coupon-a/cancel", "")); got.State != posthouse.CampaignCancelled || got.FinishedAt.IsZero() {
+	h.must(409, "POST", "/v1/campaigns/coupon-a/pause", "")
+	h.must(200, "POST", "/v1/channels/out/pause", "")
+	if got := into[wire.Campaign](t, h.must(200, "POST", "/v1/campaigns/coupon-a/start", "{}")); got.State != posthouse.CampaignRunning || got.StartedAt.IsZero() || got.Version != 1 {
+		t.Errorf("after the start: %+v", got)
+	}
+	h.must(409, "POST", "/v1/campaigns/coupon-a/start", "{}")
+	for _, step := range []struct {
+		action string
+		state  posthouse.CampaignState
+	}{{"pause", posthouse.CampaignPaused}, {"repair", posthouse.CampaignPaused}, {"resume", posthouse.CampaignRunning}} {
+		if got := into[wire.Campaign](t, h.must(200, "POST", "/v1/campaigns/coupon-a/"+step.action, "")); got.State != step.state {
+			t.Errorf("after %s it is %s, want %s", step.action, got.State, step.state)
+		}
+	}
+	if got := into[wire.Campaign](t, h.must(200, "POST", "/v1/campaigns/coupon-a/cancel", "")); got.State != posthouse.CampaignCancelled || got.Progress.Cancelled+got.Progress.Unsent != 3 {
 		t.Errorf("after the cancel: %+v", got)
 	}
 	h.must(409, "POST", "/v1/campaigns/coupon-a/cancel", "")
 	if list := into[wire.Page[posthouse.Campaign]](t, h.must(200, "GET", "/v1/campaigns?state=cancelled", "")); len(list.Items) != 1 || list.Items[0].Name != "coupon-a" {
 		t.Errorf("the list is %+v", list)
 	}
-	for action, n := range map[string]int{"campaigns.create": 1, "campaigns.members": 2, "campaigns.cancel": 1} {
+	for action, n := range map[string]int{"campaigns.create": 1, "campaigns.members": 2, "campaigns.start": 1, "campaigns.pause": 1, "campaigns.cancel": 1} {
 		if list := into[wire.Page[wire.AuditEntry]](t, h.must(200, "GET", "/v1/audit?action="+action, "")); len(list.Items) != n || list.Items[0].Target != "coupon-a" {
 			t.Errorf("the audit log has %d of %s: %+v", len(list.Items), action, list.Items)
 		}

@@ -57,6 +57,10 @@ var bodies = map[string]string{
 	"POST /v1/subscriptions/{id}/test":                   "",
 	"POST /v1/subscriptions/{id}/replay":                 `{"since":"2026-01-01T00:00:00Z"}`,
 	"POST /v1/campaigns/{name}/members":                  "openid\no1\n",
+	"POST /v1/campaigns/{name}/start":                    "{}",
+	"POST /v1/campaigns/{name}/pause":                    "",
+	"POST /v1/campaigns/{name}/resume":                   "",
+	"POST /v1/campaigns/{name}/repair":                   "",
 	"POST /v1/campaigns/{name}/cancel":                   "",
 	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
 }

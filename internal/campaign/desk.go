@@ -41,7 +41,7 @@ type Templates interface {
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 }
 
-// Options are what a desk works with. All are required.
+// Options are what a desk works with. All are required but for those that name a default.
 type Options struct {
 	Campaigns Campaigns
 	Segments  Segments
@@ -50,6 +50,10 @@ type Options struct {
 	Importer  *Importer
 	// Channel is an open channel, nil for none of that name.
 	Channel func(tenant, name string) *state.Channel
+	// Wake says that a campaign has changed. Defaults to nothing.
+	Wake func()
+	// Repair looks at once for segments that their workers have left. Defaults to nothing.
+	Repair func(ctx context.Context) error
 }
 
 // Desk is where people make campaigns, look at them and end them.
@@ -177,22 +181,6 @@ func (d *Desk) List(ctx context.Context, tenant string, of posthouse.CampaignSta
 	return out, next, err
 }
 
-// Cancel ends a campaign that has not begun.
-func (d *Desk) Cancel(ctx context.Context, tenant, name string) (wire.Campaign, error) {
-	c, err := d.named(ctx, tenant, name)
-	if err == nil {
-		c.State, err = Next(&c.Campaign, Cancel)
-	}
-	if err == nil {
-		c.FinishedAt = time.Now()
-		c, err = d.o.Campaigns.StepCampaign(ctx, time.Now(), c, nil)
-	}
-	if err != nil {
-		return wire.Campaign{}, err
-	}
-	return d.show(ctx, c)
-}
-
 func (d *Desk) named(ctx context.Context, tenant, name string) (work.Campaign, error) {
 	c, found, err := d.o.Campaigns.Campaign(ctx, tenant, name)
 	if err == nil && !found {
@@ -218,30 +206,8 @@ func (d *Desk) show(ctx context.Context, c work.Campaign) (wire.Campaign, error)
 		return out, err
 	}
 	p, err := d.o.Segments.Progress(ctx, c.ID)
-	out.People, out.Progress = a.Audience, progressOf(&c, &a, p)
+	out.People, out.Progress = a.Audience, progressOf(&c, &a, p, time.Now())
 	return out, err
-}
-
-// progressOf counts members.
-func progressOf(c *work.Campaign, a *work.Audience, p work.Progress) wire.CampaignProgress {
-	n := p.Members
-	out := wire.CampaignProgress{
-		Members: a.Members, Started: n[Started], Sent: n[Sent], Delivered: n[Delivered], Undelivered: n[Undelivered], Failed: n[Failed], Unknown: n[Unknown],
-		Expired: n[Expired], Suppressed: n[Suppressed], Cancelled: n[Cancelled], HandedOver: n[HandedOver],
-	}
-	rest := a.Members
-	for o := Started; o <= HandedOver; o++ {
-		rest -= n[o]
-	}
-	switch outside(c) {
-	case Cancelled:
-		out.Cancelled += rest
-	case Expired:
-		out.Expired += rest
-	default:
-		out.Unsent = rest
-	}
-	return out
 }
 
 // outside is where members stand who are in no segment.

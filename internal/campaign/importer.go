@@ -69,6 +69,9 @@ const maxRefused = 1_000_000
 // Import stores what a part of a file holds. The audience is as it was stored last, also with an error: the import goes on
 // from there.
 func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Audience, p Part, body io.Reader) (work.Audience, error) {
+	if a.State == posthouse.AudienceClosing && p.Final {
+		return im.Close(ctx, now, a) // all of the file is stored, and whoever looked for those who stand twice is gone
+	}
 	if err := settle(&a, p); err != nil {
 		return a, err
 	}

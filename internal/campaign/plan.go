@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
-	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -101,14 +99,14 @@ var errEnough = errors.New("enough samples")
 
 // samples render what the first members would get.
 func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]wire.CampaignSample, error) {
-	list := []wire.CampaignSample{}
+	list, letter := []wire.CampaignSample{}, NewLetter(c, t)
 	twice := d.o.Importer.Repeated(ctx, *a)
 	err := d.o.Importer.Members(ctx, *a, 1, a.Last, func(m audience.Member) error {
 		again, err := twice(m.Seq)
 		if err != nil || again {
 			return err
 		}
-		made, problems := contentFor(c, t, m)
+		made, _, problems := letter.For(m)
 		if ch != nil && ch.Opened.Content != nil && len(problems) == 0 {
 			problems = ch.Opened.Content(made)
 		}
@@ -125,35 +123,6 @@ func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, 
 		err = nil
 	}
 	return list, err
-}
-
-// contentFor is what a member gets.
-func contentFor(c *work.Campaign, t *posthouse.Template, m audience.Member) (posthouse.Content, []posthouse.Problem) {
-	if t == nil {
-		return *c.Content, nil
-	}
-	payload, err := payloadFor(c.Payload, m.Variables)
-	if err != nil {
-		return posthouse.Content{}, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
-	}
-	return content.Render(*t, payload)
-}
-
-// payloadFor is what is said for all, and what is said of a member, which wins.
-func payloadFor(all, own json.RawMessage) (json.RawMessage, error) {
-	if len(all) == 0 {
-		return own, nil
-	}
-	fields, err := render.Fields(all)
-	if err != nil {
-		return nil, err
-	}
-	mine, err := render.Fields(own)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(fields, mine)
-	return render.Object(fields)
 }
 
 // Takes is how long a channel needs for so many messages, at least: as long as the slowest of its limits, or of one of its

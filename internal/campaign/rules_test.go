@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,13 +20,13 @@ func TestACampaignGoesOnlyWhereItMay(t *testing.T) {
 		posthouse.CampaignDraft:     "cancel cancelled, close ready, import importing",
 		posthouse.CampaignImporting: "cancel cancelled, close ready, import importing",
 		posthouse.CampaignReady:     "cancel cancelled, start running",
-		posthouse.CampaignRunning:   "cancel cancelled, expire expired, finish done, pause paused",
-		posthouse.CampaignPaused:    "cancel cancelled, expire expired, finish done, resume running",
+		posthouse.CampaignRunning:   "cancel cancelled, expire expired, finish done, pause paused, repair running",
+		posthouse.CampaignPaused:    "cancel cancelled, expire expired, finish done, repair paused, resume running",
 		posthouse.CampaignDone:      "", posthouse.CampaignCancelled: "", posthouse.CampaignExpired: "",
 	}
 	for _, state := range posthouse.CampaignStates() {
 		var got []string
-		for _, a := range []Action{Cancel, Close, Expire, Finish, Import, Pause, Resume, Start} {
+		for _, a := range []Action{Cancel, Close, Expire, Finish, Import, Pause, Mend, Resume, Start} {
 			to, err := Next(&posthouse.Campaign{Name: "spring", State: state}, a)
 			if err == nil {
 				got = append(got, string(a)+" "+string(to))
@@ -107,7 +108,7 @@ func TestARepairIssuesExactlyTheUnsent(t *testing.T) {
 			Map(s.Outcomes).Exclude(i, Outcome(random.IntN(few)))
 		}
 		before := append([]byte(nil), s.Outcomes...)
-		void, issued := Repair(s)
+		void, issued := Repair(s, Terms{}, time.Now(), 0)
 		if string(before) != string(s.Outcomes) {
 			t.Fatal("the segment that was handed in has changed")
 		}
@@ -156,7 +157,7 @@ func TestASweepEndsTheUnsentAlone(t *testing.T) {
 	Map(s.Outcomes).Exclude(1, Sent)
 	Map(s.Outcomes).Exclude(3, Started)
 	got := Sweep(s, Expired)
-	if got.Counts[Expired] != 2 || got.Counts[Sent] != 1 || got.Counts[Started] != 1 || got.Counts[Unsent] != 0 {
+	if got.Counts[Expired] != 2 || got.Counts[Sent] != 1 || got.Counts[Unknown] != 1 || got.Counts[Unsent] != 0 || got.Status != work.SegmentDone {
 		t.Errorf("the counts are %v", got.Counts)
 	}
 }

@@ -34,54 +34,98 @@ func Len(s *work.Segment) int { return int(s.Last - s.First + 1) }
 
 // sealed is a segment with a map and what follows from it.
 func sealed(s work.Segment, m Map) work.Segment {
-	s.Outcomes, s.Counts = m, m.Count(Len(&s))
+	s.Outcomes = m
+	Count(&s)
 	if s.Status == work.SegmentFree && s.Counts[Unsent] == 0 && s.Counts[Started] == 0 {
 		s.Status = work.SegmentDone
 	}
 	return s
 }
 
-// Repair voids a segment that its worker has left, and issues one for exactly those who were not sent to. Who was started
-// stays in the void one, as unknown. Nothing is issued where nobody is left.
-func Repair(s work.Segment) (void work.Segment, issued []work.Segment) {
-	old, n := Map(append([]byte(nil), s.Outcomes...)), Len(&s)
-	from, to := -1, -1
-	for i := range n {
-		if old.At(i) == Started {
-			old.set(i, Unknown)
-		}
-		if old.At(i) == Unsent {
-			if from < 0 {
-				from = i
-			}
-			to = i
+// Count fills in what follows from a segment's map: the counts, and how many members each reason has.
+func Count(s *work.Segment) {
+	m, n := Map(s.Outcomes), Len(s)
+	s.Counts = m.Count(n)
+	for i := range s.Reasons {
+		s.Reasons[i].N = 0
+	}
+	for i := range min(n, len(s.Noted)) {
+		r := reasonOf(s, i)
+		if r != nil && m.At(i).String() == r.Outcome {
+			r.N++
 		}
 	}
-	fresh := work.Segment{ID: posthouse.NewID(), Campaign: s.Campaign, Tenant: s.Tenant, First: s.First + int64(from), Last: s.First + int64(to), RepairedFrom: s.ID}
-	if from >= 0 {
-		left := NewMap(to - from + 1)
-		for i := from; i <= to; i++ {
-			if old.At(i) == Unsent {
-				old.set(i, Elsewhere)
-			} else {
-				left.set(i-from, Elsewhere)
-			}
-		}
-		issued = append(issued, sealed(fresh, left))
-	}
-	s.Status = work.SegmentVoid
-	s.Token++ // whoever had it writes no more
-	s.Owner = ""
-	return sealed(s, old), issued
 }
 
-// Sweep ends all who were not sent to, because the campaign has ended: they are expired or cancelled.
+// maxReasons is how many reasons a segment tells apart: a byte says which is a member's.
+const maxReasons = 250
+
+// maxError bounds the text of a reason.
+const maxError = 300
+
+// Note says why a member ended as it did. The outcome is that of the map, which is set on its own.
+func Note(s *work.Segment, place int, why work.SegmentReason) {
+	if runes := []rune(why.Error); len(runes) > maxError {
+		why.Error = string(runes[:maxError]) + "…"
+	}
+	at := 0
+	for at < len(s.Reasons) && !alike(&s.Reasons[at], &why) {
+		at++
+	}
+	if at == maxReasons {
+		at--
+	}
+	if at == len(s.Reasons) {
+		why.N = 0
+		s.Reasons = append(s.Reasons, why)
+	}
+	if len(s.Noted) == 0 {
+		s.Noted = make([]byte, Len(s))
+	}
+	s.Noted[place] = byte(at + 1)
+}
+
+func alike(a, b *work.SegmentReason) bool {
+	return a.Outcome == b.Outcome && a.Class == b.Class && a.Code == b.Code
+}
+
+// reasonOf is why the member at a place ended as it did, nil where nothing is noted.
+func reasonOf(s *work.Segment, place int) *work.SegmentReason {
+	if place >= len(s.Noted) || s.Noted[place] == 0 || int(s.Noted[place]) > len(s.Reasons) {
+		return nil
+	}
+	return &s.Reasons[s.Noted[place]-1]
+}
+
+// Sweep ends all who were not sent to, because the campaign has ended: they are expired or cancelled. Who may have been reached
+// before stays unknown. Who was started is unknown too: nobody works on the segment any more.
 func Sweep(s work.Segment, to Outcome) work.Segment {
-	m := Map(append([]byte(nil), s.Outcomes...))
+	s, m := copied(s)
 	for i := range Len(&s) {
-		if m.At(i) == Unsent {
+		switch {
+		case m.At(i) == Started, m.At(i) == Unsent && !s.DoubtedAt.IsZero():
+			doubt(&s, m, i)
+		case m.At(i) == Unsent:
 			m.set(i, to)
 		}
 	}
+	s.Status, s.Owner = work.SegmentDone, ""
 	return sealed(s, m)
+}
+
+// doubt names a member as one of whom nobody knows whether it was reached.
+func doubt(s *work.Segment, m Map, i int) {
+	m.set(i, Unknown)
+	Note(s, i, work.SegmentReason{Outcome: Unknown.String(), Class: posthouse.ClassUnknown, Code: codeLeft, Error: "its worker was lost while it was sent to"})
+}
+
+// codeLeft is why a member is unknown who was started when its worker was lost.
+const codeLeft = "WORKER_LOST"
+
+// copied is a segment whose map and notes can be changed without the other's.
+func copied(s work.Segment) (work.Segment, Map) {
+	m := Map(append([]byte(nil), s.Outcomes...))
+	s.Outcomes, s.Noted = m, append([]byte(nil), s.Noted...)
+	s.Reasons = append([]work.SegmentReason(nil), s.Reasons...)
+	return s, m
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -17,6 +18,7 @@ const (
 	Pause  Action = "pause"
 	Resume Action = "resume"
 	Cancel Action = "cancel"
+	Mend   Action = "repair" // what workers have left is issued anew; the state stays
 	Finish Action = "finish" // nobody is left
 	Expire Action = "expire" // the deadline has passed
 )
@@ -24,7 +26,7 @@ const (
 // next says what each action makes of which states.
 var next = map[Action]struct {
 	from []posthouse.CampaignState
-	to   posthouse.CampaignState
+	to   posthouse.CampaignState // empty for the same
 }{
 	Import: {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignImporting},
 	Close:  {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignReady},
@@ -32,6 +34,7 @@ var next = map[Action]struct {
 	Pause:  {[]posthouse.CampaignState{posthouse.CampaignRunning}, posthouse.CampaignPaused},
 	Resume: {[]posthouse.CampaignState{posthouse.CampaignPaused}, posthouse.CampaignRunning},
 	Cancel: {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady, posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignCancelled},
+	Mend:   {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, ""},
 	Finish: {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignDone},
 	Expire: {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignExpired},
 }
@@ -40,7 +43,7 @@ var next = map[Action]struct {
 func Next(c *posthouse.Campaign, a Action) (posthouse.CampaignState, error) {
 	step := next[a]
 	if slices.Contains(step.from, c.State) {
-		return step.to, nil
+		return cmp.Or(step.to, c.State), nil
 	}
 	return c.State, posthouse.Errorf(posthouse.CodeConflict, "the campaign %s is %s: %s is possible while it is %s", c.Name, c.State, a, words(step.from))
 }

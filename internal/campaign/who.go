@@ -51,7 +51,11 @@ func shown(c *work.Campaign, m audience.Member, segments []work.Segment) wire.Ca
 			continue
 		}
 		if o := Map(s.Outcomes).At(int(m.Seq - s.First)); o != Elsewhere {
-			out.Outcome, out.Segment = o.String(), s.ID
+			out.Outcome, out.Segment, out.Reason = o.String(), s.ID, nil
+			if r := reasonOf(s, int(m.Seq-s.First)); r != nil && r.Outcome == out.Outcome {
+				told := reasonShown(*r)
+				out.Reason = &told
+			}
 		}
 	}
 	return out

@@ -13,14 +13,14 @@
 //	rescuer     finds lost leases, passed deadlines and unknowns whose time has come
 //	inquirer    asks providers about unknowns, where the policy says so
 //	tracker     asks providers what became of what they had accepted
-//	measurer    counts what waits
 //	turner      moves what waits where nobody looks
-//	warden      looks whether the database is still the one the process was started with
-//	pruner      deletes what is settled and old
 //	operator    takes people's word
 //	explainer   says why a delivery is where it is
 //
-// Dispatcher, sender and recorder work on units (unit.go). Deliveries are a kind of unit, see deliveries.go.
+// Package upkeep has those that move nothing: they count, and delete what is old.
+//
+// Dispatcher, sender and recorder work on units (unit.go). Deliveries are a kind of unit, see deliveries.go;
+// the members of a campaign's segment are another, see segments.go and package segment.
 //
 // What comes before is package intake's, from a draft to its commit; what agents fetch is package pull's;
 // what follows which result is decided by package state. The engine

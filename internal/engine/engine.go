@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/life"
@@ -24,7 +25,9 @@ import (
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/wire"
@@ -109,8 +112,19 @@ type Options struct {
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
 	// are kept, and nothing comes of them.
 	Composers map[work.PlanType]intake.Composer
+	// Campaigns are what sending campaigns needs: all of it, or nothing. Defaults to nothing: then none are sent.
+	Campaigns Campaigns
+	// RepairEvery is how often segments are looked for that their workers have left. Defaults to 30s.
+	RepairEvery time.Duration
 	// AcceptOnly runs no dispatcher, recorder, rescuer or planner: a front door without a sender.
 	AcceptOnly bool
+}
+
+// Campaigns are what the engine needs to send campaigns.
+type Campaigns struct {
+	Segments segment.Store
+	Legs     segment.Legs
+	Steward  segment.Steward
 }
 
 // Engine is a running engine: New, Start, Stop. It wires roles and runs them; what it can do, they do.
@@ -124,6 +138,8 @@ type Engine struct {
 	Explainer *Explainer
 	Gates     *Gatekeeper
 	Rescuer   *Rescuer
+	// Campaigner is nil where no campaigns are sent.
+	Campaigner *segment.Campaigner
 
 	o          Options
 	life       *life.Life
@@ -134,7 +150,8 @@ type Engine struct {
 	dispatcher *dispatcher
 	permits    *permits
 	rollup     *rollup.Rollup
-	measurer   *measurer
+	measurer   *upkeep.Measurer
+	holder     *segment.Holder // nil where no campaigns are sent
 	stopOnce   sync.Once
 }
 
@@ -157,6 +174,7 @@ func (o *Options) defaults() {
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	o.RescueEvery = cmp.Or(o.RescueEvery, 2*time.Second)
+	o.RepairEvery = cmp.Or(o.RepairEvery, 30*time.Second)
 	o.LeaseMargin = cmp.Or(o.LeaseMargin, 10*time.Second)
 	o.Keep = cmp.Or(o.Keep, DefaultKeep)
 	o.KeepSent = cmp.Or(o.KeepSent, o.Keep)
@@ -220,12 +238,34 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
 		poll: o.Poll, margin: o.LeaseMargin,
 	}
+	e.sendCampaigns(m)
 	e.Rescuer = &Rescuer{
 		queue: queue, routes: e.Routes, recorder: e.recorder, reported: e.Pull.Reporter.Has, unread: e.Pull.Roll.Unread, returned: e.Pull.Desk.Returned,
 		life: l, log: o.Log, metrics: m, every: o.RescueEvery,
 	}
 	turner := &turner{store: o.Stores.Depths, routes: e.Routes, refresh: o.Refresh, life: l, log: o.Log}
-	e.measurer = &measurer{store: o.Stores.Depths, counted: turner.turn, life: l, log: o.Log, metrics: m}
+	e.measurer = &upkeep.Measurer{Store: o.Stores.Depths, Counted: turner.turn, Life: l, Log: o.Log, Metrics: m}
+}
+
+// sendCampaigns makes the roles that campaigns need besides.
+func (e *Engine) sendCampaigns(m *metrics.Metrics) {
+	o := &e.o
+	if o.Campaigns.Segments == nil {
+		return
+	}
+	e.holder = segment.NewHolder(segment.Options{
+		Store: o.Campaigns.Segments, Legs: o.Campaigns.Legs, Life: e.life, Log: o.Log, Metrics: m, Owner: o.Owner,
+		Terms: func(c *work.Campaign) (campaign.Terms, bool) {
+			r := e.Routes.route(c.Tenant, c.Channel)
+			if r == nil {
+				return campaign.Terms{}, false
+			}
+			return termsOf(r, c), true
+		},
+	})
+	rouse := func(l work.Lane) { e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, "") }
+	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.stuck, o.Poll, o.RepairEvery)
+	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.rollup, o.Log, m})
 }
 
 // Start reads the epoch and begins all roles. Channels are added with SetChannel, before or
@@ -240,8 +280,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	for range e.o.Accepters {
 		e.shift.loop(e.Intake.Run)
 	}
-	warden := &warden{epochs: e.o.Stores.Epochs, clock: e.o.Clock, life: e.life, log: e.o.Log, every: e.o.RescueEvery}
-	for _, role := range []func(context.Context){warden.run, e.Pull.Reporter.Run, e.Pull.Desk.Attend, e.Pull.Roll.Run} {
+	warden := &upkeep.Warden{Epochs: e.o.Stores.Epochs, Clock: e.o.Clock, Life: e.life, Log: e.o.Log, Every: e.o.RescueEvery}
+	for _, role := range []func(context.Context){warden.Run, e.Pull.Reporter.Run, e.Pull.Desk.Attend, e.Pull.Roll.Run} {
 		e.shift.loop(role)
 	}
 	if !e.o.AcceptOnly {
@@ -270,10 +310,14 @@ func (e *Engine) roles() []func(context.Context) {
 	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
 	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
 	mover := &mover{queue: o.Stores.Queue, routes: e.Routes, life: l, log: o.Log}
-	pruner := &pruner{old: o.Stores.Old, minutes: o.Stores.Minutes, keep: work.RetentionOf(o.Keep, o.KeepSent), keepLogs: o.KeepLogs, life: l, log: o.Log}
-	return []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, pruner.run, pruner.forget, e.measurer.run,
+	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
+	list := []func(context.Context){
+		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, pruner.Run, pruner.Forget, e.measurer.Run,
 	}
+	if e.Campaigner != nil {
+		list = append(list, e.Campaigner.Run)
+	}
+	return list
 }
 
 func (e *Engine) planner() *intake.Planner {
@@ -305,6 +349,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 		}
 		if !e.o.AcceptOnly {
 			e.recorder.finish(ctx)
+			if e.holder != nil {
+				e.holder.Release(e.life.Context())
+			}
 			e.permits.finish(ctx)
 			e.rollup.Finish(ctx)
 		}

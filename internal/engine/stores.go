@@ -8,6 +8,8 @@ import (
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -26,8 +28,8 @@ type Stores struct {
 	Receipts  Receipts
 	Gates     Gates
 	Depths    Depths
-	Old       Old
-	Epochs    Epochs
+	Old       upkeep.Old
+	Epochs    upkeep.Epochs
 	Minutes   Minutes
 }
 
@@ -68,26 +70,12 @@ type Gates interface {
 
 // Depths counts what waits, and moves what waits where nobody looks.
 type Depths interface {
-	Depths(ctx context.Context) ([]work.Depth, error)
-	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
+	upkeep.Depths
 	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
-}
-
-// Old is what goes for good when its time has come.
-type Old interface {
-	Prune(ctx context.Context, now time.Time, keep work.Retention, max int) (int, error)
-	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
-	Forget(ctx context.Context, now time.Time, max int) (int, error)
-}
-
-// Epochs tells whether the database is still the one this process was started with.
-type Epochs interface {
-	Epoch(ctx context.Context) (int64, error)
 }
 
 // Minutes counts how attempts ended, for all processes.
 type Minutes interface {
-	AddMinutes(ctx context.Context, now time.Time, list []work.Minute) error
-	Minutes(ctx context.Context, since time.Time) ([]work.Minute, error)
-	FoldMinutes(ctx context.Context, now time.Time, max int) (int, error)
+	rollup.Store
+	upkeep.Minutes
 }

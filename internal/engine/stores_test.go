@@ -4,6 +4,7 @@ import (
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/upkeep"
 )
 
 // database is all that the roles need in one, so that a test can put something between them and one part of it.
@@ -20,8 +21,8 @@ type database interface {
 	Receipts
 	Gates
 	Depths
-	Old
-	Epochs
+	upkeep.Old
+	upkeep.Epochs
 	Minutes
 }
 

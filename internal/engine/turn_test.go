@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/upkeep"
 )
 
 // A channel turns from pushed to pulled, or back, when it has nothing open. Who accepts at that moment does not know it yet.
@@ -18,13 +19,13 @@ func TestWhatIsAcceptedAsItsChannelTurnsIsSentAllTheSame(t *testing.T) {
 		r.pause("sms")
 		pushed := r.send(text("sms", "u1"))[0]
 		r.pull("sms", posthouse.ChannelSettings{})
-		r.pass(2 * depthEvery)
+		r.pass(2 * upkeep.DepthEvery)
 		if h := r.one(a); h.Delivery != pushed || r.say(a, h, posthouse.OutcomeSent) != posthouse.ReportDone {
 			t.Errorf("got %+v, want %s, and its report to be taken", h, pushed)
 		}
 		pulled := r.send(text("sms", "u2"))[0]
 		r.open("sms", posthouse.ChannelSettings{}, state.Opened{})
-		r.pass(2 * depthEvery)
+		r.pass(2 * upkeep.DepthEvery)
 		if got := r.provider.to(); !slices.Equal(got, []string{"u2"}) {
 			t.Errorf("the driver was called for %v, want u2", got)
 		}
@@ -47,7 +48,7 @@ func TestWhoHasNotHeardThatAChannelTurnedMovesNothingBack(t *testing.T) {
 		turned.Store(r.engine.Routes.route(r.tenant, "sms"))
 		id := r.send(text("sms", "u1"))[0]
 		r.open("sms", posthouse.ChannelSettings{}, state.Opened{})
-		r.pass(2 * depthEvery)
+		r.pass(2 * upkeep.DepthEvery)
 		if got := r.provider.to(); len(got) > 0 {
 			t.Errorf("the driver was called for %v", got)
 		}

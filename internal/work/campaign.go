@@ -77,6 +77,26 @@ type Segment struct {
 	RepairedFrom string
 	CreatedAt    time.Time
 	FinishedAt   time.Time
+	// DueAt is from when on it may be claimed, and of a partly done one from when on its members may be tried again.
+	DueAt time.Time
+	// Pass is how often its members were refused before.
+	Pass int
+	// BeganAt is when the first of them was started. DoubtedAt is set where they may have been reached before: when the first
+	// of them was started then.
+	BeganAt, DoubtedAt time.Time
+	// Reasons say why members failed or are unknown; Noted has a byte for each member, the place of the reason among them
+	// from 1, or is empty for nothing.
+	Reasons []SegmentReason
+	Noted   []byte
+}
+
+// SegmentReason says why members of a segment ended as they did, and how many.
+type SegmentReason struct {
+	Outcome string          `json:"outcome"`
+	Class   posthouse.Class `json:"class,omitempty"`
+	Code    string          `json:"code,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	N       int64           `json:"n"`
 }
 
 // CountedOutcomes is how many outcomes are counted in columns of their own.
@@ -88,11 +108,23 @@ type SegmentPlace struct {
 	ID    string
 }
 
-// Progress is how many members stand where, by the numbers of their outcomes, and how many segments have which status.
+// Progress is how many members stand where, by the numbers of their outcomes, how many segments have which status, and why
+// members failed or are unknown.
 type Progress struct {
 	Members  [CountedOutcomes]int64
 	Segments [SegmentVoid + 1]int64
+	Reasons  []SegmentReason
 }
+
+// Chunk says whether members of a segment may be sent to.
+type Chunk int
+
+// What follows the wish to start a chunk.
+const (
+	ChunkLost    Chunk = iota // the segment is its owner's no more
+	ChunkHalted               // its campaign does not run, or its deadline has passed
+	ChunkStarted              // the start is stored
+)
 
 // SegmentClaim asks for a free segment of the running campaigns of a lane.
 type SegmentClaim struct {

@@ -116,7 +116,7 @@ type arena struct {
 
 func newArena(t *testing.T, st *store.Store, operations int) *arena {
 	t.Helper()
-	a := &arena{t: t, store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
+	a := &arena{t: t, store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
 	return a
 }
 

@@ -147,7 +147,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, st *store.Store, raw *sql.DB) *crowd {
 	t.Helper()
-	return &crowd{store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority) {}}, limits: limit.SQL{Rows: st.Limits}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
+	return &crowd{store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}, limits: limit.SQL{Rows: st.Limits}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
 }
 
 // member is one worker.

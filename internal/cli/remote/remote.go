@@ -8,6 +8,7 @@ package remote
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse/internal/cli/campaign"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
@@ -16,7 +17,7 @@ func Commands(sh *shell.Shell) []*cobra.Command {
 	return completing(sh, []*cobra.Command{
 		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh),
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
-		campaignGroup(sh), audienceGroup(sh),
+		campaign.Group(sh), campaign.Lists(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
 		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),
 	})

@@ -108,6 +108,20 @@ func (s Campaigns) Campaigns(ctx context.Context, tenant string, state posthouse
 	return list, next, nil
 }
 
+// CampaignOf reads a campaign of any tenant by its id.
+func (s Campaigns) CampaignOf(ctx context.Context, id string) (work.Campaign, bool, error) {
+	c, found, err := sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE id = ?", id)
+	return c, found, s.db.Coded(err, "read a campaign")
+}
+
+// LiveCampaigns are those of all tenants that something is still to be done for: that run or are paused, or that were ended and
+// still have members whose end is not written.
+func (s Campaigns) LiveCampaigns(ctx context.Context) ([]work.Campaign, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE state IN (?, ?, ?, ?) AND finished_at = 0 ORDER BY id",
+		string(posthouse.CampaignRunning), string(posthouse.CampaignPaused), string(posthouse.CampaignCancelled), string(posthouse.CampaignExpired))
+	return list, s.db.Coded(err, "list the campaigns that go on")
+}
+
 // StepCampaign writes where a campaign stands, with new segments, where it still has the edition that it was read with.
 func (s Campaigns) StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error) {
 	stepped := c

@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,26 +16,52 @@ const segmentColumns = "id, campaign, tenant, first_seq, last_seq, repaired_from
 const countColumns = "unsent, started, sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled, handed_over, repeated"
 
 // segmentProgress is what each step of a segment writes.
-const segmentProgress = "status, reason, token, owner, epoch, lease_until, finished_at, outcomes, " + countColumns
+const segmentProgress = "status, reason, token, owner, epoch, lease_until, finished_at, due_at, pass, began_at, doubted_at, reasons, noted, outcomes, " + countColumns
 
 func readSegment(scan sqldb.Scanner) (work.Segment, error) {
 	var s work.Segment
-	var created, lease, finished int64
-	into := []any{&s.ID, &s.Campaign, &s.Tenant, &s.First, &s.Last, &s.RepairedFrom, &created, &s.Status, &s.Reason, &s.Token, &s.Owner, &s.Epoch, &lease, &finished, &s.Outcomes}
+	var created, lease, finished, due, began, doubted int64
+	var reasons string
+	into := []any{
+		&s.ID, &s.Campaign, &s.Tenant, &s.First, &s.Last, &s.RepairedFrom, &created, &s.Status, &s.Reason, &s.Token, &s.Owner, &s.Epoch, &lease, &finished,
+		&due, &s.Pass, &began, &doubted, &reasons, &s.Noted, &s.Outcomes,
+	}
 	for i := range s.Counts {
 		into = append(into, &s.Counts[i])
 	}
-	err := scan(into...)
+	if err := scan(into...); err != nil {
+		return s, err
+	}
 	s.CreatedAt, s.LeaseUntil, s.FinishedAt = sqldb.TimeOf(created), sqldb.TimeOf(lease), sqldb.TimeOf(finished)
+	s.DueAt, s.BeganAt, s.DoubtedAt = sqldb.TimeOf(due), sqldb.TimeOf(began), sqldb.TimeOf(doubted)
+	var err error
+	s.Reasons, err = readReasons(reasons)
 	return s, err
 }
 
-func segmentStep(s *work.Segment) []any {
-	args := []any{int64(s.Status), s.Reason, s.Token, s.Owner, s.Epoch, sqldb.Micros(s.LeaseUntil), sqldb.Micros(s.FinishedAt), s.Outcomes}
+func readReasons(text string) (list []work.SegmentReason, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &list)
+	}
+	return list, err
+}
+
+func segmentStep(s *work.Segment) ([]any, error) {
+	reasons := []byte(nil)
+	if len(s.Reasons) > 0 {
+		var err error
+		if reasons, err = json.Marshal(s.Reasons); err != nil {
+			return nil, err
+		}
+	}
+	args := []any{
+		int64(s.Status), s.Reason, s.Token, s.Owner, s.Epoch, sqldb.Micros(s.LeaseUntil), sqldb.Micros(s.FinishedAt),
+		sqldb.Micros(s.DueAt), s.Pass, sqldb.Micros(s.BeganAt), sqldb.Micros(s.DoubtedAt), string(reasons), s.Noted, s.Outcomes,
+	}
 	for _, n := range s.Counts {
 		args = append(args, n)
 	}
-	return args
+	return args, nil
 }
 
 // insertSegments writes new segments. Each is some hundred bytes, so a few go in one statement.
@@ -44,7 +71,11 @@ func insertSegments(t *sqldb.Tx, list []work.Segment, at int64) error {
 		var args []any
 		for i := range few {
 			s := &few[i]
-			args = append(append(args, s.ID, s.Campaign, s.Tenant, s.First, s.Last, s.RepairedFrom, at), segmentStep(s)...)
+			step, err := segmentStep(s)
+			if err != nil {
+				return err
+			}
+			args = append(append(args, s.ID, s.Campaign, s.Tenant, s.First, s.Last, s.RepairedFrom, at), step...)
 		}
 		row := "(" + sqldb.Marks(len(args)/len(few)) + ")"
 		text := "INSERT INTO posthouse_segments (" + segmentColumns + ") VALUES " + row
@@ -74,7 +105,7 @@ func (s Segments) SegmentsIn(ctx context.Context, campaign string, first, last i
 	return list, s.db.Coded(err, "read the segments of members")
 }
 
-// Progress sums up where the members of a campaign stand, and counts its segments by their status.
+// Progress sums up where the members of a campaign stand, counts its segments by their status, and says why members failed.
 func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress, error) {
 	var p work.Progress
 	err := s.db.Look(ctx, "SELECT status, COUNT(*), SUM("+strings.ReplaceAll(countColumns, ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
@@ -96,5 +127,41 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 		}
 		return nil
 	})
+	if err == nil && p.Members[outcomeFailed]+p.Members[outcomeUnknown] > 0 {
+		p.Reasons, err = s.reasons(ctx, campaign)
+	}
 	return p, s.db.Coded(err, "count the members of a campaign")
+}
+
+// The places of outcomes among the counts whose reasons are kept.
+const (
+	outcomeFailed  = 5
+	outcomeUnknown = 6
+)
+
+// reasons adds up why members of a campaign failed or are unknown, the most frequent first.
+func (s Segments) reasons(ctx context.Context, campaign string) ([]work.SegmentReason, error) {
+	var list []work.SegmentReason
+	err := s.db.Look(ctx, "SELECT reasons FROM posthouse_segments WHERE campaign = ? AND reasons <> ''", []any{campaign}, func(scan sqldb.Scanner) error {
+		text, err := sqldb.Word(scan)
+		if err != nil {
+			return err
+		}
+		more, err := readReasons(text)
+		for _, r := range more {
+			i := slices.IndexFunc(list, func(known work.SegmentReason) bool {
+				return known.Outcome == r.Outcome && known.Class == r.Class && known.Code == r.Code
+			})
+			switch {
+			case r.N == 0:
+			case i < 0:
+				list = append(list, r)
+			default:
+				list[i].N += r.N
+			}
+		}
+		return err
+	})
+	slices.SortStableFunc(list, func(a, b work.SegmentReason) int { return int(b.N - a.N) })
+	return list, err
 }

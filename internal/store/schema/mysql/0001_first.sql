@@ -742,11 +742,15 @@ CREATE TABLE posthouse_campaigns (
   finished_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name),
   KEY posthouse_campaigns_id (id),
-  KEY posthouse_campaigns_audience (audience)
+  KEY posthouse_campaigns_audience (audience),
+  KEY posthouse_campaigns_state (state, finished_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- A range of an audience that one worker sends to at a time. status is 0 free, 1 claimed, 2 done, 3 partly done, 4 void; outcomes has half
 -- a byte for each member, and the columns behind it count them.
+-- due_at is from when on it may be claimed, pass how often its members were refused before, began_at when the first of them was started, and
+-- doubted_at is set where they may have been reached before. reasons says, as JSON, why members failed or are unknown, and noted has a byte
+-- for each: which of the reasons is its own.
 CREATE TABLE posthouse_segments (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   campaign varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -775,9 +779,15 @@ CREATE TABLE posthouse_segments (
   repaired_from varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
   finished_at bigint NOT NULL DEFAULT 0,
+  due_at bigint NOT NULL DEFAULT 0,
+  pass int NOT NULL DEFAULT 0,
+  began_at bigint NOT NULL DEFAULT 0,
+  doubted_at bigint NOT NULL DEFAULT 0,
+  reasons mediumtext NOT NULL,
+  noted mediumblob,
   PRIMARY KEY (id),
   KEY posthouse_segments_range (campaign, first_seq),
-  KEY posthouse_segments_status (campaign, status, first_seq),
+  KEY posthouse_segments_status (campaign, status, due_at, first_seq),
   KEY posthouse_segments_left (status, lease_until)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 

@@ -739,9 +739,13 @@ CREATE TABLE posthouse_campaigns (
 );
 CREATE INDEX posthouse_campaigns_id ON posthouse_campaigns (id);
 CREATE INDEX posthouse_campaigns_audience ON posthouse_campaigns (audience);
+CREATE INDEX posthouse_campaigns_state ON posthouse_campaigns (state, finished_at);
 
 -- A range of an audience that one worker sends to at a time. status is 0 free, 1 claimed, 2 done, 3 partly done, 4 void; outcomes has half
 -- a byte for each member, and the columns behind it count them.
+-- due_at is from when on it may be claimed, pass how often its members were refused before, began_at when the first of them was started, and
+-- doubted_at is set where they may have been reached before. reasons says, as JSON, why members failed or are unknown, and noted has a byte
+-- for each: which of the reasons is its own.
 CREATE TABLE posthouse_segments (
   id text COLLATE "C" NOT NULL,
   campaign text COLLATE "C" NOT NULL,
@@ -770,10 +774,16 @@ CREATE TABLE posthouse_segments (
   repaired_from text COLLATE "C" NOT NULL DEFAULT '',
   created_at bigint NOT NULL,
   finished_at bigint NOT NULL DEFAULT 0,
+  due_at bigint NOT NULL DEFAULT 0,
+  pass integer NOT NULL DEFAULT 0,
+  began_at bigint NOT NULL DEFAULT 0,
+  doubted_at bigint NOT NULL DEFAULT 0,
+  reasons text NOT NULL,
+  noted bytea,
   PRIMARY KEY (id)
 );
 CREATE INDEX posthouse_segments_range ON posthouse_segments (campaign, first_seq);
-CREATE INDEX posthouse_segments_status ON posthouse_segments (campaign, status, first_seq);
+CREATE INDEX posthouse_segments_status ON posthouse_segments (campaign, status, due_at, first_seq);
 CREATE INDEX posthouse_segments_left ON posthouse_segments (status, lease_until);
 
 -- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.

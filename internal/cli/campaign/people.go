@@ -1,4 +1,4 @@
-package remote
+package campaign
 
 import (
 	"bufio"
@@ -64,7 +64,7 @@ gzip or zstd. FILE may be - for standard input. One column is the address, all o
 An import that was interrupted goes on where it was when the command is given again: it compares what is stored
 with the file. Who stands there twice is told once, and records that cannot be read stop nothing: see refused.`
 
-func campaignImport(sh *shell.Shell) *cobra.Command {
+func importPeople(sh *shell.Shell) *cobra.Command {
 	var how people
 	cmd := &cobra.Command{
 		Use: "import NAME FILE", Short: "Import a campaign's people from a file", Long: importLong, Args: shell.Takes("NAME", "FILE"),
@@ -193,7 +193,8 @@ func (b *sendingBar) end() {
 	}
 }
 
-func audienceGroup(sh *shell.Shell) *cobra.Command {
+// Lists is what is done with stored lists.
+func Lists(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("audience", "Stored lists of people that several campaigns use",
 		audienceCreate(sh), audienceList(sh), audienceShow(sh), audienceImport(sh), audienceRefused(sh)))
 }

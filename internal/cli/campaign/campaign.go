@@ -1,4 +1,5 @@
-package remote
+// Package campaign has the commands of campaigns and of stored lists of people.
+package campaign
 
 import (
 	"context"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +20,18 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-func campaignGroup(sh *shell.Shell) *cobra.Command {
+// Group is what is done with campaigns.
+func Group(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("campaign", "What is sent to an audience of up to millions, each known by name",
-		campaignCreate(sh), campaignList(sh), campaignShow(sh), campaignImport(sh), campaignPlan(sh), campaignWho(sh), campaignExport(sh), campaignRefused(sh), campaignCancel(sh)))
+		create(sh), list(sh), show(sh), importPeople(sh), plan(sh), start(sh),
+		act(sh, "pause", "Start nobody more; who is under way is finished", client.Campaigns.Pause),
+		act(sh, "resume", "Go on with a campaign that is paused", client.Campaigns.Resume),
+		act(sh, "repair", "Look at once for what lost workers have left", client.Campaigns.Repair),
+		act(sh, "cancel", "End a campaign: everybody who is not under way is cancelled", client.Campaigns.Cancel),
+		who(sh), export(sh), refused(sh)))
 }
 
-func campaignCreate(sh *shell.Shell) *cobra.Command {
+func create(sh *shell.Shell) *cobra.Command {
 	var draft wire.CampaignDraft
 	var text, payload, deadline, file string
 	var how people
@@ -75,7 +83,7 @@ func campaignCreate(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func campaignList(sh *shell.Shell) *cobra.Command {
+func list(sh *shell.Shell) *cobra.Command {
 	var f client.Filter
 	var only string
 	cmd := &cobra.Command{
@@ -103,7 +111,7 @@ func campaignList(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func campaignShow(sh *shell.Shell) *cobra.Command {
+func show(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a campaign and how far it is", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
@@ -136,6 +144,19 @@ func printCampaign(sh *shell.Shell, c wire.Campaign) {
 	}
 	sh.Printf("\n")
 	sh.Table([]string{"People", "Number"}, rows)
+	printReasons(sh, p.Reasons)
+}
+
+// printReasons says why people failed or are unknown.
+func printReasons(sh *shell.Shell, list []wire.CampaignReason) {
+	var rows [][]string
+	for _, r := range list {
+		rows = append(rows, []string{r.Outcome, strconv.FormatInt(r.Members, 10), string(r.Class), r.Code, shell.Cut(r.Error, 60)})
+	}
+	if len(rows) > 0 {
+		sh.Printf("\n")
+		sh.Table([]string{"Outcome", "People", "Class", "Code", "Error"}, rows)
+	}
 }
 
 // told says how far an import is.
@@ -147,7 +168,7 @@ func told(a posthouse.Audience) string {
 	return text
 }
 
-func campaignPlan(sh *shell.Shell) *cobra.Command {
+func plan(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "plan NAME", Short: "Say what would happen: people, what is missing, samples, and how long it takes", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
@@ -189,7 +210,7 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 	}
 }
 
-func campaignWho(sh *shell.Shell) *cobra.Command {
+func who(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "who NAME ADDRESS", Short: "Find one member by the address, and say where it stands", Args: shell.Takes("NAME", "ADDRESS"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
@@ -198,10 +219,17 @@ func campaignWho(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(m, func() {
-				sh.Fields([][2]string{{"address", m.Address}, {"number", strconv.FormatInt(m.Seq, 10)}, {"outcome", m.Outcome}, {"segment", m.Segment}, {"variables", string(m.Variables)}}...)
+				sh.Fields([][2]string{{"address", m.Address}, {"number", strconv.FormatInt(m.Seq, 10)}, {"outcome", m.Outcome}, {"reason", reasonTold(m.Reason)}, {"segment", m.Segment}, {"variables", string(m.Variables)}}...)
 			})
 		}),
 	}
+}
+
+func reasonTold(r *wire.CampaignReason) string {
+	if r == nil {
+		return ""
+	}
+	return strings.TrimSpace(r.Code + " " + r.Error)
 }
 
 // exportFlags are of commands that write a list.
@@ -229,7 +257,7 @@ func (f *exportFlags) write(sh *shell.Shell, list func(w io.Writer, format strin
 	return list(to, f.format)
 }
 
-func campaignExport(sh *shell.Shell) *cobra.Command {
+func export(sh *shell.Shell) *cobra.Command {
 	var f exportFlags
 	var outcome string
 	cmd := &cobra.Command{
@@ -244,7 +272,7 @@ func campaignExport(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func campaignRefused(sh *shell.Shell) *cobra.Command {
+func refused(sh *shell.Shell) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use: "refused NAME", Short: "Write the records that could not be read, with line, column and reason", Args: shell.Takes("NAME"),
@@ -256,11 +284,28 @@ func campaignRefused(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func campaignCancel(sh *shell.Shell) *cobra.Command {
-	return &cobra.Command{
-		Use: "cancel NAME", Short: "End a campaign that has not begun", Args: shell.Takes("NAME"),
+func start(sh *shell.Shell) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "start NAME", Short: "Begin to send a campaign", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			got, err := c.Campaigns.Cancel(ctx, args[0])
+			got, err := c.Campaigns.Start(ctx, args[0], force)
+			if err != nil {
+				return err
+			}
+			return sh.Show(got, func() { printCampaign(sh, got) })
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "start although records lack a variable, or the deadline comes before the end")
+	return cmd
+}
+
+// act is a command that does one thing to a campaign.
+func act(sh *shell.Shell, use, short string, act func(client.Campaigns, context.Context, string) (wire.Campaign, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			got, err := act(c.Campaigns, ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,69 @@
+package campaign
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/render"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Letter makes the content of each member of a campaign.
+type Letter struct {
+	campaign *work.Campaign
+	template *posthouse.Template // nil where all get the same content
+	text     content.Prepared
+}
+
+// NewLetter makes a letter of a campaign and its template, which is nil where it has a content.
+func NewLetter(c *work.Campaign, t *posthouse.Template) *Letter {
+	l := &Letter{campaign: c, template: t}
+	if t != nil {
+		l.text = content.Prepare(*t)
+	}
+	return l
+}
+
+// Same reports whether all members get the same content.
+func (l *Letter) Same() bool { return l.template == nil }
+
+// Template names the template: by its own name, and as the provider calls it. Both are empty for none.
+func (l *Letter) Template() (name, id string) {
+	if l.template == nil {
+		return "", ""
+	}
+	return l.template.Name, l.template.ExternalID
+}
+
+// For is what a member gets, and the payload that the template was filled with.
+func (l *Letter) For(m audience.Member) (posthouse.Content, json.RawMessage, []posthouse.Problem) {
+	if l.template == nil {
+		return *l.campaign.Content, l.campaign.Payload, nil
+	}
+	payload, err := payloadFor(l.campaign.Payload, m.Variables)
+	if err != nil {
+		return posthouse.Content{}, nil, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
+	}
+	made, problems := l.text.Fill(payload)
+	return made, payload, problems
+}
+
+// payloadFor is what is said for all, and what is said of a member, which wins.
+func payloadFor(all, own json.RawMessage) (json.RawMessage, error) {
+	if len(all) == 0 {
+		return own, nil
+	}
+	fields, err := render.Fields(all)
+	if err != nil {
+		return nil, err
+	}
+	mine, err := render.Fields(own)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, mine)
+	return render.Object(fields)
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/segment"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// part is a unit of a campaign: the members of a segment that one call sends to.
+type part struct {
+	of     *segments
+	in     *segment.Stretch
+	is     about
+	places []int
+	outs   []channel.Outgoing
+	bad    map[int]string // who gets nothing, since it cannot be made
+	grant  *limit.Grant
+	taken  []limit.Grant // permits of its members besides
+	ended  ending
+}
+
+func (p *part) about() about { return p.is }
+
+// prepare makes what each member gets. Whose content cannot be made has failed by that.
+func (p *part) prepare(context.Context, time.Time) bool {
+	r, leg := p.is.route, p.in
+	template, templateID := leg.Letter.Template()
+	made := p.places[:0:0]
+	for _, i := range p.places {
+		m := leg.Members[i]
+		content, payload, problems := leg.Letter.For(m)
+		if len(problems) > 0 {
+			p.refuse(i, problems)
+			continue
+		}
+		id := campaign.MemberID(leg.Campaign.ID, m.Seq)
+		made = append(made, i)
+		p.outs = append(p.outs, channel.Outgoing{
+			Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: p.is.account, Message: leg.Campaign.ID, Delivery: id,
+			Recipient: r.Addressed(posthouse.Recipient{Address: m.Address}), Content: content, Kind: leg.Campaign.Kind, Ref: leg.Campaign.Name,
+			Priority: leg.Campaign.Priority, Template: template, TemplateID: templateID, Payload: payload, IdemKey: id, Attempt: p.in.Pass + 1,
+		})
+	}
+	p.places = made
+	return len(made) > 0
+}
+
+func (p *part) refuse(place int, problems []posthouse.Problem) {
+	if p.bad == nil {
+		p.bad = map[int]string{}
+	}
+	p.bad[place] = problems[0].Path + " " + problems[0].Message
+}
+
+func (p *part) outgoing() []channel.Outgoing { return p.outs }
+
+func (p *part) end(e ending) { p.ended = e }
+
+// holds is asked about deliveries: it has none.
+func (p *part) holds(string, int64) bool { return false }
+
+// sent reports whether a byte of it may have left.
+func (p *part) sent() bool {
+	return len(p.places) > 0 && (p.ended.verdict == verdictResult || p.ended.verdict == verdictQuarantine)
+}
+
+// done gives back the permits that were not used, and lets the lane go on.
+func (p *part) done() {
+	unsent := len(p.bad)
+	if !p.sent() {
+		unsent += len(p.places)
+	}
+	r := p.is.route
+	switch {
+	case p.grant == nil:
+	case r.Settings.ByCalls && r.whole():
+		if !p.sent() {
+			p.of.permits.refund(p.grant, 1)
+		}
+	default:
+		p.of.permits.refund(p.grant, unsent)
+	}
+	if !p.sent() {
+		for i := range p.taken {
+			p.of.permits.refund(&p.taken[i], 1)
+		}
+	}
+	// The slots come free for others of the campaign too.
+	p.of.holder.Occupy(slotsOf(r, p.is.account), -p.is.size)
+	p.of.routes.Rouse(r.Key, p.in.Lane.Priority, "")
+}
+
+// count counts its attempts.
+func (p *part) count() {
+	r, kind := p.is.route, string(p.outs[0].Content.Kind())
+	for _, res := range p.ended.results {
+		p.of.metrics.Sends.WithLabelValues(r.Key.Channel, kind, string(res.Class)).Inc()
+		p.of.rollup.Add(work.MinuteKey{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: p.is.account, Type: kind, Outcome: string(res.Class)}, p.ended.took)
+	}
+}

@@ -1,0 +1,196 @@
+package segment
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Stretch is a segment that this process has claimed: where its members stand, as stored or about to be.
+//
+// Its lock is held during each write, so that writes come in the order of what they say. A member is started in the map
+// before the write that says so, and is sent to after it; a write that fails takes the starts back. So the database never
+// says less than what has left.
+type Stretch struct {
+	*campaign.Leg
+	Lane work.Lane
+	// Pass is how often its members were refused before.
+	Pass int
+
+	log      *slog.Logger
+	mu       sync.Mutex
+	seg      work.Segment
+	from     int               // nobody before it is to be sent to in this pass
+	again    map[int]bool      // those whose turn comes with the next pass
+	later    map[int]time.Time // those whose turn comes in this pass, but not yet
+	wait     time.Duration     // before the next pass
+	flying   int               // members who were started and have no result here
+	lease    time.Duration
+	leaseEnd time.Time // by our monotonic clock
+	leaving  bool      // nothing more is started: it goes back when all results are here
+	over     bool      // it is not ours any more
+}
+
+func (st *Stretch) outcomes() campaign.Map { return campaign.Map(st.seg.Outcomes) }
+
+// pick finds up to max members who may be sent to now. The stretch is locked.
+func (st *Stretch) pick(now time.Time, max int) []int {
+	if st.leaving || st.over {
+		return nil
+	}
+	var places []int
+	m, n, first := st.outcomes(), campaign.Len(&st.seg), -1
+	i := st.from
+	for ; i < n && len(places) < max; i++ {
+		if m.At(i) != campaign.Unsent || st.again[i] {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if at, waits := st.later[i]; waits && now.Before(at) {
+			continue
+		}
+		places = append(places, i)
+	}
+	if st.from = i; first >= 0 {
+		st.from = first
+	}
+	return places
+}
+
+// ready reports whether somebody may be sent to now.
+func (st *Stretch) ready(now time.Time) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return len(st.pick(now, 1)) > 0
+}
+
+// waits reports whether somebody is to be sent to in this pass, now or later. The stretch is locked.
+func (st *Stretch) waits() bool {
+	m := st.outcomes()
+	for i := st.from; i < campaign.Len(&st.seg); i++ {
+		if m.At(i) == campaign.Unsent && !st.again[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// move takes steps of one member. The stretch is locked.
+func (st *Stretch) move(place int, to ...campaign.Outcome) {
+	for _, o := range to {
+		if err := st.outcomes().Step(place, o); err != nil {
+			st.log.Error("a member of a campaign takes a step that none may take", "segment", st.seg.ID, "member", st.seg.First+int64(place), "error", err)
+		}
+	}
+}
+
+// unstart takes starts back that were not stored, or of whom no byte has left. The stretch is locked.
+func (st *Stretch) unstart(places []int) {
+	for _, i := range places {
+		st.move(i, campaign.Unsent)
+		st.from = min(st.from, i)
+	}
+}
+
+// follow writes into the map what follows a result. The stretch is locked.
+func (st *Stretch) follow(terms campaign.Terms, place int, r channel.Result) {
+	next := terms.After(st.Pass, r, rand.Float64())
+	switch next.Outcome {
+	case campaign.Unsent:
+		st.unstart([]int{place})
+		if next.Later {
+			st.again[place], st.wait = true, max(st.wait, next.Wait)
+		} else {
+			st.later[place] = time.Now().Add(next.Wait)
+		}
+	case campaign.Delivered:
+		st.move(place, campaign.Sent, campaign.Delivered)
+	case campaign.Sent:
+		st.move(place, campaign.Sent)
+	default:
+		st.move(place, next.Outcome)
+		st.note(place, next.Outcome, r)
+	}
+}
+
+// note says why a member failed or is unknown. The stretch is locked.
+func (st *Stretch) note(place int, o campaign.Outcome, r channel.Result) {
+	campaign.Note(&st.seg, place, reason(o, r))
+}
+
+func reason(o campaign.Outcome, r channel.Result) work.SegmentReason {
+	if !r.Class.Valid() {
+		r.Class = posthouse.ClassUnknown
+	}
+	return work.SegmentReason{Outcome: o.String(), Class: r.Class, Code: r.Code, Error: r.Error}
+}
+
+// conclude decides, when all results are here, whether the segment is done, goes on in another pass, or goes back. The stretch
+// is locked.
+func (st *Stretch) conclude(terms campaign.Terms, now time.Time) {
+	campaign.Count(&st.seg)
+	switch {
+	case st.flying > 0 || st.over:
+	case st.leaving && st.waits():
+		st.seg.Status, st.over = work.SegmentFree, true
+	case st.leaving || !st.waits():
+		campaign.Conclude(&st.seg, terms, now, st.wait, rand.Float64())
+		st.over = true
+	}
+}
+
+// Ended is how the attempt of some members of a stretch ended.
+type Ended struct {
+	Of     *Stretch
+	Size   int   // members who were started
+	Places []int // those who were sent to, or were to be
+	// Results has one for each of Places; nil where no byte has left.
+	Results []channel.Result
+	// Bad says of the others why they got nothing.
+	Bad map[int]string
+}
+
+// apply writes what an attempt says into the map.
+func (e *Ended) apply(terms campaign.Terms) {
+	st := e.Of
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.flying -= e.Size
+	for place, why := range e.Bad {
+		st.move(place, campaign.Failed)
+		st.note(place, campaign.Failed, channel.Result{Class: posthouse.ClassContent, Code: "TEMPLATE", Error: why})
+	}
+	if e.Results == nil {
+		st.unstart(e.Places)
+		return
+	}
+	for i, place := range e.Places {
+		st.follow(terms, place, e.Results[i])
+	}
+}
+
+// witness is a segment with what late results prove.
+func (e *Ended) witness(seg work.Segment) (_ work.Segment, changed bool) {
+	for i := range e.Results {
+		to, r := campaign.Sent, e.Results[i]
+		switch {
+		case r.Class == posthouse.ClassOK:
+		case r.Class.Final():
+			to = campaign.Failed
+		default:
+			continue
+		}
+		if after, news := campaign.Witness(seg, e.Places[i], to, reason(to, r)); news {
+			seg, changed = after, true
+		}
+	}
+	return seg, changed
+}
