@@ -69,7 +69,8 @@ var floors = map[string]floor{
 	"internal/store/schema":    {layer: 1, beside: []string{"internal/store/sqldb"}},
 	"internal/store/layout":    {layer: 1, beside: []string{"internal/work", "internal/store/sqldb"}},                                                   // what stands in the rows of messages and deliveries
 	"internal/store/partition": {layer: 1, beside: []string{"internal/work", "internal/store/sqldb", "internal/store/schema", "internal/store/layout"}}, // what is settled, by time
-	"internal/store/page":      {layer: 1},                                                                                                              // pages of lists, and their cursors
+	"internal/store/reading":   {layer: 1, beside: []string{"internal/work", "internal/store/sqldb", "internal/store/layout", "internal/store/page", "internal/store/partition"}},
+	"internal/store/page":      {layer: 1}, // pages of lists, and their cursors
 	"internal/store/registry":  {layer: 1, beside: []string{"internal/work", "internal/store/sqldb", "internal/store/page"}},
 	"internal/store/campaigns": {layer: 1, beside: []string{"internal/work", "internal/store/sqldb", "internal/store/page"}},
 	"internal/store/foreign":   {layer: 1, beside: []string{"internal/work", "internal/store/sqldb"}},

@@ -4,13 +4,14 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // Names under which families of tables are embedded whose own names are those of methods.
 type (
-	messages = store.Messages
+	messages = reading.Messages
 	plans    = store.Plans
 	outbox   = store.Outbox
 	agents   = registry.Agents
@@ -47,7 +48,7 @@ type (
 		store.Contents
 	}
 	history struct {
-		store.History
+		reading.History
 		store.Logs
 	}
 	registered struct {

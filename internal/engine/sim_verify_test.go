@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/verify"
 )
 
@@ -51,7 +51,7 @@ func (w *world) check(in verify.Inputs) {
 
 // rows are what is stored beside the log.
 func (w *world) rows(yield func(verify.Stored, error) bool) {
-	err := w.store.History.Holdings(context.Background(), func(h store.Holding) error {
+	err := w.store.History.Holdings(context.Background(), func(h reading.Holding) error {
 		if !yield(verify.Stored(h), nil) {
 			return io.EOF
 		}
@@ -64,7 +64,7 @@ func (w *world) rows(yield func(verify.Stored, error) bool) {
 
 // references are the rows that name messages.
 func (w *world) references(yield func(verify.Reference, error) bool) {
-	err := w.store.History.KeyHolders(context.Background(), func(k store.KeyHolder) error {
+	err := w.store.History.KeyHolders(context.Background(), func(k reading.KeyHolder) error {
 		yield(verify.Reference{Name: k.Name, Message: k.Message, Missing: !k.Found, Wrong: k.Wrong}, nil)
 		return nil
 	})

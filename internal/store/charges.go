@@ -50,7 +50,7 @@ func (s Tenants) OpenOfKey(ctx context.Context, now time.Time, tenant, key strin
 	if err != nil {
 		return 0, s.db.Coded(err, "read what counts against a key")
 	}
-	open, err := Messages{s.shared}.OpenOf(ctx, tenant, messages)
+	open, err := s.messages.OpenOf(ctx, tenant, messages)
 	if err != nil {
 		return 0, err
 	}

@@ -13,11 +13,11 @@
 // connection. Within a transaction the statements of one subject are methods of a small type over it, such as claiming
 // or expanding.
 //
-// One resource, one file: channels, gates, templates, rosters, users, keys, limits, agents. Messages
-// and deliveries are accepted (accept.go, once.go), claimed (claim.go), changed (transit.go),
-// read (read.go, lists.go, history.go), replayed, pruned, and held after a restore (epoch.go).
-// What agents fetch waits in lanes of its own (lanes.go): it is handed out (handout.go), renewed,
-// reported on (reports.go) and counted (tally.go). The three logs of that are in logs.go.
+// Messages and deliveries are accepted (accept.go, once.go), claimed (claim.go), changed (transit.go), replayed, pruned, and
+// held after a restore (epoch.go). What agents fetch waits in lanes of its own (lanes.go): it is handed out (handout.go),
+// renewed, reported on (reports.go) and counted (tally.go). Packages below have the layout of the rows, all that only reads
+// (reading), the partitions by time, and what people set up (registry).
+//
 // Every method takes the tenant and sees nothing of others; the few that serve the engine for
 // all tenants say so.
 //

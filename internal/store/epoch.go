@@ -195,3 +195,24 @@ func (t raising) freeze(ids []string) error {
 	_, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
 	return err
 }
+
+// expandAll expands every open clean delivery. Nobody may claim meanwhile.
+func (s Epochs) expandAll(ctx context.Context, now time.Time) error {
+	for {
+		n := 0
+		err := s.change(ctx, now, "expand what waits", func(t *tx) (err error) {
+			n, err = expanding{t}.expandDue(nil, sqldb.BulkStep)
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return s.change(ctx, now, "expand what is in flight", func(t *tx) error { return expanding{t}.expandFlights() })
+}

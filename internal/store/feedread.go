@@ -182,7 +182,7 @@ func (s Feed) findClean(ctx context.Context, ids []string, wanted map[occurrence
 		messages[i] = posthouse.MessageID(id)
 	}
 	clause, args := s.db.In("m.id", messages)
-	list, err := History(s).cleanEventsWhere(ctx, "m.sole = 1 AND "+clause, args, len(ids))
+	list, err := s.history.CleanEventsWhere(ctx, "m.sole = 1 AND "+clause, args, len(ids))
 	for i := range list {
 		note(wanted, list[i])
 	}

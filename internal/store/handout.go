@@ -16,7 +16,6 @@ import (
 
 var (
 	agentClaimsTable = sqldb.NewTable("posthouse_agent_claims", "tenant", "agent", "claim_id", "deliveries", "created_at#", "expires_at#")
-	sendLogTable     = sqldb.NewTable("posthouse_send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
 )
 
 const (
@@ -281,7 +280,7 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 	var b sqldb.Bundle
 	b.Amend(layout.Queue, layout.Mutable, guards, layout.MutableRows(after))
 	b.Insert(layout.Events, events)
-	b.Insert(sendLogTable, log)
+	b.Insert(layout.SendLog, log)
 	if h.ClaimID != "" {
 		b.Insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -66,6 +67,9 @@ func TestExportTellsOfDeliveriesWhoseRowsAreGone(t *testing.T) {
 	})
 }
 
+// lastSecond ends the year 9999.
+const lastSecond = 253402300799
+
 // A server goes on while the log is read.
 func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
@@ -73,7 +77,7 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 		for _, item := range claim(t, s, 3) {
 			record(t, s, step(item.Delivery, posthouse.EventSent, posthouse.Sent))
 		}
-		list, _, err := s.History.eventsAfter(t.Context(), "")
+		list, _, err := s.History.EventsAfter(t.Context(), "")
 		if err != nil || len(list) != 10 {
 			t.Fatalf("%d events, %v", len(list), err)
 		}
@@ -86,7 +90,7 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 		for _, e := range list[3:] {
 			want = append(want, key(e)+" "+map[bool]string{false: e.Delivery}[e.Delivery == ids[1]])
 		}
-		list, err = s.History.withRows(t.Context(), "", list)
+		list, err = s.History.WithRows(t.Context(), "", list)
 		for _, e := range list {
 			got = append(got, key(e)+" "+e.Idem)
 		}
@@ -99,7 +103,7 @@ func TestExportTakesNothingForLostThatMovesMeanwhile(t *testing.T) {
 func TestExportReadsDeliveriesWholeHoweverManyEventsTheyHave(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		var want []string
-		for _, events := range []int{1, exportStep - 2, 3, 2*exportStep + 1, exportStep, 2} {
+		for _, events := range []int{1, reading.ExportStep - 2, 3, 2*reading.ExportStep + 1, reading.ExportStep, 2} {
 			id := accept(t, s, entry(1))[0]
 			unfold(t, s)
 			var rows [][]any
@@ -153,7 +157,7 @@ func TestMessagesAreCountedByTenant(t *testing.T) {
 			accept(t, s, entry(1, in("t2", "c1")))
 		}
 		for _, step := range []int{1, 2, 3, 9, 100} {
-			got, err := s.History.countMessages(t.Context(), step)
+			got, err := s.History.CountMessages(t.Context(), step)
 			if diff := cmp.Diff(map[string]int{"t1": 6, "t2": 3}, got); err != nil || diff != "" {
 				t.Errorf("%d at a time: %v (-want +got):\n%s", step, err, diff)
 			}

@@ -63,7 +63,7 @@ func importBundle(list []work.Imported) (sqldb.Bundle, error) {
 	b.Insert(layout.Queue, queued)
 	layout.InsertSettled(&b, layout.Settled, settled)
 	b.Insert(layout.Events, events)
-	b.Insert(sendLogTable, handed)
+	b.Insert(layout.SendLog, handed)
 	tally.Into(&b)
 	return b, nil
 }
@@ -187,8 +187,8 @@ var importedLogs = map[work.Log]struct {
 	table  *sqldb.Table
 	values func(*work.Line) []any
 }{
-	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", false, lineID, lineID, sqldb.Word}, receiveLogTable, receiveValues},
-	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", false, lineDelivery, lineID, sqldb.Word}, reportLogTable, reportedValues},
+	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", false, lineID, lineID, sqldb.Word}, layout.ReceiveLog, layout.ReceiveValues},
+	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", false, lineDelivery, lineID, sqldb.Word}, layout.ReportLog, reportedValues},
 	work.SendLog: {identity[work.Line]{
 		"delivery, token", "posthouse_send_log", "delivery", false, lineDelivery,
 		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
@@ -198,7 +198,7 @@ var importedLogs = map[work.Log]struct {
 			err := scan(&delivery, &token)
 			return handedKey(delivery, token), err
 		},
-	}, sendLogTable, handedValues},
+	}, layout.SendLog, handedValues},
 }
 
 func handedValues(l *work.Line) []any {
@@ -208,7 +208,7 @@ func handedValues(l *work.Line) []any {
 func reportedValues(l *work.Line) []any {
 	return []any{
 		l.Tenant, l.Agent, l.ReportID, l.ID, sqldb.Micros(l.At), l.Delivery, l.Token,
-		l.Outcome, "", l.Error, retryUnsaid, "", string(l.Request), l.Answer, "",
+		l.Outcome, "", l.Error, layout.RetryUnsaid, "", string(l.Request), l.Answer, "",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -98,10 +99,6 @@ func (t relaying) relay(list []work.Relay) ([]work.Outcome, error) {
 	return outcomes, t.dropOutbox(free)
 }
 
-// toldChannel is where the table dedup keeps which message an id stands for that was told before it
-// turned out to be a duplicate. No channel has this name.
-const toldChannel = ""
-
 // keepTold lets ids that callers were told lead to the messages they are duplicates of.
 func (t relaying) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 	now, err := t.Now()
@@ -117,7 +114,7 @@ func (t relaying) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 		of, told := o.Accepted[0].DuplicateOf, list[i].Submission.Entries[0].Message.ID
 		if of != "" && of != told && !seen[told] {
 			seen[told] = true
-			rows = append(rows, []any{list[i].Submission.Tenant, toldChannel, told, of, now, now + list[i].Keep.Microseconds()})
+			rows = append(rows, []any{list[i].Submission.Tenant, reading.ToldChannel, told, of, now, now + list[i].Keep.Microseconds()})
 		}
 	}
 	return t.Put(dedupTable, 3, rows)

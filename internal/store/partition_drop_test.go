@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/partition"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -26,7 +27,7 @@ func wholeness(t *testing.T, s *Store) {
 	}); err != nil {
 		t.Error(err)
 	}
-	err := s.History.Holdings(t.Context(), func(h Holding) error {
+	err := s.History.Holdings(t.Context(), func(h reading.Holding) error {
 		if h.Message == nil || len(h.Deliveries) == 0 {
 			t.Errorf("message %s: %v with %d deliveries", h.ID, h.Message, len(h.Deliveries))
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -122,4 +123,17 @@ func (t receiving) forgetAwaited(ids []string) error {
 	clause, args := t.Among("delivery", ids)
 	_, err := t.Exec("DELETE FROM posthouse_awaited WHERE "+clause, args...)
 	return err
+}
+
+// addressedClean fills in whom clean deliveries were sent to.
+func (t receiving) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
+	clause, args := t.Among("s.id", ids)
+	return t.Query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
+		layout.SoleMessage(t.DB.Dialect, "s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
+		var id string
+		var r posthouse.Recipient
+		err := scan(&id, &r.User, &r.Address, &r.Type)
+		to[id] = r
+		return err
+	})
 }

@@ -45,7 +45,7 @@ func (s Submissions) ReplayAll(ctx context.Context, now time.Time, f work.Filter
 	var done []work.Replay
 	for max > 0 {
 		f.Limit = min(max, sqldb.BulkStep)
-		list, next, err := Messages{s.shared}.Deliveries(ctx, f)
+		list, next, err := s.messages.Deliveries(ctx, f)
 		if err != nil {
 			return done, err
 		}

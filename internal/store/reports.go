@@ -14,43 +14,6 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// reportLogTable begins with the key of a report, as byKeys wants it.
-var reportLogTable = sqldb.NewTable("posthouse_report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
-	"outcome", "code?", "error?", "retry#?", "ref?", "request?", "answer", "state?")
-
-// What the column retry says of the agent's advice.
-const (
-	retryUnsaid int64 = iota
-	retryYes
-	retryNo
-)
-
-func reportValues(r *work.Report) []any {
-	retry := retryUnsaid
-	if r.Retry != nil {
-		if retry = retryNo; *r.Retry {
-			retry = retryYes
-		}
-	}
-	return []any{
-		r.Tenant, r.Agent, r.ReportID, r.ID, sqldb.Micros(r.At), layout.IDOnly(r.Delivery), r.Token,
-		string(r.Outcome), r.Code, r.Error, retry, r.Ref, r.Request, string(r.Answer), string(r.State),
-	}
-}
-
-func readReport(scan sqldb.Scanner) (*work.Report, error) {
-	var r work.Report
-	var at, retry int64
-	err := scan(&r.Tenant, &r.Agent, &r.ReportID, &r.ID, &at, &r.Delivery, &r.Token,
-		&r.Outcome, &r.Code, &r.Error, &retry, &r.Ref, &r.Request, &r.Answer, &r.State)
-	r.At = sqldb.TimeOf(at)
-	if retry != retryUnsaid {
-		yes := retry == retryYes
-		r.Retry = &yes
-	}
-	return &r, err
-}
-
 // Report writes what agents say and what follows from it, in one transaction. decide is called for each
 // report whose id is new, with its delivery locked as the reports before it have left it, and again when the
 // transaction is repeated. It sets the report's Answer and returns the change, nil for none. The answer has
@@ -113,7 +76,7 @@ func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *w
 	if err != nil {
 		return nil, err
 	}
-	b.Insert(reportLogTable, p.lines)
+	b.Insert(layout.ReportLog, p.lines)
 	layout.TallyOf(p.changes).Into(&b)
 	told := t.news()
 	told.changes(p.changes)
@@ -184,8 +147,8 @@ func (p *reporting) readPast(t *tx, list []work.Report) error {
 			ids = append(ids, id)
 		}
 	}
-	err := t.ByKeys(reportLogTable, reportLogTable.List, keys, func(scan sqldb.Scanner) error {
-		r, err := readReport(scan)
+	err := t.ByKeys(layout.ReportLog, layout.ReportLog.List, keys, func(scan sqldb.Scanner) error {
+		r, err := layout.ReadReport(scan)
 		p.known[keyOfReport(r)] = r
 		return err
 	})
@@ -229,18 +192,18 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 		}
 	}
 	each := func(scan sqldb.Scanner) error {
-		r, err := readReport(scan)
+		r, err := layout.ReadReport(scan)
 		p.last[holdingOf(r)] = r
 		return err
 	}
 	const newest = " FROM posthouse_report_log WHERE tenant = %s AND agent = %s AND delivery = %s AND answer IN ('" +
 		string(posthouse.ReportDone) + "', '" + string(posthouse.ReportEvidence) + "') ORDER BY id DESC LIMIT 1"
 	if t.DB.Dialect.Arrays && len(rows) > 0 {
-		texts := reportLogTable.Numbers[:3]
-		return t.Query("SELECT "+reportLogTable.List+" FROM "+sqldb.Unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
+		texts := layout.ReportLog.Numbers[:3]
+		return t.Query("SELECT "+layout.ReportLog.List+" FROM "+sqldb.Unnest(texts)+" AS g(a, b, c) CROSS JOIN LATERAL (SELECT *"+
 			fmt.Sprintf(newest, "g.a", "g.b", "g.c")+") r", sqldb.Arrays(texts, rows), each)
 	}
-	one := "SELECT * FROM (SELECT " + reportLogTable.List + fmt.Sprintf(newest, "?", "?", "?") + ") l"
+	one := "SELECT * FROM (SELECT " + layout.ReportLog.List + fmt.Sprintf(newest, "?", "?", "?") + ") l"
 	for part := range sqldb.Sized(rows) {
 		if err := t.Query(strings.Repeat(one+" UNION ALL ", len(part)-1)+one, slices.Concat(part...), each); err != nil {
 			return err
@@ -284,7 +247,7 @@ func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, wo
 	if heeded(r) {
 		p.last[h] = r
 	}
-	p.lines = append(p.lines, reportValues(r))
+	p.lines = append(p.lines, layout.ReportValues(r))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store/campaigns"
 	"github.com/posthouse/posthouse/internal/store/lksms"
 	"github.com/posthouse/posthouse/internal/store/partition"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -24,8 +25,8 @@ type Store struct {
 	Handouts    Handouts
 	Reports     Reports
 	Receipts    Receipts
-	Messages    Messages
-	History     History
+	Messages    reading.Messages
+	History     reading.History
 	Contents    Contents
 	Plans       Plans
 	Outbox      Outbox
@@ -34,7 +35,7 @@ type Store struct {
 	Imports     Imports
 	Epochs      Epochs
 	Upkeep      Upkeep
-	Chain       Chain
+	Chain       reading.Chain
 	Feed        Feed
 	Tenants     Tenants
 
@@ -57,10 +58,6 @@ type (
 	Reports struct{ *shared }
 	// Receipts are those that providers are asked for.
 	Receipts struct{ *shared }
-	// Messages reads messages and deliveries as they are now.
-	Messages struct{ *shared }
-	// History reads what has happened to them.
-	History struct{ *shared }
 	// Contents keeps sealed contents until they are forgotten.
 	Contents struct{ *shared }
 	// Plans are documents with a moment at which they are due.
@@ -70,15 +67,16 @@ type (
 	// Answers keeps what was told for an Idempotency-Key.
 	Answers struct{ *shared }
 	// Logs are of what was received, handed out and reported.
-	Logs struct{ *shared }
+	Logs struct {
+		*shared
+		reading.Logs
+	}
 	// Imports stores what another system has done.
 	Imports struct{ *shared }
 	// Epochs counts how often the database was restored, promoted or cloned.
 	Epochs struct{ *shared }
 	// Upkeep deletes what nobody needs any more.
 	Upkeep struct{ *shared }
-	// Chain is the hash chain over messages and their history.
-	Chain struct{ *shared }
 	// Feed is the order of what happened to deliveries, for who follows it.
 	Feed struct{ *shared }
 	// Tenants are the parties, with their quotas and what counts against those.
@@ -96,12 +94,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{db: db, feed: newFeedSwitch(), parted: partition.Of(db)}
+	parted := partition.Of(db)
+	read := reading.Of(db, parted)
+	s := &shared{db: db, feed: newFeedSwitch(), parted: parted, messages: read.Messages, history: read.History}
 	return &Store{
 		DB: db, Schema: schema.Of(db),
-		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: Messages{s}, History: History{s},
-		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: Chain{s}, Feed: Feed{s}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
+		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: read.Messages, History: read.History,
+		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s, read.Logs}, Imports: Imports{s},
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: read.Chain, Feed: Feed{s}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
 	}, nil
 }
 
@@ -119,6 +119,8 @@ type shared struct {
 	feed      *feedSwitch
 	parted    *partition.Partitions
 	walks     walks // of Prune over rows
+	messages  reading.Messages
+	history   reading.History
 }
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/torture/house"
 )
 
@@ -179,7 +180,7 @@ func whole(t *testing.T, s *store.Store, when string) bool {
 	}); err != nil {
 		fail("%v", err)
 	}
-	err := s.History.Holdings(t.Context(), func(h store.Holding) error {
+	err := s.History.Holdings(t.Context(), func(h reading.Holding) error {
 		if h.Message == nil || len(h.Deliveries) == 0 {
 			fail("message %s is stored as %v with %d deliveries", h.ID, h.Message, len(h.Deliveries))
 		}

@@ -35,8 +35,8 @@ var Uncounted = struct {
 	New:  "	\"slices\"\n	\"sync\"\n",
 }, {
 	File: "internal/store/store.go",
-	Old:  "	s := &shared{db: db, feed: newFeedSwitch(), parted: partition.Of(db)}\n",
-	New:  "	s := &shared{db: db, feed: newFeedSwitch(), parted: partition.Of(db)}\n	go s.countLater()\n",
+	Old:  "	return &Store{\n",
+	New:  "	go s.countLater()\n	return &Store{\n",
 }, {
 	File: "internal/store/tally.go",
 	Old:  "// Tally says how many",

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 )
 
 // archiving is what an archive is asked to hold.
@@ -115,7 +116,7 @@ func counts(t archive.Totals) string {
 // storedOf walks over what is stored.
 func storedOf(ctx context.Context, s *store.Store) iter.Seq2[archive.Stored, error] {
 	return func(yield func(archive.Stored, error) bool) {
-		err := s.History.Holdings(ctx, func(h store.Holding) error {
+		err := s.History.Holdings(ctx, func(h reading.Holding) error {
 			if !yield(archive.Stored{ID: h.ID, Message: h.Message, Deliveries: h.Deliveries}, nil) {
 				return io.EOF
 			}

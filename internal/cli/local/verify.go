@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -197,7 +198,7 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 // rowsOf walks over what is stored beside the log.
 func rowsOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Stored, error] {
 	return func(yield func(verify.Stored, error) bool) {
-		err := s.History.Holdings(ctx, func(h store.Holding) error {
+		err := s.History.Holdings(ctx, func(h reading.Holding) error {
 			if !yield(verify.Stored(h), nil) {
 				return io.EOF
 			}
@@ -212,7 +213,7 @@ func rowsOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Stored, error]
 // keysOf walks over the rows that name messages.
 func keysOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Reference, error] {
 	return func(yield func(verify.Reference, error) bool) {
-		err := s.History.KeyHolders(ctx, func(k store.KeyHolder) error {
+		err := s.History.KeyHolders(ctx, func(k reading.KeyHolder) error {
 			if !yield(verify.Reference{Name: k.Name, Message: k.Message, Missing: !k.Found, Wrong: k.Wrong}, nil) {
 				return io.EOF
 			}

@@ -4,12 +4,13 @@ package storetest
 
 import (
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/registry"
 )
 
 // Names under which families are embedded whose own names are those of methods.
 type (
-	messages = store.Messages
+	messages = reading.Messages
 	plans    = store.Plans
 	outbox   = store.Outbox
 	channels = registry.Channels
@@ -29,7 +30,7 @@ type Whole struct {
 	store.Handouts
 	store.Reports
 	store.Receipts
-	store.History
+	reading.History
 	store.Contents
 	store.Logs
 	store.Epochs

@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"context"

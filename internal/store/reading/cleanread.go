@@ -1,9 +1,8 @@
-package store
+package reading
 
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
@@ -115,38 +114,4 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 		}
 	}
 	return nil
-}
-
-// addressedClean fills in whom clean deliveries were sent to.
-func (t receiving) addressedClean(to map[string]posthouse.Recipient, ids []string) error {
-	clause, args := t.Among("s.id", ids)
-	return t.Query("SELECT s.id, m.user_id, m.address, m.recipient_type FROM posthouse_sent s JOIN posthouse_messages m ON m.id = "+
-		layout.SoleMessage(t.DB.Dialect, "s.id")+" AND m.sole = 1 WHERE "+clause, args, func(scan func(...any) error) error {
-		var id string
-		var r posthouse.Recipient
-		err := scan(&id, &r.User, &r.Address, &r.Type)
-		to[id] = r
-		return err
-	})
-}
-
-// expandAll expands every open clean delivery. Nobody may claim meanwhile.
-func (s Epochs) expandAll(ctx context.Context, now time.Time) error {
-	for {
-		n := 0
-		err := s.change(ctx, now, "expand what waits", func(t *tx) (err error) {
-			n, err = expanding{t}.expandDue(nil, sqldb.BulkStep)
-			return err
-		})
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-	}
-	return s.change(ctx, now, "expand what is in flight", func(t *tx) error { return expanding{t}.expandFlights() })
 }

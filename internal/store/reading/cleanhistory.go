@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"cmp"
@@ -33,10 +33,10 @@ func (s History) cleanEvents(ctx context.Context, tenant, from, to string, max i
 	if tenant != "" {
 		where, args = where+" AND m.tenant = ?", append(args, tenant)
 	}
-	return s.cleanEventsWhere(ctx, where, args, max)
+	return s.CleanEventsWhere(ctx, where, args, max)
 }
 
-func (s History) cleanEventsWhere(ctx context.Context, where string, args []any, max int) ([]posthouse.Event, error) {
+func (s History) CleanEventsWhere(ctx context.Context, where string, args []any, max int) ([]posthouse.Event, error) {
 	landed := layout.LandingColumns("s")
 	var list []posthouse.Event
 	var flying []posthouse.Delivery

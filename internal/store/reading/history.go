@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // Events lists all that happened to a delivery, in order.
 func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
-	d, err := Messages{s.shared}.Delivery(ctx, tenant, delivery)
+	d, err := Messages{s.reader}.Delivery(ctx, tenant, delivery)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func fill(e *posthouse.Event, d *posthouse.Delivery) {
 // Attempts lists a delivery's tries to send, in order. They are read from the event log: each
 // is a start and the event that ended it.
 func (s History) Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error) {
-	m, _, err := Messages{s.shared}.Message(ctx, tenant, posthouse.MessageID(delivery))
+	m, _, err := Messages{s.reader}.Message(ctx, tenant, posthouse.MessageID(delivery))
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (s History) ExportEvents(ctx context.Context, tenant, cursor string, each f
 	}
 }
 
-// exportStep is about how many events are read at a time.
-const exportStep = 2000
+// ExportStep is about how many events are read at a time.
+const ExportStep = 2000
 
 // exportPart reads the events of the next few deliveries, whole, and returns the last of these, empty at the end.
 func (s History) exportPart(ctx context.Context, tenant, after string) (list []posthouse.Event, last string, err error) {
@@ -118,18 +118,18 @@ func (s History) exportPart(ctx context.Context, tenant, after string) (list []p
 	if err != nil {
 		return nil, "", err
 	}
-	list, more, err := s.eventsAfter(ctx, after)
+	list, more, err := s.EventsAfter(ctx, after)
 	if err != nil || len(list) == 0 && len(sole) == 0 {
 		return nil, "", err
 	}
 	wanted := len(sole) > 0 && countClean(sole) == exportClean
 	list, last = interleave(list, sole, more, wanted)
-	list, err = s.withRows(ctx, tenant, list)
+	list, err = s.WithRows(ctx, tenant, list)
 	return list, last, err
 }
 
 // exportClean is how many clean deliveries are read at a time.
-const exportClean = exportStep / 3
+const exportClean = ExportStep / 3
 
 func countClean(list []posthouse.Event) (n int) {
 	for i := range list {
@@ -140,11 +140,11 @@ func countClean(list []posthouse.Event) (n int) {
 	return n
 }
 
-// eventsAfter reads the events of the next few deliveries, and whether there may be more. The one that the step cuts in two
+// EventsAfter reads the events of the next few deliveries, and whether there may be more. The one that the step cuts in two
 // is left for the next time, or is read alone.
-func (s History) eventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
-	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", layout.Events.List, exportStep), after)
-	if err != nil || len(list) < exportStep {
+func (s History) EventsAfter(ctx context.Context, after string) (list []posthouse.Event, more bool, err error) {
+	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, fmt.Sprintf("SELECT %s FROM posthouse_transitions WHERE delivery > ? ORDER BY delivery, version LIMIT %d", layout.Events.List, ExportStep), after)
+	if err != nil || len(list) < ExportStep {
 		return list, false, err
 	}
 	last := list[len(list)-1].Delivery
@@ -156,9 +156,9 @@ func (s History) eventsAfter(ctx context.Context, after string) (list []posthous
 	return list, true, err
 }
 
-// withRows fills events, sorted by delivery, with what the rows of their deliveries say, and keeps those of
+// WithRows fills events, sorted by delivery, with what the rows of their deliveries say, and keeps those of
 // the tenant. A delivery without a row was pruned since, and then its events are gone too, or it is lost.
-func (s History) withRows(ctx context.Context, tenant string, list []posthouse.Event) ([]posthouse.Event, error) {
+func (s History) WithRows(ctx context.Context, tenant string, list []posthouse.Event) ([]posthouse.Event, error) {
 	rows, err := s.rowsOf(ctx, list)
 	if err != nil {
 		return nil, err
@@ -257,11 +257,11 @@ func dated(e *posthouse.Event) error {
 
 // MessageCounts counts the stored messages of each tenant.
 func (s History) MessageCounts(ctx context.Context) (map[string]int, error) {
-	return s.countMessages(ctx, 20_000)
+	return s.CountMessages(ctx, 20_000)
 }
 
-// countMessages counts a part at a time: no database is silent for long.
-func (s History) countMessages(ctx context.Context, step int) (map[string]int, error) {
+// CountMessages counts a part at a time: no database is silent for long.
+func (s History) CountMessages(ctx context.Context, step int) (map[string]int, error) {
 	counts := map[string]int{}
 	for after := ""; ; {
 		n := 0

@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"context"
@@ -125,7 +125,7 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 			return err
 		}
 		h := KeyHolder{Name: fmt.Sprintf("dedup key %q of channel %s, tenant %s", key, channel, tenant), Message: message, Found: found != ""}
-		if h.Found && (ofTenant != tenant || channel != toldChannel && (ofChannel != channel || ofKey != key)) {
+		if h.Found && (ofTenant != tenant || channel != ToldChannel && (ofChannel != channel || ofKey != key)) {
 			h.Wrong = fmt.Sprintf("it stands for the message %s, which has the dedup key %q of channel %s, tenant %s", message, ofKey, ofChannel, ofTenant)
 		}
 		return each(h)

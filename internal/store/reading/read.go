@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func (s Messages) Message(ctx context.Context, tenant, id string) (posthouse.Mes
 	m, found, err := s.messageOf(ctx, tenant, id)
 	if err == nil && !found {
 		var of string
-		of, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, toldChannel, layout.IDOnly(id))
+		of, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ?", tenant, ToldChannel, layout.IDOnly(id))
 		if err == nil && found {
 			m, found, err = s.messageOf(ctx, tenant, of)
 		}
@@ -113,3 +113,7 @@ func (s Messages) mergedRows(ctx context.Context, in states, where sqldb.Conditi
 	}
 	return sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, strings.Join(selects, " UNION ALL ")+" ORDER BY "+order+" LIMIT ?", append(args, limit)...)
 }
+
+// ToldChannel is where the table dedup keeps which message an id stands for that was told before it
+// turned out to be a duplicate. No channel has this name.
+const ToldChannel = ""

@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"context"
@@ -7,45 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
-
-var receiveLogTable = sqldb.NewTable("posthouse_receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
-	"templated#?", "source_ip?", "user_agent?", "request?", "response?", "status#?")
-
-// AddReceived writes lines of the log of requests. A line without an ID or a time gets one.
-func (s Logs) AddReceived(ctx context.Context, now time.Time, lines []work.Line) error {
-	return s.change(ctx, now, "write the log of requests", func(t *tx) error {
-		at, err := t.Now()
-		if err != nil {
-			return err
-		}
-		rows := make([][]any, len(lines))
-		for i, l := range lines {
-			if l.ID == "" {
-				l.ID = posthouse.NewID()
-			}
-			if l.At.IsZero() {
-				l.At = sqldb.TimeOf(at)
-			}
-			rows[i] = receiveValues(&l)
-		}
-		return t.Insert(receiveLogTable, rows)
-	})
-}
-
-func receiveValues(l *work.Line) []any {
-	return []any{
-		l.ID, l.Tenant, sqldb.Micros(l.At), layout.IDOnly(l.Delivery), l.RequestID, l.Phone, l.Content,
-		sqldb.Flag(l.Templated), l.SourceIP, l.UserAgent, string(l.Request), string(l.Response), int64(l.Status),
-	}
-}
 
 // journal is how one of the logs is read: what makes its lines unique beside the time, and how a row becomes a line.
 type journal struct {
@@ -58,9 +25,9 @@ type journal struct {
 
 // journals are the logs there are.
 var journals = map[work.Log]journal{
-	work.ReceiveLog: {receiveLogTable.List, "posthouse_receive_log", "id", false, readReceived},
-	work.SendLog:    {sendLogTable.List, "posthouse_send_log", "delivery, token", true, readHanded},
-	work.ReportLog:  {reportLogTable.List, "posthouse_report_log", "id", true, readReported},
+	work.ReceiveLog: {layout.ReceiveLog.List, "posthouse_receive_log", "id", false, readReceived},
+	work.SendLog:    {layout.SendLog.List, "posthouse_send_log", "delivery, token", true, readHanded},
+	work.ReportLog:  {layout.ReportLog.List, "posthouse_report_log", "id", true, readReported},
 }
 
 func readReceived(scan sqldb.Scanner) (work.Line, error) {
@@ -81,7 +48,7 @@ func readHanded(scan sqldb.Scanner) (work.Line, error) {
 }
 
 func readReported(scan sqldb.Scanner) (work.Line, error) {
-	r, err := readReport(scan)
+	r, err := layout.ReadReport(scan)
 	return work.Line{
 		ID: r.ID, Log: work.ReportLog, Tenant: r.Tenant, At: r.At, Delivery: r.Delivery, Agent: r.Agent, Token: r.Token,
 		ReportID: r.ReportID, Outcome: string(r.Outcome), Answer: string(r.Answer), Error: r.Error, Request: sqldb.JSONOf(r.Request),
@@ -120,7 +87,7 @@ func (s Logs) addPhones(ctx context.Context, tenant string, lines []work.Line) e
 	for part := range sqldb.Parts(slices.Sorted(maps.Keys(of)), sqldb.Chunk) {
 		clause, args := s.db.In("id", part)
 		where := sqldb.Where("tenant = ? AND "+clause, append([]any{tenant}, args...)...)
-		found, err := Messages{s.shared}.mergedRows(ctx, states{open: true, settled: true}, where, nil, "id", len(part))
+		found, err := Messages{s.reader}.mergedRows(ctx, states{open: true, settled: true}, where, nil, "id", len(part))
 		if err != nil {
 			return s.db.Coded(err, "read where hand-outs went")
 		}
@@ -165,19 +132,4 @@ func (j *journal) condition(f *work.LogFilter) (sqldb.Condition, error) {
 	}
 	where.And("at <= ? AND (at, "+j.key+") < ("+sqldb.Marks(1+len(last))+")", append([]any{moment, moment}, last...)...)
 	return where, err
-}
-
-// PruneLogs deletes up to max lines of each log that are older than keep, and returns how many.
-func (s Logs) PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error) {
-	total := 0
-	for _, log := range []work.Log{work.ReceiveLog, work.SendLog, work.ReportLog} {
-		n, err := s.repeat(ctx, now, "prune a log", max, func(t *tx, step int) (int, error) {
-			return pruning{t}.pruneExpired(journals[log].table, "at", keep, step)
-		})
-		total += n
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, nil
 }

@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (s Chain) fillWhole(ctx context.Context, list []work.Whole, after, last str
 		place[list[i].ID] = &list[i]
 	}
 	sole := &clean{sqldb.Where("m.sole = 1 AND m.id > ? AND m.id <= ?", after, last), true, true, true}
-	deliveries, err := Messages{s.shared}.merged(ctx, states{open: true, settled: true}, sqldb.Where("id > ? AND id <= ?", after, last), sole, "id", math.MaxInt32)
+	deliveries, err := Messages{s.reader}.merged(ctx, states{open: true, settled: true}, sqldb.Where("id > ? AND id <= ?", after, last), sole, "id", math.MaxInt32)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s Chain) fillWhole(ctx context.Context, list []work.Whole, after, last str
 // eventsWithin reads the events of the deliveries above one id and up to another; first is the first message there. The clean
 // ones are read first: what is expanded meanwhile has its rows by then, and they count.
 func (s Chain) eventsWithin(ctx context.Context, first, after, last string) ([]posthouse.Event, error) {
-	sole, err := History{s.shared}.cleanEvents(ctx, "", first, last, math.MaxInt32)
+	sole, err := History{s.reader}.cleanEvents(ctx, "", first, last, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
