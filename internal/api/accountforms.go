@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/cell"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // The columns of accounts as CSV. What is an account's of the driver's fields follows as config.<field>, and as
@@ -352,3 +353,40 @@ func set(n float64) string {
 	}
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
+
+func (a accounts) fileRoutes() []web.Route {
+	body := accountsBody.OrCSV(a.fromCSV).OrLines(fromLines)
+	return web.Tagged("accounts",
+		web.Put("/v1/channels/{name}/accounts", admin, "Store accounts of a channel, all or none, from JSON, NDJSON or CSV. A masked secret stays as it was.", body, a.putAll).Takes(wire.Accounts{}).Query("dry_run").OfChannel("name"),
+		web.Get("/v1/channels/{name}/accounts-export", reads, "All accounts of a channel as NDJSON or CSV, secrets masked: a PUT takes it back.", a.export).Query("format").OfChannel("name"),
+	)
+}
+
+func (a accounts) putAll(c *web.Call, in givenAccounts) (wire.AccountsStored, error) {
+	list := in.Accounts.Accounts
+	dry := c.Query.Get("dry_run")
+	if dry != "" && dry != "true" && dry != "false" {
+		c.Refuse("query.dry_run", "is %.40q: want true or false", dry)
+	}
+	if n := len(list); (n == 0 || n > maxAccounts) && c.Wrong() == nil {
+		c.Refuse("accounts", "has %d accounts: want 1 to %d", n, maxAccounts)
+	}
+	if err := c.Wrong(); err != nil {
+		return wire.AccountsStored{}, err
+	}
+	stored, created, err := a.Put(c.Context(), c.Tenant(), c.PathValue("name"), list, in.path, dry == "true")
+	if err != nil {
+		return wire.AccountsStored{}, err
+	}
+	if dry == "true" {
+		c.Unchanged()
+	} else {
+		c.Affected(len(stored))
+	}
+	return wire.AccountsStored{Stored: len(stored), Created: created, DryRun: dry == "true"}, nil
+}
+
+var accountsBody = web.BodyOf[givenAccounts](web.OneTo(maxAccounts, "accounts", "accounts"))
+
+// maxAccounts bounds the accounts of one request, and of one channel.
+const maxAccounts = 10_000

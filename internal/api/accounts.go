@@ -37,22 +37,15 @@ type accounts struct {
 	drivers Channels
 }
 
-// maxAccounts bounds the accounts of one request, and of one channel.
-const maxAccounts = 10_000
-
 var (
 	accountBody   = web.BodyOf[posthouse.Account]().Loose()
-	accountsBody  = web.BodyOf[givenAccounts](web.OneTo(maxAccounts, "accounts", "accounts"))
 	accountPaused = web.BodyOf[wire.AccountPause]().Optional()
 )
 
 func (a accounts) routes() []web.Route {
 	const all, one = "/v1/channels/{name}/accounts", "/v1/channels/{name}/accounts/{account}"
-	body := accountsBody.OrCSV(a.fromCSV).OrLines(fromLines)
 	return web.Tagged("accounts",
 		web.Get(all, reads, "List a channel's accounts by name, secrets masked.", a.list).Paged().OfChannel("name"),
-		web.Put(all, admin, "Store accounts of a channel, all or none, from JSON, NDJSON or CSV. A masked secret stays as it was.", body, a.putAll).Takes(wire.Accounts{}).Query("dry_run").OfChannel("name"),
-		web.Get("/v1/channels/{name}/accounts-export", reads, "All accounts of a channel as NDJSON or CSV, secrets masked: a PUT takes it back.", a.export).Query("format").OfChannel("name"),
 		web.Get(one, reads, "One account, secrets masked.", a.get).OfChannel("name"),
 		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
 		web.Delete(one, admin, "Delete an account. What is pinned to it waits for one of its name.", a.remove).OfChannel("name"),
@@ -110,30 +103,6 @@ func (g *givenAccounts) path(i int) string {
 		return fmt.Sprintf("line %d", g.lines[i])
 	}
 	return fmt.Sprintf("accounts[%d]", i)
-}
-
-func (a accounts) putAll(c *web.Call, in givenAccounts) (wire.AccountsStored, error) {
-	list := in.Accounts.Accounts
-	dry := c.Query.Get("dry_run")
-	if dry != "" && dry != "true" && dry != "false" {
-		c.Refuse("query.dry_run", "is %.40q: want true or false", dry)
-	}
-	if n := len(list); (n == 0 || n > maxAccounts) && c.Wrong() == nil {
-		c.Refuse("accounts", "has %d accounts: want 1 to %d", n, maxAccounts)
-	}
-	if err := c.Wrong(); err != nil {
-		return wire.AccountsStored{}, err
-	}
-	stored, created, err := a.Put(c.Context(), c.Tenant(), c.PathValue("name"), list, in.path, dry == "true")
-	if err != nil {
-		return wire.AccountsStored{}, err
-	}
-	if dry == "true" {
-		c.Unchanged()
-	} else {
-		c.Affected(len(stored))
-	}
-	return wire.AccountsStored{Stored: len(stored), Created: created, DryRun: dry == "true"}, nil
 }
 
 func (a accounts) remove(c *web.Call) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -29,11 +30,16 @@ type registered interface {
 	DeleteAgent(ctx context.Context, now time.Time, tenant, id string) error
 }
 
+// Reassigner takes from an agent all that it holds. The engine's roles satisfy it.
+type Reassigner interface {
+	Reassign(ctx context.Context, tenant, agent, reason string) (pull.Reassigned, error)
+}
+
 // phones is the resource of the agents as people see them.
 type phones struct {
 	store    Agents
 	channels Channels
-	desk     Desk
+	desk     Reassigner
 	keys     keys
 }
 

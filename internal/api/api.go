@@ -2,24 +2,13 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
-	"github.com/posthouse/posthouse/wire"
-)
-
-// What a key needs for a route.
-const (
-	reads  = posthouse.ScopeRead
-	sends  = posthouse.ScopeSend
-	admin  = posthouse.ScopeAdmin
-	agents = posthouse.ScopeAgent
 )
 
 // Options are what the resources of the API work on. All but those that name a default are required.
@@ -28,12 +17,13 @@ type Options struct {
 	Reader read.Reader
 
 	// Engine's parts.
-	Sender  Sender
-	Judge   Judge
-	Reminds Reminds
-	Desk    Desk
-	Holder  Holder
-	Filler  read.Filler
+	Sender     Sender
+	Judge      Judge
+	Reminds    Reminds
+	Desk       Desk
+	Reassigner Reassigner
+	Holder     Holder
+	Filler     read.Filler
 
 	// Store's parts.
 	Refs      Refs
@@ -77,20 +67,6 @@ type Options struct {
 	Operation
 }
 
-// Operation is what the server says of itself.
-type Operation struct {
-	// Readiness says what /readyz answers. Defaults to no checks.
-	Readiness func(ctx context.Context) []wire.Check
-	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
-	Unsafe func(ctx context.Context) ([]wire.Setting, error)
-	// Metrics serves /metrics. Defaults to an empty page.
-	Metrics http.Handler
-	// Version and Database are shown by /healthz.
-	Version, Database string
-	// Zone is that of rosters that name none. Defaults to UTC.
-	Zone *time.Location
-}
-
 // Routes are the native addresses, each resource's together.
 func Routes(o Options) []web.Route {
 	o.Zone = cmp.Or(o.Zone, time.UTC)
@@ -98,16 +74,20 @@ func Routes(o Options) []web.Route {
 		o.Actions = func() []string { return nil }
 	}
 	keys := keys{o.Keys, o.Agents, o.Gate, o.Actions}
+	deliveries := deliveries{o.Reader, o.Judge, o.Replays, o.Channels, o.Quotas}
+	accounts := accounts{o.Accounts, o.Channels}
+	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
+	audit := audit{o.Audit}
 	return slices.Concat(
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
-		deliveries{o.Reader, o.Judge, o.Replays, o.Channels, o.Quotas}.routes(),
+		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(),
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally, o.Rates}.routes(),
-		accounts{o.Accounts, o.Channels}.routes(),
+		accounts.routes(), accounts.fileRoutes(),
 		callbacks{o.Callbacks, o.Channels, o.Accounts, o.CallbackDesk}.routes(),
-		phones{o.Agents, o.Channels, o.Desk, keys}.routes(),
-		handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}.routes(),
+		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),
+		handouts.routes(), handouts.reportRoutes(),
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
@@ -120,7 +100,7 @@ func Routes(o Options) []web.Route {
 		tenants{o.Tenants, o.Quotas, keys}.routes(),
 		subscriptions{o.Subscriptions, o.Events}.routes(),
 		events{o.Events, new(atomic.Int64)}.routes(),
-		audit{o.Audit}.routes(),
+		audit.routes(), audit.exports(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
 	)
 }

@@ -21,8 +21,6 @@ func (a audit) routes() []web.Route {
 	return web.Tagged("audit",
 		web.Get("/v1/audit", admin, "Who changed what, newest first: configuration, keys, and decisions about deliveries.", a.list).
 			Query("key", "action", "target", "since", "until").Paged(),
-		web.Get("/v1/audit/export", admin, "All lines that a filter selects, newest first, as lines of JSON or as CSV without formulas, as they are read.", a.export).
-			Query("format", "key", "action", "target", "since", "until"),
 	)
 }
 

@@ -15,14 +15,12 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// The forms of the audit log's export.
-const (
-	formatNDJSON = "ndjson"
-	formatCSV    = "csv"
-)
-
-// exportPart is how many lines are read at once for an export.
-const exportPart = 200
+func (a audit) exports() []web.Route {
+	return web.Tagged("audit",
+		web.Get("/v1/audit/export", admin, "All lines that a filter selects, newest first, as lines of JSON or as CSV without formulas, as they are read.", a.export).
+			Query("format", "key", "action", "target", "since", "until"),
+	)
+}
 
 // export writes all lines that a filter selects, newest first, as they are read.
 func (a audit) export(c *web.Call) (any, error) {

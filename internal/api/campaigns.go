@@ -149,15 +149,6 @@ func partOf(c *web.Call) (campaign.Part, error) {
 	return p, c.Wrong()
 }
 
-// formatOf is in which form a list is wanted.
-func formatOf(c *web.Call) string {
-	format := c.Query.Get("format")
-	if format != "" && format != formatNDJSON && format != formatCSV {
-		c.Refuse("query.format", "is %.60q: want ndjson or csv", format)
-	}
-	return format
-}
-
 func (s campaigns) export(c *web.Call) (any, error) {
 	format, outcome := formatOf(c), c.Query.Get("outcome")
 	if outcome != "" && !slices.Contains(campaign.Outcomes(), outcome) {

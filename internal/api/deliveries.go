@@ -2,12 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/json"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -27,11 +28,6 @@ type deliveries struct {
 	quotas   Quotas
 }
 
-var (
-	resolveBody    = web.BodyOf[wire.Resolve]().Loose()
-	resolveAllBody = web.BodyOf[wire.ResolveAll]().Loose()
-)
-
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
 		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(filterable...).Sighted(),
@@ -40,10 +36,6 @@ func (d deliveries) routes() []web.Route {
 		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events).Sighted(),
 		web.Get("/v1/deliveries/{id}/explain", reads, "Why it waits, and until when.", d.explain).Sighted(),
 		web.Get("/v1/deliveries/{id}/story", reads, "Its whole story: message, events, attempts, and what the logs say of it.", d.story).Sighted(),
-		web.Post("/v1/deliveries/{id}/replay", admin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay).Sighted(),
-		web.Post("/v1/deliveries/replay", admin, "Send again everything a filter selects.", replayAllBody, d.replayAll).Sighted(),
-		web.Post("/v1/deliveries/resolve", admin, "A person's word on every unknown or quarantined delivery a filter selects: counted first, then confirmed.", resolveAllBody, d.resolveAll).Sighted(),
-		web.Post("/v1/deliveries/{id}/resolve", admin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve).Sighted(),
 	)
 }
 
@@ -78,36 +70,8 @@ func (d deliveries) story(c *web.Call) (wire.Story, error) {
 	return d.read.Story(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
-func (d deliveries) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, error) {
-	checkOutcome(c, in.Outcome)
-	if err := c.Wrong(); err != nil {
-		return posthouse.Delivery{}, err
-	}
-	if _, err := d.get(c); err != nil {
-		return posthouse.Delivery{}, err
-	}
-	c.Asked(in, 1)
-	return d.judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), engine.Resolution(in.Outcome))
+// Replays sends deliveries again, as new ones.
+type Replays interface {
+	AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error)
+	ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error)
 }
-
-// pageOf is a part of a list.
-func pageOf[T any](items []T, next string, err error) (wire.Page[T], error) {
-	if items == nil {
-		items = []T{}
-	}
-	return wire.Page[T]{Items: items, Next: next}, err
-}
-
-// partsOf is a page that is bounded by bytes too.
-func partsOf[T any](cursor string, limit int, part func(cursor string, limit int) ([]T, string, error)) (wire.Page[T], error) {
-	return pageOf(read.Gather(cursor, limit, sizeOf[T], part))
-}
-
-// sizeOf is what an entry takes in an answer.
-func sizeOf[T any](v *T) int {
-	text, _ := json.Marshal(v) // what cannot be written fails when it is sent
-	return len(text)
-}
-
-// wholeOf is a list that has no parts.
-func wholeOf[T any](items []T, err error) (wire.Page[T], error) { return pageOf(items, "", err) }

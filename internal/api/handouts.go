@@ -19,7 +19,6 @@ import (
 type Desk interface {
 	HandOut(ctx context.Context, c pull.Claim) (pull.Claimed, error)
 	ReportHandouts(ctx context.Context, reports []work.Report) ([]work.Report, error)
-	Reassign(ctx context.Context, tenant, agent, reason string) (pull.Reassigned, error)
 	// Now is the time on the clock that leases go by.
 	Now() time.Time
 	// Saw notes what an agent's program says of itself.
@@ -63,7 +62,6 @@ func (h handouts) routes() []web.Route {
 		web.Post("/v1/agents/{id}/start", agents, "Say that hand-outs are being sent now. What is not ok must not be sent.", holdsBody, h.start),
 		web.Post("/v1/agents/{id}/renew", agents, "Make leases last a whole time-out from now.", holdsBody, h.renew),
 		web.Post("/v1/agents/{id}/give-back", agents, "Return hand-outs that were not started: others get them at once.", holdsBody, h.giveBack),
-		web.Post("/v1/agents/{id}/report", agents, "Say what became of a hand-out, or of up to 500. A repeat is answered as before; of one alone that comes too late the answer is 409.", reportBody, h.report),
 	)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -24,10 +25,15 @@ type Keys interface {
 	SetKeyQuota(ctx context.Context, now time.Time, tenant, id string, quota posthouse.Quota) (posthouse.Key, error)
 }
 
+// AgentReader reads one agent. An error of code not_found says that there is none.
+type AgentReader interface {
+	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
+}
+
 // keys is the resource of API keys.
 type keys struct {
 	store  Keys
-	agents Agents
+	agents AgentReader
 	gate   *web.Gate
 	// actions are the names of what keys can be narrowed to.
 	actions func() []string
@@ -221,4 +227,11 @@ func (k keys) revokeOf(ctx context.Context, tenant, agent string, but ...string)
 		k.gate.Forget(key.ID)
 	}
 	return nil
+}
+
+// checkQuota checks a quota whose fields' paths begin so.
+func checkQuota(c *web.Call, at string, q posthouse.Quota) {
+	for _, p := range quota.Check(q) {
+		c.RefuseNew(at+p.Path, "%s", p.Message)
+	}
 }

@@ -41,11 +41,7 @@ const maxMessages = 1000
 
 var (
 	sendBody = web.BodyOf[wire.Send](web.OneTo(maxMessages, "messages", "messages")).Keyed()
-	refBody  = web.BodyOf[wire.Ref]().Loose()
 )
-
-// filterable is what lists of messages and deliveries are narrowed down by.
-var filterable = []string{"channel", "kind", "ref", "user", "state", "since", "until", "cursor", "limit"}
 
 func (m messages) routes() []web.Route {
 	return web.Tagged("messages",
@@ -140,18 +136,6 @@ func (m messages) list(c *web.Call) (wire.Page[wire.Message], error) {
 	return m.read.List(c.Context(), f)
 }
 
-// filterOf reads what lists of messages and deliveries are narrowed down by.
-func filterOf(c *web.Call) (work.Filter, error) {
-	f := work.Filter{
-		Tenant: c.Tenant(), Channel: c.Query.Get("channel"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"), User: c.Query.Get("user"),
-		States: c.States(), Since: c.Moment("since"), Until: c.Moment("until"), Cursor: c.Query.Get("cursor"), Limit: c.Number("limit", 1, web.MaxPage),
-	}
-	if !f.Until.IsZero() && !f.Until.After(f.Since) {
-		c.Refuse("query.until", "must be later than since")
-	}
-	return f, c.Wrong()
-}
-
 func (m messages) cancelOne(c *web.Call) (wire.Cancelled, error) {
 	found, _, err := m.read.Messages.Message(c.Context(), c.Tenant(), c.PathValue("id"))
 	if err != nil {
@@ -183,16 +167,6 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 		out.Reminders = append(out.Reminders, r.ID)
 	}
 	return out, err
-}
-
-// checkRef checks the body of what is done to all of a kind and ref.
-func checkRef(c *web.Call, in wire.Ref) error {
-	for _, f := range []struct{ name, value string }{{"kind", in.Kind}, {"ref", in.Ref}} {
-		if f.value == "" {
-			c.RefuseNew(f.name, "is required")
-		}
-	}
-	return c.Wrong()
 }
 
 // cancel withdraws deliveries, some at a time. What an error finds done is done.

@@ -76,3 +76,17 @@ func (m *memo) get(ctx context.Context) []wire.Setting {
 	}
 	return m.list
 }
+
+// Operation is what the server says of itself.
+type Operation struct {
+	// Readiness says what /readyz answers. Defaults to no checks.
+	Readiness func(ctx context.Context) []wire.Check
+	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
+	Unsafe func(ctx context.Context) ([]wire.Setting, error)
+	// Metrics serves /metrics. Defaults to an empty page.
+	Metrics http.Handler
+	// Version and Database are shown by /healthz.
+	Version, Database string
+	// Zone is that of rosters that name none. Defaults to UTC.
+	Zone *time.Location
+}

@@ -146,3 +146,15 @@ func (r reminders) endAll(c *web.Call, in wire.Ref) (out wire.Page[wire.Reminder
 	}
 	return out, err
 }
+
+var refBody = web.BodyOf[wire.Ref]().Loose()
+
+// checkRef checks the body of what is done to all of a kind and ref.
+func checkRef(c *web.Call, in wire.Ref) error {
+	for _, f := range []struct{ name, value string }{{"kind", in.Kind}, {"ref", in.Ref}} {
+		if f.value == "" {
+			c.RefuseNew(f.name, "is required")
+		}
+	}
+	return c.Wrong()
+}

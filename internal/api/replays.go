@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,16 +12,17 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Replays sends deliveries again, as new ones.
-type Replays interface {
-	AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error)
-	ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error)
-}
-
 var (
 	replayBody    = web.BodyOf[wire.Replay]().Optional()
 	replayAllBody = web.BodyOf[wire.ReplayAll]().Loose()
 )
+
+func (d deliveries) replayRoutes() []web.Route {
+	return web.Tagged("deliveries",
+		web.Post("/v1/deliveries/{id}/replay", admin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay).Sighted(),
+		web.Post("/v1/deliveries/replay", admin, "Send again everything a filter selects.", replayAllBody, d.replayAll).Sighted(),
+	)
+}
 
 func (d deliveries) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
 	old, err := d.get(c)

@@ -18,6 +18,12 @@ const maxReports = 500
 // reportBody lets any text stand in errors: an agent whose report is refused for its error sends the message again.
 var reportBody = web.BodyOf[wire.Report](web.OneTo(maxReports, "reports", "reports"), web.Mended("error"), web.Mended("reports", "error")).Loose()
 
+func (h handouts) reportRoutes() []web.Route {
+	return web.Tagged("agents",
+		web.Post("/v1/agents/{id}/report", agents, "Say what became of a hand-out, or of up to 500. A repeat is answered as before; of one alone that comes too late the answer is 409.", reportBody, h.report),
+	)
+}
+
 // report takes what an agent says. A list is answered report by report; one alone has the status of its result.
 func (h handouts) report(c *web.Call, in wire.Report) (wire.ReportAnswers, error) {
 	many := in.Reports != nil

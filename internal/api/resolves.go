@@ -24,6 +24,13 @@ var resolvable = []posthouse.State{posthouse.Unknown, posthouse.Quarantined}
 // resolveStep is how many deliveries share a transaction, so that nobody waits long for it.
 const resolveStep = 500
 
+func (d deliveries) resolveRoutes() []web.Route {
+	return web.Tagged("deliveries",
+		web.Post("/v1/deliveries/resolve", admin, "A person's word on every unknown or quarantined delivery a filter selects: counted first, then confirmed.", resolveAllBody, d.resolveAll).Sighted(),
+		web.Post("/v1/deliveries/{id}/resolve", admin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve).Sighted(),
+	)
+}
+
 // resolveAll counts what a filter selects, or decides about what was counted.
 func (d deliveries) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAll, error) {
 	checkResolve(c, &in)
@@ -166,3 +173,21 @@ func parseConfirm(text string) (v confirmation, ok bool) {
 	at, wrong := strconv.ParseInt(parts[1], 10, 64)
 	return confirmation{n, time.UnixMicro(at)}, err == nil && wrong == nil
 }
+
+func (d deliveries) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, error) {
+	checkOutcome(c, in.Outcome)
+	if err := c.Wrong(); err != nil {
+		return posthouse.Delivery{}, err
+	}
+	if _, err := d.get(c); err != nil {
+		return posthouse.Delivery{}, err
+	}
+	c.Asked(in, 1)
+	return d.judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), engine.Resolution(in.Outcome))
+}
+
+var resolveBody = web.BodyOf[wire.Resolve]().Loose()
+
+var (
+	resolveAllBody = web.BodyOf[wire.ResolveAll]().Loose()
+)

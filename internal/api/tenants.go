@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -114,13 +113,6 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 		c.Changed(nil, stored)
 	}
 	return stored, t.quotas.Refresh(c.Context())
-}
-
-// checkQuota checks a quota whose fields' paths begin so.
-func checkQuota(c *web.Call, at string, q posthouse.Quota) {
-	for _, p := range quota.Check(q) {
-		c.RefuseNew(at+p.Path, "%s", p.Message)
-	}
 }
 
 func (t tenants) remove(c *web.Call) error {

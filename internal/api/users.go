@@ -243,14 +243,3 @@ func userOf(header, row []string) posthouse.User {
 	}
 	return u
 }
-
-// splitRoles reads roles with ; between them.
-func splitRoles(text string) []string {
-	var roles []string
-	for role := range strings.SplitSeq(text, ";") {
-		if role = strings.TrimSpace(role); role != "" {
-			roles = append(roles, role)
-		}
-	}
-	return roles
-}

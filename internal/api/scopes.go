@@ -1,0 +1,11 @@
+package api
+
+import "github.com/posthouse/posthouse"
+
+// What a key needs for a route.
+const (
+	reads  = posthouse.ScopeRead
+	sends  = posthouse.ScopeSend
+	admin  = posthouse.ScopeAdmin
+	agents = posthouse.ScopeAgent
+)
