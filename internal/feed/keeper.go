@@ -25,8 +25,10 @@ const (
 	lookEvery  = time.Second
 	pruneEvery = time.Minute
 	pruneStep  = 2000
-	// gather is how long what was written waits for more before it gets its position.
-	gather = 20 * time.Millisecond
+	// gather is how long what was written waits for more before it gets its position and is read, and gatherStream the same where
+	// something was written a moment ago too: each round costs the same however much it finds.
+	gather       = 20 * time.Millisecond
+	gatherStream = 60 * time.Millisecond
 )
 
 // Keeper keeps the feed, as long as Run runs; every process runs one.
@@ -46,29 +48,39 @@ func (k Keeper) Run(ctx context.Context) {
 	look, prune := time.NewTicker(lookEvery), time.NewTicker(pruneEvery)
 	defer look.Stop()
 	defer prune.Stop()
+	var last time.Time // when a round ended
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.Journal.News():
-			pause(ctx, gather)
+			pause(ctx, gatherFor(time.Since(last)))
 			k.sequence(ctx)
 			k.Log.Grow()
+			last = time.Now()
 		case <-look.C:
 			k.said(ctx, "look who follows the feed", k.Journal.Look(ctx))
-			k.sequence(ctx) // what a process that is gone has left
+			if k.sequence(ctx) > 0 { // what a process that is gone has left
+				k.Log.Grow()
+			}
 		case <-prune.C:
 			k.prune(ctx)
 		}
 	}
 }
 
-func (k Keeper) sequence(ctx context.Context) {
+// gatherFor is how long what was written waits for more, so long after the round before.
+func gatherFor(since time.Duration) time.Duration {
+	if since < gatherStream {
+		return gatherStream
+	}
+	return gather
+}
+
+func (k Keeper) sequence(ctx context.Context) int {
 	n, err := k.Journal.Sequence(ctx, time.Now())
 	k.said(ctx, "order the feed", err)
-	if n > 0 {
-		k.Log.Grow()
-	}
+	return n
 }
 
 func (k Keeper) prune(ctx context.Context) {
