@@ -145,7 +145,7 @@ func appContent(c channel.Config, content posthouse.Content) []posthouse.Problem
 	problems := channel.Sends(content, posthouse.ContentTypes()...)
 	problems = append(problems, mentionless(content, "cannot be sent: a message of an application goes to members, not to a group")...)
 	kind := kindOf(content, posthouse.ContentType(c.String("format")))
-	problems = append(problems, checkFile(content, kind, mediaBytes[kind])...)
+	problems = append(append(problems, checkFile(content, kind, mediaBytes[kind])...), checkExtra(content, kind)...)
 	return append(problems, checkWords(content, kind, appMarkdownBytes)...)
 }
 
@@ -235,7 +235,7 @@ func (a *app) tell(ctx context.Context, to []channel.Outgoing, stale string) (re
 		return slices.Repeat([]channel.Result{failedBy(err, a.client)}, len(to)), ""
 	}
 	message.Users, message.Parties, message.Tags = parts(to)
-	reply, v, answer, err := a.call(ctx, "/cgi-bin/message/send", nil, batch.WithKeys(a.header, to), errcode.Encoded(message))
+	reply, v, answer, err := a.call(ctx, "/cgi-bin/message/send", nil, batch.WithKeys(a.header, to), withExtra(errcode.Encoded(message), to[0].Content, kindOf(to[0].Content, a.format)))
 	if err != nil {
 		return slices.Repeat([]channel.Result{access.Without(err, a.client)}, len(to)), ""
 	}

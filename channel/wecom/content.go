@@ -102,6 +102,7 @@ func checkNews(c posthouse.Content) []posthouse.Problem {
 	var in struct {
 		Articles []struct {
 			Title string `json:"title"`
+			Text  string `json:"description"`
 		} `json:"articles"`
 	}
 	path := "content.extra.articles"
@@ -112,8 +113,12 @@ func checkNews(c posthouse.Content) []posthouse.Problem {
 		return []posthouse.Problem{{Path: path, Message: fmt.Sprintf("has %d articles: want 1 to %d", len(in.Articles), maxArticles)}}
 	}
 	for i, a := range in.Articles {
+		at := fmt.Sprintf("extra.articles[%d]", i)
 		if a.Title == "" {
-			return []posthouse.Problem{{Path: fmt.Sprintf("%s[%d].title", path, i), Message: "is required"}}
+			return []posthouse.Problem{{Path: "content." + at + ".title", Message: "is required"}}
+		}
+		if problems := append(channel.WithinBytes(at+".title", a.Title, cardTitleBytes), channel.WithinBytes(at+".description", a.Text, cardTextBytes)...); len(problems) > 0 {
+			return problems
 		}
 	}
 	return nil

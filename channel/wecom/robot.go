@@ -86,7 +86,7 @@ func robotContent(c channel.Config, content posthouse.Content) []posthouse.Probl
 	if kind == posthouse.ImageContent {
 		most = robotImage
 	}
-	problems = append(problems, checkFile(content, kind, most)...)
+	problems = append(append(problems, checkFile(content, kind, most)...), checkExtra(content, kind)...)
 	return append(problems, checkWords(content, kind, robotMarkdownBytes)...)
 }
 
@@ -157,7 +157,7 @@ func (r *robot) tell(ctx context.Context, sorted []channel.Outgoing, stale strin
 	if err != nil {
 		return failedBy(err, r.client), ""
 	}
-	reply := r.client.Do(ctx, channel.Request{URL: r.send, Header: batch.WithKeys(r.header, sorted), Body: errcode.Encoded(post)})
+	reply := r.client.Do(ctx, channel.Request{URL: r.send, Header: batch.WithKeys(r.header, sorted), Body: withExtra(errcode.Encoded(post), sorted[0].Content, kindOf(sorted[0].Content, r.format))})
 	v, _ := read(&reply, robotCodes, r.codes)
 	r.patience.wait(&v, time.Now())
 	if v.Class == posthouse.ClassAuth { // a robot has no token: there is nothing to fetch anew

@@ -297,6 +297,30 @@ func TestEachTypeArrives(t *testing.T) {
 	}
 }
 
+// What a content says beyond what we know goes along, and changes nothing of ours.
+func TestExtraGoesAlong(t *testing.T) {
+	t.Parallel()
+	p := channeltest.NewProvider(t, func(w http.ResponseWriter, r *http.Request) {
+		if !giveToken(w, r) {
+			fmt.Fprint(w, `{"errcode":0,"errmsg":"ok","msgid":"1"}`)
+		}
+	})
+	d := open(t, wecom.App(), map[string]any{"url": p.URL, "corp_id": "ww1", "agent_id": 1, "secret": appSecret})
+	c := text
+	c.Extra = json.RawMessage(`{"enable_id_trans":1,"msgtype":"image"}`)
+	if got := d.Send(t.Context(), to(c, "a")[0]); got.Class != ok {
+		t.Fatalf("got %+v", got)
+	}
+	arrivals := p.Arrivals()
+	var body map[string]any
+	if err := json.Unmarshal(arrivals[len(arrivals)-1].Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	if body["enable_id_trans"] != 1.0 || body["msgtype"] != "text" || body["touser"] != "a" {
+		t.Errorf("the call is %v", body)
+	}
+}
+
 // A robot mentions its recipients, by id and by number.
 func TestTheRobotMentions(t *testing.T) {
 	t.Parallel()
@@ -351,6 +375,11 @@ func TestOddContentsAreNamed(t *testing.T) {
 		{"a video of a robot", wecom.Robot(), posthouse.Content{Type: "video", Media: []posthouse.Media{{ID: "m"}}}, "content.type"},
 		{"a card without a link", wecom.App(), posthouse.Content{Type: "card", Title: "t", Text: "d"}, "content.extra.url"},
 		{"nine articles", wecom.App(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{},{},{},{},{},{},{},{},{}]}`)}, "content.extra.articles"},
+		{"a long title of an article", wecom.App(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{"title":"` + strings.Repeat("字", 43) + `"}]}`)}, "content.extra.articles[0].title"},
+		{"a long article", wecom.Robot(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{"title":"t","description":"` + strings.Repeat("a", 513) + `"}]}`)}, "content.extra.articles[0].description"},
+		{"an extra of the provider's", wecom.App(), posthouse.Content{Text: "x", Extra: json.RawMessage(`{"enable_id_trans":1}`)}, ""},
+		{"an extra that is not the content's", wecom.App(), posthouse.Content{Text: "x", Extra: json.RawMessage(`{"touser":"@all"}`)}, "content.extra.touser"},
+		{"an extra of a robot's", wecom.Robot(), posthouse.Content{Text: "x", Extra: json.RawMessage(`{"safe":0}`)}, "content.extra.safe"},
 		{"mentions by an application", wecom.App(), posthouse.Content{Text: "x", Mentions: []string{"a"}}, "content.mentions"},
 		{"@all in Markdown", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "x", MentionAll: true}, "content.mention_all"},
 	} {
