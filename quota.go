@@ -9,10 +9,12 @@ type Quota struct {
 	Requests []Limit `json:"requests,omitempty"`
 	// Open is how many deliveries may be open: pending, sending or unknown. Defaults to 0, no bound.
 	Open int `json:"open,omitempty"`
+	// MentionAll is how many messages may call everybody in a group within any 24 hours. Defaults to 0, no bound.
+	MentionAll int `json:"mention_all,omitempty"`
 }
 
 // Any reports whether anything is bounded.
-func (q Quota) Any() bool { return len(q.Requests) > 0 || q.Open > 0 }
+func (q Quota) Any() bool { return len(q.Requests) > 0 || q.Open > 0 || q.MentionAll > 0 }
 
 // IsZero is for omitzero.
 func (q Quota) IsZero() bool { return !q.Any() }
@@ -22,7 +24,7 @@ type Bound struct {
 	// Of is key or tenant: whose quota it is. Name is the key's id or the tenant's name.
 	Of   BoundOf `json:"of"`
 	Name string  `json:"name"`
-	// What is bounded: requests, or open deliveries.
+	// What is bounded: requests, open deliveries, or messages that call everybody.
 	What BoundWhat `json:"what"`
 	// Max is the bound; of requests, within the time Per.
 	Max int      `json:"max"`
@@ -47,6 +49,8 @@ type BoundWhat string
 const (
 	BoundRequests BoundWhat = "requests"
 	BoundOpen     BoundWhat = "open"
+	// BoundMentionAll are messages that call everybody in a group.
+	BoundMentionAll BoundWhat = "mention_all"
 )
 
 // Tenant is a party whose messages, channels and keys are its own.

@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -299,9 +300,23 @@ type Key struct {
 	// LastUsedAt is when it was shown last, to about a minute.
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 	KeyLimits
+	// Grants are what it may do beyond its scope.
+	Grants []Grant `json:"grants,omitempty"`
 	// Quota bounds how much it may ask for.
 	Quota Quota `json:"quota,omitzero"`
 }
+
+// Grant is something that a key's scope does not reach by itself.
+type Grant string
+
+// GrantMentionAll is calling everybody in a group by a content's mention_all. Keys of scope admin have it.
+const GrantMentionAll Grant = "mention_all"
+
+// Grants lists what can be granted.
+func Grants() []Grant { return []Grant{GrantMentionAll} }
+
+// May reports whether the key has a grant.
+func (k Key) May(g Grant) bool { return k.Scope == ScopeAdmin || slices.Contains(k.Grants, g) }
 
 // KeyLimits narrow what a key may do within its scope. An empty list is no limit.
 type KeyLimits struct {

@@ -12,7 +12,7 @@ func (s *Server) openLimiter(ctx context.Context) (err error) {
 	shared := limit.SQL{Rows: s.store.Limits}
 	if s.o.Redis == "" {
 		lease(s, shared)
-		s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, nil)
+		s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, shared, nil)
 		return err
 	}
 	redis, err := limit.OpenRedis(limit.RedisOptions{URL: s.o.Redis})
@@ -27,7 +27,7 @@ func (s *Server) openLimiter(ctx context.Context) (err error) {
 		}
 		s.o.Log.Warn("Redis does not answer: the database alone holds the limits", "error", err)
 	}})
-	s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, redis)
+	s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, shared, redis)
 	return err
 }
 

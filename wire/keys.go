@@ -16,6 +16,8 @@ type Key struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"When the key ends by itself. Defaults to never."`
 	// KeyLimits narrow what it may do within its scope. Defaults to nothing.
 	posthouse.KeyLimits
+	// Grants are what it may do beyond its scope. Defaults to nothing.
+	Grants []posthouse.Grant `json:"grants,omitempty" doc:"What it may do beyond its scope. mention_all is to call everybody in a group; keys of scope admin may."`
 	// Quota bounds how much it may ask for. Defaults to no bounds.
 	Quota posthouse.Quota `json:"quota,omitzero" doc:"How much may be asked for with it. Defaults to no bounds."`
 }

@@ -81,6 +81,9 @@ func (s campaigns) create(c *web.Call, in wire.CampaignDraft) (wire.Campaign, er
 	if err := c.Wrong(); err != nil {
 		return wire.Campaign{}, err
 	}
+	if err := mayMention(c, in.Content); err != nil {
+		return wire.Campaign{}, err
+	}
 	made, err := s.Create(c.Context(), c.Tenant(), in)
 	c.Named(in.Name)
 	c.Changed(nil, in)

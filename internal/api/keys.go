@@ -81,14 +81,28 @@ func (k keys) create(c *web.Call, tenant string, in wire.Key) (wire.NewKey, erro
 		c.RefuseNew("scope", "is %.60q: want read, send, admin or agent", in.Scope)
 	}
 	k.checkLimits(c, &in)
+	checkGrants(c, &in)
 	checkQuota(c, "quota.", in.Quota)
 	if err := k.checkAgent(c, tenant, &in); err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: tenant, Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC(), KeyLimits: in.KeyLimits, Quota: in.Quota})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: tenant, Name: in.Name, Scope: in.Scope, Agent: in.Agent, Note: in.Note, ExpiresAt: in.ExpiresAt.UTC(), KeyLimits: in.KeyLimits, Grants: in.Grants, Quota: in.Quota})
 	c.Named(made.ID)
 	c.Changed(nil, made.Key) // without its secret
 	return made, err
+}
+
+// checkGrants checks what a key may do beyond its scope.
+func checkGrants(c *web.Call, in *wire.Key) {
+	for i, g := range in.Grants {
+		at := fmt.Sprintf("grants[%d]", i)
+		switch {
+		case !slices.Contains(posthouse.Grants(), g):
+			c.RefuseNew(at, "is %.60q: want %s", g, web.Words(posthouse.Grants()))
+		case in.Scope != posthouse.ScopeSend && in.Scope != posthouse.ScopeAdmin:
+			c.RefuseNew(at, "does not go with the scope %s, which hands in no messages", in.Scope)
+		}
+	}
 }
 
 // maxLimits bounds each list that a key is narrowed to.
@@ -164,7 +178,7 @@ func (k keys) rotate(c *web.Call, in wire.RotateKey) (wire.NewKey, error) {
 	if err != nil {
 		return wire.NewKey{}, err
 	}
-	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt, KeyLimits: old.KeyLimits, Quota: old.Quota})
+	made, err := k.make(c.Context(), posthouse.Key{Tenant: old.Tenant, Name: old.Name, Scope: old.Scope, Agent: old.Agent, Note: old.Note, ExpiresAt: old.ExpiresAt, KeyLimits: old.KeyLimits, Grants: old.Grants, Quota: old.Quota})
 	if err == nil {
 		err = k.store.ExpireKey(c.Context(), time.Now(), old.Tenant, old.ID, overlap)
 	}

@@ -126,9 +126,11 @@ func (in *Intake) repeated(ctx context.Context, sub *work.Submission, wrong erro
 
 // within refuses drafts of channels and kinds that their caller's key is not for.
 func within(ctx context.Context, req *Request) error {
-	sight := work.SightOf(ctx)
+	sight, quiet := work.SightOf(ctx), work.IsQuiet(ctx)
 	for i := range req.Drafts {
 		switch d := &req.Drafts[i]; {
+		case quiet && d.Content != nil && d.Content.MentionAll:
+			return posthouse.Errorf(posthouse.CodeForbidden, "%scontent.mention_all is true: the key needs the grant %s, or the scope admin", req.pathOf(i), posthouse.GrantMentionAll)
 		case !sight.Channel(d.Channel):
 			return posthouse.Errorf(posthouse.CodeForbidden, "%schannel is %.80q: the key is for %s", req.pathOf(i), d.Channel, strings.Join(sight.Channels, ", "))
 		case !sight.Kind(d.Kind):
@@ -277,12 +279,13 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 	if err := in.fill(ctx, r, d, &m, now, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
+	everybody := m.Content.MentionAll
 	sealed, err := in.seal(d, &m, now, p)
 	to := recipientsOf(r, d, known[d.Channel], p)
 	if err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed}
+	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed, MentionAll: everybody}
 	for i, to := range to {
 		delivery, err := in.deliver(ctx, r, &m, to, i+1, now)
 		if err != nil {

@@ -16,22 +16,50 @@ func (in *Intake) reserve(ctx context.Context, sub *work.Submission) (done func(
 		return nothing, nil
 	}
 	release, err := in.o.Quotas.Reserve(ctx, sub.Tenant, openOf(sub, nil))
-	if err != nil || release == nil {
+	if err != nil {
 		return nothing, err
+	}
+	calls := callsOf(sub, nil)
+	back, err := in.o.Quotas.MentionAll(ctx, sub.Tenant, calls)
+	if err != nil {
+		if release != nil {
+			release(0)
+		}
+		return nothing, err
+	}
+	if release == nil && back == nil {
+		return nothing, nil
 	}
 	if p := work.PayerOf(ctx); p.Open > 0 {
 		sub.Payer = p.Key
 	}
 	return func(outcome work.Outcome, err error) {
+		open, called := openOf(sub, nil), calls
 		switch {
-		case posthouse.CodeOf(err) == posthouse.CodeOutcomeUnknown && err != nil:
-			release(openOf(sub, nil)) // it may be stored: the next count knows
+		case posthouse.CodeOf(err) == posthouse.CodeOutcomeUnknown && err != nil: // it may be stored: the next count knows
 		case err != nil || outcome.Replayed || len(outcome.Accepted) == 0:
-			release(0)
+			open, called = 0, 0
 		default:
-			release(openOf(sub, outcome.Accepted))
+			open, called = openOf(sub, outcome.Accepted), callsOf(sub, outcome.Accepted)
+		}
+		if release != nil {
+			release(open)
+		}
+		if back != nil && called < calls {
+			back(calls - called)
 		}
 	}, nil
+}
+
+// callsOf is how many messages of a submission call everybody: without the duplicates, where it is known which are.
+func callsOf(sub *work.Submission, accepted []posthouse.Accepted) int {
+	n := 0
+	for i := range sub.Entries {
+		if sub.Entries[i].MentionAll && (accepted == nil || accepted[i].DuplicateOf == "") {
+			n++
+		}
+	}
+	return n
 }
 
 // openOf is how many open deliveries a submission makes: without the duplicates, where it is known which are.

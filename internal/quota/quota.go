@@ -27,11 +27,19 @@ type Limiter interface {
 	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
 }
 
+// Daily counts in windows of a day, which outlive a process. limit.SQL satisfies it.
+type Daily interface {
+	Limiter
+	Refund(ctx context.Context, g limit.Grant, n int) error
+}
+
 // Options makes Quotas. Store is required.
 type Options struct {
 	Store Store
 	// Limiter counts requests. Defaults to one of this process.
 	Limiter Limiter
+	// Daily counts what a day has. Defaults to one of this process.
+	Daily Daily
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// Metrics defaults to none.
@@ -42,6 +50,7 @@ type Options struct {
 type Quotas struct {
 	store    Store
 	limiter  Limiter
+	daily    Daily
 	log      *slog.Logger
 	tenants  atomic.Pointer[map[string]posthouse.Quota]
 	refusals *prometheus.CounterVec
@@ -58,9 +67,12 @@ type holder struct {
 
 // New makes quotas that know of none: Refresh reads them.
 func New(o Options) *Quotas {
-	q := &Quotas{store: o.Store, limiter: o.Limiter, log: cmp.Or(o.Log, slog.Default()), counts: map[holder]*count{}}
+	q := &Quotas{store: o.Store, limiter: o.Limiter, daily: o.Daily, log: cmp.Or(o.Log, slog.Default()), counts: map[holder]*count{}}
 	if q.limiter == nil {
 		q.limiter = limit.NewMemory()
+	}
+	if q.daily == nil {
+		q.daily = limit.NewMemory()
 	}
 	q.tenants.Store(&map[string]posthouse.Quota{})
 	q.measure(o.Metrics)

@@ -54,5 +54,8 @@ func Check(q posthouse.Quota) []posthouse.Problem {
 	if q.Open < 0 || q.Open > MaxOpen {
 		problems = append(problems, posthouse.Problem{Path: "open", Message: fmt.Sprintf("is %d, must be from 1 to %d; 0 is no bound", q.Open, MaxOpen)})
 	}
+	if q.MentionAll < 0 || q.MentionAll > MaxMentionAll {
+		problems = append(problems, posthouse.Problem{Path: "mention_all", Message: fmt.Sprintf("is %d, must be from 1 to %d; 0 is no bound", q.MentionAll, MaxMentionAll)})
+	}
 	return slices.Clip(problems)
 }

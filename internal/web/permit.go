@@ -58,8 +58,11 @@ func SightOf(key posthouse.Key) work.Sight {
 // Seen is a request on behalf of a key: what serves it sees what the key is narrowed to, and what it hands in counts
 // against the key's quota.
 func Seen(r *http.Request, key posthouse.Key) *http.Request {
-	if key.Quota.Open > 0 {
-		r = r.WithContext(work.WithPayer(r.Context(), work.Payer{Key: key.ID, Open: key.Quota.Open}))
+	if key.Quota.Open+key.Quota.MentionAll > 0 {
+		r = r.WithContext(work.WithPayer(r.Context(), work.Payer{Key: key.ID, Open: key.Quota.Open, MentionAll: key.Quota.MentionAll}))
+	}
+	if !key.May(posthouse.GrantMentionAll) {
+		r = r.WithContext(work.Quietly(r.Context()))
 	}
 	if s := SightOf(key); !s.Whole() {
 		return r.WithContext(work.WithSight(r.Context(), s))

@@ -6,6 +6,8 @@ import "context"
 type Payer struct {
 	Key  string // its id
 	Open int    // how many may be open
+	// MentionAll is how many of its messages a day may call everybody.
+	MentionAll int
 }
 
 // payer is its place in a context.
@@ -21,3 +23,12 @@ func PayerOf(ctx context.Context) Payer {
 	p, _ := ctx.Value(payer{}).(Payer)
 	return p
 }
+
+// quiet is the place in a context that says who may not call everybody.
+type quiet struct{}
+
+// Quietly says that a caller may not call everybody in a group.
+func Quietly(ctx context.Context) context.Context { return context.WithValue(ctx, quiet{}, true) }
+
+// IsQuiet reports whether a caller may not: whoever has no key, such as the program itself, may.
+func IsQuiet(ctx context.Context) bool { return ctx.Value(quiet{}) != nil }

@@ -20,6 +20,8 @@ type Entry struct {
 	Shared bool
 	// Sealed is the content of a sensitive message, nil for others.
 	Sealed *Sealed
+	// MentionAll says that the message calls everybody in a group.
+	MentionAll bool
 }
 
 // Submission is what one caller wants stored: all of it or nothing. It has at least one entry, or a plan.

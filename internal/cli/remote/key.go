@@ -44,7 +44,11 @@ func keyList(sh *shell.Shell) *cobra.Command {
 // scopeOf is a key's scope, and whose key an agent's is.
 func scopeOf(k posthouse.Key) string {
 	if k.Agent == "" {
-		return string(k.Scope)
+		text := string(k.Scope)
+		for _, g := range k.Grants {
+			text += ", " + string(g)
+		}
+		return text
 	}
 	return string(k.Scope) + " " + k.Agent
 }
@@ -77,6 +81,7 @@ func endOf(sh *shell.Shell, k posthouse.Key) string {
 func keyAdd(sh *shell.Shell) *cobra.Command {
 	var key wire.Key
 	var expires, tenant string
+	var grants []string
 	var quota quotaFlags
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key on the server; it is shown this once", Args: shell.Takes("NAME"),
@@ -94,6 +99,9 @@ func keyAdd(sh *shell.Shell) *cobra.Command {
 			return err
 		}
 		key.ExpiresAt = end
+		for _, g := range grants {
+			key.Grants = append(key.Grants, posthouse.Grant(g))
+		}
 		k, err := createKey(ctx, c, tenant, key)
 		if err != nil {
 			return err
@@ -107,6 +115,7 @@ func keyAdd(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringSliceVar(&key.Channels, "channel", nil, "the only `CHANNELS` that it sees and touches, with commas between")
 	cmd.Flags().StringSliceVar(&key.Kinds, "kind", nil, "the only `KINDS` of messages that it sees and touches, with commas between")
 	cmd.Flags().StringSliceVar(&key.Actions, "action", nil, "the only `ACTIONS` that it may do, such as messages.create, 'deliveries.*' or '*.read'")
+	cmd.Flags().StringSliceVar(&grants, "grant", nil, "what it may do beyond its scope, a `LIST`: mention_all, to call everybody in a group")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "whose key it is, a `TENANT` (default the own one); only a key of the tenant default makes keys of others")
 	quota.describe(cmd.Flags())
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,17 +40,17 @@ func tenantList(sh *shell.Shell) *cobra.Command {
 
 // quotaText is a quota in words, empty for none.
 func quotaText(q posthouse.Quota) string {
-	text := ""
+	var parts []string
 	if len(q.Requests) > 0 {
-		text = "requests " + windowsText(q.Requests)
+		parts = append(parts, "requests "+windowsText(q.Requests))
 	}
 	if q.Open > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += "open " + strconv.Itoa(q.Open)
+		parts = append(parts, "open "+strconv.Itoa(q.Open))
 	}
-	return text
+	if q.MentionAll > 0 {
+		parts = append(parts, "mention_all "+strconv.Itoa(q.MentionAll))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func tenantShow(sh *shell.Shell) *cobra.Command {
@@ -77,11 +78,13 @@ func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
 type quotaFlags struct {
 	requests string
 	open     int
+	everyone int
 }
 
 func (f *quotaFlags) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.requests, "requests", "", "how many requests it may make, a `LIST` of windows such as 20/1s,600/1m, or none")
 	flags.IntVar(&f.open, "open", 0, "how many deliveries may be open, a `NUMBER`; 0 is no bound")
+	flags.IntVar(&f.everyone, "mention-all", 0, "how many messages a day may call everybody in a group, a `NUMBER`; 0 is no bound")
 }
 
 // apply changes of a quota what the flags name.
@@ -91,6 +94,9 @@ func (f *quotaFlags) apply(flags *pflag.FlagSet, q *posthouse.Quota) (err error)
 	}
 	if flags.Changed("open") {
 		q.Open = f.open
+	}
+	if flags.Changed("mention-all") {
+		q.MentionAll = f.everyone
 	}
 	return err
 }

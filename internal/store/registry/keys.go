@@ -38,15 +38,16 @@ func addKey(t *sqldb.Tx, key posthouse.Key, hash string, at int64) error {
 // keyBounds are the limits of a key as they are kept, with its quota.
 type keyBounds struct {
 	posthouse.KeyLimits
-	Quota posthouse.Quota `json:"quota,omitzero"`
+	Grants []posthouse.Grant `json:"grants,omitempty"`
+	Quota  posthouse.Quota   `json:"quota,omitzero"`
 }
 
 // limitsText is how the limits of a key are kept: empty for none.
 func limitsText(key posthouse.Key) (string, error) {
-	if !key.KeyLimits.Any() && !key.Quota.Any() {
+	if !key.KeyLimits.Any() && len(key.Grants) == 0 && !key.Quota.Any() {
 		return "", nil
 	}
-	text, err := json.Marshal(keyBounds{key.KeyLimits, key.Quota})
+	text, err := json.Marshal(keyBounds{key.KeyLimits, key.Grants, key.Quota})
 	return string(text), err
 }
 
@@ -85,7 +86,7 @@ func readKey(scan sqldb.Scanner) (hashedKey, error) {
 	if err == nil && limits != "" {
 		var b keyBounds
 		err = json.Unmarshal([]byte(limits), &b) // a key whose limits cannot be read is no key
-		k.KeyLimits, k.Quota = b.KeyLimits, b.Quota
+		k.KeyLimits, k.Grants, k.Quota = b.KeyLimits, b.Grants, b.Quota
 	}
 	k.CreatedAt, k.RevokedAt, k.ExpiresAt, k.LastUsedAt = sqldb.TimeOf(created), sqldb.TimeOf(revoked), sqldb.TimeOf(expires), sqldb.TimeOf(used)
 	return k, err
