@@ -79,3 +79,39 @@ func TestAnImportGoesOnAfterItsConnectionIsLost(t *testing.T) {
 		t.Errorf("the same file on a bad line: %d %s", code, text)
 	}
 }
+
+// CAMP-1, CAMP-10: a campaign from its file to everybody's outcome, on the command line alone.
+func TestACampaignOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	key := secret.FormatKey(secret.NewKey())
+	environ := []string{"POSTHOUSE_URL=" + serveForTest(t, key, dbtest.SQLite(t)), "POSTHOUSE_API_KEY=" + key}
+	var b strings.Builder
+	b.WriteString("openid,name\n")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "o%04d,n%d\n", i, i)
+	}
+	folder := t.TempDir()
+	file := filepath.Join(folder, "people.csv")
+	if err := os.WriteFile(file, []byte(b.String()+"o9999\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(want string, args ...string) {
+		t.Helper()
+		if text, code := ran(t, environ, args...); code != 0 || !strings.Contains(text, want) {
+			t.Errorf("%v: %d\n%s\nwant %q", args, code, text, want)
+		}
+	}
+	run("", "channel", "set", "desk", "--driver", "console")
+	run("", "template", "set", "hi", "--text", "hello ${name}")
+	run("1 refused", "campaign", "create", "spring", "--channel", "desk", "--template", "hi", "--audience", file, "--segment-size", "300")
+	run("2000", "campaign", "start", "spring")
+	run("sent     2000", "campaign", "watch", "spring", "--every", "100ms")
+	run("sent", "campaign", "who", "spring", "o1234")
+	run("", "campaign", "export", "spring", "--outcome", "sent", "--output", filepath.Join(folder, "sent.csv"))
+	if text, err := os.ReadFile(filepath.Join(folder, "sent.csv")); err != nil || strings.Count(string(text), "\n") != 2001 {
+		t.Errorf("the export has %d lines, %v; want a head and 2000", strings.Count(string(text), "\n"), err)
+	}
+	if text, code := ran(t, environ, "campaign", "start", "spring"); code != 1 || !strings.Contains(text, "is done: start is possible while it is ready") {
+		t.Errorf("a second start: %d %s", code, text)
+	}
+}

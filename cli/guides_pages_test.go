@@ -59,6 +59,8 @@ var guides = []guide{
 	{file: "../docs/guide/events.md", meet: func(*guideReader) map[string]string {
 		return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"} // as the page says of SQLite
 	}},
+	{file: "../docs/guide/campaigns.md"},
+	{file: "../docs/guide/campaigns.zh-CN.md"},
 	{file: "../docs/guide/fleet.md"},
 	{file: "../docs/guide/fleet.zh-CN.md"},
 	{file: "../docs/guide/follow.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},

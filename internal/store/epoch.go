@@ -44,7 +44,7 @@ func readEpoch(from sqldb.Lookup) (int64, error) {
 // BumpEpoch is for a database that is a copy: restored, promoted or cloned. Whatever may have
 // been sent since the copy was taken is held as unknown, so that nothing leaves twice: what
 // was tried before, and what was due. It returns how many deliveries it held. What was in the
-// outbox waits there for a person. The rest stays as it is.
+// outbox waits there for a person, and so do campaigns that ran. The rest stays as it is.
 //
 // While it works the epoch is negative, which no process has: nobody claims. An interrupted
 // bump is finished by the next.
@@ -83,6 +83,12 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	}
 	return held, s.change(ctx, now, "end an epoch", func(t *tx) error {
 		if err := schema.BeginHistory(t.Tx); err != nil {
+			return err
+		}
+		// Whoever is unsent in the copy may have been sent to since: a campaign goes on when a person says so.
+		_, err := t.Exec("UPDATE posthouse_campaigns SET state = ?, reason = ?, version = version + 1 WHERE state = ?",
+			string(posthouse.CampaignPaused), reasonEpochHold, string(posthouse.CampaignRunning))
+		if err != nil {
 			return err
 		}
 		return raising{t}.setEpoch(next)

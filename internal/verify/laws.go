@@ -104,7 +104,7 @@ func Laws() []Law {
 		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},
 		{"I24", "order", "deliveries of one ordering key start in order", nil, "ordering keys are not built yet"},
 		{"I25", "fair", "under saturation each lane has its share", nil, "the log does not say when a lane was saturated; a benchmark measures it"},
-		{"I26", "campaign", "a campaign reaches each of its recipients once", nil, "campaigns are not built yet"},
+		{"I26", "campaign", "a campaign reaches each of its recipients once", nil, "members of campaigns stand in segments, which are not in the journals"},
 		{"I27", "idempotent", "an idempotency key stands for one message, and for one body; no message is there without a call", []string{needClient}, ""},
 		{"I28", "tenant", "every event of a message, and every answer about it, is of its own tenant", nil, ""},
 		{"I29", "secrets", "planted secrets appear nowhere", nil, needNoCanary},

@@ -1,0 +1,123 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
+)
+
+const watchLong = `Watch a campaign until it has ended: a bar that is drawn anew on a terminal, and elsewhere a line whenever
+something has changed. It only looks: to end it with Ctrl-C changes nothing.`
+
+func watch(sh *shell.Shell) *cobra.Command {
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use: "watch NAME", Short: "Show how far a campaign is, until it has ended", Long: watchLong, Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if every < 100*time.Millisecond {
+				return shell.Usagef("--every: is %s: want 100ms or more", every)
+			}
+			w := watcher{to: sh.Err, terminal: sh.ErrTerminal, width: sh.Columns()}
+			for {
+				got, err := c.Campaigns.Get(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				w.saw(got, time.Now())
+				if ended(&got) {
+					w.end()
+					return sh.Show(got, func() { printCampaign(sh, got) })
+				}
+				pause := time.NewTimer(every)
+				select {
+				case <-pause.C:
+				case <-ctx.Done():
+					w.end()
+					return ctx.Err()
+				}
+			}
+		}),
+	}
+	cmd.Flags().DurationVar(&every, "every", time.Second, "how often it looks, a `TIME` such as 5s")
+	return cmd
+}
+
+// ended reports whether nothing more happens to a campaign: its end is written for everybody.
+func ended(c *wire.Campaign) bool { return c.State.Final() && !c.FinishedAt.IsZero() }
+
+// watcher tells how far a campaign is.
+type watcher struct {
+	to       io.Writer
+	terminal bool
+	width    int
+	said     string
+	began    time.Time
+	first    int64 // members who were settled when it began
+}
+
+// saw tells what is new about a campaign.
+func (w *watcher) saw(c wire.Campaign, now time.Time) {
+	p := &c.Progress
+	settled := p.Members - p.Unsent - p.Started
+	if w.began.IsZero() {
+		w.began, w.first = now, settled
+	}
+	rate := p.PerSecond
+	if took := now.Sub(w.began).Seconds(); took > 0 && settled > w.first {
+		rate = float64(settled-w.first) / took // since somebody looks: what is true now, also after a pause
+	}
+	line := progressLine(&c, settled, rate)
+	switch {
+	case w.terminal:
+		bar := shell.Cut(bar(settled, p.Members)+" "+line, max(w.width-1, 20))
+		fmt.Fprintf(w.to, "\r\x1b[K%s", bar)
+	case line != w.said:
+		fmt.Fprintln(w.to, line)
+	}
+	w.said = line
+}
+
+// end leaves the line that was drawn.
+func (w *watcher) end() {
+	if w.terminal {
+		fmt.Fprintln(w.to)
+	}
+}
+
+// progressLine says how far a campaign is, at a rate of members a second.
+func progressLine(c *wire.Campaign, settled int64, rate float64) string {
+	p := &c.Progress
+	parts := []string{fmt.Sprintf("%s: %d of %d", c.State, settled, p.Members)}
+	for _, n := range []struct {
+		name string
+		n    int64
+	}{{"under way", p.Started}, {"failed", p.Failed}, {"unknown", p.Unknown}, {"expired", p.Expired}, {"cancelled", p.Cancelled}, {"suppressed", p.Suppressed}} {
+		if n.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.name))
+		}
+	}
+	if c.State == posthouse.CampaignRunning && rate > 0 {
+		left := time.Duration(float64(p.Unsent+p.Started) / rate * float64(time.Second)).Round(time.Second)
+		parts = append(parts, fmt.Sprintf("%.0f a second", rate), fmt.Sprintf("%s left", left))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// bar draws how much of all is done.
+func bar(done, all int64) string {
+	const cells = 24
+	full := 0
+	if all > 0 {
+		full = int(done * cells / all)
+	}
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "]"
+}

@@ -1,0 +1,40 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// CAMP-10: lines say what is new, and the bar of a terminal is drawn over the one before.
+func TestTheWatcherSaysWhatIsNew(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	seen := func(state posthouse.CampaignState, unsent, started, failed int64) wire.Campaign {
+		return wire.Campaign{Campaign: posthouse.Campaign{State: state}, Progress: wire.CampaignProgress{Members: 2000, Unsent: unsent, Started: started, Failed: failed, Sent: 2000 - unsent - started - failed}}
+	}
+	steps := []wire.Campaign{
+		seen(posthouse.CampaignRunning, 2000, 0, 0), seen(posthouse.CampaignRunning, 1400, 100, 7), seen(posthouse.CampaignPaused, 1000, 0, 7), seen(posthouse.CampaignPaused, 1000, 0, 7),
+		seen(posthouse.CampaignDone, 0, 0, 7),
+	}
+	for _, terminal := range []bool{false, true} {
+		var b strings.Builder
+		w := watcher{to: &b, terminal: terminal, width: 100}
+		for i, c := range steps {
+			w.saw(c, at.Add(time.Duration(i)*time.Second))
+		}
+		w.end()
+		want := "running: 0 of 2000\nrunning: 500 of 2000, 100 under way, 7 failed, 500 a second, 3s left\npaused: 1000 of 2000, 7 failed\ndone: 2000 of 2000, 7 failed\n"
+		if terminal {
+			const over = "\r\x1b[K"
+			want = over + "[........................] running: 0 of 2000" + over + "[######..................] running: 500 of 2000, 100 under way, 7 failed, 500 a second, 3s left" +
+				strings.Repeat(over+"[############............] paused: 1000 of 2000, 7 failed", 2) + over + "[########################] done: 2000 of 2000, 7 failed\n"
+		}
+		if got := b.String(); got != want {
+			t.Errorf("on a terminal %t:\n%q\nwant\n%q", terminal, got, want)
+		}
+	}
+}
