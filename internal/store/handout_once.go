@@ -45,7 +45,8 @@ tallied AS (
 	SELECT tenant, channel, bucket, ?::bigint, sum(n) FROM (
 		SELECT tenant, channel, CASE WHEN tries > 0 THEN 'retry' ELSE 'new' END AS bucket, -1 AS n FROM claimed
 		UNION ALL SELECT tenant, channel, 'processing', 1 FROM claimed) moved
-	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket` + sqldb.SumOnConflict + `)%s
+	GROUP BY tenant, channel, bucket ORDER BY tenant, channel, bucket
+	ON CONFLICT (tenant, channel, bucket, slot) DO UPDATE SET n = posthouse_tallies.n + excluded.n)%s
 SELECT %s FROM (SELECT *, row_number() OVER (PARTITION BY substr(id, 1, 22) ORDER BY part, rank, id) AS nth FROM claimed) c
 	LEFT JOIN posthouse_messages m ON c.nth = 1 AND m.id = substr(c.id, 1, 22) || '0000'
 ORDER BY c.part, c.rank, c.id`

@@ -17,7 +17,7 @@ import (
 // many are new.
 func (s Imports) Import(ctx context.Context, now time.Time, tenant string, list []work.Imported) (stored int, err error) {
 	err = s.change(ctx, now, "import messages", func(t *tx) error {
-		fresh, err := unstored(t, importedMessages, tenant, list)
+		fresh, err := unstored(t, importedMessages, list)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (s Imports) ImportLines(ctx context.Context, now time.Time, tenant string, 
 		return 0, fmt.Errorf("there is no log %q", log)
 	}
 	err = s.change(ctx, now, "import a log", func(t *tx) error {
-		fresh, err := unstored(t, form.identity, tenant, lines)
+		fresh, err := unstored(t, form.identity, lines)
 		if err != nil {
 			return err
 		}
@@ -86,42 +86,6 @@ func (s Imports) ImportLines(ctx context.Context, now time.Time, tenant string, 
 		}
 		stored = len(rows)
 		return t.Insert(form.table, rows)
-	})
-	return stored, err
-}
-
-// ImportTemplates stores templates under the numbers they have, but those whose numbers are taken.
-func (s Imports) ImportTemplates(ctx context.Context, now time.Time, tenant string, list []work.SMSTemplate) (stored int, err error) {
-	err = s.change(ctx, now, "import SMS templates", func(t *tx) error {
-		taken, err := sqldb.All(t.Query, sqldb.Number, "SELECT id FROM posthouse_sms_texts WHERE tenant = ?", tenant)
-		if err != nil {
-			return err
-		}
-		fresh := without(list, taken, func(x work.SMSTemplate) int64 { return x.ID })
-		rows := make([][]any, len(fresh))
-		for i, x := range fresh {
-			rows[i] = []any{tenant, x.ID, x.Name, x.Text, sqldb.Flag(x.Active), sqldb.Micros(x.CreatedAt), sqldb.Micros(x.UpdatedAt)}
-		}
-		stored = len(rows)
-		return t.Insert(importedTexts, rows)
-	})
-	return stored, err
-}
-
-// ImportDefaults stores default contents as their first generation, but those of phones that have one. All are
-// of one tenant.
-func (s Imports) ImportDefaults(ctx context.Context, now time.Time, tenant string, list []work.DefaultSMS) (stored int, err error) {
-	err = s.change(ctx, now, "import default contents", func(t *tx) error {
-		fresh, err := unstored(t, importedDefaults, tenant, list)
-		if err != nil {
-			return err
-		}
-		rows := make([][]any, len(fresh))
-		for i, d := range fresh {
-			rows[i] = []any{tenant, d.Phone, d.Text, sqldb.Flag(d.Templated), int64(1), sqldb.Flag(d.Sent), sqldb.Micros(d.CreatedAt), sqldb.Micros(d.UpdatedAt)}
-		}
-		stored = len(rows)
-		return t.Insert(importedDefaultsTable, rows)
 	})
 	return stored, err
 }
@@ -161,22 +125,14 @@ func (t importing) eachOf(columns, table, condition string, args []any, values [
 type identity[T any] struct {
 	columns, table string
 	by             string // the column they are looked up by
-	ofTenant       bool   // only a tenant's index begins with it
 	value          func(T) string
 	key            func(T) string
 	stored         func(scan sqldb.Scanner) (string, error) // the key of a row of columns
 }
 
-var (
-	importedTexts         = sqldb.NewTable("posthouse_sms_texts", "tenant", "id#", "name", "body", "active#", "created_at#", "updated_at#")
-	importedDefaultsTable = sqldb.NewTable("posthouse_default_sms", "tenant", "phone", "body", "templated#", "generation#", "sent#", "created_at#", "updated_at#")
-
-	importedMessages = identity[work.Imported]{"id", "posthouse_messages", "id", false, importedID, importedID, sqldb.Word}
-	importedDefaults = identity[work.DefaultSMS]{"phone", "posthouse_default_sms", "phone", true, phoneOf, phoneOf, sqldb.Word}
-)
+var importedMessages = identity[work.Imported]{"id", "posthouse_messages", "id", importedID, importedID, sqldb.Word}
 
 func importedID(i work.Imported) string  { return i.Message.ID }
-func phoneOf(d work.DefaultSMS) string   { return d.Phone }
 func lineID(l work.Line) string          { return l.ID }
 func lineDelivery(l work.Line) string    { return l.Delivery }
 func handedKey(d string, t int64) string { return d + ":" + strconv.FormatInt(t, 10) }
@@ -187,10 +143,10 @@ var importedLogs = map[work.Log]struct {
 	table  *sqldb.Table
 	values func(*work.Line) []any
 }{
-	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", false, lineID, lineID, sqldb.Word}, layout.ReceiveLog, layout.ReceiveValues},
-	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", false, lineDelivery, lineID, sqldb.Word}, layout.ReportLog, reportedValues},
+	work.ReceiveLog: {identity[work.Line]{"id", "posthouse_receive_log", "id", lineID, lineID, sqldb.Word}, layout.ReceiveLog, layout.ReceiveValues},
+	work.ReportLog:  {identity[work.Line]{"id", "posthouse_report_log", "delivery", lineDelivery, lineID, sqldb.Word}, layout.ReportLog, reportedValues},
 	work.SendLog: {identity[work.Line]{
-		"delivery, token", "posthouse_send_log", "delivery", false, lineDelivery,
+		"delivery, token", "posthouse_send_log", "delivery", lineDelivery,
 		func(l work.Line) string { return handedKey(l.Delivery, l.Token) },
 		func(scan sqldb.Scanner) (string, error) {
 			var delivery string
@@ -213,7 +169,7 @@ func reportedValues(l *work.Line) []any {
 }
 
 // unstored are those of list whose keys no row has, each key once.
-func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error) {
+func unstored[T any](t *tx, i identity[T], list []T) ([]T, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -221,31 +177,11 @@ func unstored[T any](t *tx, i identity[T], tenant string, list []T) ([]T, error)
 	for k, v := range list {
 		values[k] = i.value(v)
 	}
-	condition, args := i.by, []any(nil)
-	if i.ofTenant {
-		condition, args = "tenant = ? AND "+i.by, []any{tenant}
-	}
 	var stored []string
-	err := importing{t}.eachOf(i.columns, i.table, condition, args, values, func(scan sqldb.Scanner) error {
+	err := importing{t}.eachOf(i.columns, i.table, i.by, nil, values, func(scan sqldb.Scanner) error {
 		key, err := i.stored(scan)
 		stored = append(stored, key)
 		return err
 	})
-	return without(list, stored, i.key), err
-}
-
-// without leaves out of list whose keys are taken, and all but the first of a key.
-func without[T any, K comparable](list []T, taken []K, key func(T) K) []T {
-	seen := make(map[K]bool, len(taken)+len(list))
-	for _, k := range taken {
-		seen[k] = true
-	}
-	var rest []T
-	for _, v := range list {
-		if k := key(v); !seen[k] {
-			seen[k] = true
-			rest = append(rest, v)
-		}
-	}
-	return rest
+	return sqldb.Without(list, stored, i.key), err
 }

@@ -132,10 +132,10 @@ func TestOtherSMSViewsSpeakTheDocumentsWords(t *testing.T) {
 				}
 			}
 		}
-		if _, err := s.Imports.ImportTemplates(t.Context(), at(), "t1", []work.SMSTemplate{{ID: 4, Name: "码", Text: "{code}", Active: true}}); err != nil {
+		if _, err := s.Texts.ImportTemplates(t.Context(), at(), "t1", []work.SMSTemplate{{ID: 4, Name: "码", Text: "{code}", Active: true}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Imports.ImportDefaults(t.Context(), at(), "t1", []work.DefaultSMS{
+		if _, err := s.Texts.ImportDefaults(t.Context(), at(), "t1", []work.DefaultSMS{
 			{Phone: "+8613800138001", Text: "a", Sent: true}, {Phone: "+85251234567", Text: "b", Templated: true}, {Phone: "+8613800138003", Text: "c"},
 		}); err != nil {
 			t.Fatal(err)

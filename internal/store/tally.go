@@ -10,7 +10,7 @@ import (
 
 // count is counting.into for a transaction without a bundle.
 func (t *tx) count(c layout.Counting) error {
-	return t.Write(layout.Tallies, c.Rows(), t.DB.Dialect.Sum)
+	return t.Write(layout.Tallies, c.Rows(), t.DB.Dialect.AddTo(layout.Tallies))
 }
 
 // Tally says how many deliveries of a pulled channel there are of each kind. It does not look at them.

@@ -142,7 +142,7 @@ func (r *run) templates(ctx context.Context, t *Table) error {
 			return rows, nil
 		},
 		func(ctx context.Context, list []work.SMSTemplate) (int, error) {
-			return r.To.Imports.ImportTemplates(ctx, r.now, r.Tenant, list)
+			return r.To.Texts.ImportTemplates(ctx, r.now, r.Tenant, list)
 		})
 }
 
@@ -169,7 +169,7 @@ func (r *run) defaults(ctx context.Context, t *Table) error {
 			return list, nil
 		},
 		func(ctx context.Context, list []work.DefaultSMS) (int, error) {
-			return r.To.Imports.ImportDefaults(ctx, r.now, r.Tenant, list)
+			return r.To.Texts.ImportDefaults(ctx, r.now, r.Tenant, list)
 		})
 }
 

@@ -77,7 +77,7 @@ func (r *run) takeBatch(ctx context.Context, t *Table, rows []work.NotifyJob) er
 		numbers[made.Message.ID] = row.Row
 		list = append(list, made)
 	}
-	stored, taken, err := r.To.Imports.ImportJobs(ctx, r.now, r.Tenant, list, r.DryRun)
+	stored, taken, err := r.To.Imports.ImportKeyed(ctx, r.now, r.Tenant, list, r.DryRun)
 	if err != nil {
 		return err
 	}

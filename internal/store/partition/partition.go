@@ -57,10 +57,10 @@ func (s *Partitions) Parted() bool { return s.Way() != nil }
 
 // Way is how the database does it; nil where what is settled lies in plain tables.
 func (s *Partitions) Way() *partitioning {
-	switch s.db.Dialect {
-	case sqldb.Postgres:
+	switch s.db.Dialect.Partitions {
+	case sqldb.Detached:
 		return postgresPartitions
-	case sqldb.MySQL:
+	case sqldb.Exchanged:
 		return mysqlPartitions
 	}
 	return nil

@@ -188,7 +188,7 @@ func (t *Tx) runAtOnce(b Bundle) error {
 // suffix is what follows the rows of an insert.
 func (s *member) suffix(d *Dialect) string {
 	if s.sum {
-		return d.Sum
+		return d.AddTo(s.table)
 	}
 	if s.keys > 0 {
 		return d.Upsert(s.table.Name, s.table.Columns[:s.keys], s.table.Columns[s.keys:], false)

@@ -59,10 +59,10 @@ type Dialect struct {
 	// columns and the others. With expired, only a row whose expires_at lies before the new
 	// row's created_at gives way; expires_at must then be the last of sets.
 	Upsert func(table string, keys, sets []string, expired bool) string
-	// Sum is the clause that lets an INSERT into tallies add to the rows there are.
-	Sum string
 	// Add is the clause that lets an INSERT add columns to those of the row there is.
 	Add func(table string, keys, columns []string) string
+	// Partitions is how a part of a table is dropped whole. Defaults to not at all: its rows are deleted one by one.
+	Partitions Partitions
 	// Fault reads a driver's error. answered reports whether the database said it, and unsent whether nothing has reached
 	// the database.
 	Fault            func(error) Fault
@@ -175,8 +175,23 @@ func concatByBars(a, b string) string { return a + " || " + b }
 // Marks is "?, ?, ?".
 func Marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// SumOnConflict is the clause sum of SQLite and PostgreSQL.
-const SumOnConflict = " ON CONFLICT (tenant, channel, bucket, slot) DO UPDATE SET n = posthouse_tallies.n + excluded.n"
+// Partitions is how a part of a table is dropped whole.
+type Partitions int
+
+// The ways.
+const (
+	NoPartitions Partitions = iota
+	// Detached ones become tables of their own before they go.
+	Detached
+	// Exchanged ones change places with a table that has what stays.
+	Exchanged
+)
+
+// AddTo is Add for a table whose last column is a count, and whose others are its key.
+func (d *Dialect) AddTo(tab *Table) string {
+	last := len(tab.Columns) - 1
+	return d.Add(tab.Name, tab.Columns[:last], tab.Columns[last:])
+}
 
 // onConflict is the upsert clause of SQLite and PostgreSQL.
 func onConflict(table string, keys, sets []string, expired bool) string {

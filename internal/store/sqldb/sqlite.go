@@ -32,7 +32,6 @@ var SQLite = &Dialect{
 	},
 	Goose:  goose.DialectSQLite3,
 	Upsert: onConflict,
-	Sum:    SumOnConflict,
 	Add:    addOnConflict,
 	Pairs:  true,
 	Limit:  "0 + ?",

@@ -8,11 +8,11 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// ImportJobs stores jobs with the times they have, each with its key, and passes over those that are there. One whose key stands for another
-// message is left out: taken has that message by the job's id. All are of one tenant. A rehearsal writes nothing.
-func (s Imports) ImportJobs(ctx context.Context, now time.Time, tenant string, list []work.Imported, rehearse bool) (stored int, taken map[string]string, err error) {
-	err = s.change(ctx, now, "import jobs", func(t *tx) error {
-		fresh, err := unstored(t, importedMessages, tenant, list)
+// ImportKeyed is Import for messages that hold keys: each is stored with its key, and one whose key stands for another message is left
+// out: taken has that one by the message's id. All are of one tenant. A rehearsal writes nothing.
+func (s Imports) ImportKeyed(ctx context.Context, now time.Time, tenant string, list []work.Imported, rehearse bool) (stored int, taken map[string]string, err error) {
+	err = s.change(ctx, now, "import messages with their keys", func(t *tx) error {
+		fresh, err := unstored(t, importedMessages, list)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (t importing) unkeyed(tenant string, list []work.Imported) (free []work.Imp
 	return free, taken, nil
 }
 
-// keysOf are the rows of the keys that imported jobs hold.
+// keysOf are the rows of the keys that imported messages hold.
 func keysOf(list []work.Imported) (rows [][]any) {
 	for _, i := range list {
 		if m := &i.Message; !i.KeyUntil.IsZero() {
