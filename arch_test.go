@@ -60,7 +60,8 @@ var floors = map[string]floor{
 	"internal/phone":           {layer: 1},
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},
-	"internal/verify":          {layer: 1, beside: []string{"internal/verify/words"}},
+	"internal/verify":          {layer: 1, beside: []string{"internal/verify/packed", "internal/verify/words"}},
+	"internal/verify/packed":   {layer: 1},
 	"internal/verify/words":    {layer: 1},
 	"internal/archive":         {layer: 1}, // what is kept of settled messages in files
 	"internal/lockfile":        {layer: 1}, // keeps a file for one process
@@ -96,6 +97,7 @@ var floors = map[string]floor{
 	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                     // what follows which result
 	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                     // files that are to be sent
 	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                     // what a message reads like
+	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // who is next in a line
 	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // which account sends next
 	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                     // how attempts ended, by the minute
 	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // what providers tell us by themselves
@@ -106,7 +108,7 @@ var floors = map[string]floor{
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
-	"internal/engine":          {layer: 2, beside: []string{"internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/upkeep"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

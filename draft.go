@@ -26,6 +26,9 @@ type Draft struct {
 	// account that can send soonest.
 	Account string `json:"account,omitempty"`
 	Pool    string `json:"pool,omitempty"`
+	// OrderingKey keeps the messages of one channel that have the same in line: one begins when those before it are settled,
+	// in the order in which they come due. Defaults to none: in no order.
+	OrderingKey string `json:"ordering_key,omitempty"`
 	// NotBefore and Deadline bound the start of sending.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Deadline  time.Time `json:"deadline,omitzero"`

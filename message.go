@@ -47,6 +47,8 @@ type Message struct {
 	// Account is the one account that may send it, and Pool the label of those that may. Defaults to any of the channel's.
 	Account string `json:"account,omitempty"`
 	Pool    string `json:"pool,omitempty"`
+	// OrderingKey keeps it in line with the others of its channel that have the same. Defaults to none.
+	OrderingKey string `json:"ordering_key,omitempty"`
 	// OnUnknown overrides the channel's policy. Defaults to the channel's.
 	OnUnknown Policy    `json:"on_unknown,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -67,9 +69,11 @@ type Delivery struct {
 	Channel string `json:"channel"`
 	Recipient
 	// Account is the one that sends it. Pinned is set where no other may; else an account of Pool does, or any.
-	Account  string   `json:"account,omitempty"`
-	Pinned   bool     `json:"pinned,omitempty"`
-	Pool     string   `json:"pool,omitempty"`
+	Account string `json:"account,omitempty"`
+	Pinned  bool   `json:"pinned,omitempty"`
+	Pool    string `json:"pool,omitempty"`
+	// Line names the line of its ordering key, for as long as it waits there for those before it. Defaults to none.
+	Line     string   `json:"line,omitempty"`
 	Priority Priority `json:"priority"`
 	// Pulled is set where an agent fetches it: no worker of ours sends it.
 	Pulled bool `json:"pulled,omitempty"`

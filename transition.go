@@ -32,6 +32,7 @@ const (
 	EventDiscard       EventType = "discard"        // T26
 	EventEpochHold     EventType = "epoch_hold"     // T28
 	EventMove          EventType = "move"           // T29, from one account to another
+	EventAdmit         EventType = "admit"          // T30, those before it in line are settled
 )
 
 // Event is one line of the event log. Version numbers a delivery's events from 1
@@ -99,6 +100,7 @@ var legal = map[EventType][][2]State{
 	EventDiscard:       {{Quarantined, Failed}},
 	EventEpochHold:     {{Pending, Unknown}, {Sending, Unknown}},
 	EventMove:          {{Pending, Pending}},
+	EventAdmit:         {{Pending, Pending}},
 }
 
 // Legal reports whether the state machine allows an event to lead from one

@@ -39,7 +39,7 @@ var wrongMessages = []wrong{
 	{"everything at once", "POST", "/v1/messages", `{
 		"chanel": "oa", "to": [{"user": 7}, {}, {"user": "a\nb", "adress": "x"}], "content": {"text": true, "title": "t"}, "template": "T",
 		"priority": "urgent", "priority": "high", "not_before": "tomorrow", "on_unknown": "guess", "payload": [1]}`, 422, refused, []string{
-		"chanel", "there is no field of this name; did you mean channel? Known are account, channel, clock, content, deadline, dedup_key, dedup_window, forget_after, kind, messages, not_before, on_unknown, payload, pool, priority, ref, sensitive, source, template, to",
+		"chanel", "there is no field of this name; did you mean channel? Known are account, channel, clock, content, deadline, dedup_key, dedup_window, forget_after, kind, messages, not_before, on_unknown, ordering_key, payload, pool, priority, ref, sensitive, source, template, to",
 		"to[0].user", "is a number: want a string",
 		"to[2].adress", "there is no field of this name; did you mean address? Known are address, type, user",
 		"content.text", "is true or false: want a string",

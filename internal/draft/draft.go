@@ -30,7 +30,7 @@ const (
 const (
 	MaxWord    = 128 // channel, kind, template, recipient type
 	maxSource  = 128 // in characters: people name systems in their own script
-	maxKey     = 255 // ref, dedup_key, user
+	maxKey     = 255 // ref, dedup_key, ordering_key, user
 	maxAddress = 512
 	MaxTitle   = 1024
 	MaxText    = 64 << 10
@@ -104,6 +104,7 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	}
 	p.Word("template", d.Template, MaxWord)
 	p.Word("dedup_key", d.DedupKey, maxKey)
+	p.Word("ordering_key", d.OrderingKey, maxKey)
 	if d.Priority != "" && !d.Priority.Valid() {
 		p.Add("priority", "is %q: want high, normal or low", d.Priority)
 	}

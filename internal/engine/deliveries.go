@@ -26,6 +26,7 @@ type deliveries struct {
 	suspects *suspects
 	permits  *permits
 	rollup   *rollup.Rollup
+	stands   func(l work.LineKey) // somebody may be first in a line now
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics

@@ -28,6 +28,7 @@ import (
 	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/upkeep"
+	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/wire"
@@ -150,6 +151,7 @@ type Engine struct {
 	dispatcher *dispatcher
 	permits    *permits
 	rollup     *rollup.Rollup
+	usher      *usher.Usher
 	measurer   *upkeep.Measurer
 	holder     *segment.Holder // nil where no campaigns are sent
 	stopOnce   sync.Once
@@ -216,7 +218,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 		Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
-	e.Explainer = &Explainer{routes: e.Routes, limiter: o.Limiter, life: l}
+	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, limiter: o.Limiter, life: l}
 }
 
 // sendOut makes the roles that claim, send, record and rescue.
@@ -230,9 +232,13 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
 	e.permits = newPermits(o.Limiter, o.Log, m)
 	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
+	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
+	if !o.AcceptOnly {
+		e.Routes.standing = e.usher.Look
+	}
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits,
-		rollup: e.rollup, life: l, log: o.Log, metrics: m, owner: o.Owner,
+		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
 		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
@@ -312,7 +318,7 @@ func (e *Engine) roles() []func(context.Context) {
 	mover := &mover{queue: o.Stores.Queue, routes: e.Routes, life: l, log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, pruner.Run, pruner.Forget, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, e.usher.Run, pruner.Run, pruner.Forget, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

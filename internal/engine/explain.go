@@ -10,12 +10,14 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Explainer says why a delivery is where it is.
 type Explainer struct {
 	routes  *Routes
+	lines   usher.Lines
 	limiter Limiter
 	life    *life.Life
 }
@@ -111,6 +113,9 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 		}
 		out = append(out, Wait{cause, detail, d.DueAt})
 	}
+	if d.Line != "" {
+		out = append(out, ex.inLine(ctx, &d))
+	}
 	r := ex.routes.route(d.Tenant, d.Channel)
 	if r == nil {
 		return append(out, Wait{Cause: "channel", Detail: "its channel is not open in this process; /readyz says why"})
@@ -126,6 +131,18 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 		out = append(out, shut(g))
 	}
 	return append(out, ex.turns(ctx, r, &d, time.Now())...)
+}
+
+// inLine says behind what a delivery stands in the line of its ordering key.
+func (ex *Explainer) inLine(ctx context.Context, d *posthouse.Delivery) Wait {
+	holder, err := ex.lines.Holder(ctx, work.LineKey{Tenant: d.Tenant, Channel: d.Channel, Name: d.Line})
+	switch {
+	case err != nil:
+		return Wait{Cause: "order", Detail: "it waits for those before it with the same ordering_key; the database does not say now which these are"}
+	case holder == "":
+		return Wait{Cause: "order", Detail: "it waits for its turn among those with the same ordering_key"}
+	}
+	return Wait{Cause: "order", Detail: "the message " + holder + ", which has the same ordering_key, is not settled yet"}
 }
 
 // shut says why a gate is closed.

@@ -30,6 +30,7 @@ type Routes struct {
 	ends         func(of rollup.AccountKey) (hour rate.Ends, best float64) // of an account, in all processes
 	changed      func()                                                    // a channel was set
 	pulled       func(keys ...state.Key)                                   // agents may be handed something of these channels
+	standing     func(l work.LineKey)                                      // somebody stands in a line; nil for a front door
 	serve        func(r *route)                                            // dispatches what is due of a route; nil for a front door
 
 	mu      sync.RWMutex
@@ -243,10 +244,19 @@ func (rs *Routes) Names(tenant string) []string {
 	return names
 }
 
+// stands says that somebody stands in a line.
+func (rs *Routes) stands(l work.LineKey) {
+	if rs.standing != nil {
+		rs.standing(l)
+	}
+}
+
 // Rouse says that a channel may have something due of a priority.
 func (rs *Routes) Rouse(k state.Key, p posthouse.Priority, pin work.Pin) {
 	r := rs.route(k.Tenant, k.Channel)
-	switch {
+	switch line := pin.Line(); {
+	case line != "":
+		rs.stands(work.LineKey{Tenant: k.Tenant, Channel: k.Channel, Name: line})
 	case r == nil:
 	case r.Settings.Pulled:
 		rs.pulled(k)

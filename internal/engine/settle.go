@@ -62,8 +62,12 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 		if d.left() {
 			ds.rollup.Add(d.minute(), took[i])
 		}
-		if !late[d.item.Delivery.ID] {
-			ds.report(d, &changes[i], took[i])
+		if late[d.item.Delivery.ID] {
+			continue
+		}
+		ds.report(d, &changes[i], took[i])
+		if line, has := work.LineOfMessage(d.item.Message); has && !changes[i].After.State.Open() {
+			ds.stands(line)
 		}
 	}
 	return nil

@@ -58,6 +58,9 @@ func (w *world) drawCaller(n int) *caller {
 	if r.Float64() < 0.05 {
 		c.draft.DedupKey = fmt.Sprint("once-", r.IntN(2))
 	}
+	if order := w.draw("order", n); order.Float64() < 0.1 {
+		c.draft.OrderingKey = fmt.Sprint("line-", order.IntN(4))
+	}
 	at := w.start.Add(c.at)
 	if r.Float64() < 0.15 {
 		c.draft.NotBefore = at.Add(between(r, time.Second, time.Minute)).UTC()

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -83,7 +84,7 @@ func (w *world) spawn(name string, d doom) *process {
 func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 	defer p.tock("epoch")
 	if !p.engine.Routes.isStarted() { // all loops begin when it is known
-		for _, loop := range []string{"poll", "relay", "rescue", "inquire"} {
+		for _, loop := range []string{"poll", "relay", "rescue", "inquire", "usher"} {
 			defer p.tock(loop)
 		}
 	} else if p.alive() && p.engine.life.Stopped() {
@@ -354,6 +355,24 @@ func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (re
 		return err
 	})
 	return ready, err
+}
+
+func (p *process) Admit(ctx context.Context, _ time.Time, named []work.LineKey, max int, decide func([]posthouse.Delivery) []work.Change) (admitted []posthouse.Delivery, looked int, err error) {
+	if len(named) == 0 {
+		defer p.tock("usher")
+		if err := p.tick("usher", usher.Every); err != nil {
+			return nil, 0, err
+		}
+	}
+	err = p.do("admit", func() (err error) {
+		admitted, looked, err = p.w.store.Queue.Admit(ctx, time.Now(), named, max, decide)
+		return err
+	})
+	return admitted, looked, err
+}
+
+func (p *process) Holder(ctx context.Context, l work.LineKey) (string, error) {
+	return p.w.store.Queue.Holder(ctx, l)
 }
 
 func (p *process) DuePins(ctx context.Context, _ time.Time, tenant, channel string) ([]work.Lane, error) {

@@ -5,6 +5,7 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/upkeep"
+	"github.com/posthouse/posthouse/internal/usher"
 )
 
 // database is all that the roles need in one, so that a test can put something between them and one part of it.
@@ -24,12 +25,13 @@ type database interface {
 	upkeep.Old
 	upkeep.Epochs
 	Minutes
+	usher.Lines
 }
 
 // parts hands one database to all roles.
 func parts(db database) Stores {
 	return Stores{
 		Intake: db, Outbox: db, Plans: db, Reminders: db, Contents: db, HandOuts: db, Held: db, Words: db,
-		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db,
+		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db, Lines: db,
 	}
 }

@@ -269,7 +269,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	checkAccount(r, d, p)
-	m.Account, m.Pool = d.Account, d.Pool
+	m.Account, m.Pool, m.OrderingKey = d.Account, d.Pool, d.OrderingKey
 	if d.OnUnknown == posthouse.Query && r.Settings.Policy != posthouse.Query && !r.Queries() {
 		p.Add("on_unknown", "the channel's driver cannot be asked: want retry, hold or assume_sent")
 	}
@@ -291,6 +291,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 		if err != nil {
 			return work.Entry{}, err
 		}
+		line(&m, &delivery)
 		entry.Deliveries = append(entry.Deliveries, delivery)
 	}
 	return entry, nil

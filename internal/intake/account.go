@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // checkAccount says what is wrong with the account or the pool that a draft asks for.
@@ -47,6 +48,13 @@ func pinned(r *state.Channel, m *posthouse.Message, d *posthouse.Delivery) {
 	}
 	if d.Pinned {
 		d.Pool = ""
+	}
+}
+
+// line puts a delivery in line where its message has an ordering key: it waits there until it is admitted.
+func line(m *posthouse.Message, d *posthouse.Delivery) {
+	if m.OrderingKey != "" && d.State == posthouse.Pending {
+		d.Line = work.LineOf(m.OrderingKey)
 	}
 }
 

@@ -91,6 +91,15 @@ func (o *Opened) Pools() []string {
 // ReasonFailover is that of a delivery which moved to another account.
 const ReasonFailover = "failover"
 
+// Admitted is what follows when those before a delivery in its line are settled (T30). Its event names the line.
+func Admitted(d posthouse.Delivery) work.Change {
+	step := begin(d)
+	step.change.After.Line = ""
+	e := step.to(posthouse.EventAdmit, posthouse.Pending, d.Reason)
+	e.Due, e.Owner = d.DueAt, work.LineOwner(&d)
+	return step.change
+}
+
 // Movable reports whether a pending delivery may go by another account than the one it is pinned to: never where an attempt may
 // have arrived, since another account's provider would not recognise the repeat.
 func Movable(d *posthouse.Delivery) bool {

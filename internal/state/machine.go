@@ -60,6 +60,9 @@ func begin(d posthouse.Delivery) *step {
 func (s *step) to(kind posthouse.EventType, state posthouse.State, reason string) *posthouse.Event {
 	d := &s.change.After
 	d.State, d.Reason = state, reason
+	if !state.Open() {
+		d.Line = "" // it stands nowhere any more
+	}
 	s.change.Events = append(s.change.Events, posthouse.Event{
 		Type: kind, To: state, Token: d.Token, Reason: reason, Epoch: d.Epoch, Account: d.Account, Tries: d.Tries,
 	})

@@ -101,6 +101,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	b.Insert(layout.Events, events)
 	b.Insert(sealedTable, sealed)
 	b.Insert(chargesTable, charges)
+	b.Put(linesTable, 3, linesOf(subs, outcomes, now))
 	tally.Into(&b)
 	if err := t.announce(&b, told); err != nil {
 		return nil, err

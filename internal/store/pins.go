@@ -30,12 +30,12 @@ func (s Queue) duePins(ctx context.Context, now time.Time, tenant, channel strin
 	lane := []any{tenant, channel, sqldb.PriorityNumber(p)}
 	from := "FROM posthouse_queue" + s.db.Dialect.By("posthouse_queue_due") + " WHERE tenant = ? AND channel = ? AND priority = ? AND state = 'pending'"
 	if s.db.Dialect.Skips {
-		return sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT pin FROM (SELECT pin, MIN(due_at) AS first "+from+" AND pin > '' GROUP BY pin) pins WHERE first <= "+due, append(lane, at...)...)
+		return sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT pin FROM (SELECT pin, MIN(due_at) AS first "+from+" AND pin >= '"+string(work.FirstOfAccounts)+"' GROUP BY pin) pins WHERE first <= "+due, append(lane, at...)...)
 	}
 	args := append(append([]any{}, lane...), lane...)
 	args = append(append(args, at...), lane...)
 	return sqldb.All(s.db.Reads(ctx), sqldb.Word, `WITH RECURSIVE pins(pin) AS (
-			SELECT (SELECT pin `+from+` AND pin > '' ORDER BY pin LIMIT 1)
+			SELECT (SELECT pin `+from+` AND pin >= '`+string(work.FirstOfAccounts)+`' ORDER BY pin LIMIT 1)
 			UNION ALL SELECT (SELECT q.pin FROM posthouse_queue q WHERE q.tenant = ? AND q.channel = ? AND q.priority = ? AND q.state = 'pending' AND q.pin > pins.pin ORDER BY q.pin LIMIT 1)
 				FROM pins WHERE pins.pin IS NOT NULL)
 		SELECT pin FROM pins WHERE pin IS NOT NULL AND (SELECT q.due_at FROM posthouse_queue q WHERE q.pin = pins.pin AND q.state = 'pending' AND q.due_at <= `+due+

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
@@ -20,16 +21,16 @@ func (c accepting) judgeAcceptance(id string, list []history) {
 	if c.calls == nil {
 		return
 	}
-	message, _ := c.packer.id(id)
+	message, _ := c.packer.ID(id)
 	sends := c.calls.sends
-	for c.told < len(sends) && sends[c.told].subject.compare(message) < 0 {
+	for c.told < len(sends) && sends[c.told].subject.Compare(message) < 0 {
 		c.told += c.missing(sends[c.told:])
 	}
 	from := c.told
 	for c.told < len(sends) && sends[c.told].subject == message {
-		if own := list[0].events[0].Tenant; c.calls.names.word(sends[c.told].tenant) != own {
+		if own := list[0].events[0].Tenant; c.calls.names.Word(sends[c.told].tenant) != own {
 			l := &sends[c.told]
-			c.fail(tenant, id, calling{c.checker}.showCalls(l), "its caller is of tenant %s, it of tenant %s", c.calls.names.word(l.tenant), own)
+			c.fail(tenant, id, calling{c.checker}.showCalls(l), "its caller is of tenant %s, it of tenant %s", c.calls.names.Word(l.tenant), own)
 		}
 		c.told++
 	}
@@ -80,7 +81,7 @@ func (c accepting) missing(sends []call) int {
 		n++
 	}
 	i := slices.IndexFunc(sends[:n], func(l call) bool { return l.acknowledged() })
-	if i < 0 || (sends[i].subject == packed{}) {
+	if i < 0 || (sends[i].subject == packed.ID{}) {
 		return n
 	}
 	first := &sends[i]
@@ -91,7 +92,7 @@ func (c accepting) missing(sends []call) int {
 		return n
 	}
 	c.totals.Lost++
-	c.fail(noLoss, first.subject.idText(), calling{c.checker}.showCalls(first), "it was told as accepted and is not in the log")
+	c.fail(noLoss, first.subject.Text(), calling{c.checker}.showCalls(first), "it was told as accepted and is not in the log")
 	return n
 }
 
@@ -119,21 +120,21 @@ func (c accepting) finishAcceptance() {
 	for i := range c.calls.cancels {
 		l := &c.calls.cancels[i]
 		if !c.cancelled[i] && l.answer == callCancelled && !c.faults.undone(l.at, c.slack) {
-			c.fail(cancel, l.subject.idText(), c.showCancel(l), "it was told as cancelled and is not in the log")
+			c.fail(cancel, l.subject.Text(), c.showCancel(l), "it was told as cancelled and is not in the log")
 		}
 	}
 }
 
 // judgeCancelCalls holds what callers of cancel were told against the log (I21).
 func (c accepting) judgeCancelCalls(h history) {
-	id, _ := c.packer.id(h.id)
+	id, _ := c.packer.ID(h.id)
 	list := c.calls.cancelsOf(id)
 	for i := range list {
 		l := &list[i]
 		c.checked(cancel, 1)
 		c.cancelled[c.calls.indexOfCancel(l)] = true
-		if own := h.events[0].Tenant; c.calls.names.word(l.tenant) != own && l.answer <= callFinal {
-			c.fail(tenant, h.id, c.showCancel(l), "tenant %s cancelled a delivery of tenant %s", c.calls.names.word(l.tenant), own)
+		if own := h.events[0].Tenant; c.calls.names.Word(l.tenant) != own && l.answer <= callFinal {
+			c.fail(tenant, h.id, c.showCancel(l), "tenant %s cancelled a delivery of tenant %s", c.calls.names.Word(l.tenant), own)
 		}
 		if c.faults.undone(l.at, c.slack) {
 			continue

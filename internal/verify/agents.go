@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
 // word is what is kept of an AgentLine.
 type word struct {
-	delivery, report packed
+	delivery, report packed.ID
 	token            int64
 	asked, at        int64 // ns
 	line             uint32
@@ -24,15 +25,15 @@ type word struct {
 
 // agents is the agents' journal, sorted by delivery and time.
 type agents struct {
-	*packer
+	*packed.Packer
 	name  string
 	list  []word
 	heard []bool // of list: its delivery is in the log
-	names names
+	names packed.Names
 }
 
-func readAgents(p *packer, r io.Reader) (*agents, error) {
-	a := &agents{packer: p, name: nameOf(r, "agents' journal")}
+func readAgents(p *packed.Packer, r io.Reader) (*agents, error) {
+	a := &agents{Packer: p, name: nameOf(r, "agents' journal")}
 	err := eachLine(a.name, r, func(s *scan) error {
 		if l := scanAgent(s, a); s.err == nil {
 			a.keep(&l, uint32(s.row))
@@ -40,7 +41,7 @@ func readAgents(p *packer, r io.Reader) (*agents, error) {
 		return nil
 	})
 	slices.SortFunc(a.list, func(x, y word) int {
-		return cmp.Or(x.delivery.compare(y.delivery), cmp.Compare(x.asked, y.asked), cmp.Compare(x.line, y.line))
+		return cmp.Or(x.delivery.Compare(y.delivery), cmp.Compare(x.asked, y.asked), cmp.Compare(x.line, y.line))
 	})
 	a.heard = make([]bool, len(a.list))
 	return a, err
@@ -76,7 +77,7 @@ func scanAgent(s *scan, a *agents) (l AgentLine) {
 	s.ordered("asked", l.Asked, "at", l.At)
 	s.require("agent", l.Agent != "")
 	s.require("delivery", l.Delivery != "")
-	if _, ok := a.id(l.Delivery); !ok && s.err == nil {
+	if _, ok := a.ID(l.Delivery); !ok && s.err == nil {
 		s.err = fmt.Errorf("delivery: %q is not an id", l.Delivery)
 	}
 	s.oneOf("op", l.Op, OpClaim, OpStart, OpGiveBack, OpReport)
@@ -112,19 +113,19 @@ func outcomes() []string {
 
 func (a *agents) keep(l *AgentLine, line uint32) {
 	w := word{
-		token: l.Token, asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, agent: a.names.number(l.Agent),
-		op: a.names.number(l.Op), answer: a.names.number(l.Answer), outcome: a.names.number(string(l.Outcome)),
+		token: l.Token, asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, agent: a.names.Number(l.Agent),
+		op: a.names.Number(l.Op), answer: a.names.Number(l.Answer), outcome: a.names.Number(string(l.Outcome)),
 	}
-	w.delivery, _ = a.id(l.Delivery)
+	w.delivery, _ = a.ID(l.Delivery)
 	if l.Report != "" {
-		w.report = a.pair(l.Agent, l.Report)
+		w.report = a.Pair(l.Agent, l.Report)
 	}
 	a.list = append(a.list, w)
 }
 
 // bounds is the part of the list that is about a delivery.
-func (a *agents) bounds(id packed) (from, to int) {
-	from, _ = slices.BinarySearchFunc(a.list, id, func(w word, id packed) int { return w.delivery.compare(id) })
+func (a *agents) bounds(id packed.ID) (from, to int) {
+	from, _ = slices.BinarySearchFunc(a.list, id, func(w word, id packed.ID) int { return w.delivery.Compare(id) })
 	for to = from; to < len(a.list) && a.list[to].delivery == id; to++ {
 	}
 	return from, to
@@ -132,20 +133,20 @@ func (a *agents) bounds(id packed) (from, to int) {
 
 // is reports whether a word is a request that was answered so.
 func (a *agents) is(w *word, op, answer string) bool {
-	return a.names.word(w.op) == op && a.names.word(w.answer) == answer
+	return a.names.Word(w.op) == op && a.names.Word(w.answer) == answer
 }
 
 // owner is who holds what an agent was handed.
-func (a *agents) owner(w *word) string { return agentOwner + a.names.word(w.agent) }
+func (a *agents) owner(w *word) string { return agentOwner + a.names.Word(w.agent) }
 
 // line is a word as a line of an excerpt.
 func (a *agents) line(w *word) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  line %d of the %s: %s", stampText(time.Unix(0, w.asked)), w.line, a.name, a.names.word(w.op))
+	fmt.Fprintf(&b, "%s  line %d of the %s: %s", stampText(time.Unix(0, w.asked)), w.line, a.name, a.names.Word(w.op))
 	if w.outcome != 0 {
-		fmt.Fprintf(&b, " %s", a.names.word(w.outcome))
+		fmt.Fprintf(&b, " %s", a.names.Word(w.outcome))
 	}
-	fmt.Fprintf(&b, " by %s, token %d, told %s at %s", a.names.word(w.agent), w.token, a.names.word(w.answer), stampText(time.Unix(0, w.at)))
+	fmt.Fprintf(&b, " by %s, token %d, told %s at %s", a.names.Word(w.agent), w.token, a.names.Word(w.answer), stampText(time.Unix(0, w.at)))
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
@@ -51,7 +52,7 @@ type strays struct {
 // unsaid is an event after which something has arrived.
 type unsaid struct {
 	at   int64
-	id   packed
+	id   packed.ID
 	to   posthouse.State
 	told bool // it was answered as accepted
 	ref  bool // and with an id, which no arrival has
@@ -60,7 +61,7 @@ type unsaid struct {
 // arrivalsOf are the arrivals of a chain in the order of time: those with its key, and those without
 // any whose id the log knows. Recipients of one call may share an id: each has one arrival of it.
 func (c arriving) arrivalsOf(chain []history) []arrival {
-	list := c.sink.of(c.packer.key(chain[0].idem))
+	list := c.sink.of(c.packer.Key(chain[0].idem))
 	for i := range list {
 		list[i].belongs = true
 	}
@@ -76,7 +77,7 @@ func (c arriving) arrivalsOf(chain []history) []arrival {
 				continue
 			}
 			known = append(known, e.Ref)
-			found := c.sink.of(c.packer.pair("ref", e.Ref))
+			found := c.sink.of(c.packer.Pair("ref", e.Ref))
 			if j := slices.IndexFunc(found, func(a arrival) bool { return !a.belongs }); j >= 0 {
 				found[j].belongs = true
 				list = append(list, found[j])
@@ -253,7 +254,7 @@ func (c arriving) judgeTruth(h history, list []arrival) {
 			continue
 		}
 		if c.sink.keyless > 0 && len(list) == 0 { // it may be of those that nobody can tell apart
-			id, _ := c.packer.id(h.id)
+			id, _ := c.packer.ID(h.id)
 			c.unsaid = append(c.unsaid, unsaid{e.At.UnixNano(), id, e.To, e.Type != posthouse.EventResolve, e.Ref != ""})
 			continue
 		}
@@ -293,7 +294,7 @@ func (c arriving) finishArrivals() {
 // none (I12).
 func (c arriving) judgeUnsaid(left []*arrival) {
 	slices.SortStableFunc(c.unsaid, func(a, b unsaid) int { return cmp.Compare(a.at, b.at) })
-	nameless := c.packer.pair("ref", "")
+	nameless := c.packer.Pair("ref", "")
 	used := make([]bool, len(left))
 	pair := func(which func(*unsaid) bool, fits func(*arrival) bool) {
 		next, free := 0, []int(nil)
@@ -311,7 +312,7 @@ func (c arriving) judgeUnsaid(left []*arrival) {
 				used[free[n-1]], free = true, free[:n-1]
 				continue
 			}
-			c.fail(truth, u.id.idText(), func() []string {
+			c.fail(truth, u.id.Text(), func() []string {
 				return []string{fmt.Sprintf("%s  it became %s", stampText(time.Unix(0, u.at)), u.to)}
 			}, "it counts as %s, and no arrival was answered so; of %s that name no delivery none is left for it", u.to, words.Plural(len(left), "arrival"))
 		}
@@ -335,7 +336,7 @@ func (c arriving) judgeNameless(left []*arrival) {
 }
 
 func (c arriving) subject(a *arrival) string {
-	if id := a.key.idText(); !a.keyless && a.keyLen == 0 && posthouse.ValidID(id) && posthouse.MessageID(id) != id { // no hash
+	if id := a.key.Text(); !a.keyless && a.keyLen == 0 && posthouse.ValidID(id) && posthouse.MessageID(id) != id { // no hash
 		return id
 	}
 	return "arrival " + number(int(a.seq))

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
 // call is what is kept of a ClientLine.
 type call struct {
-	key        packed // tenant and key, or a key of its own for a line without one
-	subject    packed // the message of a send, the delivery of a cancel
+	key        packed.ID // tenant and key, or a key of its own for a line without one
+	subject    packed.ID // the message of a send, the delivery of a cancel
 	body       uint64
 	asked, at  int64 // ns
 	keyAt      uint32
@@ -49,21 +50,21 @@ func (c *call) acknowledged() bool { return c.answer == callAccepted || c.answer
 
 // calls is the producers' journal: sends sorted by message and cancels sorted by delivery.
 type calls struct {
-	*packer
+	*packed.Packer
 	name           string
 	sends, cancels []call
-	names          names
+	names          packed.Names
 	keys           []byte // the texts of all keys, for people
 }
 
-func readCalls(p *packer, r io.Reader) (*calls, error) {
-	c := &calls{packer: p, name: nameOf(r, "client journal")}
+func readCalls(p *packed.Packer, r io.Reader) (*calls, error) {
+	c := &calls{Packer: p, name: nameOf(r, "client journal")}
 	err := eachLine(c.name, r, func(s *scan) error {
 		c.scan(s, uint32(s.row))
 		return nil
 	})
 	bySubject := func(a, b call) int {
-		return cmp.Or(a.subject.compare(b.subject), cmp.Compare(a.asked, b.asked), cmp.Compare(a.line, b.line))
+		return cmp.Or(a.subject.Compare(b.subject), cmp.Compare(a.asked, b.asked), cmp.Compare(a.line, b.line))
 	}
 	slices.SortFunc(c.cancels, bySubject)
 	return c, err
@@ -127,50 +128,50 @@ func (c *calls) check(s *scan, l *ClientLine) {
 }
 
 func (c *calls) checkID(s *scan, name, id string) {
-	if _, ok := c.id(id); id != "" && !ok && s.err == nil {
+	if _, ok := c.ID(id); id != "" && !ok && s.err == nil {
 		s.err = fmt.Errorf("%s: %q is not an id", name, id)
 	}
 }
 
 func (c *calls) keep(l *ClientLine, line uint32) {
 	out := call{
-		body: c.hash(l.Body), asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, recipients: uint32(l.Recipients),
+		body: c.Hash(l.Body), asked: l.Asked.UnixNano(), at: l.At.UnixNano(), line: line, recipients: uint32(l.Recipients),
 		answer: uint8(slices.Index(callAnswers, l.Answer)), status: uint16(min(l.Status, 999)),
-		tenant: c.names.number(l.Tenant), code: c.names.number(l.Code),
+		tenant: c.names.Number(l.Tenant), code: c.names.Number(l.Code),
 		keyAt: uint32(len(c.keys)), keyLen: uint8(min(len(l.Key), 255)), keyless: l.Key == "",
 	}
 	c.keys = append(c.keys, l.Key[:out.keyLen]...)
-	out.key = c.pair(l.Tenant, l.Key)
+	out.key = c.Pair(l.Tenant, l.Key)
 	if out.keyless {
-		out.key = c.pair(l.Tenant, fmt.Sprint("\x00line ", line))
+		out.key = c.Pair(l.Tenant, fmt.Sprint("\x00line ", line))
 	}
 	if l.Op == OpSend {
-		out.subject, _ = c.id(l.Message)
+		out.subject, _ = c.ID(l.Message)
 		c.sends = append(c.sends, out)
 	} else {
-		out.subject, _ = c.id(l.Delivery)
+		out.subject, _ = c.ID(l.Delivery)
 		c.cancels = append(c.cancels, out)
 	}
 }
 
 // byKey sorts the sends by key, byMessage by message; each in the order of time.
 func (c *calls) byKey() {
-	slices.SortFunc(c.sends, func(a, b call) int { return cmp.Or(a.key.compare(b.key), cmp.Compare(a.asked, b.asked)) })
+	slices.SortFunc(c.sends, func(a, b call) int { return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.asked, b.asked)) })
 }
 
 func (c *calls) byMessage() {
-	slices.SortFunc(c.sends, func(a, b call) int { return cmp.Or(a.subject.compare(b.subject), cmp.Compare(a.asked, b.asked)) })
+	slices.SortFunc(c.sends, func(a, b call) int { return cmp.Or(a.subject.Compare(b.subject), cmp.Compare(a.asked, b.asked)) })
 }
 
 // cancelsOf are the cancels of a delivery.
-func (c *calls) cancelsOf(delivery packed) []call {
-	return stretch(c.cancels, delivery, func(l *call) packed { return l.subject })
+func (c *calls) cancelsOf(delivery packed.ID) []call {
+	return packed.Stretch(c.cancels, delivery, func(l *call) packed.ID { return l.subject })
 }
 
 // indexOfCancel is where a call of cancelsOf stands.
 func (c *calls) indexOfCancel(l *call) int {
 	return sort.Search(len(c.cancels), func(i int) bool {
-		return cmp.Or(c.cancels[i].subject.compare(l.subject), cmp.Compare(c.cancels[i].asked, l.asked), cmp.Compare(c.cancels[i].line, l.line)) >= 0
+		return cmp.Or(c.cancels[i].subject.Compare(l.subject), cmp.Compare(c.cancels[i].asked, l.asked), cmp.Compare(c.cancels[i].line, l.line)) >= 0
 	})
 }
 
@@ -188,16 +189,16 @@ func (c *calls) text(l *call, what string) string {
 	if !l.keyless {
 		fmt.Fprintf(&b, " with key %s", c.keyText(l))
 	}
-	fmt.Fprintf(&b, " by tenant %s", c.names.word(l.tenant))
+	fmt.Fprintf(&b, " by tenant %s", c.names.Word(l.tenant))
 	if l.body != 0 {
 		fmt.Fprintf(&b, ", body %x", l.body&0xffff)
 	}
 	fmt.Fprintf(&b, ", told %s", callAnswers[l.answer])
 	if l.code != 0 {
-		fmt.Fprintf(&b, " (%s)", c.names.word(l.code))
+		fmt.Fprintf(&b, " (%s)", c.names.Word(l.code))
 	}
-	if (l.subject != packed{}) {
-		fmt.Fprintf(&b, ", %s", l.subject.idText())
+	if (l.subject != packed.ID{}) {
+		fmt.Fprintf(&b, ", %s", l.subject.Text())
 	}
 	return b.String()
 }
@@ -245,7 +246,7 @@ func (c calling) judgeKey(list []call) {
 	c.checked(idempotent, 1)
 	for i := range list {
 		l := &list[i]
-		if l.answer == callRefused && c.calls.names.word(l.code) == string(posthouse.CodeKeyReused) && l.body == first.body && l.body != 0 {
+		if l.answer == callRefused && c.calls.names.Word(l.code) == string(posthouse.CodeKeyReused) && l.body == first.body && l.body != 0 {
 			c.fail(idempotent, c.calls.keyText(l), c.showCalls(first, l), "a repeat with the same body was refused as another one")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
 // Inputs are the journals of a run. Only Events is required.
@@ -61,7 +62,7 @@ type checker struct {
 	in     Inputs
 	slack  time.Duration
 	want   map[string]bool // what must have been seen, nil for all
-	packer *packer
+	packer *packed.Packer
 	rows   *rowReader // nil without rows
 	calls  *calls     // nil where there is no such journal; so are the next four
 	sink   *sink
@@ -79,6 +80,7 @@ type checker struct {
 	cancelled []bool   // of calls.cancels: its delivery is in the log
 	states    map[string]map[posthouse.State]int
 	waiting   []waiting
+	lines     lines
 	epochs    epochs
 	losses    map[string]*losses // by process
 }
@@ -134,8 +136,8 @@ func newChecker(in Inputs) (*checker, error) {
 		return nil, errors.New("there is no event log")
 	}
 	c := &checker{
-		in: in, slack: max(0, cmp.Or(in.Slack, 100*time.Millisecond)), packer: newPacker(),
-		states: map[string]map[posthouse.State]int{}, losses: map[string]*losses{}, epochs: newEpochs(),
+		in: in, slack: max(0, cmp.Or(in.Slack, 100*time.Millisecond)), packer: packed.NewPacker(),
+		states: map[string]map[posthouse.State]int{}, losses: map[string]*losses{}, epochs: newEpochs(), lines: lines{},
 	}
 	c.most = max(0, cmp.Or(in.Keep, 3))
 	c.totals = &c.report.Totals
@@ -366,6 +368,7 @@ func (c *checker) finish() {
 	accepting{c}.finishAcceptance()
 	arriving{c}.finishArrivals()
 	pulling{c}.finishAgents()
+	ordering{c}.finishOrder()
 	remains{c}.finishRest()
 	remains{c}.finishStored()
 	remains{c}.finishEpochs()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
 // judges are the laws that one delivery's events decide alone.
@@ -28,6 +29,7 @@ var judges = []struct {
 	{tenant, by(coursing.judgeTenant)},
 	{pull, by(pulling.judgePull)},
 	{receipts, by(coursing.judgeReceipts)},
+	{order, by(ordering.judgeOrder)},
 	{liveness, by(coursing.judgeRest)},
 	{epoch, by(remains.judgeEpoch)},
 	{poison, by(coursing.judgePoison)},
@@ -428,8 +430,9 @@ func (c coursing) judgeCancel(h history) {
 
 // waiting is a delivery that was pending when the log ended.
 type waiting struct {
-	due time.Time
-	id  packed
+	due  time.Time
+	id   packed.ID
+	line [2]string // that it stands in; none where empty
 }
 
 // judgeRest finds what a run at rest may not have (I4).
@@ -441,7 +444,11 @@ func (c coursing) judgeRest(h history) {
 	case posthouse.Sending:
 		c.fail(liveness, h.id, h.show(len(h.events)-1), "it is still being sent")
 	case posthouse.Pending:
-		id, _ := c.packer.id(h.id)
-		c.waiting = append(c.waiting, waiting{e.Due, id})
+		id, _ := c.packer.ID(h.id)
+		w := waiting{due: e.Due, id: id}
+		if of, in := h.inLine(); in && h.admitted() < 0 {
+			w.line = of
+		}
+		c.waiting = append(c.waiting, w)
 	}
 }

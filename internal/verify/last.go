@@ -23,7 +23,10 @@ func (c remains) finishRest() {
 		if w.due.After(now) {
 			return
 		}
-		c.fail(liveness, w.id.idText(), func() []string {
+		if c.lines.held(w.line) {
+			continue // it waits for another one
+		}
+		c.fail(liveness, w.id.Text(), func() []string {
 			return []string{fmt.Sprintf("%s  pending since then; the run was at rest at %s", stampText(w.due), stampText(now))}
 		}, "it is pending and was due %s before the end", now.Sub(w.due))
 	}
@@ -168,8 +171,8 @@ func (c remains) judgeEpoch(h history) {
 					return
 				}
 				if !manual(&h.events[before]) {
-					id, _ := c.packer.id(h.id)
-					p.fresh[e.Epoch] = append(p.fresh[e.Epoch], waiting{e.Due, id})
+					id, _ := c.packer.ID(h.id)
+					p.fresh[e.Epoch] = append(p.fresh[e.Epoch], waiting{due: e.Due, id: id})
 				}
 			}
 			tried = i
@@ -200,7 +203,7 @@ func (c remains) finishEpochs() {
 		at := p.holds[number]
 		for _, w := range p.fresh[number] {
 			if !w.due.IsZero() && w.due.Before(at.Add(-c.slack)) {
-				c.fail(epoch, w.id.idText(), func() []string {
+				c.fail(epoch, w.id.Text(), func() []string {
 					return []string{
 						fmt.Sprintf("%s  due, in an earlier epoch", stampText(w.due)),
 						fmt.Sprintf("%s  epoch %d began to hold", stampText(at), number),

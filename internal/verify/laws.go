@@ -102,7 +102,7 @@ func Laws() []Law {
 		{"I21", "cancel", "nothing starts after a cancel, whatever its answer, and the answer is true", nil, ""},
 		{"I22", "suppress", "nothing starts for an address after it was suppressed", nil, "suppression lists are not built yet"},
 		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},
-		{"I24", "order", "deliveries of one ordering key start in order", nil, "ordering keys are not built yet"},
+		{"I24", "order", "what has one ordering key starts one after the other, each when those before it are settled, by the time it was due", nil, ""},
 		{"I25", "fair", "under saturation each lane has its share", nil, "the log does not say when a lane was saturated; a benchmark measures it"},
 		{"I26", "campaign", "a campaign reaches each of its recipients once", nil, "members of campaigns stand in segments, which are not in the journals"},
 		{"I27", "idempotent", "an idempotency key stands for one message, and for one body; no message is there without a call", []string{needClient}, ""},

@@ -91,6 +91,18 @@ func (h *hand) reported(report string, outcome posthouse.Outcome, answer posthou
 	return h.word(verify.OpReport, report, outcome, string(answer))
 }
 
+// inLine was accepted with an ordering key.
+func inLine() *hand {
+	h := newHand(posthouse.Retry).accept()
+	h.events[0].Owner = "line/chat/L1"
+	return h
+}
+
+// admitted has nobody before it in its line any more.
+func (h *hand) admitted() *hand {
+	return h.do(posthouse.EventAdmit, posthouse.Pending, func(e *posthouse.Event) { e.Due, e.Owner = h.events[0].Due, h.events[0].Owner })
+}
+
 // fetched was sent by an agent that said so.
 func fetched() *hand {
 	return newHand(posthouse.Hold).accept().claimed("p1").begun().arrived(verify.ArrivalAccepted).sent().
@@ -417,6 +429,9 @@ var lawCases = []struct {
 			h.events[i].Deadline = h.events[1].At
 		}
 		return h
+	}},
+	{law: "I24", holds: func() *hand { return inLine().admitted().start().arrived(verify.ArrivalAccepted).sent() }, breaks: func() *hand {
+		return inLine().start().arrived(verify.ArrivalAccepted).sent()
 	}},
 	{law: "I21", holds: func() *hand {
 		return newHand(posthouse.Retry).accept().do(posthouse.EventCancel, posthouse.Cancelled).cancelled(verify.AnswerCancelled)

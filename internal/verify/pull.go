@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
 // judgePull holds that agents write about what they were handed alone, and that what they were told is
@@ -29,7 +30,7 @@ func (c pulling) judgePull(h history) {
 	if c.agents == nil {
 		return
 	}
-	id, _ := c.packer.id(h.id)
+	id, _ := c.packer.ID(h.id)
 	from, to := c.agents.bounds(id)
 	for i := from; i < to; i++ {
 		c.agents.heard[i] = true
@@ -47,7 +48,7 @@ func (c pulling) judgeWords(h history, words []word) {
 		}
 		c.checked(pull, 1)
 		if what := c.untrue(h, w); what != "" {
-			c.fail(pull, h.id, accepting{c.checker}.with(h.show(c.nearest(h, w)...), c.agents.show(w)), "%s %s", c.agents.names.word(w.agent), what)
+			c.fail(pull, h.id, accepting{c.checker}.with(h.show(c.nearest(h, w)...), c.agents.show(w)), "%s %s", c.agents.names.Word(w.agent), what)
 		}
 		for j := range words[:i] {
 			if what := c.contradicts(&words[j], w); what != "" {
@@ -71,12 +72,12 @@ func (c pulling) untrue(h history, w *word) string {
 		return "was told that its start is written, and it is not"
 	case a.is(w, OpGiveBack, AnswerOK) && !has(func(e *posthouse.Event) bool { return e.Type == posthouse.EventRelease }):
 		return "was told that it had given back what the log does not release"
-	case a.is(w, OpReport, string(posthouse.ReportDone)) && !has(func(e *posthouse.Event) bool { return own(e) && reported(e) && says(e, a.names.word(w.outcome)) }):
+	case a.is(w, OpReport, string(posthouse.ReportDone)) && !has(func(e *posthouse.Event) bool { return own(e) && reported(e) && says(e, a.names.Word(w.outcome)) }):
 		return "was told that its report counts, and the log has none such"
 	case a.is(w, OpReport, string(posthouse.ReportEvidence)) && !slices.ContainsFunc(h.events, func(e posthouse.Event) bool { return own(&e) && e.Type == posthouse.EventEvidence }):
 		return "was told that its report is evidence, and the log has none such"
 	case a.is(w, OpReport, AnswerOK) && !slices.ContainsFunc(h.events, func(e posthouse.Event) bool {
-		return own(&e) && (e.Type == posthouse.EventEvidence || reported(&e) && says(&e, a.names.word(w.outcome)))
+		return own(&e) && (e.Type == posthouse.EventEvidence || reported(&e) && says(&e, a.names.Word(w.outcome)))
 	}):
 		return "was told that its report is taken, and the log has none such"
 	case a.is(w, OpReport, string(posthouse.ReportMissing)) && slices.ContainsFunc(h.events, func(e posthouse.Event) bool {
@@ -104,8 +105,8 @@ func says(e *posthouse.Event, outcome string) bool {
 // contradicts says how two words about one delivery cannot both be true, empty where they can.
 func (c pulling) contradicts(x, y *word) string {
 	a := c.agents
-	same := x.report == y.report && x.report != packed{}
-	answered := a.names.word(x.answer) != AnswerUnknown && a.names.word(y.answer) != AnswerUnknown
+	same := x.report == y.report && x.report != packed.ID{}
+	answered := a.names.Word(x.answer) != AnswerUnknown && a.names.Word(y.answer) != AnswerUnknown
 	switch {
 	case same && answered && x.answer != y.answer:
 		return "one report was answered in two ways"
@@ -121,7 +122,7 @@ func (c pulling) contradicts(x, y *word) string {
 
 // rejected reports whether an agent was told that its report changes nothing.
 func (c pulling) rejected(w *word) bool {
-	switch c.agents.names.word(w.answer) {
+	switch c.agents.names.Word(w.answer) {
 	case string(posthouse.ReportStale), string(posthouse.ReportMissing), string(posthouse.ReportReused), AnswerRefused:
 		return true
 	}
@@ -138,7 +139,7 @@ func (c pulling) judgeReported(h history, words []word) {
 		}
 		var told *word // that it counts for nothing
 		if !slices.ContainsFunc(words, func(w word) bool {
-			fits := c.agents.names.word(w.op) == OpReport && c.agents.owner(&w) == e.Owner && (says(e, c.agents.names.word(w.outcome)) || e.Type == posthouse.EventEvidence) &&
+			fits := c.agents.names.Word(w.op) == OpReport && c.agents.owner(&w) == e.Owner && (says(e, c.agents.names.Word(w.outcome)) || e.Type == posthouse.EventEvidence) &&
 				(w.token == 0 || w.token == e.Token || e.Type == posthouse.EventEvidence)
 			if fits && c.rejected(&w) {
 				told = &w
@@ -181,6 +182,6 @@ func (c pulling) finishAgents() {
 			continue
 		}
 		c.checked(pull, 1)
-		c.fail(pull, w.delivery.idText(), c.agents.show(w), "%s was handed it, and it is not in the log", c.agents.names.word(w.agent))
+		c.fail(pull, w.delivery.Text(), c.agents.show(w), "%s was handed it, and it is not in the log", c.agents.names.Word(w.agent))
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
 // arrival is what is kept of an ArrivalLine.
 type arrival struct {
-	key             packed // the delivery's key; of an arrival without one, made from the provider's id
-	at              int64  // ns
+	key             packed.ID // the delivery's key; of an arrival without one, made from the provider's id
+	at              int64     // ns
 	seq             int64
 	provider, fault uint16 // names
 	status          uint16
@@ -40,15 +42,15 @@ func (a *arrival) taken() bool { return a.answer != refused }
 
 // sink is the provider's journal, sorted by key and time.
 type sink struct {
-	*packer
+	*packed.Packer
 	list    []arrival
-	names   names
+	names   packed.Names
 	texts   []byte // the keys of arrivals that have no delivery's id for one, and their users, for people
 	keyless int
 }
 
-func readSink(p *packer, r io.Reader) (*sink, error) {
-	k := &sink{packer: p}
+func readSink(p *packed.Packer, r io.Reader) (*sink, error) {
+	k := &sink{Packer: p}
 	err := eachLine(nameOf(r, "sink journal"), r, func(s *scan) error {
 		a, ok := k.scan(s)
 		if ok && s.err == nil {
@@ -57,7 +59,7 @@ func readSink(p *packer, r io.Reader) (*sink, error) {
 		return nil
 	})
 	slices.SortFunc(k.list, func(a, b arrival) int {
-		return cmp.Or(a.key.compare(b.key), cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
+		return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
 	})
 	return k, err
 }
@@ -73,7 +75,7 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 		case "at":
 			at = s.instant()
 		case "provider":
-			a.provider = k.names.number(s.word())
+			a.provider = k.names.Number(s.word())
 		case "key":
 			key = string(s.text())
 		case "user":
@@ -85,7 +87,7 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 		case "id":
 			ref = string(s.text())
 		case "fault":
-			a.fault = k.names.number(s.word())
+			a.fault = k.names.Number(s.word())
 		case "repeat":
 			a.repeat = s.bool()
 		case "duplicate":
@@ -104,9 +106,9 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 	}
 	a.at = at.UnixNano()
 	a.answer = answer(max(0, slices.Index(arrivalAnswers, word)))
-	a.key = k.key(key)
+	a.key = k.Key(key)
 	if key == "" {
-		a.keyless, a.key = true, k.pair("ref", ref)
+		a.keyless, a.key = true, k.Pair("ref", ref)
 		k.keyless++
 	}
 	if !nobody {
@@ -117,7 +119,7 @@ func (k *sink) scan(s *scan) (a arrival, ok bool) {
 
 // keep keeps by what a person finds an arrival whose key is no delivery's id.
 func (k *sink) keep(a *arrival, key, user string) {
-	if _, ok := k.id(key); ok {
+	if _, ok := k.ID(key); ok {
 		return
 	}
 	key, user = key[:min(len(key), 255)], user[:min(len(user), 255)]
@@ -136,17 +138,17 @@ func (k *sink) user(a *arrival) string {
 }
 
 // of are the arrivals of a key, in the order of time.
-func (k *sink) of(key packed) []arrival {
+func (k *sink) of(key packed.ID) []arrival {
 	if k == nil {
 		return nil
 	}
-	return stretch(k.list, key, func(a *arrival) packed { return a.key })
+	return packed.Stretch(k.list, key, func(a *arrival) packed.ID { return a.key })
 }
 
 // line is an arrival as a line of an excerpt.
 func (k *sink) line(a *arrival) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  arrival %d at %s, %s", stampText(time.Unix(0, a.at)), a.seq, cmp.Or(k.names.word(a.provider), "the provider"), arrivalAnswers[a.answer])
+	fmt.Fprintf(&b, "%s  arrival %d at %s, %s", stampText(time.Unix(0, a.at)), a.seq, cmp.Or(k.names.Word(a.provider), "the provider"), arrivalAnswers[a.answer])
 	if a.status != 0 {
 		fmt.Fprintf(&b, " with %d", a.status)
 	}
@@ -157,7 +159,7 @@ func (k *sink) line(a *arrival) string {
 		fmt.Fprintf(&b, ", key %s", key)
 	}
 	if a.fault != 0 {
-		fmt.Fprintf(&b, ", fault %s", k.names.word(a.fault))
+		fmt.Fprintf(&b, ", fault %s", k.names.Word(a.fault))
 	}
 	if a.repeat {
 		b.WriteString(", recognised as a repeat")

@@ -15,10 +15,11 @@ type messageOptions struct {
 	Sensitive  bool             `json:"sensitive,omitempty"`
 	Account    string           `json:"account,omitempty"`
 	Pool       string           `json:"pool,omitempty"`
+	Order      string           `json:"ordering_key,omitempty"`
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -36,5 +37,5 @@ func ReadOptions(text string, m *posthouse.Message) {
 		m.Unreadable = "options: " + err.Error()
 	}
 	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
-	m.Account, m.Pool = o.Account, o.Pool
+	m.Account, m.Pool, m.OrderingKey = o.Account, o.Pool, o.Order
 }

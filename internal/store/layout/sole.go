@@ -96,7 +96,7 @@ func AcceptEvent(d *posthouse.Delivery) posthouse.Event {
 	}
 	return posthouse.Event{
 		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: d.CreatedAt, Type: kind, To: d.State,
-		Reason: d.Reason, Due: d.DueAt, Epoch: d.Epoch, Account: d.Account,
+		Reason: d.Reason, Due: d.DueAt, Epoch: d.Epoch, Account: d.Account, Owner: work.LineOwner(d),
 	}
 }
 
@@ -146,7 +146,7 @@ func BeginsClean(e *work.Entry) bool {
 		return false
 	}
 	d := &e.Deliveries[0]
-	return d.State == posthouse.Pending && !d.Pulled && !d.Pinned && d.Pool == "" && d.Deadline.IsZero() && d.ReplayOf == "" && d.Reason == "" && d.Error == "" &&
+	return d.State == posthouse.Pending && !d.Pulled && !d.Pinned && d.Pool == "" && d.Line == "" && d.Deadline.IsZero() && d.ReplayOf == "" && d.Reason == "" && d.Error == "" &&
 		d.Attempts == 0 && d.Tries == 0 && d.Token == 0 && d.ID == posthouse.DeliveryID(d.Message, 1) &&
 		d.Channel == e.Message.Channel && d.Tenant == e.Message.Tenant && d.Priority == e.Message.Priority &&
 		d.NotBefore.Equal(e.Message.NotBefore) && d.Message == e.Message.ID && d.CreatedAt.Equal(e.Message.CreatedAt)

@@ -418,6 +418,18 @@ CREATE TABLE posthouse_charges (
   PRIMARY KEY (key_id, message)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- The lines of ordering keys in which something stands: which message was admitted last, and when to look who is next.
+CREATE TABLE posthouse_lines (
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  line varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  holder varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  since bigint NOT NULL DEFAULT 0,
+  look_at bigint NOT NULL,
+  PRIMARY KEY (tenant, channel, line)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+CREATE INDEX posthouse_lines_look ON posthouse_lines (look_at);
+
 -- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
 CREATE TABLE posthouse_audit (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -961,6 +973,7 @@ DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
 DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
+DROP TABLE posthouse_lines;
 DROP TABLE posthouse_charges;
 DROP TABLE posthouse_tenants;
 DROP TABLE posthouse_api_keys;

@@ -412,6 +412,18 @@ CREATE TABLE posthouse_charges (
   PRIMARY KEY (key_id, message)
 );
 
+-- The lines of ordering keys in which something stands: which message was admitted last, and when to look who is next.
+CREATE TABLE posthouse_lines (
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  line text COLLATE "C" NOT NULL,
+  holder text COLLATE "C" NOT NULL DEFAULT '',
+  since bigint NOT NULL DEFAULT 0,
+  look_at bigint NOT NULL,
+  PRIMARY KEY (tenant, channel, line)
+);
+CREATE INDEX posthouse_lines_look ON posthouse_lines (look_at);
+
 -- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
 CREATE TABLE posthouse_audit (
   id text COLLATE "C" NOT NULL,
@@ -957,6 +969,7 @@ DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
 DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
+DROP TABLE posthouse_lines;
 DROP TABLE posthouse_charges;
 DROP TABLE posthouse_tenants;
 DROP TABLE posthouse_api_keys;

@@ -400,6 +400,18 @@ CREATE TABLE posthouse_charges (
   PRIMARY KEY (key_id, message)
 );
 
+-- The lines of ordering keys in which something stands: which message was admitted last, and when to look who is next.
+CREATE TABLE posthouse_lines (
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  line TEXT NOT NULL,
+  holder TEXT NOT NULL DEFAULT '',
+  since INTEGER NOT NULL DEFAULT 0,
+  look_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, channel, line)
+);
+CREATE INDEX posthouse_lines_look ON posthouse_lines (look_at);
+
 -- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
 CREATE TABLE posthouse_audit (
   id TEXT NOT NULL,
@@ -943,6 +955,7 @@ DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
 DROP TABLE posthouse_checkpoints;
 DROP TABLE posthouse_audit;
+DROP TABLE posthouse_lines;
 DROP TABLE posthouse_charges;
 DROP TABLE posthouse_tenants;
 DROP TABLE posthouse_api_keys;

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// linesTable has the lines of ordering keys in which something stands, or stood a moment ago. Its holder is the message that
+// was admitted last; whoever admits the next one has the row locked.
+var linesTable = sqldb.NewTable("posthouse_lines", "tenant", "channel", "line", "look_at#")
+
+// linesOf are the rows of the lines that entries stand in, one each, in one order for all transactions, so that no two wait
+// for each other. All are to be looked at now.
+func linesOf(subs []*work.Submission, outcomes []work.Outcome, now int64) [][]any {
+	seen := map[work.LineKey]bool{}
+	for i, sub := range subs {
+		if outcomes[i].Err != nil || outcomes[i].Replayed {
+			continue
+		}
+		for j := range sub.Entries {
+			for k := range sub.Entries[j].Deliveries {
+				if d := &sub.Entries[j].Deliveries[k]; d.Line != "" {
+					seen[work.LineKey{Tenant: d.Tenant, Channel: d.Channel, Name: d.Line}] = true
+				}
+			}
+		}
+	}
+	var rows [][]any
+	for _, l := range slices.SortedFunc(maps.Keys(seen), work.LineKey.Compare) {
+		rows = append(rows, []any{l.Tenant, l.Channel, l.Name, now})
+	}
+	return rows
+}
+
+// held is a line with the message that was admitted last.
+type held struct {
+	work.LineKey
+	holder string
+	since  int64
+}
+
+// Admit looks at the lines that are named, in order, and at others whose time has come, and lets decide admit the message that
+// is first in each, once all deliveries of the one before it are settled. It returns the deliveries that were admitted, and how
+// many lines it looked at.
+func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, max int, decide func(found []posthouse.Delivery) []work.Change) (admitted []posthouse.Delivery, looked int, err error) {
+	err = s.change(ctx, now, "admit", func(t *tx) error {
+		admitted = nil
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		lines, err := lining{t}.lock(named, at, max)
+		if err != nil {
+			return err
+		}
+		looked = len(lines)
+		for _, l := range lines {
+			in, err := lining{t}.admit(l, at, decide)
+			if err != nil {
+				return err
+			}
+			admitted = append(admitted, in...)
+		}
+		return nil
+	})
+	return admitted, looked, err
+}
+
+// lining sees to lines in a transaction.
+type lining struct{ *tx }
+
+// lock locks lines: those that are named, waiting for others, or else those whose time has come, without those that others look at.
+func (t lining) lock(named []work.LineKey, at int64, max int) (list []held, err error) {
+	const columns = "SELECT tenant, channel, line, holder, since FROM posthouse_lines"
+	read := func(scan sqldb.Scanner) (l held, err error) {
+		return l, scan(&l.Tenant, &l.Channel, &l.Name, &l.holder, &l.since)
+	}
+	if len(named) == 0 {
+		return sqldb.All(t.Query, read, columns+t.DB.Dialect.By("posthouse_lines_look")+" WHERE look_at <= ? ORDER BY look_at LIMIT ?"+t.DB.Dialect.Skip, at, max)
+	}
+	for _, l := range named {
+		found, err := sqldb.All(t.Query, read, columns+" WHERE tenant = ? AND channel = ? AND line = ?"+t.DB.Dialect.Lock, l.Tenant, l.Channel, l.Name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// A line whose holder is not settled is looked at again after half the time that this has taken already, within bounds: what
+// settles it here wakes us, and this is for what others settle.
+const (
+	soonLook = int64(500 * time.Millisecond / time.Microsecond)
+	lateLook = int64(10 * time.Second / time.Microsecond)
+)
+
+// admit admits the first message of a line where nobody is before it, and says when to look again.
+func (t lining) admit(l held, at int64, decide func([]posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error) {
+	busy, err := t.busy(l)
+	if err != nil {
+		return nil, err
+	}
+	if busy {
+		return nil, t.look(l, l.holder, l.since, at+min(max((at-l.since)/2, soonLook), lateLook))
+	}
+	first, due, err := t.first(l.LineKey)
+	switch {
+	case err != nil:
+		return nil, err
+	case first == "":
+		_, err := t.Exec("DELETE FROM posthouse_lines WHERE tenant = ? AND channel = ? AND line = ?", l.Tenant, l.Channel, l.Name)
+		return nil, err
+	case due > at:
+		return nil, t.look(l, "", 0, due)
+	}
+	message := posthouse.MessageID(first)
+	found, err := t.standing(l.LineKey, message)
+	if err != nil {
+		return nil, err
+	}
+	changes := decide(found)
+	if err := (settling{t.tx}).apply(at, changes); err != nil {
+		return nil, err
+	}
+	admitted := make([]posthouse.Delivery, len(changes))
+	for i := range changes {
+		admitted[i] = changes[i].After
+	}
+	return admitted, t.look(l, message, at, at+soonLook)
+}
+
+func (t lining) look(l held, holder string, since, at int64) error {
+	_, err := t.Exec("UPDATE posthouse_lines SET holder = ?, since = ?, look_at = ? WHERE tenant = ? AND channel = ? AND line = ?", holder, since, at, l.Tenant, l.Channel, l.Name)
+	return err
+}
+
+// busy reports whether a delivery of a line's holder that was admitted is not settled.
+func (t lining) busy(l held) (bool, error) {
+	if l.holder == "" {
+		return false, nil
+	}
+	_, found, err := sqldb.First(t.Query, sqldb.Word, "SELECT id FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE id >= ? AND id <= ? AND pin <> ? LIMIT 1",
+		l.holder, posthouse.LastDeliveryID(l.holder), string(work.InLine(l.Name)))
+	return found, err
+}
+
+// first is the delivery of a line that is due before all others, and when.
+func (t lining) first(l work.LineKey) (id string, due int64, err error) {
+	var lanes []string
+	var args []any
+	for _, p := range posthouse.Priorities() {
+		for _, pulled := range []bool{false, true} {
+			lanes = append(lanes, "SELECT * FROM (SELECT due_at, id FROM posthouse_queue"+t.DB.Dialect.By("posthouse_queue_due")+
+				" WHERE tenant = ? AND channel = ? AND priority = ? AND pin = ? AND state = 'pending' ORDER BY due_at, id LIMIT 1) lane")
+			args = append(args, l.Tenant, l.Channel, layout.LaneNumber(p, pulled, false), string(work.InLine(l.Name)))
+		}
+	}
+	err = t.Query(strings.Join(lanes, " UNION ALL ")+" ORDER BY due_at, id LIMIT 1", args, func(scan func(...any) error) error { return scan(&due, &id) })
+	return id, due, err
+}
+
+// standing are the deliveries of a message that stand in a line, locked, each with the pool that it is for.
+func (t lining) standing(l work.LineKey, message string) ([]posthouse.Delivery, error) {
+	found, err := sqldb.All(t.Query, layout.ReadDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+
+		" WHERE id >= ? AND id <= ? AND pin = ? AND state = 'pending' ORDER BY id"+t.DB.Dialect.Lock, message, posthouse.LastDeliveryID(message), string(work.InLine(l.Name)))
+	if err != nil {
+		return nil, err
+	}
+	options, _, err := sqldb.First(t.Query, sqldb.Word, "SELECT options FROM posthouse_messages WHERE id = ?", message)
+	if err != nil {
+		return nil, err
+	}
+	var m posthouse.Message
+	layout.ReadOptions(options, &m)
+	for i := range found {
+		if !found[i].Pinned {
+			found[i].Pool = m.Pool
+		}
+	}
+	return found, nil
+}
+
+// Holder is the message that was admitted last of a line, empty where none was or nothing stands in it.
+func (s Queue) Holder(ctx context.Context, l work.LineKey) (string, error) {
+	holder, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT holder FROM posthouse_lines WHERE tenant = ? AND channel = ? AND line = ?", l.Tenant, l.Channel, l.Name)
+	return holder, s.db.Coded(err, "look at a line")
+}

@@ -1,0 +1,32 @@
+package work
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// LineKey names where the messages of a channel stand that have one ordering key.
+type LineKey struct{ Tenant, Channel, Name string }
+
+// Compare puts lines in the order in which transactions lock them.
+func (l LineKey) Compare(with LineKey) int {
+	return cmp.Or(strings.Compare(l.Tenant, with.Tenant), strings.Compare(l.Channel, with.Channel), strings.Compare(l.Name, with.Name))
+}
+
+// LineOwner is who has a delivery that stands in line, in its events; empty for another delivery.
+func LineOwner(d *posthouse.Delivery) string {
+	if d.Line == "" {
+		return ""
+	}
+	return "line/" + d.Channel + "/" + d.Line
+}
+
+// LineOfMessage is the line of a message, and whether it has one.
+func LineOfMessage(m *posthouse.Message) (LineKey, bool) {
+	if m == nil || m.OrderingKey == "" {
+		return LineKey{}, false
+	}
+	return LineKey{Tenant: m.Tenant, Channel: m.Channel, Name: LineOf(m.OrderingKey)}, true
+}
