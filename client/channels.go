@@ -19,8 +19,7 @@ func (c Channels) Drivers(ctx context.Context) ([]wire.Driver, error) {
 
 // List lists the channels by name, their secrets masked.
 func (c Channels) List(ctx context.Context) ([]posthouse.Channel, error) {
-	page, err := get[wire.Page[posthouse.Channel]](ctx, c.api, path("channels"), nil)
-	return page.Items, err
+	return whole[posthouse.Channel](ctx, c.api, path("channels"))
 }
 
 // Get reads one channel, its secrets masked.
@@ -30,8 +29,7 @@ func (c Channels) Get(ctx context.Context, name string) (posthouse.Channel, erro
 
 // Rates are how fast the accounts of a channel may go now, of those that the process that answers has sent by.
 func (c Channels) Rates(ctx context.Context, name string) ([]posthouse.Rate, error) {
-	page, err := get[wire.Page[posthouse.Rate]](ctx, c.api, path("channels", name, "rates"), nil)
-	return page.Items, err
+	return whole[posthouse.Rate](ctx, c.api, path("channels", name, "rates"))
 }
 
 // Put creates a channel or replaces it; created tells which. A masked secret keeps the

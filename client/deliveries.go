@@ -23,14 +23,12 @@ func (c Deliveries) List(ctx context.Context, f Filter) (wire.Page[posthouse.Del
 
 // Attempts lists a delivery's tries to send, in order.
 func (c Deliveries) Attempts(ctx context.Context, id string) ([]posthouse.Attempt, error) {
-	page, err := get[wire.Page[posthouse.Attempt]](ctx, c.api, path("deliveries", id, "attempts"), nil)
-	return page.Items, err
+	return whole[posthouse.Attempt](ctx, c.api, path("deliveries", id, "attempts"))
 }
 
 // Events lists all that happened to a delivery, in order.
 func (c Deliveries) Events(ctx context.Context, id string) ([]posthouse.Event, error) {
-	page, err := get[wire.Page[posthouse.Event]](ctx, c.api, path("deliveries", id, "events"), nil)
-	return page.Items, err
+	return whole[posthouse.Event](ctx, c.api, path("deliveries", id, "events"))
 }
 
 // Explain says why a delivery waits and until when, or why it ended as it did.

@@ -73,6 +73,5 @@ func (c Handouts) Report(ctx context.Context, agent string, reports ...posthouse
 
 // List lists what an agent holds, without the contents.
 func (c Handouts) List(ctx context.Context, agent string) ([]wire.Held, error) {
-	page, err := get[wire.Page[wire.Held]](ctx, c.api, path("agents", agent, "handouts"), nil)
-	return page.Items, err
+	return whole[wire.Held](ctx, c.api, path("agents", agent, "handouts"))
 }

@@ -13,8 +13,7 @@ type Keys struct{ api *caller }
 
 // List lists the API keys, revoked ones too.
 func (c Keys) List(ctx context.Context) ([]posthouse.Key, error) {
-	page, err := get[wire.Page[posthouse.Key]](ctx, c.api, path("keys"), nil)
-	return page.Items, err
+	return whole[posthouse.Key](ctx, c.api, path("keys"))
 }
 
 // Create makes an API key. Those that an agent has stay valid beside a new one of it.

@@ -39,6 +39,24 @@ func All[T any](ctx context.Context, list func(context.Context, Filter) (wire.Pa
 	}
 }
 
+// whole reads a list to its end.
+func whole[T any](ctx context.Context, c *caller, at string) ([]T, error) {
+	list := []T{}
+	f := Filter{Limit: most}
+	for one, err := range All(ctx, func(ctx context.Context, f Filter) (wire.Page[T], error) {
+		return get[wire.Page[T]](ctx, c, at, f.query())
+	}, f) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// most is how many entries a page may have.
+const most = 1000
+
 func (f Filter) query() url.Values {
 	q := url.Values{}
 	set := func(name, value string) {

@@ -13,8 +13,7 @@ type Rosters struct{ api *caller }
 
 // List lists the rosters by name.
 func (c Rosters) List(ctx context.Context) ([]posthouse.Roster, error) {
-	page, err := get[wire.Page[posthouse.Roster]](ctx, c.api, path("rosters"), nil)
-	return page.Items, err
+	return whole[posthouse.Roster](ctx, c.api, path("rosters"))
 }
 
 // Get reads one roster.

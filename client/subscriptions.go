@@ -13,8 +13,7 @@ type Subscriptions struct{ api *caller }
 
 // List lists them, with how far each has come.
 func (c Subscriptions) List(ctx context.Context) ([]wire.Subscription, error) {
-	page, err := get[wire.Page[wire.Subscription]](ctx, c.api, path("subscriptions"), nil)
-	return page.Items, err
+	return whole[wire.Subscription](ctx, c.api, path("subscriptions"))
 }
 
 // Get reads one.

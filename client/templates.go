@@ -15,8 +15,7 @@ type Templates struct{ api *caller }
 
 // List lists the latest version of each template.
 func (c Templates) List(ctx context.Context) ([]posthouse.Template, error) {
-	page, err := get[wire.Page[posthouse.Template]](ctx, c.api, path("templates"), nil)
-	return page.Items, err
+	return whole[posthouse.Template](ctx, c.api, path("templates"))
 }
 
 // Get reads a version of a template, the latest for 0.

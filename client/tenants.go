@@ -15,8 +15,7 @@ type Tenants struct{ api *caller }
 
 // List lists the tenants by name.
 func (c Tenants) List(ctx context.Context) ([]posthouse.Tenant, error) {
-	page, err := get[wire.Page[posthouse.Tenant]](ctx, c.api, path("tenants"), nil)
-	return page.Items, err
+	return whole[posthouse.Tenant](ctx, c.api, path("tenants"))
 }
 
 // Get reads one tenant with what it has.

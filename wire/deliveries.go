@@ -31,6 +31,7 @@ type Story struct {
 	Received  []Line              `json:"receive_log" doc:"The request it came with, where that was one to the SMS front door."`
 	HandedOut []Line              `json:"send_log" doc:"Each hand-out to an agent, at most the latest 1000."`
 	Reported  []Line              `json:"report_log" doc:"Each report of an agent, stale ones too, at most the latest 1000."`
+	More      bool                `json:"more,omitempty" doc:"There is more of something than one answer has room for: read it page by page, at /events, /attempts and /v1/logs."`
 }
 
 // Log names one of the three logs.

@@ -56,11 +56,9 @@ func (a accounts) routes() []web.Route {
 }
 
 func (a accounts) list(c *web.Call) (wire.Page[posthouse.Account], error) {
-	cursor, limit, err := c.Page()
-	if err != nil {
-		return wire.Page[posthouse.Account]{}, err
-	}
-	return pageOf(a.List(c.Context(), c.Tenant(), c.PathValue("name"), cursor, limit))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Account, string, error) {
+		return a.List(c.Context(), c.Tenant(), c.PathValue("name"), cursor, limit)
+	})
 }
 
 func (a accounts) get(c *web.Call) (posthouse.Account, error) {

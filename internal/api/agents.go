@@ -20,7 +20,8 @@ type Agents interface {
 	registered
 	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
 	Agents(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Agent, next string, err error)
-	HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error)
+	// HeldPage lists a part of what an agent holds.
+	HeldPage(ctx context.Context, tenant, agent, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
 }
 
 type registered interface {
@@ -83,8 +84,14 @@ func (p phones) get(c *web.Call) (wire.Agent, error) {
 	if err != nil {
 		return wire.Agent{}, err
 	}
-	held, err := p.store.HeldBy(c.Context(), agent.Tenant, agent.ID)
-	return wire.Agent{Agent: agent, Holds: len(held)}, err
+	out := wire.Agent{Agent: agent}
+	err = everyOf(func(cursor string) ([]posthouse.Delivery, string, error) {
+		return p.store.HeldPage(c.Context(), agent.Tenant, agent.ID, cursor, web.MaxPage)
+	}, func(*posthouse.Delivery) error {
+		out.Holds++
+		return nil
+	})
+	return out, err
 }
 
 // add registers an agent and makes its key.
@@ -204,17 +211,15 @@ func (p phones) checkPulled(c *web.Call, names []string) error {
 		c.Refuse("channels", "has %d channels: want 1 to %d, those the agent fetches from", n, maxAgentChannels)
 		return nil
 	}
-	list, err := p.channels.List(c.Context(), c.Tenant())
-	if err != nil {
-		return err
-	}
 	for i, name := range names {
 		path := fmt.Sprintf("channels[%d]", i)
-		at := slices.IndexFunc(list, func(ch posthouse.Channel) bool { return ch.Name == name })
+		ch, err := p.channels.Get(c.Context(), c.Tenant(), name)
 		switch {
-		case at < 0:
+		case posthouse.CodeOf(err) == posthouse.CodeNotFound:
 			c.RefuseNew(path, "there is no channel %.80q", name)
-		case !pulled(p.channels.Types(), list[at]):
+		case err != nil && posthouse.CodeOf(err) != posthouse.CodeConflict: // one that cannot be read is one
+			return err
+		case !pulled(p.channels.Types(), ch):
 			c.RefuseNew(path, "nobody fetches from the channel %.80q: set its pull to true, or name one of the driver pull", name)
 		case slices.Contains(names[:i], name):
 			c.RefuseNew(path, "is %.80q, which stands here twice", name)

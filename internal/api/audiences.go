@@ -34,11 +34,9 @@ func (s audiences) routes() []web.Route {
 }
 
 func (s audiences) list(c *web.Call) (wire.Page[posthouse.Audience], error) {
-	cursor, limit, err := c.Page()
-	if err != nil {
-		return wire.Page[posthouse.Audience]{}, err
-	}
-	return pageOf(s.Lists(c.Context(), c.Tenant(), cursor, limit))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Audience, string, error) {
+		return s.Lists(c.Context(), c.Tenant(), cursor, limit)
+	})
 }
 
 func (s audiences) create(c *web.Call, in wire.AudienceDraft) (posthouse.Audience, error) {

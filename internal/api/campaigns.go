@@ -69,11 +69,9 @@ func (s campaigns) list(c *web.Call) (wire.Page[posthouse.Campaign], error) {
 	if of != "" && !of.Valid() {
 		c.Refuse("query.state", "is %.60q: want one of %s", of, web.Words(posthouse.CampaignStates()))
 	}
-	cursor, limit, err := c.Page()
-	if err != nil {
-		return wire.Page[posthouse.Campaign]{}, err
-	}
-	return pageOf(s.List(c.Context(), c.Tenant(), of, cursor, limit))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Campaign, string, error) {
+		return s.List(c.Context(), c.Tenant(), of, cursor, limit)
+	})
 }
 
 func (s campaigns) create(c *web.Call, in wire.CampaignDraft) (wire.Campaign, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -21,7 +22,7 @@ type Channels interface {
 }
 
 type stored interface {
-	List(ctx context.Context, tenant string) ([]posthouse.Channel, error)
+	List(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Channel, next string, err error)
 	Get(ctx context.Context, tenant, name string) (posthouse.Channel, error)
 	Put(ctx context.Context, tenant string, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error)
 	Delete(ctx context.Context, tenant, name string) error
@@ -64,7 +65,7 @@ var (
 
 func (ch channels) routes() []web.Route {
 	return web.Tagged("channels",
-		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list).Sighted(),
+		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list).Paged().Sighted(),
 		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked.", ch.get).OfChannel("name"),
 		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
 		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove).OfChannel("name"),
@@ -72,15 +73,17 @@ func (ch channels) routes() []web.Route {
 		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
 		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test).OfChannel("name"),
 		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally).OfChannel("name"),
-		web.Get("/v1/channels/{name}/rates", reads, "How fast each account of a channel may go, of those that this process has sent by, with all that makes up its rate.", ch.rates).OfChannel("name"),
+		web.Get("/v1/channels/{name}/rates", reads, "How fast each account of a channel may go, of those that this process has sent by, with all that makes up its rate.", ch.rates).Paged().OfChannel("name"),
 		web.Get("/v1/drivers", reads, "The drivers there are, with their settings.", ch.drivers),
 	)
 }
 
 func (ch channels) list(c *web.Call) (wire.Page[posthouse.Channel], error) {
-	list, err := ch.List(c.Context(), c.Tenant())
 	sight := work.SightOf(c.Context())
-	return wholeOf(slices.DeleteFunc(list, func(ch posthouse.Channel) bool { return !sight.Channel(ch.Name) }), err)
+	return paged(c, func(cursor string, limit int) ([]posthouse.Channel, string, error) {
+		list, next, err := ch.List(c.Context(), c.Tenant(), cursor, limit)
+		return slices.DeleteFunc(list, func(ch posthouse.Channel) bool { return !sight.Channel(ch.Name) }), next, err
+	})
 }
 
 func (ch channels) get(c *web.Call) (posthouse.Channel, error) {
@@ -222,6 +225,10 @@ func pulled(types []channel.Type, ch posthouse.Channel) bool {
 
 // rates are those of the accounts that this process has sent by.
 func (ch channels) rates(c *web.Call) (wire.Page[posthouse.Rate], error) {
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return wire.Page[posthouse.Rate]{}, err
+	}
 	of, err := ch.get(c)
 	if err != nil {
 		return wire.Page[posthouse.Rate]{}, err
@@ -229,5 +236,9 @@ func (ch channels) rates(c *web.Call) (wire.Page[posthouse.Rate], error) {
 	if of.Rate == nil {
 		return wire.Page[posthouse.Rate]{}, posthouse.Errorf(posthouse.CodeConflict, "the channel %q has no rate: its accounts go as fast as their limits allow", of.Name)
 	}
-	return wholeOf(ch.paces.Rates(c.Tenant(), of.Name), nil)
+	list := ch.paces.Rates(c.Tenant(), of.Name)
+	slices.SortFunc(list, func(a, b posthouse.Rate) int { return strings.Compare(a.Account, b.Account) })
+	return partsOf(cursor, limit, func(cursor string, limit int) ([]posthouse.Rate, string, error) {
+		return shortPart(list, func(r *posthouse.Rate) string { return " " + r.Account }, cursor, limit)
+	})
 }

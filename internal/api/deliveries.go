@@ -32,8 +32,8 @@ func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
 		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(filterable...).Sighted(),
 		web.Get("/v1/deliveries/{id}", reads, "One delivery: how it stands.", d.get).Sighted(),
-		web.Get("/v1/deliveries/{id}/attempts", reads, "Every try to send it, with request and response.", d.attempts).Sighted(),
-		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events).Sighted(),
+		web.Get("/v1/deliveries/{id}/attempts", reads, "Every try to send it, with request and response.", d.attempts).Paged().Sighted(),
+		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events).Paged().Sighted(),
 		web.Get("/v1/deliveries/{id}/explain", reads, "Why it waits, and until when.", d.explain).Sighted(),
 		web.Get("/v1/deliveries/{id}/story", reads, "Its whole story: message, events, attempts, and what the logs say of it.", d.story).Sighted(),
 	)
@@ -55,11 +55,15 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 }
 
 func (d deliveries) attempts(c *web.Call) (wire.Page[posthouse.Attempt], error) {
-	return wholeOf(d.read.History.Attempts(c.Context(), c.Tenant(), c.PathValue("id")))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Attempt, string, error) {
+		return d.read.History.AttemptPage(c.Context(), c.Tenant(), c.PathValue("id"), cursor, limit)
+	})
 }
 
 func (d deliveries) events(c *web.Call) (wire.Page[posthouse.Event], error) {
-	return wholeOf(d.read.History.Events(c.Context(), c.Tenant(), c.PathValue("id")))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Event, string, error) {
+		return d.read.History.EventPage(c.Context(), c.Tenant(), c.PathValue("id"), cursor, limit)
+	})
 }
 
 func (d deliveries) explain(c *web.Call) (wire.Explanation, error) {

@@ -57,7 +57,7 @@ var (
 
 func (h handouts) routes() []web.Route {
 	return web.Tagged("agents",
-		web.Get("/v1/agents/{id}/handouts", reads, "What it holds, without the contents.", h.list).ByAgent(),
+		web.Get("/v1/agents/{id}/handouts", reads, "What it holds, without the contents.", h.list).Paged().ByAgent(),
 		web.Post("/v1/agents/{id}/claims", agents, "Be handed due deliveries under a lease, and wait for some.", claimBody, h.claim),
 		web.Post("/v1/agents/{id}/start", agents, "Say that hand-outs are being sent now. What is not ok must not be sent.", holdsBody, h.start),
 		web.Post("/v1/agents/{id}/renew", agents, "Make leases last a whole time-out from now.", holdsBody, h.renew),
@@ -130,16 +130,21 @@ func logged(v any) string {
 
 // list lists what an agent holds, without the contents: a repeated claim has them.
 func (h handouts) list(c *web.Call) (out wire.Page[wire.Held], err error) {
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return out, err
+	}
 	agent, err := h.agents.Agent(c.Context(), c.Tenant(), c.PathValue("id"))
 	if err != nil {
 		return out, err
 	}
-	held, err := h.agents.HeldBy(c.Context(), agent.Tenant, agent.ID)
-	out.Items = make([]wire.Held, len(held))
-	for i, d := range held {
-		out.Items[i] = wire.Held{Delivery: d, LeaseMillis: h.leaseLeft(d.LeaseUntil)}
-	}
-	return out, err
+	return partsOf(cursor, limit, func(cursor string, limit int) (list []wire.Held, next string, err error) {
+		held, next, err := h.agents.HeldPage(c.Context(), agent.Tenant, agent.ID, cursor, limit)
+		for _, d := range held {
+			list = append(list, wire.Held{Delivery: d, LeaseMillis: h.leaseLeft(d.LeaseUntil)})
+		}
+		return list, next, err
+	})
 }
 
 // read reads which hand-outs a request is about.

@@ -16,13 +16,19 @@ import (
 
 // Keys keeps API keys.
 type Keys interface {
+	keyReads
 	AddKey(ctx context.Context, now time.Time, key posthouse.Key, hash string) error
-	Keys(ctx context.Context, tenant string) ([]posthouse.Key, error)
 	RevokeKey(ctx context.Context, now time.Time, tenant, id string) error
 	// ExpireKey ends a key after a while, unless it ends before.
 	ExpireKey(ctx context.Context, now time.Time, tenant, id string, after time.Duration) error
 	// SetKeyQuota bounds what a key may ask for.
 	SetKeyQuota(ctx context.Context, now time.Time, tenant, id string, quota posthouse.Quota) (posthouse.Key, error)
+}
+
+type keyReads interface {
+	Keys(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Key, next string, err error)
+	// KeyHash reads a key of any tenant.
+	KeyHash(ctx context.Context, id string) (key posthouse.Key, hash string, found bool, err error)
 }
 
 // AgentReader reads one agent. An error of code not_found says that there is none.
@@ -53,7 +59,7 @@ var (
 
 func (k keys) routes() []web.Route {
 	return web.Tagged("keys",
-		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list).Whole(),
+		web.Get("/v1/keys", admin, "List API keys; secrets are not kept.", k.list).Paged().Whole(),
 		web.Post("/v1/keys", admin, "Make a key; its secret is shown this once.", keyBody, k.add).Answers(http.StatusCreated).Whole(),
 		web.Post("/v1/keys/{id}/rotate", admin, "Make another key like it, and let the old one end after an overlap; the new secret is shown this once.", rotateBody, k.rotate).Answers(http.StatusCreated).Whole(),
 		web.Put("/v1/keys/{id}/quota", admin, "Bound what a key may ask for; an empty quota bounds nothing.", quotaBody, k.bound).Whole(),
@@ -62,7 +68,9 @@ func (k keys) routes() []web.Route {
 }
 
 func (k keys) list(c *web.Call) (wire.Page[posthouse.Key], error) {
-	return wholeOf(k.store.Keys(c.Context(), c.Tenant()))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Key, string, error) {
+		return k.store.Keys(c.Context(), c.Tenant(), cursor, limit)
+	})
 }
 
 func (k keys) add(c *web.Call, in wire.Key) (wire.NewKey, error) { return k.create(c, c.Tenant(), in) }
@@ -189,17 +197,14 @@ func (k keys) rotate(c *web.Call, in wire.RotateKey) (wire.NewKey, error) {
 
 // valid is a key of the caller's tenant that has not ended.
 func (k keys) valid(c *web.Call, id string) (posthouse.Key, error) {
-	list, err := k.store.Keys(c.Context(), c.Tenant())
-	at := slices.IndexFunc(list, func(key posthouse.Key) bool {
-		return key.ID == id && key.RevokedAt.IsZero() && (key.ExpiresAt.IsZero() || key.ExpiresAt.After(time.Now()))
-	})
-	if err == nil && at < 0 {
-		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no key %.80q that is valid", id)
-	}
+	key, _, found, err := k.store.KeyHash(c.Context(), id)
 	if err != nil {
 		return posthouse.Key{}, err
 	}
-	return list[at], nil
+	if !found || key.Tenant != c.Tenant() || !key.RevokedAt.IsZero() || !key.ExpiresAt.IsZero() && !key.ExpiresAt.After(time.Now()) {
+		return posthouse.Key{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no key %.80q that is valid", id)
+	}
+	return key, nil
 }
 
 // bound sets a key's quota.
@@ -227,20 +232,19 @@ func (k keys) revoke(c *web.Call) error {
 
 // revokeOf ends every key of an agent but those named.
 func (k keys) revokeOf(ctx context.Context, tenant, agent string, but ...string) error {
-	list, err := k.store.Keys(ctx, tenant)
-	if err != nil {
-		return err
+	part := func(cursor string) ([]posthouse.Key, string, error) {
+		return k.store.Keys(ctx, tenant, cursor, web.MaxPage)
 	}
-	for _, key := range list {
+	return everyOf(part, func(key *posthouse.Key) error {
 		if key.Agent != agent || !key.RevokedAt.IsZero() || slices.Contains(but, key.ID) {
-			continue
+			return nil
 		}
 		if err := k.store.RevokeKey(ctx, time.Now(), tenant, key.ID); err != nil {
 			return err
 		}
 		k.gate.Forget(key.ID)
-	}
-	return nil
+		return nil
+	})
 }
 
 // checkQuota checks a quota whose fields' paths begin so.

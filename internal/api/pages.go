@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
@@ -28,7 +29,47 @@ func sizeOf[T any](v *T) int {
 	return len(text)
 }
 
-// wholeOf is a list that has no parts.
+// paged answers the page of a list that the caller asks for, bounded by bytes too.
+func paged[T any](c *web.Call, part func(cursor string, limit int) ([]T, string, error)) (wire.Page[T], error) {
+	cursor, limit, err := c.Page()
+	if err != nil {
+		return wire.Page[T]{}, err
+	}
+	return partsOf(cursor, limit, part)
+}
+
+// everyOf visits a list to its end.
+func everyOf[T any](part func(cursor string) ([]T, string, error), visit func(*T) error) error {
+	for cursor := ""; ; {
+		list, next, err := part(cursor)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := visit(&list[i]); err != nil {
+				return err
+			}
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
+}
+
+// shortPart is a part of a list that is whole in memory and short, by a key that ascends.
+func shortPart[T any](list []T, key func(*T) string, cursor string, limit int) ([]T, string, error) {
+	from := slices.IndexFunc(list, func(v T) bool { return key(&v) > cursor })
+	if from < 0 {
+		return nil, "", nil
+	}
+	list = list[from:]
+	if len(list) <= limit {
+		return list, "", nil
+	}
+	return list[:limit], key(&list[limit-1]), nil
+}
+
+// wholeOf is a list that has no parts: one of a few entries, whoever writes them.
 func wholeOf[T any](items []T, err error) (wire.Page[T], error) { return pageOf(items, "", err) }
 
 // filterable is what lists of messages and deliveries are narrowed down by.

@@ -153,13 +153,12 @@ func (d deliveries) wakeAll(c *web.Call, name string) {
 		d.judge.Wake(c.Tenant(), name)
 		return
 	}
-	list, err := d.channels.List(c.Context(), c.Tenant())
-	if err != nil {
-		return // they look by themselves soon
-	}
-	for _, ch := range list {
+	_ = everyOf(func(cursor string) ([]posthouse.Channel, string, error) { // which fails: they look by themselves soon
+		return d.channels.List(c.Context(), c.Tenant(), cursor, web.MaxPage)
+	}, func(ch *posthouse.Channel) error {
 		d.judge.Wake(c.Tenant(), ch.Name)
-	}
+		return nil
+	})
 }
 
 func viewReplays(made []work.Replay) wire.ReplayedAll {

@@ -18,7 +18,7 @@ import (
 type Rosters interface {
 	PutRoster(ctx context.Context, now time.Time, r posthouse.Roster) (posthouse.Roster, error)
 	Roster(ctx context.Context, tenant, name string) (r posthouse.Roster, found bool, err error)
-	Rosters(ctx context.Context, tenant string) ([]posthouse.Roster, error)
+	Rosters(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Roster, next string, err error)
 	DeleteRoster(ctx context.Context, tenant, name string) error
 }
 
@@ -31,7 +31,7 @@ type rosters struct {
 func (r rosters) routes() []web.Route {
 	body := web.BodyOf[posthouse.Roster]().OrCSV(r.fromCSV)
 	return web.Tagged("rosters",
-		web.Get("/v1/rosters", reads, "List duty rosters.", r.list),
+		web.Get("/v1/rosters", reads, "List duty rosters.", r.list).Paged(),
 		web.Get("/v1/rosters/{name}", reads, "A roster; with .csv behind the name, as CSV.", r.get).Of(posthouse.Roster{}),
 		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON or CSV.", body, r.put),
 		web.Delete("/v1/rosters/{name}", admin, "Delete a roster.", r.remove),
@@ -41,7 +41,9 @@ func (r rosters) routes() []web.Route {
 }
 
 func (r rosters) list(c *web.Call) (wire.Page[posthouse.Roster], error) {
-	return wholeOf(r.store.Rosters(c.Context(), c.Tenant()))
+	return paged(c, func(cursor string, limit int) ([]posthouse.Roster, string, error) {
+		return r.store.Rosters(c.Context(), c.Tenant(), cursor, limit)
+	})
 }
 
 // named is the roster of a name.

@@ -53,7 +53,7 @@ var (
 
 func (s subscriptions) routes() []web.Route {
 	return web.Tagged("subscriptions",
-		web.Get("/v1/subscriptions", reads, "List who is told of what happens to deliveries, and how far each has come.", s.list),
+		web.Get("/v1/subscriptions", reads, "List who is told of what happens to deliveries, and how far each has come.", s.list).Paged(),
 		web.Post("/v1/subscriptions", admin, "Have an address told of what happens to deliveries; the signing secret is shown this once.", subscriptionBody, s.create).Answers(http.StatusCreated),
 		web.Get("/v1/subscriptions/{id}", reads, "One of them.", s.get),
 		web.Delete("/v1/subscriptions/{id}", admin, "Tell it no more.", s.remove),
@@ -67,14 +67,18 @@ func (s subscriptions) routes() []web.Route {
 }
 
 func (s subscriptions) list(c *web.Call) (wire.Page[wire.Subscription], error) {
-	list, err := s.store.Subscriptions(c.Context(), c.Tenant())
-	items := make([]wire.Subscription, len(list))
-	for i := range list {
-		if items[i], err = s.shown(c.Context(), &list[i], err); err != nil {
-			break
-		}
+	list, err := s.store.Subscriptions(c.Context(), c.Tenant()) // at most maxSubscribed
+	if err != nil {
+		return wire.Page[wire.Subscription]{}, err
 	}
-	return wholeOf(items, err)
+	return paged(c, func(cursor string, limit int) (items []wire.Subscription, next string, err error) {
+		part, next, err := shortPart(list, func(sub *work.Subscription) string { return sub.ID }, cursor, limit)
+		for i := range part {
+			one, wrong := s.shown(c.Context(), &part[i], err)
+			items, err = append(items, one), wrong
+		}
+		return items, next, err
+	})
 }
 
 // shown is a subscription without its secrets, and how far it is behind.

@@ -16,7 +16,7 @@ import (
 type Templates interface {
 	PutTemplate(ctx context.Context, now time.Time, t posthouse.Template) (posthouse.Template, error)
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
-	Templates(ctx context.Context, tenant string) ([]posthouse.Template, error)
+	Templates(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Template, next string, err error)
 	DeleteTemplate(ctx context.Context, tenant, name string) error
 }
 
@@ -42,7 +42,7 @@ var (
 
 func (t templates) routes() []web.Route {
 	return web.Tagged("templates",
-		web.Get("/v1/templates", reads, "List templates, the latest version of each.", t.list),
+		web.Get("/v1/templates", reads, "List templates, the latest version of each.", t.list).Paged(),
 		web.Get("/v1/templates/{name}", reads, "A template, its latest version or a given one.", t.get).Query("version"),
 		web.Put("/v1/templates/{name}", admin, "Store a new version.", templateBody, t.put),
 		web.Delete("/v1/templates/{name}", admin, "Delete a template, all versions.", t.remove),
@@ -52,11 +52,13 @@ func (t templates) routes() []web.Route {
 }
 
 func (t templates) list(c *web.Call) (wire.Page[posthouse.Template], error) {
-	list, err := t.store.Templates(c.Context(), c.Tenant())
-	for i := range list {
-		list[i].Variables = read.Variables(list[i])
-	}
-	return wholeOf(list, err)
+	return paged(c, func(cursor string, limit int) ([]posthouse.Template, string, error) {
+		list, next, err := t.store.Templates(c.Context(), c.Tenant(), cursor, limit)
+		for i := range list {
+			list[i].Variables = read.Variables(list[i])
+		}
+		return list, next, err
+	})
 }
 
 func (t templates) get(c *web.Call) (posthouse.Template, error) {

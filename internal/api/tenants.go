@@ -12,7 +12,7 @@ import (
 
 // Tenants keeps the parties.
 type Tenants interface {
-	Tenants(ctx context.Context) ([]posthouse.Tenant, error)
+	Tenants(ctx context.Context, cursor string, limit int) (list []posthouse.Tenant, next string, err error)
 	Tenant(ctx context.Context, name string) (posthouse.Tenant, error)
 	PutTenant(ctx context.Context, now time.Time, t posthouse.Tenant) (posthouse.Tenant, error)
 	// Holds counts what a tenant has.
@@ -41,7 +41,7 @@ var tenantBody = web.BodyOf[wire.PutTenant]().Loose()
 
 func (t tenants) routes() []web.Route {
 	return web.Tagged("tenants",
-		web.Get("/v1/tenants", admin, "List the tenants. A key of the tenant default lists all, another one its own.", t.list).Whole(),
+		web.Get("/v1/tenants", admin, "List the tenants. A key of the tenant default lists all, another one its own.", t.list).Paged().Whole(),
 		web.Get("/v1/tenants/{name}", admin, "One tenant, with its quota and what it has.", t.get).Whole(),
 		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note and quota. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
 		web.Delete("/v1/tenants/{name}", admin, "Delete a tenant. It is refused while the tenant has anything; with force, what is set up with it is deleted too, but never open deliveries and rows of the outbox. It needs a key of the tenant default.", t.remove).Query("force").Whole(),
@@ -70,7 +70,9 @@ func changes(c *web.Call) error {
 
 func (t tenants) list(c *web.Call) (wire.Page[posthouse.Tenant], error) {
 	if rules(c) {
-		return wholeOf(t.store.Tenants(c.Context()))
+		return paged(c, func(cursor string, limit int) ([]posthouse.Tenant, string, error) {
+			return t.store.Tenants(c.Context(), cursor, limit)
+		})
 	}
 	own, err := t.store.Tenant(c.Context(), c.Tenant())
 	return wholeOf([]posthouse.Tenant{own}, err)

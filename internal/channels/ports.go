@@ -19,6 +19,7 @@ type Store interface {
 type reads interface {
 	Channel(ctx context.Context, tenant, name string) (posthouse.Channel, error)
 	Channels(ctx context.Context, tenant string) ([]work.ChannelRow, error)
+	ChannelPage(ctx context.Context, tenant, cursor string, limit int) (list []work.ChannelRow, next string, err error)
 	// ChannelsVersion changes whenever any channel does.
 	ChannelsVersion(ctx context.Context) (int64, error)
 }

@@ -64,17 +64,17 @@ func New(o Options) (*Set, error) {
 	return &Set{Opener: o.Opener, store: o.Store, accounts: o.Accounts, engine: o.Engine, log: o.Log, version: -1, open: map[key]edition{}, broken: map[key]error{}}, nil
 }
 
-// List lists a tenant's channels, secrets masked.
-func (s *Set) List(ctx context.Context, tenant string) ([]posthouse.Channel, error) {
-	rows, err := s.store.Channels(ctx, tenant)
+// List lists a part of a tenant's channels, secrets masked.
+func (s *Set) List(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Channel, next string, err error) {
+	rows, next, err := s.store.ChannelPage(ctx, tenant, cursor, limit)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	out := make([]posthouse.Channel, len(rows))
+	list = make([]posthouse.Channel, len(rows))
 	for i, row := range rows {
-		out[i] = s.Masked(row.Channel)
+		list[i] = s.Masked(row.Channel)
 	}
-	return out, s.stated(ctx, tenant, out)
+	return list, next, s.stated(ctx, tenant, list)
 }
 
 // Get reads one channel, secrets masked.

@@ -1,9 +1,11 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,22 +25,23 @@ type JobFilter struct {
 	// Since and Until bound when a job was handed in: from Since, before Until.
 	Since, Until time.Time
 	// Cursor is where the page before ended, and Limit the length of a page, 1 to 1000. Defaults to 50. The jobs of one type
-	// and id are one page.
+	// and id are one page, unless they hold too much for one.
 	Cursor string
 	Limit  int
 }
 
 // What one page looks at and shows: a page that ends for either may be shorter than asked for, and empty.
 const (
-	jobPage        = 50
-	mostLooked     = 2000 // jobs
-	mostRecipients = 5000 // of all jobs of a page
+	jobPage    = 50
+	mostLooked = 2000    // jobs
+	mostShown  = 4 << 20 // about so many bytes of payloads and recipients
 )
 
 // A cursor begins with the list it is of.
 const (
 	ofReminders = "r."
 	ofMessages  = "m."
+	ofOneID     = "a." // of one type and id, with how many were shown
 )
 
 // JobsOf lists the jobs that a filter selects, without deleted ones: those of one type and id newest first and on one page; of
@@ -84,28 +87,42 @@ type listing struct {
 	JobFilter
 	tenant string
 	looked int
-	shown  int // recipients
+	shown  int // bytes
 	out    wire.Page[wire.Job]
 }
 
 // about lists the jobs of one type and id.
 func (l *listing) about(ctx context.Context) error {
 	list, err := l.find(ctx, l.tenant, l.Types[0].Kind(), l.BizID)
-	for _, r := range list {
-		if err == nil {
-			err = l.add(ctx, r)
+	if err != nil {
+		return err
+	}
+	before, err := strconv.Atoi(cmp.Or(strings.TrimPrefix(l.Cursor, ofOneID), "0"))
+	if err != nil || before < 0 {
+		return posthouse.Invalid("the jobs cannot be listed", []posthouse.Problem{{Path: "cursor", Message: "is not one that this list returned: leave it out to begin anew"}})
+	}
+	for i := min(before, len(list)); i < len(list); i++ {
+		if l.shown >= mostShown {
+			l.out.Next = ofOneID + strconv.Itoa(i)
+			return nil
+		}
+		if err := l.add(ctx, list[i]); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // full reports whether the page ends here.
 func (l *listing) full() bool {
-	return len(l.out.Items) >= l.Limit || l.looked >= mostLooked || l.shown >= mostRecipients
+	return len(l.out.Items) >= l.Limit || l.looked >= mostLooked || l.shown >= mostShown
 }
 
 // step is how many are read at once: no more than the page has room for, where each of them may fit.
-const step = 50
+const (
+	step      = 50
+	firstStep = 8
+)
 
 // reminders lists the jobs that come again, from a cursor on, and the others behind them.
 func (l *listing) reminders(ctx context.Context, cursor string) error {
@@ -181,9 +198,14 @@ func (l *listing) messages(ctx context.Context, cursor string) error {
 	return nil
 }
 
-// room is how many may be read so that none of them is beyond the page.
+// room is how many may be read so that none of them is beyond the page: few at first, because nothing is known yet of what
+// they hold.
 func (l *listing) room() int {
-	return min(step, l.Limit-len(l.out.Items))
+	n := firstStep
+	if l.looked > 0 {
+		n = max(1, min(step, (mostShown-l.shown)/max(l.shown/l.looked, 1)))
+	}
+	return min(n, l.Limit-len(l.out.Items))
 }
 
 // kinds are those of the types.
@@ -233,6 +255,9 @@ func (l *listing) add(ctx context.Context, r *record) error {
 	}
 	v, err := l.view(ctx, l.tenant, r)
 	l.out.Items = append(l.out.Items, v)
-	l.shown += len(v.Recipients)
+	l.shown += 512 + len(v.Payload)
+	for i := range v.Recipients {
+		l.shown += 256 + len(v.Recipients[i].LastError)
+	}
 	return err
 }

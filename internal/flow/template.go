@@ -40,7 +40,8 @@ func DefaultTemplates() []posthouse.Template {
 
 // TemplateStore keeps templates.
 type TemplateStore interface {
-	Templates(ctx context.Context, tenant string) ([]posthouse.Template, error)
+	// Template reads a version, the latest for 0; an error of code not_found says that there is none.
+	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 	PutTemplate(ctx context.Context, now time.Time, t posthouse.Template) (posthouse.Template, error)
 }
 
@@ -48,18 +49,13 @@ type TemplateStore interface {
 // as it is.
 func InstallTemplates(ctx context.Context, store TemplateStore, tenant string) (wire.InstalledTemplates, error) {
 	out := wire.InstalledTemplates{Installed: []string{}, Kept: []string{}}
-	have := map[string]bool{}
-	all, err := store.Templates(ctx, tenant)
-	if err != nil {
-		return out, err
-	}
-	for _, t := range all {
-		have[t.Name] = true
-	}
 	for _, t := range DefaultTemplates() {
-		if have[t.Name] {
+		switch _, err := store.Template(ctx, tenant, t.Name, 0); {
+		case err == nil:
 			out.Kept = append(out.Kept, t.Name)
 			continue
+		case posthouse.CodeOf(err) != posthouse.CodeNotFound:
+			return out, err
 		}
 		t.Tenant = tenant
 		if _, err := store.PutTemplate(ctx, time.Now(), t); err != nil {

@@ -43,7 +43,7 @@ func Gather[T any](cursor string, limit int, size func(*T) int, part func(cursor
 		if cursor == "" || len(list) >= limit {
 			return list, cursor, nil
 		}
-		room := (PageBytes - used) / max(used/len(list), 1)
+		room := (PageBytes - used) / max(used/max(len(list), 1), 1)
 		n = max(1, min(4*n, maxPart, limit-len(list), room))
 	}
 }

@@ -69,3 +69,16 @@ func TestAShortPageIsOnePart(t *testing.T) {
 		t.Errorf("got %d entries, %q, %v in %d parts", len(list), next, err, s.calls)
 	}
 }
+
+// What a caller does not see is left out of the parts that are read, and may be all of them.
+func TestAPageOfWhichNothingIsSeenLeadsOn(t *testing.T) {
+	t.Parallel()
+	s := shelf{sizes: slices.Repeat([]int{100}, 100)}
+	list, next, err := Gather("", 1000, size, func(cursor string, limit int) ([]int, string, error) {
+		_, next, err := s.part(cursor, limit)
+		return nil, next, err
+	})
+	if len(list) != 0 || next != "" || err != nil {
+		t.Errorf("got %v and %q, %v", list, next, err)
+	}
+}

@@ -34,8 +34,8 @@ type Deliveries interface {
 
 // History reads what became of deliveries.
 type History interface {
-	Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error)
-	Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error)
+	EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Event, next string, err error)
+	AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Attempt, next string, err error)
 	Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error)
 }
 

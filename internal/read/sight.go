@@ -80,16 +80,16 @@ func (s sightedHistory) seen(ctx context.Context, tenant, delivery string) error
 	return err
 }
 
-func (s sightedHistory) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
+func (s sightedHistory) EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Event, string, error) {
 	if err := s.seen(ctx, tenant, delivery); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return s.History.Events(ctx, tenant, delivery)
+	return s.History.EventPage(ctx, tenant, delivery, cursor, limit)
 }
 
-func (s sightedHistory) Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error) {
+func (s sightedHistory) AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Attempt, string, error) {
 	if err := s.seen(ctx, tenant, delivery); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return s.History.Attempts(ctx, tenant, delivery)
+	return s.History.AttemptPage(ctx, tenant, delivery, cursor, limit)
 }

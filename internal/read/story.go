@@ -18,26 +18,47 @@ func (r Reader) Story(ctx context.Context, tenant, id string) (s wire.Story, err
 		return s, err
 	}
 	s.Message = Hidden(s.Message)
-	if s.Events, err = r.History.Events(ctx, tenant, id); err != nil {
+	var behind, rest string // where more follows
+	if s.Events, behind, err = r.Events(ctx, tenant, id); err != nil {
 		return s, err
 	}
-	if s.Attempts, err = r.History.Attempts(ctx, tenant, id); err != nil {
+	if s.Attempts, rest, err = r.attempts(ctx, tenant, id); err != nil {
 		return s, err
 	}
-	for log, into := range map[wire.Log]*[]wire.Line{wire.ReceiveLog: &s.Received, wire.SendLog: &s.HandedOut, wire.ReportLog: &s.Reported} {
-		if *into, err = r.about(ctx, log, &s); err != nil {
+	for _, part := range []struct {
+		log  wire.Log
+		into *[]wire.Line
+	}{{wire.ReceiveLog, &s.Received}, {wire.SendLog, &s.HandedOut}, {wire.ReportLog, &s.Reported}} {
+		behind += rest
+		if *part.into, rest, err = r.about(ctx, part.log, &s); err != nil {
 			return s, err
 		}
 	}
+	s.More = behind+rest != ""
 	s.Events, s.Attempts = notNil(s.Events), notNil(s.Attempts)
 	return s, nil
 }
 
+// Events reads what happened to a delivery, as much as a story has room for.
+func (r Reader) Events(ctx context.Context, tenant, id string) (list []posthouse.Event, next string, err error) {
+	weight := func(e *posthouse.Event) int { return 512 + len(e.Request) + len(e.Response) + len(e.Error) }
+	return Gather("", most, weight, func(cursor string, limit int) ([]posthouse.Event, string, error) {
+		return r.History.EventPage(ctx, tenant, id, cursor, limit)
+	})
+}
+
+func (r Reader) attempts(ctx context.Context, tenant, id string) (list []posthouse.Attempt, next string, err error) {
+	weight := func(a *posthouse.Attempt) int { return 512 + len(a.Request) + len(a.Response) + len(a.Error) }
+	return Gather("", most, weight, func(cursor string, limit int) ([]posthouse.Attempt, string, error) {
+		return r.History.AttemptPage(ctx, tenant, id, cursor, limit)
+	})
+}
+
 // about reads the lines of a log about a delivery, oldest first. Of a sensitive message they have no texts.
-func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.Line, error) {
-	lines, _, err := r.log(ctx, work.LogFilter{Tenant: s.Delivery.Tenant, Log: log, Delivery: s.Delivery.ID, Limit: most})
+func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.Line, string, error) {
+	lines, next, err := r.log(ctx, work.LogFilter{Tenant: s.Delivery.Tenant, Log: log, Delivery: s.Delivery.ID, Limit: most})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	slices.Reverse(lines)
 	for i := range lines {
@@ -45,7 +66,7 @@ func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.
 			lines[i].Content, lines[i].Request, lines[i].Response = "", nil, nil
 		}
 	}
-	return notNil(lines), nil
+	return notNil(lines), next, nil
 }
 
 // Lines reads a part of a log, newest first.

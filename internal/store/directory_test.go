@@ -203,7 +203,7 @@ func TestTemplateVersions(t *testing.T) {
 		}
 		_, err := s.Templates.Template(ctx, "t1", "code", 4)
 		wantCode(t, err, posthouse.CodeNotFound)
-		list, err := s.Templates.Templates(ctx, "t1")
+		list, _, err := s.Templates.Templates(ctx, "t1", "", 0)
 		if err != nil || len(list) != 1 || list[0].Version != 3 {
 			t.Errorf("Templates = %+v, %v; want version 3 alone", list, err)
 		}
@@ -264,7 +264,7 @@ func TestTemplatesStoredAtOnceGetTheirOwnVersions(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		list, err := s.Templates.Templates(t.Context(), "t1")
+		list, _, err := s.Templates.Templates(t.Context(), "t1", "", 0)
 		if err != nil || len(list) != 1 || list[0].Version != 8 {
 			t.Errorf("Templates = %+v, %v; want version 8", list, err)
 		}
@@ -295,7 +295,7 @@ func TestRosterKeepsDaysOverridesAndTheirOrder(t *testing.T) {
 		if _, err := s.Rosters.PutRoster(ctx, at(), second); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Rosters.Rosters(ctx, "t1")
+		list, _, err := s.Rosters.Rosters(ctx, "t1", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,16 +412,74 @@ func TestKeysAreFoundListedAndRevoked(t *testing.T) {
 		if err := s.Keys.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
 			t.Fatal(err)
 		}
-		once, err := s.Keys.Keys(ctx, "t1")
+		once, _, err := s.Keys.Keys(ctx, "t1", "", 0)
 		if err != nil || len(once) != 1 || once[0].RevokedAt.IsZero() {
 			t.Fatalf("Keys = %+v, %v; want one revoked", once, err)
 		}
 		if err := s.Keys.RevokeKey(ctx, at(), "t1", "k1"); err != nil {
 			t.Fatal(err)
 		}
-		if twice, _ := s.Keys.Keys(ctx, "t1"); !cmp.Equal(once, twice) {
+		if twice, _, _ := s.Keys.Keys(ctx, "t1", "", 0); !cmp.Equal(once, twice) {
 			t.Errorf("revoking again changes %+v to %+v", once, twice)
 		}
 		wantCode(t, s.Keys.RevokeKey(ctx, at(), "t1", "k2"), posthouse.CodeNotFound)
+	})
+}
+
+func TestWhatIsSetUpIsListedInPages(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		var want []string
+		for i := range 5 {
+			name := fmt.Sprint("n", i)
+			want = append(want, name)
+			_, err := s.Templates.PutTemplate(ctx, at(), posthouse.Template{Tenant: "t1", Name: name, Text: "x"})
+			if err == nil {
+				_, err = s.Rosters.PutRoster(ctx, at(), posthouse.Roster{Tenant: "t1", Name: name, Days: map[string][]string{"1": {"a", "b"}, "2": {}}})
+			}
+			if err == nil {
+				err = s.Keys.AddKey(ctx, at(), posthouse.Key{ID: "k" + name, Tenant: "t1", Name: name, Scope: posthouse.ScopeRead}, "h"+name)
+			}
+			if err == nil {
+				_, _, err = s.Channels.PutChannel(ctx, at(), posthouse.Channel{Tenant: "t1", Name: name, Driver: "d"})
+			}
+			if err == nil {
+				_, err = s.Tenants.PutTenant(ctx, at(), posthouse.Tenant{Name: name, Note: "of " + name})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := map[string][]string{}
+		for _, x := range inPages(t, 2, func(c string) ([]posthouse.Template, string, error) { return s.Templates.Templates(ctx, "t1", c, 2) }) {
+			got["templates"] = append(got["templates"], x.Name)
+		}
+		for _, x := range inPages(t, 2, func(c string) ([]posthouse.Roster, string, error) { return s.Rosters.Rosters(ctx, "t1", c, 2) }) {
+			if len(x.Days["1"]) == 2 && x.Days["2"] != nil {
+				got["rosters"] = append(got["rosters"], x.Name)
+			}
+		}
+		for _, x := range inPages(t, 2, func(c string) ([]posthouse.Key, string, error) { return s.Keys.Keys(ctx, "t1", c, 2) }) {
+			got["keys"] = append(got["keys"], x.Name)
+		}
+		for _, x := range inPages(t, 2, func(c string) ([]work.ChannelRow, string, error) { return s.Channels.ChannelPage(ctx, "t1", c, 2) }) {
+			got["channels"] = append(got["channels"], x.Channel.Name)
+		}
+		for _, x := range inPages(t, 2, func(c string) ([]posthouse.Tenant, string, error) { return s.Tenants.Tenants(ctx, c, 2) }) {
+			if x.Name != "t1" && x.Note == "of "+x.Name || x.Name == "t1" { // which has keys and channels, and was not made
+				got["tenants"] = append(got["tenants"], x.Name)
+			}
+		}
+		for list, names := range got {
+			if list == "tenants" {
+				names = names[:len(names)-1]
+			}
+			if !cmp.Equal(names, want) {
+				t.Errorf("the %s in pages are %v, want %v", list, names, want)
+			}
+		}
+		if len(got) != 5 {
+			t.Errorf("got %v", got)
+		}
 	})
 }

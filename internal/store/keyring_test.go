@@ -33,7 +33,7 @@ func TestTheFirstKeyIsMadeOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		keys, err := s.Keys.Keys(ctx, "t1")
+		keys, _, err := s.Keys.Keys(ctx, "t1", "", 0)
 		if err != nil || len(keys) != 2 || made.Load() != 1 {
 			t.Errorf("%d said that they made one; there are %+v, %v", made.Load(), keys, err)
 		}

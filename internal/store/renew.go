@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -53,6 +54,19 @@ func (t handing) lockHeld(tenant, owner string, holds []work.Hold) ([]posthouse.
 	held, err := sqldb.All(t.Query, layout.ReadDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" WHERE "+clause+
 		" AND tenant = ? AND lease_owner = ? AND state = 'sending' ORDER BY id"+t.DB.Dialect.Lock, append(args, tenant, owner)...)
 	return slices.DeleteFunc(held, func(d posthouse.Delivery) bool { return tokens[d.ID] != d.Token }), err
+}
+
+// HeldPage lists a part of what an agent holds.
+func (s Handouts) HeldPage(ctx context.Context, tenant, agent, cursor string, limit int) (list []posthouse.Delivery, next string, err error) {
+	after, err := page.ID("handouts", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, "SELECT "+layout.Queue.List+
+		" FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? AND id > ? ORDER BY id LIMIT ?", tenant, work.Owner(agent), after, size+1)
+	list, next = page.Cut(list, size, "handouts", func(d posthouse.Delivery) string { return d.ID })
+	return list, next, s.db.Coded(err, "list what an agent holds")
 }
 
 // HeldBy lists what an agent holds, the oldest lease first.

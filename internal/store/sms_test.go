@@ -29,6 +29,9 @@ func TestSMSTemplatesAreNumberedByTenant(t *testing.T) {
 		if err != nil || len(list) != 2 || list[0].ID != 1 || list[0].Active || list[0].Name != "验证码" || list[1].ID != 2 {
 			t.Errorf("templates = %+v, %v", list, err)
 		}
+		tamper(t, s, "UPDATE posthouse_sms_texts SET id = 1000 WHERE tenant = 't1' AND id = 2")
+		_, err = s.Texts.AddSMSTemplate(t.Context(), at(), work.SMSTemplate{Tenant: "t1", Text: "one too many"})
+		wantCode(t, err, posthouse.CodeConflict)
 	})
 }
 

@@ -1,16 +1,15 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -30,19 +29,30 @@ func readTenant(scan sqldb.Scanner) (posthouse.Tenant, error) {
 }
 
 // Tenants lists the tenants by name: those that were made, and those that have keys or channels.
-func (s Tenants) Tenants(ctx context.Context) ([]posthouse.Tenant, error) {
-	list, err := sqldb.All(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants")
+func (s Tenants) Tenants(ctx context.Context, cursor string, limit int) (list []posthouse.Tenant, next string, err error) {
+	after, err := page.Key("tenants", cursor)
 	if err != nil {
-		return nil, s.db.Coded(err, "list the tenants")
+		return nil, "", err
 	}
-	names, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_api_keys UNION SELECT tenant FROM posthouse_channels")
+	size := page.Size(limit)
+	names, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, `SELECT name FROM (SELECT name FROM posthouse_tenants WHERE name > ?
+		UNION SELECT tenant FROM posthouse_api_keys WHERE tenant > ? UNION SELECT tenant FROM posthouse_channels WHERE tenant > ?) parties ORDER BY name LIMIT ?`, after, after, after, size+1)
+	names, next = page.Cut(names, size, "tenants", func(name string) string { return name })
+	if err != nil || len(names) == 0 {
+		return nil, "", s.db.Coded(err, "list the tenants")
+	}
+	made := map[string]posthouse.Tenant{}
+	err = s.db.Look(ctx, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE name >= ? AND name <= ?", []any{names[0], names[len(names)-1]}, func(scan sqldb.Scanner) error {
+		t, err := readTenant(scan)
+		made[t.Name] = t
+		return err
+	})
 	for _, name := range names {
-		if !slices.ContainsFunc(list, func(t posthouse.Tenant) bool { return t.Name == name }) {
-			list = append(list, posthouse.Tenant{Name: name})
-		}
+		t := made[name]
+		t.Name = name
+		list = append(list, t)
 	}
-	slices.SortFunc(list, func(a, b posthouse.Tenant) int { return cmp.Compare(a.Name, b.Name) })
-	return list, s.db.Coded(err, "list the tenants")
+	return list, next, s.db.Coded(err, "list the tenants")
 }
 
 // Tenant reads one tenant; an error of code not_found says that there is none.

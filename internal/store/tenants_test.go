@@ -29,7 +29,7 @@ func TestTenantsAndWhatTheyHave(t *testing.T) {
 		if err := s.Keys.AddKey(ctx, at(), posthouse.Key{ID: "k1", Tenant: "t0", Name: "n", Scope: posthouse.ScopeAdmin, Quota: quota}, "h"); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Tenants.Tenants(ctx)
+		list, _, err := s.Tenants.Tenants(ctx, "", 0)
 		names := []string{}
 		for _, tenant := range list {
 			names = append(names, tenant.Name)

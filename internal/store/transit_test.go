@@ -29,7 +29,7 @@ func TestRecordMovesADeliveryAndWritesItsEvents(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("delivery: %v (-want +got):\n%s", err, diff)
 		}
-		attempts, err := s.History.Attempts(t.Context(), "t1", d.ID)
+		attempts, _, err := s.History.AttemptPage(t.Context(), "t1", d.ID, "", 0)
 		if err != nil || len(attempts) != 1 {
 			t.Fatalf("attempts = %+v, %v", attempts, err)
 		}
@@ -66,7 +66,30 @@ func TestEventsChainWithoutGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantChain(t, s, id, "accept start ambiguous resend start fail evidence")
+		events := inPages(t, 2, func(cursor string) ([]posthouse.Event, string, error) {
+			return s.History.EventPage(t.Context(), "t1", id, cursor, 2)
+		})
+		attempts := inPages(t, 1, func(cursor string) ([]posthouse.Attempt, string, error) {
+			return s.History.AttemptPage(t.Context(), "t1", id, cursor, 1)
+		})
+		if len(events) != 7 || events[6].Version != 7 || len(attempts) != 2 || attempts[0].Class != posthouse.ClassUnknown || attempts[1].To != posthouse.Failed {
+			t.Errorf("in pages there are the events %+v and the attempts %+v", events, attempts)
+		}
 	})
+}
+
+// inPages reads a list to its end, in pages of at most so many.
+func inPages[T any](t *testing.T, most int, page func(cursor string) ([]T, string, error)) (all []T) {
+	t.Helper()
+	for cursor := ""; ; {
+		list, next, err := page(cursor)
+		if err != nil || len(list) == 0 || len(list) > most {
+			t.Fatalf("behind %q there are %d entries, %v; want 1 to %d", cursor, len(list), err, most)
+		}
+		if all, cursor = append(all, list...), next; next == "" {
+			return all
+		}
+	}
 }
 
 // wantChain checks a delivery's events against the state machine and its row.

@@ -175,7 +175,7 @@ func (d records) story(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	events, err := d.Reader.History.Events(c.Context(), c.who.tenant, t.ID)
+	events, _, err := d.Reader.Events(c.Context(), c.who.tenant, t.ID)
 	if err != nil {
 		return answer{}, err
 	}

@@ -27,6 +27,9 @@ func readText(scan sqldb.Scanner) (work.SMSTemplate, error) {
 	return t, err
 }
 
+// mostTexts are the templates that a tenant may have: the document's list of them has no pages.
+const mostTexts = 1000
+
 // AddSMSTemplate stores a template under the next number.
 func (s Texts) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemplate) (work.SMSTemplate, error) {
 	err := s.db.Change(ctx, now, "store an SMS template", func(x *sqldb.Tx) error {
@@ -40,6 +43,9 @@ func (s Texts) AddSMSTemplate(ctx context.Context, now time.Time, t work.SMSTemp
 		last, _, err := sqldb.First(x.Query, sqldb.Number, "SELECT COALESCE(MAX(id), 0) FROM posthouse_sms_texts WHERE tenant = ?", t.Tenant)
 		if err != nil {
 			return err
+		}
+		if last >= mostTexts {
+			return posthouse.Errorf(posthouse.CodeConflict, "there are %d SMS templates: no more are allowed", last)
 		}
 		t.ID, t.CreatedAt, t.UpdatedAt = last+1, sqldb.TimeOf(at), sqldb.TimeOf(at)
 		_, err = x.Exec("INSERT INTO posthouse_sms_texts ("+textColumns+") VALUES ("+sqldb.Marks(7)+")", t.Tenant, t.ID, t.Name, t.Text, sqldb.Flag(t.Active), at, at)

@@ -3,7 +3,9 @@ package reading
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -14,13 +16,63 @@ import (
 
 // Events lists all that happened to a delivery, in order.
 func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthouse.Event, error) {
+	return s.eventsOf(ctx, tenant, delivery, "version > 0", nil, math.MaxInt32, func(*posthouse.Event) bool { return true })
+}
+
+// EventPage lists a part of what happened to a delivery, in order.
+func (s History) EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Event, next string, err error) {
+	after, err := numberIn("events of a delivery", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	list, err = s.eventsOf(ctx, tenant, delivery, "version > ?", []any{after}, size+1, func(e *posthouse.Event) bool { return e.Version > after })
+	list, next = page.Cut(list, size, "events of a delivery", func(e posthouse.Event) string { return fmt.Sprint(e.Version) })
+	return list, next, err
+}
+
+// AttemptPage lists a part of a delivery's tries to send, in order. They are read from the event log: each is a start and the
+// event that ended it, and both have its number.
+func (s History) AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Attempt, next string, err error) {
+	after, err := numberIn("attempts", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	m, _, err := Messages{s.reader}.Message(ctx, tenant, posthouse.MessageID(delivery))
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	last := after + int64(size) + 1
+	events, err := s.eventsOf(ctx, tenant, delivery, "attempt > ? AND attempt <= ?", []any{after, last}, math.MaxInt32, func(e *posthouse.Event) bool {
+		return int64(e.Attempt) > after && int64(e.Attempt) <= last
+	})
+	list, next = page.Cut(attemptsOf(m.Channel, events), size, "attempts", func(a posthouse.Attempt) string { return fmt.Sprint(a.Number) })
+	return list, next, err
+}
+
+// numberIn is the number that a cursor leads behind, 0 for the beginning.
+func numberIn(list, cursor string) (int64, error) {
+	key, err := page.Key(list, cursor)
+	if err != nil || key == "" {
+		return 0, err
+	}
+	return strconv.ParseInt(key, 10, 64)
+}
+
+// eventsOf reads up to max of those events of a delivery that are where says; of a clean one, whose events stand in no
+// table, among does.
+func (s History) eventsOf(ctx context.Context, tenant, delivery, where string, args []any, max int, among func(*posthouse.Event) bool) ([]posthouse.Event, error) {
 	d, err := Messages{s.reader}.Delivery(ctx, tenant, delivery)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.cleanEvents(ctx, tenant, layout.MessageOfSole(d.ID), layout.MessageOfSole(d.ID), 1)
 	if err == nil && len(list) == 0 {
-		list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, "SELECT "+layout.Events.List+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? ORDER BY version", d.ID, tenant)
+		list, err = sqldb.All(s.db.Reads(ctx), layout.ReadEvent, "SELECT "+layout.Events.List+" FROM posthouse_transitions WHERE delivery = ? AND tenant = ? AND "+where+" ORDER BY version LIMIT ?",
+			append(append([]any{d.ID, tenant}, args...), max)...)
+	} else {
+		list = slices.DeleteFunc(list, func(e posthouse.Event) bool { return !among(&e) })
 	}
 	for i := range list {
 		fill(&list[i], &d)
@@ -31,20 +83,6 @@ func (s History) Events(ctx context.Context, tenant, delivery string) ([]posthou
 // fill adds to an event what its delivery knows and the log does not repeat.
 func fill(e *posthouse.Event, d *posthouse.Delivery) {
 	e.Idem, e.Deadline, e.Policy = d.IdemKey, d.Deadline, d.OnUnknown
-}
-
-// Attempts lists a delivery's tries to send, in order. They are read from the event log: each
-// is a start and the event that ended it.
-func (s History) Attempts(ctx context.Context, tenant, delivery string) ([]posthouse.Attempt, error) {
-	m, _, err := Messages{s.reader}.Message(ctx, tenant, posthouse.MessageID(delivery))
-	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
-		return nil, err
-	}
-	events, err := s.Events(ctx, tenant, delivery)
-	if err != nil {
-		return nil, err
-	}
-	return attemptsOf(m.Channel, events), nil
 }
 
 // attemptsOf pairs starts with their ends. An attempt without an end still runs.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -116,6 +117,18 @@ func (s Channels) Channels(ctx context.Context, tenant string) ([]work.ChannelRo
 	where, args := ofTenant(tenant)
 	list, err := sqldb.All(s.db.Reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels"+where+" ORDER BY tenant, name", args...)
 	return list, s.db.Coded(err, "list the channels")
+}
+
+// ChannelPage lists a part of a tenant's channels by name.
+func (s Channels) ChannelPage(ctx context.Context, tenant, cursor string, limit int) (list []work.ChannelRow, next string, err error) {
+	after, err := page.Key("channels", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	list, err = sqldb.All(s.db.Reads(ctx), readChannel, "SELECT "+channelColumns+" FROM posthouse_channels WHERE tenant = ? AND name > ? ORDER BY name LIMIT ?", tenant, after, size+1)
+	list, next = page.Cut(list, size, "channels", func(row work.ChannelRow) string { return row.Channel.Name })
+	return list, next, s.db.Coded(err, "list the channels")
 }
 
 // ofTenant is the condition of lists that the engine reads for all tenants.

@@ -3,9 +3,13 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -100,12 +104,20 @@ func (s Keys) KeyHash(ctx context.Context, id string) (key posthouse.Key, hash s
 }
 
 // Keys lists a tenant's keys, oldest first, revoked ones too.
-func (s Keys) Keys(ctx context.Context, tenant string) ([]posthouse.Key, error) {
-	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (posthouse.Key, error) {
+func (s Keys) Keys(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Key, next string, err error) {
+	key, err := page.Key("keys", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	at, id, _ := strings.Cut(key, " ")
+	after, _ := strconv.ParseInt(at, 10, 64) // of ours, or 0 for the beginning
+	size := page.Size(limit)
+	list, err = sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (posthouse.Key, error) {
 		k, err := readKey(scan)
 		return k.Key, err
-	}, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE tenant = ? ORDER BY created_at, id", tenant)
-	return list, s.db.Coded(err, "list the keys")
+	}, "SELECT "+keyColumns+" FROM posthouse_api_keys WHERE tenant = ? AND (created_at > ? OR created_at = ? AND id > ?) ORDER BY created_at, id LIMIT ?", tenant, after, after, id, size+1)
+	list, next = page.Cut(list, size, "keys", func(k posthouse.Key) string { return fmt.Sprint(sqldb.Micros(k.CreatedAt), " ", k.ID) })
+	return list, next, s.db.Coded(err, "list the keys")
 }
 
 // RevokeKey ends a key. One that is revoked already keeps its time.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -69,9 +70,18 @@ func (s Rosters) Roster(ctx context.Context, tenant, name string) (posthouse.Ros
 }
 
 // Rosters lists a tenant's rosters by name.
-func (s Rosters) Rosters(ctx context.Context, tenant string) ([]posthouse.Roster, error) {
-	list, err := s.rosters(ctx, "r.tenant = ?", tenant)
-	return list, s.db.Coded(err, "list the rosters")
+func (s Rosters) Rosters(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Roster, next string, err error) {
+	after, err := page.Key("rosters", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	names, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT name FROM posthouse_rosters WHERE tenant = ? AND name > ? ORDER BY name LIMIT ?", tenant, after, size+1)
+	names, next = page.Cut(names, size, "rosters", func(name string) string { return name })
+	if err == nil && len(names) > 0 {
+		list, err = s.rosters(ctx, "r.tenant = ? AND r.name > ? AND r.name <= ?", tenant, after, names[len(names)-1])
+	}
+	return list, next, s.db.Coded(err, "list the rosters")
 }
 
 // rosters reads rosters with their days in one statement, so that a roster stored meanwhile is

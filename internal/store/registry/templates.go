@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -91,10 +92,16 @@ func noTemplate(name string, version int) error {
 }
 
 // Templates lists the latest version of each template of a tenant by name.
-func (s Templates) Templates(ctx context.Context, tenant string) ([]posthouse.Template, error) {
-	list, err := sqldb.All(s.db.Reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM posthouse_templates t WHERE tenant = ?
-		AND version = (SELECT MAX(version) FROM posthouse_templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name`, tenant)
-	return list, s.db.Coded(err, "list the templates")
+func (s Templates) Templates(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Template, next string, err error) {
+	after, err := page.Key("templates", cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	list, err = sqldb.All(s.db.Reads(ctx), readTemplate, "SELECT "+templateColumns+` FROM posthouse_templates t WHERE tenant = ? AND name > ?
+		AND version = (SELECT MAX(version) FROM posthouse_templates l WHERE l.tenant = t.tenant AND l.name = t.name) ORDER BY name LIMIT ?`, tenant, after, size+1)
+	list, next = page.Cut(list, size, "templates", func(t posthouse.Template) string { return t.Name })
+	return list, next, s.db.Coded(err, "list the templates")
 }
 
 // DeleteTemplate deletes all versions of a template. Messages that were rendered with it keep
