@@ -215,6 +215,10 @@ func TestFLEET_CallbackAddressesAreApart(t *testing.T) {
 	}
 	h.must(h.api.Callbacks.Delete(h.Context(), "many", strings.TrimPrefix(b, "/v1/callbacks/")))
 	h.eventually("the deleted address is refused", func() bool { return look(b, "token-b") == 403 })
+	h.must(h.api.Accounts.Delete(h.Context(), "many", "a"))
+	if n := h.count("posthouse_callbacks"); n != 0 {
+		t.Errorf("%d addresses outlive their account", n)
+	}
 }
 
 // An application of WeCom is called too: it proves that the address is its own.

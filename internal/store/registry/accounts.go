@@ -205,6 +205,9 @@ func (s Accounts) DeleteAccount(ctx context.Context, now time.Time, tenant, chan
 		if err != nil {
 			return err
 		}
+		if _, err := t.Exec("DELETE FROM posthouse_callbacks WHERE tenant = ? AND channel = ? AND account = ?", tenant, channel, name); err != nil {
+			return err
+		}
 		return dropGates(t, tenant, channel, []string{name})
 	})
 }

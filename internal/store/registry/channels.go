@@ -165,7 +165,7 @@ func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name
 		if err == nil && n == 0 {
 			return noChannel(name)
 		}
-		for _, table := range []string{"posthouse_accounts", "posthouse_gates", "posthouse_tallies"} {
+		for _, table := range []string{"posthouse_accounts", "posthouse_gates", "posthouse_tallies", "posthouse_callbacks"} {
 			if err == nil {
 				_, err = t.Exec("DELETE FROM "+table+" WHERE tenant = ? AND channel = ?", tenant, name)
 			}
