@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/lksms"
+	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
@@ -38,7 +39,7 @@ func (s *Server) routes() []web.Route {
 			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Judge: s.engine.Operator, Reminds: s.engine.Reminders,
 			Desk: s.engine.Pull, Reassigner: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents,
 			Refs: s.store.Messages, Replays: s.store.Submissions, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
-			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Rates: s.engine.Routes, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: s.quotas, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback, Media: s.media,
+			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Rates: s.engine.Routes, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: s.quotas, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, Audiences: s.campaigns, Tasks: s.flow, Gate: s.gate, Actions: actions,
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
 			Operation: api.Operation{
@@ -48,6 +49,7 @@ func (s *Server) routes() []web.Route {
 		}),
 		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine.Intake, Channels: s.channels, Rosters: s.store.Rosters}),
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
+		media.Routes(s.media),
 	)
 	return routes
 }

@@ -53,8 +53,6 @@ type Options struct {
 	// Callbacks are the addresses at which providers call; CallbackDesk takes the calls. It defaults to none.
 	Callbacks    Callbacks
 	CallbackDesk http.Handler
-	// Media are the files that are to be sent.
-	Media Media
 	// Campaigns are sent to many; Audiences are lists that several of them use.
 	Campaigns Campaigns
 	Audiences Audiences
@@ -92,7 +90,6 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
 		users{o.Users}.routes(),
-		media{o.Media}.routes(),
 		campaigns{o.Campaigns}.routes(),
 		audiences{o.Audiences}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),

@@ -1,4 +1,6 @@
-package api
+// Package media is the resource of files that are to be sent: they come as bodies and forms of any length, and go as downloads,
+// not as JSON like the things of package api.
+package media
 
 import (
 	"context"
@@ -36,9 +38,15 @@ type mediaWrites interface {
 // media is the resource of files.
 type media struct{ Media }
 
+// maxURL bounds a URL, in bytes.
+const maxURL = 2048
+
 var fetchBody = web.BodyOf[wire.FetchMedia]()
 
-func (m media) routes() []web.Route {
+// Routes are the addresses of files.
+func Routes(of Media) []web.Route {
+	const reads, sends = posthouse.ScopeRead, posthouse.ScopeSend
+	m := media{of}
 	return web.Tagged("media",
 		web.Act("/v1/media", sends, "Store a file that is to be sent: as the body itself, or as the part file of a form. The same file of the same name is stored once.", m.add).
 			Query("name").TakesFile("multipart/form-data", "application/octet-stream").Answers(http.StatusCreated, http.StatusOK).Audited(),
@@ -129,7 +137,7 @@ func (m media) list(c *web.Call) (wire.Page[wire.StoredMedia], error) {
 	for i := range list {
 		items[i] = shownMedia(list[i])
 	}
-	return pageOf(items, next, err)
+	return wire.Page[wire.StoredMedia]{Items: items, Next: next}, err
 }
 
 func (m media) get(c *web.Call) (wire.StoredMedia, error) {
