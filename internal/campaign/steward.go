@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -47,17 +48,18 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 	if err != nil {
 		return 0, false, err
 	}
+	var wrong []error
 	for _, c := range list {
 		again, err := s.step(ctx, now, c)
 		if posthouse.CodeOf(err) == posthouse.CodeConflict { // somebody else was first
 			again, err = false, nil
 		}
-		if err != nil {
-			return len(list), false, fmt.Errorf("look after the campaign %s: %w", c.Name, err)
+		if err != nil { // it keeps the others waiting for nothing
+			wrong = append(wrong, fmt.Errorf("look after the campaign %s: %w", c.Name, err))
 		}
 		more = more || again
 	}
-	return len(list), more, nil
+	return len(list), more && len(wrong) == 0, errors.Join(wrong...)
 }
 
 func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (more bool, err error) {

@@ -377,3 +377,25 @@ func TestAMemberWaitsForTheOwnWindowAlone(t *testing.T) {
 		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 20})
 	})
 }
+
+// A campaign whose template cannot be read waits, and keeps no single message of its channel waiting.
+func TestACampaignThatCannotBeReadDelaysNobody(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		d.keep(posthouse.Template{Tenant: d.tenant, Name: "hi", Text: "hello ${name}"})
+		d.make(100, wire.CampaignDraft{Template: "hi"})
+		d.pause("c")
+		d.act(campaign.Start)
+		if err := d.rig.store.Templates.DeleteTemplate(d.Context(), d.tenant, "hi"); err != nil {
+			d.Fatal(err)
+		}
+		d.resume("c")
+		d.pass(5 * time.Second)
+		id := d.send(text("c", "single"))[0]
+		d.pass(100 * time.Millisecond)
+		d.want(id, posthouse.Sent, "", 0)
+		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 100, Unsent: 100})
+		d.act(campaign.Cancel)
+		d.pass(5 * time.Second)
+		d.stands(posthouse.CampaignCancelled, wire.CampaignProgress{Members: 100, Cancelled: 100})
+	})
+}

@@ -48,12 +48,9 @@ func (s *segments) claim(ctx context.Context, w wish) (claimed, error) {
 		if err == nil {
 			err = s.begin(ctx, st, w, most, &found)
 		}
-		if err != nil && found.n > 0 { // what was started is to be sent
+		if err != nil { // what was started is to be sent, and single messages do not wait for campaigns
 			s.log.Warn("no more members of a campaign start for a moment", "channel", r.Key.Channel, "error", err)
 			return found, nil
-		}
-		if err != nil {
-			return claimed{}, err
 		}
 	}
 	return found, nil

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/campaign"
@@ -58,21 +59,21 @@ func (c *Campaigner) Run(ctx context.Context) {
 		live, more, err := c.steward.Round(ctx, c.holder.Life.Now())
 		// Where we cannot write results, others hardly can: to repair what they hold would be to doubt what is known.
 		switch now := time.Now(); {
-		case err != nil, live == 0:
+		case live == 0:
 		case c.stuck():
 			stuck = true
 		case stuck:
 			stuck, repaired = false, now // those who wait to write get a turn first
 		case woken || now.Sub(repaired) >= c.repairs:
-			repaired, err = now, c.Repair(ctx)
+			repaired, err = now, errors.Join(err, c.Repair(ctx))
 		}
-		if err == nil && live > 0 {
-			err = c.mark(ctx)
+		if live > 0 {
+			err = errors.Join(err, c.mark(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			c.holder.Log.Warn("campaigns cannot be looked after for a moment", "error", err)
 		}
-		if woken = false; more && err == nil && !c.holder.Life.Stopped() {
+		if woken = false; more && !c.holder.Life.Stopped() {
 			continue
 		}
 		var on bool

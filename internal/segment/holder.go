@@ -2,7 +2,6 @@ package segment
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -110,7 +109,7 @@ func (h *Holder) Next(ctx context.Context, lane work.Lane, at time.Time, lease t
 	}
 	leg, err := h.Legs.Leg(ctx, &seg)
 	if err != nil {
-		return nil, fmt.Errorf("read the members of a segment: %w", err) // its lease ends, and it is repaired
+		return nil, h.putBack(ctx, seg, err)
 	}
 	st := &Stretch{
 		Leg: leg, Lane: lane, Pass: seg.Pass, log: h.Log, seg: seg, again: map[int]bool{}, later: map[int]time.Time{}, lease: lease, leaseEnd: at.Add(lease),
@@ -119,6 +118,17 @@ func (h *Holder) Next(ctx context.Context, lane work.Lane, at time.Time, lease t
 	h.held[lane] = append(h.held[lane], st)
 	h.mu.Unlock()
 	return st, nil
+}
+
+// unreadAfter is the wait before somebody tries again to read what sending to a segment needs.
+const unreadAfter = time.Minute
+
+// putBack gives a segment back whose members cannot be read. The others are tried meanwhile.
+func (h *Holder) putBack(ctx context.Context, seg work.Segment, why error) error {
+	h.Log.Error("what a segment of a campaign needs cannot be read: it waits", "segment", seg.ID, "campaign", seg.Campaign, "error", why)
+	seg.Status, seg.DueAt = work.SegmentFree, h.Life.Now().Add(unreadAfter)
+	_, err := h.Store.SaveSegments(ctx, time.Now(), []work.Segment{seg}, 0)
+	return err
 }
 
 // drop forgets a segment that is not ours any more.
