@@ -367,8 +367,9 @@ func TestAMemberWaitsForTheOwnWindowAlone(t *testing.T) {
 	settings := posthouse.ChannelSettings{RecipientLimits: []posthouse.Limit{{Max: 1, Per: posthouse.Duration(time.Minute)}}}
 	campaigning(t, settings, func(d *drive) {
 		draft := posthouse.Draft{Channel: "c", Content: &posthouse.Content{Text: "x"}, To: []posthouse.Recipient{{Address: "o0003"}}}
-		d.want(d.send(draft)[0], posthouse.Pending, "", 0)
+		id := d.send(draft)[0]
 		d.pass(time.Second)
+		d.want(id, posthouse.Sent, "", 0)
 		d.make(20, wire.CampaignDraft{})
 		d.act(campaign.Start)
 		d.pass(10 * time.Second)
