@@ -2,9 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -13,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/campaign"
-	"github.com/posthouse/posthouse/internal/cell"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -162,7 +158,7 @@ func (s campaigns) export(c *web.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return streamed(format, []string{"seq", "address", "outcome", "code", "error", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
+	return web.Listed(format == formatCSV, []string{"seq", "address", "outcome", "code", "error", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
 		why := wire.CampaignReason{}
 		if m.Reason != nil {
 			why = *m.Reason
@@ -184,38 +180,7 @@ func listedRefused(format string, each func(func(audience.Refused) error) error,
 	if err != nil {
 		return nil, err
 	}
-	return streamed(format, []string{"line", "column", "reason", "text"}, each, func(r audience.Refused) []string {
+	return web.Listed(format == formatCSV, []string{"line", "column", "reason", "text"}, each, func(r audience.Refused) []string {
 		return []string{strconv.FormatInt(r.Line, 10), strconv.FormatInt(r.Column, 10), r.Reason, r.Text}
 	}), nil
-}
-
-// streamed writes things as they are read: as lines of JSON, or as a table in which no cell is a formula.
-func streamed[T any](format string, head []string, each func(func(T) error) error, row func(T) []string) web.Stream {
-	if format != formatCSV {
-		return web.Stream{Kind: "application/x-ndjson", Write: func(w io.Writer) error {
-			lines := json.NewEncoder(w)
-			return each(func(v T) error { return lines.Encode(v) })
-		}}
-	}
-	return web.Stream{Kind: "text/csv; charset=utf-8", Write: func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		err := out.Write(head)
-		if err == nil {
-			err = each(func(v T) error {
-				cells := row(v)
-				for i := range cells {
-					cells[i] = cell.Guard(cells[i])
-				}
-				return out.Write(cells)
-			})
-		}
-		out.Flush()
-		if err == nil {
-			err = out.Error()
-		}
-		if err != nil {
-			return fmt.Errorf("export a list: %w", err)
-		}
-		return nil
-	}}
 }
