@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,9 @@ func TestFLEET_FilesComeInOtherWays(t *testing.T) {
 	if err != nil || m.Name != "a.png" || m.Type != "image/png" {
 		t.Errorf("by URL: %+v, %v", m, err)
 	}
-	guarded := open(t, dbtest.SQLite(t), func(o *server.Options) { o.AllowPrivate = false })
+	guarded := open(t, dbtest.SQLite(t), func(o *server.Options) {
+		o.AllowPrivate, o.AllowNetworks = false, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} // of providers
+	})
 	for name, c := range map[string]struct {
 		h         *house
 		url, want string

@@ -160,8 +160,9 @@ func openDesk(s *Server) error {
 
 // openMedia makes the library of files that are to be sent.
 func openMedia(s *Server) (err error) {
+	// The networks that are allowed by name are those of providers: a file that is fetched is shown to whoever asked for it.
 	s.media, err = media.New(media.Options{
-		Store: s.store.Media, Network: s.network, MaxFile: s.o.MaxMedia, MaxTenant: s.o.MaxTenantMedia, Keep: s.o.KeepMedia, Log: s.o.Log,
+		Store: s.store.Media, Network: channel.Network{AllowPrivate: s.o.AllowPrivate}, MaxFile: s.o.MaxMedia, MaxTenant: s.o.MaxTenantMedia, Keep: s.o.KeepMedia, Log: s.o.Log,
 	})
 	if err == nil {
 		s.closing.add(s.media.Close)
