@@ -12,17 +12,6 @@ import (
 // holdsNUL is wrong with a text that PostgreSQL neither keeps nor compares with those it keeps.
 const holdsNUL = "holds the character U+0000, which cannot be stored"
 
-// Unkept says what keeps a text from being stored or looked up in every database, "" for nothing.
-func Unkept(text string) string {
-	switch {
-	case !utf8.ValidString(text):
-		return "is not valid UTF-8"
-	case strings.ContainsRune(text, 0):
-		return holdsNUL
-	}
-	return ""
-}
-
 // UnkeptJSON says the same of valid JSON of valid UTF-8: its texts and names can hold such characters as escapes, and its
 // numbers and nesting can be more than a database reads. PostgreSQL reads nothing of a payload that has one such in it.
 func UnkeptJSON(text []byte) string {

@@ -414,3 +414,15 @@ func later(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// oneOf says which names are allowed.
+func oneOf(what string, names []string) string {
+	if len(names) == 0 {
+		return "no " + what + " are configured yet"
+	}
+	slices.Sort(names)
+	if len(names) > 20 {
+		names = append(names[:20:20], "…")
+	}
+	return "the " + what + " are " + strings.Join(names, ", ")
+}

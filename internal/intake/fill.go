@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,16 +76,4 @@ func (in *Intake) templateOf(ctx context.Context, tenant string, d *posthouse.Dr
 		p.Add(field, "is required: there is no template %q or %q, which the kind would be told with", names[0], names[1])
 	}
 	return t, false, nil
-}
-
-// oneOf says which names are allowed.
-func oneOf(what string, names []string) string {
-	if len(names) == 0 {
-		return "no " + what + " are configured yet"
-	}
-	slices.Sort(names)
-	if len(names) > 20 {
-		names = append(names[:20:20], "…")
-	}
-	return "the " + what + " are " + strings.Join(names, ", ")
 }
