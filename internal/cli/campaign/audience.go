@@ -45,14 +45,11 @@ func audienceList(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{a.Name, string(a.State), a.Channel, strconv.FormatInt(a.Members, 10), sh.At(a.CreatedAt)})
 				}
 				sh.Table([]string{"List", "State", "Channel", "People", "Made"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 50, &f.Cursor)
 	return cmd
 }
 

@@ -99,15 +99,12 @@ func list(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{c.Name, string(c.State), c.Channel, c.Template, sh.At(c.CreatedAt), sh.At(c.Deadline)})
 				}
 				sh.Table([]string{"Campaign", "State", "Channel", "Template", "Made", "Deadline"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
 	cmd.Flags().StringVar(&only, "in", "", "only in this `STATE`, such as ready")
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 50, &f.Cursor)
 	return cmd
 }
 

@@ -74,14 +74,11 @@ func mediaList(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{m.ID, m.Name, m.Type, strconv.FormatInt(m.Size, 10), sh.At(m.CreatedAt), sh.At(m.ExpiresAt)})
 				}
 				sh.Table([]string{"ID", "Name", "Type", "Bytes", "Stored", "Until"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }
 

@@ -40,14 +40,11 @@ func accountList(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{a.Name, shell.Words(a.Pools), strconv.Itoa(max(a.Weight, 1)), windowsOf(a.Limits), string(a.State), waitsFor(sh, a)})
 				}
 				sh.Table([]string{"Account", "Pools", "Weight", "Limits", "State", "Waits for"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }
 

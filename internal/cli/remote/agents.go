@@ -40,14 +40,11 @@ func agentsList(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{a.ID, a.Name, shell.Words(a.Channels), standing(a), windowsText(a.Limits), cmp.Or(sh.At(a.LastSeenAt), "never"), a.App})
 				}
 				sh.Table([]string{"Agent", "Name", "Channels", "State", "Limits", "Last seen", "App"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }
 

@@ -46,8 +46,7 @@ func auditList(sh *shell.Shell) *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{Use: "list", Short: "List lines of the audit log, newest first", Args: shell.Takes()}
 	f.describe(cmd.Flags())
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 50, &f.Cursor)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
 		if err := f.read(sh); err != nil {
 			return err
@@ -71,9 +70,7 @@ func printAudit(sh *shell.Shell, page wire.Page[wire.AuditEntry]) {
 		rows = append(rows, []string{sh.At(e.At), cmp.Or(e.KeyName, e.Key), e.Source, e.Action, e.Target, count, e.Note})
 	}
 	sh.Table([]string{"When", "Who", "From", "Did", "To", "Changed", "Note"}, rows)
-	if page.Next != "" {
-		sh.Printf("  … and more: --cursor %s\n", page.Next)
-	}
+	sh.More(page.Next)
 }
 
 func auditExport(sh *shell.Shell) *cobra.Command {

@@ -178,9 +178,7 @@ func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) e
 			})
 		}
 		l.Table([]string{"Job", "About", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
-		if found.Next != "" {
-			l.Printf("  … and more: --cursor %s\n", found.Next)
-		}
+		l.More(found.Next)
 	})
 }
 

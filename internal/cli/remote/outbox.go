@@ -29,8 +29,7 @@ func outboxList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(box, func() { printOutbox(sh, box) })
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }
 
@@ -45,9 +44,7 @@ func printOutbox(sh *shell.Shell, box wire.Outbox) {
 			strconv.Itoa(r.Failures), cmp.Or(sh.At(r.NextTryAt), "held"), shell.Cut(r.Problem, 100)})
 	}
 	sh.Table([]string{"Row", "Handed in", "Channel", "Ref", "Tries", "Next try", "Problem"}, rows)
-	if box.Next != "" {
-		sh.Printf("  … and more: --cursor %s\n", box.Next)
-	}
+	sh.More(box.Next)
 }
 
 func outboxRetry(sh *shell.Shell) *cobra.Command {

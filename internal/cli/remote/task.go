@@ -101,14 +101,11 @@ func taskList(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{t.Task, t.Name, t.State, strconv.Itoa(t.Notices), strconv.Itoa(t.Warnings), sh.At(t.UpdatedAt)})
 				}
 				sh.Table([]string{"Task", "Name", "State", "Notices", "Warnings", "Updated"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }
 

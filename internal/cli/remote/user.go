@@ -33,14 +33,11 @@ func userList(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{u.ID, u.Name, u.Type, shell.Words(u.Roles), addresses(u)})
 				}
 				sh.Table([]string{"User", "Name", "Type", "Roles", "Addresses"}, rows)
-				if page.Next != "" {
-					sh.Printf("  … and more: --cursor %s\n", page.Next)
-				}
+				sh.More(page.Next)
 			})
 		}),
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 100, "how many at most, 1 to 1000")
-	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
+	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }
 
