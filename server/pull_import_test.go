@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse/internal/cli/lksms"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
@@ -55,7 +56,7 @@ func swapped(t *testing.T, dsn string) string {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	if report, err := lksms.Run(t.Context(), lksms.Options{From: from, To: to}); err != nil || report.Tables[2].New != 4 {
+	if report, err := lksms.Run(t.Context(), lksms.Options{From: from, Options: retold.Options{To: to}}); err != nil || report.Tables[2].New != 4 {
 		t.Fatalf("import: %+v, %v", report, err)
 	}
 	return dsn

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -18,31 +18,17 @@ const Kind = "sms"
 
 // Options makes an import. From and To are required.
 type Options struct {
+	retold.Options
 	From *foreign.Lksms
-	To   *store.Store
-	// Tenant and Channel are whose the tasks become. Defaults to "default" and "sms".
-	Tenant, Channel string
+	// Channel is the one that the tasks become messages of. Defaults to "sms".
+	Channel string
 	// Region is where a number without + belongs. Defaults to CN.
 	Region string
-	// History leaves out tasks that are still to be sent, and default contents: for a first run while the old server works.
-	History bool
-	// DryRun reads and converts everything, and writes nothing.
-	DryRun bool
-	// Batch is how many rows are read and written at once. Defaults to 500.
-	Batch int
-	// Progress is told how far a table is, after each batch. Defaults to nobody.
-	Progress func(table string, read, of int)
 }
 
 // Table is what became of the rows of a table.
 type Table struct {
-	Name string `json:"table"`
-	// Missing is set where the source has no such table.
-	Missing bool `json:"missing,omitempty"`
-	Rows    int  `json:"rows"`
-	// New were stored, or would be; There are those that were stored before.
-	New   int `json:"new"`
-	There int `json:"there"`
+	retold.Counts
 	// Left were left out, by reason.
 	Left map[string]int `json:"left,omitempty"`
 	// Odd were taken although something is strange about them, by what is.
@@ -87,7 +73,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{foreign.LksmsHanded, r.handed},
 		{foreign.LksmsReported, r.reported},
 	} {
-		t := Table{Name: part.name, Missing: !o.From.Has(part.name), Left: map[string]int{}, Odd: map[string]int{}}
+		t := Table{Counts: retold.Counts{Name: part.name, Missing: !o.From.Has(part.name)}, Left: map[string]int{}, Odd: map[string]int{}}
 		if !t.Missing {
 			err = part.work(ctx, &t)
 		}

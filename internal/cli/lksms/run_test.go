@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/lksms"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
@@ -169,7 +170,7 @@ func TestTheSixTablesAreCarriedOver(t *testing.T) {
 			if c.to != "itself" {
 				target = dialects[c.to].dsn(t)
 			}
-			o := lksms.Options{From: source(t, dsn), To: open(t, target), Batch: 3}
+			o := lksms.Options{From: source(t, dsn), Options: retold.Options{To: open(t, target), Batch: 3}}
 			report := imported(t, o)
 			if diff := cmp.Diff(first, brief(report)); diff != "" || !report.Paged {
 				t.Errorf("first, an app that was answered a page seen: %t (-want +got):\n%s", report.Paged, diff)
@@ -306,7 +307,7 @@ func lawful(t *testing.T, s *store.Store) {
 func TestHistoryLeavesOutWhatMayStillBeSent(t *testing.T) {
 	t.Parallel()
 	dsn, exec := old(t, "sqlite")
-	o := lksms.Options{From: source(t, dsn), To: open(t, dbtest.SQLite(t)), History: true}
+	o := lksms.Options{From: source(t, dsn), Options: retold.Options{To: open(t, dbtest.SQLite(t)), History: true}}
 	report := imported(t, o)
 	if tasks := report.Tables[2]; tasks.New != 4 || tasks.Left["may still be sent"] != 3 {
 		t.Errorf("tasks = %+v", tasks)
@@ -328,9 +329,9 @@ func TestADryRunWritesNothing(t *testing.T) {
 	t.Parallel()
 	dsn, _ := old(t, "sqlite")
 	var seen []string
-	o := lksms.Options{From: source(t, dsn), To: open(t, dbtest.SQLite(t)), DryRun: true, Progress: func(table string, read, of int) {
+	o := lksms.Options{From: source(t, dsn), Options: retold.Options{To: open(t, dbtest.SQLite(t)), DryRun: true, Progress: func(table string, read, of int) {
 		seen = append(seen, fmt.Sprintf("%s %d/%d", table, read, of))
-	}}
+	}}}
 	report := imported(t, o)
 	if !report.DryRun || report.Tables[2].New != 7 {
 		t.Errorf("report = %+v", report)
@@ -349,11 +350,11 @@ func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	dsn, _ := old(t, "sqlite")
 	ctx, stop := context.WithCancel(t.Context())
-	o := lksms.Options{From: source(t, dsn), To: open(t, dbtest.SQLite(t)), Batch: 2, Progress: func(table string, read, _ int) {
+	o := lksms.Options{From: source(t, dsn), Options: retold.Options{To: open(t, dbtest.SQLite(t)), Batch: 2, Progress: func(table string, read, _ int) {
 		if table == foreign.LksmsTasks && read == 4 {
 			stop()
 		}
-	}}
+	}}}
 	report, err := lksms.Run(ctx, o)
 	if err == nil || len(report.Tables) != 3 || report.Tables[2].New != 4 {
 		t.Fatalf("a stopped import says %v, %+v; want 4 new tasks, and an error", err, report)
@@ -388,7 +389,7 @@ func TestATableThatIsMissingIsPassedOver(t *testing.T) {
 	t.Parallel()
 	dsn, exec := old(t, "sqlite")
 	exec("DROP TABLE send_logs")
-	report := imported(t, lksms.Options{From: source(t, dsn), To: open(t, dbtest.SQLite(t))})
+	report := imported(t, lksms.Options{From: source(t, dsn), Options: retold.Options{To: open(t, dbtest.SQLite(t))}})
 	if logs := report.Tables[4]; !logs.Missing || logs.Rows != 0 || report.Paged {
 		t.Errorf("send_logs = %+v", logs)
 	}
@@ -415,7 +416,7 @@ func TestOddRowsAreTakenOnce(t *testing.T) {
 				exec("UPDATE sms_tasks SET created_at = '-infinity', updated_at = 'infinity' WHERE id = 2")
 			}
 			ours := open(t, dialects[kind].dsn(t))
-			o := lksms.Options{From: source(t, dsn), To: ours}
+			o := lksms.Options{From: source(t, dsn), Options: retold.Options{To: ours}}
 			const want = "default_sms_data 2: %d %d 1 0\nsms_tasks 2: %d %d 0 1\nreceive_logs 2: %d %d 0 1\n"
 			for run, want := range []string{fmt.Sprintf(want, 1, 0, 2, 0, 2, 0), fmt.Sprintf(want, 0, 1, 0, 2, 0, 2)} {
 				got := brief(imported(t, o))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/lksms"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
@@ -47,30 +48,24 @@ passed over. So it can also be run again when it was interrupted.`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "the `DSN` of the other system's database: postgresql://…, mysql://… or sqlite:PATH")
-	flags.StringVar(&f.zone, "time-zone", "UTC", "the `ZONE` of the times in it, which have none: the old server's, such as Asia/Shanghai")
-	flags.StringVar(&f.tenant, "tenant", "default", "whose they become, a `TENANT`")
-	flags.StringVar(&f.region, "region", "CN", "where phone numbers without + belong, a `COUNTRY` of two letters")
-	flags.BoolVar(&f.history, "history", false, "leave out what may still be sent: the old server goes on")
-	flags.BoolVar(&f.rehearse, "dry-run", false, "read everything and say what would be done")
-	config.AddFlags(flags, "dsn", "sms_channel", "log_level", "log_format")
+	cmd.Flags().StringVar(&f.region, "region", "CN", "where phone numbers without + belong, a `COUNTRY` of two letters")
+	f.flags(cmd, "sms_channel")
 	return cmd
 }
 
+// flags are those of every import; settings are read beside those of the database and the log.
+func (f *importing) flags(cmd *cobra.Command, settings ...string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "the `DSN` of the other system's database: postgresql://…, mysql://… or sqlite:PATH")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "the `ZONE` of the times in it, which have none, such as Asia/Shanghai")
+	flags.StringVar(&f.tenant, "tenant", posthouse.DefaultTenant, "whose they become, a `TENANT`")
+	flags.BoolVar(&f.history, "history", false, "leave out what may still be sent: the old one goes on")
+	flags.BoolVar(&f.rehearse, "dry-run", false, "read everything and say what would be done")
+	config.AddFlags(flags, append(settings, "dsn", "log_level", "log_format")...)
+}
+
 func (f *importing) run(cmd *cobra.Command) error {
-	zone, err := f.source("postgresql://user:password@host:5432/lksms_db")
-	if err != nil {
-		return err
-	}
-	c, err := f.Settings(cmd)
-	if err != nil {
-		return err
-	}
-	return withStore(f.Shell, cmd, changes, func(ctx context.Context, _ *shell.Shell, to *store.Store) (err error) {
-		if err := currentSchema(ctx, to); err != nil {
-			return err
-		}
+	return f.into(cmd, "postgresql://user:password@host:5432/lksms_db", func(ctx context.Context, c config.Config, zone *time.Location, o retold.Options) (err error) {
 		from, err := foreign.OpenLksms(ctx, f.from, zone)
 		if err != nil {
 			return err
@@ -79,17 +74,37 @@ func (f *importing) run(cmd *cobra.Command) error {
 		if err := f.warnOfTheLiving(ctx, from, zone); err != nil {
 			return err
 		}
-		report, err := lksms.Run(ctx, lksms.Options{
-			From: from, To: to, Tenant: f.tenant, Channel: c.Server.SMS.Channel, Region: f.region,
-			History: f.history, DryRun: f.rehearse, Progress: f.progress(),
-		})
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
-		}
+		report, err := lksms.Run(ctx, lksms.Options{Options: o, From: from, Channel: c.Server.SMS.Channel, Region: f.region})
 		if c.Server.SMS.Format != pageForm {
 			f.warnOfPages(report.Paged)
 		}
-		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, to, report))
+		made := 0
+		for _, t := range report.Tables {
+			made += t.New
+		}
+		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, o, "sms.import", made))
+	})
+}
+
+// into opens the store that an import goes into, and takes it.
+func (f *importing) into(cmd *cobra.Command, example string, take func(ctx context.Context, c config.Config, zone *time.Location, o retold.Options) error) error {
+	zone, err := f.source(example)
+	if err != nil {
+		return err
+	}
+	c, err := f.Settings(cmd)
+	if err != nil {
+		return err
+	}
+	return withStore(f.Shell, cmd, changes, func(ctx context.Context, _ *shell.Shell, to *store.Store) error {
+		if err := currentSchema(ctx, to); err != nil {
+			return err
+		}
+		err := take(ctx, c, zone, retold.Options{To: to, Tenant: f.tenant, History: f.history, DryRun: f.rehearse, Progress: f.progress()})
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
+		}
+		return err
 	})
 }
 
@@ -105,16 +120,12 @@ func (f *importing) source(example string) (*time.Location, error) {
 	return zone, nil
 }
 
-// note writes to the audit log that tasks were brought over.
-func (f *importing) note(ctx context.Context, to *store.Store, report lksms.Report) error {
-	made := 0
-	for _, t := range report.Tables {
-		made += t.New
-	}
-	if report.DryRun || made == 0 {
+// note writes to the audit log that something was brought over.
+func (f *importing) note(ctx context.Context, o retold.Options, action string, made int) error {
+	if o.DryRun || made == 0 {
 		return nil
 	}
-	return noted(context.WithoutCancel(ctx), to, cmp.Or(f.tenant, posthouse.DefaultTenant), "sms.import", "", made)
+	return noted(context.WithoutCancel(ctx), o.To, cmp.Or(f.tenant, posthouse.DefaultTenant), action, "", made)
 }
 
 // currentSchema refuses a database that is not of this binary's version.

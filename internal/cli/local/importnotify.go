@@ -1,18 +1,17 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/notify"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
-	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 )
 
@@ -38,54 +37,24 @@ a line each.`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "the `DSN` of the other system's database: mysql://…, postgresql://… or sqlite:PATH")
-	flags.StringVar(&f.zone, "time-zone", "UTC", "the `ZONE` of the times in it, which have none, such as Asia/Shanghai")
-	flags.StringVar(&f.tenant, "tenant", posthouse.DefaultTenant, "whose they become, a `TENANT`")
-	flags.BoolVar(&f.history, "history", false, "leave out what still waits: the old service goes on")
-	flags.BoolVar(&f.rehearse, "dry-run", false, "read everything and say what would be done")
-	config.AddFlags(flags, "dsn", "platform_url", "log_level", "log_format")
+	f.flags(cmd, "platform_url")
 	return cmd
 }
 
 func (f *importingNotify) run(cmd *cobra.Command) error {
-	zone, err := f.source("mysql://user:password@host:3306/dspp")
-	if err != nil {
-		return err
-	}
-	c, err := f.Settings(cmd)
-	if err != nil {
-		return err
-	}
-	return withStore(f.Shell, cmd, changes, func(ctx context.Context, _ *shell.Shell, to *store.Store) (err error) {
-		if err := currentSchema(ctx, to); err != nil {
-			return err
-		}
+	return f.into(cmd, "mysql://user:password@host:3306/dspp", func(ctx context.Context, c config.Config, zone *time.Location, o retold.Options) (err error) {
 		from, err := foreign.OpenNotify(ctx, f.from, zone)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, from.Close()) }()
-		report, err := notify.Run(ctx, notify.Options{
-			From: from, To: to, Zone: zone, Tenant: f.tenant, PlatformURL: c.Server.PlatformURL, History: f.history, DryRun: f.rehearse, Progress: f.progress(),
-		})
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
+		report, err := notify.Run(ctx, notify.Options{Options: o, From: from, Zone: zone, PlatformURL: c.Server.PlatformURL})
+		made := 0
+		for _, t := range report.Tables {
+			made += t.New
 		}
-		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, to, report))
+		return errors.Join(f.Show(report, func() { f.print(report) }), err, f.note(ctx, o, "notify.import", made))
 	})
-}
-
-// note writes to the audit log that jobs were brought over.
-func (f *importingNotify) note(ctx context.Context, to *store.Store, report notify.Report) error {
-	made := 0
-	for _, t := range report.Tables {
-		made += t.New
-	}
-	if report.DryRun || made == 0 {
-		return nil
-	}
-	return noted(context.WithoutCancel(ctx), to, cmp.Or(f.tenant, posthouse.DefaultTenant), "notify.import", "", made)
 }
 
 func (f *importingNotify) print(report notify.Report) {

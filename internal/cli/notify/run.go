@@ -11,43 +11,28 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/render"
-	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Options makes an import. From, To and Zone are required.
 type Options struct {
+	retold.Options
 	From *foreign.Notify
-	To   *store.Store
 	// Zone is that of times that name none.
 	Zone *time.Location
-	// Tenant is whose the jobs become. Defaults to "default".
-	Tenant string
 	// PlatformURL is put into payloads as the server does. Defaults to none.
 	PlatformURL string
-	// History leaves out jobs that still wait: for a first run while the old service works.
-	History bool
-	// DryRun reads and converts everything, and writes nothing.
-	DryRun bool
-	// Batch is how many jobs are read and written at once. Defaults to 200.
-	Batch int
-	// Progress is told how far a table is, after each batch. Defaults to nobody.
-	Progress func(table string, read, of int)
 }
 
 // Table is what became of the rows of a table.
 type Table struct {
-	Name string `json:"table"`
-	// Missing is set where the source has no such table.
-	Missing bool `json:"missing,omitempty"`
-	Rows    int  `json:"rows"`
-	// New were stored, or would be; There are those that were stored before; Left could not be carried over, or were not to be.
-	New   int `json:"new"`
-	There int `json:"there"`
-	Left  int `json:"left"`
+	retold.Counts
+	// Left could not be carried over, or were not to be.
+	Left int `json:"left"`
 }
 
 // Report is what an import did. Lines name what was left out or is strange, one a line.
@@ -84,7 +69,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{peopleOf(o.From), o.From.Has(peopleOf(o.From)), r.takeUsers},
 		{foreign.NotifyJobs, true, r.takeJobs},
 	} {
-		t := Table{Name: part.name, Missing: !part.there}
+		t := Table{Counts: retold.Counts{Name: part.name, Missing: !part.there}}
 		if part.there {
 			err = part.work(ctx, &t)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/notify"
+	"github.com/posthouse/posthouse/internal/cli/retold"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
@@ -121,7 +122,7 @@ func TestTheDocumentsTablesAreCarriedOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { source.Close() })
-			o := notify.Options{From: source, To: open(t, databases[to].dsn(t)), Zone: shanghai, Batch: 4}
+			o := notify.Options{From: source, Zone: shanghai, Options: retold.Options{To: open(t, databases[to].dsn(t)), Batch: 4}}
 			carriedOver(t, o)
 		})
 	}
