@@ -5,7 +5,7 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/api/terms"
 	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -60,13 +60,13 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	if err := measure(s.o, s.store.DB.Database(), s.channels.All); err != nil {
 		return nil, err
 	}
-	terms, err := api.Terms()
+	said, err := terms.Read()
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(terms.Names, lksms.Names())
+	maps.Copy(said.Names, lksms.Names())
 	return web.New(web.Options{
-		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: terms, Beside: lksms.Described(),
+		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: said, Beside: lksms.Described(),
 	}, s.routes())
 }
 

@@ -185,18 +185,6 @@ func (ch channels) drivers(*web.Call) (wire.Page[wire.Driver], error) {
 	return wholeOf(views, nil)
 }
 
-// fieldKinds are the kinds of a driver's settings.
-func fieldKinds() []any {
-	var kinds []any
-	for _, k := range []channel.Kind{
-		channel.KindString, channel.KindText, channel.KindSecret, channel.KindURL, channel.KindInt, channel.KindBool,
-		channel.KindDuration, channel.KindChoice, channel.KindMap, channel.KindSecrets, channel.KindList,
-	} {
-		kinds = append(kinds, wire.FieldKind(k))
-	}
-	return kinds
-}
-
 // shownDefault writes durations as they are read.
 func shownDefault(v any) any {
 	if d, ok := v.(time.Duration); ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/api/terms"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/front/media"
@@ -30,13 +31,13 @@ func routes() []web.Route {
 
 // describe makes the document of all that a server serves.
 func describe() ([]byte, error) {
-	terms, err := api.Terms()
+	said, err := terms.Read()
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(terms.Names, lksms.Names())
+	maps.Copy(said.Names, lksms.Names())
 	list := routes()
-	return web.Describe(terms, list[:len(list)-len(web.Pages())], lksms.Described())
+	return web.Describe(said, list[:len(list)-len(web.Pages())], lksms.Described())
 }
 
 const committed = "../../docs/openapi/openapi.json"
@@ -240,7 +241,7 @@ func TestEverythingInTheDocumentIsDescribed(t *testing.T) {
 // A term that stands for nothing any more has been forgotten.
 func TestEveryTermIsOfSomething(t *testing.T) {
 	t.Parallel()
-	terms, err := api.Terms()
+	said, err := terms.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestEveryTermIsOfSomething(t *testing.T) {
 	for _, r := range slices.Concat(routes(), lksms.Described()) {
 		addresses[r.Method+" "+r.Path] = true
 	}
-	for address := range terms.Operations {
+	for address := range said.Operations {
 		if !addresses[address] {
 			t.Errorf("terms/operations.yaml has %s, which is no route", address)
 		}

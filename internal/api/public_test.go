@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/api"
+	"github.com/posthouse/posthouse/internal/api/terms"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -43,11 +44,11 @@ func (k noKeys) UsedKey(context.Context, time.Time, string) error { return nil }
 // bare is an API without a database.
 func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handler {
 	t.Helper()
-	terms, err := api.Terms()
+	said, err := terms.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: terms}, api.Routes(o))
+	handler, err := web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: said}, api.Routes(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package api
+// Package terms is what people read in the OpenAPI document beyond what Go says of the types of the API: the introduction, what
+// fields and parameters mean, and examples. It holds no route: those are package api's.
+package terms
 
 import (
 	"embed"
@@ -8,18 +10,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
 
-// termsFS is what people read in the OpenAPI document: the introduction, what fields and parameters mean, examples.
+// files are the texts.
 //
-//go:embed terms
-var termsFS embed.FS
+//go:embed intro.md *.yaml
+var files embed.FS
 
-// Terms are what the OpenAPI document says of the types of the API beyond what Go says of them.
-func Terms() (web.Terms, error) {
+// Read reads what the OpenAPI document says of the types of the API beyond what Go says of them.
+func Read() (web.Terms, error) {
 	t := web.Terms{Words: words(), Kept: kept(), Names: map[reflect.Type]string{ // of two things that go by one name, the wire's keeps it
 		reflect.TypeFor[posthouse.Message]():  "StoredMessage",
 		reflect.TypeFor[posthouse.Reminder](): "StoredReminder",
@@ -28,7 +31,7 @@ func Terms() (web.Terms, error) {
 		reflect.TypeFor[posthouse.Tenant]():   "StoredTenant",
 		reflect.TypeFor[posthouse.Campaign](): "StoredCampaign",
 	}}
-	intro, err := termsFS.ReadFile("terms/intro.md")
+	intro, err := files.ReadFile("intro.md")
 	if err != nil {
 		return t, err
 	}
@@ -57,7 +60,7 @@ func Terms() (web.Terms, error) {
 }
 
 func readTerms(name string, into any) error {
-	text, err := termsFS.ReadFile("terms/" + name + ".yaml")
+	text, err := files.ReadFile(name + ".yaml")
 	if err != nil {
 		return err
 	}
@@ -120,4 +123,16 @@ func kept() map[reflect.Type][]string {
 		reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},
 		reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at"},
 	}
+}
+
+// fieldKinds are the kinds of a driver's settings.
+func fieldKinds() []any {
+	var kinds []any
+	for _, k := range []channel.Kind{
+		channel.KindString, channel.KindText, channel.KindSecret, channel.KindURL, channel.KindInt, channel.KindBool,
+		channel.KindDuration, channel.KindChoice, channel.KindMap, channel.KindSecrets, channel.KindList,
+	} {
+		kinds = append(kinds, wire.FieldKind(k))
+	}
+	return kinds
 }
