@@ -134,3 +134,10 @@ var leaseByOwnClock = []overlay.Edit{{
 	Old:  "at, at + ?::bigint, ids FROM",
 	New:  "at, ?::bigint, ids FROM",
 }}
+
+// admitAtOnce admits who is first in a line, whether or not the one before it is settled.
+var admitAtOnce = []overlay.Edit{{
+	File: "internal/store/lines.go",
+	Old:  "	if busy {\n",
+	New:  "	if busy && l.holder == \"\" {\n",
+}}

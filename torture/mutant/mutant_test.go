@@ -100,4 +100,7 @@ var mutants = []mutant{{
 }, {
 	bug: 25, name: "COMMIT repeated on a new connection", breaks: "who is told 202 may find nothing stored",
 	law: "I1", edits: commitRepeated, run: lostCommits,
+}, {
+	bug: 26, name: "a line that does not ask for its holder", breaks: "of one ordering key several are under way at once",
+	law: "I24", edits: admitAtOnce, run: inLines,
 }}

@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -68,6 +69,18 @@ var manyRecipients = scenario{fault: "no fault: messages to three people each", 
 	h.Produce(r, house.Load{Messages: 50, Draft: func(n int) posthouse.Draft {
 		d := house.Text("generic", n)
 		d.To = append(d.To, posthouse.Recipient{User: "v"}, posthouse.Recipient{User: "w"})
+		return d
+	}})
+	h.Settle(r)
+	return h
+}}
+
+var inLines = scenario{fault: "no fault: messages of five ordering keys, and a provider that takes its time", db: house.SQLite, play: func(r *rig) *house.House {
+	h := r.open(house.Options{}, nil)
+	h.Provider.Behave(r, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: milliseconds(20)}}})
+	h.Produce(r, house.Load{Messages: 100, Draft: func(n int) posthouse.Draft {
+		d := house.Text("generic", n)
+		d.OrderingKey = fmt.Sprint("line-", n%5)
 		return d
 	}})
 	h.Settle(r)
