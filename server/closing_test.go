@@ -8,7 +8,6 @@ import (
 
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
-	"github.com/posthouse/posthouse/internal/limit"
 )
 
 func TestWhatWasOpenedIsClosedInReverse(t *testing.T) {
@@ -44,8 +43,21 @@ func TestAServerThatCannotBeMadeKeepsNothingOpen(t *testing.T) {
 	if err := s.store.DB.Ping(t.Context()); err == nil {
 		t.Error("the database is still open")
 	}
-	redis := s.limiter.(*limit.Leased).Inner.(*limit.Fallback).Primary.(*limit.Redis)
-	if err := redis.Close(); err == nil {
+	if err := s.redis.Close(); err == nil {
 		t.Error("the Redis client was still open")
+	}
+}
+
+// A Redis that is away is named, and the server stays ready: the limits hold without it.
+func TestARedisThatIsAwayIsNamed(t *testing.T) {
+	t.Parallel()
+	s, err := assemble(t.Context(), Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db"), Redis: "redis://127.0.0.1:1/0", Announce: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.closing.close() })
+	i := slices.IndexFunc(s.Readiness(t.Context()), func(c Check) bool { return c.Name == "redis" && !c.OK && c.Optional && c.Detail != "" })
+	if i < 0 {
+		t.Errorf("the server says %+v", s.Readiness(t.Context()))
 	}
 }

@@ -19,6 +19,7 @@ func (s *Server) openLimiter(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("the Redis address cannot be used: %w", err)
 	}
+	s.redis = redis
 	s.closing.add(redis.Close)
 	lease(s, &limit.Fallback{Primary: redis, Secondary: shared, Report: func(err error) {
 		if err == nil {

@@ -32,6 +32,9 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 	} else if s.store.DB.Full(time.Now()) {
 		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
+	if s.redis != nil {
+		checks = append(checks, s.redisCheck(ctx))
+	}
 	if s.engine.Stale() {
 		checks = append(checks, Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
@@ -43,6 +46,14 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 		return checks // the database's own check says so
 	}
 	return append(checks, channelChecks(list)...)
+}
+
+// redisCheck names a Redis that is away. The limits hold without it.
+func (s *Server) redisCheck(ctx context.Context) Check {
+	if err := s.redis.Ping(ctx); err != nil {
+		return Check{Name: "redis", Detail: "it does not answer: the database alone holds the limits of channels, and each process its own of requests", Optional: true}
+	}
+	return Check{Name: "redis", OK: true, Optional: true}
 }
 
 // whyAway is what anybody may know of a database that cannot be worked with.

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/media"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/remind"
@@ -37,6 +38,7 @@ type Server struct {
 	keyring  *secret.Keyring
 	network  channel.Network
 	limiter  engine.Limiter
+	redis    *limit.Redis // nil for none
 	quotas   *quota.Quotas
 	channels *channels.Set
 	flow     *flow.Flow

@@ -72,6 +72,13 @@ func newRedis(opts *redis.Options, o RedisOptions) *Redis {
 // Close closes the connections.
 func (r *Redis) Close() error { return r.client.Close() }
 
+// Ping asks whether it answers.
+func (r *Redis) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	return r.client.Ping(ctx).Err()
+}
+
 // Take is as Limiter says.
 func (r *Redis) Take(ctx context.Context, bounds []Bound, want int) (Grant, error) {
 	bounds, err := kept(bounds)
