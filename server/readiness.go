@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -33,7 +34,7 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
 	if s.redis != nil {
-		checks = append(checks, s.redisCheck(ctx))
+		checks = append(checks, redisCheck(ctx, s.redis))
 	}
 	if s.engine.Stale() {
 		checks = append(checks, Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
@@ -49,8 +50,8 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 }
 
 // redisCheck names a Redis that is away. The limits hold without it.
-func (s *Server) redisCheck(ctx context.Context) Check {
-	if err := s.redis.Ping(ctx); err != nil {
+func redisCheck(ctx context.Context, redis *limit.Redis) Check {
+	if err := redis.Ping(ctx); err != nil {
 		return Check{Name: "redis", Detail: "it does not answer: the database alone holds the limits of channels, and each process its own of requests", Optional: true}
 	}
 	return Check{Name: "redis", OK: true, Optional: true}

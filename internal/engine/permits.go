@@ -139,7 +139,7 @@ func (p *permits) sift(ctx context.Context, r *route, groups []*group) {
 		if refused[a.of] == nil {
 			refused[a.of] = map[int]done{}
 		}
-		refused[a.of][a.i] = p.later(a.tiers, g)
+		refused[a.of][a.i] = p.later(a.tiers, g, a.of.items[a.i].Delivery.Reason)
 	}
 	for g, list := range refused {
 		g.putOff(list)
@@ -165,8 +165,10 @@ func asksOf(r *route, groups []*group) (asks []ask, bounds [][]limit.Bound) {
 }
 
 // later says when a delivery that a window has refused comes again: when the window has room, behind those that wait for it
-// already. A line of a million then comes at the pace of its window, and not all at each moment in which one may go.
-func (p *permits) later(tiers []state.Tier, g limit.Grant) done {
+// already. A line of a million then comes at the pace of its window, and not all at each moment in which one may go. What has
+// waited in it comes early by little where the window filled later than was thought: it goes behind those alone that came early
+// too.
+func (p *permits) later(tiers []state.Tier, g limit.Grant, waited string) done {
 	reason := ""
 	for _, t := range tiers {
 		if t.Key == g.Key {
@@ -179,15 +181,21 @@ func (p *permits) later(tiers []state.Tier, g limit.Grant) done {
 	if len(p.lines) >= mostLines {
 		p.forget(now)
 	}
-	at := now.Add(g.Wait + lateness)
-	if last, waits := p.lines[g.Key]; waits {
-		if next := last.Add(g.Held.Per.Std() / time.Duration(g.Held.Max)); next.After(at) {
+	at, pace, line := now.Add(g.Wait+lateness), g.Held.Per.Std()/time.Duration(g.Held.Max), g.Key
+	if waited == reason && g.Wait < pace {
+		line += early
+	}
+	if last, waits := p.lines[line]; waits && last.After(now) {
+		if next := last.Add(pace); next.After(at) {
 			at = next
 		}
 	}
-	p.lines[g.Key] = at
+	p.lines[line] = at
 	return done{verdict: verdictRelease, reason: reason, result: channel.Result{After: at.Sub(now)}}
 }
+
+// early follows the key of those that came early.
+const early = "\x00early"
 
 // lateness is added to the wait for a window: who comes a moment early would go behind all others.
 const lateness = 2 * time.Millisecond

@@ -126,7 +126,7 @@ func (s *segments) sift(ctx context.Context, w wish, st *segment.Stretch, places
 			may, with = append(may, places[i]), append(with, g)
 			continue
 		}
-		later[places[i]] = time.Now().Add(s.permits.later(tiers[i], g).result.After)
+		later[places[i]] = time.Now().Add(s.permits.later(tiers[i], g, "").result.After)
 		s.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
 	}
 	return may, with, later, nil
