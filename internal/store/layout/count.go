@@ -55,6 +55,7 @@ type kind struct{ tenant, channel, bucket string }
 // Counting gathers what a transaction changes of the counts. Pushed channels are not counted.
 type Counting map[kind]int64
 
+// Add counts n more of what a delivery is.
 func (c Counting) Add(d *posthouse.Delivery, n int64) {
 	if bucket := BucketOf(d); d.Pulled && bucket != "" {
 		c[kind{d.Tenant, d.Channel, bucket}] += n
@@ -67,6 +68,7 @@ func (c Counting) Move(before, after *posthouse.Delivery) {
 	c.Add(after, 1)
 }
 
+// TallyOf gathers what changes do to the counts.
 func TallyOf(changes []work.Change) Counting {
 	c := Counting{}
 	for i := range changes {

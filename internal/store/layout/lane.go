@@ -37,4 +37,5 @@ func ReadLane(n int64) (p posthouse.Priority, pulled, again bool) {
 	return sqldb.PriorityOf(n % lanePulled), n >= lanePulled, n >= laneAgain
 }
 
+// NumberOf is what the column holds of a lane.
 func NumberOf(l work.Lane) int64 { return LaneNumber(l.Priority, l.Pulled, l.Again) }

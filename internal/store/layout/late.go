@@ -12,6 +12,7 @@ import (
 // posthouse_late knows the deliveries that were settled long after the time of their id, so that they can be found when the
 // partition of that time is dropped. Few are: a late retry or receipt, a message for the day after tomorrow.
 
+// Late has what was settled late.
 var Late = partedTable("posthouse_late", "id", "at#")
 
 // partedTable is a table that is there only beside partitions.

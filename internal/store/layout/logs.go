@@ -5,6 +5,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// SendLog has hand-outs to agents.
 var SendLog = sqldb.NewTable("posthouse_send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
 
 // ReportLog begins with the key of a report, as byKeys wants it.
@@ -18,6 +19,7 @@ const (
 	retryNo
 )
 
+// ReportValues are the columns of ReportLog.
 func ReportValues(r *work.Report) []any {
 	retry := RetryUnsaid
 	if r.Retry != nil {
@@ -31,6 +33,7 @@ func ReportValues(r *work.Report) []any {
 	}
 }
 
+// ReadReport reads the columns of ReportLog.
 func ReadReport(scan sqldb.Scanner) (*work.Report, error) {
 	var r work.Report
 	var at, retry int64
@@ -44,9 +47,11 @@ func ReadReport(scan sqldb.Scanner) (*work.Report, error) {
 	return &r, err
 }
 
+// ReceiveLog has requests of the SMS front.
 var ReceiveLog = sqldb.NewTable("posthouse_receive_log", "id", "tenant", "at#", "delivery?", "request_id?", "phone?", "content?",
 	"templated#?", "source_ip?", "user_agent?", "request?", "response?", "status#?")
 
+// ReceiveValues are the columns of ReceiveLog.
 func ReceiveValues(l *work.Line) []any {
 	return []any{
 		l.ID, l.Tenant, sqldb.Micros(l.At), IDOnly(l.Delivery), l.RequestID, l.Phone, l.Content,

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// Messages has messages, each with the columns of its own.
 var Messages = sqldb.NewTable("posthouse_messages", messageColumns()...)
 
 // messageColumns are those of a message alone.
@@ -18,6 +19,7 @@ func messageColumns() []string {
 	}
 }
 
+// MessageValues are the columns of Messages.
 func MessageValues(e *work.Entry) []any {
 	m := &e.Message
 	content, _ := json.Marshal(m.Content) // two strings: cannot fail
@@ -51,6 +53,7 @@ func ScanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	return &m, recipients, nil
 }
 
+// ReadSummary reads a message without counts of its deliveries.
 func ReadSummary(scan sqldb.Scanner) (work.Summary, error) {
 	m, recipients, err := ScanMessage(scan)
 	if err != nil {

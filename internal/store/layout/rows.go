@@ -17,9 +17,12 @@ var deliveryColumns = []string{
 }
 
 var (
-	Queue   = sqldb.NewTable("posthouse_queue", deliveryColumns...)
+	// Queue has open deliveries, one a row.
+	Queue = sqldb.NewTable("posthouse_queue", deliveryColumns...)
+	// Settled has deliveries that ended, in the same columns.
 	Settled = sqldb.NewTable("posthouse_settled", deliveryColumns...)
-	Events  = sqldb.NewTable("posthouse_transitions",
+	// Events is the log of transitions.
+	Events = sqldb.NewTable("posthouse_transitions",
 		"delivery", "version#", "tenant", "at#", "type", "from_state?", "to_state", "token#?", "attempt#?", "owner?",
 		"lease_until#?", "due_at#?", "reason?", "epoch#?", "account?", "tries#?", "class?", "code?", "error?", "ref?", "request?", "response?")
 )
@@ -39,6 +42,7 @@ func mutableValues(d *posthouse.Delivery) []any {
 	}
 }
 
+// Mutable are the columns that a transition may change, for an update of any of the tables.
 var Mutable = sqldb.NewTable("", mutable...)
 
 // GuardOf is what a delivery's row must still be for its change to hold.
@@ -55,6 +59,7 @@ func MutableRows(after []*posthouse.Delivery) [][]any {
 	return rows
 }
 
+// DeliveryValues are the columns of Queue and Settled.
 func DeliveryValues(d *posthouse.Delivery) []any {
 	return []any{
 		d.ID, d.Tenant, d.Channel, d.Account, string(work.PinOf(d)), laneOf(d), d.User, d.Address, d.Type,
@@ -90,6 +95,7 @@ func ScanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	return &d, nil
 }
 
+// EventValues are the columns of Events.
 func EventValues(e *posthouse.Event) []any {
 	return []any{
 		e.Delivery, e.Version, e.Tenant, sqldb.Micros(e.At), string(e.Type), string(e.From), string(e.To), e.Token, int64(e.Attempt), e.Owner,
@@ -97,6 +103,7 @@ func EventValues(e *posthouse.Event) []any {
 	}
 }
 
+// ScanEvent reads the columns of Events.
 func ScanEvent(scan func(...any) error) (posthouse.Event, error) {
 	var e posthouse.Event
 	var at, lease, due int64
@@ -107,6 +114,7 @@ func ScanEvent(scan func(...any) error) (posthouse.Event, error) {
 	return e, err
 }
 
+// ReadDelivery reads the columns of Queue and Settled.
 func ReadDelivery(scan sqldb.Scanner) (posthouse.Delivery, error) {
 	d, err := ScanDelivery(scan)
 	if err != nil {
@@ -115,4 +123,5 @@ func ReadDelivery(scan sqldb.Scanner) (posthouse.Delivery, error) {
 	return *d, nil
 }
 
+// ReadEvent is ScanEvent for lists.
 func ReadEvent(scan sqldb.Scanner) (posthouse.Event, error) { return ScanEvent(scan) }

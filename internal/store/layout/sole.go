@@ -12,11 +12,14 @@ import (
 var Clean = sqldb.NewTable("posthouse_messages", append(messageColumns(),
 	"user_id?", "address?", "recipient_type?", "account?", "idem_key?", "policy?", "epoch#?", "due_at#?", "sole#?")...)
 
+// Due has clean deliveries that wait.
 var Due = sqldb.NewTable("posthouse_due", "tenant", "channel", "priority#", "due_at#", "id")
 
+// Flights has clean deliveries that are under way, a claim a row.
 var Flights = sqldb.NewTable("posthouse_flights", "id", "tenant", "channel", "priority#", "account?", "owner", "epoch#", "started_at#", "lease_until#", "ids")
 
 var (
+	// Sent has clean deliveries that were sent.
 	Sent = sqldb.NewTable("posthouse_sent", "id", "tenant", "channel", "at#", "started_at#", "lease_until#", "owner", "epoch#",
 		"account?", "class?", "code?", "ref?", "request?", "response?")
 )
@@ -34,6 +37,7 @@ func SoleValues(e *work.Entry, clean bool) []any {
 	return []any{d.User, d.Address, d.Type, d.Account, idem, string(d.OnUnknown), d.Epoch, sqldb.Micros(d.DueAt), int64(1)}
 }
 
+// DueValues are the columns of Due.
 func DueValues(d *posthouse.Delivery) []any {
 	return []any{d.Tenant, d.Channel, sqldb.PriorityNumber(d.Priority), sqldb.Micros(d.DueAt), d.ID}
 }
@@ -82,6 +86,7 @@ func Land(d *posthouse.Delivery, l *Landing) {
 	d.FirstStartAt, d.UpdatedAt = sqldb.TimeOf(l.StartedAt), sqldb.TimeOf(l.At)
 }
 
+// ReadLanding reads the columns of Sent.
 func ReadLanding(scan sqldb.Scanner) (Landing, error) {
 	var l Landing
 	var tenant, channel string
@@ -89,6 +94,7 @@ func ReadLanding(scan sqldb.Scanner) (Landing, error) {
 	return l, err
 }
 
+// AcceptEvent is the first event of a delivery.
 func AcceptEvent(d *posthouse.Delivery) posthouse.Event {
 	kind := posthouse.EventAccept
 	if d.State == posthouse.Suppressed {
@@ -130,6 +136,7 @@ type Flying struct {
 	IDs, Gone []string
 }
 
+// ReadFlying reads FlyingColumns.
 func ReadFlying(scan sqldb.Scanner) (Flying, error) {
 	var f Flying
 	var ids, gone string
@@ -138,6 +145,7 @@ func ReadFlying(scan sqldb.Scanner) (Flying, error) {
 	return f, err
 }
 
+// FlyingColumns are those of a row of Flights with what has left it.
 const FlyingColumns = "id, account, owner, epoch, started_at, lease_until, ids, gone"
 
 // BeginsClean reports whether an entry may be stored as a clean delivery.

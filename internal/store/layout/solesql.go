@@ -22,6 +22,7 @@ func SoleRows(d *sqldb.Dialect) string {
 		ON q.tenant = m.tenant AND q.channel = m.channel AND q.priority = m.priority AND q.due_at = m.due_at AND q.id = ` + id
 }
 
+// SoleState is where a clean delivery of SoleRows stands.
 const SoleState = "CASE WHEN s.id IS NOT NULL THEN 'sent' WHEN q.id IS NOT NULL THEN 'pending' ELSE 'sending' END"
 
 // StillFlying is a FROM with a WHERE: one row for each clean delivery in flight.

@@ -187,6 +187,7 @@ func (s *Partitions) State(ctx context.Context) (p State, err error) {
 	return p, s.db.Coded(err, "list the partitions")
 }
 
+// PartitionAt is KeepUp at a time.
 func (s *Partitions) PartitionAt(ctx context.Context, now time.Time, keep time.Duration) (err error) {
 	cutoff := sqldb.Micros(now.Add(-keep))
 	if resume := s.Way().Resume; resume != nil {

@@ -36,6 +36,7 @@ func (s History) cleanEvents(ctx context.Context, tenant, from, to string, max i
 	return s.CleanEventsWhere(ctx, where, args, max)
 }
 
+// CleanEventsWhere are the events of up to max clean deliveries that a condition on their messages, m, selects.
 func (s History) CleanEventsWhere(ctx context.Context, where string, args []any, max int) ([]posthouse.Event, error) {
 	landed := layout.LandingColumns("s")
 	var list []posthouse.Event
