@@ -35,7 +35,7 @@ const (
 
 // elsewhere says why the example of an operation is not sent here.
 var elsewhere = map[string]string{
-	"streamEvents": "it does not end: TestWhatHappensIsTold reads it",
+	"streamEvents": "it does not end: TestWhatHappensIsTold reads it", "watchCampaign": wantsAFile,
 	"testAccount":  asksOutside, "testSubscription": asksOutside,
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,

@@ -75,7 +75,7 @@ func Routes(o Options) []web.Route {
 	deliveries := deliveries{o.Reader, o.Judge, o.Replays, o.Channels, o.Quotas}
 	accounts := accounts{o.Accounts, o.Channels}
 	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
-	audit := audit{o.Audit}
+	audit, streams := audit{o.Audit}, new(atomic.Int64)
 	return slices.Concat(
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
@@ -90,13 +90,13 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
 		users{o.Users}.routes(),
-		campaigns{o.Campaigns}.routes(),
+		campaigns{o.Campaigns, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
 		tenants{o.Tenants, o.Quotas, keys}.routes(),
 		subscriptions{o.Subscriptions, o.Events}.routes(),
-		events{o.Events, new(atomic.Int64)}.routes(),
+		events{o.Events, streams}.routes(),
 		audit.routes(), audit.exports(),
 		operation{o.Operation, newMemo(o.Unsafe)}.routes(),
 	)

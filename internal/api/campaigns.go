@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
@@ -36,7 +37,11 @@ type seenCampaigns interface {
 }
 
 // campaigns is the resource of what is sent to many.
-type campaigns struct{ Campaigns }
+type campaigns struct {
+	Campaigns
+	open   *atomic.Int64   // streams of this process
+	ending <-chan struct{} // closed when the server stops
+}
 
 // fileParams say how a file is read.
 var fileParams = []string{"offset", "sha256", "final", "format", "delimiter", "columns", "address", "encoding"}
@@ -50,6 +55,7 @@ func (s campaigns) routes() []web.Route {
 			Query(fileParams...).TakesFile().Audited(),
 		web.Get("/v1/campaigns/{name}/members", reads, "Every member and where it stands, as lines of JSON or as CSV without formulas, as they are read.", s.export).Query("format", "outcome"),
 		web.Get("/v1/campaigns/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
+		web.Get("/v1/campaigns/{name}/watch", reads, "How far it is, each time that changes, until it has ended (server-sent events: progress, and end at last).", s.watch),
 		web.Get("/v1/campaigns/{name}/plan", reads, "What would happen: members, what is missing, samples, and how long it takes.", s.plan),
 		web.Get("/v1/campaigns/{name}/who", reads, "One member by the address, and where it stands.", s.who).Query("address"),
 		web.Post("/v1/campaigns/{name}/start", sends, "Begin to send. The template's version of this moment counts.", web.BodyOf[wire.CampaignStart]().Loose(), s.start).Audited(),

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -115,6 +116,11 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 		t.Errorf("after the cancel: %+v", got)
 	}
 	h.must(409, "POST", "/v1/campaigns/coupon-a/cancel", "")
+	h.must(404, "GET", "/v1/campaigns/nobody/watch", "")
+	watched := h.watch("/v1/campaigns/coupon-a/watch") // it ends when everybody is cancelled
+	if !strings.HasPrefix(watched, "event: progress\ndata: {") || !strings.Contains(watched, `"cancelled":3`) || !strings.HasSuffix(watched, "event: end\ndata: \"the campaign has ended\"\n\n") {
+		t.Errorf("who watches is told %s", watched)
+	}
 	if list := into[wire.Page[posthouse.Campaign]](t, h.must(200, "GET", "/v1/campaigns?state=cancelled", "")); len(list.Items) != 1 || list.Items[0].Name != "coupon-a" {
 		t.Errorf("the list is %+v", list)
 	}
@@ -123,6 +129,26 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 			t.Errorf("the audit log has %d of %s: %+v", len(list.Items), action, list.Items)
 		}
 	}
+}
+
+// watch reads a stream that ends by itself.
+func (h *house) watch(path string) string {
+	h.Helper()
+	req, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.url+path, http.NoBody)
+	if err != nil {
+		h.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+h.keys["admin"])
+	res, err := h.http.Do(req)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		h.Fatalf("%s answers %d, %v", path, res.StatusCode, err)
+	}
+	return string(text)
 }
 
 // A file that is larger than a body may be is read as it comes.

@@ -81,7 +81,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
 	h.dsn = dsn
 	h.prepareKeys(dsn)
-	o := server.Options{
+	o := server.Options{StateDir: tb.TempDir(),
 		DSN: dsn, Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3",
 		CreateKeyring: true, KeyringFile: tb.TempDir() + "/posthouse.keys",
 		Drivers: append(builtin.Types(), h.provider.driver()), MaxBody: 1 << 20,

@@ -31,6 +31,14 @@ type Events struct {
 	Poster *feed.Poster
 }
 
+// Ending is closed when the server stops.
+func (e Events) Ending() <-chan struct{} {
+	if e.Log == nil {
+		return nil // of a server that only describes itself
+	}
+	return e.Log.Closed()
+}
+
 // subscriptions is the resource of those who are told.
 type subscriptions struct {
 	store  Subscriptions

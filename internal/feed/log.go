@@ -64,6 +64,9 @@ func NewLog(source Source) *Log {
 // Close ends all readers.
 func (l *Log) Close() { close(l.closed) }
 
+// Closed is closed with the log.
+func (l *Log) Closed() <-chan struct{} { return l.closed }
+
 // Grow says that there may be more.
 func (l *Log) Grow() {
 	l.mu.Lock()
