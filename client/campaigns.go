@@ -90,6 +90,11 @@ func (c Campaigns) Cancel(ctx context.Context, name string) (wire.Campaign, erro
 	return c.act(ctx, name, "cancel")
 }
 
+// Resolve decides on members of whom nobody knows whether they were reached.
+func (c Campaigns) Resolve(ctx context.Context, name string, r wire.CampaignResolve) (wire.CampaignResolved, error) {
+	return send[wire.CampaignResolved](ctx, c.api, http.MethodPost, path("campaigns", name, "resolve"), r)
+}
+
 func (c Campaigns) act(ctx context.Context, name, what string) (wire.Campaign, error) {
 	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, what), nil)
 }

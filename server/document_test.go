@@ -35,8 +35,8 @@ const (
 
 // elsewhere says why the example of an operation is not sent here.
 var elsewhere = map[string]string{
-	"streamEvents": "it does not end: TestWhatHappensIsTold reads it", "watchCampaign": wantsAFile,
-	"testAccount":  asksOutside, "testSubscription": asksOutside,
+	"streamEvents": "it does not end: TestWhatHappensIsTold reads it", "watchCampaign": wantsAFile, "resolveCampaign": wantsAFile,
+	"testAccount": asksOutside, "testSubscription": asksOutside,
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,

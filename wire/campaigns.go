@@ -63,6 +63,26 @@ type CampaignStart struct {
 	Force bool `json:"force,omitempty" doc:"Start although some records lack a variable of the template, or the deadline comes before the end. Who lacks one fails."`
 }
 
+// CampaignVerdict is what a person says of members of whom nobody knows whether they were reached.
+type CampaignVerdict string
+
+// The verdicts.
+const (
+	CampaignSent    CampaignVerdict = "sent"
+	CampaignNotSent CampaignVerdict = "not_sent"
+)
+
+// CampaignResolve decides on members who are unknown.
+type CampaignResolve struct {
+	Outcome CampaignVerdict `json:"outcome" doc:"sent: they were reached. not_sent: they were not, and count as failed." example:"sent"`
+	Address string          `json:"address,omitempty" doc:"The only member that is meant. Defaults to all who are unknown." example:"o2"`
+}
+
+// CampaignResolved is what was decided.
+type CampaignResolved struct {
+	Resolved int64 `json:"resolved" doc:"How many members were decided on. Those of a segment that is being sent are not among them: decide again when that is done."`
+}
+
 // CampaignPlan is what would happen, before anything is sent.
 type CampaignPlan struct {
 	Members  int64              `json:"members" doc:"How many different people."`

@@ -25,6 +25,7 @@ type madeCampaigns interface {
 	Create(ctx context.Context, tenant string, in wire.CampaignDraft) (wire.Campaign, error)
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action, force bool) (wire.Campaign, error)
+	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
 }
 
 type seenCampaigns interface {
@@ -62,6 +63,7 @@ func (s campaigns) routes() []web.Route {
 		web.Act("/v1/campaigns/{name}/pause", sends, "Start nobody more. Who is under way is finished.", s.act(campaign.Pause)).Audited(),
 		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
 		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.act(campaign.Mend)).Audited(),
+		web.Post("/v1/campaigns/{name}/resolve", sends, "Decide on members of whom nobody knows whether they were reached: one, or all.", web.BodyOf[wire.CampaignResolve]().Loose(), s.resolve).Audited(),
 		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign. Who is under way is finished, everybody else is cancelled.", s.act(campaign.Cancel)).Audited(),
 	)
 }
@@ -103,6 +105,15 @@ func (s campaigns) act(a campaign.Action) func(c *web.Call) (wire.Campaign, erro
 	return func(c *web.Call) (wire.Campaign, error) {
 		return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), a, false)
 	}
+}
+
+func (s campaigns) resolve(c *web.Call, in wire.CampaignResolve) (wire.CampaignResolved, error) {
+	done, err := s.Resolve(c.Context(), c.Tenant(), c.PathValue("name"), in)
+	c.Changed(nil, struct {
+		wire.CampaignResolve
+		wire.CampaignResolved
+	}{in, done})
+	return done, err
 }
 
 func (s campaigns) plan(c *web.Call) (wire.CampaignPlan, error) {

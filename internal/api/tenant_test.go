@@ -62,6 +62,7 @@ var bodies = map[string]string{
 	"POST /v1/campaigns/{name}/resume":                   "",
 	"POST /v1/campaigns/{name}/repair":                   "",
 	"POST /v1/campaigns/{name}/cancel":                   "",
+	"POST /v1/campaigns/{name}/resolve":                  `{"outcome":"sent"}`,
 	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
 }
 

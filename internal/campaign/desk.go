@@ -23,8 +23,10 @@ type Campaigns interface {
 	StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error)
 }
 
-// Segments reads where members stand.
+// Segments says where members stand.
 type Segments interface {
+	Segments(ctx context.Context, campaign string, behind work.SegmentPlace, max int) ([]work.Segment, error)
+	ReviseSegment(ctx context.Context, now time.Time, id string, decide func(work.Segment) (work.Segment, bool)) error
 	SegmentsIn(ctx context.Context, campaign string, first, last int64, size int) ([]work.Segment, error)
 	Progress(ctx context.Context, campaign string) (work.Progress, error)
 }

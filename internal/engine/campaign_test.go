@@ -229,8 +229,31 @@ func TestWhoMayHaveBeenReachedIsHeldOrSentToAgain(t *testing.T) {
 				if got := d.copies()["o0005"]; got != copies || len(keys) != 1 {
 					t.Errorf("o0005 was sent to %d times with %d keys, want %d with one", got, len(keys), copies)
 				}
+				if policy == posthouse.Hold {
+					d.decide()
+				}
 			})
 		})
+	}
+}
+
+// decide is a person's word on o0005, of which nobody knows whether it was reached.
+func (d *drive) decide() {
+	d.Helper()
+	for _, bad := range []wire.CampaignResolve{{Outcome: "perhaps"}, {Outcome: wire.CampaignSent, Address: "o0006"}, {Outcome: wire.CampaignSent, Address: "nobody"}} {
+		if _, err := d.desk.Resolve(d.Context(), d.tenant, "spring", bad); err == nil {
+			d.Errorf("%+v was taken", bad)
+		}
+	}
+	for i, want := range []int64{1, 0} {
+		got, err := d.desk.Resolve(d.Context(), d.tenant, "spring", wire.CampaignResolve{Outcome: wire.CampaignNotSent})
+		if err != nil || got.Resolved != want {
+			d.Errorf("the person's word no. %d decided on %d, %v; want %d", i+1, got.Resolved, err, want)
+		}
+	}
+	d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 19, Failed: 1})
+	if who, err := d.desk.Who(d.Context(), d.tenant, "spring", "o0005"); err != nil || who.Outcome != "failed" || who.Reason == nil || who.Reason.Code != "OPERATOR" {
+		d.Errorf("o0005 is %+v, %v", who, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func Group(sh *shell.Shell) *cobra.Command {
 		act(sh, "resume", "Go on with a campaign that is paused", client.Campaigns.Resume),
 		act(sh, "repair", "Look at once for what lost workers have left", client.Campaigns.Repair),
 		act(sh, "cancel", "End a campaign: everybody who is not under way is cancelled", client.Campaigns.Cancel),
-		who(sh), export(sh), refused(sh)))
+		resolve(sh), who(sh), export(sh), refused(sh)))
 }
 
 func create(sh *shell.Shell) *cobra.Command {
@@ -294,6 +294,25 @@ func start(sh *shell.Shell) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "start although records lack a variable, or the deadline comes before the end")
+	return cmd
+}
+
+func resolve(sh *shell.Shell) *cobra.Command {
+	var r wire.CampaignResolve
+	cmd := &cobra.Command{
+		Use: "resolve NAME (sent | not_sent)", Short: "Decide on members of whom nobody knows whether they were reached", Args: shell.Takes("NAME", "OUTCOME"),
+		Example: `  posthouse campaign export coupon-a --outcome unknown
+  posthouse campaign resolve coupon-a sent --address o2`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			r.Outcome = wire.CampaignVerdict(args[1])
+			done, err := c.Campaigns.Resolve(ctx, args[0], r)
+			if err != nil {
+				return err
+			}
+			return sh.Show(done, func() { sh.Printf("decided on: %d\n", done.Resolved) })
+		}),
+	}
+	cmd.Flags().StringVar(&r.Address, "address", "", "the `ADDRESS` of the only member that is meant, in place of all who are unknown")
 	return cmd
 }
 
