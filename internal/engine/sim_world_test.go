@@ -437,18 +437,23 @@ func (w *world) raiseEpoch() {
 	close(w.bumped)
 }
 
+// resting reports whether nothing waits for a process. What stands in line may wait for a person's word on the one before it.
+func (w *world) resting() bool {
+	return !slices.ContainsFunc(w.deliveries(posthouse.Pending, posthouse.Sending), func(d posthouse.Delivery) bool { return d.Line == "" })
+}
+
 // settle is the time without faults: everything must come to rest, then people close what is theirs,
 // and everything must be closed.
 func (w *world) settle() {
 	began := time.Now()
 	w.await("nothing waits for a machine", began, func() bool {
-		return len(w.deliveries(posthouse.Pending, posthouse.Sending)) == 0 &&
+		return w.resting() &&
 			!slices.ContainsFunc(w.deliveries(posthouse.Unknown), func(d posthouse.Delivery) bool { return !d.DueAt.IsZero() })
 	})
 	time.Sleep(settledUnknown)
 	r := w.draw("last word")
 	w.await("nothing is open", began, func() bool {
-		if len(w.deliveries(posthouse.Pending, posthouse.Sending)) == 0 { // what was tried again may be stuck anew
+		if w.resting() { // what was tried again may be stuck anew
 			for _, d := range w.stuck() {
 				w.resolve(w.someone(r), d, r)
 			}
