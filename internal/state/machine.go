@@ -60,8 +60,8 @@ func begin(d posthouse.Delivery) *step {
 func (s *step) to(kind posthouse.EventType, state posthouse.State, reason string) *posthouse.Event {
 	d := &s.change.After
 	d.State, d.Reason = state, reason
-	if !state.Open() {
-		d.Line = "" // it stands nowhere any more
+	if state != posthouse.Pending {
+		d.Line = "" // it stands nowhere any more, and goes at once where a person lets it
 	}
 	s.change.Events = append(s.change.Events, posthouse.Event{
 		Type: kind, To: state, Token: d.Token, Reason: reason, Epoch: d.Epoch, Account: d.Account, Tries: d.Tries,

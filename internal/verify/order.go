@@ -23,9 +23,9 @@ func (h history) inLine() (of [2]string, in bool) {
 	return [2]string{e.Tenant, e.Owner}, true
 }
 
-// admitted is when it was admitted, -1 for never.
+// admitted is when it was admitted, by its turn or by a person, -1 for never.
 func (h history) admitted() int {
-	return slices.IndexFunc(h.events, func(e posthouse.Event) bool { return e.Type == posthouse.EventAdmit })
+	return slices.IndexFunc(h.events, func(e posthouse.Event) bool { return e.Type == posthouse.EventAdmit || manual(&e) })
 }
 
 // stood is a message that stood in a line, by the events of its deliveries.
@@ -108,9 +108,10 @@ func (c ordering) judgePair(before, after *stood) {
 		}
 	}
 	switch {
+	case before.swerved, after.swerved:
 	case before.open || after.first.Before(before.settled):
 		c.fail(order, after.id.Text(), show, "it started while one before it was under way")
-	case after.due.Before(before.due) && after.accepted.Add(longAccept).Before(before.first) && !before.swerved && !after.swerved:
+	case after.due.Before(before.due) && after.accepted.Add(longAccept).Before(before.first):
 		c.fail(order, after.id.Text(), show, "it was due before one that started before it")
 	}
 }

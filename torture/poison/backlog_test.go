@@ -149,7 +149,7 @@ func explain(t *testing.T, db house.Database, raw *sql.DB) (plan string) {
 	if db == house.MariaDB { // as claims do there
 		table, since = "posthouse_queue FORCE INDEX (posthouse_queue_due)", "(due_at = 1 AND id >= 'x' OR due_at > 1)"
 	}
-	rows, err := raw.QueryContext(t.Context(), fmt.Sprintf(`%s SELECT id FROM %s WHERE tenant = 'default' AND channel = 'backlog' AND priority = 1
+	rows, err := raw.QueryContext(t.Context(), fmt.Sprintf(`%s SELECT id FROM %s WHERE tenant = 'default' AND channel = 'backlog' AND priority = 1 AND pin = ''
 		AND state = 'pending' AND %s AND due_at <= %d AND (deadline = 0 OR deadline > 1) ORDER BY due_at, id LIMIT %d`, verb, table, since, time.Now().UnixMicro(), claimed))
 	if err != nil {
 		t.Fatal(err)
