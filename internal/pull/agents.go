@@ -75,6 +75,13 @@ const (
 	idleFor     = 10 * time.Second
 )
 
+// An agent's limits may be used up by the same claim, which another call makes at this moment: the claim is looked up
+// again after firstTwin, and then after four times as long each time, up to longestTwin.
+const (
+	firstTwin   = 2 * time.Millisecond
+	longestTwin = 128 * time.Millisecond
+)
+
 // HandOut hands deliveries to an agent, and waits for some where it is told to.
 func (dk *Desk) HandOut(ctx context.Context, c Claim) (Claimed, error) {
 	c.Max = min(max(c.Max, 1), maxHandouts)
@@ -245,6 +252,10 @@ func (dk *Desk) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) 
 	}
 	asked := time.Now()
 	handed, err := dk.take(&c, o, grant, asked)
+	for wait := firstTwin; err == nil && idle.Reason == IdleLimited && len(handed.Items) == 0 && !handed.Repeated && wait <= longestTwin && dk.o.Life.Pause(wait); wait *= 4 {
+		asked, idle.After = time.Now(), max(idle.After-wait, time.Millisecond)
+		handed, err = dk.take(&c, o, grant, asked)
+	}
 	if err != nil {
 		return idle, err
 	}
