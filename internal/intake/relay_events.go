@@ -2,12 +2,14 @@ package intake
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // eventTimeout bounds what follows from one event: it may ask others who handles a node.
@@ -44,21 +46,26 @@ func (r *Relay) applyEvents(ctx context.Context, letters []letter) (applied int,
 	return len(rows), r.Store.Done(ctx, time.Now(), rows)
 }
 
-// apart are the events of each task, and each job by itself.
+// apart are the events of each task, and the jobs that may be one and the same: of those the first counts.
 func apart(letters []letter) [][]*letter {
-	type task struct{ tenant, id string }
+	type matter struct{ tenant, task, job string }
 	var out [][]*letter
-	place := map[task]int{}
+	place := map[matter]int{}
 	for i := range letters {
 		l := &letters[i]
 		if l.problem != "" || l.isDraft() {
 			continue
 		}
+		k := matter{tenant: l.row.Tenant}
 		if l.job != nil {
+			k.job = sameJob(l.job)
+		} else {
+			k.task = l.event.Task.Text()
+		}
+		if l.job != nil && k.job == "" {
 			out = append(out, []*letter{l})
 			continue
 		}
-		k := task{l.row.Tenant, l.event.Task.Text()}
 		at, known := place[k]
 		if !known {
 			at = len(out)
@@ -67,6 +74,21 @@ func apart(letters []letter) [][]*letter {
 		out[at] = append(out[at], l)
 	}
 	return out
+}
+
+// sameJob is what makes a second job the first one: its dedup key, else its number. It is "" where each job is a new one.
+func sameJob(job json.RawMessage) string {
+	var keys struct {
+		DedupKey string     `json:"dedupKey"`
+		Number   wire.Ident `json:"number"`
+	}
+	if err := json.Unmarshal(job, &keys); err != nil {
+		return "" // it is refused where it is read whole
+	}
+	if keys.DedupKey == "" && keys.Number.Text() != "0" { // 0 asks for a new one
+		return keys.Number.Text()
+	}
+	return keys.DedupKey
 }
 
 // applyEvent hands one event or job over and notes its problem.
