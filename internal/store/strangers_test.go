@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,26 @@ func TestMigrateEndsAtAStranger(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// SQLite takes names for one that differ only in case.
+func TestMigrateEndsAtAStrangerWhoWritesTheNameOtherwise(t *testing.T) {
+	t.Parallel()
+	s := openOnly(t, "sqlite:"+filepath.Join(t.TempDir(), "theirs.db"))
+	tamper(t, s, "CREATE TABLE Posthouse_Messages (id INTEGER PRIMARY KEY)")
+	tamper(t, s, "CREATE TABLE theirs (id INTEGER)")
+	tamper(t, s, "CREATE INDEX POSTHOUSE_OUTBOX_DUE ON theirs (id)")
+	before := furniture(t, s)
+	for _, name := range []string{"table Posthouse_Messages", "an index POSTHOUSE_OUTBOX_DUE"} {
+		if _, err := s.Schema.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), name+" that is not of this program") {
+			t.Errorf("Migrate = %v; want an error that names the %s", err, name)
+		}
+		if diff := cmp.Diff(before, furniture(t, s)); diff != "" {
+			t.Errorf("what stands there (-before +after):\n%s", diff)
+		}
+		tamper(t, s, "DROP TABLE IF EXISTS Posthouse_Messages")
+		before = furniture(t, s)
 	}
 }
 

@@ -29,7 +29,11 @@ func (s Schema) refuseStrangers(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	found := slices.DeleteFunc(there, func(o sqldb.Object) bool { return !names[o.Name] })
+	same := func(name string) string { return name }
+	if s.db.Dialect.FoldsNames {
+		same = strings.ToLower
+	}
+	found := slices.DeleteFunc(there, func(o sqldb.Object) bool { return !names[same(o.Name)] })
 	if s.db.Dialect.Unmake != nil {
 		if found, err = s.db.Dialect.Unmake(ctx, db, found); err != nil {
 			return err
@@ -46,7 +50,11 @@ var ErrStranger = errors.New("is not of this program")
 
 // Stranger is the error that names such an object.
 func Stranger(o sqldb.Object) error {
-	return fmt.Errorf("the database has a %s %s that %w: rename it, or give Posthouse a database or schema of its own", o.Kind, o.Name, ErrStranger)
+	article := "a"
+	if strings.HasPrefix(o.Kind, "i") { // an index
+		article = "an"
+	}
+	return fmt.Errorf("the database has %s %s %s that %w: rename it, or give Posthouse a database or schema of its own", article, o.Kind, o.Name, ErrStranger)
 }
 
 // Objects are the tables, views and indexes beside which ours are made.

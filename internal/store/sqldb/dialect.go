@@ -39,6 +39,8 @@ type Dialect struct {
 	tuple string
 	// OneWriter is set where one process writes into a file of its own, one transaction at a time.
 	OneWriter bool
+	// FoldsNames is set where names of tables that differ only in case are one name.
+	FoldsNames bool
 	// AtOnce is set where a bundle or a claim is one statement, which needs no transaction around it. stale recognises the error by
 	// which such a statement undoes itself.
 	AtOnce bool

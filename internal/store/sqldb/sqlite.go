@@ -21,11 +21,12 @@ import (
 
 // SQLite is a file that one process writes.
 var SQLite = &Dialect{
-	Name:      "sqlite",
-	Title:     "SQLite",
-	Schemes:   []string{"sqlite"},
-	tuple:     "VALUES ",
-	OneWriter: true,
+	Name:       "sqlite",
+	Title:      "SQLite",
+	Schemes:    []string{"sqlite"},
+	tuple:      "VALUES ",
+	OneWriter:  true,
+	FoldsNames: true,
 	Former: Former{
 		Open: openFormerSQLite, Tables: "SELECT name FROM sqlite_master WHERE type = 'table'", Text: "TEXT",
 		Moment: func(column string) string { return "CAST(" + column + " AS TEXT)" },
