@@ -79,6 +79,8 @@ func TestTheShellCompletesWhatTheServerHas(t *testing.T) {
 		{"channel set x --driver web", "webhook"},
 		{"channel drivers httpa", "httpapi"},
 		{"channel list ", ""},
+		{"channel set x --on-unknown ho", "hold"},
+		{"send --priority ", "high normal low"},
 	} {
 		text, code := ran(t, environ, append([]string{"__complete"}, strings.Split(test.line, " ")...)...)
 		names, _, _ := strings.Cut(text, ":") // and then how it ended

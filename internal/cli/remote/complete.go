@@ -71,9 +71,12 @@ func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 				_ = cmd.RegisterFlagCompletionFunc(name, sh.Complete(list)) // fails for a flag that is not there, or twice
 			}
 		}
-		if cmd.Flags().Lookup("state") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				return shell.Matching(stateNames(), typed), cobra.ShellCompDirectiveNoFileComp
+		for name, words := range map[string][]string{"state": stateNames(), "on-unknown": texts(posthouse.Policies()), "priority": texts(posthouse.Priorities())} {
+			if cmd.Flags().Lookup(name) == nil {
+				continue
+			}
+			_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return shell.Matching(words, typed), cobra.ShellCompDirectiveNoFileComp
 			})
 		}
 		group, _, _ := strings.Cut(path, " ")

@@ -31,10 +31,13 @@ func (f *selection) add(cmd *cobra.Command) {
 	flags.StringVar(&f.until, "until", "", "only handed in before this `TIME`")
 }
 
-func stateNames() []string {
-	var out []string
-	for _, s := range posthouse.States() {
-		out = append(out, string(s))
+func stateNames() []string { return texts(posthouse.States()) }
+
+// texts are words as plain texts.
+func texts[T ~string](words []T) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
 	}
 	return out
 }
