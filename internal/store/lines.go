@@ -51,6 +51,11 @@ type held struct {
 // is first in each, once all deliveries of the one before it are settled. It returns the deliveries that were admitted, and how
 // many lines it looked at.
 func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, max int, decide func(found []posthouse.Delivery) []work.Change) (admitted []posthouse.Delivery, looked int, err error) {
+	if len(named) == 0 {
+		if some, err := s.someLine(ctx, now); err != nil || !some {
+			return nil, 0, err
+		}
+	}
 	err = s.change(ctx, now, "admit", func(t *tx) error {
 		admitted = nil
 		at, err := t.Now()
@@ -72,6 +77,13 @@ func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, m
 		return nil
 	})
 	return admitted, looked, err
+}
+
+// someLine reports whether there is a line to look at: mostly there is none, and whoever asks each second pays for a look.
+func (s Queue) someLine(ctx context.Context, now time.Time) (bool, error) {
+	at, args := s.db.Instant(now)
+	_, some, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT line FROM posthouse_lines"+s.db.Dialect.By("posthouse_lines_look")+" WHERE look_at <= "+at+" LIMIT 1", args...)
+	return some, s.db.Coded(err, "look for lines")
 }
 
 // lining sees to lines in a transaction.
