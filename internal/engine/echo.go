@@ -6,11 +6,11 @@ import (
 	"github.com/posthouse/posthouse/channel"
 )
 
-// leastEcho is how much of a content in what a provider calls its id is no chance, in bytes: a code has four digits.
+// leastEcho is how much of a content in what a provider calls its id or code is no chance, in bytes: a code has four digits.
 const leastEcho = 4
 
-// unechoed is a provider's id of a sensitive message, empty where it repeats what the message says: a channel's
-// configuration chooses which part of an answer is taken for the id.
+// unechoed is a provider's id of a sensitive message, or its code, empty where it repeats what the message says: a channel's
+// configuration chooses which part of an answer is taken for either.
 func unechoed(ref string, out *channel.Outgoing) string {
 	for _, said := range []string{out.Content.Title, out.Content.Text, string(out.Payload)} {
 		if said != "" && (len(ref) >= leastEcho && strings.Contains(said, ref) || strings.Contains(ref, said)) {

@@ -162,10 +162,11 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 }
 
 // hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
-// content. The codes stay.
+// content. A code stays, and so does the provider's id, unless it repeats the content.
 func hush(results []channel.Result, outs []channel.Outgoing) {
 	for i := range outs {
 		r := &results[i]
 		r.Request, r.Response, r.Error, r.Ref = "", "", state.Hidden(r.Error), unechoed(r.Ref, &outs[i])
+		r.Code = unechoed(r.Code, &outs[i])
 	}
 }
