@@ -216,7 +216,8 @@ func TestADedupKeyNamesOneOpenReminder(t *testing.T) {
 			r.Errorf("while it is open: %+v, duplicate %v, %v", got, duplicate, err)
 		}
 		r.pass(15 * time.Minute)
-		if second := r.remind(with); second.ID != "k" || second.Fired != 0 || second.State != posthouse.ReminderOpen {
+		// Its first slot is due at once: it may have fired already.
+		if second := r.remind(with); second.ID != "k" || !second.CreatedAt.Equal(time.Now()) || second.State != posthouse.ReminderOpen {
 			r.Errorf("after its end: %+v", second)
 		}
 		r.pass(20 * time.Minute)
