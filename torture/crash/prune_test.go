@@ -25,6 +25,18 @@ func rowsOf(t *testing.T, db *sql.DB) rows {
 	return r
 }
 
+// withoutClean are the rows that stay when the first transaction of a prune has committed: it deletes what stands in posthouse_sent.
+// What did not go the clean way, as on a busy machine, goes with a later one.
+func (r rows) withoutClean(t *testing.T, db *sql.DB) rows {
+	t.Helper()
+	var clean, events int
+	err := db.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM posthouse_sent), (SELECT COUNT(*) FROM posthouse_events WHERE delivery IN (SELECT id FROM posthouse_sent))`).Scan(&clean, &events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows{settled: r.settled - clean, messages: r.messages - clean, events: r.events - events, queue: r.queue}
+}
+
 // prunes kills the server while it deletes what is old: a delivery goes whole or not at all, and what is
 // open stays.
 func prunes(t *testing.T, p *points, db house.Database) {
@@ -62,14 +74,15 @@ func (p *points) prune(t *testing.T, tables *sql.DB, name, open string) bool {
 	house.Until(t, "the messages to be sent", func() bool { return rowsOf(t, tables).queue == 1 })
 	p.server.Kill(t)
 	before := rowsOf(t, tables)
+	want := before
+	if name != "prune, not committed" {
+		want = before.withoutClean(t, tables)
+	}
 	p.server.Env = []string{"POSTHOUSE_KEEP=1ms"}
 	p.arm(t, name)
 	p.server.Launch(t)
 	p.server.Wait(t)
-	after, want := rowsOf(t, tables), before
-	if name != "prune, not committed" {
-		want = rows{messages: 1, events: 1, queue: 1}
-	}
+	after := rowsOf(t, tables)
 	p.server.Start(t)
 	house.Until(t, "all that is old to be deleted", func() bool { return rowsOf(t, tables) == rows{messages: 1, events: 1, queue: 1} })
 	p.server.Kill(t)
