@@ -7,6 +7,9 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # The binary is static. Tests run without cgo too, but for the race detector.
 export CGO_ENABLED := 0
 
+# How many packages are tested at once, whatever the processors: most of them wait for databases, leases and kills.
+AT_ONCE := 4
+
 # The packages whose goroutines share memory: tested again with the race detector,
 # all but the C of SQLite, which has none of our memory and would take most of the time.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false
@@ -67,10 +70,10 @@ demo: build ## build, and send messages to simulated providers in every way ther
 .PHONY: test
 test: test-deps ## install what the tests need, and run them all
 	$(GO) vet ./...
-	$(GO) test -count=1 -timeout=15m ./...
+	$(GO) test -p $(AT_ONCE) -count=1 -timeout=15m ./...
 	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
 		echo 'Once more with the race detector:'; \
-		CGO_ENABLED=1 $(GO) test $(RACE_FLAGS) -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
+		CGO_ENABLED=1 $(GO) test -p $(AT_ONCE) $(RACE_FLAGS) -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
 	else \
 		echo 'No C compiler, so no race detector.'; \
 	fi
