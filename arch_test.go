@@ -91,24 +91,25 @@ var floors = map[string]floor{
 	"internal/limit/limittest": {layer: 2, tests: true},
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
-	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                     // events of tasks become messages
-	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                     // tells others what happens to deliveries
-	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                     // seals what is stored
-	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                     // what follows which result
-	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                     // files that are to be sent
-	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                     // what a message reads like
-	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // who is next in a line
-	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // which account sends next
-	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                     // how attempts ended, by the minute
-	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // what providers tell us by themselves
-	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                     // people in files and in blocks
+	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                                         // events of tasks become messages
+	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                                         // tells others what happens to deliveries
+	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                         // seals what is stored
+	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                         // what follows which result
+	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                                         // files that are to be sent
+	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                                         // what a message reads like
+	"internal/inquire":         {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}}, // providers, about what they were handed
+	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                     // who is next in a line
+	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                     // which account sends next
+	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                                         // how attempts ended, by the minute
+	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                     // what providers tell us by themselves
+	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                                         // people in files and in blocks
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/upkeep":          {layer: 2, never: []string{"internal/store"}},                                        // what moves no delivery
 	"internal/segment":         {layer: 2, beside: []string{"internal/campaign"}, never: []string{"internal/store"}}, // segments that this process has claimed
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
-	"internal/engine":          {layer: 2, beside: []string{"internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

@@ -11,12 +11,11 @@
 //	gatekeeper  parks accounts that their provider refuses
 //	recorder    has results written in small batches, fenced by token
 //	rescuer     finds lost leases, passed deadlines and unknowns whose time has come
-//	inquirer    asks providers about unknowns, where the policy says so
-//	tracker     asks providers what became of what they had accepted
 //	turner      moves what waits where nobody looks
 //	operator    takes people's word
 //	explainer   says why a delivery is where it is
 //
+// Package inquire has those that ask providers what became of what they were handed, package usher who is next in a line.
 // Package upkeep has those that move nothing: they count, and delete what is old.
 //
 // Dispatcher, sender and recorder work on units (unit.go). Deliveries are a kind of unit, see deliveries.go;

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -152,6 +153,7 @@ type Engine struct {
 	permits    *permits
 	rollup     *rollup.Rollup
 	usher      *usher.Usher
+	queue      Queue // which tells the usher of what is settled
 	measurer   *upkeep.Measurer
 	holder     *segment.Holder // nil where no campaigns are sent
 	stopOnce   sync.Once
@@ -211,10 +213,13 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media,
 	})
-	e.Operator = Operator{Queue: o.Stores.Queue, Rouse: e.Routes.Rouse}
+	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
+	e.queue = watched{o.Stores.Queue, e.usher.Settled}
+	e.Routes.standing = e.usher.Look
+	e.Operator = Operator{Queue: e.queue, Rouse: e.Routes.Rouse}
 	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.withdraw}
 	e.Pull = pull.New(pull.Options{
-		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
+		HandOuts: o.Stores.HandOuts, Held: watchedHeld{o.Stores.Held, e.usher.Settled}, Words: watchedWords{o.Stores.Words, e.usher.Settled}, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
 		Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
@@ -223,7 +228,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 
 // sendOut makes the roles that claim, send, record and rescue.
 func (e *Engine) sendOut(m *metrics.Metrics) {
-	o, l, queue := &e.o, e.life, e.o.Stores.Queue
+	o, l, queue := &e.o, e.life, e.queue
 	e.Gates = &Gatekeeper{store: o.Stores.Gates, routes: e.Routes, life: l, log: o.Log, metrics: m}
 	e.recorder = newRecorder(o.Log, e.Intake.Busy)
 	e.sender = &sender{
@@ -232,10 +237,6 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
 	e.permits = newPermits(o.Limiter, o.Log, m)
 	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
-	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
-	if !o.AcceptOnly {
-		e.Routes.standing = e.usher.Look
-	}
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits,
 		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,
@@ -287,7 +288,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		e.shift.loop(e.Intake.Run)
 	}
 	warden := &upkeep.Warden{Epochs: e.o.Stores.Epochs, Clock: e.o.Clock, Life: e.life, Log: e.o.Log, Every: e.o.RescueEvery}
-	for _, role := range []func(context.Context){warden.Run, e.Pull.Reporter.Run, e.Pull.Desk.Attend, e.Pull.Roll.Run} {
+	for _, role := range []func(context.Context){warden.Run, e.Pull.Reporter.Run, e.Pull.Desk.Attend, e.Pull.Roll.Run, e.usher.Run} {
 		e.shift.loop(role)
 	}
 	if !e.o.AcceptOnly {
@@ -312,13 +313,14 @@ func (e *Engine) roles() []func(context.Context) {
 	o, l, m, grace := &e.o, e.life, e.dispatcher.metrics, min(e.o.LeaseMargin/4, maxGrace)
 	relay := &intake.Relay{Intake: e.Intake, Store: o.Stores.Outbox, Life: l, Log: o.Log, Poll: o.Poll, Keep: o.Keep, TaskEvents: o.TaskEvents, Jobs: o.Jobs}
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
-	inquirer := &inquirer{queue: o.Stores.Queue, messages: o.Stores.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, every: o.RescueEvery, grace: grace}
-	tracker := &tracker{store: o.Stores.Receipts, contents: e.Contents, routes: e.Routes, shift: e.shift, life: l, log: o.Log, metrics: m, every: o.RescueEvery, grace: grace}
+	doors := inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: l, Log: o.Log, Every: o.RescueEvery, Grace: grace}
+	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Messages: o.Stores.Contents}
+	tracker := &inquire.Tracker{Doors: doors, Store: watchedReceipts{o.Stores.Receipts, e.usher.Settled}, Contents: e.Contents, Metrics: m}
 	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
-	mover := &mover{queue: o.Stores.Queue, routes: e.Routes, life: l, log: o.Log}
+	mover := &mover{queue: e.queue, routes: e.Routes, life: l, log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.run, tracker.run, mover.run, e.usher.Run, pruner.Run, pruner.Forget, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.Run, tracker.Run, mover.run, pruner.Run, pruner.Forget, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

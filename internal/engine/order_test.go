@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -95,7 +96,7 @@ func TestALineWaitsForAnUnknownHead(t *testing.T) {
 		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, ids[0], ResolveSent); err != nil {
 			r.Fatal(err)
 		}
-		r.pass(15 * time.Second)
+		r.pass(100 * time.Millisecond) // the person's word wakes the usher
 		for i, want := range []posthouse.State{posthouse.Sent, posthouse.Cancelled, posthouse.Sent, posthouse.Pending} {
 			if d := r.get(ids[i]); d.State != want {
 				r.Errorf("message %d is %s, want %s", i, d.State, want)
@@ -106,8 +107,44 @@ func TestALineWaitsForAnUnknownHead(t *testing.T) {
 			r.Errorf("the one that was put off is %s", d.State)
 		}
 		r.pass(15 * time.Second)
-		if _, looked, err := r.store.Queue.Admit(r.Context(), time.Now(), []work.LineKey{{Tenant: r.tenant, Channel: "c", Name: work.LineOf("k")}}, 1, usher.Admissions); looked != 0 || err != nil {
+		if _, looked, err := r.store.Queue.Admit(r.Context(), time.Now(), []work.LineKey{{Tenant: r.tenant, Channel: "c", Name: work.LineOf("k")}}, 1, usher.Admission()); looked != 0 || err != nil {
 			r.Errorf("%d lines are left, %v", looked, err)
+		}
+	})
+}
+
+// Whoever settles the head of a line lets the next one go on at once: an agent that reports, and a person whose word another
+// process takes, one that sends nothing itself.
+func TestWhoeverSettlesAHeadLetsTheNextOneGoOn(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.pull("sms", posthouse.ChannelSettings{})
+		door := r.planning(nil, Options{AcceptOnly: true})
+		defer func() {
+			if err := door.Stop(context.Background()); err != nil {
+				r.Error(err)
+			}
+		}()
+		var ids []string
+		for i := range 3 {
+			d := ordered("k", fmt.Sprint("u", i))
+			d.Channel = "sms"
+			ids = append(ids, r.send(d)...)
+		}
+		a := r.phone("a", nil, "sms")
+		h := r.one(a)
+		r.pass(time.Minute) // by now the line is looked at each ten seconds
+		r.say(a, h, posthouse.OutcomeSent)
+		r.pass(100 * time.Millisecond)
+		if d := r.get(ids[1]); d.Line != "" {
+			r.Fatalf("the second stands in line still, and the first is %s", r.get(ids[0]).State)
+		}
+		r.pass(time.Minute)
+		if _, err := door.Operator.Cancel(r.Context(), r.tenant, ids[1:2]); err != nil {
+			r.Fatal(err)
+		}
+		r.pass(100 * time.Millisecond)
+		if d := r.get(ids[2]); d.Line != "" {
+			r.Errorf("the third stands in line still, and the second is %s", r.get(ids[1]).State)
 		}
 	})
 }

@@ -30,7 +30,7 @@ type Routes struct {
 	ends         func(of rollup.AccountKey) (hour rate.Ends, best float64) // of an account, in all processes
 	changed      func()                                                    // a channel was set
 	pulled       func(keys ...state.Key)                                   // agents may be handed something of these channels
-	standing     func(l work.LineKey)                                      // somebody stands in a line; nil for a front door
+	standing     func(l work.LineKey)                                      // somebody stands in a line
 	serve        func(r *route)                                            // dispatches what is due of a route; nil for a front door
 
 	mu      sync.RWMutex
@@ -218,17 +218,16 @@ func (rs *Routes) halted(r *route) bool {
 	return now == nil || now.Stored.Paused
 }
 
-// askThrough returns a channel's route for a question to its driver, nil where it is not open. The driver stays open until
-// done is called.
-func (rs *Routes) askThrough(tenant, channel string) (r *route, done func()) {
+// Ask is a channel for a question to its driver, nil where it is not open. The driver stays open until done is called.
+func (rs *Routes) Ask(tenant, channel string) (c *state.Channel, done func()) {
 	rs.mu.RLock() // retiring the route waits for every question that found it
 	defer rs.mu.RUnlock()
-	r = rs.routes[state.Key{Tenant: tenant, Channel: channel}]
+	r := rs.routes[state.Key{Tenant: tenant, Channel: channel}]
 	if r == nil {
 		return nil, func() {}
 	}
 	r.asking.Add(1)
-	return r, r.asking.Done
+	return r.Channel, r.asking.Done
 }
 
 // Names lists a tenant's channels, for an error that says what is allowed.
@@ -244,19 +243,12 @@ func (rs *Routes) Names(tenant string) []string {
 	return names
 }
 
-// stands says that somebody stands in a line.
-func (rs *Routes) stands(l work.LineKey) {
-	if rs.standing != nil {
-		rs.standing(l)
-	}
-}
-
 // Rouse says that a channel may have something due of a priority.
 func (rs *Routes) Rouse(k state.Key, p posthouse.Priority, pin work.Pin) {
 	r := rs.route(k.Tenant, k.Channel)
 	switch line := pin.Line(); {
 	case line != "":
-		rs.stands(work.LineKey{Tenant: k.Tenant, Channel: k.Channel, Name: line})
+		rs.standing(work.LineKey{Tenant: k.Tenant, Channel: k.Channel, Name: line})
 	case r == nil:
 	case r.Settings.Pulled:
 		rs.pulled(k)

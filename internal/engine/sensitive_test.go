@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -205,7 +206,7 @@ func TestAReceiptOfASensitiveMessageKeepsNoExcerpt(t *testing.T) {
 		pushed := r.send(otp("push", "u1"))[0]
 		plain := r.send(text("push", "u1"))[0]
 		list := []channel.Receipt{{Response: "428193"}, {Response: "hello"}, {Response: "whose?"}}
-		(&tracker{contents: r.engine.Contents, life: r.engine.life}).hush([]work.Awaited{
+		(&inquire.Tracker{Doors: inquire.Doors{Life: r.engine.life}, Contents: r.engine.Contents}).Hush([]work.Awaited{
 			{Tenant: r.tenant, Delivery: pushed}, {Tenant: r.tenant, Delivery: plain},
 			{Tenant: r.tenant, Delivery: posthouse.DeliveryID(posthouse.NewID(), 1)},
 		}, list)

@@ -357,7 +357,7 @@ func (p *process) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (re
 	return ready, err
 }
 
-func (p *process) Admit(ctx context.Context, _ time.Time, named []work.LineKey, max int, decide func([]posthouse.Delivery) []work.Change) (admitted []posthouse.Delivery, looked int, err error) {
+func (p *process) Admit(ctx context.Context, _ time.Time, named []work.LineKey, max int, how work.Admission) (admitted []posthouse.Delivery, looked int, err error) {
 	if len(named) == 0 {
 		defer p.tock("usher")
 		if err := p.tick("usher", usher.Every); err != nil {
@@ -365,10 +365,18 @@ func (p *process) Admit(ctx context.Context, _ time.Time, named []work.LineKey, 
 		}
 	}
 	err = p.do("admit", func() (err error) {
-		admitted, looked, err = p.w.store.Queue.Admit(ctx, time.Now(), named, max, decide)
+		admitted, looked, err = p.w.store.Queue.Admit(ctx, time.Now(), named, max, how)
 		return err
 	})
 	return admitted, looked, err
+}
+
+func (p *process) LinesHeldBy(ctx context.Context, messages []string) (list []work.LineKey, err error) {
+	err = p.look("held by", func() (err error) {
+		list, err = p.w.store.Queue.LinesHeldBy(ctx, messages)
+		return err
+	})
+	return list, err
 }
 
 func (p *process) Holder(ctx context.Context, l work.LineKey) (string, error) {

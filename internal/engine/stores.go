@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rollup"
@@ -26,7 +27,7 @@ type Stores struct {
 	Held      pull.Held
 	Words     pull.Words
 	Queue     Queue
-	Receipts  Receipts
+	Receipts  inquire.Receipts
 	Gates     Gates
 	Depths    Depths
 	Old       upkeep.Old
@@ -55,12 +56,6 @@ type Queue interface {
 type Reviser interface {
 	Revise(ctx context.Context, now time.Time, sel work.Selection,
 		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)
-}
-
-// Receipts is what the tracker asks providers about.
-type Receipts interface {
-	Awaited(ctx context.Context, now time.Time, max int, hold time.Duration) ([]work.Awaited, error)
-	Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error
 }
 
 // Gates are the accounts that a provider refused, as all processes know them.

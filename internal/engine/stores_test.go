@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/upkeep"
@@ -19,7 +20,7 @@ type database interface {
 	pull.Held
 	pull.Words
 	Queue
-	Receipts
+	inquire.Receipts
 	Gates
 	Depths
 	upkeep.Old

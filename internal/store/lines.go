@@ -47,15 +47,24 @@ type held struct {
 	since  int64
 }
 
-// Admit looks at the lines that are named, in order, and at others whose time has come, and lets decide admit the message that
-// is first in each, once all deliveries of the one before it are settled. It returns the deliveries that were admitted, and how
-// many lines it looked at.
-func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, max int, decide func(found []posthouse.Delivery) []work.Change) (admitted []posthouse.Delivery, looked int, err error) {
+// Admit looks at the lines that are named, in order, and at others whose time has come, and lets how say what becomes of the
+// message that is first in each, once all deliveries of the one before it are settled. It returns the deliveries that were
+// admitted, and how many lines it looked at.
+func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, max int, how work.Admission) (admitted []posthouse.Delivery, looked int, err error) {
 	if len(named) == 0 {
 		if some, err := s.someLine(ctx, now); err != nil || !some {
 			return nil, 0, err
 		}
 	}
+	admitted, looked, err = s.admit(ctx, now, named, max, how)
+	if err != nil && ctx.Err() == nil && posthouse.CodeOf(err) == posthouse.CodeInternal {
+		return s.admitSingly(ctx, now, named, max, how)
+	}
+	return admitted, looked, err
+}
+
+// admit is Admit in one transaction.
+func (s Queue) admit(ctx context.Context, now time.Time, named []work.LineKey, max int, how work.Admission) (admitted []posthouse.Delivery, looked int, err error) {
 	err = s.change(ctx, now, "admit", func(t *tx) error {
 		admitted = nil
 		at, err := t.Now()
@@ -68,7 +77,7 @@ func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, m
 		}
 		looked = len(lines)
 		for _, l := range lines {
-			in, err := lining{t}.admit(l, at, decide)
+			in, err := lining{t}.admit(l, at, how)
 			if err != nil {
 				return err
 			}
@@ -82,8 +91,32 @@ func (s Queue) Admit(ctx context.Context, now time.Time, named []work.LineKey, m
 // someLine reports whether there is a line to look at: mostly there is none, and whoever asks each second pays for a look.
 func (s Queue) someLine(ctx context.Context, now time.Time) (bool, error) {
 	at, args := s.db.Instant(now)
-	_, some, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT line FROM posthouse_lines"+s.db.Dialect.By("posthouse_lines_look")+" WHERE look_at <= "+at+" LIMIT 1", args...)
-	return some, s.db.Coded(err, "look for lines")
+	due, some, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT CASE WHEN look_at <= "+at+" THEN 1 ELSE 0 END FROM posthouse_lines"+
+		s.db.Dialect.By("posthouse_lines_look")+" ORDER BY look_at LIMIT 1", args...)
+	if err == nil {
+		s.lined.Store(some)
+	}
+	return due == 1, s.db.Coded(err, "look for lines")
+}
+
+// LinesHeldBy are the lines whose holders are among messages. It costs nothing where this process has seen no line lately.
+func (s Queue) LinesHeldBy(ctx context.Context, messages []string) (list []work.LineKey, err error) {
+	if !s.lined.Load() {
+		return nil, nil
+	}
+	for part := range sqldb.Parts(messages, sqldb.BulkStep) {
+		clause, args := s.db.In("holder", part)
+		found, err := sqldb.All(s.db.Reads(ctx), readLineKey, "SELECT tenant, channel, line FROM posthouse_lines WHERE "+clause, args...)
+		if err != nil {
+			return nil, s.db.Coded(err, "look for lines")
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+func readLineKey(scan sqldb.Scanner) (l work.LineKey, err error) {
+	return l, scan(&l.Tenant, &l.Channel, &l.Name)
 }
 
 // lining sees to lines in a transaction.
@@ -116,7 +149,7 @@ const (
 )
 
 // admit admits the first message of a line where nobody is before it, and says when to look again.
-func (t lining) admit(l held, at int64, decide func([]posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error) {
+func (t lining) admit(l held, at int64, how work.Admission) ([]posthouse.Delivery, error) {
 	busy, err := t.busy(l)
 	if err != nil {
 		return nil, err
@@ -139,7 +172,7 @@ func (t lining) admit(l held, at int64, decide func([]posthouse.Delivery) []work
 	if err != nil {
 		return nil, err
 	}
-	changes := decide(found)
+	changes := how.Admit(found)
 	if err := (settling{t.tx}).apply(at, changes); err != nil {
 		return nil, err
 	}
@@ -167,8 +200,14 @@ func (t lining) busy(l held) (bool, error) {
 
 // first is the delivery of a line that is due before all others, and when.
 func (t lining) first(l work.LineKey) (id string, due int64, err error) {
+	text, args := t.firstText(l, "due_at, id")
+	err = t.Query(text, args, func(scan func(...any) error) error { return scan(&due, &id) })
+	return id, due, err
+}
+
+// firstText is the statement that finds columns of the first delivery of a line.
+func (t lining) firstText(l work.LineKey, columns string) (text string, args []any) {
 	var lanes []string
-	var args []any
 	for _, p := range posthouse.Priorities() {
 		for _, pulled := range []bool{false, true} {
 			lanes = append(lanes, "SELECT * FROM (SELECT due_at, id FROM posthouse_queue"+t.DB.Dialect.By("posthouse_queue_due")+
@@ -176,8 +215,7 @@ func (t lining) first(l work.LineKey) (id string, due int64, err error) {
 			args = append(args, l.Tenant, l.Channel, layout.LaneNumber(p, pulled, false), string(work.InLine(l.Name)))
 		}
 	}
-	err = t.Query(strings.Join(lanes, " UNION ALL ")+" ORDER BY due_at, id LIMIT 1", args, func(scan func(...any) error) error { return scan(&due, &id) })
-	return id, due, err
+	return "SELECT " + columns + " FROM (" + strings.Join(lanes, " UNION ALL ") + ") lanes ORDER BY due_at, id LIMIT 1", args
 }
 
 // standing are the deliveries of a message that stand in a line, locked, each with the pool that it is for.

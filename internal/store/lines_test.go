@@ -21,7 +21,13 @@ func standing(n int, key string) work.Entry {
 	return e
 }
 
-// admitAll admits what it is shown, as the engine does.
+// asEngine admits what it is shown and quarantines what cannot be read, as the engine does.
+var asEngine = work.Admission{Admit: admitAll, SetAside: func(d posthouse.Delivery, why string) work.Change {
+	c := step(d, posthouse.EventQuarantine, posthouse.Quarantined)
+	c.After.Error = why
+	return c
+}}
+
 func admitAll(found []posthouse.Delivery) (changes []work.Change) {
 	for _, d := range found {
 		after := d
@@ -62,7 +68,7 @@ func TestALineAdmitsOneMessageAtATime(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Go(func() {
-					list, _, err := s.Queue.Admit(t.Context(), at(), []work.LineKey{line}, 10, admitAll)
+					list, _, err := s.Queue.Admit(t.Context(), at(), []work.LineKey{line}, 10, asEngine)
 					mu.Lock()
 					defer mu.Unlock()
 					if admitted = append(admitted, list...); err != nil {
@@ -92,15 +98,61 @@ func TestALineAdmitsOneMessageAtATime(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("admitted %v, want %v", got, want)
 		}
-		list, looked, err := s.Queue.Admit(t.Context(), at(), nil, 10, admitAll)
+		list, looked, err := s.Queue.Admit(t.Context(), at(), nil, 10, asEngine)
 		if err != nil || looked != 1 || len(list) != 1 {
 			t.Errorf("%d lines were looked at and %d deliveries admitted of those whose time has come, %v; want 1 and 1", looked, len(list), err)
 		}
-		if list, _, err := s.Queue.Admit(t.Context(), at(), []work.LineKey{line}, 10, admitAll); len(list) > 0 || err != nil {
+		if list, _, err := s.Queue.Admit(t.Context(), at(), []work.LineKey{line}, 10, asEngine); len(list) > 0 || err != nil {
 			t.Errorf("of a line that is empty %v are admitted, %v", list, err)
 		}
 		if holder, err := s.Queue.Holder(t.Context(), line); holder != "" || err != nil {
 			t.Errorf("of a line that is empty %q is left, %v", holder, err)
+		}
+	})
+}
+
+// What cannot be read of one line is quarantined, and holds neither the line nor others up: they are admitted by the same look.
+func TestALineThatCannotBeReadHoldsNoOtherUp(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		var ids []string
+		for _, m := range []struct {
+			key        string
+			recipients int
+		}{{"a", 1}, {"odd", 2}, {"odd", 1}, {"history", 1}, {"history", 1}, {"z", 2}} {
+			ids = append(ids, accept(t, s, standing(m.recipients, m.key))...)
+		}
+		odd, history := ids[1], ids[4]
+		allow := map[string]string{
+			"mysql": "ALTER TABLE posthouse_queue MODIFY provider_ref varchar(512) NULL", "postgres": "ALTER TABLE posthouse_queue ALTER COLUMN provider_ref DROP NOT NULL",
+		}
+		if text := allow[s.DB.Dialect.Name]; text != "" {
+			tamper(t, s, text)
+			tamper(t, s, "UPDATE posthouse_queue SET provider_ref = NULL WHERE id = ?", odd)
+		} else {
+			tamper(t, s, "UPDATE posthouse_queue SET tries = 'many' WHERE id = ?", odd)
+		}
+		tamper(t, s, "UPDATE posthouse_transitions SET version = 2 WHERE delivery = ?", history)
+		list, looked, err := s.Queue.Admit(t.Context(), at(), nil, 10, asEngine)
+		if err != nil || looked != 4 {
+			t.Fatalf("%d lines were looked at, %v; want all four", looked, err)
+		}
+		var got []string
+		for _, d := range list {
+			got = append(got, d.ID)
+		}
+		want := []string{ids[0], ids[2], ids[5], ids[6], ids[7]}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("admitted %v of %v, want %v", got, ids, want)
+		}
+		for id, why := range map[string]string{odd: "cannot be read", history: "its history goes on after its row"} {
+			found, err := s.Messages.Delivery(t.Context(), "t1", id)
+			if err != nil || found.State != posthouse.Quarantined || !strings.Contains(found.Error, why) {
+				t.Errorf("%s is %s: %q, %v; want it quarantined, and that %s", id, found.State, found.Error, err, why)
+			}
+		}
+		settled := []string{posthouse.MessageID(ids[0]), posthouse.MessageID(history), "none"}
+		if lines, err := s.Queue.LinesHeldBy(t.Context(), settled); err != nil || len(lines) != 1 || lines[0].Name != work.LineOf("a") {
+			t.Errorf("the lines are %v, %v; want that of the message that was admitted", lines, err)
 		}
 	})
 }

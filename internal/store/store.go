@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/store/campaigns"
@@ -111,11 +112,12 @@ func (s *Store) Close() error { return s.DB.Close() }
 // shared is what the families of deliveries have in common: the connection, and what this process remembers of its claims.
 type shared struct {
 	db        *sqldb.DB
-	lows      lows    // where claims of rows begin
-	cleanLows lows    // where claims of clean deliveries begin
-	courses   courses // which of the two a claim begins with
-	fresh     fresh   // the clean deliveries that this process has just accepted
-	flights   flights // the clean deliveries that this process has under way
+	lows      lows        // where claims of rows begin
+	cleanLows lows        // where claims of clean deliveries begin
+	courses   courses     // which of the two a claim begins with
+	fresh     fresh       // the clean deliveries that this process has just accepted
+	flights   flights     // the clean deliveries that this process has under way
+	lined     atomic.Bool // there was a line at the last look
 	feed      *feedSwitch
 	parted    *partition.Partitions
 	walks     walks // of Prune over rows

@@ -15,6 +15,14 @@ func (l LineKey) Compare(with LineKey) int {
 	return cmp.Or(strings.Compare(l.Tenant, with.Tenant), strings.Compare(l.Channel, with.Channel), strings.Compare(l.Name, with.Name))
 }
 
+// Admission says what becomes of what is first in a line.
+type Admission struct {
+	// Admit lets in what was found: the deliveries of one message.
+	Admit func(found []posthouse.Delivery) []Change
+	// SetAside is what follows where the row of one cannot be read: d is what could be.
+	SetAside func(d posthouse.Delivery, why string) Change
+}
+
 // LineOwner is who has a delivery that stands in line, in its events; empty for another delivery.
 func LineOwner(d *posthouse.Delivery) string {
 	if d.Line == "" {

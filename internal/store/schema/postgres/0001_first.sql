@@ -423,6 +423,7 @@ CREATE TABLE posthouse_lines (
   PRIMARY KEY (tenant, channel, line)
 );
 CREATE INDEX posthouse_lines_look ON posthouse_lines (look_at);
+CREATE INDEX posthouse_lines_holder ON posthouse_lines (holder);
 
 -- Who changed what, of configuration, keys and deliveries. Rows are only added; they go when their time is over.
 CREATE TABLE posthouse_audit (

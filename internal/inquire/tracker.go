@@ -1,11 +1,10 @@
-package engine
+package inquire
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -20,17 +19,12 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// tracker asks providers what became of deliveries that they have accepted.
-type tracker struct {
-	store    Receipts
-	contents *content.Contents
-	routes   *Routes
-	shift    *shift
-	life     *life.Life
-	log      *slog.Logger
-	metrics  *metrics.Metrics
-	every    time.Duration
-	grace    time.Duration // how long after its time-out a driver may come back
+// Tracker asks providers what became of deliveries that they have accepted.
+type Tracker struct {
+	Doors
+	Store    Receipts
+	Contents *content.Contents
+	Metrics  *metrics.Metrics
 }
 
 // Bounds of the tracker. Who takes deliveries to ask about has them for trackHold: the longest question
@@ -42,28 +36,28 @@ const (
 	trackAsk   = time.Minute     // bounds one question
 )
 
-// run asks providers what became of deliveries that they have accepted. It is a role of its own, since
+// Run asks providers what became of deliveries that they have accepted. It is a role of its own, since
 // providers take their time.
-func (t *tracker) run(ctx context.Context) {
-	for t.life.Pause(life.Spread(t.every)) {
-		for !t.life.Stopped() && t.trackDue(ctx) == trackBatch {
+func (t *Tracker) Run(ctx context.Context) {
+	for t.Life.Pause(life.Spread(t.Every)) {
+		for !t.Life.Stopped() && t.trackDue(ctx) == trackBatch {
 		}
 	}
 }
 
 // trackDue asks about what is due, and returns how much that was.
-func (t *tracker) trackDue(ctx context.Context) int {
+func (t *Tracker) trackDue(ctx context.Context) int {
 	end := time.Now().Add(trackHold)
-	due, err := t.store.Awaited(ctx, time.Now(), trackBatch, trackHold)
+	due, err := t.Store.Awaited(ctx, time.Now(), trackBatch, trackHold)
 	if err != nil {
-		t.log.Warn("receipts that are to be asked for cannot be read", "error", err)
+		t.Log.Warn("receipts that are to be asked for cannot be read", "error", err)
 		return 0
 	}
 	slots := make(chan struct{}, maxAsked)
 	var asking sync.WaitGroup
 	for _, group := range alike(due) {
 		slots <- struct{}{}
-		if t.life.Stopped() || time.Until(end) < trackAsk+maxGrace {
+		if t.Life.Stopped() || time.Until(end) < trackAsk+t.Grace {
 			break // they come up again when the hold is over
 		}
 		asking.Go(func() {
@@ -94,11 +88,11 @@ func alike(due []work.Awaited) [][]work.Awaited {
 }
 
 // trackGroup asks about one group and writes down what was said.
-func (t *tracker) trackGroup(ctx context.Context, group []work.Awaited) {
+func (t *Tracker) trackGroup(ctx context.Context, group []work.Awaited) {
 	receipts, err := t.receipts(group)
 	if err != nil {
 		receipts = make([]channel.Receipt, len(group)) // asked again later
-		t.log.Warn("a provider could not be asked for receipts", "channel", group[0].Channel, "deliveries", len(group), "error", err)
+		t.Log.Warn("a provider could not be asked for receipts", "channel", group[0].Channel, "deliveries", len(group), "error", err)
 	}
 	ids := make([]string, len(group))
 	said := map[string]channel.Receipt{}
@@ -107,20 +101,20 @@ func (t *tracker) trackGroup(ctx context.Context, group []work.Awaited) {
 		said[a.Delivery] = receipts[i]
 	}
 	var learnt work.Learnt
-	err = t.store.Receive(ctx, time.Now(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
+	err = t.Store.Receive(ctx, time.Now(), ids, func(now time.Time, found []posthouse.Delivery) work.Learnt {
 		learnt = state.Learn(group, found, said, now)
 		return learnt
 	})
 	if err != nil {
-		t.log.Warn("receipts could not be written: they are asked for again", "channel", group[0].Channel, "deliveries", len(group), "error", err)
+		t.Log.Warn("receipts could not be written: they are asked for again", "channel", group[0].Channel, "deliveries", len(group), "error", err)
 		return
 	}
 	t.reportReceipts(group[0], learnt)
 }
 
 // receipts asks the provider about a group: one receipt for each, in order.
-func (t *tracker) receipts(group []work.Awaited) ([]channel.Receipt, error) {
-	r, done := t.routes.askThrough(group[0].Tenant, group[0].Channel)
+func (t *Tracker) receipts(group []work.Awaited) ([]channel.Receipt, error) {
+	r, done := t.Channels.Ask(group[0].Tenant, group[0].Channel)
 	defer done()
 	if r == nil {
 		return nil, errors.New("the channel is not open")
@@ -141,21 +135,21 @@ func (t *tracker) receipts(group []work.Awaited) ([]channel.Receipt, error) {
 	for i := range copy(list, said) {
 		list[i].Code, list[i].Error, list[i].Response = state.Plain(list[i].Code, state.MaxCode), state.Plain(list[i].Error, state.MaxError), state.Plain(list[i].Response, state.MaxExcerpt)
 	}
-	t.hush(group, list)
+	t.Hush(group, list)
 	return list, nil
 }
 
 // askTracker asks a driver, bounds the time it takes and survives its panic.
-func (t *tracker) askTracker(r *route, tracker channel.Tracker, ref string, to []posthouse.Recipient) ([]channel.Receipt, error) {
+func (t *Tracker) askTracker(r *state.Channel, tracker channel.Tracker, ref string, to []posthouse.Recipient) ([]channel.Receipt, error) {
 	type answer struct {
 		list []channel.Receipt
 		err  error
 	}
 	said := &answer{err: errors.New("the driver panicked")}
-	returned := t.shift.bounded(time.Now().Add(min(r.Settings.Timeout, trackAsk)), t.grace, func(ctx context.Context) {
+	returned := t.Bounded(time.Now().Add(min(r.Settings.Timeout, trackAsk)), t.Grace, func(ctx context.Context) {
 		defer func() {
 			if p := recover(); p != nil {
-				t.log.Error("the driver panicked when it was asked for receipts", "channel", r.Key.Channel, "driver", r.Stored.Driver,
+				t.Log.Error("the driver panicked when it was asked for receipts", "channel", r.Key.Channel, "driver", r.Stored.Driver,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 		}()
@@ -168,13 +162,13 @@ func (t *tracker) askTracker(r *route, tracker channel.Tracker, ref string, to [
 }
 
 // reportReceipts says in the log and the metrics what was learnt.
-func (t *tracker) reportReceipts(asked work.Awaited, learnt work.Learnt) {
+func (t *Tracker) reportReceipts(asked work.Awaited, learnt work.Learnt) {
 	counts := map[posthouse.State]int{}
 	for i := range learnt.Changes {
 		c := &learnt.Changes[i]
 		counts[c.After.State]++
 		if c.After.State == posthouse.Undelivered {
-			t.log.Info("a delivery did not arrive", "tenant", c.After.Tenant, "channel", c.After.Channel, "message", c.After.Message,
+			t.Log.Info("a delivery did not arrive", "tenant", c.After.Tenant, "channel", c.After.Channel, "message", c.After.Message,
 				"delivery", c.After.ID, "code", c.Events[0].Code, "error", c.Events[0].Error)
 		}
 	}
@@ -183,16 +177,16 @@ func (t *tracker) reportReceipts(asked work.Awaited, learnt work.Learnt) {
 		string(posthouse.Delivered): counts[posthouse.Delivered], string(posthouse.Undelivered): counts[posthouse.Undelivered],
 		"unknown": len(learnt.Later), "given_up": given,
 	} {
-		t.metrics.Receipts.WithLabelValues(asked.Channel, outcome).Add(float64(n))
+		t.Metrics.Receipts.WithLabelValues(asked.Channel, outcome).Add(float64(n))
 	}
-	t.log.Debug("the provider was asked for receipts", "channel", asked.Channel, "ref", asked.Ref, "delivered", counts[posthouse.Delivered],
+	t.Log.Debug("the provider was asked for receipts", "channel", asked.Channel, "ref", asked.Ref, "delivered", counts[posthouse.Delivered],
 		"undelivered", counts[posthouse.Undelivered], "later", len(learnt.Later), "given_up", given)
 }
 
-// hush drops what a provider wrote besides its answer about sensitive messages, and about those that nobody can
+// Hush drops what a provider wrote besides its answer about sensitive messages, and about those that nobody can
 // say of whether they are.
-func (t *tracker) hush(group []work.Awaited, list []channel.Receipt) {
-	mayQuote := t.contents.MayQuote(t.life.Context())
+func (t *Tracker) Hush(group []work.Awaited, list []channel.Receipt) {
+	mayQuote := t.Contents.MayQuote(t.Life.Context())
 	for i := range list {
 		if list[i].Response+list[i].Error == "" || mayQuote(group[i].Tenant, posthouse.MessageID(group[i].Delivery)) {
 			continue
