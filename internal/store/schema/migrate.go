@@ -18,7 +18,7 @@ import (
 //go:embed sqlite postgres mysql
 var folders embed.FS
 
-// FilesOf are a dialect's migrations, and its views below views.
+// FilesOf are a dialect's migrations.
 func FilesOf(d *sqldb.Dialect) (fs.FS, error) {
 	if d.Folder != nil {
 		return d.Folder, nil

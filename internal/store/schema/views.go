@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -19,6 +21,9 @@ import (
 // The documents' views show what is stored under the names that the source systems gave their tables
 // (message_send_log, tc_notify_job, sms_tasks …). They are for readers of the database; Posthouse itself reads none.
 // They are made where their names are free, and may stand in another schema or be left out.
+
+//go:embed views
+var viewTexts embed.FS
 
 // ViewsNone leaves the documents' views out.
 const ViewsNone = "none"
@@ -38,22 +43,22 @@ type documentView struct{ name, text string }
 
 // viewsOf are the documents' views in the order of their making.
 func viewsOf(d *sqldb.Dialect) ([]documentView, error) {
-	folder, err := FilesOf(d)
+	parsed, err := template.New("").Funcs(phrasesOf(d)).ParseFS(viewTexts, "views/*.sql")
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.Glob(folder, "views/*.sql")
+	files, err := fs.Glob(viewTexts, "views/*.sql")
 	if err != nil {
 		return nil, err
 	}
 	list := make([]documentView, len(files))
 	for i, file := range files {
-		text, err := fs.ReadFile(folder, file)
-		if err != nil {
+		var text strings.Builder
+		if err := parsed.ExecuteTemplate(&text, path.Base(file), nil); err != nil {
 			return nil, err
 		}
 		_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".sql"), "_")
-		list[i] = documentView{name, string(text)}
+		list[i] = documentView{name, text.String()}
 	}
 	return list, nil
 }

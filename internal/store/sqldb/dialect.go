@@ -17,7 +17,7 @@ type Dialect struct {
 	Name    string        // also the folder of its migrations
 	Title   string        // what people call it
 	Schemes []string      // what a DSN begins with; what open reads begins with the first
-	Folder  fs.FS         // its migrations and views; nil for schema/NAME
+	Folder  fs.FS         // its migrations; nil for schema/NAME
 	Goose   goose.Dialect // what the migration library calls it
 	// clock is the database's own clock in microseconds; empty where the caller's now counts. instant is the clock
 	// within a statement: one value for all rows, or no index can be searched for it.
@@ -75,6 +75,8 @@ type Dialect struct {
 	openToRead func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
+	// Phrases are what the documents' views say in the database's own words.
+	Phrases Phrases
 	// Concat joins two texts. flown is a FROM clause with one row for each delivery in flight, whose id is j.value.
 	Concat func(a, b string) string
 	Flown  string

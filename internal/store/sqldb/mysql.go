@@ -46,6 +46,7 @@ var MySQL = &Dialect{
 
 	patient: patientMySQL,
 	Unmake:  unmakeMySQL,
+	Phrases: mysqlPhrases,
 	Concat:  func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" },
 	Flown:   "posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
 	Objects: `SELECT table_name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END, table_comment

@@ -56,8 +56,9 @@ var Postgres = &Dialect{
 		},
 	},
 
-	Concat: concatByBars,
-	Flown:  `posthouse_flights f CROSS JOIN LATERAL (SELECT value COLLATE "C" AS value FROM json_array_elements_text(f.ids::json)) j`,
+	Phrases: postgresPhrases,
+	Concat:  concatByBars,
+	Flown:   `posthouse_flights f CROSS JOIN LATERAL (SELECT value COLLATE "C" AS value FROM json_array_elements_text(f.ids::json)) j`,
 	Objects: `SELECT relname, CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
 		WHEN 'i' THEN 'index' WHEN 'S' THEN 'sequence' ELSE 'relation' END, '' FROM pg_class WHERE relnamespace = current_schema()::regnamespace
 		UNION ALL SELECT typname, 'type', '' FROM pg_type WHERE typnamespace = current_schema()::regnamespace AND typrelid = 0 AND typelem = 0`,

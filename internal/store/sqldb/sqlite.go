@@ -45,6 +45,7 @@ var SQLite = &Dialect{
 	open:        openSQLite,
 	openToRead:  openSQLiteToRead,
 	check:       checkSQLite,
+	Phrases:     sqlitePhrases,
 	Concat:      concatByBars,
 	Flown:       "posthouse_flights f, json_each(f.ids) j",
 	Objects:     "SELECT name, type, '' FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'",

@@ -1,4 +1,0 @@
-SELECT id, NULLIF(request_id, '') AS request_id, CASE WHEN phone LIKE '+86%' THEN substr(phone, 4) ELSE phone END AS phone_number, NULLIF(content, '') AS content, (templated <> 0) AS use_template,
-  source_ip, user_agent, NULLIF(request, '') AS request_data, NULLIF(response, '') AS response_data, status AS status_code,
-  strftime('%Y-%m-%d %H:%M:%f', at / 1000000.0, 'unixepoch') AS created_at, NULLIF(delivery, '') AS delivery, tenant
-FROM posthouse_receive_log

@@ -1,7 +1,0 @@
-SELECT h.id AS id, h.task_id AS task_id, h.app_id AS app_id, h.phone_number AS phone_number, h.content AS content, h.request_data AS request_data,
-  json_object('task_id', h.task_id, 'phone_number', h.phone_number, 'content', h.content) AS response_data, h.created_at AS created_at, h.tenant AS tenant
-FROM (
-  SELECT l.delivery || ':' || l.token AS id, CASE WHEN m.dedup_key = 'lksms:' || m.ref THEN m.ref ELSE d.id END AS task_id, l.agent AS app_id, CASE WHEN d.address LIKE '+86%' THEN substr(d.address, 4) ELSE d.address END AS phone_number, json_extract(NULLIF(m.content, ''), '$.text') AS content,
-    NULLIF(l.request, '') AS request_data, strftime('%Y-%m-%d %H:%M:%f', l.at / 1000000.0, 'unixepoch') AS created_at, l.tenant AS tenant
-  FROM posthouse_send_log l JOIN posthouse_deliveries d ON d.id = l.delivery JOIN posthouse_messages m ON m.id = substr(d.id, 1, 22) || '0000'
-) h
