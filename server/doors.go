@@ -11,13 +11,16 @@ import (
 )
 
 // openDoors makes what serves HTTP.
-func (s *Server) openDoors(context.Context) (err error) {
+func (s *Server) openDoors(ctx context.Context) (err error) {
 	o := s.o
 	s.doors = doors{log: o.Log, failed: s.failed, crowd: newCrowd(o.MaxConnections, o.MaxConnectionsPerAddress, o.TrustedProxies, o.Log, o.Registry)}
 	if s.doors.secure, err = secured(o); err != nil {
 		return err
 	}
 	s.gate = web.NewGate(web.GateOptions{Keys: s.store.Keys, Log: o.Log, Metrics: o.Registry})
+	if err := openPeople(ctx, s); err != nil {
+		return err
+	}
 	if s.handler, err = s.apiHandler(); err != nil {
 		return err
 	}
@@ -25,6 +28,9 @@ func (s *Server) openDoors(context.Context) (err error) {
 		if err := s.openSMS(); err != nil {
 			return err
 		}
+	}
+	if err := openConsole(s); err != nil {
+		return err
 	}
 	s.handler = web.Forwarded(o.TrustedProxies, o.Log, s.handler)
 	if !o.NoListen {

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/media"
+	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -47,6 +48,7 @@ type Server struct {
 	callback *callback.Desk
 	media    *media.Library
 	gate     *web.Gate
+	people   *people.Desk
 	handler  http.Handler
 	doors    doors
 	api      *address // nil with Options.NoListen

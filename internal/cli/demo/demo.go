@@ -60,6 +60,7 @@ type Report struct {
 // Places are the addresses to go on from.
 type Places struct {
 	API       string `json:"api"`
+	Console   string `json:"console"` // a link that signs in once
 	Docs      string `json:"docs"`
 	Metrics   string `json:"metrics"`
 	Simulator string `json:"simulator"`

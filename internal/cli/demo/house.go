@@ -61,6 +61,8 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 		Log:           logger,
 		Output:        h.printed,
 		Version:       o.Version,
+		Sandbox:       h.simulator.URL(),
+		AnnounceLink:  func(string) {}, // there is a person; the link is made below, at each start
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +71,11 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	h.places.API, h.places.Key = s.URL(), key
+	link, err := s.Link(ctx, server.FirstPerson)
+	if err != nil {
+		return nil, err
+	}
+	h.places.API, h.places.Key, h.places.Console = s.URL(), key, s.URL()+link
 	h.places.Phones, h.places.SMSUser, h.places.SMSPassword = h.simulator.URL()+"/phones", h.door.Username, h.door.Password
 	h.places.Docs, h.places.Metrics = s.URL()+"/docs", s.URL()+"/metrics"
 	return h, nil

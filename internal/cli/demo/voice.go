@@ -35,7 +35,7 @@ var english = words{
 	phones:    "the fake phones sent:\n",
 	notSent:   "not sent",
 	lost:      "sent, and the phone did not say so",
-	places:    "API        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nPhones     %s\nLog        %s\nAPI key    %s\n",
+	places:    "Console    %s\nAPI        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nPhones     %s\nLog        %s\nAPI key    %s\n",
 	try:       "Try it:\n",
 	stay:      "\nCtrl-C ends the demo.\n",
 }
@@ -53,7 +53,7 @@ var chinese = words{
 	phones:    "模拟手机发出的短信：\n",
 	notSent:   "未发出",
 	lost:      "已发出，手机没有回应",
-	places:    "接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n模拟手机   %s\n日志       %s\n密钥       %s\n",
+	places:    "控制台     %s\n接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n模拟手机   %s\n日志       %s\n密钥       %s\n",
 	try:       "试一试：\n",
 	stay:      "\n按 Ctrl-C 结束演示。\n",
 }
@@ -214,7 +214,7 @@ func (v *voice) stay(p Places) {
 		return
 	}
 	v.line("\n")
-	v.line(v.words.places, p.API, p.Docs, p.Metrics, p.Simulator, p.Phones, p.Log, p.Key)
+	v.line(v.words.places, p.Console, p.API, p.Docs, p.Metrics, p.Simulator, p.Phones, p.Log, p.Key)
 	v.line("\n%s", v.words.try)
 	v.line("  export POSTHOUSE_URL=%s POSTHOUSE_API_KEY=%s\n", p.API, p.Key)
 	v.line(`  curl -sS $POSTHOUSE_URL/v1/messages -H "Authorization: Bearer $POSTHOUSE_API_KEY" -H 'Content-Type: application/json' \` + "\n")

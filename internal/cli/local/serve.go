@@ -78,9 +78,10 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	if err != nil {
 		return err
 	}
-	var firstKey string
+	var firstKey, firstLink string
 	c.Server.Log, c.Server.Output = log, sh.Out
 	c.Server.Announce = func(key string) { firstKey = key }
+	c.Server.AnnounceLink = func(path string) { firstLink = path }
 	s, err := server.New(ctx, c.Server)
 	if err != nil {
 		return noFile(err, c.Server.MustExist)
@@ -95,7 +96,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if err := announce(sh, s, database(c.Server.DSN), firstKey, frontDoor(c, s)); err != nil {
+	if err := announce(sh, s, database(c.Server.DSN), first{firstKey, firstLink}, frontDoor(c, s)); err != nil {
 		return err
 	}
 	select {
@@ -115,21 +116,31 @@ func frontDoor(c config.Config, s *server.Server) string {
 	return cmp.Or(s.SMSURL(), s.URL()) + "/api/v1/sms"
 }
 
-// announce says where the server is, and the key that nobody will see again.
-func announce(sh *shell.Shell, s *server.Server, database, key, sms string) error {
+// first is what the first start has made.
+type first struct{ key, link string }
+
+// announce says where the server is, and what nobody will see again: the first key, and the link to the console.
+func announce(sh *shell.Shell, s *server.Server, database string, made first, sms string) error {
 	url, metrics := s.URL(), cmp.Or(s.MetricsURL(), "none")
-	said := map[string]string{"url": url, "database": database, "first_key": key, "version": sh.Version}
+	said := map[string]string{"url": url, "database": database, "first_key": made.key, "version": sh.Version}
 	if sms != "" {
 		said["sms_url"] = sms
 	}
+	if made.link != "" {
+		said["first_link"] = url + made.link
+	}
 	return sh.Show(said, func() {
 		sh.Printf("posthouse %s serves %s (database: %s)\n", sh.Version, url, database)
+		sh.Printf("  console  %s/console/\n", url)
 		sh.Printf("  docs     %s/docs\n  metrics  %s\n", url, metrics)
 		if sms != "" {
 			sh.Printf("  SMS      %s\n", sms)
 		}
-		if key != "" {
-			sh.Printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", key)
+		if made.key != "" {
+			sh.Printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", made.key)
+		}
+		if made.link != "" {
+			sh.Printf("  sign in  %s\n           to the console, once and within a day\n", url+made.link)
 		}
 	})
 }

@@ -856,6 +856,41 @@ CREATE TABLE posthouse_callbacks (
   KEY posthouse_callbacks_channel (tenant, channel)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in.
+CREATE TABLE posthouse_people (
+  name varchar(64) NOT NULL,
+  title varchar(255) NOT NULL DEFAULT '',
+  password varchar(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  disabled bigint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  seen_at bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- The role that a person has in a tenant.
+CREATE TABLE posthouse_person_roles (
+  tenant varchar(128) NOT NULL,
+  person varchar(64) NOT NULL,
+  role varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (tenant, person),
+  KEY posthouse_person_roles_person (person)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What lets a person in: a link, once, and a session for as long as it is used. mark is the hash of what the person shows.
+CREATE TABLE posthouse_passes (
+  mark varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  kind varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  person varchar(64) NOT NULL,
+  source varchar(128) NOT NULL DEFAULT '',
+  created_at bigint NOT NULL,
+  seen_at bigint NOT NULL,
+  ends_at bigint NOT NULL,
+  PRIMARY KEY (mark),
+  KEY posthouse_passes_person (person),
+  KEY posthouse_passes_ends (ends_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- What providers have told of what is not recorded yet: it is looked at again for a while.
 CREATE TABLE posthouse_heard (
   id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -967,6 +1002,9 @@ DROP TABLE posthouse_tokens;
 DROP TABLE posthouse_media_parts;
 DROP TABLE posthouse_media;
 DROP TABLE posthouse_heard;
+DROP TABLE posthouse_passes;
+DROP TABLE posthouse_person_roles;
+DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;

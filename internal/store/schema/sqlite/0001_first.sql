@@ -838,6 +838,41 @@ CREATE TABLE posthouse_callbacks (
 );
 CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
 
+-- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in.
+CREATE TABLE posthouse_people (
+  name TEXT NOT NULL,
+  title TEXT NOT NULL DEFAULT '',
+  password TEXT NOT NULL DEFAULT '',
+  disabled INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (name)
+);
+
+-- The role that a person has in a tenant.
+CREATE TABLE posthouse_person_roles (
+  tenant TEXT NOT NULL,
+  person TEXT NOT NULL,
+  role TEXT NOT NULL,
+  PRIMARY KEY (tenant, person)
+);
+CREATE INDEX posthouse_person_roles_person ON posthouse_person_roles (person);
+
+-- What lets a person in: a link, once, and a session for as long as it is used. mark is the hash of what the person shows.
+CREATE TABLE posthouse_passes (
+  mark TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  person TEXT NOT NULL,
+  source TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  ends_at INTEGER NOT NULL,
+  PRIMARY KEY (mark)
+);
+CREATE INDEX posthouse_passes_person ON posthouse_passes (person);
+CREATE INDEX posthouse_passes_ends ON posthouse_passes (ends_at);
+
 -- What providers have told of what is not recorded yet: it is looked at again for a while.
 CREATE TABLE posthouse_heard (
   id TEXT NOT NULL,
@@ -949,6 +984,9 @@ DROP TABLE posthouse_tokens;
 DROP TABLE posthouse_media_parts;
 DROP TABLE posthouse_media;
 DROP TABLE posthouse_heard;
+DROP TABLE posthouse_passes;
+DROP TABLE posthouse_person_roles;
+DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;

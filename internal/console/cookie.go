@@ -1,0 +1,57 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/people"
+)
+
+const (
+	sessionCookie = "posthouse"
+	// hostCookie is bound by browsers to the very host, and to TLS.
+	hostCookie = "__Host-posthouse"
+	langCookie = "posthouse-lang"
+)
+
+// secure reports whether the browser came by TLS, to us or to a proxy. Who lies about it harms only the own browser.
+func secure(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+func cookieName(r *http.Request) string {
+	if secure(r) {
+		return hostCookie
+	}
+	return sessionCookie
+}
+
+// tokenOf is what the browser keeps of a session, empty for none.
+func tokenOf(r *http.Request) string {
+	if c, err := r.Cookie(cookieName(r)); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// keep gives the browser a session's token; an empty one takes it away.
+func keep(w http.ResponseWriter, r *http.Request, token string) {
+	age := int(people.Absolute / time.Second)
+	if token == "" {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName(r), Value: token, Path: "/", MaxAge: age, Secure: secure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// backTo is an address of the console that a form names, its beginning where it names another.
+func backTo(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, Root) || strings.Contains(address, "\\") {
+		return Root
+	}
+	return u.RequestURI()
+}

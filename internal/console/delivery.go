@@ -1,0 +1,118 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// life is what the page of a delivery shows.
+type life struct {
+	wire.Story
+	Why   wire.Explanation
+	Ready ready
+	// Sure is the decision that waits for a confirmation, empty for none.
+	Sure string
+	// Outcome is the one that is to be confirmed.
+	Outcome string
+}
+
+// ready says what can be decided about a delivery.
+type ready struct{ Cancel, Replay, Resolve, Arrived bool }
+
+func readyFor(d posthouse.Delivery) ready {
+	return ready{
+		Cancel:  d.State == posthouse.Pending && !d.CancelRequested,
+		Replay:  slices.Contains([]posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}, d.State),
+		Resolve: d.State == posthouse.Unknown || d.State == posthouse.Quarantined,
+		Arrived: d.State == posthouse.Unknown,
+	}
+}
+
+func showDelivery(v *visit) error {
+	l, err := v.lifeOf(v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	l.Sure, l.Outcome = v.query("sure"), v.query("outcome")
+	return v.show("delivery", "delivery", l)
+}
+
+func (v *visit) lifeOf(id string) (l life, err error) {
+	if l.Story, err = v.call().Deliveries.Story(v.ctx(), id); err != nil {
+		return l, err
+	}
+	l.Ready = readyFor(l.Delivery)
+	l.Why, err = v.call().Deliveries.Explain(v.ctx(), id)
+	return l, err
+}
+
+// stillAs is an error where a delivery has moved since the page was drawn: a second click decides nothing.
+func (v *visit) stillAs(id string) (posthouse.Delivery, error) {
+	d, err := v.call().Deliveries.Get(v.ctx(), id)
+	if err != nil {
+		return d, err
+	}
+	if v.form("state") != string(d.State) {
+		return d, posthouse.Errorf(posthouse.CodeConflict, "the delivery is %s now", d.State)
+	}
+	return d, nil
+}
+
+func cancelDelivery(v *visit) error {
+	id := v.r.PathValue("id")
+	d, err := v.stillAs(id)
+	if err != nil {
+		return err
+	}
+	if _, err := v.call().Messages.Cancel(withNote(v.ctx(), v.form("note")), d.Message); err != nil {
+		return err
+	}
+	return v.goTo(v.at("deliveries", id) + "?said=cancelled_said")
+}
+
+func replayDelivery(v *visit) error {
+	id := v.r.PathValue("id")
+	if _, err := v.stillAs(id); err != nil {
+		return err
+	}
+	made, err := v.call().Deliveries.Replay(withNote(v.ctx(), v.form("note")), id, v.form("force_new") != "")
+	if err != nil {
+		return err
+	}
+	return v.goTo(v.at("deliveries", made.ID) + "?said=replayed")
+}
+
+func resolveDelivery(v *visit) error {
+	id := v.r.PathValue("id")
+	if _, err := v.stillAs(id); err != nil {
+		return err
+	}
+	if _, err := v.call().Deliveries.Resolve(withNote(v.ctx(), v.form("note")), id, wire.Outcome(v.form("outcome"))); err != nil {
+		return err
+	}
+	return v.goTo(v.at("deliveries", id) + "?said=resolved")
+}
+
+// told is what the page of a message shows.
+type told struct {
+	wire.Message
+	Sending bool
+}
+
+func showMessage(v *visit) error {
+	m, err := v.call().Messages.Page(v.ctx(), v.r.PathValue("id"), v.query("cursor"), pageLength)
+	if err != nil {
+		return err
+	}
+	return v.draw(http.StatusOK, "message", "message", told{Message: m})
+}
+
+// pageLength is the length of lists.
+const pageLength = 50
+
+// Took is how long an attempt lasted.
+func (f frame) Took(a posthouse.Attempt) string { return a.Duration.Round(time.Millisecond).String() }

@@ -1,0 +1,131 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// With is the frame together with what a part of a page shows.
+func (f frame) With(list any) part { return part{f, list} }
+
+type part struct {
+	F    frame
+	List any
+}
+
+// Summary says why a delivery is where it is: in English as explain says it, in Chinese from the same facts.
+func (f frame) Summary(x wire.Explanation, d posthouse.Delivery) string {
+	if !f.v.zh {
+		return f.Short(x.Summary)
+	}
+	why := f.Short(cmp.Or(d.Error, d.Reason))
+	switch {
+	case d.State == posthouse.Pending && len(x.Waits) == 0:
+		return "已到期，下一次抢占就会发送。"
+	case d.State == posthouse.Pending:
+		return "正在等待，原因如下。"
+	case d.State == posthouse.Sending:
+		return fmt.Sprintf("第 %d 次尝试正在进行（%s）。", d.Attempts, f.Short(d.LeaseOwner))
+	case d.State == posthouse.Unknown:
+		return "已经发起发送，但不知道对方是否收到：" + why + "。"
+	case d.State == posthouse.Quarantined:
+		return "已隔离，等人处理：" + why + "。"
+	case !d.State.Valid():
+		return "此版本程序不认识它的状态，需要人工修正。"
+	}
+	text := "已了结：" + f.T(string(d.State))
+	if d.State == posthouse.Sent || d.State == posthouse.Delivered {
+		why = d.Reason // an error before the success explains nothing
+	}
+	if why != "" {
+		text += "（" + why + "）"
+	}
+	return text + "。"
+}
+
+// causes are the words of what holds a delivery.
+func causes() map[string]string {
+	return map[string]string{
+		"lease": "到时仍没有结果，就记为未知或转交他人", "query": "将向平台查询结果", "hold": "到时记为失败", "operator": "等回执，或由人裁定",
+		"scheduled": "还没到定时发送的时间", "backoff": "失败后等待下一次重试", "limit": "限流窗口已满", "rule": "规则要求推迟",
+		"channel": "本进程没有打开该渠道，/readyz 有说明", "paused": "渠道或账号已被暂停，等人恢复", "epoch": "数据库被恢复过，需要重启本进程",
+		"account": "没有可用的发送账号，或平台拒绝该账号", "machine": "本机暂时连不上平台", "order": "同一顺序键的前一条消息还没有了结", "run": "该渠道按固定间隔发送，等下一轮",
+		"rate": "账号当前速率有限", "inflight": "本进程的并发位已用满",
+	}
+}
+
+// Cause says what holds a delivery: in Chinese in general, with the details as explain says them.
+func (f frame) Cause(w wire.Wait) string {
+	detail := f.Short(w.Detail)
+	if zh := causes()[w.Cause]; f.v.zh && zh != "" {
+		return zh + "（" + detail + "）"
+	}
+	return detail
+}
+
+// eventWords are the words of what happened to a delivery.
+func eventWords() map[posthouse.EventType]word {
+	return map[posthouse.EventType]word{
+		posthouse.EventAccept: {"accepted", "受理"}, posthouse.EventSuppress: {"a rule said no", "规则抑制"}, posthouse.EventClaim: {"handed to a phone", "下发给发送端"},
+		posthouse.EventStart: {"sending began", "开始发送"}, posthouse.EventRelease: {"given back unsent", "未发送，退回"}, posthouse.EventLeaseLost: {"its holder was lost", "租约丢失"},
+		posthouse.EventQuarantine: {"set aside", "隔离"}, posthouse.EventSent: {"the provider has taken it", "平台已接收"}, posthouse.EventRetry: {"failed, will be tried again", "失败，将重试"},
+		posthouse.EventFail: {"failed for good", "最终失败"}, posthouse.EventAmbiguous: {"no answer: nobody knows", "没有应答，结果未知"}, posthouse.EventResend: {"is tried again with the same key", "用同一幂等键重试"},
+		posthouse.EventAssumeSent: {"counted as sent", "视为已发"}, posthouse.EventResolve: {"decided", "裁定"}, posthouse.EventHoldTimeout: {"held for too long", "挂起超时"},
+		posthouse.EventEvidence: {"late proof", "事后证据"}, posthouse.EventReceipt: {"receipt", "回执"}, posthouse.EventCancel: {"cancelled", "撤销"},
+		posthouse.EventCancelRequest: {"a cancel was asked for", "请求撤销"}, posthouse.EventExpire: {"its deadline passed", "超过截止时间"}, posthouse.EventRequeue: {"let go on by a person", "人工放行"},
+		posthouse.EventDiscard: {"discarded by a person", "人工丢弃"}, posthouse.EventEpochHold: {"held after a restore", "恢复数据库后挂起"}, posthouse.EventMove: {"moved to another account", "换账号"},
+		posthouse.EventAdmit: {"its turn in line has come", "轮到它发送"},
+	}
+}
+
+// EventWord says what happened.
+func (f frame) EventWord(e posthouse.Event) string {
+	w, ok := eventWords()[e.Type]
+	switch {
+	case !ok:
+		return string(e.Type)
+	case f.v.zh:
+		return w.zh
+	}
+	return w.en
+}
+
+func classWords() map[posthouse.Class]word {
+	return map[posthouse.Class]word{
+		posthouse.ClassOK: {"accepted", "已接收"}, posthouse.ClassTransient: {"refused for now", "暂时拒绝"}, posthouse.ClassRate: {"too fast", "超过频率"},
+		posthouse.ClassAuth: {"credentials refused", "凭证被拒"}, posthouse.ClassAccount: {"account refused", "账号被拒"}, posthouse.ClassLocal: {"our machine could not", "本机故障"},
+		posthouse.ClassRecipient: {"recipient cannot be reached", "收件人无法送达"}, posthouse.ClassContent: {"content refused", "内容被拒"},
+		posthouse.ClassRequest: {"our request is malformed", "请求有误"}, posthouse.ClassUnknown: {"nobody knows", "结果未知"},
+	}
+}
+
+// ClassWord says what an attempt's result means.
+func (f frame) ClassWord(c posthouse.Class) string {
+	w, ok := classWords()[c]
+	switch {
+	case !ok:
+		return string(c)
+	case f.v.zh:
+		return w.zh
+	}
+	return w.en
+}
+
+// Support is what a person copies to those who help: no content and no address.
+func (f frame) Support(d posthouse.Delivery, x wire.Explanation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "delivery %s\nchannel  %s\nstate    %s %s\nattempts %d\n", d.ID, d.Channel, d.State, d.Reason, d.Attempts)
+	fmt.Fprintf(&b, "changed  %s\nexplain  %s\n", f.ISO(d.UpdatedAt), f.Short(x.Summary))
+	for _, w := range x.Waits {
+		fmt.Fprintf(&b, "waits    %s: %s\n", w.Cause, f.Short(w.Detail))
+	}
+	if d.ProviderRef != "" {
+		fmt.Fprintf(&b, "provider %s\n", f.Short(d.ProviderRef))
+	}
+	fmt.Fprintf(&b, "version  %s\n", f.Version())
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/posthouse/posthouse"
+)
+
+// trouble is what the page of an error shows.
+type trouble struct {
+	Word    string // which text
+	Detail  string // what the API said
+	Again   bool   // the page loads itself again
+	Back    string
+	Details []posthouse.Problem
+}
+
+// nowhere answers an address that is not there, and one of another tenant in just the same words.
+func nowhere(v *visit) error {
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is nothing here")
+}
+
+// foreign answers a form that another site has sent.
+func foreign(v *visit) error {
+	return v.draw(http.StatusForbidden, "trouble", "trouble", trouble{Word: "foreign_form"})
+}
+
+// fail draws the page of an error.
+func (v *visit) fail(err error) {
+	status, t := v.troubleOf(err)
+	if status == 0 {
+		return // it led on to the sign-in
+	}
+	if v.tenant == "" && status == http.StatusNotFound {
+		v.person.Name, v.person.Roles = "", nil // nothing of the page tells a tenant that is not there from one of others
+	}
+	if err := v.draw(status, "trouble", "trouble", t); err != nil {
+		v.o.Log.Error("a page of the console could not be drawn", "error", err)
+		http.Error(v.w, "internal error", http.StatusInternalServerError)
+	}
+}
+
+// troubleOf is the page of an error; 0 where the visitor is led to the sign-in instead.
+func (v *visit) troubleOf(err error) (int, trouble) {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) {
+		v.o.Log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)
+		return http.StatusInternalServerError, trouble{Word: "broken"}
+	}
+	t := trouble{Detail: coded.Message, Details: coded.Problems}
+	switch coded.Code {
+	case posthouse.CodeUnauthorized:
+		v.signInFirst()
+		return 0, t
+	case posthouse.CodeNotFound:
+		return http.StatusNotFound, trouble{Word: "not_found"}
+	case posthouse.CodeForbidden:
+		t.Word = "forbidden"
+		return http.StatusForbidden, t
+	case posthouse.CodeUnavailable:
+		t.Word, t.Again = "away", v.r.Method == http.MethodGet
+		v.w.Header().Set("Retry-After", "5")
+		return http.StatusServiceUnavailable, t
+	case posthouse.CodeConflict:
+		t.Word = "conflict"
+		return http.StatusConflict, t
+	case posthouse.CodeInvalid:
+		t.Word = "invalid"
+		return http.StatusUnprocessableEntity, t
+	case posthouse.CodeQuota:
+		t.Word = "too_many"
+		return http.StatusTooManyRequests, t
+	}
+	v.o.Log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)
+	t.Word = "broken"
+	return http.StatusInternalServerError, t
+}
+
+// signInFirst leads to the sign-in, and from there back to where the visitor was.
+func (v *visit) signInFirst() {
+	back := v.r.URL.RequestURI()
+	if v.r.Method != http.MethodGet {
+		back = v.form("here")
+	}
+	to := Root + "sign-in?back=" + url.QueryEscape(backTo(back))
+	if v.r.Header.Get("HX-Request") != "" { // a part of a page: the whole page goes
+		v.w.Header().Set("HX-Redirect", to)
+		v.w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+}

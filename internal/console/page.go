@@ -1,0 +1,226 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// pages are the templates by the names of their files.
+type pages map[string]*template.Template
+
+// readPages parses each page together with the frame that all share.
+func readPages() (pages, error) {
+	names, err := fs.Glob(files, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	out := pages{}
+	for _, name := range names {
+		t, err := template.ParseFS(files, "pages/parts/*.html", name)
+		if err != nil {
+			return nil, err
+		}
+		out[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = t
+	}
+	return out, nil
+}
+
+// frame is what every page is drawn with.
+type frame struct {
+	v     *visit
+	Title string // a word
+	Page  string // the entry of the menu that it belongs to
+	Said  string // a word: what was just done
+	Now   time.Time
+	D     any
+}
+
+// draw writes a page.
+func (v *visit) draw(status int, name, title string, data any) error {
+	t, ok := v.pages[name]
+	if !ok {
+		return fmt.Errorf("there is no page %q", name)
+	}
+	f := frame{v: v, Title: title, Page: title, Now: time.Now(), D: data}
+	if said := v.query("said"); slices.Contains(saids(), said) { // nothing else of the address is shown as our word
+		f.Said = said
+	}
+	var out bytes.Buffer
+	if err := t.ExecuteTemplate(&out, "frame", f); err != nil {
+		return fmt.Errorf("draw the page %s: %w", name, err)
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Header().Set("Content-Language", f.Lang())
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(out.Bytes()) // a browser that left is no error of ours
+	return nil
+}
+
+// saids are the words of what was just done.
+func saids() []string {
+	return []string{"welcome", "password_set", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "decided_said", "stored_said", "changed_said"}
+}
+
+// show draws a page of status 200.
+func (v *visit) show(name, title string, data any) error {
+	return v.draw(http.StatusOK, name, title, data)
+}
+
+// T is a word in the visitor's language.
+func (f frame) T(name string) string { return say(name, f.v.zh) }
+
+// Lang is the language of the page.
+func (f frame) Lang() string {
+	if f.v.zh {
+		return "zh-CN"
+	}
+	return "en"
+}
+
+// ZH reports whether the page is in Chinese.
+func (f frame) ZH() bool { return f.v.zh }
+
+// Other is the language to switch to.
+func (f frame) Other() string {
+	if f.v.zh {
+		return "en"
+	}
+	return "zh"
+}
+
+// Here is the address of the page.
+func (f frame) Here() string {
+	if f.v.r.Method != http.MethodGet {
+		return Root
+	}
+	return f.v.r.URL.RequestURI()
+}
+
+// At is the address of a page of the tenant.
+func (f frame) At(parts ...string) string { return f.v.at(parts...) }
+
+// Root is where the console begins.
+func (f frame) Root() string { return Root }
+
+// Tenant is the tenant of the page, empty for none.
+func (f frame) Tenant() string { return f.v.tenant }
+
+// Person is who is signed in; without a name for nobody.
+func (f frame) Person() posthouse.Person { return f.v.person.Person }
+
+// Role is the word of the person's role in the tenant.
+func (f frame) Role() string { return string(f.v.person.Roles[f.v.tenant]) }
+
+// Tenants are those in which the person has a role.
+func (f frame) Tenants() []string {
+	var list []string
+	for t := range f.v.person.Roles {
+		list = append(list, t)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Menu are the pages that the person's role reaches.
+func (f frame) Menu() []entry {
+	var list []entry
+	for _, e := range menu() {
+		if f.v.may(e.scope, e.action) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// May reports whether the person's role reaches an action of scope admin.
+func (f frame) May(action string) bool { return f.v.may(posthouse.ScopeAdmin, action) }
+
+// Sends reports whether the person's role reaches an action of scope send.
+func (f frame) Sends(action string) bool { return f.v.may(posthouse.ScopeSend, action) }
+
+// Version and Sandbox are the options of these names.
+func (f frame) Version() string { return f.v.o.Version }
+
+// Sandbox is where the simulator is, of a demo.
+func (f frame) Sandbox() string { return f.v.o.Sandbox }
+
+// URL is where the browser sees the server.
+func (f frame) URL() string {
+	if secure(f.v.r) {
+		return "https://" + f.v.r.Host
+	}
+	return "http://" + f.v.r.Host
+}
+
+// Is reports whether a time is there.
+func (f frame) Is(t time.Time) bool { return !t.IsZero() }
+
+// Clock is a time in the zone of the server.
+func (f frame) Clock(t time.Time) string {
+	return t.In(f.v.o.Zone).Format("2006-01-02 15:04:05")
+}
+
+// Zone is the name of that zone.
+func (f frame) Zone() string { return f.v.o.Zone.String() }
+
+// ISO is a time as programs read it.
+func (f frame) ISO(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Ago says how far a time is from now.
+func (f frame) Ago(t time.Time) string {
+	d := f.Now.Sub(t)
+	ahead := d < 0
+	text := f.span(max(d, -d))
+	switch {
+	case f.v.zh && ahead:
+		return text + "后"
+	case f.v.zh:
+		return text + "前"
+	case ahead:
+		return "in " + text
+	}
+	return text + " ago"
+}
+
+// Span is a length of time in words.
+func (f frame) Span(d time.Duration) string { return f.span(d) }
+
+func (f frame) span(d time.Duration) string {
+	n, zh, en := 0, "", ""
+	switch {
+	case d < time.Minute:
+		n, zh, en = int(d/time.Second), "秒", "s"
+	case d < time.Hour:
+		n, zh, en = int(d/time.Minute), "分钟", "min"
+	case d < 48*time.Hour:
+		n, zh, en = int(d/time.Hour), "小时", "h"
+	default:
+		n, zh, en = int(d/(24*time.Hour)), "天", "d"
+	}
+	if f.v.zh {
+		return fmt.Sprint(n, " ", zh)
+	}
+	return fmt.Sprint(n, " ", en)
+}
+
+// maxShown bounds a text on a page, in characters.
+const maxShown = 2000
+
+// Short cuts a text that is too long for a page.
+func (f frame) Short(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > maxShown {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}

@@ -1,0 +1,162 @@
+package console
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+// found is what the page of the search shows.
+type found struct {
+	Asked   string
+	Channel string
+	Kind    string
+	State   string
+	States  []posthouse.State
+	Users   []posthouse.User // of the directory, that fit the words
+	More    bool             // of the directory than were looked through
+	List    []posthouse.Delivery
+	Next    string // the query of the next page
+	Any     bool   // something was asked
+}
+
+func showSearch(v *visit) error {
+	f := found{Asked: v.query("q"), Channel: v.query("channel"), Kind: v.query("kind"), State: v.query("state"), States: posthouse.States()}
+	f.Any = f.Asked+f.Channel+f.Kind+f.State != ""
+	if posthouse.ValidID(posthouse.MessageID(f.Asked)) {
+		if to := v.byID(f.Asked); to != "" {
+			return v.goTo(to)
+		}
+	}
+	if err := v.search(&f); err != nil {
+		return err
+	}
+	return v.show("search", "search", f)
+}
+
+// byID is the page of the delivery or message that an id names, empty where there is none.
+func (v *visit) byID(id string) string {
+	if _, err := v.call().Deliveries.Get(v.ctx(), id); err == nil {
+		return v.at("deliveries", id)
+	}
+	if _, err := v.call().Messages.Page(v.ctx(), id, "", 1); err == nil {
+		return v.at("messages", id)
+	}
+	return ""
+}
+
+// mostUsers bounds how many users of the directory that fit are shown with their deliveries.
+const mostUsers = 5
+
+// search looks for deliveries: of a user by the id, of users of the directory by name or address, and by the ref of a kind.
+func (v *visit) search(f *found) error {
+	filter := client.Filter{Channel: f.Channel, Kind: f.Kind, Cursor: v.query("cursor"), Limit: pageLength}
+	if s := posthouse.State(f.State); s.Valid() {
+		filter.States = []posthouse.State{s}
+	}
+	if f.Asked == "" {
+		return v.list(f, filter)
+	}
+	filter.User = f.Asked
+	if err := v.list(f, filter); err != nil || filter.Cursor != "" {
+		return err
+	}
+	filter.User = ""
+	if kind, ref, ok := strings.Cut(f.Asked, "/"); ok || f.Kind != "" {
+		if !ok {
+			kind, ref = f.Kind, f.Asked
+		}
+		of := filter
+		of.Kind, of.Ref = kind, ref
+		if err := v.append(f, of); err != nil {
+			return err
+		}
+	}
+	return v.byDirectory(f, filter)
+}
+
+// list fills in a page of what a filter selects.
+func (v *visit) list(f *found, filter client.Filter) error {
+	page, err := v.call().Deliveries.List(v.ctx(), filter)
+	if err != nil {
+		return err
+	}
+	f.List = page.Items
+	if page.Next != "" {
+		q := v.r.URL.Query()
+		q.Set("cursor", page.Next)
+		f.Next = "?" + q.Encode()
+	}
+	return nil
+}
+
+// append adds what another filter selects, the newest first.
+func (v *visit) append(f *found, filter client.Filter) error {
+	filter.Cursor = ""
+	page, err := v.call().Deliveries.List(v.ctx(), filter)
+	var coded *posthouse.Error
+	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
+		return nil // what was asked for is nothing that a filter takes
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range page.Items {
+		if !slices.ContainsFunc(f.List, func(have posthouse.Delivery) bool { return have.ID == d.ID }) {
+			f.List = append(f.List, d)
+		}
+	}
+	slices.SortFunc(f.List, func(a, b posthouse.Delivery) int { return strings.Compare(b.ID, a.ID) })
+	return nil
+}
+
+// mostLooked bounds how many pages of the directory are looked through: it has no index by names.
+const (
+	mostLooked    = 10
+	directoryPage = 1000
+)
+
+// byDirectory adds what users got whose name or address is the text.
+func (v *visit) byDirectory(f *found, filter client.Filter) error {
+	cursor := ""
+	for range mostLooked {
+		page, err := v.call().Users.List(v.ctx(), client.Filter{Cursor: cursor, Limit: directoryPage})
+		if err != nil {
+			return err
+		}
+		for _, u := range page.Items {
+			if fits(u, f.Asked) && u.ID != f.Asked && len(f.Users) < mostUsers {
+				f.Users = append(f.Users, u)
+				filter.User = u.ID
+				if err := v.append(f, filter); err != nil {
+					return err
+				}
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return nil
+		}
+	}
+	f.More = true
+	return nil
+}
+
+// fits reports whether a user has a name with the text in it, or an address that is it.
+func fits(u posthouse.User, text string) bool {
+	if strings.Contains(strings.ToLower(u.Name), strings.ToLower(text)) {
+		return true
+	}
+	for _, address := range u.Addresses {
+		if strings.EqualFold(address, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Of is the address of the search for something.
+func (f frame) Of(text string) string { return f.At("search") + "?q=" + url.QueryEscape(text) }

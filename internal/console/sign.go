@@ -1,0 +1,152 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// doors are what stands outside of tenants.
+func doors() []door {
+	return []door{
+		{"GET", "{$}", true, begin},
+		{"GET", "sign-in", false, showSignIn},
+		{"POST", "sign-in", false, signIn},
+		{"GET", "enter", false, showEnter},
+		{"POST", "enter", false, enterByLink},
+		{"GET", "lang/{lang}", false, chooseLanguage},
+		{"GET", "me", true, showMe},
+		{"POST", "me/password", true, setPassword},
+		{"POST", "sign-out", true, signOut},
+	}
+}
+
+// begin leads to the first tenant of the person.
+func begin(v *visit) error {
+	f := frame{v: v}
+	list := f.Tenants()
+	if len(list) == 0 {
+		return v.show("nothing", "no_roles", nil)
+	}
+	if _, ok := v.person.Roles[posthouse.DefaultTenant]; ok {
+		return v.goTo(addressOf(posthouse.DefaultTenant))
+	}
+	return v.goTo(addressOf(list[0]))
+}
+
+// signingIn is what the page of the sign-in shows.
+type signingIn struct {
+	Name, Back, Wrong string
+}
+
+func showSignIn(v *visit) error {
+	return v.show("sign-in", "sign_in", signingIn{Back: backTo(v.query("back"))})
+}
+
+func signIn(v *visit) error {
+	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back"))}
+	token, err := v.o.Desk.SignIn(v.r.Context(), in.Name, v.r.PostFormValue("password"), web.AddressOf(v.r))
+	if in.Wrong = refusal(err); in.Wrong != "" {
+		return v.draw(statusOf(in.Wrong), "sign-in", "sign_in", in)
+	}
+	if err != nil {
+		return err
+	}
+	keep(v.w, v.r, token)
+	return v.goTo(in.Back)
+}
+
+// refusal is the word of why somebody is not let in, empty where that is not the error.
+func refusal(err error) string {
+	var slowed *web.Fault
+	switch {
+	case errors.As(err, &slowed):
+		return "slowed"
+	case err != nil && posthouse.CodeOf(err) == posthouse.CodeUnauthorized:
+		return "wrong"
+	}
+	return ""
+}
+
+func statusOf(refusal string) int {
+	if refusal == "slowed" {
+		return http.StatusTooManyRequests
+	}
+	return http.StatusUnauthorized
+}
+
+// entering is what the page of a link shows.
+type entering struct {
+	Name, Link, Wrong string
+}
+
+// showEnter asks before a link is used: programs that look at links in messages would else use it up.
+func showEnter(v *visit) error {
+	in := entering{Link: v.query("link")}
+	name, err := v.o.Desk.WhoseLink(v.r.Context(), in.Link)
+	if in.Name, in.Wrong = name, refusal(err); in.Wrong != "" {
+		return v.draw(statusOf(in.Wrong), "enter", "enter", in)
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("enter", "enter", in)
+}
+
+func enterByLink(v *visit) error {
+	token, err := v.o.Desk.Enter(v.r.Context(), v.form("link"), web.AddressOf(v.r))
+	if wrong := refusal(err); wrong != "" {
+		return v.draw(statusOf(wrong), "enter", "enter", entering{Wrong: wrong})
+	}
+	if err != nil {
+		return err
+	}
+	keep(v.w, v.r, token)
+	return v.goTo(Root + "me?said=welcome")
+}
+
+func signOut(v *visit) error {
+	if err := v.o.Desk.SignOut(v.r.Context(), v.person, web.AddressOf(v.r)); err != nil {
+		return err
+	}
+	keep(v.w, v.r, "")
+	return v.goTo(Root + "sign-in")
+}
+
+func chooseLanguage(v *visit) error {
+	lang := v.r.PathValue("lang")
+	if lang != "zh" && lang != "en" {
+		return nowhere(v)
+	}
+	http.SetCookie(v.w, &http.Cookie{
+		Name: langCookie, Value: lang, Path: "/", MaxAge: int((365 * 24 * time.Hour) / time.Second), Secure: secure(v.r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+	return v.goTo(backTo(v.query("back")))
+}
+
+// own is what the page of the own account shows.
+type own struct {
+	Has      bool // a password
+	Least    int
+	Problems []posthouse.Problem
+}
+
+func showMe(v *visit) error {
+	return v.show("me", "me", own{Has: v.person.Password, Least: people.MinPassword})
+}
+
+func setPassword(v *visit) error {
+	err := v.o.Desk.SetPassword(v.r.Context(), v.person, v.r.PostFormValue("old"), v.r.PostFormValue("password"), web.AddressOf(v.r))
+	var coded *posthouse.Error
+	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
+		return v.draw(http.StatusUnprocessableEntity, "me", "me", own{Has: v.person.Password, Least: people.MinPassword, Problems: coded.Problems})
+	}
+	if err != nil {
+		return err
+	}
+	return v.goTo(Root + "me?said=password_set")
+}

@@ -1,0 +1,158 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// visit is one request of a browser on its way through.
+type visit struct {
+	*console
+	w      http.ResponseWriter
+	r      *http.Request
+	person people.Visitor
+	key    posthouse.Key // what the person may do in the tenant
+	tenant string        // empty outside of tenants
+	zh     bool
+}
+
+// door is a line of the table of what stands outside of tenants.
+type door struct {
+	method, path string
+	// in says that a person must be signed in.
+	in    bool
+	serve func(*visit) error
+}
+
+// route is a line of the table of a tenant's pages.
+type route struct {
+	method, path string
+	// use is what the person's role must reach. The API judges again what is asked of it.
+	use   web.Use
+	serve func(*visit) error
+}
+
+// open serves what stands outside of tenants.
+func (c *console) open(d door) http.Handler {
+	return c.visited(func(v *visit) error {
+		if d.in {
+			if err := v.enter(); err != nil {
+				return err
+			}
+		}
+		return d.serve(v)
+	})
+}
+
+// closed serves a page of a tenant. A tenant in which the person has no role is answered as one that is not there.
+func (c *console) closed(r route) http.Handler {
+	return c.visited(func(v *visit) error {
+		if err := v.enter(); err != nil {
+			return err
+		}
+		tenant := v.r.PathValue("tenant")
+		key, ok := people.KeyOf(v.person.Person, tenant)
+		if !ok {
+			return nowhere(v)
+		}
+		v.tenant, v.key = tenant, key
+		if err := web.Permit(key, r.use); err != nil {
+			return err
+		}
+		return r.serve(v)
+	})
+}
+
+// maxForm bounds a form, in bytes.
+const maxForm = 1 << 20
+
+// visited makes a visit of a request and draws the page of what went wrong. A panic is an error like others.
+func (c *console) visited(serve func(*visit) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		v := &visit{console: c, w: w, r: r, zh: chinese(r)}
+		err := func() (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				}
+			}()
+			return serve(v)
+		}()
+		if err != nil {
+			v.fail(err)
+		}
+	})
+}
+
+// enter finds out whose session it is.
+func (v *visit) enter() (err error) {
+	v.person, err = v.o.Desk.Who(v.r.Context(), tokenOf(v.r))
+	return err
+}
+
+// ctx is for calls of the API on behalf of the person.
+func (v *visit) ctx() context.Context {
+	return actingFor(v.r.Context(), v.key, v.r.RemoteAddr)
+}
+
+// call is the API.
+func (v *visit) call() *client.Client { return v.api }
+
+// may reports whether the person's role reaches something, so that pages offer just that.
+func (v *visit) may(scope posthouse.Scope, action string) bool {
+	return web.Permit(v.key, web.Use{Scope: scope, Action: action}) == nil
+}
+
+// at is the address of a page of the visit's tenant.
+func (v *visit) at(parts ...string) string { return addressOf(v.tenant, parts...) }
+
+func addressOf(tenant string, parts ...string) string {
+	var b strings.Builder
+	b.WriteString(Root + "t/" + url.PathEscape(tenant) + "/")
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(url.PathEscape(p))
+	}
+	return b.String()
+}
+
+// goTo leads on after a form was taken.
+func (v *visit) goTo(address string) error {
+	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
+	return nil
+}
+
+// form is a value of the form that was posted.
+func (v *visit) form(name string) string { return strings.TrimSpace(v.r.PostFormValue(name)) }
+
+// query is a value of the address.
+func (v *visit) query(name string) string { return strings.TrimSpace(v.r.URL.Query().Get(name)) }
+
+// chinese follows the language that was chosen, and without one the browser's; Chinese where neither says anything.
+func chinese(r *http.Request) bool {
+	if c, err := r.Cookie(langCookie); err == nil {
+		return c.Value != "en"
+	}
+	for _, word := range strings.Split(r.Header.Get("Accept-Language"), ",") {
+		word = strings.ToLower(strings.TrimSpace(word))
+		switch {
+		case strings.HasPrefix(word, "zh"):
+			return true
+		case strings.HasPrefix(word, "en"):
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,249 @@
+// Package people lets persons into the console: by a password or a link, for as long as their session lasts. It says what
+// key a person's role is in a tenant, so that the scopes and tenants of the API serve the console too (ADR 0040).
+//
+// It knows no HTTP and draws no page.
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Persons reads and changes persons.
+type Persons interface {
+	Person(ctx context.Context, name string) (p posthouse.Person, hash string, err error)
+	FirstPerson(ctx context.Context, now time.Time, p posthouse.Person) (added bool, err error)
+	SetPassword(ctx context.Context, now time.Time, name, hash, but string) error
+}
+
+// Links keeps links: each lets in once.
+type Links interface {
+	AddLink(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) (work.Pass, error)
+	LinkOf(ctx context.Context, mark string) (person string, found bool, err error)
+	UseLink(ctx context.Context, now time.Time, link string, p work.Pass, lasts time.Duration) (person string, found bool, err error)
+}
+
+// Sessions keeps sessions.
+type Sessions interface {
+	AddSession(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) error
+	Session(ctx context.Context, mark string, idle time.Duration) (p work.Pass, found bool, err error)
+	EndSession(ctx context.Context, now time.Time, mark string) error
+}
+
+// Options makes a desk. Persons, Links, Sessions and Gate are required.
+type Options struct {
+	Persons  Persons
+	Links    Links
+	Sessions Sessions
+	// Gate slows down those who guess.
+	Gate *web.Gate
+	// Book is told who came in and went. Defaults to nobody.
+	Book web.Book
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// How long sessions and links last.
+const (
+	Idle     = 12 * time.Hour     // a session that is not used
+	Absolute = 7 * 24 * time.Hour // any session
+	LinkFor  = 24 * time.Hour
+)
+
+// Desk lets persons in and out.
+type Desk struct {
+	o      Options
+	hasher *hasher
+}
+
+// NewDesk makes a desk.
+func NewDesk(o Options) *Desk {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Desk{o: o, hasher: newHasher()}
+}
+
+// Visitor is a person with the session that was shown.
+type Visitor struct {
+	posthouse.Person
+	mark string
+}
+
+// errWrong says nothing about which part was wrong.
+var errWrong = posthouse.Errorf(posthouse.CodeUnauthorized, "the name or the password is wrong")
+
+// errLink is of a link that is over.
+var errLink = posthouse.Errorf(posthouse.CodeUnauthorized, "the link was used already, or is too old: an administrator makes another (posthouse people link NAME)")
+
+// SignIn begins a session of a person who shows a password; the token is what the browser keeps.
+func (d *Desk) SignIn(ctx context.Context, name, password, address string) (token string, err error) {
+	p, hash, err := d.o.Persons.Person(ctx, name)
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return "", err
+	}
+	fits, err := d.hasher.fits(ctx, hash, password) // a person who is not there takes as long
+	if err != nil {
+		return "", err
+	}
+	if !fits || p.Disabled {
+		if slowed := d.o.Gate.Wrong(address, sha256.Sum256([]byte(name+"\x00"+password))); slowed != nil {
+			return "", slowed
+		}
+		return "", errWrong
+	}
+	token = newToken()
+	if err := d.o.Sessions.AddSession(ctx, time.Now(), work.Pass{Mark: markOf(token), Person: p.Name, Source: address}, Absolute); err != nil {
+		return "", err
+	}
+	d.note(ctx, p, address, "people.sign-in", map[string]any{"request": map[string]string{"by": "password"}})
+	return token, nil
+}
+
+// Link makes a link by which a person gets in once; an older one ends.
+func (d *Desk) Link(ctx context.Context, name string) (token string, ends time.Time, err error) {
+	token = newToken()
+	p, err := d.o.Links.AddLink(ctx, time.Now(), work.Pass{Mark: markOf(token), Person: name}, LinkFor)
+	return token, p.EndsAt, err
+}
+
+// WhoseLink is the name of the person whom a link lets in.
+func (d *Desk) WhoseLink(ctx context.Context, link string) (string, error) {
+	name, found, err := d.o.Links.LinkOf(ctx, markOf(link))
+	if err == nil && !found {
+		err = errLink
+	}
+	return name, err
+}
+
+// Enter begins a session by a link, which ends with that.
+func (d *Desk) Enter(ctx context.Context, link, address string) (token string, err error) {
+	token = newToken()
+	name, found, err := d.o.Links.UseLink(ctx, time.Now(), markOf(link), work.Pass{Mark: markOf(token), Source: address}, Absolute)
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		if slowed := d.o.Gate.Wrong(address, sha256.Sum256([]byte(link))); slowed != nil {
+			return "", slowed
+		}
+		return "", errLink
+	}
+	p, _, err := d.o.Persons.Person(ctx, name)
+	if err == nil {
+		d.note(ctx, p, address, "people.sign-in", map[string]any{"request": map[string]string{"by": "link"}})
+	}
+	return token, err
+}
+
+// Who is the person of a session. An error of code unauthorized says that it is over.
+func (d *Desk) Who(ctx context.Context, token string) (Visitor, error) {
+	over := posthouse.Errorf(posthouse.CodeUnauthorized, "the session is over: sign in again")
+	if token == "" {
+		return Visitor{}, over
+	}
+	s, found, err := d.o.Sessions.Session(ctx, markOf(token), Idle)
+	if err != nil {
+		return Visitor{}, err
+	}
+	if !found {
+		return Visitor{}, over
+	}
+	p, _, err := d.o.Persons.Person(ctx, s.Person)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && p.Disabled {
+		return Visitor{}, over
+	}
+	return Visitor{p, s.Mark}, err
+}
+
+// SignOut ends a session.
+func (d *Desk) SignOut(ctx context.Context, v Visitor, address string) error {
+	err := d.o.Sessions.EndSession(ctx, time.Now(), v.mark)
+	if err == nil {
+		d.note(ctx, v.Person, address, "people.sign-out", nil)
+	}
+	return err
+}
+
+// MinPassword is the least number of characters of a password.
+const MinPassword = 10
+
+// maxPassword bounds it in bytes: each costs a hash time.
+const maxPassword = 1024
+
+// SetPassword gives a person another password and ends the other sessions. A person who has one shows it.
+func (d *Desk) SetPassword(ctx context.Context, v Visitor, old, fresh, address string) error {
+	if n := len([]rune(fresh)); n < MinPassword || len(fresh) > maxPassword || strings.EqualFold(fresh, v.Name) {
+		return posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "password", Message: "must have at least 10 characters, at most 1024 bytes, and not be the name"}})
+	}
+	_, hash, err := d.o.Persons.Person(ctx, v.Name)
+	if err != nil {
+		return err
+	}
+	if hash != "" {
+		if fits, err := d.hasher.fits(ctx, hash, old); err != nil || !fits {
+			if err == nil {
+				err = d.o.Gate.Wrong(address, sha256.Sum256([]byte(v.Name+"\x00"+old)))
+			}
+			if err == nil {
+				err = posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "old", Message: "is not the password that was in force"}})
+			}
+			return err
+		}
+	}
+	made, err := d.hasher.hash(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	if err := d.o.Persons.SetPassword(ctx, time.Now(), v.Name, made, v.mark); err != nil {
+		return err
+	}
+	d.note(ctx, v.Person, address, "people.password", nil)
+	return nil
+}
+
+// FirstName is the name of the person who is made at the first start.
+const FirstName = "admin"
+
+// First makes the first person where there is none, an admin of the tenant default, with a link. It is empty where there are people.
+func (d *Desk) First(ctx context.Context) (link string, err error) {
+	p := posthouse.Person{Name: FirstName, Roles: map[string]posthouse.Role{posthouse.DefaultTenant: posthouse.RoleAdmin}}
+	added, err := d.o.Persons.FirstPerson(ctx, time.Now(), p)
+	if err != nil || !added {
+		return "", err
+	}
+	d.o.Book.Write(ctx, wire.AuditEntry{Tenant: posthouse.DefaultTenant, Source: "start", Action: "people.put", Target: p.Name}, map[string]any{"after": p})
+	link, _, err = d.Link(ctx, p.Name)
+	return link, err
+}
+
+// note writes to the audit log of each tenant of a person what the person did.
+func (d *Desk) note(ctx context.Context, p posthouse.Person, address, action string, detail any) {
+	for tenant := range p.Roles {
+		d.o.Book.Write(ctx, wire.AuditEntry{Tenant: tenant, Key: KeyPrefix + p.Name, KeyName: called(p), Source: address, Action: action, Target: p.Name}, detail)
+	}
+}
+
+// newToken is what lets in: 256 bits that nobody can guess.
+func newToken() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// markOf is how a token is kept. A token has 256 random bits: it needs no slow hash.
+func markOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

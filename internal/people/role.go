@@ -1,0 +1,45 @@
+package people
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// KeyPrefix begins the id under which a person stands where keys stand: in the audit log. No key's id has a colon.
+const KeyPrefix = "person:"
+
+// decides are the actions of those who look after what is under way, beyond looking.
+func decides() []string {
+	return []string{
+		"*.read", "deliveries.*", "messages.cancel", "reminders.end", "channels.pause", "channels.resume", "channels.test",
+		"accounts.pause", "accounts.resume", "accounts.test", "agents.pause", "agents.resume", "agents.drain", "agents.reassign",
+		"campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
+	}
+}
+
+// hands are the actions of those who send, beyond deciding.
+func hands() []string {
+	return []string{"messages.*", "campaigns.*", "audiences.*", "reminders.*", "media.*", "notices.*", "templates.preview", "templates.test"}
+}
+
+// KeyOf is the key that a person's role is in a tenant: the API lets it do what the person may do. None without a role there.
+func KeyOf(p posthouse.Person, tenant string) (posthouse.Key, bool) {
+	key := posthouse.Key{ID: KeyPrefix + p.Name, Name: called(p), Tenant: tenant, Scope: posthouse.ScopeAdmin}
+	switch p.Roles[tenant] {
+	case posthouse.RoleViewer:
+		key.Scope = posthouse.ScopeRead
+	case posthouse.RoleOperator:
+		key.Actions = decides()
+	case posthouse.RoleSender:
+		key.Actions = slices.Concat(decides(), hands())
+	case posthouse.RoleAdmin:
+	default:
+		return posthouse.Key{}, false
+	}
+	return key, true
+}
+
+// called is how a person is called on pages and in the audit log.
+func called(p posthouse.Person) string { return cmp.Or(p.Title, p.Name) }

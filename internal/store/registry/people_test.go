@@ -1,0 +1,119 @@
+package registry
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// People have a role a tenant, are let in by a link once, and lose what lets them in with a new password, when they are kept
+// out, and with themselves.
+func TestPeopleAndWhatLetsThemIn(t *testing.T) {
+	sqltest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		ctx, s, now := t.Context(), People{db}, time.Now()
+		roles := map[string]posthouse.Role{"default": posthouse.RoleAdmin, "分行": posthouse.RoleViewer}
+		for i, want := range []bool{true, false} {
+			if added, err := s.FirstPerson(ctx, now, posthouse.Person{Name: "admin", Roles: roles}); added != want || err != nil {
+				t.Fatalf("the first person, time %d: %v, %v", i+1, added, err)
+			}
+		}
+		zhang := posthouse.Person{Name: "zhang", Title: "张三", Roles: map[string]posthouse.Role{"default": posthouse.RoleOperator}}
+		for i, want := range []bool{true, false} {
+			if _, created, err := s.PutPerson(ctx, now, zhang); created != want || err != nil {
+				t.Fatalf("storing a person, time %d: %v, %v", i+1, created, err)
+			}
+		}
+		list, next, err := s.People(ctx, "", 1)
+		if err != nil || len(list) != 1 || list[0].Name != "admin" || next == "" || !maps.Equal(list[0].Roles, roles) {
+			t.Errorf("got %+v, %q, %v", list, next, err)
+		}
+		if list, next, err = s.People(ctx, next, 1); err != nil || len(list) != 1 || list[0].Title != "张三" || next != "" {
+			t.Errorf("the second page is %+v, %q, %v", list, next, err)
+		}
+		oneWayIn(t, s, now)
+		if err := s.SetPassword(ctx, now, "zhang", "$hash", "kept"); err != nil {
+			t.Fatal(err)
+		}
+		p, hash, err := s.Person(ctx, "zhang")
+		if err != nil || hash != "$hash" || !p.Password || p.Roles["default"] != posthouse.RoleOperator {
+			t.Errorf("got %+v, %q, %v", p, hash, err)
+		}
+		inside := func(mark string) bool {
+			t.Helper()
+			_, found, err := s.Session(ctx, mark, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+		if !inside("kept") || inside("s0") {
+			t.Error("a new password ends the other sessions, and no other")
+		}
+		if _, found, err := s.Session(ctx, "kept", -time.Hour); found || err != nil {
+			t.Errorf("a session that was not used for too long is found, %v", err)
+		}
+		zhang.Disabled = true
+		if _, _, err := s.PutPerson(ctx, now, zhang); err != nil || inside("kept") {
+			t.Errorf("who is kept out is still in, %v", err)
+		}
+		if _, err := s.AddLink(ctx, now, work.Pass{Mark: "l9", Person: "zhang"}, time.Hour); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			t.Errorf("a link for who is kept out: %v", err)
+		}
+		if err := s.DeletePerson(ctx, now, "zhang"); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := s.Person(ctx, "zhang"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			t.Errorf("who was deleted: %v", err)
+		}
+	})
+}
+
+// oneWayIn uses one link of zhang from many sides at once, and adds the session "kept".
+func oneWayIn(t *testing.T, s People, now time.Time) {
+	t.Helper()
+	ctx := t.Context()
+	for _, mark := range []string{"l0", "l1"} {
+		if _, err := s.AddLink(ctx, now, work.Pass{Mark: mark, Person: "zhang"}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, found, err := s.LinkOf(ctx, "l0"); found || err != nil {
+		t.Errorf("an older link is still there, %v", err)
+	}
+	if name, found, err := s.LinkOf(ctx, "l1"); name != "zhang" || !found || err != nil {
+		t.Errorf("the link is %q's, %v, %v", name, found, err)
+	}
+	var in atomic.Int32
+	var all sync.WaitGroup
+	for _, mark := range []string{"s0", "s1", "s2", "s3"} {
+		all.Go(func() {
+			_, found, err := s.UseLink(ctx, now, "l1", work.Pass{Mark: mark, Source: "::1"}, time.Hour)
+			if err != nil {
+				t.Error(err)
+			}
+			if found {
+				in.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := in.Load(); n != 1 {
+		t.Errorf("a link let in %d times", n)
+	}
+	if err := s.AddSession(ctx, now, work.Pass{Mark: "kept", Person: "zhang"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddSession(ctx, now, work.Pass{Mark: "over", Person: "zhang"}, -time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := s.Session(ctx, "over", time.Hour); found || err != nil {
+		t.Errorf("a session that has ended is found, %v", err)
+	}
+}
