@@ -42,8 +42,13 @@ func keep(w http.ResponseWriter, r *http.Request, token string) {
 	if token == "" {
 		age = -1
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(r), Value: token, Path: "/", MaxAge: age, Secure: secure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	setCookie(w, r, cookieName(r), token, age)
+}
+
+// setCookie gives the browser a cookie for so many seconds. No page of ours needs to read it.
+func setCookie(w http.ResponseWriter, r *http.Request, name, value string, age int) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the browser came by TLS: over plain HTTP it would be dropped
+		Name: name, Value: value, Path: "/", MaxAge: age, Secure: secure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 

@@ -194,7 +194,8 @@ func (f frame) Ago(t time.Time) string {
 func (f frame) Span(d time.Duration) string { return f.span(d) }
 
 func (f frame) span(d time.Duration) string {
-	n, zh, en := 0, "", ""
+	var n int
+	var zh, en string
 	switch {
 	case d < time.Minute:
 		n, zh, en = int(d/time.Second), "秒", "s"

@@ -122,9 +122,7 @@ func chooseLanguage(v *visit) error {
 	if lang != "zh" && lang != "en" {
 		return nowhere(v)
 	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: langCookie, Value: lang, Path: "/", MaxAge: int((365 * 24 * time.Hour) / time.Second), Secure: secure(v.r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	})
+	setCookie(v.w, v.r, langCookie, lang, int(365*24*time.Hour/time.Second))
 	return v.goTo(backTo(v.query("back")))
 }
 

@@ -15,7 +15,7 @@ const (
 	sessionPass = "session"
 )
 
-const passColumns = "mark, kind, person, source, created_at, seen_at, ends_at"
+const passColumns = "mark, kind, person, source, created_at, seen_at, ends_at" //nolint:gosec // names of columns
 
 func readPass(scan sqldb.Scanner) (p work.Pass, err error) {
 	var kind string
