@@ -25,7 +25,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 		return err
 	}
 	if o.SMS.on() {
-		if err := s.openSMS(); err != nil {
+		if err := openSMS(s); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 
 // openSMS makes the SMS front door, beside the API and at an address of its own where it has one. There is nothing else
 // there: that address is often open to phones.
-func (s *Server) openSMS() error {
+func openSMS(s *Server) error {
 	door, err := s.smsHandler()
 	if err != nil {
 		return err
