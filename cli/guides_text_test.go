@@ -82,6 +82,7 @@ var (
 	clockText   = regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?( ?(Z|[+-]\d\d:\d\d))?`)
 	todayText   = regexp.MustCompile(`\b20\d\d-\d\d-\d\d, \w+ 周.`)
 	versionText = regexp.MustCompile(`\bposthouse \S+ serves`)
+	linkText    = regexp.MustCompile(`\blink=[A-Za-z0-9_-]{43}`)
 	leaseText   = regexp.MustCompile(`"lease_ms":\d+`)
 	// What a command has sent that stands in the same block is on its way, or there already, where the next one looks.
 	onTheWayText = regexp.MustCompile(`\bsending\b`)
@@ -96,7 +97,7 @@ func (r *guideReader) still(text string) string {
 		to   string
 	}{
 		{idText, "ID"}, {keyText, "KEY"}, {refText, "REF"}, {clockText, "TIME"}, {todayText, "TODAY"}, {versionText, "posthouse VERSION serves"},
-		{leaseText, `"lease_ms":0`}, {onTheWayText, "sent"},
+		{linkText, "LINK"}, {leaseText, `"lease_ms":0`}, {onTheWayText, "sent"},
 	} {
 		text = change.from.ReplaceAllString(text, change.to)
 	}
