@@ -98,6 +98,9 @@ type Options struct {
 	SMS SMS
 	// Poll is how often the database is asked for work. Defaults to 250ms.
 	Poll time.Duration
+	// Shapes are how fast what is of a priority may begin, by tenant; "*" is each that has none of its own. Defaults to none:
+	// everything begins as soon as its channel lets it.
+	Shapes posthouse.Shapes
 	// RescueEvery is how often lost leases and deadlines are looked for. Defaults to 2s.
 	RescueEvery time.Duration
 	// LeaseMargin is what a lease lasts beyond its send's time-out, for the result to be recorded; after a

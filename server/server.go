@@ -112,6 +112,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Quotas:    s.quotas,
+		Shapes:    o.Shapes,
 		Media:     s.media,
 		Campaigns: engine.Campaigns{
 			Segments: s.store.Segments, Steward: s.steward,

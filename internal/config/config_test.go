@@ -119,7 +119,7 @@ var samples = map[string]string{
 	"basic_auth_username": "管理员", "basic_auth_password": "hidden", "app_host": "::1", "app_port": "8001",
 	"sms_channel": "texts", "sms_pending_format": "page", "sms_page_agents": "okhttp/3,Field", "sms_cors_origins": "https://desk.example", "sms_retry_delay": "1m", "sms_max_retries": "0", "sms_timeout": "10m", "sms_fair_after": "20m",
 	"sms_log_keep": "30d", "audit_keep": "forever", "chain": "2m", "sms_sensitive": "true", "debug": "True",
-	"poll": "1s", "rescue_every": "5s", "lease_margin": "3s", "drain": "1m", "keep": "forever", "keep_sent": "14d", "max_body": "8MiB", "max_media": "10MiB", "max_tenant_media": "2GiB", "keep_media": "7d", "accept_only": "true", "no_migrate": "1",
+	"shape": "low=200/1s:500,acme/low=600/1m", "poll": "1s", "rescue_every": "5s", "lease_margin": "3s", "drain": "1m", "keep": "forever", "keep_sent": "14d", "max_body": "8MiB", "max_media": "10MiB", "max_tenant_media": "2GiB", "keep_media": "7d", "accept_only": "true", "no_migrate": "1",
 	"log_level": "debug", "log_format": "json", "otlp_endpoint": "http://collector:4318",
 }
 
@@ -253,6 +253,43 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	_, err = Load(from(t, nil, nil, map[string]string{".env": "POSTHOUSE_API_KEY='ph_a_hidden\n"}))
 	if err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("got error %v, want one that does not quote the line", err)
+	}
+}
+
+// FLEET-10: shapes are read by tenant and priority, and what is wrong with one is said.
+func TestFLEET_10_Shapes(t *testing.T) {
+	t.Parallel()
+	got, err := Load(from(t, []string{"--shape", "low=200/1s:500"}, []string{"POSTHOUSE_SHAPE=high=1/1s"}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(posthouse.Shapes{"*": {posthouse.Low: {Rate: 200, Burst: 500}}}, got.Server.Shapes); diff != "" {
+		t.Errorf("one shape (-want +got):\n%s", diff)
+	}
+	got, err = Load(from(t, nil, nil, map[string]string{"posthouse.yaml": "shape:\n- low=600/1m\n- acme/low=unlimited\n- acme/normal=1/2s\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := posthouse.Shapes{"*": {posthouse.Low: {Rate: 10}}, "acme": {posthouse.Low: {}, posthouse.Normal: {Rate: 0.5}}}
+	if diff := cmp.Diff(want, got.Server.Shapes); diff != "" {
+		t.Errorf("several shapes (-want +got):\n%s", diff)
+	}
+	for given, want := range map[string]string{
+		"low":                    `"low" is not a shape such as low=200/1s, low=200/1s:500 or acme/low=50/1s`,
+		"/low=1/1s":              `"/low=1/1s" is not a shape such as low=200/1s, low=200/1s:500 or acme/low=50/1s`,
+		"urgent=1/1s":            `"urgent" is not a priority: want high, normal or low`,
+		"low=200":                `"200" is not a rate such as 200/1s or 600/1m, nor unlimited`,
+		"low=0/1s":               `"0/1s" is not a rate such as 200/1s or 600/1m, nor unlimited`,
+		"low=1/0s":               `"1/0s" is not a rate such as 200/1s or 600/1m, nor unlimited`,
+		"low=1/1s:many":          `"many" is not how many may begin at once: want a number above zero`,
+		"low=1/1s,low=unlimited": `"low" is given twice`,
+	} {
+		_, err := Load(from(t, []string{"--shape", given}, nil, nil))
+		if err == nil {
+			t.Errorf("%s is taken", given)
+		} else if got := problems(t, err); len(got) != 1 || got[0] != "--shape: "+want {
+			t.Errorf("%s: got %q, want %q", given, got, want)
+		}
 	}
 }
 

@@ -129,28 +129,37 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 	if most <= 0 {
 		return room{}, nil, whenWoken // a slot that comes free wakes us
 	}
-	next, wake := r.fleet.Next(now, func(s *fleet.Seat) (int, time.Time) {
-		a := r.accounts[s.Name]
-		if until := r.opens(a, now); now.Before(until) {
-			return 0, until
+	for {
+		next, wake := r.fleet.Next(now, func(p posthouse.Priority) bool { return !r.shapes.closed(p, now) }, func(s *fleet.Seat) (int, time.Time) {
+			return freeOf(r, s.Name, now, most)
+		})
+		if next.By == nil {
+			return room{}, nil, r.shapes.until(now, wake)
 		}
-		free := r.Settings.MaxInflight - a.inflight
-		if r.probes(a.Name) {
-			free = min(free, 1-a.inflight)
+		n := r.shapes.take(now, next.Priority, next.N, r.Settings.Batch)
+		if n == 0 {
+			r.fleet.Rouse(next.Pin, next.Priority)
+			continue
 		}
-		calls, next := tempo{r}.mayCall(a, now)
-		if calls == 0 {
-			return 0, next
-		}
-		return min(free, most, calls*max(1, r.Settings.Batch)), time.Time{}
-	})
-	switch {
-	case next.By != nil:
-		return room{account: next.By.Name, n: next.N, idle: r.inflight == 0}, []share{{pin: next.Pin, priority: next.Priority, n: next.N}}, 0
-	case wake.IsZero():
-		return room{}, nil, whenWoken
+		return room{account: next.By.Name, n: n, idle: r.inflight == 0}, []share{{pin: next.Pin, priority: next.Priority, n: n}}, 0
 	}
-	return room{}, nil, min(max(wake.Sub(now), time.Millisecond), whenWoken)
+}
+
+// freeOf is how much an account of several may take of so many now, or when to look again. The route is locked.
+func freeOf(r *route, name string, now time.Time, most int) (n int, next time.Time) {
+	a := r.accounts[name]
+	if until := r.opens(a, now); now.Before(until) {
+		return 0, until
+	}
+	free := r.Settings.MaxInflight - a.inflight
+	if r.probes(a.Name) {
+		free = min(free, 1-a.inflight)
+	}
+	calls, next := tempo{r}.mayCall(a, now)
+	if calls == 0 {
+		return 0, next
+	}
+	return min(free, most, calls*max(1, r.Settings.Batch)), time.Time{}
 }
 
 // gave notes how much an account was given.

@@ -226,6 +226,9 @@ func (g *group) done() {
 			g.of.permits.refund(&grant, 1)
 		}
 	}
+	if unsent > 0 {
+		untake(g.route, g.ended[0].item.Delivery.Priority, unsent)
+	}
 	if g.route.Settings.ByCalls && g.route.whole() { // all of it took one permit
 		unsent = 1 - min(1, len(g.ended)-unsent)
 	}

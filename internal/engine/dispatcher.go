@@ -111,7 +111,8 @@ func (d *dispatcher) turn(r *route) (at room, shares []share, wait time.Duration
 		return r.turn(d.recorder.unsure())
 	}
 	at = d.room(r)
-	return at, r.shares(at.n), whenWoken // no slot or nothing due: both wake us
+	shares, wait = r.shares(at.n) // no slot or nothing due: both wake us
+	return at, shares, wait
 }
 
 // room is how many more attempts of a route may be under way; where it has to be found out whether the database takes
@@ -135,6 +136,7 @@ func (d *dispatcher) barred(r *route) (time.Duration, bool) {
 // start asks the limiter for what the shares of a room want, claims that and sends it. It returns the wait before the
 // next look. After an error, the limiter's or the database's, the lanes are still due.
 func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, count func(claimed)) (time.Duration, error) {
+	defer unspent(r, shares)
 	grant, err := d.permit(r, at.account, wanted(shares))
 	if err != nil {
 		r.restore(shares)
@@ -162,9 +164,9 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 }
 
 // spend claims for the shares, one after the other, what the limiter has granted to all of them. It returns how much of
-// it was used, and whether something waits that wants more slots than are free.
+// it was used, and whether something waits that wants more slots than are free. What is left of the shares was not used.
 func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
-	for _, s := range shares {
+	for i, s := range shares {
 		n, messages := r.within(s.n, grant.N-used)
 		if n == 0 {
 			r.restore([]share{s})
@@ -173,6 +175,7 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 		cut := at.idle || r.mayCut(n)
 		found, err := d.claim(wish{route: r, pin: s.pin, priority: s.priority, account: at.account, max: n, messages: messages, grant: grant, cut: cut, before: before})
 		used += r.permits(found)
+		shares[i].n -= found.n
 		if err != nil {
 			return used, crowded, err
 		}
@@ -289,45 +292,71 @@ type share struct {
 }
 
 // shares splits n starts between the priorities that may hold something due, by weight, and takes
-// their marks: a wake-up that comes later sets them again.
-func (r *route) shares(n int) []share {
+// their marks: a wake-up that comes later sets them again. Without any, wait says when to look again.
+func (r *route) shares(n int) (out []share, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n == 0 {
-		return nil // and no lane has had its turn
+		return nil, whenWoken // and no lane has had its turn
 	}
+	now, rest := time.Now(), restOfLow(r)
+	for len(out) == 0 {
+		open := func(p posthouse.Priority) bool {
+			return r.isDue(p) && !r.shapes.closed(p, now) && (p != posthouse.Low || rest > 0)
+		}
+		counts := split(r, n, open)
+		if len(counts) == 0 {
+			return nil, r.shapes.wait(now, r.isDue) // a slot that comes free wakes us
+		}
+		counts[posthouse.Low] = min(counts[posthouse.Low], rest)
+		for _, p := range posthouse.Priorities() {
+			if counts[p] == 0 {
+				continue
+			}
+			if free := r.shapes.take(now, p, counts[p], r.Settings.Batch); free > 0 {
+				out = append(out, share{priority: p, n: free})
+				r.due[p] = false
+			}
+		}
+	}
+	return out, 0
+}
+
+// restOfLow is how many slots low priority may take yet: it leaves an eighth of them to what is above it, so that this need not
+// wait until a provider has answered a whole herd. The route is locked.
+func restOfLow(r *route) int {
+	left := min(r.Settings.MaxInflight/8, max(0, r.Settings.MaxInflight-r.Settings.Batch)) // a whole call has room
+	return r.Settings.MaxInflight - left - r.inflight
+}
+
+// split is how n starts are split between the priorities that are open. The route is locked.
+func split(r *route, n int, open func(posthouse.Priority) bool) map[posthouse.Priority]int {
 	counts := map[posthouse.Priority]int{}
-	switch only, several := r.onlyDue(); {
+	switch only, several := onlyOf(open); {
 	case several && r.whole():
 		// A part of the room could be too little for the call of any of them, where all of it is not.
-		counts[r.credits.Next(r.isDue)] = n
+		counts[r.credits.Next(open)] = n
 	case several:
 		for range n {
-			counts[r.credits.Next(r.isDue)]++
+			counts[r.credits.Next(open)]++
 		}
 	case only != "":
 		counts[only] = n // the same, without counting it out
 	}
-	var out []share
-	for _, p := range posthouse.Priorities() {
-		if counts[p] > 0 {
-			out = append(out, share{priority: p, n: counts[p]})
-			r.due[p] = false
-		}
-	}
-	return out
+	return counts
 }
 
 // isDue reports whether a lane may hold something due. The route is locked.
 func (r *route) isDue(p posthouse.Priority) bool { return r.due[p] }
 
-// onlyDue is the one lane that may hold something due, or whether there are several.
-func (r *route) onlyDue() (only posthouse.Priority, several bool) {
-	for p, due := range r.due {
-		if due && only != "" {
+// onlyOf is the one priority that is open, or whether there are several.
+func onlyOf(open func(posthouse.Priority) bool) (only posthouse.Priority, several bool) {
+	for _, p := range posthouse.Priorities() {
+		switch {
+		case !open(p):
+		case only != "":
 			return "", true
-		}
-		if due {
+		default:
 			only = p
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
+	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/usher"
@@ -56,6 +57,8 @@ type Options struct {
 	// TenantLimits are the windows of all that a tenant sends, by its name; "*" is each that is not named. Defaults to
 	// none.
 	TenantLimits map[string][]posthouse.Limit
+	// Shapes are the token buckets by which priorities of tenants begin. Defaults to none.
+	Shapes posthouse.Shapes
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// Metrics defaults to a registry of its own.
@@ -208,7 +211,7 @@ func (o *Options) tracer() trace.Tracer {
 func (e *Engine) takeIn(m *metrics.Metrics) {
 	o, l := &e.o, e.life
 	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
-	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
+	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shaper: shape.New(o.Shapes), shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media,
@@ -223,7 +226,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 		Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
-	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, limiter: o.Limiter, life: l}
+	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l}
 }
 
 // sendOut makes the roles that claim, send, record and rescue.

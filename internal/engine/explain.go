@@ -18,6 +18,7 @@ import (
 type Explainer struct {
 	routes  *Routes
 	lines   usher.Lines
+	depths  Depths
 	limiter Limiter
 	life    *life.Life
 }
@@ -168,6 +169,9 @@ func (ex *Explainer) turns(ctx context.Context, r *route, d *posthouse.Delivery,
 	r.mu.Unlock()
 	if r.Settings.Every > 0 && nextRun.After(now) {
 		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.Settings.Job, posthouse.Duration(r.Settings.Every)), nextRun})
+	}
+	if w, shaped := ex.shaped(ctx, r, d, now); shaped {
+		out = append(out, w)
 	}
 	if w, full := ex.full(ctx, r, d, now); full {
 		out = append(out, w)

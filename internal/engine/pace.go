@@ -154,6 +154,9 @@ type pacer struct {
 func (p *pacer) follow(ctx context.Context) {
 	for more := true; more; more = p.life.Pause(life.Spread(readEvery)) {
 		p.succeeded(p.rollup.Read(ctx))
+		for k, n := range p.routes.shaper.Tokens(time.Now()) {
+			p.metrics.Tokens.WithLabelValues(k.Tenant, string(k.Priority)).Set(n)
+		}
 		p.metrics.Rate.Reset()
 		for _, r := range p.routes.paced() {
 			tempo{r}.surround(p.factor(ctx, r))

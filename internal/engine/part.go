@@ -77,6 +77,7 @@ func (p *part) done() {
 		unsent += len(p.places)
 	}
 	r := p.is.route
+	untake(r, p.in.Lane.Priority, unsent)
 	switch {
 	case p.grant == nil:
 	case r.Settings.ByCalls && r.whole():

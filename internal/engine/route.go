@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/fleet"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -36,6 +37,7 @@ type route struct {
 	ran      tally         // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
+	shapes       shapes
 	tenantLimits []posthouse.Limit
 	rated        bool    // some account of it has a rate
 	timeFactor   float64 // of the accounts' rates
@@ -44,8 +46,9 @@ type route struct {
 	asking       sync.WaitGroup         // questions to the driver about earlier attempts, which take no slot
 }
 
-func newRoute(c *state.Channel, m *metrics.Metrics) *route {
+func newRoute(c *state.Channel, s *shape.Shaper, m *metrics.Metrics) *route {
 	r := &route{
+		shapes:  shapes{shaper: s, tenant: c.Key.Tenant, channel: c.Key.Channel, waits: m.Shaped, shut: map[posthouse.Priority]time.Time{}},
 		Channel: c, wake: make(chan struct{}, 1), due: map[posthouse.Priority]bool{}, credits: state.Credits{}, timeFactor: 1,
 		gates: map[string]gate{}, idle: make(chan struct{}), took: m.Duration.MustCurryWith(prometheus.Labels{"channel": c.Key.Channel}),
 	}

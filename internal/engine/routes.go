@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -24,6 +25,7 @@ type Routes struct {
 	rules        rule.Env
 	zone         *time.Location
 	tenantLimits map[string][]posthouse.Limit
+	shaper       *shape.Shaper // nil where nothing is shaped
 	shift        *shift
 	log          *slog.Logger
 	metrics      *metrics.Metrics
@@ -45,7 +47,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	if err != nil {
 		return err
 	}
-	r := newRoute(opened, rs.metrics)
+	r := newRoute(opened, rs.shaper, rs.metrics)
 	r.tenantLimits = rs.limitsOf(ch.Tenant)
 	r.ends = func(account string) (rate.Ends, float64) {
 		return rs.ends(rollup.AccountKey{Tenant: ch.Tenant, Channel: ch.Name, Account: account})

@@ -71,12 +71,12 @@ func (rn *runner) runOnce(r *route) {
 			break // the account was refused during the run: the rest waits
 		}
 		at := rn.dispatcher.room(r)
-		shares := r.shares(at.n)
+		shares, wait := r.shares(at.n)
 		if len(shares) == 0 {
 			if !r.anyDue() {
 				break
 			}
-			if !rn.dispatcher.await(r, whenWoken) {
+			if !rn.dispatcher.await(r, wait) {
 				break
 			}
 			continue

@@ -383,6 +383,10 @@ func (p *process) Holder(ctx context.Context, l work.LineKey) (string, error) {
 	return p.w.store.Queue.Holder(ctx, l)
 }
 
+func (p *process) Ahead(ctx context.Context, l work.Lane, due time.Time, id string, max int) (int, error) {
+	return p.w.store.Queue.Ahead(ctx, l, due, id, max)
+}
+
 func (p *process) DuePins(ctx context.Context, _ time.Time, tenant, channel string) ([]work.Lane, error) {
 	return p.w.store.Queue.DuePins(ctx, time.Now(), tenant, channel)
 }

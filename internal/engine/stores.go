@@ -68,6 +68,8 @@ type Gates interface {
 // Depths counts what waits, and moves what waits where nobody looks.
 type Depths interface {
 	upkeep.Depths
+	// Ahead counts what waits in a lane and comes before a place in it, up to max.
+	Ahead(ctx context.Context, l work.Lane, due time.Time, id string, max int) (int, error)
 	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
 }
 

@@ -125,14 +125,15 @@ type Turn struct {
 	N        int
 }
 
-// Next is the lane that is to be claimed next, and by which account; its mark is taken, and set again where it was not
-// emptied. Where there is none, wait says when one wakes by itself, zero for never.
-func (f *Fleet) Next(now time.Time, may func(*Seat) (n int, until time.Time)) (t Turn, wake time.Time) {
+// Next is the lane that is to be claimed next, of a priority that is open, and by which account; its mark is taken, and set
+// again where it was not emptied. Where there is none, wait says when one wakes by itself, zero for never.
+func (f *Fleet) Next(now time.Time, open func(posthouse.Priority) bool, may func(*Seat) (n int, until time.Time)) (t Turn, wake time.Time) {
 	for len(f.sleepers) > 0 && !now.Before(f.sleepers[0].Until) {
 		f.rise(heap.Pop(&f.sleepers).(At[*pin]).What)
 	}
-	for f.awake(posthouse.High) || f.awake(posthouse.Normal) || f.awake(posthouse.Low) {
-		priority := f.credits.Next(f.awake)
+	awake := func(p posthouse.Priority) bool { return f.awake(p) && open(p) }
+	for awake(posthouse.High) || awake(posthouse.Normal) || awake(posthouse.Low) {
+		priority := f.credits.Next(awake)
 		p := f.rings[priority][0]
 		f.rings[priority], p.ringed[priority] = f.rings[priority][1:], false
 		if p.asleep {

@@ -60,7 +60,7 @@ func (m *Metrics) Begin(c Channel) {
 func (m *Metrics) End(c Channel) {
 	of := prometheus.Labels{"channel": c.Name}
 	for _, v := range []*prometheus.MetricVec{
-		m.Accepts.MetricVec, m.Sends.MetricVec, m.Limited.MetricVec, m.Refusals.MetricVec, m.Receipts.MetricVec, m.Handouts.MetricVec,
+		m.Accepts.MetricVec, m.Sends.MetricVec, m.Limited.MetricVec, m.Shaped.MetricVec, m.Refusals.MetricVec, m.Receipts.MetricVec, m.Handouts.MetricVec,
 		m.Duration.MetricVec, m.Success.MetricVec, m.Rate.MetricVec, m.Depth.MetricVec, m.Oldest.MetricVec,
 	} {
 		v.DeletePartialMatch(of)

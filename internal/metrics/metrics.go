@@ -18,6 +18,8 @@ type Metrics struct {
 	Rate        *prometheus.GaugeVec
 	Writes      *prometheus.HistogramVec
 	Limited     *prometheus.CounterVec
+	Shaped      *prometheus.CounterVec
+	Tokens      *prometheus.GaugeVec
 	Refusals    *prometheus.CounterVec
 	Runs        *prometheus.CounterVec
 	RosterGaps  prometheus.Counter
@@ -48,6 +50,8 @@ func New(reg prometheus.Registerer) *Metrics {
 		Accepts:     counter("accepts_total", "Deliveries accepted, by channel and the state they began in.", "channel", "state"),
 		Sends:       counter("message_send_total", "Attempts that ended, by channel, content type and outcome.", "channel", "type", "outcome"),
 		Limited:     counter("limiter_refusals_total", "Times a channel's limits let nothing start.", "channel"),
+		Shaped:      counter("shaper_waits_total", "Times a lane waited for tokens of its priority.", "tenant", "channel", "priority"),
+		Tokens:      gauge("shaper_tokens", "Tokens of a tenant's priority in this process; below 0 by those that are promised or were taken in advance.", "tenant", "priority"),
 		Refusals:    counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
 		Receipts:    counter("receipts_total", "Questions to providers what became of a delivery, by channel and answer: delivered, undelivered, unknown or given_up.", "channel", "outcome"),
 		Plans:       counter("plans_total", "Plans whose moment came, by type and what became of it: composed, stale or failed.", "type", "outcome"),

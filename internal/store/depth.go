@@ -53,3 +53,20 @@ func openOf(t *sqldb.Tx, tenant, channel string) (int64, error) {
 		" + (SELECT COUNT(*) FROM "+layout.StillFlying(t.DB.Dialect)+" AND m.tenant = ? AND m.channel = ?)", tenant, channel, tenant, channel, tenant, channel)
 	return n, err
 }
+
+// Ahead counts what waits in a lane and comes before a place in it, up to max.
+func (s Queue) Ahead(ctx context.Context, l work.Lane, due time.Time, id string, max int) (n int, err error) {
+	for _, table := range []string{"posthouse_queue", "posthouse_due"} {
+		where, args := " WHERE tenant = ? AND channel = ? AND priority = ? AND due_at <= ? AND (due_at < ? OR id < ?)", []any{l.Tenant, l.Channel, layout.NumberOf(l), sqldb.Micros(due), sqldb.Micros(due), id}
+		if table == "posthouse_queue" {
+			where, args = where+" AND pin = ? AND state = 'pending'", append(args, string(l.Pin))
+		} else if l.Pin != "" {
+			break // nothing that is pinned is clean
+		}
+		some, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+where+" LIMIT ?) ahead", append(args, max-n)...)
+		if n += int(some); err != nil || n >= max {
+			return n, s.db.Coded(err, "count what stands before a delivery")
+		}
+	}
+	return n, nil
+}

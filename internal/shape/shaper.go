@@ -1,0 +1,134 @@
+package shape
+
+import (
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Key names a bucket.
+type Key struct {
+	Tenant   string
+	Priority posthouse.Priority
+}
+
+// Shaper has the buckets of one process. A nil Shaper lets everything begin.
+type Shaper struct {
+	of posthouse.Shapes
+
+	mu      sync.Mutex
+	share   float64
+	buckets map[Key]*bucket
+}
+
+// New is a shaper of these shapes, nil where there are none.
+func New(of posthouse.Shapes) *Shaper {
+	if len(of) == 0 {
+		return nil
+	}
+	return &Shaper{of: of, share: 1, buckets: map[Key]*bucket{}}
+}
+
+// Share sets which part of all tokens is this process's.
+func (s *Shaper) Share(part float64) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if part == s.share {
+		return
+	}
+	s.share = part
+	for k, b := range s.buckets {
+		of, _ := s.of.Of(k.Tenant, k.Priority)
+		b.set(of, part)
+	}
+}
+
+// bucket is that of a key, nil where it has none. The shaper is locked.
+func (s *Shaper) bucket(k Key, now time.Time) *bucket {
+	if b := s.buckets[k]; b != nil {
+		return b
+	}
+	of, shaped := s.of.Of(k.Tenant, k.Priority)
+	if !shaped {
+		return nil
+	}
+	b := newBucket(of, s.share, now)
+	s.buckets[k] = b
+	return b
+}
+
+// Shapes reports whether a key has a bucket.
+func (s *Shaper) Shapes(k Key) bool {
+	if s == nil {
+		return false
+	}
+	_, shaped := s.of.Of(k.Tenant, k.Priority)
+	return shaped
+}
+
+// Take takes up to want tokens for who, of whom each has one name. A call that cannot be cut takes whole of them at once.
+// Where there is none, next is when there will be some for who.
+func (s *Shaper) Take(now time.Time, k Key, who string, want, whole int) (n int, next time.Time) {
+	if s == nil || want <= 0 {
+		return want, now
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bucket(k, now)
+	if b == nil {
+		return want, now
+	}
+	return b.take(now, who, want, whole)
+}
+
+// Return gives back tokens of what was not sent.
+func (s *Shaper) Return(k Key, n int) {
+	if s == nil || n <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.buckets[k]; b != nil {
+		b.put(n)
+	}
+}
+
+// Tokens are those that each bucket holds now; less than 0 where they are promised or taken in advance.
+func (s *Shaper) Tokens(now time.Time) map[Key]float64 {
+	list := map[Key]float64{}
+	if s == nil {
+		return list
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, b := range s.buckets {
+		list[k] = b.holds(now)
+	}
+	return list
+}
+
+// Delay is how long one waits that has so many before it, 0 for not at all, and the rate that all of its key may begin with.
+func (s *Shaper) Delay(now time.Time, k Key, before int) (d time.Duration, of posthouse.Shape) {
+	if s == nil {
+		return 0, of
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bucket(k, now)
+	if b == nil {
+		return 0, of
+	}
+	of, _ = s.of.Of(k.Tenant, k.Priority)
+	free := b.holds(now)
+	for _, p := range b.promises { // to those that stand before it
+		free += float64(p.n)
+	}
+	if lacks := float64(before+1) - free; lacks > 0 {
+		d = wait(lacks, b.rate)
+	}
+	return d, of
+}
