@@ -98,7 +98,7 @@ var legal = map[EventType][][2]State{
 	EventExpire:        {{Pending, Expired}, {Sending, Expired}},
 	EventRequeue:       {{Quarantined, Pending}},
 	EventDiscard:       {{Quarantined, Failed}},
-	EventEpochHold:     {{Pending, Unknown}, {Sending, Unknown}},
+	EventEpochHold:     {{Pending, Unknown}, {Sending, Unknown}, {Unknown, Unknown}},
 	EventMove:          {{Pending, Pending}},
 	EventAdmit:         {{Pending, Pending}},
 }

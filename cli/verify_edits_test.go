@@ -77,6 +77,13 @@ func TestVerifyFindsEveryEditWithAHashChain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	furnish(t, path)
+	seal(t, path)
+	verifyEdited(t, path, func(_ bool, name string) bool { return name != "nothing" })
+}
+
+// seal seals all that stands in a database file.
+func seal(t *testing.T, path string) {
+	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + path, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +92,6 @@ func TestVerifyFindsEveryEditWithAHashChain(t *testing.T) {
 	if err := errors.Join(sealer.Seal(t.Context(), time.Now().Add(time.Second)), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	verifyEdited(t, path, func(_ bool, name string) bool { return name != "nothing" })
 }
 
 // verifyEdited makes each edit of a copy of a database, and wants verify to find those that are to be found.
@@ -130,15 +136,19 @@ func edit(t *testing.T, path, text string) {
 	}
 }
 
-// furnish makes a database in which something was sent at once, again and never, and something waits; none of it took the
-// shortest course.
-func furnish(t *testing.T, path string) {
+// household is a server over an SQLite file, and a provider whose recipients behave as they are named.
+type household struct {
+	*client.Client
+	t    *testing.T
+	stop func()
+}
+
+func newHousehold(t *testing.T, path string) household {
 	t.Helper()
 	sim := simulator.New(simulator.Options{})
 	if err := sim.Start(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	defer sim.Stop(context.WithoutCancel(t.Context()))
 	key := secret.FormatKey(secret.NewKey())
 	s, err := server.New(t.Context(), server.Options{DSN: "sqlite:" + path, Addr: "127.0.0.1:0", AdminKey: key, AllowPrivate: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard})
 	if err != nil {
@@ -151,45 +161,57 @@ func furnish(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send := func(body string) {
-		t.Helper()
-		if _, err := c.Messages.SendJSON(t.Context(), posthouse.NewID(), []byte(body)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	none := 0.0
 	_, _, err = c.Channels.Put(t.Context(), posthouse.Channel{Name: "oa", Driver: "httpapi", Config: map[string]any{
 		"url": sim.URL() + "/oa/messages", "encoding": "form", "body": "to=${user}&subject=${title}&body=${text}&ref=${idempotency_key}", "success_path": `/^(OK)\|/`,
 		"success_values": []any{"OK"}, "id_path": `/^OK\|(.+)/`, "code_path": `/^ERR\|([^|]*)/`, "codes": map[string]any{"E02": "recipient", "E05": "transient"},
-	}, ChannelSettings: posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(10 * time.Millisecond)}, Jitter: &none}})
+	}, ChannelSettings: posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(10 * time.Millisecond)}, Jitter: &none, HoldTimeout: posthouse.Duration(24 * time.Hour)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(`{"channel": "oa", "kind": "k", "ref": "busy", "dedup_key": "d", "to": [{"user": "busy-twice"}, {"user": "fail-recipient"}], "content": {"text": "hello"}}`)
-	soon := time.Now().Add(time.Hour).Format(time.RFC3339)
-	send(`{"channel": "oa", "kind": "k", "ref": "later", "to": [{"user": "later"}, {"user": "later too"}], "content": {"text": "hello"}, "not_before": "` + soon + `"}`)
-	if _, err := c.Messages.SendJSON(t.Context(), "", []byte(`{"channel": "oa", "kind": "k", "ref": "plain", "to": [{"user": "a"}, {"user": "b"}], "content": {"text": "x"}, "not_before": "`+soon+`"}`)); err != nil {
-		t.Fatal(err)
-	}
-	settled(t, c)
-	if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	return household{c, t, func() {
+		t.Helper()
+		if err := errors.Join(s.Stop(context.WithoutCancel(t.Context())), sim.Stop(context.WithoutCancel(t.Context()))); err != nil {
+			t.Fatal(err)
+		}
+	}}
 }
 
-// settled waits until what is due has settled.
-func settled(t *testing.T, c *client.Client) {
+func (h household) send(key, body string) posthouse.Accepted {
+	h.t.Helper()
+	accepted, err := h.Messages.SendJSON(h.t.Context(), key, []byte(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return accepted.Accepted[0]
+}
+
+// furnish makes a database in which something was sent at once, again and never, and something waits; none of it took the
+// shortest course.
+func furnish(t *testing.T, path string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	h := newHousehold(t, path)
+	h.send(posthouse.NewID(), `{"channel": "oa", "kind": "k", "ref": "busy", "dedup_key": "d", "to": [{"user": "busy-twice"}, {"user": "fail-recipient"}], "content": {"text": "hello"}}`)
+	soon := time.Now().Add(time.Hour).Format(time.RFC3339)
+	h.send(posthouse.NewID(), `{"channel": "oa", "kind": "k", "ref": "later", "to": [{"user": "later"}, {"user": "later too"}], "content": {"text": "hello"}, "not_before": "`+soon+`"}`)
+	h.send("", `{"channel": "oa", "kind": "k", "ref": "plain", "to": [{"user": "a"}, {"user": "b"}], "content": {"text": "x"}, "not_before": "`+soon+`"}`)
+	h.settled(2)
+	h.stop()
+}
+
+// settled waits until so many are sent, failed or held.
+func (h household) settled(want int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		list, err := c.Deliveries.List(ctx, client.Filter{States: []posthouse.State{posthouse.Sent, posthouse.Failed}})
+		list, err := h.Deliveries.List(ctx, client.Filter{States: []posthouse.State{posthouse.Sent, posthouse.Failed, posthouse.Unknown}, Limit: 1000})
 		if err != nil {
-			t.Fatal(err)
+			h.t.Fatal(err)
 		}
-		if len(list.Items) == 2 {
+		if len(list.Items) == want {
 			return
 		}
 		<-tick.C

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -42,6 +43,13 @@ var behindTheBack = []struct{ name, form, sql string }{
 	{"the epoch of an event", "rows", "UPDATE posthouse_transitions SET epoch = epoch + 1 WHERE delivery = '{D}' AND type = 'accept'"},
 	{"one event", "rows", "DELETE FROM posthouse_transitions WHERE delivery = '{D}' AND type = 'sent'"},
 	{"all of it", "rows", "DELETE FROM posthouse_transitions WHERE delivery LIKE '{S}%'; DELETE FROM posthouse_settled WHERE id LIKE '{S}%'; DELETE FROM posthouse_messages WHERE id = '{M}'"},
+	{"the policy", "rows", "UPDATE posthouse_settled SET on_unknown = 'assume_sent' WHERE id = '{D}'"},
+	{"when it was due", "rows", "UPDATE posthouse_settled SET due_at = due_at + 1 WHERE id = '{D}'"},
+	{"what its key is told", "rows", "UPDATE posthouse_idempotency SET answer = '[]' WHERE owner = '{M}'"},
+	{"when its key ends", "clean", "UPDATE posthouse_idempotency SET expires_at = 1 WHERE owner = '{M}'"},
+	{"its key", "clean", "DELETE FROM posthouse_idempotency WHERE owner = '{M}'"},
+	{"its dedup key", "clean", "DELETE FROM posthouse_dedup WHERE message_id = '{M}'"},
+	{"when its dedup key ends", "rows", "UPDATE posthouse_dedup SET expires_at = expires_at + 1 WHERE message_id = '{M}'"},
 	{"the text of one that waits", "waiting", "UPDATE posthouse_messages SET content = '{\"text\":\"other\"}' WHERE id = '{M}'"},
 	{"the recipient of one that waits", "waiting", "UPDATE posthouse_queue SET user_id = 'other' WHERE id = '{D}'"},
 	{"all of one that waits", "waiting", "DELETE FROM posthouse_transitions WHERE delivery LIKE '{S}%'; DELETE FROM posthouse_queue WHERE id LIKE '{S}%'; DELETE FROM posthouse_messages WHERE id = '{M}'"},
@@ -71,7 +79,9 @@ func TestTheHashChainFindsEveryChange(t *testing.T) {
 			if form == "waiting" {
 				open += 2
 			}
-			accepted, err := h.api.Messages.Send(h.Context(), forms[form])
+			draft := forms[form]
+			draft.DedupKey = fmt.Sprint(i)
+			accepted, err := h.api.Messages.Send(h.Context(), draft)
 			h.must(err)
 			ids[i] = accepted.Accepted[0].ID
 		}

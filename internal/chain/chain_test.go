@@ -16,7 +16,12 @@ import (
 // book is a chain in memory over messages in memory.
 type book struct {
 	whole []work.Whole
+	keys  []work.Key
 	links []work.Checkpoint
+}
+
+func (b *book) KeysWithin(_ context.Context, after, last string) ([]work.Key, error) {
+	return slices.DeleteFunc(slices.Clone(b.keys), func(k work.Key) bool { return k.ID <= after || k.ID > last }), nil
 }
 
 func (b *book) WholeAfter(_ context.Context, after string) (list []work.Whole, last string, err error) {
@@ -199,5 +204,63 @@ func TestAChainThatWasMadeAnewLacksTheLinkThatWasKept(t *testing.T) {
 	}
 	if found := b.check(t, noon.Add(20*time.Minute), chain.Head(last)); len(found) != 1 {
 		t.Errorf("with it: %v", found)
+	}
+}
+
+// A key is as it was sealed until it ends, or the job it stands for is deleted. What is added later is no finding.
+func TestTheChainSealsKeys(t *testing.T) {
+	t.Parallel()
+	now := noon.Add(time.Hour)
+	first := sent(0)
+	key := work.Key{ID: first.ID, Tenant: "t", Scope: "/v1/messages", Name: "k", BodyHash: "h", Answer: "[]", CreatedAt: noon, ExpiresAt: noon.Add(24 * time.Hour)}
+	other := key
+	other.Name, other.ExpiresAt = "other", noon.Add(48*time.Hour)
+	for name, c := range map[string]struct {
+		keys []work.Key
+		at   time.Time
+		want int
+	}{
+		"as they were":         {[]work.Key{key, other}, now, 0},
+		"one more":             {[]work.Key{key, other, {ID: first.ID, Name: "new"}}, now, 0},
+		"one is gone":          {[]work.Key{other}, now, 1},
+		"one is gone and over": {[]work.Key{other}, noon.Add(25 * time.Hour), 0},
+		"both are gone":        {nil, now, 2},
+		"its job was deleted":  {[]work.Key{{ID: first.ID, Freed: true}}, now, 0},
+		"a changed answer":     {[]work.Key{{ID: key.ID, Tenant: "t", Scope: key.Scope, Name: "k", BodyHash: "h", Answer: "[1]", CreatedAt: noon, ExpiresAt: key.ExpiresAt}, other}, now, 1},
+		"a later end":          {[]work.Key{{ID: key.ID, Tenant: "t", Scope: key.Scope, Name: "k", BodyHash: "h", Answer: "[]", CreatedAt: noon, ExpiresAt: noon.Add(99 * time.Hour)}, other}, now, 1},
+	} {
+		b := &book{whole: []work.Whole{first}, keys: []work.Key{key, other}}
+		b.seal(t, -1, now)
+		b.keys = c.keys
+		if found := b.check(t, c.at, ""); len(found) != c.want {
+			t.Errorf("%s: it finds %q, want %d", name, found, c.want)
+		}
+	}
+}
+
+// A row is as its last sealed event left it, as long as none follows.
+func TestTheChainSealsWhatEventsLeave(t *testing.T) {
+	t.Parallel()
+	now := noon.Add(time.Hour)
+	for name, c := range map[string]struct {
+		change func(*work.Whole)
+		want   int
+	}{
+		"nothing":        {func(*work.Whole) {}, 0},
+		"its policy":     {func(w *work.Whole) { w.Deliveries[0].OnUnknown = posthouse.AssumeSent }, 1},
+		"when it is due": {func(w *work.Whole) { w.Deliveries[0].DueAt = now }, 1},
+		"who fetches it": {func(w *work.Whole) { w.Deliveries[0].Pulled = true }, 0},
+		"and an event says": {func(w *work.Whole) {
+			d := &w.Deliveries[0]
+			d.State, d.Version = posthouse.Delivered, 4
+			w.Events = append(slices.Clone(w.Events), posthouse.Event{Delivery: d.ID, Version: 4, Type: posthouse.EventReceipt, From: posthouse.Sent, To: posthouse.Delivered, At: now})
+		}, 0},
+	} {
+		b := &book{whole: []work.Whole{sent(0)}}
+		b.seal(t, -1, now)
+		c.change(&b.whole[0])
+		if found := b.check(t, now, ""); len(found) != c.want {
+			t.Errorf("%s: it finds %q, want %d", name, found, c.want)
+		}
 	}
 }

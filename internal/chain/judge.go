@@ -15,6 +15,8 @@ type Links interface {
 	// WholeAfter reads the messages of all tenants that follow an id, some at a time, and returns the last id of the part, empty
 	// at the end.
 	WholeAfter(ctx context.Context, after string) (list []work.Whole, last string, err error)
+	// KeysWithin reads the keys that stand for what has an id above one and up to another.
+	KeysWithin(ctx context.Context, after, last string) ([]work.Key, error)
 	// Checkpoints reads links in their order, some at a time.
 	Checkpoints(ctx context.Context, after int64) ([]work.Checkpoint, error)
 }
@@ -112,11 +114,22 @@ func (f *frame) judgeBody(ctx context.Context, links Links, c *work.Checkpoint, 
 	if err != nil {
 		return err
 	}
+	keys, err := links.KeysWithin(ctx, c.Low, c.High)
+	if err != nil {
+		return err
+	}
+	held := keysOf(keys)
 	old := ""
 	if f.keep >= 0 {
 		old = posthouse.IDAt(now.Add(-f.keep), "")[:timeDigits]
 	}
 	for line := range strings.SplitSeq(c.Body, "\n") {
+		if id, what, is := held.differs(line, now); is {
+			if err := each(Finding{id, what}); err != nil {
+				return err
+			}
+			continue
+		}
 		id, _, _ := strings.Cut(line, " ")
 		found := differences(line, stored[id], id < old)
 		if len(found) == 0 {

@@ -15,6 +15,8 @@ type Book interface {
 	// WholeAfter reads the messages of all tenants that follow an id, some at a time, and returns the last id of the part, empty
 	// at the end.
 	WholeAfter(ctx context.Context, after string) (list []work.Whole, last string, err error)
+	// KeysWithin reads the keys that stand for what has an id above one and up to another.
+	KeysWithin(ctx context.Context, after, last string) ([]work.Key, error)
 	// LastCheckpoint is the last link of a pass, or of all for AnyPass.
 	LastCheckpoint(ctx context.Context, pass int) (c work.Checkpoint, found bool, err error)
 	// AddCheckpoint adds a link behind the one whose hash is its Prev; an error of code conflict where that is not the last any
@@ -109,7 +111,17 @@ func (s Sealer) part(ctx context.Context, now time.Time, pass int, before string
 	if len(lines) == 0 {
 		return false, nil
 	}
-	err = s.add(ctx, now, work.Checkpoint{Pass: pass, Low: last.High, High: high, Messages: len(lines), Body: strings.Join(lines, "\n")})
+	messages := len(lines)
+	keys, err := s.Book.KeysWithin(ctx, last.High, high)
+	if err != nil {
+		return false, err
+	}
+	for i := range keys {
+		if !keys[i].Freed {
+			lines = append(lines, keyLine(&keys[i]))
+		}
+	}
+	err = s.add(ctx, now, work.Checkpoint{Pass: pass, Low: last.High, High: high, Messages: messages, Body: strings.Join(lines, "\n")})
 	return end != "", err
 }
 

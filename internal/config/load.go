@@ -67,14 +67,19 @@ func first(layers []layer, name string) (given, bool) {
 	return given{}, false
 }
 
-// flagLayer holds the flags that were given; an empty one counts, and means the default.
+// flagLayer holds the flags that were given; an empty one counts, and means the default. A command's own flag may have the name
+// of a setting.
 func flagLayer[T any](table []setting[T], flags *pflag.FlagSet) layer {
 	out := layer{}
 	for _, s := range table {
 		if flags == nil {
 			break
 		}
-		if f := flags.Lookup(s.flag()); f != nil && f.Changed {
+		f := flags.Lookup(s.flag())
+		if f == nil || !f.Changed {
+			continue
+		}
+		if _, ours := f.Value.(*raw); ours {
 			out[s.name] = given{f.Value.String(), "--" + s.flag()}
 		}
 	}

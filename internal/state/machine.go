@@ -169,7 +169,7 @@ func (s *step) afterUnknown(set *Settings, now time.Time) {
 	s.hold(set, now)
 	switch d.OnUnknown {
 	case posthouse.AssumeSent:
-		d.Unconfirmed, d.DueAt = true, time.Time{}
+		d.Unconfirmed = true
 		s.to(posthouse.EventAssumeSent, posthouse.Sent, "unconfirmed")
 	case posthouse.Query:
 		d.DueAt = now.Add(queryAfter)
@@ -201,6 +201,7 @@ func (s *step) resend(set *Settings, now time.Time) {
 		s.to(posthouse.EventHoldTimeout, posthouse.Failed, ReasonTriesUsedUp)
 	case !retry.MayResend(due, d.FirstStartAt, set.Window, set.Timeout):
 		d.Reason = ReasonWindowClosed
+		s.change.Events[len(s.change.Events)-1].Reason = d.Reason
 	default:
 		s.again(posthouse.EventResend, string(posthouse.ClassUnknown), due, nil)
 	}
@@ -221,13 +222,14 @@ func AfterLeaseLost(s *Settings, d posthouse.Delivery, unread bool, now time.Tim
 		most = MaxPulledLosses
 	}
 	if a.ClaimLosses > most {
-		step.to(posthouse.EventQuarantine, posthouse.Quarantined, ReasonPoison).Owner = owner
+		e := step.to(posthouse.EventQuarantine, posthouse.Quarantined, ReasonPoison)
+		e.Owner, e.Error = owner, a.Error
 		return step.change
 	}
 	if !started {
 		a.DueAt = now
 		e := step.to(posthouse.EventLeaseLost, posthouse.Pending, ReasonLeaseLost)
-		e.Owner, e.Due = owner, now
+		e.Owner, e.Due, e.Error = owner, now, a.Error
 		return step.change
 	}
 	if !unread {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -122,20 +123,19 @@ func (t raising) holdAfter(last string, epoch, began int64) (held int, next stri
 	if err != nil || len(list) == 0 {
 		return 0, "", err
 	}
-	var open []posthouse.Delivery
-	var unknown []string
+	var open, unknown []posthouse.Delivery
 	for i := range list {
 		switch d := &list[i]; {
 		case mayBeSent(d, began):
 			open = append(open, *d)
 		case d.State == posthouse.Unknown && (d.OnUnknown != posthouse.Hold || !d.DueAt.IsZero()):
-			unknown = append(unknown, d.ID)
+			unknown = append(unknown, *d)
 		}
 	}
-	if err := t.holdEpoch(open, epoch); err != nil {
+	if err := t.holdEpoch(open, epoch, reasonEpochHold); err != nil {
 		return 0, "", err
 	}
-	return len(open), list[len(list)-1].ID, t.freeze(unknown)
+	return len(open), list[len(list)-1].ID, t.holdEpoch(unknown, epoch, "")
 }
 
 // mayBeSent reports whether a delivery may have been sent since the copy was made: what was tried before, is being sent, or
@@ -150,8 +150,9 @@ func mayBeSent(d *posthouse.Delivery, began int64) bool {
 	return false
 }
 
-// holdEpoch holds deliveries that may have been sent (T28).
-func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
+// holdEpoch leaves deliveries that may have been sent to a person (T28): no policy and no timer moves them any more. Without
+// a reason they keep theirs.
+func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64, reason string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -171,15 +172,19 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		ids[i] = d.ID
 		event := posthouse.Event{
 			Delivery: d.ID, Version: d.Version + 1, Tenant: d.Tenant, At: sqldb.TimeOf(at), Type: posthouse.EventEpochHold,
-			From: d.State, To: posthouse.Unknown, Token: d.Token, Reason: reasonEpochHold, Epoch: epoch,
+			From: d.State, To: posthouse.Unknown, Token: d.Token, Reason: cmp.Or(reason, d.Reason), Epoch: epoch,
 			Account: d.Account, Tries: d.Tries,
 		}
 		events[i] = layout.EventValues(&event)
 		told.add(d, &event, nil)
 	}
+	set, values := "", []any{epoch, at}
+	if reason != "" {
+		set, values = ", reason = ?", append(values, reason)
+	}
 	clause, args := t.Among("id", ids)
-	if _, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+` SET state = 'unknown', on_unknown = 'hold', reason = ?, version = version + 1, epoch = ?,
-		due_at = 0, lease_until = 0, lease_owner = '', updated_at = ? WHERE `+clause, append([]any{reasonEpochHold, epoch, at}, args...)...); err != nil {
+	if _, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+` SET state = 'unknown', on_unknown = 'hold', version = version + 1, epoch = ?,
+		due_at = 0, started_at = 0, lease_until = 0, lease_owner = '', updated_at = ?`+set+" WHERE "+clause, append(values, args...)...); err != nil {
 		return err
 	}
 	if err := t.Insert(layout.Events, events); err != nil {
@@ -189,17 +194,6 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64) error {
 		return err
 	}
 	return t.count(tally)
-}
-
-// freeze leaves what was unknown before to a person: no policy sends it again. Its state does not change, so there is no
-// event.
-func (t raising) freeze(ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	clause, args := t.Among("id", ids)
-	_, err := t.Exec("UPDATE posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+" SET on_unknown = 'hold', due_at = 0 WHERE "+clause, args...)
-	return err
 }
 
 // expandAll expands every open clean delivery. Nobody may claim meanwhile.

@@ -184,7 +184,9 @@ func date(c *work.Change, now int64) ([][]any, error) {
 		if !posthouse.Legal(state, e.Type, e.To) {
 			return nil, fmt.Errorf("delivery %s: the state machine has no %s from %s to %s", c.Before.ID, e.Type, state, e.To)
 		}
-		state = e.To
+		if state = e.To; state.Open() && e.Due.IsZero() {
+			e.Due = c.After.DueAt // so that the log says all that the row says of it
+		}
 		rows[i] = layout.EventValues(e)
 	}
 	if state != c.After.State {

@@ -89,6 +89,7 @@ func (c coursing) judgeChain(h history) {
 			c.fail(chain, h.id, h.show(i-1, i), "time goes back by %s", before.At.Sub(e.At))
 		}
 	}
+	keeping{c.checker}.judgeKept(h)
 }
 
 func (c coursing) judgeToken(h history) {
@@ -134,8 +135,11 @@ func (c coursing) judgeHolder(h history) {
 // takesAway reports whether an event ends a lease that its holder has not given up. A person may take one
 // from an agent that does not come back.
 func takesAway(e *posthouse.Event) bool {
-	return (e.Type == posthouse.EventLeaseLost && e.Reason != "reassigned") || (e.Type == posthouse.EventQuarantine && e.Reason == "poison")
+	return (e.Type == posthouse.EventLeaseLost && e.Reason != reassigned) || (e.Type == posthouse.EventQuarantine && e.Reason == "poison")
 }
+
+// reassigned is the reason where a person took a hand-out from an agent.
+const reassigned = "reassigned"
 
 // judgeFence holds that only the last claim's holder writes (I9).
 func (c coursing) judgeFence(h history) {

@@ -80,7 +80,7 @@ type lastStart struct {
 }
 
 // suspicion is a violation of I16, if no restore came while its delivery was unknown: that leaves what is
-// unknown to a person, whatever its policy was, and writes no event.
+// unknown to a person, whatever its policy was.
 type suspicion struct {
 	epoch    int64
 	from, to time.Time // when it was unknown

@@ -84,7 +84,7 @@ func Laws() []Law {
 		{"I3", "conservation", "the stored counts of deliveries by tenant and state are those of the log, and the counts kept of channels are right", []string{needStored}, ""},
 		{"I4", "liveness", "at rest no delivery is sending, or pending although it is due", []string{needRest}, ""},
 		{"I5", "legal", "each event is a transition of the state machine, and agrees with whether an attempt was under way", nil, ""},
-		{"I6", "chain", "a delivery's events are numbered 1, 2, 3 without a gap, each begins where the last ended, and time never goes back", nil, ""},
+		{"I6", "chain", "a delivery's events are numbered 1, 2, 3 without a gap, each begins where the last ended and says what that said of all it does not change, and time never goes back", nil, ""},
 		{"I7", "token", "each claim raises the fencing token by one, and nothing else does", nil, ""},
 		{"I8", "one holder", "no lease is taken away, and no other begins, while it runs", nil, ""},
 		{"I9", "fenced", "no start and no result is written by another process, or with an older token, than the last claim's, but for late proof", nil, ""},
@@ -113,7 +113,7 @@ func Laws() []Law {
 		{"I32", "epoch", "after a restore nothing starts by itself that may have been sent before", nil, ""},
 		{"I33", "poison", "no delivery loses more than five leases of processes, or twenty of agents, and goes on", nil, ""},
 		{"I34", "rows", "each row of a delivery is what its last event made it, and the log and the rows know the same deliveries", []string{needRows}, ""},
-		{"I35", "references", "each dedup key and each kept answer stands for a message that is there and has that key", []string{needRows}, ""},
+		{"I35", "references", "each dedup key, each kept answer and each row of a delivery without events of its own stands for a message that is there and says the same", []string{needRows}, ""},
 		{"I36", "seals", "what the hash chain has sealed is as it was, and the chain is whole", []string{needSeals}, ""},
 	}
 }

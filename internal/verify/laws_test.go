@@ -607,10 +607,16 @@ func (h *hand) row(change func(*posthouse.Delivery)) *hand {
 	first, last := h.events[0], h.events[len(h.events)-1]
 	d := posthouse.Delivery{
 		ID: h.id, Message: posthouse.MessageID(h.id), Tenant: "bank", State: last.To, Reason: last.Reason, Version: last.Version, Token: last.Token, Tries: last.Tries,
-		Attempts: h.attempt, Epoch: last.Epoch, Account: last.Account, IdemKey: h.idem, CreatedAt: first.At, UpdatedAt: last.At, DueAt: last.Due, LeaseOwner: last.Owner,
+		Attempts: h.attempt, Epoch: last.Epoch, Account: last.Account, IdemKey: h.idem, CreatedAt: first.At, UpdatedAt: last.At, DueAt: last.Due,
 	}
 	for _, e := range h.events {
 		d.ProviderRef = gocmp.Or(e.Ref, d.ProviderRef)
+		if e.To.Open() {
+			d.DueAt = e.Due
+		}
+		if e.Type == posthouse.EventStart && d.FirstStartAt.IsZero() {
+			d.FirstStartAt = e.At
+		}
 	}
 	if change != nil {
 		change(&d)

@@ -142,56 +142,25 @@ func line(format string, args ...any) func() []string {
 	return func() []string { return []string{fmt.Sprintf(format, args...)} }
 }
 
-// comparison is one thing that a row and the log say.
-type comparison struct {
-	name        string
-	stored, log any
-}
-
-// comparisons are what a delivery's row and its history both know.
-func comparisons(m *posthouse.Message, d *posthouse.Delivery, h history) []comparison {
-	first, last := &h.events[0], h.last()
-	all := []comparison{
-		{"tenant", d.Tenant, last.Tenant}, {"state", d.State, last.To}, {"version", d.Version, last.Version}, {"token", d.Token, last.Token},
-		{"epoch", d.Epoch, last.Epoch}, {"tries", d.Tries, last.Tries}, {"attempts", d.Attempts, len(h.attempts())},
-		{"provider_ref", d.ProviderRef, h.ref()}, {"reason", d.Reason, last.Reason}, {"account", d.Account, last.Account},
-		{"created_at", stampText(d.CreatedAt), stampText(first.At)}, {"updated_at", stampText(d.UpdatedAt), stampText(last.At)},
-		{"cancel_requested", d.CancelRequested, h.cancelRequested()},
-	}
-	if d.ReplayOf == "" {
-		all = append(all, comparison{"idempotency key", d.IdemKey, d.ID})
-	}
-	if d.State == posthouse.Pending {
-		all = append(all, comparison{"due_at", stampText(d.DueAt), stampText(last.Due)})
-	}
-	if d.State == posthouse.Sending {
-		all = append(all, comparison{"lease_owner", d.LeaseOwner, last.Owner})
-	}
-	if m != nil {
-		all = append(all, comparison{"channel", d.Channel, m.Channel}, comparison{"not_before", stampText(d.NotBefore), stampText(m.NotBefore)},
-			comparison{"message's tenant", m.Tenant, d.Tenant})
-	}
-	return all
-}
-
-// ref is the provider's id by the log.
-func (h history) ref() string {
-	for i := len(h.events) - 1; i >= 0; i-- {
-		if h.events[i].Ref != "" {
-			return h.events[i].Ref
+// judgeKept holds that an event says of its delivery what the one before said, where it does not change it (I6): the account and
+// the epoch of its claim, and when it is due. Only a claim has a lease, and nothing is due that has settled.
+func (c keeping) judgeKept(h history) {
+	for i := 1; i < len(h.events); i++ {
+		e, before := &h.events[i], &h.events[i-1]
+		begins := e.Type == posthouse.EventStart || e.Type == posthouse.EventClaim
+		switch {
+		case e.Epoch != before.Epoch && !begins && e.Type != posthouse.EventEpochHold:
+			c.fail(chain, h.id, h.show(i-1, i), "the epoch was %d and is %d after %s", before.Epoch, e.Epoch, e.Type)
+		case e.Account != before.Account && !begins && e.Type != posthouse.EventMove:
+			c.fail(chain, h.id, h.show(i-1, i), "the account was %q and is %q after %s", before.Account, e.Account, e.Type)
+		case !e.LeaseUntil.IsZero() && !begins:
+			c.fail(chain, h.id, h.show(i), "a %s says until when a lease runs", e.Type)
+		case !e.Due.IsZero() && !e.To.Open():
+			c.fail(chain, h.id, h.show(i), "it is %s, and due", e.To)
+		case claims(e) && !e.Due.IsZero() && !before.Due.IsZero() && !e.Due.Equal(before.Due):
+			c.fail(chain, h.id, h.show(i-1, i), "it was due at %s, and was claimed as due at %s", stampText(before.Due), stampText(e.Due))
 		}
 	}
-	return ""
-}
-
-// cancelRequested reports whether somebody asked to cancel it while it was under way.
-func (h history) cancelRequested() bool {
-	for i := range h.events {
-		if h.events[i].Type == posthouse.EventCancelRequest {
-			return true
-		}
-	}
-	return false
 }
 
 // judgeClass holds that the class of a result is that of what followed it (I5).

@@ -16,6 +16,17 @@ type Whole struct {
 	Events     []posthouse.Event
 }
 
+// Key is a row of what is to happen once: an Idempotency-Key of an endpoint, or a dedup key of a channel, and the id of what it
+// stands for.
+type Key struct {
+	ID, Tenant, Scope, Name string
+	// BodyHash and Answer are those of an Idempotency-Key.
+	BodyHash, Answer     string
+	CreatedAt, ExpiresAt time.Time
+	// Freed is set instead of all but the ID where a job was deleted, which gives its dedup key back.
+	Freed bool
+}
+
 // Checkpoint is a link of the hash chain over what is stored: package chain says what its fields mean.
 type Checkpoint struct {
 	Seq       int64

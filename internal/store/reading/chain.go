@@ -96,6 +96,33 @@ func (s Chain) eventsWithin(ctx context.Context, first, after, last string) ([]p
 	return list, nil
 }
 
+// KeysWithin reads the keys that stand for what has an id above one and up to another: the Idempotency-Keys of what was asked,
+// and the dedup keys of messages.
+func (s Chain) KeysWithin(ctx context.Context, after, last string) ([]work.Key, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readKey, "SELECT owner, tenant, endpoint, idem_key, body_hash, answer, created_at, expires_at, 0"+
+		" FROM posthouse_idempotency WHERE owner > ? AND owner <= ? ORDER BY owner", after, last)
+	if err != nil {
+		return nil, s.db.Coded(err, "read what keys stand for")
+	}
+	dedup, err := sqldb.All(s.db.Reads(ctx), readKey, `SELECT m.id, m.tenant, m.channel, m.dedup_key, '', '', COALESCE(d.created_at, 0), COALESCE(d.expires_at, 0), COALESCE(k.deleted, 0)
+		FROM posthouse_messages m
+		LEFT JOIN posthouse_dedup d ON d.tenant = m.tenant AND d.channel = m.channel AND d.dedup_key = m.dedup_key AND d.message_id = m.id
+		LEFT JOIN posthouse_notify_marks k ON k.tenant = m.tenant AND k.job = m.id
+		WHERE m.id > ? AND m.id <= ? AND m.dedup_key <> '' AND (d.created_at IS NOT NULL OR k.deleted = 1) ORDER BY m.id`, after, last)
+	return append(list, dedup...), s.db.Coded(err, "read what keys stand for")
+}
+
+func readKey(scan sqldb.Scanner) (work.Key, error) {
+	var k work.Key
+	var created, expires, freed int64
+	err := scan(&k.ID, &k.Tenant, &k.Scope, &k.Name, &k.BodyHash, &k.Answer, &created, &expires, &freed)
+	k.CreatedAt, k.ExpiresAt = sqldb.TimeOf(created), sqldb.TimeOf(expires)
+	if freed != 0 {
+		return work.Key{ID: k.ID, Freed: true}, err
+	}
+	return k, err
+}
+
 const checkpointColumns = "seq, at, pass, low_id, high_id, keep, messages, body_hash, prev, hash, body"
 
 func readCheckpoint(scan sqldb.Scanner) (work.Checkpoint, error) {

@@ -116,7 +116,8 @@ type KeyHolder struct {
 	Wrong string
 }
 
-// KeyHolders calls each for every dedup key, and for every message that is named by the answer kept for an Idempotency-Key.
+// KeyHolders calls each for every dedup key, for every message that is named by the answer kept for an Idempotency-Key, and for
+// what clean deliveries and their messages do not say alike.
 func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) error {
 	err := s.db.Look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
 		FROM posthouse_dedup d LEFT JOIN posthouse_messages m ON m.id = d.message_id`, nil, func(scan sqldb.Scanner) error {
@@ -132,6 +133,9 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 	})
 	if err == nil {
 		err = s.answerHolders(ctx, each)
+	}
+	if err == nil {
+		err = s.cleanHolders(ctx, each)
 	}
 	return s.db.Coded(err, "read what keys stand for")
 }

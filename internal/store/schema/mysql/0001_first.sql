@@ -228,7 +228,8 @@ CREATE TABLE posthouse_idempotency (
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   PRIMARY KEY (tenant, endpoint, idem_key),
-  KEY posthouse_idempotency_expiry (expires_at)
+  KEY posthouse_idempotency_expiry (expires_at),
+  KEY posthouse_idempotency_owner (owner)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Which message a dedup_key stands for, until its window closes.

@@ -224,6 +224,7 @@ CREATE TABLE posthouse_idempotency (
   PRIMARY KEY (tenant, endpoint, idem_key)
 );
 CREATE INDEX posthouse_idempotency_expiry ON posthouse_idempotency (expires_at);
+CREATE INDEX posthouse_idempotency_owner ON posthouse_idempotency (owner);
 
 -- Which message a dedup_key stands for, until its window closes.
 CREATE TABLE posthouse_dedup (
