@@ -61,8 +61,9 @@ var floors = map[string]floor{
 	"internal/phone":           {layer: 1},
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},
-	"internal/verify":          {layer: 1, beside: []string{"internal/verify/packed", "internal/verify/words"}},
+	"internal/verify":          {layer: 1, beside: []string{"internal/verify/packed", "internal/verify/scan", "internal/verify/words"}},
 	"internal/verify/packed":   {layer: 1},
+	"internal/verify/scan":     {layer: 1},
 	"internal/verify/words":    {layer: 1},
 	"internal/archive":         {layer: 1}, // what is kept of settled messages in files
 	"internal/lockfile":        {layer: 1}, // keeps a file for one process

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/verify/packed"
+	"github.com/posthouse/posthouse/internal/verify/scan"
 )
 
 // word is what is kept of an AgentLine.
@@ -34,9 +35,9 @@ type agents struct {
 
 func readAgents(p *packed.Packer, r io.Reader) (*agents, error) {
 	a := &agents{Packer: p, name: nameOf(r, "agents' journal")}
-	err := eachLine(a.name, r, func(s *scan) error {
-		if l := scanAgent(s, a); s.err == nil {
-			a.keep(&l, uint32(s.row))
+	err := eachLine(a.name, r, func(s *scan.Line) error {
+		if l := scanAgent(s, a); s.Err == nil {
+			a.keep(&l, uint32(s.Row))
 		}
 		return nil
 	})
@@ -47,43 +48,43 @@ func readAgents(p *packed.Packer, r io.Reader) (*agents, error) {
 	return a, err
 }
 
-func scanAgent(s *scan, a *agents) (l AgentLine) {
-	for s.field() {
-		switch string(s.name) {
+func scanAgent(s *scan.Line, a *agents) (l AgentLine) {
+	for s.Field() {
+		switch string(s.Name) {
 		case "at":
-			l.At = s.instant()
+			l.At = s.Instant()
 		case "asked":
-			l.Asked = s.instant()
+			l.Asked = s.Instant()
 		case "agent":
-			l.Agent = s.word()
+			l.Agent = s.Word()
 		case "op":
-			l.Op = s.word()
+			l.Op = s.Word()
 		case "delivery":
-			l.Delivery = string(s.text())
+			l.Delivery = string(s.Bytes())
 		case "token":
-			l.Token = s.number()
+			l.Token = s.Number()
 		case "report":
-			l.Report = string(s.text())
+			l.Report = string(s.Bytes())
 		case "outcome":
-			l.Outcome = posthouse.Outcome(s.word())
+			l.Outcome = posthouse.Outcome(s.Word())
 		case "answer":
-			l.Answer = s.word()
+			l.Answer = s.Word()
 		default:
-			s.unknown()
+			s.Unknown()
 		}
 	}
-	s.require("at", !l.At.IsZero())
-	s.require("asked", !l.Asked.IsZero())
-	s.ordered("asked", l.Asked, "at", l.At)
-	s.require("agent", l.Agent != "")
-	s.require("delivery", l.Delivery != "")
-	if _, ok := a.ID(l.Delivery); !ok && s.err == nil {
-		s.err = fmt.Errorf("delivery: %q is not an id", l.Delivery)
+	s.Require("at", !l.At.IsZero())
+	s.Require("asked", !l.Asked.IsZero())
+	s.Ordered("asked", l.Asked, "at", l.At)
+	s.Require("agent", l.Agent != "")
+	s.Require("delivery", l.Delivery != "")
+	if _, ok := a.ID(l.Delivery); !ok && s.Err == nil {
+		s.Err = fmt.Errorf("delivery: %q is not an id", l.Delivery)
 	}
-	s.oneOf("op", l.Op, OpClaim, OpStart, OpGiveBack, OpReport)
-	s.oneOf("answer", l.Answer, agentAnswers(l.Op)...)
+	s.OneOf("op", l.Op, OpClaim, OpStart, OpGiveBack, OpReport)
+	s.OneOf("answer", l.Answer, agentAnswers(l.Op)...)
 	if l.Op == OpReport {
-		s.oneOf("outcome", string(l.Outcome), outcomes()...)
+		s.OneOf("outcome", string(l.Outcome), outcomes()...)
 	}
 	return l
 }

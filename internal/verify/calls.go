@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/verify/packed"
+	"github.com/posthouse/posthouse/internal/verify/scan"
 )
 
 // call is what is kept of a ClientLine.
@@ -59,8 +60,8 @@ type calls struct {
 
 func readCalls(p *packed.Packer, r io.Reader) (*calls, error) {
 	c := &calls{Packer: p, name: nameOf(r, "client journal")}
-	err := eachLine(c.name, r, func(s *scan) error {
-		c.scan(s, uint32(s.row))
+	err := eachLine(c.name, r, func(s *scan.Line) error {
+		c.scan(s, uint32(s.Row))
 		return nil
 	})
 	bySubject := func(a, b call) int {
@@ -71,65 +72,65 @@ func readCalls(p *packed.Packer, r io.Reader) (*calls, error) {
 }
 
 // scan reads a ClientLine.
-func (c *calls) scan(s *scan, line uint32) {
+func (c *calls) scan(s *scan.Line, line uint32) {
 	var l ClientLine
-	for s.field() {
-		switch string(s.name) {
+	for s.Field() {
+		switch string(s.Name) {
 		case "at":
-			l.At = s.instant()
+			l.At = s.Instant()
 		case "asked":
-			l.Asked = s.instant()
+			l.Asked = s.Instant()
 		case "op":
-			l.Op = s.word()
+			l.Op = s.Word()
 		case "tenant":
-			l.Tenant = s.word()
+			l.Tenant = s.Word()
 		case "key":
-			l.Key = string(s.text())
+			l.Key = string(s.Bytes())
 		case "body":
-			l.Body = string(s.text())
+			l.Body = string(s.Bytes())
 		case "answer":
-			l.Answer = s.word()
+			l.Answer = s.Word()
 		case "status":
-			l.Status = s.int()
+			l.Status = s.Int()
 		case "code":
-			l.Code = s.word()
+			l.Code = s.Word()
 		case "message":
-			l.Message = string(s.text())
+			l.Message = string(s.Bytes())
 		case "delivery":
-			l.Delivery = string(s.text())
+			l.Delivery = string(s.Bytes())
 		case "recipients":
-			l.Recipients = s.int()
+			l.Recipients = s.Int()
 		default:
-			s.unknown()
+			s.Unknown()
 		}
 	}
 	c.check(s, &l)
-	if s.err == nil {
+	if s.Err == nil {
 		c.keep(&l, line)
 	}
 }
 
 // check finds what is missing in a line or does not fit together.
-func (c *calls) check(s *scan, l *ClientLine) {
-	s.require("at", !l.At.IsZero())
-	s.require("asked", !l.Asked.IsZero())
-	s.ordered("asked", l.Asked, "at", l.At)
-	s.require("tenant", l.Tenant != "")
-	s.oneOf("op", l.Op, OpSend, OpCancel)
+func (c *calls) check(s *scan.Line, l *ClientLine) {
+	s.Require("at", !l.At.IsZero())
+	s.Require("asked", !l.Asked.IsZero())
+	s.Ordered("asked", l.Asked, "at", l.At)
+	s.Require("tenant", l.Tenant != "")
+	s.OneOf("op", l.Op, OpSend, OpCancel)
 	if l.Op == OpSend {
-		s.oneOf("answer", l.Answer, AnswerAccepted, AnswerReplayed, AnswerRefused, AnswerUnknown)
-		s.require("message", l.Message != "" || (l.Answer != AnswerAccepted && l.Answer != AnswerReplayed))
+		s.OneOf("answer", l.Answer, AnswerAccepted, AnswerReplayed, AnswerRefused, AnswerUnknown)
+		s.Require("message", l.Message != "" || (l.Answer != AnswerAccepted && l.Answer != AnswerReplayed))
 	} else {
-		s.oneOf("answer", l.Answer, AnswerCancelled, AnswerTooLate, AnswerFinal, AnswerRefused, AnswerUnknown)
-		s.require("delivery", l.Delivery != "")
+		s.OneOf("answer", l.Answer, AnswerCancelled, AnswerTooLate, AnswerFinal, AnswerRefused, AnswerUnknown)
+		s.Require("delivery", l.Delivery != "")
 	}
 	c.checkID(s, "message", l.Message)
 	c.checkID(s, "delivery", l.Delivery)
 }
 
-func (c *calls) checkID(s *scan, name, id string) {
-	if _, ok := c.ID(id); id != "" && !ok && s.err == nil {
-		s.err = fmt.Errorf("%s: %q is not an id", name, id)
+func (c *calls) checkID(s *scan.Line, name, id string) {
+	if _, ok := c.ID(id); id != "" && !ok && s.Err == nil {
+		s.Err = fmt.Errorf("%s: %q is not an id", name, id)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/verify/packed"
+	"github.com/posthouse/posthouse/internal/verify/scan"
 )
 
 // Inputs are the journals of a run. Only Events is required.
@@ -222,14 +223,14 @@ func (c *checker) readLog(ctx context.Context) error {
 
 // checkTimes finds a time that no clock has shown: one of a database, since a file's were found as it was read.
 func checkTimes(e *posthouse.Event) error {
-	if outOfRange(e.At) {
+	if scan.OutOfRange(e.At) {
 		return timeFault(e, "db_ts", e.At)
 	}
 	for _, f := range []struct {
 		name string
 		t    time.Time
 	}{{"lease_until", e.LeaseUntil}, {"due", e.Due}, {"deadline", e.Deadline}} {
-		if !f.t.IsZero() && outOfRange(f.t) {
+		if !f.t.IsZero() && scan.OutOfRange(f.t) {
 			return timeFault(e, f.name, f.t)
 		}
 	}
@@ -237,7 +238,7 @@ func checkTimes(e *posthouse.Event) error {
 }
 
 func timeFault(e *posthouse.Event, name string, t time.Time) error {
-	return fmt.Errorf("event log: event %d of delivery %s: %s: %s is %w", e.Version, e.Delivery, name, t.UTC().Format(time.RFC3339), errRange)
+	return fmt.Errorf("event log: event %d of delivery %s: %s: %s is %w", e.Version, e.Delivery, name, t.UTC().Format(time.RFC3339), scan.ErrRange)
 }
 
 // message judges all deliveries of one message.

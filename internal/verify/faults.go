@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/verify/scan"
 )
 
 // faults is the fault journal, sorted by the faults' ends.
@@ -22,14 +24,14 @@ type span struct{ from, to int64 }
 
 func readFaults(r io.Reader) (*faults, error) {
 	f := &faults{seen: map[string]int{}}
-	err := eachLine(nameOf(r, "fault journal"), r, func(s *scan) error {
+	err := eachLine(nameOf(r, "fault journal"), r, func(s *scan.Line) error {
 		l := scanFault(s)
 		if l.Kind == FaultSeen {
 			f.seen[l.Note] += l.N
 		} else {
 			f.list = append(f.list, l)
 		}
-		return s.err
+		return s.Err
 	})
 	slices.SortFunc(f.list, func(a, b FaultLine) int { return a.end().Compare(b.end()) })
 	f.resumed = make([]int64, len(f.list))
@@ -42,35 +44,35 @@ func readFaults(r io.Reader) (*faults, error) {
 	return f, err
 }
 
-func scanFault(s *scan) (l FaultLine) {
-	for s.field() {
-		switch string(s.name) {
+func scanFault(s *scan.Line) (l FaultLine) {
+	for s.Field() {
+		switch string(s.Name) {
 		case "at":
-			l.At = s.instant()
+			l.At = s.Instant()
 		case "until":
-			l.Until = s.instant()
+			l.Until = s.Instant()
 		case "kind":
-			l.Kind = s.word()
+			l.Kind = s.Word()
 		case "target":
-			l.Target = s.word()
+			l.Target = s.Word()
 		case "note":
-			l.Note = s.word()
+			l.Note = s.Word()
 		case "n":
-			l.N = s.int()
+			l.N = s.Int()
 		default:
-			s.unknown()
+			s.Unknown()
 		}
 	}
-	s.require("at", !l.At.IsZero())
-	s.require("kind", l.Kind != "")
-	if s.has("until") {
-		s.ordered("at", l.At, "until", l.Until)
+	s.Require("at", !l.At.IsZero())
+	s.Require("kind", l.Kind != "")
+	if s.Has("until") {
+		s.Ordered("at", l.At, "until", l.Until)
 	}
 	if l.Kind == FaultSeen {
-		if !s.has("n") {
+		if !s.Has("n") {
 			l.N = 1
 		}
-		s.oneOf("note", l.Note, sometimesNames()...)
+		s.OneOf("note", l.Note, sometimesNames()...)
 	}
 	return l
 }

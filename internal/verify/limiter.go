@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/scan"
 	"github.com/posthouse/posthouse/internal/verify/words"
 )
 
@@ -36,10 +37,10 @@ type grants struct {
 
 func readGrants(r io.Reader) (*grants, error) {
 	g := &grants{keys: map[string][]grant{}, byText: map[string]uint16{}}
-	err := eachLine(nameOf(r, "limiter journal"), r, func(s *scan) error {
+	err := eachLine(nameOf(r, "limiter journal"), r, func(s *scan.Line) error {
 		key, one := g.scan(s)
-		one.line = uint32(s.row)
-		if s.err == nil {
+		one.line = uint32(s.Row)
+		if s.Err == nil {
 			g.keys[key] = append(g.keys[key], one)
 		}
 		return nil
@@ -48,39 +49,39 @@ func readGrants(r io.Reader) (*grants, error) {
 }
 
 // scan reads a GrantLine.
-func (g *grants) scan(s *scan) (key string, out grant) {
+func (g *grants) scan(s *scan.Line) (key string, out grant) {
 	var at time.Time
 	var op string
 	windows, refusedBy := -1, int64(-1)
-	for s.field() {
-		switch string(s.name) {
+	for s.Field() {
+		switch string(s.Name) {
 		case "at":
-			at = s.instant()
+			at = s.Instant()
 		case "key":
-			key = s.word()
+			key = s.Word()
 		case "windows":
 			windows = g.scanWindows(s)
 		case "op":
-			op = s.word()
+			op = s.Word()
 		case "want":
-			out.want = int64(s.int())
+			out.want = int64(s.Int())
 		case "granted":
-			out.granted = int64(s.int())
+			out.granted = int64(s.Int())
 		case "refused_by":
-			refusedBy = s.number()
+			refusedBy = s.Number()
 		default:
-			s.unknown()
+			s.Unknown()
 		}
 	}
-	s.require("at", !at.IsZero())
-	s.require("key", key != "")
-	s.oneOf("op", op, OpTake, OpRefund)
-	s.need("windows", "want", "granted", "refused_by")
-	if s.err != nil {
+	s.Require("at", !at.IsZero())
+	s.Require("key", key != "")
+	s.OneOf("op", op, OpTake, OpRefund)
+	s.Need("windows", "want", "granted", "refused_by")
+	if s.Err != nil {
 		return key, out
 	}
 	list := g.windows[windows]
-	s.err = out.fault(op, refusedBy, len(list))
+	s.Err = out.fault(op, refusedBy, len(list))
 	out.at, out.windows, out.refusedBy, out.refund = at.UnixNano(), uint16(windows), int16(refusedBy), op == OpRefund
 	if refusedBy >= 0 && int(refusedBy) == len(list)-1 {
 		g.last++
@@ -102,10 +103,10 @@ func (g *grant) fault(op string, refusedBy int64, windows int) error {
 }
 
 // scanWindows numbers a list of windows.
-func (g *grants) scanWindows(s *scan) int {
+func (g *grants) scanWindows(s *scan.Line) int {
 	var raw json.RawMessage
-	s.value(&raw)
-	if s.err != nil {
+	s.Value(&raw)
+	if s.Err != nil {
 		return -1
 	}
 	if n, ok := g.byText[string(raw)]; ok {
@@ -113,17 +114,17 @@ func (g *grants) scanWindows(s *scan) int {
 	}
 	var parts []json.RawMessage
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		s.fail(err)
+		s.Fail(err)
 		return -1
 	}
 	if len(parts) == 0 {
-		s.fail(errors.New("it is empty, and something must be limited"))
+		s.Fail(errors.New("it is empty, and something must be limited"))
 	}
 	list := make([]posthouse.Limit, len(parts))
 	for i, part := range parts {
 		var err error
 		if list[i], err = scanWindow(part); err != nil {
-			s.fail(fmt.Errorf("[%d] %w", i, err))
+			s.Fail(fmt.Errorf("[%d] %w", i, err))
 			return -1
 		}
 	}
@@ -134,25 +135,25 @@ func (g *grants) scanWindows(s *scan) int {
 
 // scanWindow reads one window as strictly as a line.
 func scanWindow(text []byte) (w posthouse.Limit, err error) {
-	var s scan
-	s.begin(text)
-	for s.field() {
-		switch string(s.name) {
+	var s scan.Line
+	s.Begin(text)
+	for s.Field() {
+		switch string(s.Name) {
 		case "max":
-			w.Max = s.int()
+			w.Max = s.Int()
 		case "per":
-			if err := w.Per.UnmarshalText(s.text()); err != nil {
-				s.fail(err)
+			if err := w.Per.UnmarshalText(s.Bytes()); err != nil {
+				s.Fail(err)
 			}
 		default:
-			s.unknown()
+			s.Unknown()
 		}
 	}
-	s.need("max", "per")
-	if s.err == nil && (w.Max < 1 || w.Per <= 0) {
+	s.Need("max", "per")
+	if s.Err == nil && (w.Max < 1 || w.Per <= 0) {
 		return w, fmt.Errorf("allows %d each %s; both must be above 0", w.Max, w.Per)
 	}
-	return w, s.err
+	return w, s.Err
 }
 
 // judgeRates holds that no sliding window holds more than it may, and that what is refused is charged

@@ -11,6 +11,7 @@ import (
 	"iter"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/scan"
 )
 
 // maxLine is the longest line of a journal.
@@ -18,30 +19,30 @@ const maxLine = 16 << 20
 
 // eachLine calls read for each line that is not blank; a journal that is compressed with gzip is
 // unpacked. Its errors name the journal and the line.
-func eachLine(name string, r io.Reader, read func(s *scan) error) error {
+func eachLine(name string, r io.Reader, read func(s *scan.Line) error) error {
 	lines, err := unpacked(r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	s := &scan{}
+	s := &scan.Line{}
 	in := bufio.NewScanner(lines)
 	in.Buffer(make([]byte, 64<<10), maxLine)
 	for in.Scan() {
-		s.row++
+		s.Row++
 		if len(bytes.TrimSpace(in.Bytes())) == 0 {
 			continue
 		}
-		s.begin(in.Bytes())
+		s.Begin(in.Bytes())
 		err := read(s)
-		if s.err != nil {
-			err = cmp.Or(in.Err(), s.err) // a line that could not be read whole
+		if s.Err != nil {
+			err = cmp.Or(in.Err(), s.Err) // a line that could not be read whole
 		}
 		if err != nil {
-			return lineError(name, s.row, err)
+			return lineError(name, s.Row, err)
 		}
 	}
 	if in.Err() != nil {
-		return lineError(name, s.row+1, in.Err())
+		return lineError(name, s.Row+1, in.Err())
 	}
 	return nil
 }
@@ -83,13 +84,13 @@ func nameOf(r io.Reader, otherwise string) string {
 func ReadEvents(name string, r io.Reader) iter.Seq2[posthouse.Event, error] {
 	return func(yield func(posthouse.Event, error) bool) {
 		var e posthouse.Event // the last one, whose texts are likely to come again
-		err := eachLine(name, r, func(s *scan) error {
+		err := eachLine(name, r, func(s *scan.Line) error {
 			last := e.Delivery
 			e = scanEvent(s, &e)
-			if s.err == nil && e.Delivery < last {
-				s.err = errUnsorted(e.Delivery, last)
+			if s.Err == nil && e.Delivery < last {
+				s.Err = errUnsorted(e.Delivery, last)
 			}
-			if s.err == nil && !yield(e, nil) {
+			if s.Err == nil && !yield(e, nil) {
 				return errStop
 			}
 			return nil
@@ -105,53 +106,53 @@ func errUnsorted(delivery, last string) error {
 }
 
 // scanEvent reads an event. Before is the one of the line before.
-func scanEvent(s *scan, before *posthouse.Event) (e posthouse.Event) {
-	for s.field() {
-		switch string(s.name) {
+func scanEvent(s *scan.Line, before *posthouse.Event) (e posthouse.Event) {
+	for s.Field() {
+		switch string(s.Name) {
 		case "delivery":
-			e.Delivery = s.like(before.Delivery)
+			e.Delivery = s.Like(before.Delivery)
 		case "version":
-			e.Version = s.number()
+			e.Version = s.Number()
 		case "tenant":
-			e.Tenant = s.word()
+			e.Tenant = s.Word()
 		case "db_ts":
-			e.At = s.time()
+			e.At = s.Time()
 		case "type":
-			e.Type = posthouse.EventType(s.word())
+			e.Type = posthouse.EventType(s.Word())
 		case "from":
-			e.From = posthouse.State(s.word())
+			e.From = posthouse.State(s.Word())
 		case "to":
-			e.To = posthouse.State(s.word())
+			e.To = posthouse.State(s.Word())
 		case "token":
-			e.Token = s.number()
+			e.Token = s.Number()
 		case "attempt":
-			e.Attempt = s.int()
+			e.Attempt = s.Int()
 		case "owner":
-			e.Owner = s.word()
+			e.Owner = s.Word()
 		case "lease_until":
-			e.LeaseUntil = s.time()
+			e.LeaseUntil = s.Time()
 		case "due":
-			e.Due = s.time()
+			e.Due = s.Time()
 		case "reason":
-			e.Reason = s.word()
+			e.Reason = s.Word()
 		case "epoch":
-			e.Epoch = s.number()
+			e.Epoch = s.Number()
 		case "account":
-			e.Account = s.word()
+			e.Account = s.Word()
 		case "tries":
-			e.Tries = s.int()
+			e.Tries = s.Int()
 		case "class":
-			e.Class = posthouse.Class(s.word())
+			e.Class = posthouse.Class(s.Word())
 		case "code":
-			e.Code = s.word()
+			e.Code = s.Word()
 		case "message":
-			e.Message = s.like(before.Message)
+			e.Message = s.Like(before.Message)
 		case "idem":
-			e.Idem = s.like(before.Idem)
+			e.Idem = s.Like(before.Idem)
 		case "deadline":
-			e.Deadline = s.time()
+			e.Deadline = s.Time()
 		case "policy":
-			e.Policy = posthouse.Policy(s.word())
+			e.Policy = posthouse.Policy(s.Word())
 		default:
 			scanExcerpts(s, &e)
 		}
@@ -161,30 +162,30 @@ func scanEvent(s *scan, before *posthouse.Event) (e posthouse.Event) {
 }
 
 // requireEvent finds what an event lacks.
-func requireEvent(s *scan, e *posthouse.Event) {
-	s.require("delivery", e.Delivery != "")
-	s.require("version", e.Version != 0)
-	s.require("tenant", e.Tenant != "")
-	s.require("db_ts", !e.At.IsZero())
-	s.require("type", e.Type != "")
-	s.require("to", e.To != "")
-	if s.err == nil && !posthouse.ValidID(e.Delivery) {
-		s.err = fmt.Errorf("delivery: %q is not an id", e.Delivery)
+func requireEvent(s *scan.Line, e *posthouse.Event) {
+	s.Require("delivery", e.Delivery != "")
+	s.Require("version", e.Version != 0)
+	s.Require("tenant", e.Tenant != "")
+	s.Require("db_ts", !e.At.IsZero())
+	s.Require("type", e.Type != "")
+	s.Require("to", e.To != "")
+	if s.Err == nil && !posthouse.ValidID(e.Delivery) {
+		s.Err = fmt.Errorf("delivery: %q is not an id", e.Delivery)
 	}
 }
 
 // scanExcerpts reads what an event has for people.
-func scanExcerpts(s *scan, e *posthouse.Event) {
-	switch string(s.name) {
+func scanExcerpts(s *scan.Line, e *posthouse.Event) {
+	switch string(s.Name) {
 	case "error":
-		e.Error = s.word()
+		e.Error = s.Word()
 	case "ref":
-		e.Ref = s.string()
+		e.Ref = s.Text()
 	case "request":
-		e.Request = s.string()
+		e.Request = s.Text()
 	case "response":
-		e.Response = s.string()
+		e.Response = s.Text()
 	default:
-		s.unknown()
+		s.Unknown()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/verify/packed"
+	"github.com/posthouse/posthouse/internal/verify/scan"
 )
 
 // arrival is what is kept of an ArrivalLine.
@@ -51,9 +52,9 @@ type sink struct {
 
 func readSink(p *packed.Packer, r io.Reader) (*sink, error) {
 	k := &sink{Packer: p}
-	err := eachLine(nameOf(r, "sink journal"), r, func(s *scan) error {
+	err := eachLine(nameOf(r, "sink journal"), r, func(s *scan.Line) error {
 		a, ok := k.scan(s)
-		if ok && s.err == nil {
+		if ok && s.Err == nil {
 			k.list = append(k.list, a)
 		}
 		return nil
@@ -65,44 +66,44 @@ func readSink(p *packed.Packer, r io.Reader) (*sink, error) {
 }
 
 // scan reads an ArrivalLine. One that its provider could not read has no user and was refused: it is nobody's.
-func (k *sink) scan(s *scan) (a arrival, ok bool) {
+func (k *sink) scan(s *scan.Line) (a arrival, ok bool) {
 	var key, ref, user, word string
 	var at time.Time
-	for s.field() {
-		switch string(s.name) {
+	for s.Field() {
+		switch string(s.Name) {
 		case "seq":
-			a.seq = s.number()
+			a.seq = s.Number()
 		case "at":
-			at = s.instant()
+			at = s.Instant()
 		case "provider":
-			a.provider = k.names.Number(s.word())
+			a.provider = k.names.Number(s.Word())
 		case "key":
-			key = string(s.text())
+			key = string(s.Bytes())
 		case "user":
-			user = string(s.text())
+			user = string(s.Bytes())
 		case "answer":
-			word = s.word()
+			word = s.Word()
 		case "status":
-			a.status = uint16(min(s.int(), 999))
+			a.status = uint16(min(s.Int(), 999))
 		case "id":
-			ref = string(s.text())
+			ref = string(s.Bytes())
 		case "fault":
-			a.fault = k.names.Number(s.word())
+			a.fault = k.names.Number(s.Word())
 		case "repeat":
-			a.repeat = s.bool()
+			a.repeat = s.Bool()
 		case "duplicate":
-			s.bool()
+			s.Bool()
 		case "path", "title", "text", "code":
-			s.text()
+			s.Bytes()
 		default:
-			s.unknown()
+			s.Unknown()
 		}
 	}
-	s.need("seq", "at", "provider", "path", "user", "text", "answer")
-	s.oneOf("answer", word, arrivalAnswers...)
+	s.Need("seq", "at", "provider", "path", "user", "text", "answer")
+	s.OneOf("answer", word, arrivalAnswers...)
 	nobody := key == "" && user == ""
-	if nobody && word != ArrivalRefused && s.err == nil {
-		s.err = fmt.Errorf("user: it is empty, as is the key, and the answer is %s", word)
+	if nobody && word != ArrivalRefused && s.Err == nil {
+		s.Err = fmt.Errorf("user: it is empty, as is the key, and the answer is %s", word)
 	}
 	a.at = at.UnixNano()
 	a.answer = answer(max(0, slices.Index(arrivalAnswers, word)))
