@@ -61,7 +61,8 @@ type Driver interface {
 }
 
 // BatchDriver sends many deliveries of one message (same content, same account) in one
-// provider call. It answers one Result for each, in order; a delivery the provider's answer
+// provider call; where its type has Shares, they may be of several messages that say the
+// same. It answers one Result for each, in order; a delivery the provider's answer
 // does not mention is unknown, not failed.
 type BatchDriver interface {
 	Driver
@@ -133,6 +134,10 @@ type Type struct {
 	// A driver whose batch depends on its configuration answers it in BatchSize.
 	MaxBatch  int
 	BatchSize func(Config) int
+	// Shares reports whether a delivery to an address may share a call with deliveries of other messages that have the same
+	// Content, Template, TemplateID and Payload: SendBatch looks at nothing else of a message, and who is one recipient
+	// cannot be another as well. Defaults to never.
+	Shares func(address string) bool
 	// Window is how long the provider remembers an idempotency key: 0 never, Forever
 	// always. A driver where that depends on the configuration answers it in IdempotencyWindow.
 	Window            time.Duration

@@ -12,6 +12,7 @@
 package channeltest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"html"
@@ -19,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -411,5 +413,27 @@ func (c Case) batch(t *testing.T) {
 			c.check(t, r)
 			c.wantClass(t, is.name, r, is.want)
 		}
+	}
+	c.shared(t, p, many, outs)
+}
+
+// shared checks that a call of several messages which say the same is the call of one of them.
+func (c Case) shared(t *testing.T, p *Provider, many channel.BatchDriver, outs []channel.Outgoing) {
+	if c.Type.Shares == nil {
+		return
+	}
+	p.Answer(c.accept())
+	before := len(p.Arrivals())
+	many.SendBatch(t.Context(), outs)
+	for i := range outs {
+		outs[i].Message, outs[i].Kind, outs[i].Ref, outs[i].Priority = posthouse.NewID(), "another", strconv.Itoa(i), posthouse.Low
+		if !c.Type.Shares(outs[i].Recipient.Address) {
+			t.Errorf("a delivery to %q may share no call", outs[i].Recipient.Address)
+		}
+	}
+	many.SendBatch(t.Context(), outs)
+	arrived := p.Arrivals()[before:]
+	if len(arrived) != 2 || !bytes.Equal(arrived[0].Body, arrived[1].Body) {
+		t.Errorf("%d calls arrived, want two with the same body: of one message, and of several that say the same", len(arrived))
 	}
 }

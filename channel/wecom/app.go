@@ -48,6 +48,7 @@ func App() channel.Type {
 		Fields:            appFields(),
 		MaxBatch:          appBatch,
 		BatchSize:         func(c channel.Config) int { return c.Int("batch") },
+		Shares:            isMember,
 		IdempotencyWindow: appWindow,
 		Timeout:           10 * time.Second,
 		Limits: []posthouse.Limit{
@@ -118,6 +119,12 @@ const (
 	party = "party:"
 	tag   = "tag:"
 )
+
+// isMember reports whether an address is that of one member. A department, a tag and @all may hold a member who is named beside
+// them and would get one message where there are two.
+func isMember(address string) bool {
+	return address != "" && address != everyone && !strings.HasPrefix(address, party) && !strings.HasPrefix(address, tag)
+}
 
 // appAddress is a member's id, party: or tag: and its number, or @all.
 func appAddress(c channel.Config, text string) (string, error) {

@@ -67,7 +67,7 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	}
 	ds.metrics.Wrote("claim", w.at)
 	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
-	groups := ds.group(r, w.account, ds.suspects.setApart(r, items, w.at.Add(w.lease)))
+	groups := ds.share(r, w.account, ds.group(r, w.account, ds.suspects.setApart(r, items, w.at.Add(w.lease))))
 	ds.permits.sift(ctx, r, groups)
 	for _, g := range groups {
 		g.grant = w.grant

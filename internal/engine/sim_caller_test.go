@@ -42,6 +42,9 @@ func (w *world) drawCaller(n int) *caller {
 	if ch.batch > 0 {
 		recipients = 3 + r.IntN(12)
 	}
+	if ch.shares && w.draw("alone", n).IntN(4) > 0 {
+		recipients = 1
+	}
 	c.draft = posthouse.Draft{
 		Channel: ch.name, Content: &posthouse.Content{Text: "hello"}, Ref: fmt.Sprint(n),
 		Priority: pick(r, "", posthouse.High, posthouse.Normal, posthouse.Low),

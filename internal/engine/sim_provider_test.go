@@ -104,6 +104,7 @@ func (d driver) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 }
 
 func (d batchDriver) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
+	d.p.w.saw("a call shared by messages", count(outs[0].Message != outs[len(outs)-1].Message))
 	return d.call(ctx, outs)
 }
 

@@ -57,6 +57,7 @@ type simChannel struct {
 	settings posthouse.ChannelSettings
 	window   time.Duration
 	batch    int
+	shares   bool // its driver takes messages that say the same in one call
 	asks     bool
 	paused   bool // under world.mu
 }
@@ -134,6 +135,7 @@ func (w *world) drawChannels(r *rand.Rand) []*simChannel {
 	list[2].settings.HoldTimeout = pick(r, 0, s(60)[0])
 	list[3].settings.Limits = []posthouse.Limit{{Max: 5 + r.IntN(10), Per: s(5)[0]}}
 	list[5].settings.Every = &s(20)[0]
+	list[3].shares = w.draw("shares").IntN(4) > 0
 	return list
 }
 
@@ -143,6 +145,9 @@ func (w *world) open(p *process, c *simChannel) {
 	paused := c.paused
 	w.mu.Unlock()
 	o := state.Opened{Window: c.window, MaxBatch: c.batch}
+	if c.shares {
+		o.Shares = func(string) bool { return true }
+	}
 	switch d := (driver{p, c}); {
 	case c.batch > 0:
 		o.Driver = batchDriver{d}
