@@ -222,7 +222,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Operator = Operator{Queue: e.queue, Rouse: e.Routes.Rouse}
 	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.withdraw}
 	e.Pull = pull.New(pull.Options{
-		HandOuts: o.Stores.HandOuts, Held: watchedHeld{o.Stores.Held, e.usher.Settled}, Words: watchedWords{o.Stores.Words, e.usher.Settled}, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
+		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Settled: e.usher.Settled, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
 		Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
@@ -318,7 +318,7 @@ func (e *Engine) roles() []func(context.Context) {
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
 	doors := inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: l, Log: o.Log, Every: o.RescueEvery, Grace: grace}
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Messages: o.Stores.Contents}
-	tracker := &inquire.Tracker{Doors: doors, Store: watchedReceipts{o.Stores.Receipts, e.usher.Settled}, Contents: e.Contents, Metrics: m}
+	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
 	mover := &mover{queue: e.queue, routes: e.Routes, life: l, log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}

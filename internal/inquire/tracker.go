@@ -23,6 +23,7 @@ import (
 type Tracker struct {
 	Doors
 	Store    Receipts
+	Settled  func(list []posthouse.Delivery) // is told how deliveries stand that were changed
 	Contents *content.Contents
 	Metrics  *metrics.Metrics
 }
@@ -109,6 +110,11 @@ func (t *Tracker) trackGroup(ctx context.Context, group []work.Awaited) {
 		t.Log.Warn("receipts could not be written: they are asked for again", "channel", group[0].Channel, "deliveries", len(group), "error", err)
 		return
 	}
+	after := make([]posthouse.Delivery, len(learnt.Changes))
+	for i := range learnt.Changes {
+		after[i] = learnt.Changes[i].After
+	}
+	t.Settled(after)
 	t.reportReceipts(group[0], learnt)
 }
 

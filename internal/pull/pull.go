@@ -66,6 +66,8 @@ type Options struct {
 	Poll time.Duration
 	// Owner names this process.
 	Owner string
+	// Settled is told how deliveries stand that were changed.
+	Settled func(list []posthouse.Delivery)
 }
 
 // Pull is the roles that serve agents.
@@ -78,6 +80,7 @@ type Pull struct {
 
 // New makes the roles. Desk, Reporter and Roll are run by their Runs.
 func New(o Options) Pull {
+	o.Held, o.Words = watchedHeld{o.Held, o.Settled}, watchedWords{o.Words, o.Settled}
 	permits := &permits{limiter: o.Limiter, life: o.Life, log: o.Log}
 	roll := &Roll{words: o.Words, permits: permits, life: o.Life, log: o.Log}
 	desk := &Desk{o: o, lines: newLines(), permits: permits, roll: roll, credits: map[state.Key]state.Credits{}}
