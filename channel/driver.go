@@ -138,6 +138,9 @@ type Type struct {
 	// Content, Template, TemplateID and Payload: SendBatch looks at nothing else of a message, and who is one recipient
 	// cannot be another as well. Defaults to never.
 	Shares func(address string) bool
+	// Everyone reports whether an address is that of everybody whom the channel reaches: such a message counts against the quota
+	// of mention_all. Defaults to never.
+	Everyone func(address string) bool
 	// Window is how long the provider remembers an idempotency key: 0 never, Forever
 	// always. A driver where that depends on the configuration answers it in IdempotencyWindow.
 	Window            time.Duration

@@ -53,6 +53,13 @@ func TestFLEET_CallingEverybodyNeedsAGrantAndHasAQuota(t *testing.T) {
 	quiet.Content = &posthouse.Content{Text: "no drill"}
 	_, err := granted.Messages.Send(t.Context(), quiet)
 	h.must(err)
+	h.put(posthouse.Channel{Name: "app", Driver: "wecom", Config: map[string]any{
+		"url": h.sim.URL() + "/wecom", "corp_id": "corp", "agent_id": 7, "secret": "s", "everyone": true,
+	}})
+	all := posthouse.Draft{Channel: "app", To: []posthouse.Recipient{{Address: "@all"}}, Content: &posthouse.Content{Text: "fire drill"}}
+	if _, err := granted.Messages.Send(t.Context(), all); !errors.As(err, &problem) || problem.Code != posthouse.CodeQuota {
+		t.Errorf("a message to @all: got %v, want the quota's error", err)
+	}
 	_, err = h.api.Messages.Send(t.Context(), everybody) // an admin's key may
 	h.must(err)
 	for _, k := range []wire.Key{{Scope: posthouse.ScopeRead, Grants: []posthouse.Grant{posthouse.GrantMentionAll}}, {Scope: posthouse.ScopeSend, Grants: []posthouse.Grant{"everything"}}} {

@@ -49,6 +49,7 @@ func App() channel.Type {
 		MaxBatch:          appBatch,
 		BatchSize:         func(c channel.Config) int { return c.Int("batch") },
 		Shares:            isMember,
+		Everyone:          func(address string) bool { return address == everyone },
 		IdempotencyWindow: appWindow,
 		Timeout:           10 * time.Second,
 		Limits: []posthouse.Limit{

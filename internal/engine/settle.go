@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -32,6 +34,7 @@ func (ds *deliveries) settle(ctx context.Context, batch []unit, insist insist) e
 
 // record writes in one transaction.
 func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Duration, insist insist) error {
+	ds.recall(ctx, list)
 	changes := make([]work.Change, len(list))
 	decide := func(now time.Time) []work.Change {
 		for i, d := range list {
@@ -73,6 +76,28 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 	return nil
 }
 
+// recall reads what has failed before of those deliveries that failed again, where the retry profile has ladders of their own for
+// some classes. Where it cannot be read, all that failed counts.
+func (ds *deliveries) recall(ctx context.Context, list []*done) {
+	again := map[string]*work.Item{}
+	for _, d := range list {
+		class := d.result.Class
+		if d.verdict == verdictResult && class != posthouse.ClassOK && !class.Final() && d.item.Delivery.Tries > 0 && d.route.Settings.Profile.Apart() {
+			again[d.item.Delivery.ID] = d.item
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	past, err := ds.queue.Failures(ctx, slices.Sorted(maps.Keys(again)))
+	if err != nil {
+		ds.log.Warn("what failed before cannot be read: all of it counts", "deliveries", len(again), "error", err)
+	}
+	for id, failures := range past {
+		again[id].Past = failures
+	}
+}
+
 // change is what follows an attempt's end.
 func (d *done) change(now time.Time) work.Change {
 	switch d.verdict {
@@ -83,7 +108,7 @@ func (d *done) change(now time.Time) work.Change {
 	case verdictQuarantine:
 		return state.AfterQuarantine(d.item.Delivery, d.reason, d.result.Error)
 	}
-	c := state.AfterResult(&d.route.Settings, d.item.Delivery, d.result, now)
+	c := state.AfterResult(&d.route.Settings, d.item.Delivery, d.item.Past, d.result, now)
 	state.Await(d.route.Channel, &c, d.result, now)
 	return c
 }
@@ -113,7 +138,7 @@ func afterLate(byID map[string]*done, found []posthouse.Delivery, now time.Time)
 		d := byID[current.ID]
 		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
 			again := *d
-			again.item = &work.Item{Delivery: current, Message: d.item.Message}
+			again.item = &work.Item{Delivery: current, Message: d.item.Message, Past: d.item.Past}
 			changes = append(changes, again.change(now))
 		} else if d.result.Class == posthouse.ClassOK {
 			if change, ok := state.AfterEvidence(current, d.result); ok {

@@ -371,6 +371,14 @@ func (p *process) Admit(ctx context.Context, _ time.Time, named []work.LineKey, 
 	return admitted, looked, err
 }
 
+func (p *process) Failures(ctx context.Context, ids []string) (past map[string]work.Failures, err error) {
+	err = p.look("failures", func() (err error) {
+		past, err = p.w.store.Queue.Failures(ctx, ids)
+		return err
+	})
+	return past, err
+}
+
 func (p *process) LinesHeldBy(ctx context.Context, messages []string) (list []work.LineKey, err error) {
 	err = p.look("held by", func() (err error) {
 		list, err = p.w.store.Queue.LinesHeldBy(ctx, messages)

@@ -49,6 +49,8 @@ type Queue interface {
 	// DuePins lists the lanes of a channel that have something due for certain accounts.
 	DuePins(ctx context.Context, now time.Time, tenant, channel string) ([]work.Lane, error)
 	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
+	// Failures are those of deliveries so far, by delivery.
+	Failures(ctx context.Context, ids []string) (map[string]work.Failures, error)
 	Reviser
 }
 

@@ -285,7 +285,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 	if err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed, MentionAll: everybody}
+	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed, MentionAll: everybody || slices.ContainsFunc(to, r.Everyone)}
 	for i, to := range to {
 		delivery, err := in.deliver(ctx, r, &m, to, i+1, now)
 		if err != nil {

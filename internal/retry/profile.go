@@ -43,6 +43,30 @@ func (p Profile) TermsOf(class posthouse.Class) Terms {
 	return p.Terms
 }
 
+// Apart reports whether some classes have counts and waits of their own, so that it matters what failed before.
+func (p Profile) Apart() bool {
+	for _, terms := range p.Classes {
+		if !terms.Free {
+			return true
+		}
+	}
+	return false
+}
+
+// Before is how many of past failures count for one of a class: those of the class where it has terms of its own, else those of
+// all classes that have none. So a change of class starts the ladder of that class, and a later failure goes on where it stood.
+func (p Profile) Before(class posthouse.Class, past map[posthouse.Class]int) (n int) {
+	if _, own := p.Classes[class]; own {
+		return past[class]
+	}
+	for other, failures := range past {
+		if _, own := p.Classes[other]; !own {
+			n += failures
+		}
+	}
+	return n
+}
+
 const (
 	m = time.Minute
 	h = time.Hour

@@ -39,6 +39,8 @@ type Opened struct {
 	Address func(address string) (string, error)
 	// Shares is the driver's: whether a delivery to an address may share a call with those of other messages. Nil for never.
 	Shares func(address string) bool
+	// Everyone is the driver's: whether an address is that of everybody. Nil for never.
+	Everyone func(address string) bool
 }
 
 // Drivers are the drivers that are open.
@@ -137,6 +139,11 @@ func (c *Channel) Addressed(to posthouse.Recipient) posthouse.Recipient {
 		to.Address = cmp.Or(to.Address, to.User)
 	}
 	return to
+}
+
+// Everyone reports whether a recipient is everybody whom the channel reaches.
+func (c *Channel) Everyone(to posthouse.Recipient) bool {
+	return c.Opened.Everyone != nil && c.Opened.Everyone(c.Addressed(to).Address)
 }
 
 // Outgoing is a delivery as the driver sees it.

@@ -50,10 +50,11 @@ const leastRateWait = time.Second
 // step collects the events of one change.
 type step struct {
 	change work.Change
+	past   work.Failures // before it; nil where nobody has asked
 }
 
 func begin(d posthouse.Delivery) *step {
-	return &step{work.Change{Before: d, After: d}}
+	return &step{change: work.Change{Before: d, After: d}}
 }
 
 // to adds an event that leads to a state.
@@ -90,8 +91,9 @@ func (s *step) describe(e *posthouse.Event, r channel.Result) {
 
 // AfterResult is what follows the result of a started attempt (T9 to T12, and what the policy
 // then does with an unknown).
-func AfterResult(s *Settings, d posthouse.Delivery, r channel.Result, now time.Time) work.Change {
+func AfterResult(s *Settings, d posthouse.Delivery, past work.Failures, r channel.Result, now time.Time) work.Change {
 	step := begin(d)
+	step.past = past
 	step.rest()
 	switch {
 	case r.Class == posthouse.ClassOK:
@@ -114,10 +116,18 @@ func AfterResult(s *Settings, d posthouse.Delivery, r channel.Result, now time.T
 	return step.change
 }
 
+// before is how many failures come before one of a class. Where nobody knows the classes of those, all of them do.
+func (s *step) before(set *Settings, class posthouse.Class, tries int) int {
+	if s.past == nil {
+		return tries
+	}
+	return set.Profile.Before(class, s.past)
+}
+
 // burn counts a failed try, where the profile says that this class burns one.
 func (s *step) burn(set *Settings, r channel.Result) retry.Decision {
 	d := &s.change.After
-	decision := retry.Decide(set.Profile, r.Class, d.Tries, r.After, set.chance(d))
+	decision := retry.Decide(set.Profile, r.Class, s.before(set, r.Class, d.Tries), r.After, set.chance(d))
 	if decision.Burn {
 		d.Tries++
 	} else if !d.Pulled {
@@ -193,7 +203,7 @@ const queryAfter = 5 * time.Second
 // resend retries an unknown with the same token, while the provider still knows that token.
 func (s *step) resend(set *Settings, now time.Time) {
 	d := &s.change.After
-	decision := retry.Decide(set.Profile, posthouse.ClassUnknown, d.Tries-1, 0, set.chance(d))
+	decision := retry.Decide(set.Profile, posthouse.ClassUnknown, s.before(set, posthouse.ClassUnknown, d.Tries-1), 0, set.chance(d))
 	due := set.due(now, decision.Wait)
 	switch {
 	case d.CancelRequested:

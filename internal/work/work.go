@@ -93,7 +93,11 @@ type Claim struct {
 type Item struct {
 	Delivery posthouse.Delivery
 	Message  *posthouse.Message
+	Past     Failures // nil where nobody has asked
 }
+
+// Failures are how often a delivery failed, by class.
+type Failures map[posthouse.Class]int
 
 // Change is one delivery's step, or steps, through the state machine. It holds only if the
 // delivery still has Before's version, token and state.

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
+)
+
+// FLEET-7: each class of failure has a ladder of its own, which goes on where it stood when another class came between; a refused
+// account counts in by what is tried of it; what would come too late is not tried.
+func TestEachClassOfFailureHasItsOwnLadder(t *testing.T) {
+	const (
+		busy    = posthouse.ClassTransient
+		limited = posthouse.ClassRate
+		refused = posthouse.ClassAuth
+	)
+	s, m := time.Second, time.Minute
+	for name, c := range map[string]struct {
+		fails    []posthouse.Class
+		deadline time.Duration
+		waits    []time.Duration
+		state    posthouse.State
+		reason   string
+	}{
+		"others between": {[]posthouse.Class{busy, busy, limited, limited, busy, limited, busy, busy}, 0,
+			[]time.Duration{s, 2 * s, m, 90 * s, 4 * s, 135 * s}, posthouse.Failed, state.ReasonTriesUsedUp},
+		"ends well":     {[]posthouse.Class{busy, busy, busy, limited, limited}, 0, []time.Duration{s, 2 * s, 4 * s, m, 90 * s}, posthouse.Sent, ""},
+		"refused twice": {[]posthouse.Class{busy, refused, refused}, 0, []time.Duration{s, 5 * m}, posthouse.Failed, state.ReasonTriesUsedUp},
+		"too late":      {[]posthouse.Class{busy, limited, busy}, 30 * s, []time.Duration{s}, posthouse.Expired, state.ReasonDeadlineBefore},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				var calls []time.Time
+				r.provider.answer = func(channel.Outgoing) channel.Result {
+					calls = append(calls, time.Now())
+					if n := len(calls); n <= len(c.fails) {
+						return channel.Result{Class: c.fails[n-1]}
+					}
+					return channel.Result{Class: posthouse.ClassOK}
+				}
+				jitter := 0.0
+				r.open("c", posthouse.ChannelSettings{Profile: "wecom", Jitter: &jitter}, idempotent)
+				d := text("c", "u1")
+				if c.deadline > 0 {
+					d.Deadline = time.Now().Add(c.deadline)
+				}
+				id := r.send(d)[0]
+				r.pass(time.Hour)
+				if got := r.get(id); got.State != c.state || got.Reason != c.reason {
+					r.Errorf("it is %s, %s; want %s, %s", got.State, got.Reason, c.state, c.reason)
+				}
+				var waits []time.Duration
+				for i := range calls[1:] {
+					waits = append(waits, calls[i+1].Sub(calls[i]))
+				}
+				if !slices.EqualFunc(waits, c.waits, func(got, want time.Duration) bool { return got >= want && got < want+5*s }) {
+					r.Errorf("waited %v, want %v and a moment each", waits, c.waits)
+				}
+			})
+		})
+	}
+}
