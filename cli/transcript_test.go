@@ -160,6 +160,7 @@ func steady(text string, ids map[string]string) string {
 		return "2026-01-01 00:00:00"[:min(19, len(at))]
 	})
 	text = tookHead.ReplaceAllString(tookText.ReplaceAllString(text, "${1}1ms   "), "Took  Class")
+	text = linkText.ReplaceAllString(text, "link=LINK")
 	text = keyID.ReplaceAllString(text, "${1}ID-OF-KEY---")
 	return keyText.ReplaceAllString(text, "ph_KEY")
 }

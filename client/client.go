@@ -43,7 +43,9 @@ type Client struct {
 	Subscriptions Subscriptions
 	Events        Events
 	Tenants       Tenants
-	Audit         Audit
+	// People use the console.
+	People People
+	Audit  Audit
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
 	Agents   Agents
 	Handouts Handouts
@@ -87,10 +89,13 @@ func New(o Options) (*Client, error) {
 	return of(&caller{base: base, o: o}), nil
 }
 
+// URL is where the server is.
+func (c *Client) URL() string { return c.api.base.String() }
+
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Media: Media{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, Audit: Audit{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Media: Media{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse/internal/console"
 	"github.com/posthouse/posthouse/internal/people"
@@ -25,14 +26,13 @@ func openPeople(ctx context.Context, s *Server) error {
 	return err
 }
 
-// FirstPerson is the name of the person who is made at the first start.
-const FirstPerson = people.FirstName
+// links makes links to the console.
+type links struct{ desk *people.Desk }
 
-// Link makes a link by which a person signs in to the console, once and within a day: the part behind the server's URL. An older
-// link of the person ends.
-func (s *Server) Link(ctx context.Context, person string) (path string, err error) {
-	link, _, err := s.people.Link(ctx, person)
-	return linkPath(link), err
+// Link makes a link by which a person signs in to the console, once and within a day: the part behind the server's URL.
+func (l links) Link(ctx context.Context, name string) (path string, ends time.Time, err error) {
+	token, ends, err := l.desk.Link(ctx, name)
+	return linkPath(token), ends, err
 }
 
 // linkPath is where a link to the console leads, behind the server's URL.

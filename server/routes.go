@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/lksms"
 	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
+	"github.com/posthouse/posthouse/internal/front/people"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -41,6 +42,7 @@ func (s *Server) routes() []web.Route {
 			Refs: s.store.Messages, Replays: s.store.Submissions, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Rates: s.engine.Routes, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: s.quotas, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, Audiences: s.campaigns, Tasks: s.flow, Gate: s.gate, Actions: actions,
+			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine},
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
 			Operation: api.Operation{
 				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
@@ -50,6 +52,7 @@ func (s *Server) routes() []web.Route {
 		duty.Routes(duty.Options{Reader: reader, Accepter: s.engine.Intake, Channels: s.channels, Rosters: s.store.Rosters}),
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
 		media.Routes(s.media),
+		people.Routes(s.store.People, links{s.people}),
 	)
 	return routes
 }

@@ -58,6 +58,8 @@ type Options struct {
 	Audiences Audiences
 	// Tasks takes the events of workflows.
 	Tasks Tasks
+	// Overviewer reads how sending goes.
+	Overviewer Overviewer
 	// Gate forgets keys that are revoked.
 	Gate *web.Gate
 	// Actions are the names of all that a key can be narrowed to. Defaults to none.
@@ -77,6 +79,7 @@ func Routes(o Options) []web.Route {
 	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
 	audit, streams := audit{o.Audit}, new(atomic.Int64)
 	return slices.Concat(
+		overview{o.Overviewer}.routes(),
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
 		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(),

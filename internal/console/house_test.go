@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -26,6 +27,7 @@ import (
 type house struct {
 	testing.TB
 	serve http.Handler
+	file  string
 	link  string // of the first person, where there is none of ours
 	key   string
 }
@@ -35,6 +37,7 @@ func open(tb testing.TB, nobody bool) *house {
 	tb.Helper()
 	h := &house{TB: tb}
 	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
+	h.file = strings.TrimPrefix(dsn, "sqlite:")
 	h.prepare(dsn, nobody)
 	s, err := server.New(context.Background(), server.Options{
 		DSN: dsn, NoListen: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3", StateDir: tb.TempDir(),
@@ -171,4 +174,17 @@ func (h *house) waiting(text string) string {
 		h.Fatal("there is no delivery")
 	}
 	return list.Items[0].ID
+}
+
+// exec changes the database behind the program's back.
+func (h *house) exec(text string) {
+	h.Helper()
+	db, err := sql.Open("sqlite", h.file)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(context.Background(), text); err != nil {
+		h.Fatal(err)
+	}
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // pages are the templates by the names of their files.
@@ -66,7 +68,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "decided_said", "stored_said", "changed_said"}
+	return []string{"welcome", "password_set", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "changed_said"}
 }
 
 // show draws a page of status 200.
@@ -121,19 +123,16 @@ func (f frame) Role() string { return string(f.v.person.Roles[f.v.tenant]) }
 
 // Tenants are those in which the person has a role.
 func (f frame) Tenants() []string {
-	var list []string
-	for t := range f.v.person.Roles {
-		list = append(list, t)
-	}
-	slices.Sort(list)
-	return list
+	return tenantsOf(f.v.person.Person)
 }
+
+func tenantsOf(p posthouse.Person) []string { return slices.Sorted(maps.Keys(p.Roles)) }
 
 // Menu are the pages that the person's role reaches.
 func (f frame) Menu() []entry {
 	var list []entry
 	for _, e := range menu() {
-		if f.v.may(e.scope, e.action) {
+		if web.Permit(f.v.key, e.use) == nil && (e.Word != "people" || f.v.tenant == posthouse.DefaultTenant) {
 			list = append(list, e)
 		}
 	}
@@ -167,6 +166,17 @@ func (f frame) Is(t time.Time) bool { return !t.IsZero() }
 func (f frame) Clock(t time.Time) string {
 	return t.In(f.v.o.Zone).Format("2006-01-02 15:04:05")
 }
+
+// clockOr is a time, empty for none.
+func (f frame) clockOr(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return f.Clock(t)
+}
+
+// Hour is the time of day.
+func (f frame) Hour(t time.Time) string { return t.In(f.v.o.Zone).Format("15:04") }
 
 // Zone is the name of that zone.
 func (f frame) Zone() string { return f.v.o.Zone.String() }

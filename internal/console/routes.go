@@ -1,6 +1,8 @@
 package console
 
 import (
+	"strings"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -19,25 +21,55 @@ func routes() []route {
 		return route{"POST", path, web.Use{Scope: admin, Action: action}, serve}
 	}
 	return []route{
+		looks("{$}", "overview.read", showOverview),
 		looks("search", "deliveries.read", showSearch),
 		looks("messages/{id}", "messages.read", showMessage),
 		looks("deliveries/{id}", "deliveries.read", showDelivery),
 		acts("deliveries/{id}/cancel", "messages.cancel", cancelDelivery),
 		acts("deliveries/{id}/replay", "deliveries.replay", replayDelivery),
 		acts("deliveries/{id}/resolve", "deliveries.resolve", resolveDelivery),
+		looks("attention", "deliveries.read", showAttention),
+		acts("attention", "deliveries.resolve", decideMany),
+		looks("channels", "channels.read", showChannels),
+		looks("channels/{name}", "channels.read", showChannel),
+		acts("channels/{name}/pause", "channels.pause", pauseChannel),
+		acts("channels/{name}/resume", "channels.resume", resumeChannel),
+		looks("campaigns", "campaigns.read", showCampaigns),
+		looks("campaigns/{name}", "campaigns.read", showCampaign),
+		acts("campaigns/{name}/start", "campaigns.start", campaignActs()["start"]),
+		acts("campaigns/{name}/pause", "campaigns.pause", campaignActs()["pause"]),
+		acts("campaigns/{name}/resume", "campaigns.resume", campaignActs()["resume"]),
+		acts("campaigns/{name}/repair", "campaigns.repair", campaignActs()["repair"]),
+		acts("campaigns/{name}/cancel", "campaigns.cancel", campaignActs()["cancel"]),
+		looks("templates", "templates.read", showTemplates),
+		looks("tasks", "workflow.read", showTasks),
+		looks("system", "overview.read", showSystem),
+		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
+		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
+		{"GET", "keys", web.Use{Scope: admin, Action: "keys.read", Whole: true}, showKeys},
+		{"GET", "people", web.Use{Scope: admin, Action: "people.read", Whole: true}, showPeople},
 	}
 }
 
 // entry is one of the menu.
 type entry struct {
 	Word, Path string
-	scope      posthouse.Scope
-	action     string
+	use        web.Use
 }
 
-// menu are the pages that the menu leads to.
+// menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
-	return []entry{
-		{"search", "search", reads, "deliveries.read"},
+	var list []entry
+	for _, name := range []string{"overview", "search", "attention", "channels", "campaigns", "templates", "tasks", "outbox", "audit", "keys", "people", "system"} {
+		path := name
+		if name == "overview" {
+			path = "{$}"
+		}
+		for _, r := range routes() {
+			if r.method == "GET" && r.path == path {
+				list = append(list, entry{name, strings.TrimSuffix(path, "{$}"), r.use})
+			}
+		}
 	}
+	return list
 }

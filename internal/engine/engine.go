@@ -381,3 +381,6 @@ func (e *Engine) Stale() bool { return e.life.Stale() }
 
 // Unreadable is how many deliveries in the queue no role can move, as last counted.
 func (e *Engine) Unreadable() int { return e.measurer.Unreadable() }
+
+// Depths are what was open when it was last counted, and when that was.
+func (e *Engine) Depths() ([]work.Depth, time.Time) { return e.measurer.Depths() }

@@ -21,7 +21,7 @@ func decides() []string {
 
 // hands are the actions of those who send, beyond deciding.
 func hands() []string {
-	return []string{"messages.*", "campaigns.*", "audiences.*", "reminders.*", "media.*", "notices.*", "templates.preview", "templates.test"}
+	return []string{"messages.*", "campaigns.*", "audiences.*", "reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "templates.test"}
 }
 
 // KeyOf is the key that a person's role is in a tenant: the API lets it do what the person may do. None without a role there.

@@ -26,6 +26,21 @@ type Measurer struct {
 	Metrics *metrics.Metrics
 
 	unreadable atomic.Int64 // rows of the queue that no role can move
+	last       atomic.Pointer[counted]
+}
+
+// counted is what was open at a time.
+type counted struct {
+	depths []work.Depth
+	at     time.Time
+}
+
+// Depths are what was open when it was last counted, and when that was: a zero time before the first count.
+func (m *Measurer) Depths() ([]work.Depth, time.Time) {
+	if c := m.last.Load(); c != nil {
+		return c.depths, c.at
+	}
+	return nil, time.Time{}
 }
 
 // DepthEvery is the time between two counts of the queue.
@@ -40,6 +55,7 @@ func (m *Measurer) Run(ctx context.Context) {
 			m.Log.Warn("the queue cannot be counted", "error", err)
 			continue
 		}
+		m.last.Store(&counted{depths, time.Now().UTC()})
 		m.Metrics.Depth.Reset()
 		m.Metrics.Oldest.Reset()
 		unreadable := 0

@@ -95,6 +95,7 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.Class]():         web.Any(posthouse.Classes()...),
 		reflect.TypeFor[posthouse.ContentType]():   web.Any(posthouse.ContentTypes()...),
 		reflect.TypeFor[posthouse.Scope]():         web.Any(posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent),
+		reflect.TypeFor[posthouse.Role]():          web.Any(posthouse.Roles()...),
 		reflect.TypeFor[posthouse.AgentState]():    web.Any(posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining),
 		reflect.TypeFor[posthouse.RateReason]():    web.Any(posthouse.RateReasons()...),
 		reflect.TypeFor[posthouse.ChannelState]():  web.Any(posthouse.ChannelStates()...),

@@ -89,6 +89,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	link, err := c.People.Link(ctx, "admin")
+	if err != nil {
+		return err
+	}
+	h.places.Console = h.places.API + link.Path
 	if err := furnish(ctx, c, h.simulator.URL(), h.secret); err != nil {
 		return err
 	}

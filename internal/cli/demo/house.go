@@ -62,7 +62,7 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 		Output:        h.printed,
 		Version:       o.Version,
 		Sandbox:       h.simulator.URL(),
-		AnnounceLink:  func(string) {}, // there is a person; the link is made below, at each start
+		AnnounceLink:  func(string) {}, // there is a person; a link is made at each start
 	})
 	if err != nil {
 		return nil, err
@@ -71,11 +71,7 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	link, err := s.Link(ctx, server.FirstPerson)
-	if err != nil {
-		return nil, err
-	}
-	h.places.API, h.places.Key, h.places.Console = s.URL(), key, s.URL()+link
+	h.places.API, h.places.Key = s.URL(), key
 	h.places.Phones, h.places.SMSUser, h.places.SMSPassword = h.simulator.URL()+"/phones", h.door.Username, h.door.Password
 	h.places.Docs, h.places.Metrics = s.URL()+"/docs", s.URL()+"/metrics"
 	return h, nil

@@ -19,6 +19,6 @@ func Commands(sh *shell.Shell) []*cobra.Command {
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
 		campaign.Group(sh), campaign.Lists(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
-		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),
+		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), peopleGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),
 	})
 }

@@ -49,6 +49,18 @@ func (s Minutes) Minutes(ctx context.Context, since time.Time) ([]work.Minute, e
 	return list, s.db.Coded(err, "read the counts of minutes")
 }
 
+// MinutesOf are the counts of a tenant's attempts from since on, by minute, channel and outcome, in the order of the minutes.
+func (s Minutes) MinutesOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (m work.Minute, err error) {
+		var at int64
+		err = scan(&at, &m.Channel, &m.Outcome, &m.N)
+		m.At, m.Tenant = sqldb.TimeOf(at*time.Minute.Microseconds()), tenant
+		return m, err
+	}, "SELECT minute, channel, outcome, SUM(n) FROM posthouse_minutes WHERE minute >= ? AND tenant = ? GROUP BY minute, channel, outcome ORDER BY minute, channel, outcome",
+		since.UnixMicro()/time.Minute.Microseconds(), tenant)
+	return list, s.db.Coded(err, "read the counts of minutes")
+}
+
 // readMinute reads a row that counts from so many units since 1970.
 func readMinute(unit time.Duration) func(scan sqldb.Scanner) (work.Minute, error) {
 	return func(scan sqldb.Scanner) (work.Minute, error) {

@@ -34,6 +34,18 @@ func TestMinutesAddUpAndBecomeHours(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		sum := func(at time.Time, outcome string, n int) work.Minute {
+			return work.Minute{MinuteKey: work.MinuteKey{At: at, Tenant: "default", Channel: "wecom", Outcome: outcome}, N: n}
+		}
+		theirs := count(now.Add(-time.Minute), "a", "ok", 99)
+		theirs.Tenant = "other"
+		if err := s.AddMinutes(t.Context(), time.Now(), []work.Minute{theirs}); err != nil {
+			t.Fatal(err)
+		}
+		own, err := s.MinutesOf(t.Context(), "default", now.Add(-time.Minute))
+		if diff := cmp.Diff([]work.Minute{sum(now.Add(-time.Minute), "ok", 14), sum(now, "ok", 16), sum(now, "rate", 2)}, own); err != nil || diff != "" {
+			t.Errorf("%v, of a tenant (-want +got):\n%s", err, diff)
+		}
 		want := []work.Minute{count(now, "a", "ok", 10), count(now, "a", "rate", 2), count(now, "b", "ok", 6)}
 		for _, fold := range []int{2, 1, 0} {
 			got, err := s.Minutes(t.Context(), now)
@@ -49,8 +61,8 @@ func TestMinutesAddUpAndBecomeHours(t *testing.T) {
 			t.Errorf("hours: %v (-want +got):\n%s", err, diff)
 		}
 		left, err := s.Minutes(t.Context(), old)
-		if err != nil || len(left) != 4 {
-			t.Errorf("%d minutes are left, %v; want the four of today", len(left), err)
+		if err != nil || len(left) != 5 {
+			t.Errorf("%d minutes are left, %v; want the five of today", len(left), err)
 		}
 	})
 }

@@ -1,0 +1,80 @@
+package console
+
+import (
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+)
+
+func showChannels(v *visit) error {
+	list, err := v.call().Channels.List(v.ctx())
+	if err != nil {
+		return err
+	}
+	return v.show("channels", "channels", list)
+}
+
+// line is what the page of a channel shows.
+type line struct {
+	posthouse.Channel
+	Windows  []windows
+	Rates    []posthouse.Rate
+	Accounts []posthouse.Account
+	Next     string // of the accounts
+}
+
+// windows are limits of one kind.
+type windows struct {
+	Word string
+	Of   string
+	List []posthouse.Limit
+}
+
+func showChannel(v *visit) error {
+	name := v.r.PathValue("name")
+	c, err := v.call().Channels.Get(v.ctx(), name)
+	if err != nil {
+		return err
+	}
+	l := line{Channel: c, Windows: windowsOf(c)}
+	if c.Rate != nil {
+		if l.Rates, err = v.call().Channels.Rates(v.ctx(), name); err != nil {
+			return err
+		}
+	}
+	if c.Accounts {
+		page, err := v.call().Accounts.List(v.ctx(), client.Filter{Channel: name, Cursor: v.query("cursor"), Limit: pageLength})
+		if err != nil {
+			return err
+		}
+		l.Accounts, l.Next = page.Items, page.Next
+	}
+	return v.show("channel", "channels", l)
+}
+
+// windowsOf lists the limits of a channel that are set.
+func windowsOf(c posthouse.Channel) []windows {
+	var list []windows
+	for _, w := range []windows{{"limits_channel", "", c.Limits}, {"limits_account", "", c.AccountLimits}, {"limits_recipient", "", c.RecipientLimits}} {
+		if len(w.List) > 0 {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+func pauseChannel(v *visit) error {
+	name := v.r.PathValue("name")
+	reason := v.form("reason")
+	if _, err := v.call().Channels.Pause(withNote(v.ctx(), reason), name, reason); err != nil {
+		return err
+	}
+	return v.goTo(v.at("channels", name) + "?said=paused_said")
+}
+
+func resumeChannel(v *visit) error {
+	name := v.r.PathValue("name")
+	if _, err := v.call().Channels.Resume(withNote(v.ctx(), v.form("reason")), name); err != nil {
+		return err
+	}
+	return v.goTo(v.at("channels", name) + "?said=resumed_said")
+}

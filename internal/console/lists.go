@@ -1,0 +1,137 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// table is what the simple lists show.
+type table struct {
+	Columns []string // words
+	Rows    [][]cell
+	Next    string   // the query of the next page
+	Empty   string   // the word for a list without entries
+	Hints   []string // commands that go on from there
+}
+
+// cell is one of a table.
+type cell struct{ Text, Link, Word, Class string }
+
+func plain(text string) cell { return cell{Text: text} }
+
+func showTemplates(v *visit) error {
+	list, err := v.call().Templates.List(v.ctx())
+	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
+	f := frame{v: v}
+	for _, one := range list {
+		t.Rows = append(t.Rows, []cell{plain(one.Name), plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), plain(f.Clock(one.CreatedAt))})
+	}
+	return v.table("templates", t, err)
+}
+
+func showTasks(v *visit) error {
+	page, err := v.call().Tasks.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
+	t := table{Columns: []string{"task", "title", "state", "notices", "warnings", "changed"}, Next: page.Next, Empty: "no_task", Hints: []string{"posthouse task tell -f event.json"}}
+	f := frame{v: v}
+	for _, one := range page.Items {
+		t.Rows = append(t.Rows, []cell{plain(one.Task), plain(one.Name), plain(one.State), plain(fmt.Sprint(one.Notices)), plain(fmt.Sprint(one.Warnings)), plain(f.Clock(one.UpdatedAt))})
+	}
+	return v.table("tasks", t, err)
+}
+
+func showOutbox(v *visit) error {
+	page, err := v.call().Outbox.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
+	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Hints: []string{"posthouse outbox"}}
+	f := frame{v: v}
+	for _, one := range page.Items {
+		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Channel), plain(one.Problem), plain(fmt.Sprint(one.Failures)), plain(f.Clock(one.FailedAt))})
+	}
+	return v.table("outbox", t, err)
+}
+
+func showKeys(v *visit) error {
+	list, err := v.call().Keys.List(v.ctx())
+	t := table{Columns: []string{"id", "name", "scope", "note", "last_used", "ended"}, Empty: "no_key", Hints: []string{"posthouse key add crm --scope send"}}
+	f := frame{v: v}
+	for _, one := range list {
+		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Name), plain(string(one.Scope)), plain(one.Note), plain(f.clockOr(one.LastUsedAt)), plain(f.clockOr(one.RevokedAt))})
+	}
+	return v.table("keys", t, err)
+}
+
+func showPeople(v *visit) error {
+	list, err := v.call().People.List(v.ctx())
+	t := table{Columns: []string{"name", "title", "roles", "last_seen", "state"}, Empty: "nobody", Hints: []string{"posthouse people add zhang.san --title 张三 --role default=operator", "posthouse people link zhang.san", "posthouse people role zhang.san default admin", "posthouse people disable zhang.san"}}
+	f := frame{v: v}
+	for _, one := range list {
+		state := cell{}
+		if one.Disabled {
+			state = cell{Word: "disabled", Class: "state broken"}
+		}
+		t.Rows = append(t.Rows, []cell{plain(one.Name), plain(one.Title), plain(rolesOf(f, one)), plain(f.clockOr(one.SeenAt)), state})
+	}
+	return v.table("people", t, err)
+}
+
+// rolesOf lists the roles of a person.
+func rolesOf(f frame, p posthouse.Person) string {
+	var parts []string
+	for _, tenant := range tenantsOf(p) {
+		parts = append(parts, tenant+": "+f.T(string(p.Roles[tenant])))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func showAudit(v *visit) error {
+	filter := client.AuditFilter{Key: v.query("key"), Action: v.query("action"), Target: v.query("target"), Cursor: v.query("cursor"), Limit: pageLength}
+	page, err := v.call().Audit.List(v.ctx(), filter)
+	t := table{Columns: []string{"at_time", "by", "action", "target", "affected", "note", "from"}, Next: page.Next, Empty: "no_audit", Hints: []string{"posthouse audit --since 7d"}}
+	f := frame{v: v}
+	for _, e := range page.Items {
+		t.Rows = append(t.Rows, []cell{plain(f.Clock(e.At)), plain(whoOf(e)), plain(e.Action), plain(e.Target), plain(fmt.Sprint(e.Affected)), plain(e.Note), plain(e.Source)})
+	}
+	return v.table("audit", t, err)
+}
+
+// whoOf is who made a change: a person by name, a key by name and id.
+func whoOf(e wire.AuditEntry) string {
+	if e.KeyName == "" {
+		return e.Key
+	}
+	return e.KeyName + " (" + e.Key + ")"
+}
+
+// table draws a simple list.
+func (v *visit) table(page string, t table, err error) error {
+	if err != nil {
+		return err
+	}
+	if t.Next != "" {
+		q := v.r.URL.Query()
+		q.Set("cursor", t.Next)
+		t.Next = "?" + q.Encode()
+	}
+	return v.show("table", page, t)
+}
+
+// house is what the page of the system shows.
+type house struct {
+	wire.Health
+	wire.Readiness
+}
+
+func showSystem(v *visit) error {
+	var h house
+	var err error
+	if h.Health, err = v.call().Health(v.ctx()); err != nil {
+		return err
+	}
+	if h.Readiness, err = v.call().Ready(v.ctx()); err != nil {
+		return err
+	}
+	return v.show("system", "system", h)
+}

@@ -1,0 +1,158 @@
+package console
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// least is the role that each page and decision needs. A route that is missing here fails the test: decide who may use it.
+var least = map[string]posthouse.Role{
+	"GET {$}": posthouse.RoleViewer, "GET search": posthouse.RoleViewer, "GET messages/{id}": posthouse.RoleViewer, "GET deliveries/{id}": posthouse.RoleViewer,
+	"GET attention": posthouse.RoleViewer, "GET channels": posthouse.RoleViewer, "GET channels/{name}": posthouse.RoleViewer,
+	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET tasks": posthouse.RoleViewer, "GET system": posthouse.RoleViewer,
+	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
+	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
+	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator,
+	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
+	"POST campaigns/{name}/start": posthouse.RoleSender,
+	"GET keys":                    posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
+}
+
+func TestEachRouteNeedsItsRole(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, r := range routes() {
+		name := r.method + " " + r.path
+		want, known := least[name]
+		if !known {
+			t.Errorf("%s has no role in the table", name)
+			continue
+		}
+		seen[name] = true
+		for i, role := range posthouse.Roles() {
+			key, _ := people.KeyOf(posthouse.Person{Name: "p", Roles: map[string]posthouse.Role{"t": role}}, "t")
+			if got := web.Permit(key, r.use) == nil; got != (i >= slices.Index(posthouse.Roles(), want)) {
+				t.Errorf("%s as %s: got %v, want it from %s on", name, role, got, want)
+			}
+		}
+	}
+	for name := range least {
+		if !seen[name] {
+			t.Errorf("there is no route %s", name)
+		}
+	}
+}
+
+// Every word of the pages is there in both languages.
+func TestEveryWordIsThere(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for page := range templatesOf(t) {
+		text, err := files.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), `.T "`)[1:] {
+			name, _, _ := strings.Cut(part, `"`)
+			names[name] = true
+		}
+		for _, bad := range []string{"<style", " style=", "javascript:", " onclick", " onload", "<script>", "hx-on", "hx-vals=\"js"} {
+			if strings.Contains(string(text), bad) {
+				t.Errorf("%s has %q, which the policy of pages forbids", page, bad)
+			}
+		}
+	}
+	if len(names) < 100 {
+		t.Fatalf("only %d words were found", len(names))
+	}
+	for _, s := range posthouse.States() {
+		names[string(s)] = true
+	}
+	for _, s := range posthouse.CampaignStates() {
+		names["campaign_"+string(s)] = true
+		for _, a := range actions(s) {
+			names["campaign_do_"+a], names["campaign_help_"+a] = true, true
+		}
+	}
+	for _, s := range posthouse.ChannelStates() {
+		names["channel_"+string(s)] = true
+	}
+	for _, r := range posthouse.Roles() {
+		names[string(r)] = true
+	}
+	for _, s := range saids() {
+		names[s] = true
+	}
+	for _, e := range menu() {
+		names[e.Word] = true
+	}
+	for name := range names {
+		zh, en := say(name, true), say(name, false)
+		if zh == name || en == "" || zh == "" || zh == en && name != "console" {
+			t.Errorf("the word %q is %q and %q", name, zh, en)
+		}
+	}
+	for _, e := range []posthouse.EventType{posthouse.EventAccept, posthouse.EventAdmit, posthouse.EventMove, posthouse.EventReceipt} {
+		if eventWords()[e].zh == "" {
+			t.Errorf("the event %s has no word", e)
+		}
+	}
+	for _, c := range posthouse.Classes() {
+		if classWords()[c].zh == "" || classWords()[c].en == "" {
+			t.Errorf("the class %s has no word", c)
+		}
+	}
+}
+
+func templatesOf(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, folder := range []string{"pages", "pages/parts"} {
+		list, err := files.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range list {
+			if !f.IsDir() {
+				out[folder+"/"+f.Name()] = true
+			}
+		}
+	}
+	return out
+}
+
+// What is embedded, and what a first view loads.
+func TestTheConsoleStaysSmall(t *testing.T) {
+	t.Parallel()
+	all, err := readAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	embedded, first := 0, 0
+	for name, a := range all {
+		embedded += len(a.plain)
+		if !strings.Contains(name, "LICENSE") {
+			first += len(a.packed)
+		}
+	}
+	for page := range templatesOf(t) {
+		text, _ := files.ReadFile(page)
+		embedded += len(text)
+	}
+	if embedded > 1_500_000 || embedded < 100_000 {
+		t.Errorf("%d bytes are embedded", embedded)
+	}
+	if first > 100_000 || first < 10_000 { // beside them a page of at most 50 kB
+		t.Errorf("a first view loads %d bytes", first)
+	}
+	for _, want := range []string{"pico-LICENSE.md", "htmx-LICENSE.txt"} {
+		if len(all[want].plain) == 0 {
+			t.Errorf("the licence %s is missing", want)
+		}
+	}
+}

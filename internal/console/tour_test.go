@@ -1,0 +1,154 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// tour are the pages of a tenant, and a text of each while there is nothing.
+var tour = map[string]string{
+	"": "posthouse channel set console", "search": "curl http", "attention": "Nothing needs a person", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
+	"templates": "There is no template yet", "tasks": "No task", "outbox": "No row of the outbox", "audit": "posthouse audit", "keys": "test", "people": "operator", "system": "sqlite",
+}
+
+// Each page is there in both languages, empty and full, and says what to do next while it is empty.
+func TestEveryPageIsThere(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	chinese := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
+	for path, text := range tour {
+		h.shows(h.page("admin", "/console/t/default/"+path), text, `lang="en"`)
+		h.shows(h.page("admin", "/console/t/default/"+path, chinese), `lang="zh-CN"`, "<h1>")
+	}
+	h.waiting("hello")
+	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${name}"}`, nil)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":7,"per":"1m"}]}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`, nil)
+	for path, text := range map[string]string{
+		"": "for the test", "?span=day": "last 24 hours", "search": "u1", "channels": "discard", "channels/later": "for the test", "channels/out": "7 / 1m",
+		"campaigns": "spring", "campaigns/spring": "draft", "templates": "Duty: ${name}", "audit": "channels.pause", "campaigns/spring?address=o1": "Nothing was found",
+	} {
+		h.shows(h.page("operator", "/console/t/default/"+path), text)
+	}
+	if got := h.ask("viewer", "/console/t/default/channels/none", nil); got.status != http.StatusNotFound {
+		t.Errorf("a channel that is not there: %d", got.status)
+	}
+	for path, to := range map[string]string{"/console/": "/console/t/default/", "/console/lang/zh?back=/console/me": "/console/me"} {
+		if got := h.ask("viewer", path, nil); got.to() != to {
+			t.Errorf("%s leads to %q", path, got.to())
+		}
+	}
+	h.shows(h.page("nothing", "/console/"), "You have a role in no tenant")
+}
+
+func TestAChannelIsPausedAndResumedWithItsReason(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	at := "/console/t/default/channels/out"
+	if got := h.ask("viewer", at+"/pause", url.Values{"reason": {"x"}}); got.status != http.StatusForbidden {
+		t.Errorf("a viewer pauses: %d", got.status)
+	}
+	if got := h.ask("operator", at+"/pause", url.Values{"reason": {"平台维护"}}); got.to() != at+"?said=paused_said" {
+		t.Errorf("pausing: %d", got.status)
+	}
+	h.shows(h.page("viewer", at+"?said=paused_said"), "平台维护", "The channel is paused")
+	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"done"}}); got.to() != at+"?said=resumed_said" {
+		t.Errorf("resuming: %d", got.status)
+	}
+	var log struct{ Items []wire.AuditEntry }
+	h.api("GET", "/v1/audit?target=out&key=person:operator", "", &log)
+	if len(log.Items) != 2 || log.Items[1].Note != "平台维护" || log.Items[0].Note != "done" {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// Deliveries that ended badly are chosen, looked at and sent again, once.
+func TestManyAreDecidedAfterALook(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"}}`, nil)
+	ids := h.settle("cancelled", "expired")
+	at := "/console/t/default/attention"
+	h.shows(h.page("operator", at+"?state=expired"), ids[0], ids[1], "Look first")
+	form := url.Values{"state": {"expired"}, "outcome": {"replay"}, "id": ids, "note": {"n"}}
+	h.shows(h.ask("operator", at, form).body, "What it will do", "<strong>2</strong>")
+	if list := h.deliveries("pending"); len(list) != 0 {
+		t.Errorf("a look has made %d deliveries", len(list))
+	}
+	if got := h.ask("operator", at, url.Values{"state": {"expired"}, "outcome": {"replay"}}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("nothing chosen: %d", got.status)
+	}
+	if got := h.ask("viewer", at, form); got.status != http.StatusForbidden {
+		t.Errorf("a viewer decides: %d", got.status)
+	}
+	form.Set("sure", "1")
+	h.shows(h.ask("operator", at, form).body, "Decided: 2")
+	h.shows(h.ask("operator", at, form).body, "Decided: 0 · left alone, because they had changed: 2")
+	if list := h.deliveries("pending"); len(list) != 2 {
+		t.Errorf("%d are sent again, want 2", len(list))
+	}
+}
+
+// All that a filter selects is decided as it was counted; what came later stops the decision.
+func TestAFilterDecidesAboutWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"}}`, nil)
+	h.settle("cancelled", "expired")
+	at := "/console/t/default/attention"
+	form := url.Values{"state": {"expired"}, "channel": {"out"}, "outcome": {"replay"}, "all": {"1"}}
+	h.shows(h.ask("operator", at, form).body, `name="confirm" value="2"`)
+	form.Set("sure", "1")
+	form.Set("confirm", "1")
+	if got := h.ask("operator", at, form); got.status != http.StatusConflict {
+		t.Errorf("a count that does not fit: %d", got.status)
+	}
+	form.Set("confirm", "2")
+	h.shows(h.ask("operator", at, form).body, "Decided: 2")
+}
+
+// settle ends what waits in one state, and says in the database that it was another: nothing of a test runs out of time.
+func (h *house) settle(as, state string) []string {
+	h.Helper()
+	var list []posthouse.Delivery
+	for _, d := range h.deliveries("pending") {
+		if list == nil {
+			h.api("POST", "/v1/messages/"+d.Message+"/cancel", "", nil)
+		}
+		list = append(list, d)
+	}
+	h.exec("UPDATE posthouse_settled SET state = '" + state + "' WHERE state = '" + as + "'")
+	var ids []string
+	for _, d := range list {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+func (h *house) deliveries(state string) []posthouse.Delivery {
+	h.Helper()
+	var list struct{ Items []posthouse.Delivery }
+	h.api("GET", "/v1/deliveries?state="+state, "", &list)
+	return list.Items
+}
+
+// A database that is away is said so, by a page that comes back by itself.
+func TestADatabaseThatIsAwayIsSaid(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.exec("ALTER TABLE posthouse_passes RENAME TO gone")
+	got := h.ask("viewer", "/console/t/default/search", nil)
+	if got.status/100 != 5 || strings.Contains(got.body, "posthouse_passes") {
+		t.Errorf("got %d\n%s", got.status, got.body)
+	}
+}

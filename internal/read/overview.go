@@ -1,0 +1,108 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Tallies are counts that are kept beside the deliveries.
+type Tallies interface {
+	// MinutesOf are the counts of a tenant's attempts since a time, by minute, channel and outcome.
+	MinutesOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error)
+}
+
+// Depths are what was open when it was last counted, and when that was.
+type Depths interface {
+	Depths() ([]work.Depth, time.Time)
+}
+
+// Overviewer reads how the sending of tenants goes. Both of its fields are required.
+type Overviewer struct {
+	Tallies Tallies
+	Depths  Depths
+}
+
+// mostTrouble bounds the list of what went wrong.
+const mostTrouble = 10
+
+// Overview reads how a tenant's sending went since a time, and what is open.
+func (o Overviewer) Overview(ctx context.Context, tenant string, now, since time.Time) (wire.Overview, error) {
+	out := wire.Overview{At: now.UTC(), Minutes: []wire.OverviewMinute{}, Lanes: []wire.OverviewLane{}, Trouble: []wire.OverviewTrouble{}}
+	counts, err := o.Tallies.MinutesOf(ctx, tenant, since)
+	if err != nil {
+		return out, err
+	}
+	trouble := map[wire.OverviewTrouble]int{}
+	for _, c := range counts {
+		if n := len(out.Minutes); n == 0 || !out.Minutes[n-1].At.Equal(c.At) {
+			out.Minutes = append(out.Minutes, wire.OverviewMinute{At: c.At})
+		}
+		add(&out.Minutes[len(out.Minutes)-1], posthouse.Class(c.Outcome), c.N)
+		if class := posthouse.Class(c.Outcome); class != posthouse.ClassOK {
+			trouble[wire.OverviewTrouble{Channel: c.Channel, Class: class}] += c.N
+		}
+	}
+	for t, n := range trouble {
+		t.N = n
+		out.Trouble = append(out.Trouble, t)
+	}
+	slices.SortFunc(out.Trouble, func(a, b wire.OverviewTrouble) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Class, b.Class))
+	})
+	out.Trouble = out.Trouble[:min(len(out.Trouble), mostTrouble)]
+	out.Lanes, out.CountedAt = o.lanes(tenant, now)
+	return out, nil
+}
+
+// add counts attempts that ended in one way.
+func add(m *wire.OverviewMinute, class posthouse.Class, n int) {
+	switch class {
+	case posthouse.ClassOK:
+		m.Sent += n
+	case posthouse.ClassRecipient, posthouse.ClassContent, posthouse.ClassRequest:
+		m.Failed += n
+	case posthouse.ClassUnknown:
+		m.Unknown += n
+	default:
+		m.Again += n
+	}
+}
+
+// lanes are what was open of a tenant when it was last counted, by channel and priority.
+func (o Overviewer) lanes(tenant string, now time.Time) ([]wire.OverviewLane, time.Time) {
+	depths, at := o.Depths.Depths()
+	list := []wire.OverviewLane{}
+	for _, d := range depths {
+		if d.Tenant != tenant {
+			continue
+		}
+		i := slices.IndexFunc(list, func(l wire.OverviewLane) bool { return l.Channel == d.Channel && l.Priority == d.Priority })
+		if i < 0 {
+			i, list = len(list), append(list, wire.OverviewLane{Channel: d.Channel, Priority: d.Priority})
+		}
+		count(&list[i], d, now)
+	}
+	return list, at
+}
+
+func count(l *wire.OverviewLane, d work.Depth, now time.Time) {
+	switch d.State {
+	case posthouse.Pending:
+		l.Pending += d.Count
+		if !d.Oldest.IsZero() && d.Oldest.Before(now) && (l.Oldest.IsZero() || d.Oldest.Before(l.Oldest)) {
+			l.Oldest = d.Oldest
+		}
+	case posthouse.Sending:
+		l.Sending += d.Count
+	case posthouse.Unknown:
+		l.Unknown += d.Count
+	case posthouse.Quarantined:
+		l.Quarantined += d.Count
+	}
+}

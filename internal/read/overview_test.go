@@ -1,0 +1,60 @@
+package read
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// kept are counts that a test made up.
+type kept struct {
+	minutes []work.Minute
+	depths  []work.Depth
+}
+
+func (k kept) MinutesOf(context.Context, string, time.Time) ([]work.Minute, error) {
+	return k.minutes, nil
+}
+
+func (k kept) Depths() ([]work.Depth, time.Time) { return k.depths, time.Unix(60, 0).UTC() }
+
+func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
+	t.Parallel()
+	first, second, now := time.Unix(0, 0).UTC(), time.Unix(60, 0).UTC(), time.Unix(90, 0).UTC()
+	ended := func(at time.Time, channel string, class posthouse.Class, n int) work.Minute {
+		return work.Minute{MinuteKey: work.MinuteKey{At: at, Channel: channel, Outcome: string(class)}, N: n}
+	}
+	open := func(tenant string, p posthouse.Priority, s posthouse.State, n int, oldest time.Time) work.Depth {
+		return work.Depth{Lane: work.Lane{Tenant: tenant, Channel: "a", Priority: p}, State: s, Count: n, Oldest: oldest}
+	}
+	k := kept{
+		minutes: []work.Minute{
+			ended(first, "a", posthouse.ClassOK, 5), ended(first, "a", posthouse.ClassRate, 1), ended(first, "b", posthouse.ClassRecipient, 2),
+			ended(second, "a", posthouse.ClassUnknown, 3), ended(second, "a", posthouse.ClassRate, 2),
+		},
+		depths: []work.Depth{
+			open("t1", posthouse.High, posthouse.Pending, 2, first), open("t1", posthouse.High, posthouse.Pending, 1, second), open("t1", posthouse.High, posthouse.Unknown, 4, first),
+			open("t1", posthouse.Low, posthouse.Pending, 9, now.Add(time.Hour)), open("t1", posthouse.Low, posthouse.Quarantined, 1, time.Time{}), open("t2", posthouse.High, posthouse.Sending, 7, first),
+		},
+	}
+	got, err := Overviewer{k, k}.Overview(t.Context(), "t1", now, first)
+	want := wire.Overview{
+		At:        now,
+		Minutes:   []wire.OverviewMinute{{At: first, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Again: 2}},
+		CountedAt: second,
+		Lanes: []wire.OverviewLane{
+			{Channel: "a", Priority: posthouse.High, Pending: 3, Unknown: 4, Oldest: first},
+			{Channel: "a", Priority: posthouse.Low, Pending: 9, Quarantined: 1},
+		},
+		Trouble: []wire.OverviewTrouble{{Channel: "a", Class: posthouse.ClassRate, N: 3}, {Channel: "a", Class: posthouse.ClassUnknown, N: 3}, {Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

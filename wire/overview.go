@@ -1,0 +1,43 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Overview says how a tenant's sending goes: from counts that are kept, never from the deliveries.
+type Overview struct {
+	At        time.Time         `json:"at" doc:"When it was read."`
+	Minutes   []OverviewMinute  `json:"minutes" doc:"How attempts ended, by the minute, oldest first. Minutes without any are missing."`
+	CountedAt time.Time         `json:"counted_at,omitzero" doc:"When this process last counted what is open; missing where it has not yet."`
+	Lanes     []OverviewLane    `json:"lanes" doc:"What is open, by channel and priority."`
+	Trouble   []OverviewTrouble `json:"trouble" doc:"What attempts ended badly by, the most frequent first, at most ten."`
+}
+
+// OverviewMinute counts attempts that ended in a minute.
+type OverviewMinute struct {
+	At      time.Time `json:"at" doc:"Its beginning."`
+	Sent    int       `json:"sent" doc:"Accepted by providers."`
+	Failed  int       `json:"failed" doc:"Refused for good: the recipient, the content or the request."`
+	Again   int       `json:"again" doc:"Refused for now, or not possible for now: they are tried again."`
+	Unknown int       `json:"unknown" doc:"Nobody knows whether they arrived."`
+}
+
+// OverviewLane says what is open of a channel in one priority.
+type OverviewLane struct {
+	Channel     string             `json:"channel" doc:"The channel."`
+	Priority    posthouse.Priority `json:"priority" doc:"The priority."`
+	Pending     int                `json:"pending" doc:"They wait."`
+	Sending     int                `json:"sending" doc:"They are under way."`
+	Unknown     int                `json:"unknown" doc:"Nobody knows whether they arrived."`
+	Quarantined int                `json:"quarantined" doc:"They were set aside for a person."`
+	Oldest      time.Time          `json:"oldest,omitzero" doc:"When the one that waits for longest was due; missing where none is due."`
+}
+
+// OverviewTrouble counts attempts of a channel that ended badly in one way.
+type OverviewTrouble struct {
+	Channel string          `json:"channel" doc:"The channel."`
+	Class   posthouse.Class `json:"class" doc:"What the results mean."`
+	N       int             `json:"n" doc:"How many."`
+}
