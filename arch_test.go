@@ -53,6 +53,7 @@ var floors = map[string]floor{
 	"internal/retry":           {layer: 1},
 	"internal/hook":            {layer: 1}, // signs what is posted to others
 	"internal/rate":            {layer: 1},
+	"internal/senders":         {layer: 1}, // how many calls a process makes at once
 	"internal/shape":           {layer: 1}, // how fast what is of a priority may begin
 	"internal/life":            {layer: 1}, // until when roles run, and by which clock
 	"internal/metrics":         {layer: 1, beside: []string{"internal/work"}},

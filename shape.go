@@ -2,7 +2,7 @@ package posthouse
 
 // Shape is a token bucket: how fast what is of a priority may begin. What finds it empty waits in the queue, in its order.
 type Shape struct {
-	// Rate is how many deliveries may begin in a second, all processes together.
+	// Rate is how many deliveries may begin in a second, in each process that sends.
 	Rate float64 `json:"rate"`
 	// Burst is how many may begin at once after a while in which few did. Defaults to those of a second.
 	Burst int `json:"burst,omitempty"`

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/rule"
 )
@@ -98,6 +100,9 @@ type Options struct {
 	SMS SMS
 	// Poll is how often the database is asked for work. Defaults to 250ms.
 	Poll time.Duration
+	// MinSenders and MaxSenders bound how many provider calls this process has under way; within them the number follows the
+	// load. Default to 4 and 256 for each processor.
+	MinSenders, MaxSenders int
 	// Shapes are how fast what is of a priority may begin, by tenant; "*" is each that has none of its own. Defaults to none:
 	// everything begins as soon as its channel lets it.
 	Shapes posthouse.Shapes
@@ -177,6 +182,8 @@ func (o Options) withDefaults() Options {
 	if o.MaxConnectionsPerAddress == 0 && o.MaxConnections > 0 {
 		o.MaxConnectionsPerAddress = max(o.MaxConnections/4, 1)
 	}
+	o.MaxSenders = cmp.Or(o.MaxSenders, max(senders.DefaultMax(), o.MinSenders))
+	o.MinSenders = cmp.Or(o.MinSenders, min(senders.DefaultMin, o.MaxSenders))
 	if o.MaxBody == 0 {
 		o.MaxBody = 4 << 20
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/web"
@@ -100,6 +101,9 @@ func (s *Server) checkOptions(context.Context) (err error) {
 	if s.zone, err = time.LoadLocation(s.o.TimeZone); err != nil {
 		return fmt.Errorf("the time zone %q is not an IANA time zone such as Asia/Shanghai", s.o.TimeZone)
 	}
+	if s.o.MinSenders < 0 || s.o.MinSenders > s.o.MaxSenders {
+		return fmt.Errorf("min_senders is %d: want at least 0 and at most max_senders, %d", s.o.MinSenders, s.o.MaxSenders)
+	}
 	return nil
 }
 
@@ -113,6 +117,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Quotas:    s.quotas,
 		Shapes:    o.Shapes,
+		Senders:   senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
 		Media:     s.media,
 		Campaigns: engine.Campaigns{
 			Segments: s.store.Segments, Steward: s.steward,

@@ -194,6 +194,14 @@ var serverSettings = []setting[Config]{{
 	help:  "how often the database is asked for work, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.Poll, v) },
 }, {
+	name: "min_senders", def: "4",
+	help:  "the least provider calls that this process is ready for, a `NUMBER`; how many it makes follows the load",
+	parse: func(c *Config, v string) error { return count(&c.Server.MinSenders, v) },
+}, {
+	name:  "max_senders",
+	help:  "the most provider calls at once in this process, a `NUMBER` (default 256 for each processor)",
+	parse: func(c *Config, v string) error { return count(&c.Server.MaxSenders, v) },
+}, {
 	name:  "shape",
 	help:  "how fast what is of a priority may begin, a `LIST` such as low=200/1s; low=200/1s:500 lets 500 begin at once, acme/low=50/1s is a tenant's own, unlimited is none (default none)",
 	parse: func(c *Config, v string) error { return shapes(&c.Server.Shapes, v) },

@@ -26,6 +26,8 @@ type account struct {
 type room struct {
 	account string
 	n       int
+	// senders are those that were taken for the claim.
+	senders int
 	// idle says that nothing of the route was under way when it was counted: it is as old as the number, since slots
 	// that come free later make no part of it.
 	idle bool
@@ -111,7 +113,12 @@ func (r *route) room(care bool) room {
 	case care, r.probes(""):
 		n = min(n, 1-r.inflight)
 	}
-	return room{n: max(n, 0), idle: r.inflight == 0}
+	if only, several := onlyOf(r.isDue); r.pool != nil && only == "" && !several {
+		n = 0 // whatever is free, nothing is to be claimed
+	}
+	n = max(n, 0)
+	taken := r.pool.Take(now, n, r, r.nudge)
+	return room{n: min(n, taken*max(1, r.Settings.Batch)), senders: taken, idle: r.inflight == 0}
 }
 
 // mostInflight bounds what one process has under way by all accounts of a channel.
@@ -126,14 +133,17 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 	if care {
 		most = 1 - r.inflight
 	}
-	if most <= 0 {
-		return room{}, nil, whenWoken // a slot that comes free wakes us
+	taken := r.pool.Take(now, most, r, r.nudge)
+	if most <= 0 || taken == 0 {
+		return room{}, nil, whenWoken // a slot or a sender that comes free wakes us
 	}
+	most = min(most, taken*max(1, r.Settings.Batch))
 	for {
 		next, wake := r.fleet.Next(now, func(p posthouse.Priority) bool { return !r.shapes.closed(p, now) }, func(s *fleet.Seat) (int, time.Time) {
 			return freeOf(r, s.Name, now, most)
 		})
 		if next.By == nil {
+			r.pool.Began(taken, 0)
 			return room{}, nil, r.shapes.until(now, wake)
 		}
 		n := r.shapes.take(now, next.Priority, next.N, r.Settings.Batch)
@@ -141,7 +151,7 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 			r.fleet.Rouse(next.Pin, next.Priority)
 			continue
 		}
-		return room{account: next.By.Name, n: n, idle: r.inflight == 0}, []share{{pin: next.Pin, priority: next.Priority, n: n}}, 0
+		return room{account: next.By.Name, n: n, senders: taken, idle: r.inflight == 0}, []share{{pin: next.Pin, priority: next.Priority, n: n}}, 0
 	}
 }
 

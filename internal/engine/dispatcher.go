@@ -111,8 +111,17 @@ func (d *dispatcher) turn(r *route) (at room, shares []share, wait time.Duration
 		return r.turn(d.recorder.unsure())
 	}
 	at = d.room(r)
-	shares, wait = r.shares(at.n) // no slot or nothing due: both wake us
+	shares, wait = sharesOf(r, at) // no slot or nothing due: both wake us
 	return at, shares, wait
+}
+
+// sharesOf are the shares of a room. Where there are none, its senders are free again.
+func sharesOf(r *route, at room) ([]share, time.Duration) {
+	list, wait := r.shares(at.n)
+	if len(list) == 0 {
+		r.pool.Began(at.senders, 0)
+	}
+	return list, wait
 }
 
 // room is how many more attempts of a route may be under way; where it has to be found out whether the database takes
@@ -136,7 +145,11 @@ func (d *dispatcher) barred(r *route) (time.Duration, bool) {
 // start asks the limiter for what the shares of a room want, claims that and sends it. It returns the wait before the
 // next look. After an error, the limiter's or the database's, the lanes are still due.
 func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, count func(claimed)) (time.Duration, error) {
-	defer unspent(r, shares)
+	calls := 0
+	defer func() {
+		unspent(r, shares)
+		r.pool.Began(at.senders-calls, 0)
+	}()
 	grant, err := d.permit(r, at.account, wanted(shares))
 	if err != nil {
 		r.restore(shares)
@@ -146,7 +159,12 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 		r.restore(shares)
 		return r.limited(at.account, grant), nil
 	}
-	used, crowded, err := d.spend(r, at, shares, &grant, before, count)
+	used, crowded, err := d.spend(r, at, shares, &grant, before, func(c claimed) {
+		calls += c.calls
+		if count != nil {
+			count(c)
+		}
+	})
 	d.permits.giveBack(d.life.Context(), grant, grant.N-used)
 	switch {
 	case err != nil:
@@ -166,8 +184,10 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 // spend claims for the shares, one after the other, what the limiter has granted to all of them. It returns how much of
 // it was used, and whether something waits that wants more slots than are free. What is left of the shares was not used.
 func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
+	calls := 0
 	for i, s := range shares {
 		n, messages := r.within(s.n, grant.N-used)
+		n, messages = bySenders(r, n, messages, at.senders-calls)
 		if n == 0 {
 			r.restore([]share{s})
 			continue
@@ -175,7 +195,9 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 		cut := at.idle || r.mayCut(n)
 		found, err := d.claim(wish{route: r, pin: s.pin, priority: s.priority, account: at.account, max: n, messages: messages, grant: grant, cut: cut, before: before})
 		used += r.permits(found)
+		calls += found.calls
 		shares[i].n -= found.n
+		count(found)
 		if err != nil {
 			return used, crowded, err
 		}
@@ -185,9 +207,6 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 		case !cut, found.more: // or there is something that wants more slots than are free
 			r.restore([]share{s})
 			crowded = true
-		}
-		if count != nil {
-			count(found)
 		}
 	}
 	return used, crowded, nil
@@ -200,6 +219,21 @@ func (r *route) within(wanted, permits int) (n, messages int) {
 		return min(wanted, permits), 0
 	}
 	return min(wanted, max(permits, r.Settings.Batch)), permits
+}
+
+// bySenders bounds a claim by the calls that may begin. Where a call takes many, each message is one at least.
+func bySenders(r *route, n, messages, calls int) (most, ofMessages int) {
+	switch {
+	case r.pool == nil:
+		return n, messages
+	case calls <= 0:
+		return 0, messages
+	case !r.whole():
+		return min(n, calls), messages
+	case messages == 0:
+		return n, calls
+	}
+	return n, min(messages, calls)
 }
 
 // permits are how many what was claimed takes.
@@ -254,6 +288,7 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 		for _, u := range found.units {
 			r.occupy(w.account, u.about().size)
 		}
+		r.pool.Began(len(found.units), len(found.units))
 		d.sender.send(r, found.units, w.at.Add(w.lease))
 		all.n, all.calls, all.more = all.n+found.n, all.calls+len(found.units), all.more || found.more
 		if all.at.IsZero() {

@@ -27,6 +27,7 @@ import (
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/upkeep"
@@ -57,6 +58,8 @@ type Options struct {
 	// TenantLimits are the windows of all that a tenant sends, by its name; "*" is each that is not named. Defaults to
 	// none.
 	TenantLimits map[string][]posthouse.Limit
+	// Senders bounds how many provider calls are under way in this process. Defaults to no bound but the channels' own.
+	Senders senders.Settings
 	// Shapes are the token buckets by which priorities of tenants begin. Defaults to none.
 	Shapes posthouse.Shapes
 	// Log defaults to slog.Default().
@@ -171,9 +174,28 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{o: o, life: life.New()}
 	e.shift = newShift(e.life)
 	m := metrics.New(o.Metrics)
+	pool := e.pool(m)
 	e.takeIn(m)
+	e.Routes.pool = pool
 	e.sendOut(m)
+	e.sender.pool = pool
 	return e, nil
+}
+
+// pool is of as many senders as the load asks for; nil where their number has no bound.
+func (e *Engine) pool(m *metrics.Metrics) *senders.Pool {
+	if e.o.Senders.Max == 0 {
+		return nil
+	}
+	m.Senders.Set(float64(e.o.Senders.Min))
+	return senders.NewPool(time.Now(), e.o.Senders, func(from, to int) {
+		m.Senders.Set(float64(to))
+		if to > from {
+			m.SenderChanges.WithLabelValues("grew").Inc()
+		} else {
+			m.SenderChanges.WithLabelValues("shrank").Inc()
+		}
+	})
 }
 
 func (o *Options) defaults() {

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/fleet"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -38,6 +39,7 @@ type route struct {
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	shapes       shapes
+	pool         *senders.Pool // nil where their number has no bound
 	tenantLimits []posthouse.Limit
 	rated        bool    // some account of it has a rate
 	timeFactor   float64 // of the accounts' rates

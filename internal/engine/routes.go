@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -26,6 +27,7 @@ type Routes struct {
 	zone         *time.Location
 	tenantLimits map[string][]posthouse.Limit
 	shaper       *shape.Shaper // nil where nothing is shaped
+	pool         *senders.Pool
 	shift        *shift
 	log          *slog.Logger
 	metrics      *metrics.Metrics
@@ -48,7 +50,7 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		return err
 	}
 	r := newRoute(opened, rs.shaper, rs.metrics)
-	r.tenantLimits = rs.limitsOf(ch.Tenant)
+	r.tenantLimits, r.pool = rs.limitsOf(ch.Tenant), rs.pool
 	r.ends = func(account string) (rate.Ends, float64) {
 		return rs.ends(rollup.AccountKey{Tenant: ch.Tenant, Channel: ch.Name, Account: account})
 	}

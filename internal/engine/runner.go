@@ -71,7 +71,7 @@ func (rn *runner) runOnce(r *route) {
 			break // the account was refused during the run: the rest waits
 		}
 		at := rn.dispatcher.room(r)
-		shares, wait := r.shares(at.n)
+		shares, wait := sharesOf(r, at)
 		if len(shares) == 0 {
 			if !r.anyDue() {
 				break

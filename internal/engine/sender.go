@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -22,6 +23,7 @@ type sender struct {
 	halted   func(r *route) bool // may nothing of the route begin any more?
 	log      *slog.Logger
 	metrics  *metrics.Metrics
+	pool     *senders.Pool
 	tracer   trace.Tracer  // nil for none
 	margin   time.Duration // what a lease lasts beyond its send's time-out
 }
@@ -58,6 +60,7 @@ func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
 
 // over hands a unit whose attempt has ended to the recorder.
 func (s *sender) over(u unit) {
+	s.pool.Ended(time.Now(), 0)
 	s.recorder.add(u)
 	s.shift.sends.Done()
 }
@@ -149,6 +152,7 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 	}
 	took := time.Since(c.start)
 	r.took.WithLabelValues(string(c.outs[0].Content.Kind())).Observe(took.Seconds())
+	s.pool.Ended(c.start.Add(took), took)
 	tempo{r}.saw(is.account, results, took)
 	parked, opened := s.gates.heed(r, is.account, results[:len(c.outs)])
 	e := ending{verdict: verdictResult, results: results, took: took}

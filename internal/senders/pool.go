@@ -1,0 +1,114 @@
+package senders
+
+import (
+	"sync"
+	"time"
+)
+
+// Pool has the senders of a process. Who is about to claim takes some, and returns those that found nothing to send. A nil Pool
+// bounds nothing.
+type Pool struct {
+	of      Settings
+	changed func(from, to int)
+
+	mu      sync.Mutex
+	state   State
+	taken   int // for claims that are being made
+	busy    int
+	seen    Seen
+	waiting map[any]func() // who found no sender free, and how to wake him
+}
+
+// NewPool is a pool of senders, none of which is busy. It says each change of their number to changed.
+func NewPool(now time.Time, of Settings, changed func(from, to int)) *Pool {
+	return &Pool{of: of, changed: changed, state: Begin(now, of), waiting: map[any]func(){}}
+}
+
+// some is what one taker is given at least where there are as many. It is given half of those that are free: the next one claims
+// at the same moment.
+const some = 16
+
+// Take takes up to want senders for a claim. Where none is free, wake is called when one may be; who names the one that asks.
+func (p *Pool) Take(now time.Time, want int, who any, wake func()) int {
+	if p == nil || want <= 0 {
+		return want
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.step(now)
+	if p.busy >= p.state.Senders {
+		p.become(p.state.Short(p.of))
+	}
+	free := p.state.Senders - p.busy - p.taken
+	if free <= 0 {
+		p.waiting[who] = wake
+		return 0
+	}
+	delete(p.waiting, who)
+	n := min(want, max(min(free, some), free/2))
+	p.taken += n
+	return n
+}
+
+// Began says that a claim which took some has found so many calls to make.
+func (p *Pool) Began(taken, calls int) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken, p.busy = p.taken-taken, p.busy+calls
+	if calls < taken {
+		p.wake()
+	}
+}
+
+// Ended counts a call that took so long, or 0 where it was not made after all.
+func (p *Pool) Ended(now time.Time, took time.Duration) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy--
+	if took > 0 {
+		p.seen.Ended++
+		p.seen.Took += took
+	}
+	p.step(now)
+	p.wake()
+}
+
+// wake wakes all that wait: who finds none waits again. The pool is locked.
+func (p *Pool) wake() {
+	for who, wake := range p.waiting {
+		delete(p.waiting, who)
+		wake()
+	}
+}
+
+// Now is how many senders there may be, and how many are busy.
+func (p *Pool) Now(now time.Time) (senders, busy int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.step(now)
+	return p.state.Senders, p.busy
+}
+
+// step steps the state where it is time. The pool is locked.
+func (p *Pool) step(now time.Time) {
+	seen := p.seen
+	seen.Busy = p.busy
+	if next, stepped := p.state.Step(now, seen, p.of); stepped {
+		p.seen = Seen{}
+		p.become(next)
+	}
+}
+
+// become takes over a state. The pool is locked.
+func (p *Pool) become(next State) {
+	if from := p.state.Senders; from != next.Senders {
+		p.changed(from, next.Senders)
+	}
+	p.state = next
+}
