@@ -94,25 +94,26 @@ var floors = map[string]floor{
 	"internal/limit/limittest": {layer: 2, tests: true},
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
-	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                                         // events of tasks become messages
-	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                                         // tells others what happens to deliveries
-	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                         // seals what is stored
-	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                         // what follows which result
-	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                                         // files that are to be sent
-	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                                         // what a message reads like
-	"internal/inquire":         {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}}, // providers, about what they were handed
-	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                     // who is next in a line
-	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                     // which account sends next
-	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                                         // how attempts ended, by the minute
-	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                     // what providers tell us by themselves
-	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                                         // people in files and in blocks
+	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                                          // events of tasks become messages
+	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                                          // tells others what happens to deliveries
+	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                          // seals what is stored
+	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                          // what follows which result
+	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                                          // files that are to be sent
+	"internal/suppress":        {layer: 2, beside: []string{"internal/audience", "internal/state"}, never: []string{"internal/store"}}, // addresses to which nothing is sent
+	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                                          // what a message reads like
+	"internal/inquire":         {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},  // providers, about what they were handed
+	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // who is next in a line
+	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // which account sends next
+	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                                          // how attempts ended, by the minute
+	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what providers tell us by themselves
+	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                                          // people in files and in blocks
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/upkeep":          {layer: 2, never: []string{"internal/store"}},                                        // what moves no delivery
 	"internal/segment":         {layer: 2, beside: []string{"internal/campaign"}, never: []string{"internal/store"}}, // segments that this process has claimed
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
-	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
-	"internal/engine":          {layer: 2, beside: []string{"internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
+	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.
@@ -130,19 +131,20 @@ var floors = map[string]floor{
 	"server": {layer: 4},
 
 	// 5: from flags and files to a running program.
-	"internal/config":       {layer: 5},
-	"internal/cli/columns":  {layer: 5},
-	"internal/cli/lksms":    {layer: 5, beside: []string{"internal/cli/retold"}},
-	"internal/cli/notify":   {layer: 5, beside: []string{"internal/cli/retold"}},
-	"internal/cli/retold":   {layer: 5},
-	"internal/cli/agent":    {layer: 5},
-	"internal/cli/demo":     {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
-	"internal/cli/shell":    {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
-	"internal/cli/campaign": {layer: 6},
-	"internal/cli/remote":   {layer: 6, beside: []string{"internal/cli/campaign"}},
-	"internal/cli/follow":   {layer: 6},
-	"internal/cli/media":    {layer: 6},
-	"internal/cli/local":    {layer: 6},
+	"internal/config":          {layer: 5},
+	"internal/cli/columns":     {layer: 5},
+	"internal/cli/lksms":       {layer: 5, beside: []string{"internal/cli/retold"}},
+	"internal/cli/notify":      {layer: 5, beside: []string{"internal/cli/retold"}},
+	"internal/cli/retold":      {layer: 5},
+	"internal/cli/agent":       {layer: 5},
+	"internal/cli/demo":        {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
+	"internal/cli/shell":       {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
+	"internal/cli/campaign":    {layer: 6},
+	"internal/cli/remote":      {layer: 6, beside: []string{"internal/cli/campaign"}},
+	"internal/cli/follow":      {layer: 6},
+	"internal/cli/media":       {layer: 6},
+	"internal/cli/suppression": {layer: 6},
+	"internal/cli/local":       {layer: 6},
 
 	// 7: the program with its commands, a public door; cmd and examples walk through it.
 	"cli":           {layer: 7},

@@ -176,6 +176,9 @@ type ChannelSettings struct {
 	// KeepAnswers keeps the beginning of each answer's body with the attempt, for everybody who may read deliveries; its
 	// code, message and id are always kept. Defaults to false, and to true with the profile duty.
 	KeepAnswers *bool `json:"keep_answers,omitempty"`
+	// ExemptKinds are kinds of messages that are sent to suppressed addresses too, such as one-time passwords that people
+	// have just asked for. Defaults to none.
+	ExemptKinds []string `json:"exempt_kinds,omitempty"`
 	// Failover moves what is pinned to an account to another one while the account is paused or refused for longer
 	// than a moment, or was removed; but never what may have been sent. Defaults to none: it waits.
 	Failover bool `json:"failover,omitempty"`

@@ -73,7 +73,7 @@ type Event struct {
 // table does not happen; the store refuses to write it.
 var legal = map[EventType][][2]State{
 	EventAccept:      {{"", Pending}},
-	EventSuppress:    {{"", Suppressed}, {Pending, Suppressed}},
+	EventSuppress:    {{"", Suppressed}, {Sending, Suppressed}},
 	EventClaim:       {{Pending, Sending}},
 	EventStart:       {{Pending, Sending}, {Sending, Sending}},
 	EventRelease:     {{Sending, Pending}, {Sending, Unknown}},

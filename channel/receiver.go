@@ -43,6 +43,16 @@ type Heard struct {
 	Once string
 	// Reports are what became of messages.
 	Reports []Report
+	// Consents are who wants to be reached by the channel's account, or no more.
+	Consents []Consent
+}
+
+// Consent says that somebody does not want to be reached any more, or wants to again.
+type Consent struct {
+	Address string
+	In      bool
+	// Reason is the provider's word for it.
+	Reason string
 }
 
 // Report is a receipt that the provider brings by itself. Its Receipt is Known.

@@ -67,6 +67,8 @@ var guides = []guide{
 	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/media.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/media.zh-CN.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
+	{file: "../docs/guide/suppressions.md"},
+	{file: "../docs/guide/suppressions.zh-CN.md"},
 	{file: "../docs/guide/notify.md"},
 	{file: "../docs/guide/notify.zh-CN.md"},
 	{file: "../docs/guide/operations.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany, "posthouse archive": needsMonths}, starts: true, before: operationsBefore, meet: machines},

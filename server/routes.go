@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/front/people"
+	"github.com/posthouse/posthouse/internal/front/suppressions"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -53,6 +54,7 @@ func (s *Server) routes() []web.Route {
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
 		media.Routes(s.media),
 		people.Routes(s.store.People, links{s.people}),
+		suppressions.Routes(s.suppressed),
 	)
 	return routes
 }

@@ -26,35 +26,37 @@ import (
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Server is a running Posthouse: New, Start, Stop.
 type Server struct {
-	o        Options
-	zone     *time.Location
-	store    *store.Store
-	engine   *engine.Engine
-	tide     *tide
-	keyring  *secret.Keyring
-	network  channel.Network
-	limiter  engine.Limiter
-	redis    *limit.Redis // nil for none
-	quotas   *quota.Quotas
-	channels *channels.Set
-	flow     *flow.Flow
-	events   *feed.Log
-	poster   *feed.Poster
-	callback *callback.Desk
-	media    *media.Library
-	gate     *web.Gate
-	people   *people.Desk
-	handler  http.Handler
-	doors    doors
-	api      *address // nil with Options.NoListen
-	sms      *address // the SMS front door at an address of its own; nil without
-	scrapes  *address // the metrics at an address of their own; nil without
+	o          Options
+	zone       *time.Location
+	store      *store.Store
+	engine     *engine.Engine
+	tide       *tide
+	keyring    *secret.Keyring
+	network    channel.Network
+	limiter    engine.Limiter
+	redis      *limit.Redis // nil for none
+	quotas     *quota.Quotas
+	channels   *channels.Set
+	flow       *flow.Flow
+	events     *feed.Log
+	poster     *feed.Poster
+	callback   *callback.Desk
+	media      *media.Library
+	suppressed *suppress.List
+	gate       *web.Gate
+	people     *people.Desk
+	handler    http.Handler
+	doors      doors
+	api        *address // nil with Options.NoListen
+	sms        *address // the SMS front door at an address of its own; nil without
+	scrapes    *address // the metrics at an address of their own; nil without
 
 	campaigns *campaign.Desk
 	importer  *campaign.Importer // of people
@@ -163,7 +165,8 @@ func openCampaigns(s *Server) (err error) {
 func openDesk(s *Server) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
 		Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
-		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
+		Suppressed: s.store.Suppressions,
+		Wake:       s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
 	})
 	return nil
 }
@@ -182,8 +185,9 @@ func openMedia(s *Server) (err error) {
 
 // openCallbacks makes the desk that providers call.
 func openCallbacks(s *Server) (err error) {
+	s.suppressed = suppress.New(s.store.Suppressions, s.engine.Routes)
 	s.callback, err = callback.New(callback.Options{
-		Addresses: s.store.Callbacks, Book: s.store.Receipts, Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
+		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
 	})
 	return err
 }
@@ -214,6 +218,7 @@ func (s *Server) Start(ctx context.Context) error {
 	})
 	s.done.Go(func() { s.callback.Run(following) })
 	s.done.Go(func() { s.media.Run(following) })
+	s.done.Go(func() { s.suppressed.Run(following, s.o.Log) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.keyring, s.channels.Opener, s.o.Log}.run(following)

@@ -40,18 +40,18 @@ type CampaignProgress struct {
 	Failed      int64 `json:"failed" doc:"Refused for good."`
 	Unknown     int64 `json:"unknown" doc:"Started, and nobody knows whether it arrived."`
 	Expired     int64 `json:"expired" doc:"Left when the deadline passed."`
-	Suppressed  int64 `json:"suppressed" doc:"A rule said no."`
+	Suppressed  int64 `json:"suppressed" doc:"Nothing is sent to their addresses: see suppressions."`
 	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
 
-	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed or are unknown, the most frequent first."`
+	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown or suppressed, the most frequent first."`
 	PerSecond float64            `json:"per_second" doc:"How many members were settled a second since the start, on average."`
 	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate; 0s where nobody can tell."`
 }
 
 // CampaignReason says why members ended as they did.
 type CampaignReason struct {
-	Outcome string          `json:"outcome" doc:"failed or unknown."`
+	Outcome string          `json:"outcome" doc:"failed, unknown or suppressed."`
 	Class   posthouse.Class `json:"class,omitempty" doc:"What the last attempt's result meant."`
 	Code    string          `json:"code,omitempty" doc:"The provider's code, or ours."`
 	Error   string          `json:"error,omitempty" doc:"What was said to one of them."`
@@ -85,14 +85,15 @@ type CampaignResolved struct {
 
 // CampaignPlan is what would happen, before anything is sent.
 type CampaignPlan struct {
-	Members  int64              `json:"members" doc:"How many different people."`
-	Repeated int64              `json:"repeated" doc:"Records whose address stood there before: nobody is told twice."`
-	Refused  int64              `json:"refused" doc:"Records that could not be read."`
-	Segments int64              `json:"segments" doc:"How many ranges it is cut into."`
-	Missing  map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
-	Samples  []CampaignSample   `json:"samples" doc:"What the first members would get."`
-	Duration posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
-	Problems []Flaw             `json:"problems" doc:"What stands in the way; empty for nothing."`
+	Members    int64              `json:"members" doc:"How many different people."`
+	Repeated   int64              `json:"repeated" doc:"Records whose address stood there before: nobody is told twice."`
+	Refused    int64              `json:"refused" doc:"Records that could not be read."`
+	Suppressed int64              `json:"suppressed" doc:"Members to whose addresses nothing is sent now: see suppressions."`
+	Segments   int64              `json:"segments" doc:"How many ranges it is cut into."`
+	Missing    map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
+	Samples    []CampaignSample   `json:"samples" doc:"What the first members would get."`
+	Duration   posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
+	Problems   []Flaw             `json:"problems" doc:"What stands in the way; empty for nothing."`
 }
 
 // Flaw is one thing that stands in a campaign's way.

@@ -21,6 +21,7 @@ const taken = "success"
 type event struct {
 	Type   string `xml:"MsgType"`
 	Event  string `xml:"Event"`
+	From   string `xml:"FromUserName"`
 	ID     string `xml:"MsgID"`
 	Status string `xml:"Status"`
 	// Notices are what became of subscription notices.
@@ -31,7 +32,7 @@ type event struct {
 	} `xml:"SubscribeMsgSentEvent>List"`
 }
 
-// Receive verifies an event of the account, and reads what became of a message. Other events are answered and are not ours.
+// Receive verifies an event of the account, and reads what became of a message, or who follows the account. Other events are answered and are not ours.
 func (d *driver) Receive(c channel.Callback) (channel.Heard, error) {
 	text, once, err := d.lock.Open(c)
 	if err != nil {
@@ -48,6 +49,8 @@ func (d *driver) Receive(c channel.Callback) (channel.Heard, error) {
 	switch in.Event {
 	case "TEMPLATESENDJOBFINISH":
 		heard.Reports = []channel.Report{{Ref: in.ID, Receipt: receiptOf(in.Status)}}
+	case "subscribe", "unsubscribe": // of the account: who has left it cannot be sent anything
+		heard.Consents = []channel.Consent{{Address: in.From, In: in.Event == "subscribe", Reason: in.Event}}
 	case "subscribe_msg_sent_event":
 		for _, n := range in.Notices {
 			r := channel.Report{Ref: n.ID, Receipt: channel.Receipt{Known: true, Delivered: n.Code == "0"}}

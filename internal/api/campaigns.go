@@ -141,24 +141,14 @@ func (s campaigns) take(c *web.Call) (posthouse.Audience, error) {
 func partOf(c *web.Call) (campaign.Part, error) {
 	q := c.Query
 	p := campaign.Part{SHA256: strings.ToLower(q.Get("sha256")), Final: c.Flag("final")}
-	p.Kind, p.Delimiter, p.Address, p.Encoding = audience.Kind(q.Get("format")), q.Get("delimiter"), q.Get("address"), audience.Encoding(q.Get("encoding"))
+	var problems []posthouse.Problem
+	p.Format, problems = audience.FormatOf(q)
+	c.Add(problems)
 	if text := q.Get("offset"); text != "" {
 		var err error
 		if p.Offset, err = strconv.ParseInt(text, 10, 64); err != nil || p.Offset < 0 {
 			c.Refuse("query.offset", "is %.60q: want a whole number of bytes", text)
 		}
-	}
-	if p.Kind != "" && p.Kind != audience.CSV && p.Kind != audience.NDJSON {
-		c.Refuse("query.format", "is %.60q: want csv or ndjson", p.Kind)
-	}
-	if p.Encoding != "" && !p.Encoding.Valid() {
-		c.Refuse("query.encoding", "is %.60q: want %s", p.Encoding, web.Words(audience.Encodings()))
-	}
-	if d := p.Delimiter; d != "" && (len(d) > 1 || d[0] == '"' || d[0] == '\n' || d[0] == '\r' || d[0] >= 0x80) {
-		c.Refuse("query.delimiter", "is %.60q: want one character of ASCII that is no quote and no line's end", d)
-	}
-	if text := q.Get("columns"); text != "" {
-		p.Columns = strings.Split(text, ",")
 	}
 	return p, c.Wrong()
 }

@@ -32,12 +32,19 @@ type Book interface {
 	Unheard(ctx context.Context, now time.Time, most int) (list []work.Heard, lost int64, err error)
 }
 
+// Consents keeps who wants to be reached on a channel, and who does not.
+type Consents interface {
+	Hear(ctx context.Context, tenant, channel string, told []channel.Consent) error
+}
+
 // Options makes a Desk. Addresses, Book and Channel are required.
 type Options struct {
 	Addresses Addresses
 	Book      Book
 	// Channel is an open channel, nil where there is none of this name.
 	Channel func(tenant, name string) *state.Channel
+	// Consents takes who wants to be reached, or no more. Defaults to nobody: it is not kept.
+	Consents Consents
 	// Registry takes the metrics. Defaults to one of its own.
 	Registry prometheus.Registerer
 	// Log defaults to slog.Default().
@@ -193,11 +200,15 @@ func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAdd
 			return refused
 		}
 	}
-	if len(heard.Reports) > maxReports {
-		log.Warn("a callback was refused", "why", "it has too many reports", "reports", len(heard.Reports))
+	if n := len(heard.Reports) + len(heard.Consents); n > maxReports {
+		log.Warn("a callback was refused", "why", "it has too many reports", "reports", n)
 		return refused
 	}
-	if err := d.hear(ctx, whose, heard.Reports, now); err != nil {
+	err := d.hear(ctx, whose, heard.Reports, now)
+	if err == nil && len(heard.Consents) > 0 && d.o.Consents != nil {
+		err = d.o.Consents.Hear(ctx, whose.Tenant, whose.Channel, heard.Consents)
+	}
+	if err != nil {
 		log.Error("what a provider told cannot be written: it is asked to come again", "error", err)
 		return failed
 	}

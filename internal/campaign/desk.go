@@ -43,6 +43,12 @@ type Templates interface {
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 }
 
+// OptedOut knows to which addresses nothing is sent.
+type OptedOut interface {
+	AnySuppressed(ctx context.Context, tenant string) (bool, error)
+	Suppressed(ctx context.Context, now time.Time, tenant, channel string, addresses []string) (map[string]string, error)
+}
+
 // Options are what a desk works with. All are required but for those that name a default.
 type Options struct {
 	Campaigns Campaigns
@@ -50,6 +56,8 @@ type Options struct {
 	Lists     Lists
 	Templates Templates
 	Importer  *Importer
+	// Suppressed knows to whom nothing is sent. Defaults to nobody.
+	Suppressed OptedOut
 	// Channel is an open channel, nil for none of that name.
 	Channel func(tenant, name string) *state.Channel
 	// Wake says that a campaign has changed. Defaults to nothing.

@@ -44,7 +44,7 @@ func (o Outcome) Settled() bool { return o != Unsent && o != Started }
 // steps says which outcome may follow which.
 var steps = map[Outcome][]Outcome{
 	Unsent:  {Started, Expired, Suppressed, Cancelled, Elsewhere},
-	Started: {Unsent, Sent, Failed, Unknown, HandedOver},
+	Started: {Unsent, Sent, Failed, Unknown, Suppressed, HandedOver}, // who is suppressed is found after the start is stored
 	Sent:    {Delivered, Undelivered},
 	// What is unknown is proved by a receipt or a person, or sent again as a delivery by the campaign's policy.
 	Unknown:    {Sent, Delivered, Undelivered, Failed, HandedOver},

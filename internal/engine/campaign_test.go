@@ -68,7 +68,7 @@ func campaigning(t *testing.T, settings posthouse.ChannelSettings, test func(d *
 		}
 		r.restart()
 		d.desk = campaign.NewDesk(campaign.Options{
-			Campaigns: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im,
+			Campaigns: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im, Suppressed: r.store.Suppressions,
 			Channel: func(tenant, name string) *state.Channel { return r.engine.Routes.Channel(tenant, name) },
 			Wake:    func() { r.engine.Campaigner.Nudge() }, Repair: func(ctx context.Context) error { return r.engine.Campaigner.Repair(ctx) },
 		})
@@ -119,7 +119,7 @@ func (d *drive) stands(state posthouse.CampaignState, want wire.CampaignProgress
 	}
 	got := c.Progress
 	got.Reasons, got.PerSecond, got.Left = nil, 0, 0
-	if sum := got.Unsent + got.Started + got.Sent + got.Delivered + got.Failed + got.Unknown + got.Expired + got.Cancelled; sum != got.Members {
+	if sum := got.Unsent + got.Started + got.Sent + got.Delivered + got.Failed + got.Unknown + got.Expired + got.Cancelled + got.Suppressed; sum != got.Members {
 		d.Errorf("the counts of %d members make %d: %+v", got.Members, sum, got)
 	}
 	if diff := cmp.Diff(want, got); c.State != state || diff != "" {

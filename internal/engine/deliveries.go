@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -25,6 +26,7 @@ type deliveries struct {
 	contents *content.Contents
 	suspects *suspects
 	permits  *permits
+	sieve    *suppress.Sieve
 	rollup   *rollup.Rollup
 	stands   func(l work.LineKey) // somebody may be first in a line now
 	life     *life.Life
@@ -67,13 +69,43 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	}
 	ds.metrics.Wrote("claim", w.at)
 	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
-	groups := ds.share(r, w.account, ds.group(r, w.account, ds.suspects.setApart(r, items, w.at.Add(w.lease))))
+	items = ds.suspects.setApart(r, items, w.at.Add(w.lease))
+	groups := ds.share(r, w.account, ds.group(r, w.account, items))
+	ds.bar(ctx, r, items, groups)
 	ds.permits.sift(ctx, r, groups)
 	for _, g := range groups {
 		g.grant = w.grant
 		found.units = append(found.units, g)
 	}
 	return found, nil
+}
+
+// bar ends the attempts at addresses to which nothing is sent.
+func (ds *deliveries) bar(ctx context.Context, r *route, items []work.Item, groups []*group) {
+	places, err := ds.sieve.Items(ctx, r.Channel, items)
+	if err == nil && len(places) == 0 {
+		return
+	}
+	if err != nil {
+		ds.log.Warn("suppressions cannot be looked up: what was claimed goes back", "channel", r.Key.Channel, "error", err)
+	}
+	barred := map[string]string{} // by delivery
+	for i, why := range places {
+		barred[items[i].Delivery.ID] = why
+	}
+	for _, g := range groups {
+		if err != nil {
+			g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: faultPause}})
+			continue
+		}
+		refused := map[int]done{}
+		for i := range g.items {
+			if why, is := barred[g.items[i].Delivery.ID]; is {
+				refused[i] = done{verdict: verdictSuppress, result: channel.Result{Error: why}}
+			}
+		}
+		g.putOff(refused)
+	}
 }
 
 // group makes one unit of all of a message where the driver takes many in one call, else one of each delivery.

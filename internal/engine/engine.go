@@ -30,6 +30,7 @@ import (
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
@@ -245,7 +246,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.withdraw}
 	e.Pull = pull.New(pull.Options{
 		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Settled: e.usher.Settled, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
-		Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
+		Sieve: e.sieve(), Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
 	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l}
@@ -263,7 +264,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.permits = newPermits(o.Limiter, o.Log, m)
 	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
 	e.deliveries = &deliveries{
-		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits,
+		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits, sieve: e.sieve(),
 		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
@@ -277,6 +278,11 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	}
 	turner := &turner{store: o.Stores.Depths, routes: e.Routes, refresh: o.Refresh, life: l, log: o.Log}
 	e.measurer = &upkeep.Measurer{Store: o.Stores.Depths, Counted: turner.turn, Life: l, Log: o.Log, Metrics: m}
+}
+
+// sieve finds those among whom something has started to whom nothing is sent.
+func (e *Engine) sieve() *suppress.Sieve {
+	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Now: e.life.Now}
 }
 
 // sendCampaigns makes the roles that campaigns need besides.
@@ -297,7 +303,7 @@ func (e *Engine) sendCampaigns(m *metrics.Metrics) {
 	})
 	rouse := func(l work.Lane) { e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, "") }
 	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.stuck, o.Poll, o.RepairEvery)
-	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.rollup, o.Log, m})
+	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), e.rollup, o.Log, m})
 }
 
 // Start reads the epoch and begins all roles. Channels are added with SetChannel, before or

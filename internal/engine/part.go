@@ -20,19 +20,28 @@ type part struct {
 	places []int
 	outs   []channel.Outgoing
 	bad    map[int]string // who gets nothing, since it cannot be made
-	grant  *limit.Grant
-	taken  []limit.Grant // permits of its members besides
-	ended  ending
+	barred map[int]string // who gets nothing, since the address is suppressed
+	// unasked says that nobody could be asked who is: they wait.
+	unasked bool
+	grant   *limit.Grant
+	taken   []limit.Grant // permits of its members besides
+	ended   ending
 }
 
 func (p *part) about() about { return p.is }
 
 // prepare makes what each member gets. Whose content cannot be made has failed by that.
 func (p *part) prepare(context.Context, time.Time) bool {
+	if p.unasked {
+		return false
+	}
 	r, leg := p.is.route, p.in
 	template, templateID := leg.Letter.Template()
 	made := p.places[:0:0]
 	for _, i := range p.places {
+		if p.barred[i] != "" {
+			continue
+		}
 		m := leg.Members[i]
 		content, payload, problems := leg.Letter.For(m)
 		if len(problems) > 0 {
@@ -58,6 +67,13 @@ func (p *part) refuse(place int, problems []posthouse.Problem) {
 	p.bad[place] = problems[0].Path + " " + problems[0].Message
 }
 
+func (p *part) bar(place int, why string) {
+	if p.barred == nil {
+		p.barred = map[int]string{}
+	}
+	p.barred[place] = why
+}
+
 func (p *part) outgoing() []channel.Outgoing { return p.outs }
 
 func (p *part) end(e ending) { p.ended = e }
@@ -72,7 +88,7 @@ func (p *part) sent() bool {
 
 // done gives back the permits that were not used, and lets the lane go on.
 func (p *part) done() {
-	unsent := len(p.bad)
+	unsent := len(p.bad) + len(p.barred)
 	if !p.sent() {
 		unsent += len(p.places)
 	}
@@ -97,9 +113,18 @@ func (p *part) done() {
 	p.of.routes.Rouse(r.Key, p.in.Lane.Priority, "")
 }
 
-// count counts its attempts.
+// count counts its attempts, and who got nothing.
 func (p *part) count() {
-	r, kind := p.is.route, string(p.outs[0].Content.Kind())
+	r, kind := p.is.route, string(posthouse.TextContent)
+	if len(p.outs) > 0 {
+		kind = string(p.outs[0].Content.Kind())
+	}
+	if n := len(p.barred); n > 0 {
+		p.of.metrics.Sends.WithLabelValues(r.Key.Channel, kind, string(verdictSuppress)).Add(float64(n))
+	}
+	if !p.sent() {
+		return
+	}
 	for _, res := range p.ended.results {
 		p.of.metrics.Sends.WithLabelValues(r.Key.Channel, kind, string(res.Class)).Inc()
 		p.of.rollup.Add(work.MinuteKey{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: p.is.account, Type: kind, Outcome: string(res.Class)}, p.ended.took)

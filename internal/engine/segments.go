@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -22,6 +23,7 @@ type segments struct {
 	holder  *segment.Holder
 	routes  *Routes
 	permits *permits
+	sieve   *suppress.Sieve
 	rollup  *rollup.Rollup
 	log     *slog.Logger
 	metrics *metrics.Metrics
@@ -70,18 +72,49 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, most 
 		return err
 	}
 	found.n += len(places)
-	found.units = append(found.units, s.parts(st, w, places, grants)...)
+	units := s.parts(st, w, places, grants)
+	s.bar(ctx, w.route, st, units)
+	for _, p := range units {
+		found.units = append(found.units, p)
+	}
 	return nil
 }
 
+// bar says of the members that were started to whom of them nothing is sent: who was suppressed before that was stored.
+func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts []*part) {
+	if r.Settings.Exempt(st.Campaign.Kind) {
+		return
+	}
+	var addresses []string
+	for _, p := range parts {
+		for _, place := range p.places {
+			addresses = append(addresses, st.Members[place].Address)
+		}
+	}
+	barred, err := s.sieve.Addresses(ctx, r.Channel, addresses)
+	if err != nil {
+		s.log.Warn("suppressions cannot be looked up: members of a campaign wait", "channel", r.Key.Channel, "error", err)
+	}
+	first := 0
+	for _, p := range parts {
+		p.unasked = err != nil
+		for i, place := range p.places {
+			if why, is := barred[first+i]; is {
+				p.bar(place, why)
+			}
+		}
+		first += len(p.places)
+	}
+}
+
 // parts makes units of members that were started.
-func (s *segments) parts(st *segment.Stretch, w wish, places []int, grants []limit.Grant) []unit {
+func (s *segments) parts(st *segment.Stretch, w wish, places []int, grants []limit.Grant) []*part {
 	size, r := 1, w.route
 	if _, ok := r.Opened.By(w.account).(channel.BatchDriver); ok && st.Letter.Same() {
 		size = max(1, r.Settings.Batch)
 	}
 	s.holder.Occupy(slotsOf(r, w.account), len(places))
-	units := make([]unit, 0, len(places)/size+1)
+	units := make([]*part, 0, len(places)/size+1)
 	for len(places) > 0 {
 		n := min(size, len(places))
 		p := &part{of: s, in: st, places: places[:n:n], grant: w.grant, is: about{
@@ -137,11 +170,14 @@ func (s *segments) settle(ctx context.Context, batch []unit, insist insist) erro
 	list := make([]segment.Ended, len(batch))
 	for i, u := range batch {
 		p := u.(*part)
-		list[i] = segment.Ended{Of: p.in, Size: p.is.size, Places: p.places, Bad: p.bad}
+		list[i] = segment.Ended{Of: p.in, Size: p.is.size, Places: p.places, Bad: p.bad, Barred: p.barred}
+		if p.unasked {
+			list[i].After = faultPause
+		}
 		if p.sent() {
 			list[i].Results = p.ended.results
-			p.count()
 		}
+		p.count()
 	}
 	return s.holder.Settle(ctx, list, insist)
 }

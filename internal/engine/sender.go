@@ -148,7 +148,7 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 		state.Fit(&results[i])
 	}
 	if is.sensitive {
-		hush(results, c.outs)
+		state.Hush(results, c.outs)
 	}
 	took := time.Since(c.start)
 	r.took.WithLabelValues(string(c.outs[0].Content.Kind())).Observe(took.Seconds())
@@ -163,14 +163,4 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 	s.recorder.add(c.unit)
 	s.gates.share(r, parked, opened) // after the results: the other processes can wait
 	s.shift.sends.Done()
-}
-
-// hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
-// content. A code stays, and so does the provider's id, unless it repeats the content.
-func hush(results []channel.Result, outs []channel.Outgoing) {
-	for i := range outs {
-		r := &results[i]
-		r.Request, r.Response, r.Error, r.Ref = "", "", state.Hidden(r.Error), unechoed(r.Ref, &outs[i])
-		r.Code = unechoed(r.Code, &outs[i])
-	}
 }

@@ -559,6 +559,14 @@ func (p *process) LookLimits(ctx context.Context, keys []string) (states [][]byt
 	return p.w.store.Limits.LookLimits(ctx, keys)
 }
 
+func (p *process) Suppressed(ctx context.Context, now time.Time, tenant, channel string, addresses []string) (found map[string]string, err error) {
+	err = p.do("suppressed", func() error {
+		found, err = p.w.store.Suppressions.Suppressed(ctx, now.Add(-p.skew), tenant, channel, addresses)
+		return err
+	})
+	return found, err
+}
+
 // AddMinutes, Minutes and FoldMinutes leave the counts out: nothing that is judged follows from them.
 func (p *process) AddMinutes(context.Context, time.Time, []work.Minute) error { return nil }
 func (p *process) Minutes(context.Context, time.Time) ([]work.Minute, error)  { return nil, nil }

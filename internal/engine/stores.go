@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
@@ -34,12 +35,14 @@ type Stores struct {
 	Epochs    upkeep.Epochs
 	Minutes   Minutes
 	Lines     usher.Lines
+	// Suppressed has the addresses to which nothing is sent.
+	Suppressed suppress.Asked
 }
 
 // complete reports whether nothing is missing.
 func (s *Stores) complete() bool {
 	return s.Intake != nil && s.Outbox != nil && s.Plans != nil && s.Reminders != nil && s.Contents != nil && s.HandOuts != nil &&
-		s.Held != nil && s.Words != nil && s.Queue != nil && s.Receipts != nil && s.Gates != nil && s.Depths != nil && s.Old != nil && s.Epochs != nil && s.Minutes != nil && s.Lines != nil
+		s.Held != nil && s.Words != nil && s.Queue != nil && s.Receipts != nil && s.Gates != nil && s.Depths != nil && s.Old != nil && s.Epochs != nil && s.Minutes != nil && s.Lines != nil && s.Suppressed != nil
 }
 
 // Queue is what dispatcher, recorder and rescuer do to deliveries.

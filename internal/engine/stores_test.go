@@ -5,6 +5,7 @@ import (
 	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/usher"
 )
@@ -27,12 +28,13 @@ type database interface {
 	upkeep.Epochs
 	Minutes
 	usher.Lines
+	suppress.Asked
 }
 
 // parts hands one database to all roles.
 func parts(db database) Stores {
 	return Stores{
 		Intake: db, Outbox: db, Plans: db, Reminders: db, Contents: db, HandOuts: db, Held: db, Words: db,
-		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db, Lines: db,
+		Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db, Lines: db, Suppressed: db,
 	}
 }

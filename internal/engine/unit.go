@@ -55,6 +55,7 @@ const (
 	verdictResult     verdict = "result"     // the driver answered
 	verdictRelease    verdict = "release"    // no byte has left: give it back
 	verdictWindow     verdict = "window"     // no byte has left, and it would come too late to repeat
+	verdictSuppress   verdict = "suppress"   // no byte has left: nothing is sent to this address
 	verdictQuarantine verdict = "quarantine" // unreadable, or the driver panicked
 )
 

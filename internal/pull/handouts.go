@@ -17,6 +17,7 @@ type returned struct {
 	reason string
 	why    string
 	after  time.Duration // how long it waits then; it is set aside where why is set
+	barred string        // why nothing is sent to its address
 }
 
 // rereadAfter is the wait after what a delivery reads like could not be found out.
@@ -26,9 +27,8 @@ const rereadAfter = time.Second
 // asked is when the claim was sent. What cannot be shown is set aside or given back, but for what its agent has
 // started: that may have left.
 func (dk *Desk) handouts(ctx context.Context, handed work.HandedOut, asked time.Time) []posthouse.Handout {
-	items := handed.Items
-	list := make([]posthouse.Handout, 0, len(items))
-	var back []returned
+	list := make([]posthouse.Handout, 0, len(handed.Items))
+	items, back := dk.unbarred(ctx, handed)
 	if err := dk.o.Contents.Unseal(ctx, items); err != nil {
 		dk.o.Log.Warn("sealed contents cannot be read: what was to be handed out is given back", "deliveries", len(items), "error", err)
 		for _, item := range items {
@@ -48,6 +48,42 @@ func (dk *Desk) handouts(ctx context.Context, handed work.HandedOut, asked time.
 	}
 	dk.putBack(slices.DeleteFunc(back, func(b returned) bool { return handed.Repeated && !b.item.Delivery.StartedAt.IsZero() }))
 	return list
+}
+
+// unbarred leaves out those to whose addresses nothing is sent, and says why. What its agent is shown once more stays: it may
+// have left.
+func (dk *Desk) unbarred(ctx context.Context, handed work.HandedOut) (items []work.Item, back []returned) {
+	if handed.Repeated {
+		return handed.Items, nil
+	}
+	for rest := handed.Items; len(rest) > 0; {
+		name, n := rest[0].Delivery.Channel, 1
+		for n < len(rest) && rest[n].Delivery.Channel == name {
+			n++
+		}
+		part := rest[:n]
+		rest = rest[n:]
+		ch := dk.o.Channels.Channel(part[0].Delivery.Tenant, name)
+		if ch == nil {
+			items = append(items, part...)
+			continue
+		}
+		barred, err := dk.o.Sieve.Items(ctx, ch, part)
+		if err != nil {
+			dk.o.Log.Warn("suppressions cannot be looked up: what was to be handed out is given back", "deliveries", n, "error", err)
+		}
+		for i, item := range part {
+			switch why, is := barred[i]; {
+			case err != nil:
+				back = append(back, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter})
+			case is:
+				back = append(back, returned{item: item, reason: state.ReasonSuppressed, barred: why})
+			default:
+				items = append(items, item)
+			}
+		}
+	}
+	return items, back
 }
 
 // current is the message of a hand-out as it reads now, or why it cannot be shown.
@@ -98,10 +134,14 @@ func (dk *Desk) putBack(list []returned) {
 	_, err := dk.o.HandOuts.Record(dk.o.Life.Context(), time.Now(), func(now time.Time) []work.Change {
 		changes := make([]work.Change, len(list))
 		for i, b := range list {
-			if b.why != "" {
-				changes[i] = state.AfterQuarantine(b.item.Delivery, b.reason, b.why)
-			} else {
-				changes[i] = state.AfterGivenBack(b.item.Delivery, b.reason, "", now.Add(b.after))
+			d := b.item.Delivery
+			switch {
+			case b.barred != "":
+				changes[i] = state.AfterSuppressed(dk.o.Channels.Settings(state.Key{Tenant: d.Tenant, Channel: d.Channel}), d, b.barred, now)
+			case b.why != "":
+				changes[i] = state.AfterQuarantine(d, b.reason, b.why)
+			default:
+				changes[i] = state.AfterGivenBack(d, b.reason, "", now.Add(b.after))
 			}
 		}
 		return changes

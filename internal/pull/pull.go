@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -59,9 +60,11 @@ type Options struct {
 	Contents *content.Contents
 	Channels Channels
 	Limiter  Limiter
-	Life     *life.Life
-	Log      *slog.Logger
-	Metrics  *metrics.Metrics
+	// Sieve finds those to whom nothing is sent.
+	Sieve   *suppress.Sieve
+	Life    *life.Life
+	Log     *slog.Logger
+	Metrics *metrics.Metrics
 	// Poll is how often the database is asked for what nobody in this process announced.
 	Poll time.Duration
 	// Owner names this process.

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -40,6 +41,13 @@ func (s *twinStore) Agent(context.Context, string, string) (posthouse.Agent, err
 	return posthouse.Agent{}, nil
 }
 
+// nobody is suppressed.
+type nobody struct{}
+
+func (nobody) Suppressed(context.Context, time.Time, string, string, []string) (map[string]string, error) {
+	return nil, nil
+}
+
 // usedUp is a limiter whose permits somebody else has.
 type usedUp struct{}
 
@@ -58,7 +66,7 @@ func (c oneChannel) Settings(state.Key) *state.Settings    { return &c.open.Sett
 func claimAt(t *testing.T, s *twinStore, claim string) Claimed {
 	t.Helper()
 	desk := New(Options{
-		HandOuts: s, Contents: &content.Contents{}, Limiter: usedUp{}, Life: life.New(), Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry()),
+		HandOuts: s, Contents: &content.Contents{}, Limiter: usedUp{}, Sieve: &suppress.Sieve{Asked: nobody{}, Now: time.Now}, Life: life.New(), Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry()),
 		Channels: oneChannel{&state.Channel{Key: state.Key{Tenant: "t", Channel: "sms"}, Settings: state.Settings{Pulled: true}}},
 	})
 	got, err := desk.HandOut(t.Context(), Claim{Agent: posthouse.Agent{Tenant: "t", ID: "a", Channels: []string{"sms"}}, ClaimID: claim, Max: 3})

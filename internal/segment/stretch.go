@@ -156,6 +156,10 @@ type Ended struct {
 	Results []channel.Result
 	// Bad says of the others why they got nothing.
 	Bad map[int]string
+	// Barred says of those who are suppressed why.
+	Barred map[int]string
+	// After is how long those wait who were not sent to.
+	After time.Duration
 }
 
 // apply writes what an attempt says into the map.
@@ -168,8 +172,21 @@ func (e *Ended) apply(terms campaign.Terms) {
 		st.move(place, campaign.Failed)
 		st.note(place, campaign.Failed, channel.Result{Class: posthouse.ClassContent, Code: "TEMPLATE", Error: why})
 	}
+	for place, why := range e.Barred {
+		to := campaign.Suppressed
+		if !st.seg.DoubtedAt.IsZero() { // it may have been reached before
+			to = campaign.Unknown
+		}
+		st.move(place, to)
+		st.note(place, to, channel.Result{Class: posthouse.ClassRecipient, Code: "ADDRESS_SUPPRESSED", Error: why})
+	}
 	if e.Results == nil {
 		st.unstart(e.Places)
+		for _, place := range e.Places {
+			if e.After > 0 {
+				st.later[place] = time.Now().Add(e.After)
+			}
+		}
 		return
 	}
 	for i, place := range e.Places {

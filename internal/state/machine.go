@@ -31,6 +31,7 @@ const (
 	ReasonDatabase       = "database" // it could not be asked for what sending needs
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
 	ReasonLimiter        = "limiter"  // it could not be asked
+	ReasonSuppressed     = "address_suppressed"
 	// What waits for a window that not all of its channel wait for.
 	ReasonLimitType      = "limit_type"
 	ReasonLimitRecipient = "limit_recipient"
@@ -321,6 +322,22 @@ func AfterWindow(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
 	step.takeBack()
 	step.hold(s, now)
 	step.to(posthouse.EventRelease, posthouse.Unknown, ReasonWindowClosed)
+	return step.change
+}
+
+// AfterSuppressed ends what was claimed for an address to which nothing is sent (T24). No byte has left, so the start is taken
+// back. A repeat stays unknown: it may have been reached before.
+func AfterSuppressed(s *Settings, d posthouse.Delivery, text string, now time.Time) work.Change {
+	step := begin(d)
+	doubtful := Doubtful(d)
+	step.takeBack()
+	if doubtful {
+		step.hold(s, now)
+		step.to(posthouse.EventRelease, posthouse.Unknown, ReasonSuppressed)
+		return step.change
+	}
+	step.change.After.Error = text
+	step.to(posthouse.EventSuppress, posthouse.Suppressed, ReasonSuppressed).Error = text
 	return step.change
 }
 

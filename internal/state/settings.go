@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -37,6 +38,7 @@ type Settings struct {
 	FairAfter   time.Duration
 	Sticky      posthouse.Sticky
 	Failover    bool
+	exempt      []string // kinds that suppressions do not hold
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -86,6 +88,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		Rate:        ch.Rate,
 		Sticky:      ch.Sticky,
 		Failover:    ch.Failover,
+		exempt:      ch.ExemptKinds,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
 		Pulled:      o.Pull || ch.Pull,
 	}
@@ -112,6 +115,9 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 	s.Profile = profile
 	return s, posthouse.Invalid("the channel's retries cannot be followed", problems)
 }
+
+// Exempt reports whether what is of a kind is sent to addresses that are suppressed too.
+func (s *Settings) Exempt(kind string) bool { return slices.Contains(s.exempt, kind) }
 
 // byDriver fills in what depends on what the driver can do.
 func (s *Settings) byDriver(ch *posthouse.Channel, o Opened) {

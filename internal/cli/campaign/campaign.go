@@ -184,7 +184,7 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 		takes = "at least " + p.Duration.String()
 	}
 	sh.Fields([][2]string{
-		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)},
+		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)}, {"suppressed", strconv.FormatInt(p.Suppressed, 10)},
 		{"segments", strconv.FormatInt(p.Segments, 10)}, {"takes", takes},
 	}...)
 	for _, name := range slices.Sorted(maps.Keys(p.Missing)) {

@@ -47,8 +47,14 @@ var channelFlags = []channelFlag{
 	{"sticky", "what stays on one account, a `WORD`: conversation", nil},
 	{"failover", "true moves what is pinned to an account that is paused or refused, a `BOOL`", truth},
 	{"egress", `what it may call beside the config's URLs, a ` + "`JSON`" + ` object such as {"hosts": ["files.example.com"]}`, object},
+	{"exempt-kinds", "kinds of messages that go to suppressed addresses too, `NAMES` with commas between", words},
 	{"keep-answers", "true keeps the beginning of each answer with the attempt, a `BOOL`", truth},
 	{"fair-after", "the `DURATION` that a due retry lets new ones be fetched before it", duration},
+}
+
+// words reads names with commas between.
+func words(text string) (any, error) {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
 }
 
 // setChannel creates or changes a channel.

@@ -127,7 +127,7 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 		}
 		return nil
 	})
-	if err == nil && p.Members[outcomeFailed]+p.Members[outcomeUnknown] > 0 {
+	if err == nil && p.Members[outcomeFailed]+p.Members[outcomeUnknown]+p.Members[outcomeSuppressed] > 0 {
 		p.Reasons, err = s.reasons(ctx, campaign)
 	}
 	return p, s.db.Coded(err, "count the members of a campaign")
@@ -135,11 +135,12 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 
 // The places of outcomes among the counts whose reasons are kept.
 const (
-	outcomeFailed  = 5
-	outcomeUnknown = 6
+	outcomeFailed     = 5
+	outcomeUnknown    = 6
+	outcomeSuppressed = 8
 )
 
-// reasons adds up why members of a campaign failed or are unknown, the most frequent first.
+// reasons adds up why members of a campaign failed, are unknown or suppressed, the most frequent first.
 func (s Segments) reasons(ctx context.Context, campaign string) ([]work.SegmentReason, error) {
 	var list []work.SegmentReason
 	err := s.db.Look(ctx, "SELECT reasons FROM posthouse_segments WHERE campaign = ? AND reasons <> ''", []any{campaign}, func(scan sqldb.Scanner) error {

@@ -10,15 +10,16 @@ import (
 
 // Names under which families are embedded whose own names are those of methods.
 type (
-	messages = reading.Messages
-	plans    = store.Plans
-	outbox   = store.Outbox
-	channels = registry.Channels
-	gates    = registry.Gates
-	agents   = registry.Agents
-	users    = registry.Users
-	rosters  = registry.Rosters
-	minutes  = registry.Minutes
+	messages     = reading.Messages
+	plans        = store.Plans
+	outbox       = store.Outbox
+	channels     = registry.Channels
+	gates        = registry.Gates
+	agents       = registry.Agents
+	users        = registry.Users
+	rosters      = registry.Rosters
+	minutes      = registry.Minutes
+	suppressions = registry.Suppressions
 )
 
 // Whole has what the roles of the engine ask of the database, so that a test can put something between them and one part
@@ -37,6 +38,7 @@ type Whole struct {
 	store.Upkeep
 	registry.Templates
 	registry.Limits
+	suppressions
 	messages
 	plans
 	outbox
@@ -52,6 +54,6 @@ type Whole struct {
 func All(st *store.Store) Whole {
 	return Whole{
 		st.Submissions, st.Answers, st.Queue, st.Handouts, st.Reports, st.Receipts, st.History, st.Contents, st.Logs, st.Epochs, st.Upkeep,
-		st.Templates, st.Limits, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters, st.Minutes,
+		st.Templates, st.Limits, st.Suppressions, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters, st.Minutes,
 	}
 }

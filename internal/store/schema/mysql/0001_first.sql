@@ -846,6 +846,19 @@ CREATE TABLE posthouse_media_parts (
   PRIMARY KEY (media, n)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Addresses to which nothing is sent: in one channel, or in all where channel is empty. until_at is when that ends, 0 for never.
+CREATE TABLE posthouse_suppressions (
+  tenant varchar(128) NOT NULL,
+  address varchar(512) NOT NULL,
+  channel varchar(128) NOT NULL DEFAULT '',
+  reason varchar(512) NOT NULL DEFAULT '',
+  source varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  until_at bigint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (tenant, address, channel),
+  KEY posthouse_suppressions_until (until_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Where providers call us, and whose each address is.
 CREATE TABLE posthouse_callbacks (
   address varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -1007,6 +1020,7 @@ DROP TABLE posthouse_passes;
 DROP TABLE posthouse_person_roles;
 DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
+DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;

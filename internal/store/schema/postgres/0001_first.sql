@@ -842,6 +842,19 @@ CREATE TABLE posthouse_media_parts (
 );
 ALTER TABLE posthouse_media_parts ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
+-- Addresses to which nothing is sent: in one channel, or in all where channel is empty. until_at is when that ends, 0 for never.
+CREATE TABLE posthouse_suppressions (
+  tenant text COLLATE "C" NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL DEFAULT '',
+  reason text COLLATE "C" NOT NULL DEFAULT '',
+  source text COLLATE "C" NOT NULL,
+  until_at bigint NOT NULL DEFAULT 0,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (tenant, address, channel)
+);
+CREATE INDEX posthouse_suppressions_until ON posthouse_suppressions (until_at) WHERE until_at > 0;
+
 -- Where providers call us, and whose each address is.
 CREATE TABLE posthouse_callbacks (
   address text COLLATE "C" NOT NULL,
@@ -1003,6 +1016,7 @@ DROP TABLE posthouse_passes;
 DROP TABLE posthouse_person_roles;
 DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
+DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;

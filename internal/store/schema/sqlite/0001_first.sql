@@ -828,6 +828,19 @@ CREATE TABLE posthouse_media_parts (
   PRIMARY KEY (media, n)
 );
 
+-- Addresses to which nothing is sent: in one channel, or in all where channel is empty. until_at is when that ends, 0 for never.
+CREATE TABLE posthouse_suppressions (
+  tenant TEXT NOT NULL,
+  address TEXT NOT NULL,
+  channel TEXT NOT NULL DEFAULT '',
+  reason TEXT NOT NULL DEFAULT '',
+  source TEXT NOT NULL,
+  until_at INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, address, channel)
+) WITHOUT ROWID;
+CREATE INDEX posthouse_suppressions_until ON posthouse_suppressions (until_at) WHERE until_at > 0;
+
 -- Where providers call us, and whose each address is.
 CREATE TABLE posthouse_callbacks (
   address TEXT NOT NULL,
@@ -989,6 +1002,7 @@ DROP TABLE posthouse_passes;
 DROP TABLE posthouse_person_roles;
 DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
+DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"strings"
@@ -18,4 +18,14 @@ func unechoed(ref string, out *channel.Outgoing) string {
 		}
 	}
 	return ref
+}
+
+// Hush drops the excerpts of what went to a provider and came back, and what it said, where they may hold a sensitive
+// content. A code stays, and so does the provider's id, unless it repeats the content.
+func Hush(results []channel.Result, outs []channel.Outgoing) {
+	for i := range outs {
+		r := &results[i]
+		r.Request, r.Response, r.Error, r.Ref = "", "", Hidden(r.Error), unechoed(r.Ref, &outs[i])
+		r.Code = unechoed(r.Code, &outs[i])
+	}
 }

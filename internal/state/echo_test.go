@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestACodeThatRepeatsASensitiveContentIsNotKept(t *testing.T) {
 	outs := []channel.Outgoing{{Content: posthouse.Content{Text: "Your code is 4711."}}}
 	for code, want := range map[string]string{"4711": "", "Your code is 4711.": "", "40001": "40001", "NETWORK_ERROR": "NETWORK_ERROR"} {
 		results := []channel.Result{{Class: posthouse.ClassTransient, Code: code}}
-		hush(results, outs)
+		Hush(results, outs)
 		if got := results[0].Code; got != want {
 			t.Errorf("the code %q is kept as %q, want %q", code, got, want)
 		}

@@ -1,0 +1,152 @@
+package suppress
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Bounds of an import: what one transaction stores, and how many refused records are shown.
+const (
+	importBatch = 1000
+	mostShown   = 100
+)
+
+// Import stores the suppressions of a file: a record each, with an address and, where it has them, a channel, a reason and an
+// until. What it does not say is that of the draft. Records that cannot be read stop nothing. What is stored stays when the
+// file ends early: the same file again stores the same.
+func (l *List) Import(ctx context.Context, tenant string, f audience.Format, in wire.SuppressionDraft, body io.Reader) (out wire.SuppressionImport, err error) {
+	p := &draft.Problems{}
+	l.check(tenant, in.Channel, in.Reason, in.Until, p)
+	for i := range p.List {
+		p.List[i].Path = "query." + p.List[i].Path
+	}
+	if err := posthouse.Invalid("the file cannot be imported", p.List); err != nil {
+		return out, err
+	}
+	file, err := audience.Open(body)
+	if err != nil {
+		return out, faultOf(err)
+	}
+	defer file.Close()
+	t := &taking{list: l, tenant: tenant, given: in, out: wire.SuppressionImport{First: []wire.RefusedRecord{}}, batch: map[key]posthouse.Suppression{}}
+	err = t.run(ctx, audience.NewReader(file, f, audience.Position{}, true, Plain))
+	return t.out, err
+}
+
+// taking is one import on its way.
+type taking struct {
+	list   *List
+	tenant string
+	given  wire.SuppressionDraft
+	out    wire.SuppressionImport
+	batch  map[key]posthouse.Suppression
+}
+
+type key struct{ address, channel string }
+
+func (t *taking) run(ctx context.Context, from *audience.Reader) error {
+	for {
+		row, err := from.Next()
+		var refused *audience.Refused
+		switch {
+		case errors.As(err, &refused):
+			t.refuse(refused)
+			continue
+		case errors.Is(err, io.EOF):
+			return t.store(ctx)
+		case err != nil:
+			return errors.Join(faultOf(err), t.store(ctx))
+		}
+		if err := t.take(row); err != nil {
+			t.refuse(&audience.Refused{Line: row.Line, Column: 1, Reason: err.Error(), Text: row.Address})
+			continue
+		}
+		if len(t.batch) >= importBatch {
+			if err := t.store(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (t *taking) refuse(r *audience.Refused) {
+	t.out.Refused++
+	if len(t.out.First) < mostShown {
+		t.out.First = append(t.out.First, wire.RefusedRecord{Line: r.Line, Column: r.Column, Reason: r.Reason, Text: r.Text})
+	}
+}
+
+// take adds what a record says to what is stored next.
+func (t *taking) take(row audience.Row) error {
+	var said struct {
+		Channel, Reason string
+		Until           time.Time
+	}
+	if row.Variables != nil {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(row.Variables, &fields); err != nil {
+			return err
+		}
+		for name, into := range map[string]any{"channel": &said.Channel, "reason": &said.Reason, "until": &said.Until} {
+			if text, is := fields[name]; is && string(text) != `""` {
+				if err := json.Unmarshal(text, into); err != nil {
+					return fmt.Errorf("%s is %.60s: want a text, and a time such as 2030-01-01T00:00:00Z for until", name, text)
+				}
+			}
+		}
+	}
+	one := posthouse.Suppression{
+		Tenant: t.tenant, Channel: cmp.Or(said.Channel, t.given.Channel), Reason: cmp.Or(said.Reason, t.given.Reason), Source: posthouse.SuppressedByImport, Until: said.Until,
+	}
+	if one.Until.IsZero() {
+		one.Until = t.given.Until
+	}
+	p := &draft.Problems{}
+	t.list.check(t.tenant, one.Channel, one.Reason, one.Until, p)
+	forms := t.list.forms(t.tenant, one.Channel, row.Address, p)
+	if len(p.List) > 0 {
+		return errors.New(p.List[0].Path + " " + p.List[0].Message)
+	}
+	for _, s := range each(one, forms) {
+		t.batch[key{s.Address, s.Channel}] = s
+	}
+	t.out.Stored++
+	return nil
+}
+
+// store writes what was taken.
+func (t *taking) store(ctx context.Context) error {
+	if len(t.batch) == 0 {
+		return nil
+	}
+	list := make([]posthouse.Suppression, 0, len(t.batch))
+	for _, s := range t.batch {
+		list = append(list, s)
+	}
+	// In one order, so that two imports do not wait for each other.
+	slices.SortFunc(list, func(a, b posthouse.Suppression) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Channel, b.Channel))
+	})
+	clear(t.batch)
+	return t.list.store.Suppress(ctx, time.Now(), list)
+}
+
+// faultOf tells what is wrong with a file from what went wrong on the way.
+func faultOf(err error) error {
+	var file *audience.FileError
+	if errors.As(err, &file) {
+		return posthouse.Errorf(posthouse.CodeInvalid, "%s", file)
+	}
+	return posthouse.Errorf(posthouse.CodeInvalid, "the file could not be read to its end: %v. What arrived of it is stored: send it again", err)
+}

@@ -1,0 +1,185 @@
+package suppress
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Store keeps suppressions.
+type Store interface {
+	Suppress(ctx context.Context, now time.Time, list []posthouse.Suppression) error
+	Unsuppress(ctx context.Context, now time.Time, tenant, channel string, addresses []string, source posthouse.SuppressionSource) (int64, error)
+	Suppressions(ctx context.Context, tenant string, of work.SuppressionsOf, cursor string, limit int) (list []posthouse.Suppression, next string, err error)
+	PruneSuppressions(ctx context.Context, now time.Time, most int) (int, error)
+}
+
+// Channels are the channels that are open.
+type Channels interface {
+	Channel(tenant, name string) *state.Channel
+	Names(tenant string) []string
+}
+
+// List is the suppressions as people and providers change them.
+type List struct {
+	store    Store
+	channels Channels
+}
+
+// New is a list in a store.
+func New(s Store, c Channels) *List { return &List{s, c} }
+
+// MaxReason bounds a reason, in characters.
+const MaxReason = 255
+
+// Add stores a suppression of one address. Every problem of it is named at once. An address that the tenant's channels keep
+// in several forms is stored in each.
+func (l *List) Add(ctx context.Context, tenant string, in wire.SuppressionDraft) ([]posthouse.Suppression, error) {
+	p := &draft.Problems{}
+	l.check(tenant, in.Channel, in.Reason, in.Until, p)
+	forms := l.forms(tenant, in.Channel, in.Address, p)
+	if err := posthouse.Invalid("the suppression cannot be stored", p.List); err != nil {
+		return nil, err
+	}
+	one := posthouse.Suppression{Tenant: tenant, Channel: in.Channel, Reason: in.Reason, Source: posthouse.SuppressedByPerson, Until: in.Until}
+	if err := l.store.Suppress(ctx, time.Now(), each(one, forms)); err != nil {
+		return nil, err
+	}
+	list, _, err := l.store.Suppressions(ctx, tenant, work.SuppressionsOf{Addresses: forms}, "", 0)
+	return slices.DeleteFunc(list, func(s posthouse.Suppression) bool { return s.Channel != in.Channel }), err
+}
+
+// each is a suppression of several addresses.
+func each(of posthouse.Suppression, addresses []string) []posthouse.Suppression {
+	list := make([]posthouse.Suppression, len(addresses))
+	for i, address := range addresses {
+		list[i] = of
+		list[i].Address = address
+	}
+	return list
+}
+
+// check says what is wrong with what holds for one or for a whole file.
+func (l *List) check(tenant, channel, reason string, until time.Time, p *draft.Problems) {
+	if channel != "" && l.channels.Channel(tenant, channel) == nil {
+		p.Add("channel", "there is no channel %.80q, or it is not open", channel)
+	}
+	p.Word("reason", reason, MaxReason)
+	p.Time("until", until)
+	if !until.IsZero() && !until.After(time.Now()) {
+		p.Add("until", "is %s, which has passed", until.Format(time.RFC3339))
+	}
+}
+
+// forms are all the ways in which the channel, or the tenant's channels, keep an address. One that none of these takes is
+// kept as it is for all channels, and refused for one.
+func (l *List) forms(tenant, channel, address string, p *draft.Problems) []string {
+	plain, err := Plain(address)
+	if err != nil {
+		p.Add("address", "%v", err)
+		return nil
+	}
+	names := []string{channel}
+	if channel == "" {
+		names = l.channels.Names(tenant)
+	}
+	var list []string
+	for _, name := range names {
+		ch := l.channels.Channel(tenant, name)
+		if ch == nil {
+			continue
+		}
+		form := plain
+		if ch.Opened.Address != nil {
+			if form, err = ch.Opened.Address(plain); err != nil {
+				if channel != "" {
+					p.Add("address", "%v", err)
+				}
+				continue
+			}
+		}
+		if !slices.Contains(list, form) {
+			list = append(list, form)
+		}
+	}
+	if len(list) == 0 {
+		list = []string{plain}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Remove deletes the suppression of an address in a channel, or the one in all channels where that is empty.
+func (l *List) Remove(ctx context.Context, tenant, channel, address string) error {
+	p := &draft.Problems{}
+	forms := l.lookedFor(tenant, channel, address, p)
+	if err := posthouse.Invalid("no suppression can be removed", p.List); err != nil {
+		return err
+	}
+	n, err := l.store.Unsuppress(ctx, time.Now(), tenant, channel, forms, "")
+	if err == nil && n == 0 {
+		where := "all channels"
+		if channel != "" {
+			where = "the channel " + channel
+		}
+		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no suppression of %.80q in %s", address, where)
+	}
+	return err
+}
+
+// lookedFor are the forms in which an address may be stored: those that its channels keep, and as it was given. The
+// channel need not be open.
+func (l *List) lookedFor(tenant, channel, address string, p *draft.Problems) []string {
+	plain, err := Plain(address)
+	if err != nil {
+		p.Add("query.address", "%v", err)
+		return nil
+	}
+	list := l.forms(tenant, channel, address, &draft.Problems{})
+	if !slices.Contains(list, plain) {
+		list = append(list, plain)
+	}
+	return list
+}
+
+// Find lists suppressions by address: all, those of a channel, or those of one address.
+func (l *List) Find(ctx context.Context, tenant, channel, address, cursor string, limit int) ([]posthouse.Suppression, string, error) {
+	of := work.SuppressionsOf{Channel: channel}
+	if address != "" {
+		p := &draft.Problems{}
+		of.Addresses = l.lookedFor(tenant, "", address, p)
+		if err := posthouse.Invalid("nothing can be looked up", p.List); err != nil {
+			return nil, "", err
+		}
+	}
+	return l.store.Suppressions(ctx, tenant, of, cursor, limit)
+}
+
+// Hear writes what a provider has told of who wants to be reached on a channel. A person's own suppression stays when its
+// address opts in again.
+func (l *List) Hear(ctx context.Context, tenant, channel string, told []channel.Consent) error {
+	for _, c := range told {
+		plain, err := Plain(c.Address)
+		if err != nil {
+			continue // no address that anything is sent to
+		}
+		if c.In {
+			_, err = l.store.Unsuppress(ctx, time.Now(), tenant, channel, []string{plain}, posthouse.SuppressedByCallback)
+		} else {
+			err = l.store.Suppress(ctx, time.Now(), []posthouse.Suppression{{
+				Tenant: tenant, Address: plain, Channel: channel, Reason: c.Reason, Source: posthouse.SuppressedByCallback,
+			}})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

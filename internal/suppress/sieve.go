@@ -1,0 +1,58 @@
+package suppress
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Asked knows the addresses to which nothing is sent on a channel, with the reason of each.
+type Asked interface {
+	Suppressed(ctx context.Context, now time.Time, tenant, channel string, addresses []string) (map[string]string, error)
+}
+
+// Sieve says to whom nothing may be sent of those for whom something has started. It asks the database after the start is
+// stored, each time: a suppression that was stored before the start is always found, whichever process stored it.
+type Sieve struct {
+	Asked Asked
+	Now   func() time.Time // the database's clock
+}
+
+// why is shown where a suppression names no reason.
+const why = "its address is suppressed"
+
+// Items finds, by their places, those of the deliveries of a channel to whose addresses nothing is sent, with the reason.
+func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items []work.Item) (map[int]string, error) {
+	addresses := make([]string, len(items))
+	for i := range items {
+		if m := items[i].Message; m == nil || !ch.Settings.Exempt(m.Kind) {
+			addresses[i] = ch.Addressed(items[i].Delivery.Recipient).Address
+		}
+	}
+	return s.Addresses(ctx, ch, addresses)
+}
+
+// Addresses finds, by their places, the addresses of a channel to which nothing is sent, with the reason. Empty ones are none.
+func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []string) (map[int]string, error) {
+	asked := slices.Clone(addresses)
+	slices.Sort(asked)
+	asked = slices.DeleteFunc(slices.Compact(asked), func(a string) bool { return a == "" })
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	reasons, err := s.Asked.Suppressed(ctx, s.Now(), ch.Key.Tenant, ch.Key.Channel, asked)
+	if err != nil || len(reasons) == 0 {
+		return nil, err
+	}
+	found := map[int]string{}
+	for i, a := range addresses {
+		if reason, is := reasons[a]; is && a != "" {
+			found[i] = cmp.Or(reason, why)
+		}
+	}
+	return found, nil
+}
