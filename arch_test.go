@@ -99,6 +99,7 @@ var floors = map[string]floor{
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                          // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                          // what follows which result
 	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                                          // files that are to be sent
+	"internal/decide":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what people decide about deliveries
 	"internal/suppress":        {layer: 2, beside: []string{"internal/audience", "internal/state"}, never: []string{"internal/store"}}, // addresses to which nothing is sent
 	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                                          // what a message reads like
 	"internal/inquire":         {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},  // providers, about what they were handed
@@ -113,7 +114,7 @@ var floors = map[string]floor{
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
-	"internal/engine":          {layer: 2, beside: []string{"internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
@@ -11,7 +12,7 @@ type (
 	// sender accepts messages and withdraws them.
 	sender struct {
 		*intake.Intake
-		engine.Operator
+		decide.Operator
 	}
 	// desk serves sender apps and those who send through them.
 	desk struct {

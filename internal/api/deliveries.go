@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -14,8 +14,8 @@ import (
 
 // Judge settles what nobody knows, and wakes who sends. The engine's roles satisfy it.
 type Judge interface {
-	Resolve(ctx context.Context, tenant, id string, r engine.Resolution) (posthouse.Delivery, error)
-	ResolveAll(ctx context.Context, tenant string, ids []string, r engine.Resolution) ([]posthouse.Delivery, error)
+	Resolve(ctx context.Context, tenant, id string, r decide.Resolution) (posthouse.Delivery, error)
+	ResolveAll(ctx context.Context, tenant string, ids []string, r decide.Resolution) ([]posthouse.Delivery, error)
 	Wake(tenant, name string)
 }
 

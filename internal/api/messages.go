@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
@@ -19,7 +19,7 @@ import (
 // Sender accepts messages and withdraws deliveries. The engine's roles satisfy it.
 type Sender interface {
 	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
-	Cancel(ctx context.Context, tenant string, ids []string) ([]engine.Cancellation, error)
+	Cancel(ctx context.Context, tenant string, ids []string) ([]decide.Cancellation, error)
 }
 
 // Refs finds what is open by its sender's own words.
@@ -190,9 +190,9 @@ func (m messages) cancel(c *web.Call, ids []string) (wire.Cancelled, error) {
 		}
 		for _, one := range list {
 			switch one.Result {
-			case engine.CancelDone:
+			case decide.CancelDone:
 				out.Cancelled++
-			case engine.CancelLate:
+			case decide.CancelLate:
 				out.TooLate++
 			default:
 				out.AlreadyFinal++

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -61,14 +61,14 @@ func (d deliveries) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAl
 	if n > counted.n {
 		return wire.ResolvedAll{}, posthouse.Errorf(posthouse.CodeConflict, "the filter selects %d deliveries now and %d were counted: count again with dry_run", n, counted.n)
 	}
-	out := d.resolveEach(c, f, in.Max, engine.Resolution(in.Outcome))
+	out := d.resolveEach(c, f, in.Max, decide.Resolution(in.Outcome))
 	out.Matched = n
 	c.Asked(in, out.Resolved)
 	return out, nil
 }
 
 // resolveEach decides in parts. What a part decided stays decided where a later one fails.
-func (d deliveries) resolveEach(c *web.Call, f work.Filter, most int, r engine.Resolution) (out wire.ResolvedAll) {
+func (d deliveries) resolveEach(c *web.Call, f work.Filter, most int, r decide.Resolution) (out wire.ResolvedAll) {
 	for most > 0 {
 		f.Limit = min(resolveStep, most)
 		list, next, err := d.read.Deliveries.Deliveries(c.Context(), f)
@@ -183,7 +183,7 @@ func (d deliveries) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, e
 		return posthouse.Delivery{}, err
 	}
 	c.Asked(in, 1)
-	return d.judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), engine.Resolution(in.Outcome))
+	return d.judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), decide.Resolution(in.Outcome))
 }
 
 var resolveBody = web.BodyOf[wire.Resolve]().Loose()

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/life"
@@ -143,7 +144,7 @@ type Engine struct {
 	Reminders *intake.Reminders
 	Pull      pull.Pull
 	Routes    *Routes
-	Operator  Operator
+	Operator  decide.Operator
 	Explainer *Explainer
 	Gates     *Gatekeeper
 	Rescuer   *Rescuer
@@ -242,8 +243,8 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}
 	e.Routes.standing = e.usher.Look
-	e.Operator = Operator{Queue: e.queue, Rouse: e.Routes.Rouse}
-	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.withdraw}
+	e.Operator = decide.Operator{Queue: e.queue, Rouse: e.Routes.Rouse}
+	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.Withdraw}
 	e.Pull = pull.New(pull.Options{
 		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Settled: e.usher.Settled, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
 		Sieve: e.sieve(), Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,

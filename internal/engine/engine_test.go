@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -356,13 +357,13 @@ func TestCancel(t *testing.T) {
 		for _, c := range got {
 			results[c.User] = c.Result
 		}
-		if diff := cmp.Diff(map[string]string{"waiting": CancelDone, "under way": CancelLate}, results); diff != "" {
+		if diff := cmp.Diff(map[string]string{"waiting": decide.CancelDone, "under way": decide.CancelLate}, results); diff != "" {
 			r.Error(diff)
 		}
 		r.pass(2 * time.Hour)
 		r.want(a, posthouse.Cancelled, state.ReasonCancelled, 0)
 		r.want(b, posthouse.Cancelled, state.ReasonCancelled, 1) // no further try after the one under way
-		if again, _ := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{a}); again[0].Result != CancelFinal {
+		if again, _ := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{a}); again[0].Result != decide.CancelFinal {
 			r.Errorf("a second cancel: %+v", again)
 		}
 		if other, _ := r.engine.Operator.Cancel(r.Context(), "other", []string{a}); len(other) != 0 {
@@ -419,7 +420,7 @@ func TestADeliveryThatKeepsTakingItsWorkerDownIsQuarantined(t *testing.T) {
 		if d.Attempts != state.MaxClaimLosses+1 {
 			r.Errorf("attempts: %d", d.Attempts)
 		}
-		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, id, ResolveFail); err != nil {
+		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, id, decide.ResolveFail); err != nil {
 			r.Error(err)
 		}
 		r.want(id, posthouse.Failed, "operator_not_sent", 5)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
@@ -93,7 +94,7 @@ func TestALineWaitsForAnUnknownHead(t *testing.T) {
 		if _, err := r.engine.Operator.Cancel(r.Context(), r.tenant, ids[1:2]); err != nil {
 			r.Fatal(err)
 		}
-		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, ids[0], ResolveSent); err != nil {
+		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, ids[0], decide.ResolveSent); err != nil {
 			r.Fatal(err)
 		}
 		r.pass(100 * time.Millisecond) // the person's word wakes the usher

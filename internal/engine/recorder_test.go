@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
@@ -130,7 +131,7 @@ func TestAResultThatWasRefusedOnceIsWrittenInTheEnd(t *testing.T) {
 				r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{})
 				id := r.send(text("c", "u1"))[0]
 				r.pass(time.Second)
-				if got, err := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{id}); err != nil || got[0].Result != CancelLate {
+				if got, err := r.engine.Operator.Cancel(r.Context(), r.tenant, []string{id}); err != nil || got[0].Result != decide.CancelLate {
 					r.Fatalf("cancel: %+v, %v", got, err)
 				}
 				st.breaks.Store(3)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/verify"
 )
@@ -28,7 +29,7 @@ type caller struct {
 // withdrawal is an answer to a cancel.
 type withdrawal struct {
 	at time.Time
-	Cancellation
+	decide.Cancellation
 }
 
 // drawCaller makes the nth message. Each recipient has a name of its own, which stands for the
@@ -161,7 +162,7 @@ func (c *caller) cancel(w *world, r *rand.Rand) {
 			ids = append(ids, d.ID)
 		}
 	}
-	var got []Cancellation
+	var got []decide.Cancellation
 	var err error
 	if !p.call(func() { got, err = p.engine.Operator.Cancel(context.Background(), posthouse.DefaultTenant, ids) }) || err != nil {
 		return

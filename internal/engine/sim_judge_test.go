@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/verify"
 )
@@ -288,7 +289,7 @@ func (c *caller) judge(w *world, trials map[string]*trial) {
 	}
 	for _, g := range c.cancels {
 		tr := trials[g.Delivery]
-		if g.Result != CancelDone || tr == nil {
+		if g.Result != decide.CancelDone || tr == nil {
 			continue
 		}
 		for _, e := range tr.events {

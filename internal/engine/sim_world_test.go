@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"
@@ -399,11 +400,11 @@ func (w *world) resolveOne(n int) {
 
 // resolve says the truth about a delivery, and has what did not arrive tried again or not.
 func (w *world) resolve(p *process, d posthouse.Delivery, r *rand.Rand) {
-	word := pick(r, ResolveFail, ResolveRetry)
+	word := pick(r, decide.ResolveFail, decide.ResolveRetry)
 	if w.provider.has(d.IdemKey) {
-		word = ResolveSent
+		word = decide.ResolveSent
 		if d.State == posthouse.Quarantined {
-			word = ResolveFail
+			word = decide.ResolveFail
 		}
 	}
 	p.call(func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
@@ -28,13 +28,13 @@ func TestDeliveriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		a := newArena(t, openStore(t, db.DSN(t), slog.New(slog.DiscardHandler)), house.Size(3_000, 200_000))
-		rare := []string{"refused", string(rescues), engine.CancelDone, engine.CancelLate, engine.CancelFinal}
+		rare := []string{"refused", string(rescues), decide.CancelDone, decide.CancelLate, decide.CancelFinal}
 		a.playAll(rare)
 		result, took, parts := check(a.history)
 		house.Report(t, house.Row{
 			Test: "C1", Database: string(db), What: fmt.Sprintf("claim, start, result, cancel, rescue by %d clients", clients), N: len(a.history), Unit: "operations",
 			Figure: fmt.Sprintf("%s; %d deliveries, %d writes refused, %d rescues, cancels: %d won, %d late, %d after the end; checked in %s",
-				result, parts, a.seen["refused"], a.seen[string(rescues)], a.seen[engine.CancelDone], a.seen[engine.CancelLate], a.seen[engine.CancelFinal], took.Round(time.Millisecond)),
+				result, parts, a.seen["refused"], a.seen[string(rescues)], a.seen[decide.CancelDone], a.seen[decide.CancelLate], a.seen[decide.CancelFinal], took.Round(time.Millisecond)),
 			Bar: "linearizable", Bound: house.Bound(len(a.history)), Pass: result == porcupine.Ok,
 		})
 		for _, what := range rare {
@@ -100,7 +100,7 @@ func openStore(t *testing.T, dsn string, log *slog.Logger) *store.Store {
 type arena struct {
 	t          *testing.T
 	store      *store.Store
-	operator   engine.Operator
+	operator   decide.Operator
 	begin      time.Time
 	pulled     bool         // agents fetch the deliveries
 	operations int64        // of a round
@@ -116,7 +116,7 @@ type arena struct {
 
 func newArena(t *testing.T, st *store.Store, operations int) *arena {
 	t.Helper()
-	a := &arena{t: t, store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
+	a := &arena{t: t, store: st, operator: decide.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}, begin: time.Now(), operations: int64(operations), seen: map[string]int{}}
 	return a
 }
 
@@ -365,7 +365,7 @@ func (p *player) cancel(ctx context.Context) error {
 		return err
 	}
 	for _, a := range answers {
-		if a.Result == engine.CancelDone {
+		if a.Result == decide.CancelDone {
 			p.open.Add(-1)
 		}
 		p.note(call, deed{kind: cancels, delivery: a.Delivery, answer: a.Result})

@@ -16,7 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
@@ -134,7 +134,7 @@ func (r *repeats) sum() (total int, most int64, by string) {
 // crowd is what all workers share.
 type crowd struct {
 	store    *store.Store
-	operator engine.Operator
+	operator decide.Operator
 	limits   limit.SQL
 	raw      *sql.DB
 	left     atomic.Int64
@@ -147,7 +147,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, st *store.Store, raw *sql.DB) *crowd {
 	t.Helper()
-	return &crowd{store: st, operator: engine.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}, limits: limit.SQL{Rows: st.Limits}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
+	return &crowd{store: st, operator: decide.Operator{Queue: st.Queue, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}, limits: limit.SQL{Rows: st.Limits}, raw: raw, ids: []string{posthouse.DeliveryID(posthouse.NewID(), 1)}}
 }
 
 // member is one worker.
@@ -325,7 +325,7 @@ func (m *member) cancel(ctx context.Context) error {
 }
 
 func (m *member) resolve(ctx context.Context) error {
-	word := []engine.Resolution{engine.ResolveSent, engine.ResolveFail, engine.ResolveRetry}[m.random.IntN(3)]
+	word := []decide.Resolution{decide.ResolveSent, decide.ResolveFail, decide.ResolveRetry}[m.random.IntN(3)]
 	_, err := m.operator.Resolve(ctx, tenant, m.pick(1)[0], word)
 	return err
 }

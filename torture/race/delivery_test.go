@@ -7,7 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/decide"
 )
 
 // deed is one call as one delivery saw it: what was asked, and what the caller was told. A call about
@@ -102,14 +102,14 @@ var steps = map[kind]func(d *delivery, c *deed) bool{
 		switch {
 		case d.state == posthouse.Pending, d.state == posthouse.Sending && !d.started:
 			d.state, d.version = posthouse.Cancelled, d.version+1
-			return c.answer == engine.CancelDone
+			return c.answer == decide.CancelDone
 		case d.state == posthouse.Sending:
 			if !d.asked {
 				d.asked, d.version = true, d.version+1
 			}
-			return c.answer == engine.CancelLate
+			return c.answer == decide.CancelLate
 		}
-		return d.state != "" && c.answer == engine.CancelFinal
+		return d.state != "" && c.answer == decide.CancelFinal
 	},
 	looks: func(d *delivery, c *deed) bool {
 		return d.state == c.state && d.version == c.version && d.token == c.token

@@ -1,4 +1,4 @@
-package engine
+package decide
 
 import (
 	"context"
@@ -9,6 +9,12 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
+
+// Reviser locks deliveries and decides on them.
+type Reviser interface {
+	Revise(ctx context.Context, now time.Time, sel work.Selection,
+		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)
+}
 
 // Operator does what people ask for: it withdraws deliveries, and takes their word on those that are unknown.
 type Operator struct {
@@ -62,8 +68,8 @@ func (op Operator) Cancel(ctx context.Context, tenant string, ids []string) ([]C
 	return answers, err
 }
 
-// withdraw cancels deliveries and tells nobody which.
-func (op Operator) withdraw(ctx context.Context, tenant string, ids []string) error {
+// Withdraw cancels deliveries and tells nobody which.
+func (op Operator) Withdraw(ctx context.Context, tenant string, ids []string) error {
 	_, err := op.Cancel(ctx, tenant, ids)
 	return err
 }
