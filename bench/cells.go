@@ -17,7 +17,7 @@ func everybody() []contender {
 
 // cells is the plan of a run: the work, who does it, and what the design asks of us.
 func cells(s sizes) []cell {
-	return slices.Concat(accepts(s), drains(s), []cell{flow(s), pace(s), offered(s)})
+	return slices.Concat(accepts(s), drains(s), []cell{flow(s), pace(s), offered(s), fleet(s)})
 }
 
 func accepts(s sizes) []cell {
@@ -108,6 +108,21 @@ func offered(s sizes) cell {
 	}
 	for _, one := range ours() {
 		one = one.through("posthouse-limited", "")
+		c.contenders = append(c.contenders, one)
+		c.floors = append(c.floors, floor{one, p99, 0.1})
+	}
+	return c
+}
+
+// fleet is FLEET-12: messages come over HTTP in batches of 100 and go by 500 accounts with four windows each, whose rates follow
+// what the provider answers.
+func fleet(s sizes) cell {
+	c := cell{
+		name: "fleet, 10,000/s", quick: true, once: true, post: sinkStamped,
+		spec: trial.Spec{Kind: trial.Pace, Rate: 10_000, Batch: 100, For: s.fleet, Within: s.within},
+	}
+	for _, one := range ours() {
+		one = one.through("posthouse-fleet", "")
 		c.contenders = append(c.contenders, one)
 		c.floors = append(c.floors, floor{one, p99, 0.1})
 	}

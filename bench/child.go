@@ -26,6 +26,7 @@ func libraries() map[string]trial.Open {
 		"posthouse-http":     posthouse.OpenHTTP,
 		"posthouse-limited":  posthouse.OpenLimited,
 		"posthouse-followed": posthouse.OpenFollowed,
+		"posthouse-fleet":    posthouse.OpenFleet,
 		"river":              river.OpenPostgres,
 		"asynq":              asynq.Open,
 		"backlite":           backlite.Open,

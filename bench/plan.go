@@ -44,6 +44,7 @@ type cell struct {
 	spec       trial.Spec
 	post       string // where in the sink the handler posts; "" for none
 	quick      bool   // part of the short run
+	once       bool   // takes long: one round, and nothing in the opposite order
 	contenders []contender
 	targets    []target
 	floors     []floor
@@ -98,17 +99,18 @@ func (m measure) ratio(ours, peer float64) float64 {
 // sizes of a run.
 type sizes struct {
 	accept, flow, pace time.Duration
+	fleet              time.Duration
 	drain, flowMax     int
 	within             time.Duration
 }
 
 var (
-	fullSizes  = sizes{accept: time.Second, flow: 2 * time.Second, pace: 3 * time.Second, drain: 20_000, flowMax: 40_000, within: 6 * time.Second}
-	quickSizes = sizes{accept: time.Second / 2, flow: time.Second, pace: 2 * time.Second, drain: 10_000, flowMax: 20_000, within: 4 * time.Second}
+	fullSizes  = sizes{accept: time.Second, flow: 2 * time.Second, pace: 3 * time.Second, fleet: time.Minute, drain: 20_000, flowMax: 40_000, within: 6 * time.Second}
+	quickSizes = sizes{accept: time.Second / 2, flow: time.Second, pace: 2 * time.Second, fleet: 5 * time.Second, drain: 10_000, flowMax: 20_000, within: 4 * time.Second}
 )
 
 func (s sizes) times(f float64) sizes {
-	for _, d := range []*time.Duration{&s.accept, &s.flow, &s.pace, &s.within} {
+	for _, d := range []*time.Duration{&s.accept, &s.flow, &s.pace, &s.fleet, &s.within} {
 		*d = time.Duration(float64(*d) * f)
 	}
 	s.drain, s.flowMax = int(float64(s.drain)*f), int(float64(s.flowMax)*f)

@@ -33,12 +33,19 @@ type taken struct {
 // that what changes steadily meanwhile hits the first and the last alike.
 func (h *house) round(ctx context.Context, n int, into *results) error {
 	for _, c := range h.plan() {
+		if c.once && n > 1 {
+			continue
+		}
 		there := h.present(c.contenders)
 		back := slices.Clone(there)
 		slices.Reverse(back)
 		speeds := []time.Duration{calibrate()}
 		first := len(into.Trials)
-		for _, half := range [][]contender{there, back} {
+		halves := [][]contender{there, back}
+		if c.once {
+			halves = halves[:1]
+		}
+		for _, half := range halves {
 			for _, of := range half {
 				t := h.take(ctx, c, of)
 				if err := ctx.Err(); err != nil {

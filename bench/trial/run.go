@@ -195,12 +195,17 @@ func (r *run) offer(ctx context.Context, d time.Duration, message func() string)
 	defer tick.Stop()
 	var failed atomic.Pointer[error]
 	var wg sync.WaitGroup
-	n, all, start := 0, int(d.Seconds()*float64(r.Rate)), time.Now()
+	batch := max(1, r.Batch)
+	n, all, start := 0, int(d.Seconds()*float64(r.Rate))/batch*batch, time.Now()
 	for n < all { // late, on a machine that is busy, but all
 		now := <-tick.C
-		for want := min(all, int(now.Sub(start).Seconds()*float64(r.Rate))); n < want; n++ {
+		for want := min(all, int(now.Sub(start).Seconds()*float64(r.Rate))); n+batch <= want; n += batch {
 			wg.Go(func() {
-				if err := r.queue.Accept(ctx, []string{message()}); err != nil {
+				texts := make([]string, batch)
+				for i := range texts {
+					texts[i] = message()
+				}
+				if err := r.queue.Accept(ctx, texts); err != nil {
 					failed.Store(&err)
 				}
 			})

@@ -32,7 +32,7 @@ type Spec struct {
 	Library string `json:"library"`
 	DSN     string `json:"dsn"`
 	Kind    Kind   `json:"kind"`
-	// Producers hand in at once, Batch messages a call.
+	// Producers hand in at once, Batch messages a call; a steady pace hands in one a call where it is left out.
 	Producers int `json:"producers,omitempty"`
 	Batch     int `json:"batch,omitempty"`
 	// Workers is how many messages may be in their handlers at once.

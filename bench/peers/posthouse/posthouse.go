@@ -3,10 +3,7 @@
 package posthouse
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,6 +28,7 @@ type Queue struct {
 	handling trial.Handling
 	sent     atomic.Int64
 	followed bool
+	fleet    bool // sends by many accounts
 	follower sync.WaitGroup
 	server   *server.Server
 	registry *prometheus.Registry
@@ -105,7 +103,7 @@ func (q *Queue) serve(ctx context.Context, acceptOnly bool) error {
 func (q *Queue) make(ctx context.Context, acceptOnly bool) (err error) {
 	q.registry = prometheus.NewRegistry()
 	q.server, err = server.New(ctx, server.Options{
-		DSN: q.dsn, AcceptOnly: acceptOnly, AdminKey: q.key, Addr: "127.0.0.1:0", Registry: q.registry, AllowPrivate: true,
+		DSN: q.dsn, AcceptOnly: acceptOnly, AdminKey: q.key, Addr: "127.0.0.1:0", Registry: q.registry, AllowPrivate: true, MaxSenders: 1024,
 		Keyring: keyring, Drivers: q.drivers(), Output: io.Discard,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
@@ -116,6 +114,9 @@ func (q *Queue) make(ctx context.Context, acceptOnly bool) (err error) {
 func (q *Queue) channel() posthouse.Channel {
 	ch := posthouse.Channel{Name: channelName, Driver: handlerDriver}
 	ch.MaxInflight, ch.Limits = max(1, q.handling.Workers), q.limits
+	if q.fleet {
+		asFleet(&ch)
+	}
 	if q.handling.Post != "" {
 		ch.Driver = httpDriver
 		ch.Config = map[string]any{"url": q.handling.Post, "body": `{"to":"${address}","text":"${text}"}`}
@@ -153,26 +154,7 @@ func (q *Queue) acceptHTTP(ctx context.Context, drafts []posthouse.Draft) error 
 }
 
 func (q *Queue) postMessage(ctx context.Context, d *posthouse.Draft) error {
-	body, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, q.server.URL()+"/v1/messages", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+q.key)
-	resp, err := q.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if resp.StatusCode != http.StatusAccepted {
-		return fmt.Errorf("status %d: %s", resp.StatusCode, text)
-	}
-	return err
+	return q.call(ctx, http.MethodPost, "/v1/messages", d, http.StatusAccepted)
 }
 
 // Prepare replaces the server that only accepts by one that sends.
