@@ -189,15 +189,7 @@ func (e *Engine) pool(m *metrics.Metrics) *senders.Pool {
 	if e.o.Senders.Max == 0 {
 		return nil
 	}
-	m.Senders.Set(float64(e.o.Senders.Min))
-	return senders.NewPool(time.Now(), e.o.Senders, func(from, to int) {
-		m.Senders.Set(float64(to))
-		if to > from {
-			m.SenderChanges.WithLabelValues("grew").Inc()
-		} else {
-			m.SenderChanges.WithLabelValues("shrank").Inc()
-		}
-	})
+	return senders.NewPool(time.Now(), e.o.Senders, m.SendersAre)
 }
 
 func (o *Options) defaults() {

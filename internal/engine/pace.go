@@ -76,17 +76,6 @@ func (t tempo) saw(account string, results []channel.Result, took time.Duration)
 	}
 }
 
-// baseWindow holds a configured base over all processes, exactly.
-func baseWindow(s *posthouse.RateSettings) []posthouse.Limit {
-	if s == nil || s.Base <= 0 {
-		return nil
-	}
-	if s.Base < 1 {
-		return []posthouse.Limit{{Max: 1, Per: posthouse.Duration(float64(time.Second) / s.Base)}}
-	}
-	return []posthouse.Limit{{Max: int(s.Base), Per: posthouse.Duration(time.Second)}}
-}
-
 // surround takes over what all processes have seen, and what time it is.
 func (t tempo) surround(factor float64) {
 	r := t.of
@@ -206,22 +195,13 @@ func (p *pacer) factor(ctx context.Context, r *route) float64 {
 			defer r.mu.Unlock()
 			return r.timeFactor
 		}
-		off = dayOff(&roster, now)
+		off = rate.DayOff(&roster, now)
 	}
 	return rate.Hour(h, now, off)
 }
 
-// dayOff reports whether a calendar has nobody on a day.
-func dayOff(c *posthouse.Roster, day time.Time) bool {
-	if users, named := c.Overrides[day.Format(time.DateOnly)]; named {
-		return len(users) == 0
-	}
-	weekday := int(day.Weekday()+6)%7 + 1 // Monday is 1
-	return len(c.Days[string(rune('0'+weekday))]) == 0
-}
-
 // bound is the window of a configured base.
 func (t tempo) bound(a *account) (limit.Bound, bool) {
-	windows := baseWindow(a.rate)
+	windows := rate.Windows(a.rate)
 	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows, Lease: a.Name != ""}, len(windows) > 0
 }

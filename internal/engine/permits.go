@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
@@ -24,10 +23,8 @@ type permits struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 
-	in chan back
-
-	mu    sync.Mutex
-	lines map[string]time.Time // by the key of a bound: when the last that waits for it comes
+	in    chan back
+	lines limit.Lines
 }
 
 // back are permits that come back.
@@ -41,7 +38,7 @@ type back struct {
 const mostBack = 4096
 
 func newPermits(l Limiter, log *slog.Logger, m *metrics.Metrics) *permits {
-	return &permits{limiter: l, log: log, metrics: m, in: make(chan back, mostBack), lines: map[string]time.Time{}}
+	return &permits{limiter: l, log: log, metrics: m, in: make(chan back, mostBack)}
 }
 
 // giveBack gives permits of a claim back that found less than was asked for: the next one may want them.
@@ -165,9 +162,7 @@ func asksOf(r *route, groups []*group) (asks []ask, bounds [][]limit.Bound) {
 }
 
 // later says when a delivery that a window has refused comes again: when the window has room, behind those that wait for it
-// already. A line of a million then comes at the pace of its window, and not all at each moment in which one may go. What has
-// waited in it comes early by little where the window filled later than was thought: it goes behind those alone that came early
-// too.
+// already.
 func (p *permits) later(tiers []state.Tier, g limit.Grant, waited string) done {
 	reason := ""
 	for _, t := range tiers {
@@ -175,41 +170,7 @@ func (p *permits) later(tiers []state.Tier, g limit.Grant, waited string) done {
 			reason = t.Reason
 		}
 	}
-	now := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.lines) >= mostLines {
-		p.forget(now)
-	}
-	at, pace, line := now.Add(g.Wait+lateness), g.Held.Per.Std()/time.Duration(g.Held.Max), g.Key
-	if waited == reason && g.Wait < pace {
-		line += early
-	}
-	if last, waits := p.lines[line]; waits && last.After(now) {
-		if next := last.Add(pace); next.After(at) {
-			at = next
-		}
-	}
-	p.lines[line] = at
-	return done{verdict: verdictRelease, reason: reason, result: channel.Result{After: at.Sub(now)}}
-}
-
-// early follows the key of those that came early.
-const early = "\x00early"
-
-// lateness is added to the wait for a window: who comes a moment early would go behind all others.
-const lateness = 2 * time.Millisecond
-
-// mostLines is how many lines are kept before those that are over are looked for.
-const mostLines = 10_000
-
-// forget drops the lines that are over. The permits are locked.
-func (p *permits) forget(now time.Time) {
-	for key, last := range p.lines {
-		if last.Before(now) {
-			delete(p.lines, key)
-		}
-	}
+	return done{verdict: verdictRelease, reason: reason, result: channel.Result{After: p.lines.Place(time.Now(), g, waited == reason)}}
 }
 
 // take notes the permits of one delivery.

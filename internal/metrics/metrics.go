@@ -83,3 +83,15 @@ func New(reg prometheus.Registerer) *Metrics {
 func (m *Metrics) Wrote(what string, began time.Time) {
 	m.Writes.WithLabelValues(what).Observe(time.Since(began).Seconds())
 }
+
+// SendersAre says that the number of senders has changed, from 0 at the start.
+func (m *Metrics) SendersAre(from, to int) {
+	m.Senders.Set(float64(to))
+	switch {
+	case from == 0:
+	case to > from:
+		m.SenderChanges.WithLabelValues("grew").Inc()
+	default:
+		m.SenderChanges.WithLabelValues("shrank").Inc()
+	}
+}

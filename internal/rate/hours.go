@@ -49,3 +49,23 @@ func Check(s *posthouse.RateSettings) (problems []posthouse.Problem) {
 	}
 	return problems
 }
+
+// DayOff reports whether a calendar has nobody on a day.
+func DayOff(c *posthouse.Roster, day time.Time) bool {
+	if users, named := c.Overrides[day.Format(time.DateOnly)]; named {
+		return len(users) == 0
+	}
+	weekday := int(day.Weekday()+6)%7 + 1 // Monday is 1
+	return len(c.Days[string(rune('0'+weekday))]) == 0
+}
+
+// Windows hold a configured base over all processes, exactly.
+func Windows(s *posthouse.RateSettings) []posthouse.Limit {
+	if s == nil || s.Base <= 0 {
+		return nil
+	}
+	if s.Base < 1 {
+		return []posthouse.Limit{{Max: 1, Per: posthouse.Duration(float64(time.Second) / s.Base)}}
+	}
+	return []posthouse.Limit{{Max: int(s.Base), Per: posthouse.Duration(time.Second)}}
+}

@@ -19,8 +19,9 @@ type Pool struct {
 	waiting map[any]func() // who found no sender free, and how to wake him
 }
 
-// NewPool is a pool of senders, none of which is busy. It says each change of their number to changed.
+// NewPool is a pool of senders, none of which is busy. It says their number and each change of it to changed.
 func NewPool(now time.Time, of Settings, changed func(from, to int)) *Pool {
+	changed(0, of.Min)
 	return &Pool{of: of, changed: changed, state: Begin(now, of), waiting: map[any]func(){}}
 }
 

@@ -82,7 +82,7 @@ func TestFLEET_4_SendersFollowTheLoad(t *testing.T) {
 // FLEET-4: a burst has its senders at once, and after it they go within seconds; each change is told, and they add up.
 func TestFLEET_4_SendersGrowAtOnceAndShrinkAfterwards(t *testing.T) {
 	t.Parallel()
-	last, changes := bounds.Min, 0
+	last, changes := 0, 0
 	p := NewPool(midnight, bounds, func(from, to int) {
 		if from != last || from == to {
 			t.Errorf("a change from %d to %d after %d", from, to, last)
