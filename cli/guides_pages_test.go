@@ -53,6 +53,8 @@ var guides = []guide{
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
 	{file: "../docs/guide/callbacks.md"},
 	{file: "../docs/guide/callbacks.zh-CN.md"},
+	{file: "../docs/guide/console.md"},
+	{file: "../docs/guide/console.zh-CN.md"},
 	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart}},
 	{file: "../docs/guide/duty.md", use: dutyUse, meet: onDuty},
 	{file: "../docs/guide/duty.zh-CN.md", use: dutyUse, meet: onDuty},

@@ -10,7 +10,7 @@ type AuditEntry struct {
 	ID       string          `json:"id"`
 	Tenant   string          `json:"tenant"`
 	At       time.Time       `json:"at"`
-	Key      string          `json:"key" doc:"The id of the API key that was shown."`
+	Key      string          `json:"key" doc:"The id of the API key that was shown; person:NAME for a person at the console."`
 	KeyName  string          `json:"key_name,omitempty" doc:"What the key was called then."`
 	Source   string          `json:"source" doc:"The address it came from; start, program or command where no request asked for it."`
 	Action   string          `json:"action" doc:"The resource and what was done with it, such as channels.put."`

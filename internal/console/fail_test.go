@@ -1,0 +1,61 @@
+package console
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Each error has a page in words; a database that is away loads the page again by itself, but never sends a form again.
+func TestErrorsArePages(t *testing.T) {
+	t.Parallel()
+	drawn, err := readPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{o: Options{Zone: time.UTC, Log: slog.New(slog.DiscardHandler)}, pages: drawn}
+	for _, e := range []struct {
+		method string
+		code   posthouse.Code
+		status int
+		text   string
+		again  bool
+	}{
+		{http.MethodGet, posthouse.CodeUnavailable, http.StatusServiceUnavailable, "数据库暂时没有应答", true},
+		{http.MethodPost, posthouse.CodeUnavailable, http.StatusServiceUnavailable, "数据库暂时没有应答", false},
+		{http.MethodGet, posthouse.CodeForbidden, http.StatusForbidden, "你的角色不能执行此操作", false},
+		{http.MethodGet, posthouse.CodeQuota, http.StatusTooManyRequests, "请求太多", false},
+		{http.MethodPost, posthouse.CodeConflict, http.StatusConflict, "没有执行任何操作", false},
+		{http.MethodPost, posthouse.CodeInvalid, http.StatusUnprocessableEntity, "无法按此执行", false},
+		{http.MethodGet, posthouse.CodeInternal, http.StatusInternalServerError, "程序出错", false},
+		{http.MethodGet, posthouse.CodeUnauthorized, http.StatusSeeOther, "/console/sign-in", false},
+	} {
+		w := httptest.NewRecorder()
+		v := &visit{console: c, w: w, r: httptest.NewRequest(e.method, "/console/t/default/search?q=u1", nil), zh: true}
+		v.fail(posthouse.Errorf(e.code, "as the test says"))
+		if w.Code != e.status || !strings.Contains(w.Body.String()+w.Header().Get("Location"), e.text) {
+			t.Errorf("%s %s: %d\n%s", e.method, e.code, w.Code, w.Body)
+		}
+		if again := strings.Contains(w.Body.String(), `http-equiv="refresh"`); again != e.again {
+			t.Errorf("%s %s loads itself again: %v", e.method, e.code, again)
+		}
+	}
+}
+
+// A part of a page that refreshes itself leads the whole page to the sign-in.
+func TestAPartOfAPageLeadsTheWholeToTheSignIn(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/console/t/default/", nil)
+	r.Header.Set("HX-Request", "true")
+	v := &visit{console: &console{}, w: w, r: r}
+	v.fail(posthouse.Errorf(posthouse.CodeUnauthorized, "over"))
+	if got := w.Header().Get("HX-Redirect"); w.Code != http.StatusUnauthorized || got != "/console/sign-in?back=%2Fconsole%2Ft%2Fdefault%2F" {
+		t.Errorf("got %d to %q", w.Code, got)
+	}
+}
