@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -18,7 +19,7 @@ func TestFromTheSearchToADecision(t *testing.T) {
 	for _, asked := range []string{"u1", "张三", "13800000000", "leave/4711"} {
 		h.shows(h.page("viewer", "/console/t/default/search?q="+url.QueryEscape(asked)), id)
 	}
-	for _, asked := range []string{id, id[:26]} {
+	for _, asked := range []string{id, posthouse.MessageID(id)} {
 		if got := h.ask("viewer", "/console/t/default/search?q="+asked, nil); got.status != http.StatusSeeOther {
 			t.Errorf("the id %s is answered with %d", asked, got.status)
 		}
@@ -70,7 +71,7 @@ func TestAnotherTenantsThingsAreNotThere(t *testing.T) {
 		{"/console/t/default/search", "/console/t/nowhere/search"},
 		{"/console/t/default/deliveries/" + id, "/console/t/nowhere/deliveries/" + id},
 		{"/console/t/other/deliveries/" + id, "/console/t/other/deliveries/" + none},
-		{"/console/t/other/messages/" + id[:26], "/console/t/other/messages/" + none[:26]},
+		{"/console/t/other/messages/" + posthouse.MessageID(id), "/console/t/other/messages/" + posthouse.MessageID(none)},
 		{"/console/t/other/search?q=" + id, "/console/t/other/search?q=" + none},
 	} {
 		theirs, none := h.ask("other", c[0], nil), h.ask("other", c[1], nil)

@@ -117,6 +117,45 @@ func TestAFilterDecidesAboutWhatWasCounted(t *testing.T) {
 	h.shows(h.ask("operator", at, form).body, "Decided: 2")
 }
 
+// What is unknown gets a person's word: one from its page, the rest of the channel by a filter, each once.
+func TestAPersonsWordOnWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","on_unknown":"hold"}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"},{"user":"u2"},{"user":"u3"}],"content":{"text":"x"}}`, nil)
+	h.exec("UPDATE posthouse_queue SET state = 'unknown', reason = 'no_answer', attempts = 1, started_at = 1, due_at = 0, lease_until = 0")
+	list := h.deliveries("unknown")
+	if len(list) != 3 {
+		t.Fatalf("%d are unknown, want 3", len(list))
+	}
+	at, one := "/console/t/default/attention", "/console/t/default/deliveries/"+list[0].ID
+	h.shows(h.page("operator", one), "It arrived", "It did not arrive: send it again")
+	h.shows(h.page("operator", at), "out · no_answer</a> × 3")
+	form := url.Values{"state": {"unknown"}, "outcome": {"sent"}, "note": {"rang up"}}
+	if got := h.ask("operator", one+"/resolve", form); got.to() != one+"?said=resolved" {
+		t.Errorf("resolving: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("operator", one+"/resolve", form); got.status != http.StatusConflict {
+		t.Errorf("a second click: %d", got.status)
+	}
+	h.shows(h.page("viewer", one), `state sent`, "decided")
+	all := url.Values{"state": {"unknown"}, "channel": {"out"}, "outcome": {"not_sent"}, "all": {"1"}}
+	look := h.ask("operator", at, all).body
+	h.shows(look, "<strong>2</strong>", "Count as failed")
+	_, rest, _ := strings.Cut(look, `name="confirm" value="`)
+	confirm, _, _ := strings.Cut(rest, `"`)
+	all.Set("sure", "1")
+	all.Set("confirm", confirm)
+	h.shows(h.ask("operator", at, all).body, "Decided: 2")
+	if again := h.ask("operator", at, all); strings.Contains(again.body, "Decided: 2") {
+		t.Errorf("a second click decides again: %d", again.status)
+	}
+	if n := len(h.deliveries("failed")); n != 2 {
+		t.Errorf("%d failed, want 2", n)
+	}
+}
+
 // settle ends what waits in one state, and says in the database that it was another: nothing of a test runs out of time.
 func (h *house) settle(as, state string) []string {
 	h.Helper()

@@ -1,0 +1,69 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/console"
+)
+
+// Every route × every role × the own tenant, another one, and nobody: by real requests.
+func TestWhoReachesWhat(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
+	fill := func(path string) string {
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring"}[strings.Split(path, "/")[0]]
+		return "/console/t/default/" + strings.NewReplacer("{$}", "", "{id}", thing, "{name}", thing).Replace(path)
+	}
+	roles := posthouse.Roles()
+	for _, a := range console.Addresses() {
+		var form url.Values
+		if a[0] == http.MethodPost {
+			form = url.Values{"state": {"of another time"}} // so that nothing is decided
+		}
+		path, least := fill(a[1]), slices.Index(roles, posthouse.Role(a[2]))
+		for i, role := range roles {
+			got := h.ask(string(role), path, form)
+			if refused := got.status == http.StatusForbidden; refused != (i < least) || got.status == http.StatusNotFound || got.status >= http.StatusInternalServerError {
+				t.Errorf("%s %s as %s: %d, want it from %s on", a[0], path, role, got.status, a[2])
+			}
+		}
+		for _, stranger := range []string{"other", "nothing"} {
+			if got := h.ask(stranger, path, form); got.status != http.StatusNotFound || strings.Contains(got.body, id) && !strings.Contains(path, id) {
+				t.Errorf("%s %s as %s: %d, want 404", a[0], path, stranger, got.status)
+			}
+		}
+		if got := h.ask("", path, form); got.status != http.StatusSeeOther || !strings.HasPrefix(got.to(), "/console/sign-in") {
+			t.Errorf("%s %s as nobody: %d, to %q", a[0], path, got.status, got.to())
+		}
+	}
+}
+
+// What every answer carries, whatever it is.
+func TestEveryAnswerIsFenced(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	for _, path := range []string{"/console/", "/console/sign-in", "/console/t/default/", "/console/assets/console.css", "/console/nothing", "/console/t/other/"} {
+		got := h.ask("viewer", path, nil)
+		for name, want := range map[string]string{"Content-Security-Policy": "script-src 'self';", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY"} {
+			if !strings.Contains(got.header.Get(name), want) {
+				t.Errorf("%s: %s is %q", path, name, got.header.Get(name))
+			}
+		}
+		if policy := got.header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("%s: the policy is %s", path, policy)
+		}
+	}
+	if got := h.ask("", "/", nil, func(r *http.Request) { r.Header.Set("Accept", "text/html,*/*") }); got.to() != "/console/" {
+		t.Errorf("a browser at / is led to %q", got.to())
+	}
+	if got := h.ask("", "/", nil); !strings.Contains(got.body, "/openapi.json") {
+		t.Errorf("a program at / is told %q", got.body)
+	}
+}
