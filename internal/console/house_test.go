@@ -179,7 +179,7 @@ func (h *house) waiting(text string) string {
 // exec changes the database behind the program's back.
 func (h *house) exec(text string) {
 	h.Helper()
-	db, err := sql.Open("sqlite", h.file)
+	db, err := sql.Open("sqlite", h.file+"?_pragma=busy_timeout(30000)") // the server writes too
 	if err != nil {
 		h.Fatal(err)
 	}
