@@ -65,15 +65,16 @@ type Law struct {
 
 // The inputs that a law may need besides the event log.
 const (
-	needClient   = "the client journal"
-	needSink     = "the sink journal"
-	needLimiter  = "the limiter journal"
-	needRest     = "the word that the run is at rest (at-rest)"
-	needWindow   = "the time for which the providers know a key (key-window)"
-	needStored   = "the stored counts (a database, with at-rest)"
-	needRows     = "a database, whose rows are compared"
-	needSeals    = "a database with a hash chain"
-	needNoCanary = "planted canaries are looked for in logs and pages, which are no input here"
+	needClient    = "the client journal"
+	needSink      = "the sink journal"
+	needLimiter   = "the limiter journal"
+	needRest      = "the word that the run is at rest (at-rest)"
+	needWindow    = "the time for which the providers know a key (key-window)"
+	needStored    = "the stored counts (a database, with at-rest)"
+	needRows      = "a database, whose rows are compared"
+	needSeals     = "a database with a hash chain"
+	needCampaigns = "a database with campaigns"
+	needNoCanary  = "planted canaries are looked for in logs and pages, which are no input here"
 )
 
 // Laws lists every invariant, in the order of their numbers.
@@ -104,7 +105,7 @@ func Laws() []Law {
 		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},
 		{"I24", "order", "what has one ordering key starts one after the other, each when those before it are settled, by the time it was due", nil, ""},
 		{"I25", "fair", "under saturation each lane has its share", nil, "the log does not say when a lane was saturated; a benchmark measures it"},
-		{"I26", "campaign", "a campaign reaches each of its recipients once", nil, "members of campaigns stand in segments, which are not in the journals"},
+		{"I26", "campaign", "each member of a campaign stands in one segment, as what arrived says, and a repair issues anew exactly who was not sent to", []string{needCampaigns}, ""},
 		{"I27", "idempotent", "an idempotency key stands for one message, and for one body; no message is there without a call", []string{needClient}, ""},
 		{"I28", "tenant", "every event of a message, and every answer about it, is of its own tenant", nil, ""},
 		{"I29", "secrets", "planted secrets appear nowhere", nil, needNoCanary},

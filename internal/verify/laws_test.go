@@ -562,6 +562,9 @@ var lawCases = []struct {
 	}, breaks: func() *hand {
 		return plain().named(verify.Reference{Message: "01KMJ000000000000000AB0000", Wrong: "it has another key"})
 	}},
+	{law: "I26", holds: func() *hand { return plain().campaign(verify.CampaignFinding{Members: 2}) }, breaks: func() *hand {
+		return plain().campaign(verify.CampaignFinding{Subject: "a member", What: "no segment has it"}, verify.CampaignFinding{Members: 2})
+	}},
 	{law: "I36", holds: func() *hand { return plain().sealed(verify.Seal{Subject: "link 1"}) }, breaks: func() *hand {
 		return plain().sealed(verify.Seal{Subject: "link 1", What: "it is not what it was"})
 	}},
@@ -633,6 +636,12 @@ func (h *hand) named(r verify.Reference) *hand {
 	return h.row(nil)
 }
 
+// campaign is what was found of one.
+func (h *hand) campaign(list ...verify.CampaignFinding) *hand {
+	h.members = append(h.members, list...)
+	return h
+}
+
 // sealed is something of the hash chain.
 func (h *hand) sealed(s verify.Seal) *hand {
 	h.seals = append(h.seals, s)
@@ -667,6 +676,11 @@ func (h *hand) journals() verify.Inputs {
 	}
 	if len(h.seals) > 0 {
 		in.Seals = inOrder(h.seals)
+	}
+	if len(h.members) > 0 {
+		in.Campaigns = func(func(string) []verify.Arrived) iter.Seq2[verify.CampaignFinding, error] {
+			return inOrder(h.members)
+		}
 	}
 	if h.inflight > 0 {
 		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100}}}

@@ -35,6 +35,7 @@ type run struct {
 	rows     []verify.Stored
 	refs     []verify.Reference
 	seals    []verify.Seal
+	members  []verify.CampaignFinding
 	epoch    int64 // of the database
 }
 

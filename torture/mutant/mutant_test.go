@@ -103,4 +103,7 @@ var mutants = []mutant{{
 }, {
 	bug: 26, name: "a line that does not ask for its holder", breaks: "of one ordering key several are under way at once",
 	law: "I24", edits: admitAtOnce, run: inLines,
+}, {
+	bug: 28, name: "a campaign's cursor moved when a segment is fetched", breaks: "who was fetched by a process that died is never told",
+	law: "I26", edits: fetchedAreGone, run: campaignKills,
 }}

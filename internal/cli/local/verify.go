@@ -184,6 +184,7 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 		return err
 	}
 	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
+	in.Campaigns = judgedCampaigns(ctx, s, in)
 	if in.Seals, err = sealsOf(ctx, s, f.head); err != nil {
 		return err
 	}
