@@ -28,6 +28,13 @@ type Receiver interface {
 	Receive(Callback) (Heard, error)
 }
 
+// Resender is a Receiver whose provider may fail to deliver for a reason of its own, where one more send, as a new message, may
+// reach the recipient.
+type Resender interface {
+	// Resends reports whether a receipt's code asks for that.
+	Resends(code string) bool
+}
+
 // ErrForged says that a callback is not shown to be the provider's: its signature is missing or wrong, it is too old, or
 // its body cannot be read.
 var ErrForged = errors.New("the callback is not the provider's")

@@ -109,6 +109,7 @@ type Filter struct {
 	Kind    string
 	Ref     string
 	User    string
+	Account string // that sent it, or that it is pinned to
 	States  []posthouse.State
 	// Since and Until bound when the message was handed in: from Since, before Until.
 	Since, Until time.Time

@@ -68,6 +68,7 @@ func (f Filter) query() url.Values {
 	set("kind", f.Kind)
 	set("ref", f.Ref)
 	set("user", f.User)
+	set("account", f.Account)
 	set("state", joined(f.States))
 	set("since", stamp(f.Since))
 	set("until", stamp(f.Until))

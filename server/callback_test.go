@@ -76,6 +76,11 @@ func TestFLEET_AProviderTellsWhatBecameOfAMessage(t *testing.T) {
 					h.Errorf("%s, %s: the last event is %+v, want a receipt with the code %q", name, openid, last, want.code)
 				}
 			}
+			again := "SELECT COUNT(*) FROM posthouse_deliveries WHERE channel = '" + name + "' AND replay_of <> ''"
+			h.eventually("what WeChat failed to deliver is sent once more", func() bool { return h.number(again+" AND state = 'undelivered'") == 1 })
+			if n := h.number(again); n != 1 {
+				h.Errorf("%s: %d are sent again, want the one, once", name, n)
+			}
 		}
 		h.eventually("nothing waits for a receipt", func() bool { return h.count("posthouse_awaited") == 0 && h.count("posthouse_heard") == 0 })
 		h.early()

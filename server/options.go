@@ -103,6 +103,8 @@ type Options struct {
 	// MinSenders and MaxSenders bound how many provider calls this process has under way; within them the number follows the
 	// load. Default to 4 and 256 for each processor.
 	MinSenders, MaxSenders int
+	// TenantLimits are the windows of all that a tenant sends, by its name; "*" is each that has none of its own. Defaults to none.
+	TenantLimits map[string][]posthouse.Limit
 	// Shapes are how fast what is of a priority may begin, by tenant; "*" is each that has none of its own. Defaults to none:
 	// everything begins as soon as its channel lets it.
 	Shapes posthouse.Shapes

@@ -116,11 +116,12 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Stores: storesOf(s), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
-		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
-		Quotas:    s.quotas,
-		Shapes:    o.Shapes,
-		Senders:   senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
-		Media:     s.media,
+		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
+		Quotas:       s.quotas,
+		Shapes:       o.Shapes,
+		TenantLimits: o.TenantLimits,
+		Senders:      senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
+		Media:        s.media,
 		Campaigns: engine.Campaigns{
 			Segments: s.store.Segments, Steward: s.steward,
 			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer},
@@ -188,6 +189,11 @@ func openCallbacks(s *Server) (err error) {
 	s.suppressed = suppress.New(s.store.Suppressions, s.engine.Routes)
 	s.callback, err = callback.New(callback.Options{
 		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
+		Again: func(ctx context.Context, tenant, channel string, deliveries []string) error {
+			_, err := s.store.Submissions.AddReplay(ctx, time.Now(), tenant, deliveries, true)
+			s.engine.Operator.Wake(tenant, channel)
+			return err
+		},
 	})
 	return err
 }

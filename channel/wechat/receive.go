@@ -80,6 +80,9 @@ func receiptOf(status string) channel.Receipt {
 	return channel.Receipt{Known: true, Code: code, Error: "WeChat did not deliver it: " + why}
 }
 
+// Resends reports whether WeChat failed by itself: one more send may arrive. Who has blocked the account has not asked for one.
+func (d *driver) Resends(code string) bool { return code == "SYSTEM_FAILED" }
+
 // Track answers nothing: WeChat says by itself what became of a message, or never.
 func (d *driver) Track(_ context.Context, _ string, to []posthouse.Recipient) ([]channel.Receipt, error) {
 	return make([]channel.Receipt, len(to)), nil

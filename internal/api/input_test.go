@@ -153,7 +153,7 @@ var wrongSettings = []wrong{
 		"channel", "or kind, ref, user, account, reason, since or until is required: a replay of everything is not meant by accident",
 	}},
 	{"a query for nothing", "GET", "/v1/messages?chanel=x&limit=0&since=now&state=lost,sent&limit=3", "", 422, refused, []string{
-		"query.chanel", "there is no query parameter of this name; did you mean channel? Known are channel, cursor, kind, limit, ref, since, state, until, user",
+		"query.chanel", "there is no query parameter of this name; did you mean channel? Known are account, channel, cursor, kind, limit, ref, since, state, until, user",
 		"query.limit", "stands 2 times: once is allowed",
 		"query.state", `is "lost": want one or more of pending, sending, unknown, quarantined, sent, delivered, undelivered, failed, cancelled, expired, suppressed`,
 		"query.since", `is "now": want a time such as 2026-10-01T08:30:00+08:00 (with + escaped as %2B)`,

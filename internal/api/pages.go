@@ -73,12 +73,12 @@ func shortPart[T any](list []T, key func(*T) string, cursor string, limit int) (
 func wholeOf[T any](items []T, err error) (wire.Page[T], error) { return pageOf(items, "", err) }
 
 // filterable is what lists of messages and deliveries are narrowed down by.
-var filterable = []string{"channel", "kind", "ref", "user", "state", "since", "until", "cursor", "limit"}
+var filterable = []string{"channel", "kind", "ref", "user", "account", "state", "since", "until", "cursor", "limit"}
 
 // filterOf reads what lists of messages and deliveries are narrowed down by.
 func filterOf(c *web.Call) (work.Filter, error) {
 	f := work.Filter{
-		Tenant: c.Tenant(), Channel: c.Query.Get("channel"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"), User: c.Query.Get("user"),
+		Tenant: c.Tenant(), Channel: c.Query.Get("channel"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"), User: c.Query.Get("user"), Account: c.Query.Get("account"),
 		States: c.States(), Since: c.Moment("since"), Until: c.Moment("until"), Cursor: c.Query.Get("cursor"), Limit: c.Number("limit", 1, web.MaxPage),
 	}
 	if !f.Until.IsZero() && !f.Until.After(f.Since) {

@@ -121,7 +121,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 }
 
 // TestATenantSeesNothingOfAnother walks over each route with a parameter, with each id of
-// another tenant.
+// another tenant (FLEET-13).
 func TestATenantSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	h, things := furnished(t)

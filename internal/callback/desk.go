@@ -37,7 +37,7 @@ type Consents interface {
 	Hear(ctx context.Context, tenant, channel string, told []channel.Consent) error
 }
 
-// Options makes a Desk. Addresses, Book and Channel are required.
+// Options makes a Desk. Addresses, Book, Channel and Again are required.
 type Options struct {
 	Addresses Addresses
 	Book      Book
@@ -45,6 +45,8 @@ type Options struct {
 	Channel func(tenant, name string) *state.Channel
 	// Consents takes who wants to be reached, or no more. Defaults to nobody: it is not kept.
 	Consents Consents
+	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
+	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
 	// Registry takes the metrics. Defaults to one of its own.
 	Registry prometheus.Registerer
 	// Log defaults to slog.Default().
@@ -56,6 +58,7 @@ type Desk struct {
 	o        Options
 	known    known
 	once     once
+	desk     desk
 	calls    *prometheus.CounterVec
 	receipts *prometheus.CounterVec
 }
@@ -72,8 +75,8 @@ const laterFor = 10 * time.Minute
 
 // New makes a desk.
 func New(o Options) (*Desk, error) {
-	if o.Addresses == nil || o.Book == nil || o.Channel == nil {
-		return nil, errors.New("callback: Addresses, Book and Channel are required")
+	if o.Addresses == nil || o.Book == nil || o.Channel == nil || o.Again == nil {
+		return nil, errors.New("callback: Addresses, Book, Channel and Again are required")
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Registry == nil {
@@ -232,27 +235,48 @@ func (d *Desk) hear(ctx context.Context, whose work.CallbackAddress, reports []c
 	if len(list) == 0 {
 		return nil
 	}
-	return d.write(ctx, now, list, laterFor)
+	return d.together(ctx, list)
 }
 
 // write writes what was told to the deliveries that wait for it, and keeps the rest.
 func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep time.Duration) error {
-	said := map[string]string{} // delivery to its outcome, the same when the transaction is repeated
+	said := map[string]posthouse.Delivery{} // the same when the transaction is repeated
+	codes := map[string]string{}
 	later, err := d.o.Book.Hear(ctx, now, list, keep, func(now time.Time, h work.Heard, group []work.Awaited, found []posthouse.Delivery) work.Learnt {
 		learnt := decide(now, h, group, found)
 		for i := range learnt.Changes {
-			said[learnt.Changes[i].After.ID] = string(learnt.Changes[i].After.State)
+			codes[learnt.Changes[i].After.ID] = h.Code
+			said[learnt.Changes[i].After.ID] = learnt.Changes[i].After
 		}
 		return learnt
 	})
 	if err != nil {
 		return err
 	}
-	for _, outcome := range said {
-		d.receipts.WithLabelValues(list[0].Channel, outcome).Inc()
+	failed := map[state.Key][]string{}
+	for id, after := range said {
+		d.receipts.WithLabelValues(after.Channel, string(after.State)).Inc()
+		if after.State == posthouse.Undelivered && after.ReplayOf == "" && !after.CancelRequested && d.resends(&after, codes[after.ID]) {
+			failed[state.KeyOf(&after)] = append(failed[state.KeyOf(&after)], id)
+		}
 	}
 	d.receipts.WithLabelValues(list[0].Channel, "later").Add(float64(later))
+	for k, ids := range failed {
+		if err := d.o.Again(ctx, k.Tenant, k.Channel, ids); err != nil {
+			d.o.Log.Warn("what a provider failed to deliver is not sent again", "channel", k.Channel, "deliveries", ids, "error", err)
+		}
+	}
 	return nil
+}
+
+// resends reports whether a delivery that did not arrive is to be sent once more.
+func (d *Desk) resends(of *posthouse.Delivery, code string) bool {
+	ch := d.o.Channel(of.Tenant, of.Channel)
+	if ch == nil {
+		return false
+	}
+	r, ok := ch.Opened.By(of.Account).(channel.Resender)
+	return ok && r.Resends(code)
 }
 
 // decide is what follows for the deliveries of a call that a provider has told of. Those it does not mean wait on.

@@ -206,6 +206,10 @@ var serverSettings = []setting[Config]{{
 	help:  "how fast what is of a priority may begin, a `LIST` such as low=200/1s; low=200/1s:500 lets 500 begin at once, acme/low=50/1s is a tenant's own, unlimited is none (default none)",
 	parse: func(c *Config, v string) error { return shapes(&c.Server.Shapes, v) },
 }, {
+	name:  "tenant_limit",
+	help:  "how much each tenant sends at most, over all its channels, a `LIST` such as acme=100/1s,acme=5000/1h,*=20/1s; * is each that is not named, unlimited is none (default none)",
+	parse: func(c *Config, v string) error { return tenantLimits(&c.Server.TenantLimits, v) },
+}, {
 	name: "rescue_every", def: "2s",
 	help:  "how often lost leases and passed deadlines are looked for, a `DURATION`",
 	parse: func(c *Config, v string) error { return duration(&c.Server.RescueEvery, v) },

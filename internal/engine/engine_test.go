@@ -488,6 +488,7 @@ func TestASlowChannelDoesNotDelayAnother(t *testing.T) {
 	})
 }
 
+// FLEET-3: high, normal and low are queues of their own, each in its order.
 func TestPrioritiesShareByWeightAndLowNeverStarves(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{MaxInflight: 10, Limits: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Second)}}}, idempotent)

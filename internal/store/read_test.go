@@ -375,3 +375,40 @@ func snapshot(t *testing.T, s *Store) map[string]int64 {
 	}
 	return all
 }
+
+// FLEET-13: lists are narrowed to what an account sent, clean deliveries among it, and to what is pinned to it.
+func TestListsOfAnAccount(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		var sent []string
+		for _, account := range []string{"a", "b", "a"} {
+			id := accept(t, s, entry(1))[0]
+			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{
+				Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal, Account: account}, Max: 1, Owner: "me", Lease: time.Minute, Epoch: 1,
+			})
+			if err != nil || len(items) != 1 {
+				t.Fatalf("%d were claimed, %v", len(items), err)
+			}
+			record(t, s, step(items[0].Delivery, posthouse.EventSent, posthouse.Sent))
+			if account == "a" {
+				sent = append(sent, id)
+			}
+		}
+		pinned := accept(t, s, entry(2, each(func(d *posthouse.Delivery) { d.Account, d.Pinned = "a", true })))
+		for _, limit := range []int{1, 100} {
+			f := work.Filter{Tenant: "t1", Account: "a", Limit: limit}
+			got := pages(t, f, func(f work.Filter) ([]posthouse.Delivery, string, error) {
+				return s.Messages.Deliveries(t.Context(), f)
+			},
+				func(d posthouse.Delivery) string { return d.ID })
+			if diff := cmp.Diff(newestFirst(slices.Concat(sent, pinned)...), got, cmpEmpty); diff != "" {
+				t.Errorf("deliveries, pages of %d (-want +got):\n%s", limit, diff)
+			}
+			got = pages(t, f, func(f work.Filter) ([]work.Summary, string, error) { return s.Messages.Messages(t.Context(), f) },
+				func(m work.Summary) string { return m.Message.ID })
+			want := []string{posthouse.MessageID(pinned[0]), posthouse.MessageID(sent[1]), posthouse.MessageID(sent[0])}
+			if diff := cmp.Diff(want, got, cmpEmpty); diff != "" {
+				t.Errorf("messages, pages of %d (-want +got):\n%s", limit, diff)
+			}
+		}
+	})
+}

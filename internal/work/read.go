@@ -20,9 +20,11 @@ type Filter struct {
 	Tried Tried
 	// Since and Until bound when the message was handed in: from Since, before Until.
 	Since, Until time.Time
-	// Account and Reason narrow a list of deliveries that stopped, such as unknown or failed ones: to an account that sent them,
-	// and to why they stopped.
-	Account, Reason string
+	// Account narrows a list to what an account sent, or what is pinned to it. A first attempt that is under way right now is left
+	// out: who makes it is said when it ends.
+	Account string
+	// Reason narrows a list of deliveries that stopped, such as unknown or failed ones, to why they stopped.
+	Reason string
 	// ChangedUntil leaves out, of such a list, what has changed since.
 	ChangedUntil time.Time
 	// Cursor is where the page before this one ended, empty for the first.

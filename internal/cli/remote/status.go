@@ -85,6 +85,7 @@ func statusCommand(sh *shell.Shell) *cobra.Command {
 		},
 	})
 	f.add(cmd)
+	cmd.Flags().StringVar(&f.Account, "account", "", "only what the account `NAME` sent, or what is pinned to it")
 	cmd.Flags().IntVar(&f.Limit, "limit", 20, "how many at most, 1 to 1000")
 	return cmd
 }
@@ -93,7 +94,7 @@ func notAnID(s string) error {
 	return shell.Usagef("%q is not an id: ids are 26 letters and digits, as send and status print them", s)
 }
 
-// listStatus lists messages, or deliveries where states or a user are asked for.
+// listStatus lists messages, or deliveries where states, a user or an account are asked for.
 func listStatus(ctx context.Context, sh *shell.Shell, c *client.Client, f *selection) error {
 	filter, err := f.filter(sh)
 	if err != nil {
@@ -102,7 +103,7 @@ func listStatus(ctx context.Context, sh *shell.Shell, c *client.Client, f *selec
 	if filter.Limit < 1 || filter.Limit > 1000 {
 		return shell.Usagef("--limit: %d is not a number from 1 to 1000", filter.Limit)
 	}
-	if len(filter.States) > 0 || filter.User != "" {
+	if len(filter.States) > 0 || filter.User+filter.Account != "" {
 		page, err := c.Deliveries.List(ctx, filter)
 		if err != nil {
 			return err

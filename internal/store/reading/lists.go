@@ -44,7 +44,12 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 	in := stateCondition(&where, f.States)
 	sole := everyClean(f.Tenant)
 	sole.filter(f, before)
-	if f.Account+f.Reason != "" || !f.ChangedUntil.IsZero() {
+	if f.Account != "" {
+		where.And("account = ?", f.Account)
+		sole.where.And("s.account = ?", f.Account)
+		sole.pending, sole.sending = false, false // nothing that is pinned is clean
+	}
+	if f.Reason != "" || !f.ChangedUntil.IsZero() {
 		stopped(&where, f)
 		sole.pending, sole.sending, sole.sent = false, false, false // none of these has stopped
 	}
@@ -63,9 +68,6 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 
 // stopped narrows a list of deliveries that stopped.
 func stopped(where *sqldb.Condition, f work.Filter) {
-	if f.Account != "" {
-		where.And("account = ?", f.Account)
-	}
 	if f.Reason != "" {
 		where.And("reason = ?", f.Reason)
 	}
@@ -108,7 +110,7 @@ func (s Messages) messagesBefore(ctx context.Context, f work.Filter, before stri
 }
 
 // Messages lists the messages that the filter selects, newest first, with how their
-// deliveries stand, and returns the next page's cursor. With User or States a message is
+// deliveries stand, and returns the next page's cursor. With User, Account or States a message is
 // listed when at least one of its deliveries fits.
 func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
 	before, err := page.ID("messages", f.Cursor)
@@ -117,7 +119,7 @@ func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, 
 	}
 	size := page.Size(f.Limit)
 	ids := s.messagesBefore
-	if f.User != "" || len(f.States) > 0 {
+	if f.User+f.Account != "" || len(f.States) > 0 {
 		ids = s.messagesByDelivery
 	}
 	found, err := ids(ctx, f, before, size+1)
