@@ -61,9 +61,10 @@ type Channel struct {
 
 	Paused      bool   `json:"paused,omitempty"`
 	PauseReason string `json:"pause_reason,omitempty"`
-	// State is whether it sends now, and StateReason why not. Both are only shown.
+	// State is whether it sends now, StateReason why not, and StateUntil until when. All three are only shown.
 	State       ChannelState `json:"state,omitempty"`
 	StateReason string       `json:"state_reason,omitempty"`
+	StateUntil  time.Time    `json:"state_until,omitzero"`
 
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`

@@ -75,6 +75,7 @@ func root(sh *shell.Shell) *cobra.Command {
 	root.SetFlagErrorFunc(shell.FlagFault)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.AddCommand(manCommand())
+	completing(root, closedSets())
 	readable(root, sh.Columns())
 	return root
 }

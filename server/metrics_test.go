@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
@@ -113,7 +114,12 @@ func TestWhatStopsAChannelIsShown(t *testing.T) {
 		h.behave("webhook", simulator.Fault{Kind: simulator.RateLimited, RetryAfter: 3600})
 		_, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}})
 		h.must(err)
-		is(posthouse.ChannelParked, "refuses the account (rate")
+		is(posthouse.ChannelParked, "refuses the account: rate")
+		parked, err := h.api.Channels.Get(h.Context(), "hook")
+		h.must(err)
+		if strings.Contains(parked.StateReason, "until") || !parked.StateUntil.After(time.Now()) {
+			h.Errorf("it is parked %q until %s, want until when as a time of its own, so that it is shown in the reader's zone", parked.StateReason, parked.StateUntil)
+		}
 		_, err = h.api.Channels.Resume(h.Context(), "hook")
 		h.must(err)
 		_, err = h.db.ExecContext(h.Context(), spoilt["a driver that does not exist"])

@@ -71,8 +71,10 @@ func TestPULL_AnAppMayCallItselfAsPeopleDo(t *testing.T) {
 func TestPULL_AnAppGetsTheFormItShows(t *testing.T) {
 	onEachFrontDoor(t, func(h *house) {
 		for want, asks := range map[string][]asked{
-			`"data":{"total_count":0`: {{path: "&format=page"}, {header: http.Header{"Accept": {"text/html, application/json;profile=page"}}}, {header: http.Header{"User-Agent": {"FieldApp/2.1 (Android)"}}}},
-			`"data":[]`:               {{}, {path: "&format=list", header: http.Header{"User-Agent": {"FieldApp/2.1"}}}, {path: "&format=other"}},
+			`"data":{"total_count":0`:                {{path: "&format=page"}, {header: http.Header{"Accept": {"text/html, application/json;profile=page"}}}, {header: http.Header{"User-Agent": {"FieldApp/2.1 (Android)"}}}},
+			`"data":[]`:                              {{}, {path: "&format=list", header: http.Header{"User-Agent": {"FieldApp/2.1"}}}, {header: http.Header{"Accept": {"application/json;profile=other"}}}},
+			`format is \"other\": want list or page`: {{path: "&format=other"}},
+			`format is \"\": want list or page`:      {{path: "&format="}},
 		} {
 			for _, q := range asks {
 				q.method, q.path = http.MethodGet, "/api/v1/sms/tasks/pending?app_id=a"+q.path

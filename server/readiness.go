@@ -71,9 +71,11 @@ func channelChecks(list []posthouse.Channel) []Check {
 	var out []Check
 	for _, ch := range list {
 		if ch.State != posthouse.ChannelOpen {
-			out = append(out, Check{
-				Name: "channel " + ch.Tenant + "/" + ch.Name, Detail: strings.TrimSuffix(string(ch.State)+": "+ch.StateReason, ": "), Optional: true,
-			})
+			detail := strings.TrimSuffix(string(ch.State)+": "+ch.StateReason, ": ")
+			if !ch.StateUntil.IsZero() {
+				detail += " until " + ch.StateUntil.UTC().Format(time.RFC3339)
+			}
+			out = append(out, Check{Name: "channel " + ch.Tenant + "/" + ch.Name, Detail: detail, Optional: true})
 		}
 	}
 	return out

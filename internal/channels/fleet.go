@@ -3,7 +3,6 @@ package channels
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -88,8 +87,7 @@ func stateAccount(a *posthouse.Account, broken error, g work.Gate, now time.Time
 	case a.PausedAt(now):
 		a.State, a.StateReason, a.StateUntil = posthouse.AccountPaused, a.PauseReason, a.PausedUntil
 	case now.Before(g.Until):
-		a.State, a.StateUntil = posthouse.AccountParked, g.Until
-		a.StateReason = "the provider refuses the account: " + strings.TrimSpace(string(g.Class)+" "+g.Code)
+		a.State, a.StateReason, a.StateUntil = posthouse.AccountParked, parkedBecause(g), g.Until
 	default:
 		a.State = posthouse.AccountOpen
 		a.Paused, a.PauseReason, a.PausedUntil = false, "", time.Time{} // it has gone on by itself

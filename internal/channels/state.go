@@ -2,7 +2,6 @@ package channels
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 		case ch.Paused:
 			ch.State, ch.StateReason = posthouse.ChannelPaused, ch.PauseReason
 		case refused:
-			ch.State, ch.StateReason = posthouse.ChannelParked, parkedBecause(g)
+			ch.State, ch.StateReason, ch.StateUntil = posthouse.ChannelParked, parkedBecause(g), g.Until
 		default:
 			ch.State, ch.StateReason = posthouse.ChannelOpen, ""
 		}
@@ -44,9 +43,9 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 	return nil
 }
 
-// parkedBecause says why and how long an account is refused, in words that hold nothing of what the provider wrote.
+// parkedBecause says why an account is refused, in words that hold nothing of what the provider wrote.
 func parkedBecause(g work.Gate) string {
-	return fmt.Sprintf("the provider refuses the account (%s) until %s", strings.TrimSpace(string(g.Class)+" "+g.Code), g.Until.UTC().Format(time.RFC3339))
+	return "the provider refuses the account: " + strings.TrimSpace(string(g.Class)+" "+g.Code)
 }
 
 func (s *Set) brokenNow() map[key]error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ func channelList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, ch := range all {
-					rows = append(rows, []string{ch.Name, ch.Driver, pace(ch), stateOf(ch), sh.At(ch.UpdatedAt)})
+					rows = append(rows, []string{ch.Name, ch.Driver, pace(ch), stateOf(sh, &ch), sh.At(ch.UpdatedAt)})
 				}
 				sh.Table([]string{"Channel", "Driver", "Sends", "State", "Updated"}, rows)
 			})
@@ -51,11 +52,12 @@ func pace(ch posthouse.Channel) string {
 }
 
 // stateOf is a channel's state and, where it does not send, why.
-func stateOf(ch posthouse.Channel) string {
-	if ch.StateReason == "" {
-		return string(ch.State)
+func stateOf(sh *shell.Shell, ch *posthouse.Channel) string {
+	text := strings.TrimSuffix(string(ch.State)+": "+ch.StateReason, ": ")
+	if !ch.StateUntil.IsZero() {
+		text += " until " + sh.At(ch.StateUntil)
 	}
-	return string(ch.State) + ": " + ch.StateReason
+	return text
 }
 
 func channelShow(sh *shell.Shell) *cobra.Command {

@@ -67,17 +67,9 @@ func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {
 		for name, list := range flags {
-			if cmd.Flags().Lookup(name) != nil {
+			if cmd.Flags().Lookup(name) != nil && path+" "+name != "job enqueue channel" { // there it is one of two
 				_ = cmd.RegisterFlagCompletionFunc(name, sh.Complete(list)) // fails for a flag that is not there, or twice
 			}
-		}
-		for name, words := range map[string][]string{"state": stateNames(), "on-unknown": texts(posthouse.Policies()), "priority": texts(posthouse.Priorities())} {
-			if cmd.Flags().Lookup(name) == nil {
-				continue
-			}
-			_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				return shell.Matching(words, typed), cobra.ShellCompDirectiveNoFileComp
-			})
 		}
 		group, _, _ := strings.Cut(path, " ")
 		list := arguments[path]

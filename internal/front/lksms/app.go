@@ -50,6 +50,9 @@ func (d *apps) pending(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := checkFormat(query); err != nil {
+		return answer{}, err
+	}
 	app, err := d.app(c, query.Get("app_id"))
 	if err != nil {
 		return answer{}, err
@@ -95,6 +98,14 @@ func (d *apps) calledBy(c *call, h posthouse.Handout) string {
 		return h.Delivery // its sender's own word, and of several tasks
 	}
 	return h.Ref
+}
+
+// checkFormat refuses a format that there is not: the app would read nothing of what it is handed.
+func checkFormat(query url.Values) error {
+	if f := Format(query.Get("format")); query.Has("format") && f != FormatList && f != FormatPage {
+		return malformed("format is %.60q: want %s or %s", string(f), FormatList, FormatPage)
+	}
+	return nil
 }
 
 // format is the form that the asking app wants by what it shows: a format in its query; the profile of its Accept, such as

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
+)
+
+// closed are the placeholders of flags that take one of some words, or several of them.
+var closed = []string{"FORM", "FORMAT", "LEVEL", "STATE", "STATES", "STATUSES", "SCOPE", "WAY", "PROTOCOL", "POLICY", "PRIORITY", "LANGUAGE", "BOOL"}
+
+// listed is a list of words in the help of a flag: "default, duty, flow or wecom".
+var listed = regexp.MustCompile(`[A-Z]: ((?:[a-z_0-9-]+, )*[a-z_0-9-]+(?:,| or) [a-z_0-9-]+)(?: \(|$| \[|\. )`)
+
+// The shell completes each flag of a closed set, by the words that the help names.
+func TestEveryFlagOfAClosedSetIsCompleted(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			placeholder, help := pflag.UnquoteUsage(f)
+			names := listed.FindStringSubmatch(help)
+			if !slices.Contains(closed, placeholder) && names == nil {
+				return
+			}
+			complete, ok := cmd.GetFlagCompletionFunc(f.Name)
+			if !ok {
+				t.Errorf("%s --%s is not completed: %s", cmd.CommandPath(), f.Name, help)
+				return
+			}
+			words, directive := complete(cmd, nil, "")
+			if len(words) == 0 || directive != cobra.ShellCompDirectiveNoFileComp {
+				t.Errorf("%s --%s completes %v", cmd.CommandPath(), f.Name, words)
+			}
+			for name := range strings.FieldsFuncSeq(strings.Join(names[min(1, len(names)):], ""), func(r rune) bool { return r == ',' || r == ' ' }) {
+				if name != "or" && !slices.Contains(words, name) {
+					t.Errorf("%s --%s completes %v, and its help names %s", cmd.CommandPath(), f.Name, words, name)
+				}
+			}
+			found[f.Name] = true
+		})
+		for _, below := range cmd.Commands() {
+			visit(below)
+		}
+	}
+	visit(root(&shell.Shell{}))
+	for _, name := range []string{"profile", "limit-by", "status", "state", "on-unknown", "scope", "log-level", "format", "pull", "channel"} {
+		if !found[name] {
+			t.Errorf("the test does not see that --%s is of a closed set: %v", name, found)
+		}
+	}
+}
+
+// Of a list with commas the last word is completed.
+func TestTheLastOfAListIsCompleted(t *testing.T) {
+	t.Parallel()
+	cmd, _, err := root(&shell.Shell{}).Find([]string{"job", "list"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete, _ := cmd.GetFlagCompletionFunc("status")
+	if words, _ := complete(cmd, nil, "failed,a"); !slices.Equal(words, []string{"failed,aborted"}) {
+		t.Errorf("got %v", words)
+	}
+}
