@@ -60,7 +60,7 @@ func words(text string) (any, error) {
 // setChannel creates or changes a channel.
 type setChannel struct {
 	*shell.Shell
-	driver, config, file string
+	driver, config, codes, file string
 }
 
 func channelSet(sh *shell.Shell) *cobra.Command {
@@ -92,6 +92,7 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 	flags := cmd.Flags()
 	flags.StringVar(&s.driver, "driver", "", "the `NAME` of its driver: posthouse channel drivers lists them")
 	flags.StringVar(&s.config, "config", "", "the driver's fields: a `JSON` object, @FILE, or -")
+	flags.StringVar(&s.codes, "codes", "", "the classes of some of the provider's codes, a `LIST` such as 500=transient,E02=recipient; E02= forgets one. They stand in the config, as channel show prints it")
 	flags.StringVarP(&s.file, "file", "f", "", "a `FILE` with the whole channel, or -")
 	for _, f := range channelFlags {
 		flags.String(f.name, "", f.help)
@@ -112,7 +113,7 @@ func showStored(sh *shell.Shell, ch posthouse.Channel, created bool, err error) 
 }
 
 // shownOnly are the fields that channel show prints and nobody can set.
-var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason", "state", "state_reason"}
+var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason", "state", "state_reason", "state_until"}
 
 // fromFile hands the file's fields to the server, which names all that is wrong with them.
 func (s *setChannel) fromFile(cmd *cobra.Command, c *client.Client, args []string) (err error) {
@@ -154,7 +155,7 @@ func isChannelFlag(name string) bool {
 			return true
 		}
 	}
-	return name == "driver" || name == "config"
+	return name == "driver" || name == "config" || name == "codes"
 }
 
 // fromFlags is the stored channel, if there is one, with what the flags say.
@@ -188,6 +189,11 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 	if config != nil {
 		ch.Config = nil
 		if err := json.Unmarshal(config, &ch.Config); err != nil {
+			return ch, err
+		}
+	}
+	if cmd.Flags().Changed("codes") {
+		if ch.Config, err = recoded(ch.Config, s.codes); err != nil {
 			return ch, err
 		}
 	}
