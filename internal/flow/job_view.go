@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -106,11 +107,27 @@ func (j Jobs) view(ctx context.Context, tenant string, r *record) (wire.Job, err
 	return v, j.addRecipients(ctx, tenant, r, &v)
 }
 
-// held is the state of a job of which a delivery is unknown until a person decides, and heldRemark what to do.
+// held is the state of a job of which a delivery is unknown until a person decides, and heldRemark what to do. endedRemark is
+// that of a job which was given a status meanwhile.
 const (
-	held       = "held"
-	heldRemark = "held for a person: nobody knows whether it arrived. Decide with posthouse resolve: sent, not_sent or retry"
+	held        = "held"
+	heldRemark  = "held for a person: nobody knows whether it arrived. Decide with posthouse resolve: sent, not_sent or retry"
+	endedRemark = "ended while nobody knew whether it had arrived. Nothing more is sent; posthouse resolve sent or not_sent says what became of it"
 )
+
+// whyNot says why a recipient was not told, also where no attempt has failed.
+func whyNot(d *posthouse.Delivery) string {
+	why := ""
+	switch d.State {
+	case posthouse.Expired:
+		why = "its deadline passed before it could be sent"
+	case posthouse.Suppressed:
+		why = strings.TrimSuffix("a rule said no: "+d.Reason, ": ")
+	default:
+		return d.Error
+	}
+	return strings.TrimSuffix(why+": "+d.Error, ": ")
+}
 
 func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *wire.Job) error {
 	gates, err := j.gates(ctx, tenant, r)
@@ -120,7 +137,7 @@ func (j Jobs) addRecipients(ctx context.Context, tenant string, r *record, v *wi
 	var next time.Time
 	err = j.eachDelivery(ctx, tenant, r.messages[:min(1, len(r.messages))], func(d posthouse.Delivery) {
 		to := wire.JobRecipient{
-			ID: d.ID, UserID: d.User, Status: int(r.recipientStatus(d.State)), LastError: d.Error, ExternalMsgID: d.ProviderRef,
+			ID: d.ID, UserID: d.User, Status: int(r.recipientStatus(d.State)), LastError: whyNot(&d), ExternalMsgID: d.ProviderRef,
 			UpdateTime: d.UpdatedAt, State: d.State,
 		}
 		if Status(to.Status) == Succeeded {
@@ -150,10 +167,11 @@ func hold(v *wire.Job, d posthouse.Delivery) {
 	if d.State != posthouse.Unknown || !d.DueAt.IsZero() {
 		return
 	}
-	v.Remark = cmp.Or(v.Remark, heldRemark)
-	if Status(v.Status) == Waiting {
-		v.State = held
+	if Status(v.Status) != Waiting {
+		v.Remark = cmp.Or(v.Remark, endedRemark)
+		return
 	}
+	v.Remark, v.State = cmp.Or(v.Remark, heldRemark), held
 }
 
 // gates are the times when the parked accounts of a job's channel may send again, by account.

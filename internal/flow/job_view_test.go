@@ -117,6 +117,11 @@ func TestAJobSaysWhatItWaitsFor(t *testing.T) {
 	if v, _ := statuses(t, d, "m2"); v.State != "held" || Status(v.Status) != Waiting || !strings.Contains(v.Remark, "posthouse resolve") {
 		t.Errorf("a job that nobody knows of is %s (%d) and says %q", v.State, v.Status, v.Remark)
 	}
+	d.marks["m2"] = work.Mark{Job: "m2", Status: 4}
+	if v, _ := statuses(t, d, "m2"); v.State != "aborted" || !strings.HasPrefix(v.Remark, "ended while nobody knew") {
+		t.Errorf("one that was aborted meanwhile is %s and says %q", v.State, v.Remark)
+	}
+	delete(d.marks, "m2")
 	d.deliveries["m2"][0].DueAt = gate
 	if v, _ := statuses(t, d, "m2"); v.State != "waiting" || v.Remark != "" {
 		t.Errorf("one that the provider is asked about is %s and says %q", v.State, v.Remark)
@@ -132,5 +137,23 @@ func TestAJobSaysThatAnEarlierRoundIsHeld(t *testing.T) {
 	d.round("m2", "5_8882_0", posthouse.Sent)
 	if v, got := statuses(t, d, "5_8882_0"); v.State != "held" || !cmp.Equal(got, []Status{Waiting, Succeeded}) {
 		t.Errorf("the job is %s, with %v", v.State, got)
+	}
+}
+
+func TestARecipientWhoWasNotToldHasAReason(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]posthouse.Delivery{
+		"its deadline passed before it could be sent":       {State: posthouse.Expired, Reason: "deadline"},
+		"its deadline passed before it could be sent: busy": {State: posthouse.Expired, Reason: "deadline_before", Error: "busy"},
+		"a rule said no: not_on_duty":                       {State: posthouse.Suppressed, Reason: "not_on_duty"},
+		"busy":                                              {State: posthouse.Failed, Reason: "tries_used_up", Error: "busy"},
+		"":                                                  {State: posthouse.Sent, Error: "busy"},
+	} {
+		d := newDesk()
+		d.round("m1", "", c.State)
+		d.deliveries["m1"][0].Reason, d.deliveries["m1"][0].Error = c.Reason, c.Error
+		if v, _ := statuses(t, d, "m1"); v.Recipients[0].LastError != want {
+			t.Errorf("%s: the error is %q, want %q", c.State, v.Recipients[0].LastError, want)
+		}
 	}
 }

@@ -274,6 +274,23 @@ func TestJobViewSaysWhatAJobWaitsFor(t *testing.T) {
 		if r := got[asked.Message.ID].Remark; r != nil {
 			t.Errorf("the remark of one that the provider is asked about is %q", *r)
 		}
+		if err := s.Marks.MarkStatus(t.Context(), at(), "t1", []string{doubtful.Message.ID}, 4, "op"); err != nil {
+			t.Fatal(err)
+		}
+		if r := rows()[doubtful.Message.ID].Remark; r == nil || !strings.HasPrefix(*r, "ended while nobody knew") {
+			t.Errorf("the remark of one that was aborted while nobody knew is %v", r)
+		}
+		settleAs(t, s, parked.Message.ID, "expired suppressed")
+		for reason, want := range map[string]string{"": "a rule said no", "not_on_duty": "a rule said no: not_on_duty"} {
+			tamper(t, s, "UPDATE posthouse_settled SET reason = ?, last_error = '' WHERE state = 'suppressed'", reason)
+			if why := wordsOf(t, s, "SELECT last_error FROM tc_notify_recipient WHERE state = 'suppressed' AND tenant = ?", 1)[0]; why != want {
+				t.Errorf("the error of one that a rule has suppressed is %q, want %q", why, want)
+			}
+		}
+		tamper(t, s, "UPDATE posthouse_settled SET last_error = 'busy' WHERE state = 'expired'")
+		if why := wordsOf(t, s, "SELECT last_error FROM tc_notify_recipient WHERE state = 'expired' AND tenant = ?", 1)[0]; why != "its deadline passed before it could be sent: busy" {
+			t.Errorf("the error of one that has expired is %q", why)
+		}
 	})
 }
 

@@ -236,6 +236,19 @@ func retries(t posthouse.Delivery, events []posthouse.Event) int {
 	return t.Tries
 }
 
+// unsent are the results of tasks that ended without a try, of which the document has none.
+func unsent(s posthouse.State) string {
+	switch s {
+	case posthouse.Expired:
+		return "超过截止时间，未发送"
+	case posthouse.Cancelled:
+		return "已取消，未发送"
+	case posthouse.Suppressed:
+		return "规则限制，未发送"
+	}
+	return ""
+}
+
 // result is what became of the last hand-out, in the document's words.
 func result(t posthouse.Delivery, events []posthouse.Event) string {
 	lost := false // the last try that ended did so by time-out
@@ -257,6 +270,8 @@ func result(t posthouse.Delivery, events []posthouse.Event) string {
 		return "处理超时，自动重试"
 	case usedUp:
 		return "超过最大重试次数: " + t.Error
+	case t.Error != "":
+		return t.Error
 	}
-	return t.Error
+	return unsent(t.State)
 }

@@ -43,6 +43,10 @@ func TestTheResultSaysHowTheLastHandOutEnded(t *testing.T) {
 		"proved after that":         {posthouse.Delivery{State: posthouse.Sent, Tries: 4, Attempts: 4, Error: "lost"}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Failed}}, "发送成功", 3},
 		"proved while it waited":    {posthouse.Delivery{State: posthouse.Sent, Tries: 1, Attempts: 1}, []posthouse.Event{lost, {Type: posthouse.EventEvidence, From: posthouse.Pending}}, "发送成功", 1},
 		"cancelled while it waited": {posthouse.Delivery{State: posthouse.Cancelled, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
+		"expired":                   {posthouse.Delivery{State: posthouse.Expired, Reason: state.ReasonDeadline}, nil, "超过截止时间，未发送", 0},
+		"expired after a refusal":   {posthouse.Delivery{State: posthouse.Expired, Tries: 1, Attempts: 1, Error: "busy"}, []posthouse.Event{refused}, "busy", 1},
+		"cancelled":                 {posthouse.Delivery{State: posthouse.Cancelled}, nil, "已取消，未发送", 0},
+		"suppressed":                {posthouse.Delivery{State: posthouse.Suppressed}, nil, "规则限制，未发送", 0},
 		"brought over, failed":      {posthouse.Delivery{State: posthouse.Failed, Tries: 3, Attempts: 3, Error: "busy"}, nil, "busy", 2},
 	} {
 		if got := result(test.task, test.events); got != test.result {

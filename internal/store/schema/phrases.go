@@ -24,6 +24,9 @@ func phrasesOf(d *sqldb.Dialect) template.FuncMap {
 		"held": func() string {
 			return "'held for a person: nobody knows whether it arrived. Decide with posthouse resolve: sent, not_sent or retry'"
 		},
+		"ended": func() string {
+			return "'ended while nobody knew whether it had arrived. Nothing more is sent; posthouse resolve sent or not_sent says what became of it'"
+		},
 		"task": func() string {
 			return "CASE WHEN m.dedup_key = " + d.Concat("'lksms:'", "m.ref") + " THEN " + d.Phrases.Word("m.ref") + " ELSE " + d.Phrases.Word("d.id") + " END"
 		},

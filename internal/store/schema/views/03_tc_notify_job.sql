@@ -6,7 +6,7 @@ SELECT j.id AS id, CASE j.kind WHEN 'task_created' THEN 0 WHEN 'node_done' THEN 
   {{number "j.biz_ref"}} AS biz_id,
   NULLIF(j.dedup_key, '') AS dedup_key, {{document "COALESCE(NULLIF(j.payload, ''), '{}')"}} AS payload, CASE j.channel WHEN 'oa' THEN 0 WHEN 'dingtalk' THEN 1 END AS channel,
   CASE WHEN k.status IN (3, 4) THEN k.status WHEN j.waiting > 0 AND COALESCE(k.deleted, 0) = 0 THEN 0 WHEN j.failing > j.repeated THEN 2 WHEN j.sent > 0 THEN 1 ELSE 3 END AS status,
-  j.retry_count AS retry_count, {{time "j.next_run"}} AS next_run_time, NULLIF(j.remark, '') AS remark, COALESCE(k.deleted, 0) AS del_flag,
+  j.retry_count AS retry_count, {{time "j.next_run"}} AS next_run_time, CASE WHEN j.remark = {{held}} AND (k.status IN (3, 4) OR k.deleted = 1) THEN {{ended}} ELSE NULLIF(j.remark, '') END AS remark, COALESCE(k.deleted, 0) AS del_flag,
   j.source AS create_by, {{time "j.created_at"}} AS create_time,
   NULLIF(k.update_by, '') AS update_by, {{time (print greatest "(j.updated_at, COALESCE(k.updated_at, 0))")}} AS update_time,
   j.tenant AS tenant, j.kind AS kind, j.biz_ref AS biz_ref, n.number AS number
