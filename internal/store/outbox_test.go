@@ -106,6 +106,21 @@ func TestRelayMovesRowsInTheOrderTheyWereHandedIn(t *testing.T) {
 	})
 }
 
+// Rows that were written at one moment, one after the other or by one statement, keep their order, whatever their ids are.
+func TestRowsOfOneMomentKeepTheirOrder(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		want := []string{"z", "b", "y", "a", "x", "c"}
+		for _, id := range want[:3] {
+			tamper(t, s, "INSERT INTO posthouse_outbox (id, draft) VALUES (?, '{}')", id)
+		}
+		tamper(t, s, "INSERT INTO posthouse_outbox (id, draft) VALUES (?, '{}'), (?, '{}'), (?, '{}')", want[3], want[4], want[5])
+		tamper(t, s, "UPDATE posthouse_outbox SET created_at = 1")
+		if diff := cmp.Diff(want, rowsOf(inOutbox(t, s))); diff != "" {
+			t.Errorf("rows (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestRelayThatFailsLeavesAllRows(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		rows := enqueue(t, s, 3)

@@ -245,8 +245,9 @@ CREATE TABLE posthouse_dedup (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Messages that callers hand in within their own transactions; the relay moves them on.
--- A plain INSERT needs the draft alone.
+-- A plain INSERT needs the draft alone. seq keeps the order of rows that were written at one moment.
 CREATE TABLE posthouse_outbox (
+  seq bigint NOT NULL AUTO_INCREMENT,
   id varchar(64) NOT NULL DEFAULT (UUID()),
   tenant varchar(128) NOT NULL DEFAULT 'default',
   draft mediumtext NOT NULL,
@@ -256,7 +257,8 @@ CREATE TABLE posthouse_outbox (
   failures int NOT NULL DEFAULT 0,
   due_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id),
-  KEY posthouse_outbox_due (due_at, created_at, id)
+  KEY posthouse_outbox_seq (seq),
+  KEY posthouse_outbox_due (due_at, created_at, seq)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The configured channels; secrets in config are sealed. fleet rises with every change of its accounts.

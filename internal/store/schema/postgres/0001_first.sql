@@ -239,8 +239,9 @@ CREATE TABLE posthouse_dedup (
 CREATE INDEX posthouse_dedup_expiry ON posthouse_dedup (expires_at);
 
 -- Messages that callers hand in within their own transactions; the relay moves them on.
--- A plain INSERT needs the draft alone.
+-- A plain INSERT needs the draft alone. seq keeps the order of rows that were written at one moment.
 CREATE TABLE posthouse_outbox (
+  seq bigint GENERATED ALWAYS AS IDENTITY,
   id text COLLATE "C" NOT NULL DEFAULT gen_random_uuid(),
   tenant text COLLATE "C" NOT NULL DEFAULT 'default',
   draft text NOT NULL,
@@ -251,7 +252,7 @@ CREATE TABLE posthouse_outbox (
   due_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
-CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, id);
+CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, seq);
 
 -- The configured channels; secrets in config are sealed. fleet rises with every change of its accounts.
 CREATE TABLE posthouse_channels (

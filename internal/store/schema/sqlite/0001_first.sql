@@ -227,19 +227,19 @@ CREATE TABLE posthouse_dedup (
 CREATE INDEX posthouse_dedup_expiry ON posthouse_dedup (expires_at);
 
 -- Messages that callers hand in within their own transactions; the relay moves them on.
--- A plain INSERT needs the draft alone.
+-- A plain INSERT needs the draft alone. seq keeps the order of rows that were written at one moment.
 CREATE TABLE posthouse_outbox (
-  id TEXT NOT NULL DEFAULT (lower(hex(randomblob(16)))),
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))),
   tenant TEXT NOT NULL DEFAULT 'default',
   draft TEXT NOT NULL,
   created_at INTEGER NOT NULL DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)),
   error TEXT NOT NULL DEFAULT '',
   failed_at INTEGER NOT NULL DEFAULT 0,
   failures INTEGER NOT NULL DEFAULT 0,
-  due_at INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (id)
+  due_at INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, id);
+CREATE INDEX posthouse_outbox_due ON posthouse_outbox (due_at, created_at, seq);
 
 -- The configured channels; secrets in config are sealed. fleet rises with every change of its accounts.
 CREATE TABLE posthouse_channels (
