@@ -257,3 +257,76 @@ func TestEveryTermIsOfSomething(t *testing.T) {
 		}
 	}
 }
+
+// The examples are of the forms that stand beside them: a parameter's of its type, a body's with all that a caller must give. A
+// linter of others says the same, where it is installed: make clients.
+func TestExamplesAreWhatTheDocumentAsksFor(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	schemas := doc["components"].(node)["schemas"].(node)
+	types := map[string]bool{}
+	for path, item := range doc["paths"].(node) {
+		for method, v := range item.(node) {
+			op := v.(node)
+			where := method + " " + path
+			params, _ := op["parameters"].([]any)
+			for _, v := range params {
+				p := v.(node)
+				form := p["schema"].(node)["type"]
+				switch example := p["example"].(type) {
+				case bool:
+					types["boolean"] = true
+					if form != "boolean" {
+						t.Errorf("%s: the example of %s is %v, its type %v", where, p["name"], example, form)
+					}
+				case float64:
+					types["integer"] = true
+					if form != "integer" {
+						t.Errorf("%s: the example of %s is %v, its type %v", where, p["name"], example, form)
+					}
+				case string:
+					if form != "string" {
+						t.Errorf("%s: the example of %s is %q, its type %v", where, p["name"], example, form)
+					}
+				}
+			}
+			body, _ := op["requestBody"].(node)
+			content, _ := body["content"].(node)
+			if media, ok := content["application/json"].(node); ok {
+				lacking(t, where, media["example"], media["schema"].(node), schemas)
+			}
+		}
+	}
+	if !types["boolean"] || !types["integer"] {
+		t.Errorf("only parameters of %v were seen", types)
+	}
+}
+
+// lacking names the fields that an example must have and has not. What the server fills in need not be there.
+func lacking(t *testing.T, where string, example any, schema, schemas node) {
+	t.Helper()
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = schemas[strings.TrimPrefix(ref, "#/components/schemas/")].(node)
+	}
+	switch example := example.(type) {
+	case []any:
+		if items, ok := schema["items"].(node); ok {
+			for _, e := range example {
+				lacking(t, where, e, items, schemas)
+			}
+		}
+	case map[string]any:
+		properties, _ := schema["properties"].(node)
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			if p, ok := properties[name.(string)].(node); ok && p["readOnly"] != true && example[name.(string)] == nil {
+				t.Errorf("%s: the example has no %s", where, name)
+			}
+		}
+		for name, e := range example {
+			if p, ok := properties[name].(node); ok {
+				lacking(t, where, e, p, schemas)
+			}
+		}
+	}
+}

@@ -144,25 +144,32 @@ func (t Terms) param(tag, operation, name, in string) *huma.Param {
 			said = s
 		}
 	}
-	schema := querySchema(name)
+	schema := querySchema(name, said.Example)
 	said.describe(schema)
 	p := &huma.Param{Name: name, In: in, Required: in == "path", Description: said.Doc, Example: said.Example, Schema: schema}
 	schema.Description, schema.Examples = "", nil
 	return p
 }
 
-func querySchema(name string) *huma.Schema {
+// querySchema is the form of a parameter: that of its name, or else of its example.
+func querySchema(name string, example any) *huma.Schema {
 	switch name {
 	case "limit":
 		return &huma.Schema{Type: "integer", Minimum: new(1.0), Maximum: new(float64(MaxPage)), Default: 50}
 	case "version":
 		return &huma.Schema{Type: "integer", Minimum: new(1.0)}
 	case "bizType":
-		return &huma.Schema{Type: "integer", Minimum: new(0.0), Maximum: new(5.0)}
+		return &huma.Schema{Type: "string", Pattern: "^[0-5](,[0-5])*$"}
 	case "log":
 		return &huma.Schema{Type: "string", Enum: Any(wire.Logs()...), Default: wire.ReceiveLog}
 	case "since", "until", "at":
 		return &huma.Schema{Type: "string", Format: "date-time"}
+	}
+	switch example.(type) {
+	case bool:
+		return &huma.Schema{Type: "boolean"}
+	case int, float64:
+		return &huma.Schema{Type: "integer"}
 	}
 	return &huma.Schema{Type: "string"}
 }
