@@ -107,7 +107,7 @@ var many = map[string]func(h *house, id string){
 		if _, err := dbtest.SQL(h, h.dsn).ExecContext(h.Context(), `INSERT INTO posthouse_outbox (draft) VALUES ('{')`); err != nil {
 			h.Fatal(err)
 		}
-		h.clone("posthouse_outbox", "1", 120, map[string]string{"id": "k.n + 1000", "failed_at": "1", "due_at": "9000000000000000", "error": long(50_000)})
+		h.clone("posthouse_outbox", "1", 120, map[string]string{"id": "k.n + 1000", "seq": "k.n + 1000", "failed_at": "1", "due_at": "9000000000000000", "error": long(50_000)})
 	},
 	"/v1/reminders": func(h *house, _ string) {
 		for i := range 120 {

@@ -179,7 +179,7 @@ var serverSettings = []setting[Config]{{
 	parse: func(c *Config, v string) error { return duration(&c.Server.Chain, v) },
 }, {
 	name: "audit_keep", def: "400d",
-	help:  "how long the audit log is kept, a `DURATION` or forever",
+	help:  "how long each line of the audit log is kept from when it is written, a `DURATION` or forever; a change is for new lines",
 	parse: func(c *Config, v string) error { return keep(&c.Server.AuditKeep, v) },
 }, {
 	name: "sms_log_keep", def: "90d",
