@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -62,19 +63,12 @@ func (s Suppressions) Suppressed(ctx context.Context, now time.Time, tenant, cha
 			return nil, err
 		}
 	}
-	const holds = "tenant = ? AND channel IN ('', ?) AND (until_at = 0 OR until_at > ?) AND "
-	args := []any{tenant, channel, sqldb.Micros(now)}
-	var text string
-	if s.db.Dialect.Arrays {
-		// Each address by its key: a plan that is made while the table is empty stays when it is not.
-		text = "SELECT s.address, s.reason FROM unnest(?::text[]) AS a(address) CROSS JOIN LATERAL (SELECT address, reason FROM posthouse_suppressions WHERE " + holds + "address = a.address LIMIT 2) s"
-		args = append([]any{addresses}, args...)
-	} else {
-		clause, in := s.db.In("address", addresses)
-		text, args = "SELECT address, reason FROM posthouse_suppressions WHERE "+holds+clause, append(args, in...)
+	text, args, err := s.lookup(tenant, channel, now, addresses)
+	if err != nil {
+		return nil, err
 	}
 	var found map[string]string
-	err := s.db.Look(ctx, text, args, func(scan sqldb.Scanner) error {
+	err = s.db.Look(ctx, text, args, func(scan sqldb.Scanner) error {
 		var address, reason string
 		if err := scan(&address, &reason); err != nil {
 			return err
@@ -88,6 +82,25 @@ func (s Suppressions) Suppressed(ctx context.Context, now time.Time, tenant, cha
 		return nil
 	})
 	return found, s.db.Coded(err, "look for suppressions")
+}
+
+// lookup is the statement that finds addresses, each by its key: a plan that was made while the table was empty would else read
+// all of a tenant's when it is not.
+func (s Suppressions) lookup(tenant, channel string, now time.Time, addresses []string) (text string, args []any, err error) {
+	const holds = "tenant = ? AND channel IN ('', ?) AND (until_at = 0 OR until_at > ?) AND "
+	args = []any{tenant, channel, sqldb.Micros(now)}
+	switch d := s.db.Dialect; {
+	case d.Arrays:
+		text = "SELECT s.address, s.reason FROM unnest(?::text[]) AS a(address) CROSS JOIN LATERAL (SELECT address, reason FROM posthouse_suppressions WHERE " + holds + "address = a.address LIMIT 2) s"
+		return text, append([]any{addresses}, args...), nil
+	case d.By(sqldb.Primary) != "" && len(addresses) > 1:
+		list, err := json.Marshal(addresses)
+		text = "SELECT s.address, s.reason FROM JSON_TABLE(?, '$[*]' COLUMNS (address varchar(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$')) a STRAIGHT_JOIN posthouse_suppressions s" +
+			d.By(sqldb.Primary) + " WHERE s.address = a.address AND " + holds + "1 = 1"
+		return text, append([]any{string(list)}, args...), err
+	}
+	clause, in := s.db.In("address", addresses)
+	return "SELECT address, reason FROM posthouse_suppressions WHERE " + holds + clause, append(args, in...), nil
 }
 
 // worthAsking is from how many addresses on it is asked first whether a tenant suppresses anybody.
