@@ -83,6 +83,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h := with(t)
 	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard"}`)
 	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"]}}`)
+	h.must(201, "PUT", "/v1/people/zhang", `{"roles":{"default":"viewer"}}`)
 	h.must(200, "PUT", "/v1/templates/hello", `{"text":"hello ${name}"}`)
 	h.must(200, "PUT", "/v1/users", `{"users":[{"id":"u1","addresses":{"out":"a1"}}]}`)
 	key := read[posthouse.Key](t, h.must(201, "POST", "/v1/keys", `{"name":"k","scope":"read"}`))
@@ -106,6 +107,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	follows := read[wire.Subscription](t, h.must(201, "POST", "/v1/subscriptions", `{"url":"https://9.9.9.9/hook","channels":["nobody"]}`))
 	return h, map[string][]string{
 		"campaigns":     {"spring"},
+		"people":        {"zhang"},
 		"audiences":     {"vip"},
 		"media":         {file.ID},
 		"subscriptions": {follows.ID},

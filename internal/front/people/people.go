@@ -55,6 +55,9 @@ func rules(c *web.Call) error {
 	if c.Tenant() == posthouse.DefaultTenant {
 		return nil
 	}
+	if name := c.PathValue("name"); name != "" { // whether there is one or not
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is no person %.80q for this key: people are looked after with keys of the tenant %s", name, posthouse.DefaultTenant)
+	}
 	return posthouse.Errorf(posthouse.CodeForbidden, "people are looked after with keys of the tenant %s: this one's is %.80s", posthouse.DefaultTenant, c.Tenant())
 }
 
