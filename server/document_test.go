@@ -40,8 +40,8 @@ var elsewhere = map[string]string{
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
-	"importSuppressions": wantsAFile,
-	"addMedia":           wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
+	"importSuppressions": wantsAFile, "removeSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn removes some",
+	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
 	"startCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile,
 }
 
@@ -98,7 +98,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.channel(posthouse.Channel{Name: "wecom", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Accounts: true}})
 	c.try("putAccount putAccounts getAccount listAccounts exportAccounts pauseAccount resumeAccount deleteAccount")
 	c.try("createSubscription listSubscriptions getSubscription listDeadLetters pauseSubscription resumeSubscription replaySubscription rotateSubscription deleteSubscription")
-	c.try("addSuppression listSuppressions removeSuppression")
+	c.try("addSuppression listSuppressions")
 	c.try("listCallbacks listMedia createAudience getAudience listAudiences listCampaigns")
 	c.try("deleteUser deleteRoster deleteTemplate deleteChannel")
 	for id := range c.operations {
