@@ -117,7 +117,7 @@ const (
 
 // whyNot says why a recipient was not told, also where no attempt has failed.
 func whyNot(d *posthouse.Delivery) string {
-	why := ""
+	var why string
 	switch d.State {
 	case posthouse.Expired:
 		why = "its deadline passed before it could be sent"
