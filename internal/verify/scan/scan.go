@@ -151,6 +151,7 @@ func (s *Line) unexpected(wanted string) error {
 	return fmt.Errorf("there is %q at character %d where %s is due", s.line[s.at], s.at+1, wanted)
 }
 
+// Unknown fails for a field that there is not.
 func (s *Line) Unknown() { s.Fail(errors.New("there is no such field")) }
 
 // Bytes is a string. The bytes are good until the next line.
