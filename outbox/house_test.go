@@ -148,7 +148,7 @@ func (h *house) serve() {
 	e, err := engine.New(engine.Options{
 		Stores: engine.Stores{
 			Intake: db, Outbox: db, Plans: db, Reminders: db, Contents: db, HandOuts: db, Held: db, Words: db,
-			Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db, Lines: db,
+			Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db, Lines: db, Suppressed: db,
 		},
 		Rosters: h.store.Rosters, Limiter: limit.SQL{Rows: h.store.Limits}, Log: quiet, Poll: 5 * time.Millisecond,
 		TaskEvents: func(_ context.Context, row work.Enqueued, in *wire.NewEvent) error {

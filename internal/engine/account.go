@@ -17,6 +17,7 @@ type account struct {
 	is       *state.Account // nil for the one without a name
 	limits   []posthouse.Limit
 	inflight int                     // attempts, and 1 while a claim is made
+	promised promise                 // to the claims of this round
 	held     time.Time               // until when its own limits let nothing start
 	rate     *posthouse.RateSettings // nil for none
 	pace     *rate.Pace
@@ -124,23 +125,24 @@ func (r *route) room(care bool) room {
 // mostInflight bounds what one process has under way by all accounts of a channel.
 const mostInflight = 4096
 
-// turn is what a route with several accounts claims next, by one of them. Without a share, wait says when to look again.
+// turn is what a route with several accounts claims next, by one of them, and promises it. Without a share, wait says when to look
+// again.
 func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	most := mostInflight - r.inflight
+	most := mostInflight - r.inflight - r.promised.n
 	if care {
-		most = 1 - r.inflight
+		most = 1 - r.inflight - r.promised.n
 	}
 	taken := r.pool.Take(now, most, r, r.nudge)
-	if most <= 0 || taken == 0 {
+	if most <= 0 || taken <= 0 {
 		return room{}, nil, whenWoken // a slot or a sender that comes free wakes us
 	}
 	most = min(most, taken*max(1, r.Settings.Batch))
 	for {
 		next, wake := r.fleet.Next(now, func(p posthouse.Priority) bool { return !r.shapes.closed(p, now) }, func(s *fleet.Seat) (int, time.Time) {
-			return freeOf(r, s.Name, now, most)
+			return freeOf(r, s, now, most)
 		})
 		if next.By == nil {
 			r.pool.Began(taken, 0)
@@ -151,25 +153,13 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 			r.fleet.Rouse(next.Pin, next.Priority)
 			continue
 		}
-		return room{account: next.By.Name, n: n, senders: taken, idle: r.inflight == 0}, []share{{pin: next.Pin, priority: next.Priority, n: n}}, 0
+		a := r.accounts[next.By.Name]
+		calls, _ := tempo{r}.mayCall(a, now)
+		at = room{account: a.Name, n: n, senders: min(taken, n, calls-a.promised.calls), idle: r.inflight+r.promised.n == 0}
+		r.pool.Began(taken-at.senders, 0)
+		keep(r, a, promise{at.n, at.senders})
+		return at, []share{{pin: next.Pin, priority: next.Priority, n: n}}, 0
 	}
-}
-
-// freeOf is how much an account of several may take of so many now, or when to look again. The route is locked.
-func freeOf(r *route, name string, now time.Time, most int) (n int, next time.Time) {
-	a := r.accounts[name]
-	if until := r.opens(a, now); now.Before(until) {
-		return 0, until
-	}
-	free := r.Settings.MaxInflight - a.inflight
-	if r.probes(a.Name) {
-		free = min(free, 1-a.inflight)
-	}
-	calls, next := tempo{r}.mayCall(a, now)
-	if calls == 0 {
-		return 0, next
-	}
-	return min(free, most, calls*max(1, r.Settings.Batch)), time.Time{}
 }
 
 // gave notes how much an account was given.

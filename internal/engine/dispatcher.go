@@ -71,20 +71,30 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	if wait, closed := d.barred(r); closed {
 		return wait
 	}
-	at, shares, wait := d.turn(r)
-	if len(shares) == 0 {
-		return wait
-	}
-	began, taken := time.Now(), 0
-	wait, err := d.start(r, at, shares, time.Time{}, func(c claimed) { taken += c.n })
+	wait, err := d.look(r)
 	if err != nil {
 		d.log.Warn("nothing starts for a moment", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "error", err)
 		return faultPause
 	}
-	if wait == 0 && taken >= streamFrom && taken < at.n {
+	return wait
+}
+
+// look starts what may start of a route that is not barred.
+func (d *dispatcher) look(r *route) (time.Duration, error) {
+	if r.fleet != nil {
+		return d.round(r)
+	}
+	at := d.room(r)
+	shares, wait := sharesOf(r, at) // no slot or nothing due: both wake us
+	if len(shares) == 0 {
+		return wait, nil
+	}
+	began, taken := time.Now(), 0
+	wait, err := d.start(r, at, shares, time.Time{}, func(c claimed) { taken += c.n })
+	if err == nil && wait == 0 && taken >= streamFrom && taken < at.n {
 		d.rest(r, streamPause-time.Since(began))
 	}
-	return wait
+	return wait, err
 }
 
 // A claim that found streamFrom or more, but less than there was room for, has met a stream of messages. The next then begins no
@@ -103,16 +113,6 @@ func (d *dispatcher) rest(r *route, wait time.Duration) {
 	case <-r.ctx.Done():
 	case <-d.life.Stopping():
 	}
-}
-
-// turn is what is to be claimed next. Without a share, wait says when to look again.
-func (d *dispatcher) turn(r *route) (at room, shares []share, wait time.Duration) {
-	if r.fleet != nil {
-		return r.turn(d.recorder.unsure())
-	}
-	at = d.room(r)
-	shares, wait = sharesOf(r, at) // no slot or nothing due: both wake us
-	return at, shares, wait
 }
 
 // sharesOf are the shares of a room. Where there are none, its senders are free again.
@@ -201,6 +201,7 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 		if err != nil {
 			return used, crowded, err
 		}
+		foundAll(r, s, found.n == n)
 		switch {
 		case found.n == n, r.whole() && found.n > 0: // there may be more
 			r.restore([]share{s})

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
@@ -276,7 +277,7 @@ func TestRelayThatWasDownChangesNoDeadline(t *testing.T) {
 		m.write("UPDATE posthouse_outbox SET created_at = ?", time.Now().UnixMicro()) // the database's clock is not virtual
 		m.pass(time.Hour)
 		m.begin()
-		m.pass(2 * sightEvery) // only a sweep from the beginning sees what was overdue before it was accepted
+		m.pass(2 * life.SightEvery) // only a sweep from the beginning sees what was overdue before it was accepted
 		m.want(posthouse.DeliveryID(id, 1), posthouse.Expired, state.ReasonDeadline, 0)
 		m.wantRows(nil)
 		if sent := m.provider.to(); len(sent) != 0 {

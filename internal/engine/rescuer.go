@@ -38,7 +38,7 @@ const recovery = 2 * time.Second
 // time has come.
 func (res *Rescuer) run(ctx context.Context) {
 	batch := rescueBatch
-	var leases, deadlines, holds sight
+	var leases, deadlines, holds life.Sight
 	for res.life.Pause(life.Spread(res.every)) {
 		// Where we cannot write results, others hardly can: to take their leases now would be to send again.
 		ok := !res.recorder.stuck()
@@ -61,7 +61,7 @@ func (res *Rescuer) run(ctx context.Context) {
 
 // RescueNow looks for lost leases at once, and says how many it found.
 func (res *Rescuer) RescueNow(ctx context.Context) (int, error) {
-	n, ok := res.sweep(ctx, work.LeaseLost, &sight{}, rescueBatch, res.rescueLease)
+	n, ok := res.sweep(ctx, work.LeaseLost, &life.Sight{}, rescueBatch, res.rescueLease)
 	if !ok {
 		return n, posthouse.Errorf(posthouse.CodeUnavailable, "the database does not take the rescue now: try again")
 	}
@@ -79,8 +79,8 @@ func (res *Rescuer) rescueLease(d posthouse.Delivery, now time.Time) (work.Chang
 // sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the
 // batch is smaller than usual. It returns how many it moved, and whether the database took it. Those that stay as they are
 // do not keep it from what is behind them.
-func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
-	begun, now, since := time.Now(), res.life.Now(), s.begin()
+func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *life.Sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
+	begun, now, since := time.Now(), res.life.Now(), s.Begin()
 	var left time.Time // when the first that stays was due
 	for look := (work.Selection{Due: due, Max: batch, Since: since}); !res.life.Stopped(); {
 		moved, stay, err := res.look(ctx, look, decide)
@@ -94,7 +94,7 @@ func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *sight, batch int
 		}
 		if moved+len(stay) < look.Max || batch < rescueBatch { // else there may be more
 			if batch == rescueBatch {
-				s.end(since, now, left, time.Since(begun))
+				s.End(since, now, left, time.Since(begun))
 			}
 			return total, true
 		}

@@ -27,6 +27,7 @@ type route struct {
 
 	mu       sync.Mutex
 	inflight int                         // attempts, and 1 while a claim is made
+	promised promise                     // to the claims of this round
 	due      map[posthouse.Priority]bool // lanes that may hold something due
 	credits  state.Credits               // weighted shares not yet used
 	only     *account                    // the one without a name; where there are several, those that are gone

@@ -26,6 +26,13 @@ type Fleet struct {
 	rings    map[posthouse.Priority][]*pin
 	sleepers Timed[*pin]
 	credits  state.Credits
+	spread   map[lane]int // of those that several accounts may claim of at once
+}
+
+// lane is what waits under a pin in one priority.
+type lane struct {
+	pin      work.Pin
+	priority posthouse.Priority
 }
 
 // pin is the lanes of one pin.
@@ -39,7 +46,7 @@ type pin struct {
 
 // New is a fleet of accounts, none of which has anything to send.
 func New(list []*Seat) *Fleet {
-	f := &Fleet{seats: map[string]*Seat{}, pins: map[work.Pin]*pin{}, credits: state.Credits{}}
+	f := &Fleet{seats: map[string]*Seat{}, pins: map[work.Pin]*pin{}, credits: state.Credits{}, spread: map[lane]int{}}
 	for _, a := range list {
 		f.seats[a.Name] = a
 	}
@@ -151,6 +158,27 @@ func (f *Fleet) Next(now time.Time, open func(posthouse.Priority) bool, may func
 		wake = f.sleepers[0].Until
 	}
 	return Turn{}, wake
+}
+
+// widest bounds how many accounts claim of one lane at once.
+const widest = 32
+
+// Spread is how many accounts may claim of a lane at once: what is in it is not known, and a claim that finds nothing is in vain.
+func (f *Fleet) Spread(of work.Pin, p posthouse.Priority) int { return max(1, f.spread[lane{of, p}]) }
+
+// Found says whether a claim of a lane has found all that it asked for: then twice as many go next time, else half as many.
+func (f *Fleet) Found(of work.Pin, p posthouse.Priority, all bool) {
+	l := lane{of, p}
+	n := f.Spread(of, p)
+	switch {
+	case of.Account() != "": // there is one account for it
+	case all:
+		f.spread[l] = min(2*n, widest)
+	case n <= 2:
+		delete(f.spread, l)
+	default:
+		f.spread[l] = n / 2
+	}
 }
 
 // tidy forgets a pin that holds nothing due.

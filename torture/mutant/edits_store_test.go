@@ -64,7 +64,7 @@ var resultWithoutToken = []overlay.Edit{{
 	File: "internal/engine/settle.go",
 	Old: `		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
 			again := *d
-			again.item = &work.Item{Delivery: current, Message: d.item.Message}
+			again.item = &work.Item{Delivery: current, Message: d.item.Message, Past: d.item.Past}
 `,
 	New: `		if current.State == posthouse.Sending {
 			again := *d

@@ -44,7 +44,7 @@ func add(sh *shell.Shell) *cobra.Command {
 		Use: "add ADDRESS", Short: "Send nothing more to an address", Args: shell.Takes("ADDRESS"),
 		Long: `Send nothing more to an address: no message, and no member of a campaign. Nothing starts for it once the
 command has returned. Kinds that the channel exempts (exempt_kinds), such as one-time passwords, are sent all the same.`,
-		Example: `  posthouse suppression add o6_bmjrPTlm6_2sgVt7hMZOPfL2M --channel wechat --reason "asked by telephone"`,
+		Example: `  posthouse suppression add o6_bmjrPTlm6_2sgVt7hMZOPfL2M --channel wechat --reason "by telephone"`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := d.read(sh); err != nil {
 				return err
@@ -121,7 +121,7 @@ func importFile(sh *shell.Shell) *cobra.Command {
 		Long: `Import addresses to which nothing is sent: CSV whose first line names the columns, or lines of JSON, plain or
 compressed by gzip or zstd. FILE may be - for standard input. One column is the address; channel, reason and until
 hold for their record, and the flags for records that do not say them. The same file again stores the same.`,
-		Example: `  posthouse suppression import unsubscribed.csv --channel wechat --address openid --reason unsubscribed`,
+		Example: `  posthouse suppression import unsubscribed.csv --channel wechat --address openid --reason STOP`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := d.read(sh); err != nil {
 				return err
