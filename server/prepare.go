@@ -133,6 +133,7 @@ const givenKey = "given at start"
 
 // noteKey writes to the audit log that a start made a key.
 func noteKey(ctx context.Context, s *Server, key posthouse.Key) {
+	key.CreatedAt = time.Now()
 	bookOf(s).Write(ctx, wire.AuditEntry{Tenant: key.Tenant, Source: atStart, Action: "keys.create", Target: key.ID}, map[string]any{"after": key})
 }
 

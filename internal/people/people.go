@@ -219,10 +219,12 @@ const FirstName = "admin"
 // First makes the first person where there is none, an admin of the tenant default, with a link. It is empty where there are people.
 func (d *Desk) First(ctx context.Context) (link string, err error) {
 	p := posthouse.Person{Name: FirstName, Roles: map[string]posthouse.Role{posthouse.DefaultTenant: posthouse.RoleAdmin}}
-	added, err := d.o.Persons.FirstPerson(ctx, time.Now(), p)
+	now := time.Now()
+	added, err := d.o.Persons.FirstPerson(ctx, now, p)
 	if err != nil || !added {
 		return "", err
 	}
+	p.CreatedAt, p.UpdatedAt = now, now
 	d.o.Book.Write(ctx, wire.AuditEntry{Tenant: posthouse.DefaultTenant, Source: "start", Action: "people.put", Target: p.Name}, map[string]any{"after": p})
 	link, _, err = d.Link(ctx, p.Name)
 	return link, err
