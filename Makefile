@@ -13,7 +13,7 @@ AT_ONCE := 4
 # The packages whose goroutines share memory: tested again with the race detector,
 # all but the C of SQLite, which has none of our memory and would take most of the time.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false
-# Hours of virtual time, which the detector makes minutes of, and nothing in memory that others do not share too.
+# Short, and without hours of virtual time, which the detector makes minutes of: nothing is in memory there that others do not share too.
 RACE_SKIP := TestTransientFailuresFollow|TestWhenThereIsRoomAgain|TestASlowQueryKeeps|TestProcessesWithoutRoom|TestAnAccountThatIsGone|TestAccountRefusalsBurn|TestNotBeforeAndDeadline|TestABaseHolds|TestAHeldUnknownEnds|TestARetryPastTheDeadline
 RACE := ./channel/... ./internal/engine/... ./internal/intake/... ./internal/pull/... ./internal/content/... ./internal/life/... ./internal/limit/... ./simulator/...
 
@@ -70,10 +70,10 @@ demo: build ## build, and send messages to simulated providers in every way ther
 .PHONY: test
 test: test-deps ## install what the tests need, and run them all
 	$(GO) vet ./...
-	$(GO) test -p $(AT_ONCE) -count=1 -timeout=15m ./...
+	$(GO) test -p $(AT_ONCE) -count=1 -timeout=20m ./...
 	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
 		echo 'Once more with the race detector:'; \
-		CGO_ENABLED=1 $(GO) test -p $(AT_ONCE) $(RACE_FLAGS) -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
+		CGO_ENABLED=1 $(GO) test -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
 	else \
 		echo 'No C compiler, so no race detector.'; \
 	fi
