@@ -125,7 +125,6 @@ var edits = []overlay.Edit{
 		killpoint.Here("half of the drop of " + l.Table)
 `},
 
-	{File: "internal/engine/deliveries.go", Old: importOld, New: importNew},
 	{File: "internal/engine/sender.go", Old: importOld, New: importNew},
 	{File: "internal/engine/sender.go", Old: "\ttook := time.Since(c.start)\n", New: "\ttook := time.Since(c.start)\n\tkillpoint.Here(\"answered\")\n"},
 	{File: "internal/engine/rescuer.go", Old: importOld, New: importNew},
