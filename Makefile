@@ -7,8 +7,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # The binary is static. Tests run without cgo too, but for the race detector.
 export CGO_ENABLED := 0
 
-# How many packages are tested at once, whatever the processors: most of them wait for databases, leases and kills.
-AT_ONCE := 4
+# How many packages are tested at once: fault tests start processes and databases of their own, which more would starve.
+AT_ONCE := 2
 
 # The packages whose goroutines share memory: tested again with the race detector,
 # all but the C of SQLite, which has none of our memory and would take most of the time.

@@ -71,7 +71,7 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
 	items = ds.suspects.setApart(r, items, w.at.Add(w.lease))
 	groups := ds.share(r, w.account, ds.group(r, w.account, items))
-	ds.bar(ctx, r, items, groups)
+	ds.bar(ctx, w, items, groups)
 	ds.permits.sift(ctx, r, groups)
 	for _, g := range groups {
 		g.grant = w.grant
@@ -81,7 +81,10 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 }
 
 // bar ends the attempts at addresses to which nothing is sent.
-func (ds *deliveries) bar(ctx context.Context, r *route, items []work.Item, groups []*group) {
+func (ds *deliveries) bar(ctx context.Context, w wish, items []work.Item, groups []*group) {
+	r := w.route
+	ctx, cancel := context.WithDeadline(ctx, w.at.Add(w.lease)) // nothing of it may begin after that anyway
+	defer cancel()
 	places, err := ds.sieve.Items(ctx, r.Channel, items)
 	if err == nil && len(places) == 0 {
 		return

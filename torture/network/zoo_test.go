@@ -81,7 +81,7 @@ func zoo() []animal {
 		{name: "429, wait until a date", serve: says(after(time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))), httpapi: rate, webhook: rate,
 			wait: [2]time.Duration{50 * time.Minute, time.Hour}},
 		{name: "429, wait 1e9 s", serve: says(after("1000000000")), httpapi: rate, webhook: rate, wait: [2]time.Duration{day - time.Minute, day + time.Minute}},
-		{name: "429, wait -5 s", serve: says(after("-5")), httpapi: rate, webhook: rate, wait: [2]time.Duration{time.Second, time.Minute}},
+		{name: "429, wait -5 s", serve: says(after("-5")), httpapi: rate, webhook: rate, wait: [2]time.Duration{time.Second, 3 * time.Minute}}, // half a minute, doubled where it is refused again
 		{name: "500", serve: says(with(500, "oops")), httpapi: unknown, webhook: unknown},
 		{name: "503", serve: says(with(503, "busy")), httpapi: transient, webhook: transient},
 		{name: "a certificate that has expired", serve: expired(), url: func(base string) string { return "https" + strings.TrimPrefix(base, "http") },
