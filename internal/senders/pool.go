@@ -37,7 +37,7 @@ func (p *Pool) Take(now time.Time, want int, who any, wake func()) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step(now)
-	if p.busy >= p.state.Senders {
+	if p.busy+p.taken >= p.state.Senders { // also where a claim that the database does not answer has them all
 		p.become(p.state.Short(p.of))
 	}
 	free := p.state.Senders - p.busy - p.taken
