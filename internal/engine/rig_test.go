@@ -40,6 +40,7 @@ type rig struct {
 	refresh  func(context.Context) error
 	kinds    []kind // that are claimed beside deliveries
 	sends    Campaigns
+	shapes   posthouse.Shapes
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -125,7 +126,7 @@ func (r *rig) between(s database) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(storetest.All(r.store)))), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh, Campaigns: r.sends})
+	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(storetest.All(r.store)))), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh, Campaigns: r.sends, Shapes: r.shapes})
 	if err != nil {
 		r.Fatal(err)
 	}
