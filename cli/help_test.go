@@ -61,6 +61,29 @@ func TestNoLineOfTheHelpIsWiderThanATerminal(t *testing.T) {
 	}
 }
 
+// One word for one thing: what a command stores, another one deletes, and no third word does either.
+func TestWhatIsStoredIsDeletedByOneWord(t *testing.T) {
+	t.Parallel()
+	deletes := 0
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, name := range append([]string{cmd.Name()}, cmd.Aliases...) {
+			switch name {
+			case "delete":
+				deletes++
+			case "rm", "remove", "del", "erase", "destroy":
+				t.Errorf("%s: the word for it is delete", cmd.CommandPath())
+			}
+		}
+		for _, below := range cmd.Commands() {
+			visit(below)
+		}
+	}
+	if visit(root(&shell.Shell{})); deletes < 10 {
+		t.Errorf("the test sees %d commands that delete", deletes)
+	}
+}
+
 func TestTheShellCompletesWhatTheServerHas(t *testing.T) {
 	t.Parallel()
 	key := secret.FormatKey(secret.NewKey())

@@ -26,8 +26,8 @@ func (c Suppressions) List(ctx context.Context, channel, address string, f Filte
 	return get[wire.Page[posthouse.Suppression]](ctx, c.api, path("suppressions"), q)
 }
 
-// Remove deletes the suppression of an address in a channel, or the one in all channels where that is empty.
-func (c Suppressions) Remove(ctx context.Context, channel, address string) error {
+// Delete deletes the suppression of an address in a channel, or the one in all channels where that is empty.
+func (c Suppressions) Delete(ctx context.Context, channel, address string) error {
 	q := url.Values{"address": {address}}
 	setGiven(q, map[string]string{"channel": channel})
 	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("suppressions"), query: q})

@@ -40,7 +40,7 @@ var elsewhere = map[string]string{
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
-	"importSuppressions": wantsAFile, "removeSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn removes some",
+	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
 	"startCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile,
 }

@@ -58,7 +58,7 @@ func TestSuppressionsHoldFromTheirAnswerOn(t *testing.T) {
 		if diff := cmp.Diff(told, h.suppressed("o3")); diff != "" {
 			h.Errorf("after an opt-out (-want +got):\n%s", diff)
 		}
-		h.must(h.api.Suppressions.Remove(h.Context(), "mp", "o3"))
+		h.must(h.api.Suppressions.Delete(h.Context(), "mp", "o3"))
 		file := "openid,reason,until,channel\no4,left,,mp\no5,,2040-01-01T00:00:00Z,\no6,,yesterday,\no7,,,nowhere\n,,,\no4,again,,mp\n"
 		done, err := h.api.Suppressions.Import(h.Context(), client.Part{}, wire.SuppressionDraft{Reason: "by file"}, strings.NewReader(file))
 		h.must(err)
@@ -85,10 +85,10 @@ func TestSuppressionsHoldFromTheirAnswerOn(t *testing.T) {
 		if len(paged) != 3 {
 			h.Errorf("by pages: %+v", paged)
 		}
-		h.must(h.api.Suppressions.Remove(h.Context(), "", "o1"))
+		h.must(h.api.Suppressions.Delete(h.Context(), "", "o1"))
 		id := h.followers("mp", "o1")["o1"]
 		h.eventually("it is sent to again", func() bool { return h.delivery(id).State == posthouse.Sent })
-		if err := h.api.Suppressions.Remove(h.Context(), "", "o1"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		if err := h.api.Suppressions.Delete(h.Context(), "", "o1"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			h.Errorf("a second removal: %v", err)
 		}
 	})

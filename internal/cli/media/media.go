@@ -17,7 +17,7 @@ import (
 
 // Commands are the commands in the order that the help shows them.
 func Commands(sh *shell.Shell) []*cobra.Command {
-	return []*cobra.Command{sh.Calling(shell.Group("media", "Files that are to be sent", mediaAdd(sh), mediaList(sh), mediaGet(sh), mediaRemove(sh)))}
+	return []*cobra.Command{sh.Calling(shell.Group("media", "Files that are to be sent", mediaAdd(sh), mediaList(sh), mediaGet(sh), mediaDelete(sh)))}
 }
 
 func mediaAdd(sh *shell.Shell) *cobra.Command {
@@ -118,9 +118,9 @@ func mediaGet(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func mediaRemove(sh *shell.Shell) *cobra.Command {
+func mediaDelete(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm ID", Short: "Delete a file; what still names it is not sent", Args: shell.Takes("ID"),
+		Use: "delete ID", Short: "Delete a file; what still names it is not sent", Args: shell.Takes("ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Media.Delete(ctx, args[0]); err != nil {
 				return err

@@ -15,7 +15,7 @@ import (
 )
 
 func peopleGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("people", "Who may use the console, and as what", peopleList(sh), peopleAdd(sh), peopleRole(sh), peopleLink(sh), peopleDisable(sh, true), peopleDisable(sh, false), peopleSignOut(sh), peopleRemove(sh)))
+	return sh.Calling(shell.Group("people", "Who may use the console, and as what", peopleList(sh), peopleAdd(sh), peopleRole(sh), peopleLink(sh), peopleDisable(sh, true), peopleDisable(sh, false), peopleSignOut(sh), peopleDelete(sh)))
 }
 
 func peopleList(sh *shell.Shell) *cobra.Command {
@@ -169,9 +169,9 @@ func peopleSignOut(sh *shell.Shell) *cobra.Command {
 	}
 }
 
-func peopleRemove(sh *shell.Shell) *cobra.Command {
+func peopleDelete(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME", Short: "Delete a person", Args: shell.Takes("NAME"),
+		Use: "delete NAME", Short: "Delete a person", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.People.Delete(ctx, args[0]); err != nil {
 				return err

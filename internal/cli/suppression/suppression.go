@@ -17,7 +17,7 @@ import (
 
 // Commands are the commands in the order that the help shows them.
 func Commands(sh *shell.Shell) []*cobra.Command {
-	return []*cobra.Command{sh.Calling(shell.Group("suppression", "Addresses to which nothing is sent", add(sh), list(sh), remove(sh), importFile(sh)))}
+	return []*cobra.Command{sh.Calling(shell.Group("suppression", "Addresses to which nothing is sent", add(sh), list(sh), deletion(sh), importFile(sh)))}
 }
 
 // draft is what the flags say of a suppression.
@@ -98,12 +98,12 @@ func list(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func remove(sh *shell.Shell) *cobra.Command {
+func deletion(sh *shell.Shell) *cobra.Command {
 	var channel string
 	cmd := &cobra.Command{
-		Use: "remove ADDRESS", Short: "Send to an address again", Args: shell.Takes("ADDRESS"),
+		Use: "delete ADDRESS", Short: "Send to an address again", Args: shell.Takes("ADDRESS"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.Suppressions.Remove(ctx, channel, args[0]); err != nil {
+			if err := c.Suppressions.Delete(ctx, channel, args[0]); err != nil {
 				return err
 			}
 			return sh.Done(args[0], "is sent to again")
