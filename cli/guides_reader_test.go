@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -73,15 +74,20 @@ func newGuideReader(t *testing.T, g guide) *guideReader {
 	return r
 }
 
-// freeAddr is an address that nobody listens at.
+// freeAddr is an address that nobody listens at. Its port is below those that systems give to whoever asks for any: one of
+// these is somebody else's by the time that it is used.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func clientOf(t *testing.T, url, key string) *client.Client {
