@@ -29,6 +29,7 @@ func TestInventedAgentsAreBoundedAndForgotten(t *testing.T) {
 		h := wish(1)
 		h.Agent = "p0"
 		handOut(t, s, h)
+		tamper(t, s, "UPDATE posthouse_agents SET state = 'paused' WHERE id = 'p2'")
 		tamper(t, s, "UPDATE posthouse_agents SET last_seen_at = 0, updated_at = 1")
 		if err := meet("p3"); err != nil {
 			t.Errorf("after an hour of silence: %v", err)
@@ -38,8 +39,8 @@ func TestInventedAgentsAreBoundedAndForgotten(t *testing.T) {
 		for _, a := range list {
 			left = append(left, a.ID)
 		}
-		if fmt.Sprint(left) != "[own p0 p3]" || err != nil {
-			t.Errorf("left are %v, %v; want the registered, the one that holds something and the new one", left, err)
+		if fmt.Sprint(left) != "[own p0 p2 p3]" || err != nil {
+			t.Errorf("left are %v, %v; want the registered, the one that holds something, the paused one and the new one", left, err)
 		}
 	})
 }

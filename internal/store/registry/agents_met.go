@@ -11,7 +11,7 @@ import (
 
 // MeetAgent stores an agent that nobody has registered, and that has no key: whoever knows a shared password can invent
 // any number of them. So those that were not heard of for a time and hold nothing go, and beyond so many that are left
-// there is no other.
+// there is no other. One that a person paused stays: gone, it would come back unpaused.
 func (s Agents) MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent, most int, unseen time.Duration) (posthouse.Agent, error) {
 	const step = 100
 	err := s.db.Change(ctx, now, "make room for an agent", func(t *sqldb.Tx) error {
@@ -20,8 +20,8 @@ func (s Agents) MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent,
 			return err
 		}
 		before := at - unseen.Microseconds()
-		gone, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_agents WHERE tenant = ? AND key_id = '' AND last_seen_at < ? AND updated_at < ? ORDER BY id LIMIT ?",
-			a.Tenant, before, before, step)
+		gone, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_agents WHERE tenant = ? AND key_id = '' AND state = ? AND last_seen_at < ? AND updated_at < ? ORDER BY id LIMIT ?",
+			a.Tenant, posthouse.AgentActive, before, before, step)
 		for i := 0; i < len(gone) && err == nil; i++ {
 			err = forgetAgent(t, a.Tenant, gone[i])
 		}
