@@ -22,7 +22,7 @@ LINT_VERSION := v2.15.0
 LINT         := bin/tools/golangci-lint-$(LINT_VERSION)
 
 # The nested ones hold what is to stay out of our go.mod.
-MODULES := . bench bench/riversqlite
+MODULES := . bench bench/riversqlite e2e
 
 # More flags of the benchmark, such as "-databases sqlite,postgres -only drain".
 BENCH ?=
@@ -81,6 +81,21 @@ test: test-deps ## install what the tests need, and run them all
 .PHONY: test-deps
 test-deps: ## install PostgreSQL, MariaDB and Redis where they are missing
 	@scripts/install-test-deps.sh
+
+# More flags of the browser's tests, such as "-run Story"; with "-images $(CURDIR)/docs/images" they take the pictures of the documentation.
+E2E ?=
+
+.PHONY: e2e
+e2e: e2e-deps ## drive the console in a real browser
+	cd e2e && $(GO) test -count=1 -timeout=10m . $(E2E)
+
+.PHONY: e2e-short
+e2e-short: e2e-deps ## the same in less than a minute: in by the link, search, a delivery
+	cd e2e && $(GO) test -count=1 -timeout=5m -short -v . $(E2E)
+
+.PHONY: e2e-deps
+e2e-deps: ## install Chromium and Chinese fonts where they are missing
+	@scripts/install-test-deps.sh browser
 
 .PHONY: check
 check: $(LINT) ## check formatting, code, modules

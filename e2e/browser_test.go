@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// action is something that is done in a tab.
+type action = chromedp.Action[chromedp.Void]
+
+// images is where pictures of pages are written, empty for nowhere.
+var images = flag.String("images", "", "write the pictures of the documentation into this `folder`")
+
+// patience bounds what a page may take on a busy machine; nothing waits for it to pass.
+const patience = time.Minute
+
+// browser is a running browser without a window.
+type browser struct {
+	testing.TB
+	ctx context.Context
+}
+
+// launch starts a browser, and skips the test where there is none.
+func launch(tb testing.TB) *browser {
+	tb.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		tb.Skip("there is no Chromium on this machine: make e2e-deps installs it where it can")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1280, 960),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("blink-settings", "preferredColorScheme=1"))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	tb.Cleanup(stop)
+	ctx, quit := chromedp.NewContext(ctx)
+	tb.Cleanup(quit)
+	if err := chromedp.Do(ctx); err != nil {
+		tb.Fatalf("start %s: %v", program, err)
+	}
+	return &browser{tb, ctx}
+}
+
+// tab is a page of a browser with cookies of its own. What goes wrong in it is an error of the test.
+type tab struct {
+	testing.TB
+	ctx context.Context
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// open opens a tab whose browser asks for a language.
+func (b *browser) open(tb testing.TB, language string) *tab {
+	tb.Helper()
+	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	tb.Cleanup(leave)
+	t := &tab{TB: tb, ctx: ctx}
+	if err := chromedp.Listen(ctx, t.heard); err != nil { // opens the tab, which lasts as long as this context
+		tb.Fatal(err)
+	}
+	headers := network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}
+	if _, err := chromedp.Call(ctx, network.SetExtraHTTPHeaders, headers); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(t.clean)
+	return t
+}
+
+// heard notes what a browser complains about: what the policy of contents refuses, what does not load, what a script throws.
+func (t *tab) heard(event any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		t.faults = append(t.faults, fmt.Sprintf("%s: %s (%s)", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+	case *runtime.EventExceptionThrown:
+		t.faults = append(t.faults, e.ExceptionDetails.Text)
+	}
+}
+
+// clean is an error for all that was heard since it was last called.
+func (t *tab) clean() {
+	t.Helper()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, fault := range t.faults {
+		t.Errorf("the browser complains: %s", fault)
+	}
+	t.faults = nil
+}
+
+// do runs actions.
+func (t *tab) do(actions ...action) {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.ctx, patience)
+	defer end()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatalf("%v\n%s", err, t.text())
+	}
+}
+
+// text is what the page says.
+func (t *tab) text() string {
+	ctx, end := context.WithTimeout(t.ctx, patience)
+	defer end()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.title + "\n" + document.body.innerText`))
+	if err != nil {
+		return "the page does not answer: " + err.Error()
+	}
+	return text
+}
+
+// goes opens an address, whose answer must have a status.
+func (t *tab) goes(address string, status int64) {
+	t.Helper()
+	if got := t.follows(chromedp.Navigate(address)); got != status {
+		t.Fatalf("%s answers %d, want %d\n%s", address, got, status, t.text())
+	}
+}
+
+// follows does what leads to another page, and waits for that; it returns the status of the answer.
+func (t *tab) follows(actions ...action) int64 {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.ctx, patience)
+	defer end()
+	got, err := chromedp.RunResponse(ctx, actions...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, t.text())
+	}
+	return got.Status
+}
+
+// presses clicks on the button or link with a text, which leads to another page.
+func (t *tab) presses(text string) {
+	t.Helper()
+	t.follows(chromedp.Click(labelled("main", text), chromedp.NodeVisible))
+}
+
+// labelled finds what is pressed in a part of a page by its text.
+func labelled(part, text string) chromedp.Search {
+	return chromedp.Search(fmt.Sprintf(`//%s//*[self::a or self::button or self::summary][normalize-space()=%q]`, part, text))
+}
+
+// chooses clicks on a link of the menu.
+func (t *tab) chooses(text string) {
+	t.Helper()
+	t.follows(chromedp.Click(labelled("header", text), chromedp.NodeVisible))
+}
+
+// fills writes into a field of a form, as an input method does.
+func (t *tab) fills(name, text string) {
+	t.Helper()
+	t.do(chromedp.Focus(chromedp.CSS(fmt.Sprintf(`main [name=%q]`, name)), chromedp.NodeVisible),
+		discard(chromedp.Evaluate[bool](`document.activeElement.select(), true`)), write(text))
+}
+
+// write writes where the cursor is.
+func write(text string) action {
+	return func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text})
+		return chromedp.Void{}, err
+	}
+}
+
+// discard is an action without its value.
+func discard[T any](a chromedp.Action[T]) action {
+	return func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := a(ctx, target)
+		return chromedp.Void{}, err
+	}
+}
+
+// says is an error for each text that is not on the page.
+func (t *tab) says(texts ...string) {
+	t.Helper()
+	page := t.text()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page does not say %q:\n%s", text, page)
+		}
+	}
+}
+
+// picture writes what the page looks like, where pictures are wanted.
+func (t *tab) picture(name string) {
+	t.Helper()
+	if *images == "" {
+		return
+	}
+	ctx, end := context.WithTimeout(t.ctx, patience)
+	defer end()
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*images, name+".png"), png, 0o644); err != nil { //nolint:gosec // everybody reads the documentation
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/simulator"
+)
+
+// house is a server that a browser can reach, on a fresh SQLite file, beside simulated providers.
+type house struct {
+	testing.TB
+	url       string
+	simulator string
+	link      string // signs the first person in, once
+	api       *client.Client
+}
+
+// open starts a house.
+func open(tb testing.TB) *house {
+	tb.Helper()
+	h := &house{TB: tb}
+	providers := httptest.NewServer(simulator.New(simulator.Options{Log: slog.New(slog.DiscardHandler)}))
+	tb.Cleanup(providers.Close)
+	h.simulator = providers.URL
+	id, text := secret.NewKey()
+	key, path := secret.FormatKey(id, text), ""
+	dir := tb.TempDir()
+	s, err := server.New(context.Background(), server.Options{
+		DSN: "sqlite:" + dir + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, CreateKeyring: true, KeyringFile: dir + "/posthouse.keys", StateDir: dir,
+		Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "e2e", AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		AnnounceLink: func(p string) { path = p },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	if err := s.Start(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	h.url, h.link = s.URL(), s.URL()+path
+	if h.api, err = client.New(client.Options{URL: h.url, Key: key}); err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// at is the address of a page of the first tenant.
+func (h *house) at(path string) string {
+	return h.url + "/console/t/" + posthouse.DefaultTenant + "/" + path
+}
+
+// gateway makes a channel to a simulated provider, which tries once and holds what is unknown for a person.
+func (h *house) gateway(name string) {
+	h.Helper()
+	_, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{
+		Name: name, Driver: "httpapi", ChannelSettings: posthouse.ChannelSettings{Tries: 1, OnUnknown: posthouse.Hold},
+		Config: map[string]any{"url": h.simulator + "/generic/" + name, "body": `{"to": "${user}", "title": "${title}", "text": "${text}"}`, "id_path": "$.id"},
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// send hands a message in, and waits until none of its deliveries is about to be sent.
+func (h *house) send(d posthouse.Draft) []posthouse.Delivery {
+	h.Helper()
+	sent, err := h.api.Messages.Send(h.Context(), d)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for {
+		m, err := h.api.Messages.Get(h.Context(), sent.Accepted[0].ID)
+		if err != nil {
+			h.Fatal(err)
+		}
+		if m.Counts[posthouse.Pending]+m.Counts[posthouse.Sending] == 0 {
+			return m.Deliveries
+		}
+	}
+}
