@@ -18,7 +18,8 @@ type Arrival struct {
 	At       time.Time `json:"at"`  // when the request had been read, UTC
 	Provider string    `json:"provider"`
 	Path     string    `json:"path"`
-	Key      string    `json:"key,omitempty"` // the sender's id of the delivery
+	Account  string    `json:"account,omitempty"` // who called, where the provider tells accounts apart
+	Key      string    `json:"key,omitempty"`     // the sender's id of the delivery
 	User     string    `json:"user"`
 	Title    string    `json:"title,omitempty"`
 	Text     string    `json:"text"`

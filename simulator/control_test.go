@@ -52,7 +52,7 @@ func TestWrongBehavioursNameTheFieldAndChangeNothing(t *testing.T) {
 		{`[]`, []string{"body: it is not a JSON object: it is a JSON array and must be an object"}},
 		{`null`, []string{"body: it is not a JSON object"}},
 		{`{} {}`, []string{"body: it is not a JSON object: invalid character '{' after top-level value"}},
-		{`{"fault":[]}`, []string{"fault: there is no such field; allowed are faults, limit"}},
+		{`{"fault":[]}`, []string{"fault: there is no such field; allowed are accounts, faults, limit"}},
 		{`{"faults":{}}`, []string{"faults: it cannot be read: it is a JSON object and must be a list"}},
 		{`{"faults":[1]}`, []string{"faults[0]: it is not a JSON object: it is a JSON number and must be an object"}},
 		{`{"faults":[{}]}`, []string{`faults[0].kind: "" is not a kind of fault; allowed are latency, rate_limited, server_error, business, cut_before, cut_after, garbage, hang, redirect`}},

@@ -148,6 +148,8 @@
 //
 // [Behaviour] makes a provider fail: see [Kind] for the ways and [Fault] for when.
 // The limit decides first, then magic recipients, then faults in their order.
+// A limit of accounts counts the calls of each application of wecom, or of each robot of wecom_robot, in the place of the
+// limits above, and punishes as [AccountLimit] says: WeCom refuses for a minute, and for an hour where it is met again.
 // Delays add up. Business faults refuse the recipients they match; every other
 // fault meets the whole request, and only the first one does. Times counts the
 // requests a fault had an effect on.
@@ -185,6 +187,7 @@
 //	GET    /faults              what each provider has in force
 //	GET    /faults/{provider}
 //	PUT    /faults/{provider}   {"faults": [{"kind": "server_error", "probability": 0.1}], "limit": {"max": 20, "per": "1s", "lockout": "10s"}}
+//	                            "accounts": [{"accounts": "10*", "windows": [{"max": 8, "per": "1s"}], "lockout": "1m", "relapse": "1h"}]
 //	DELETE /faults/{provider}   everything is well again
 //	GET    /stats               totals, by provider, and what is kept
 //	GET    /healthz             503 once the journal cannot be written

@@ -60,7 +60,7 @@ func (s *Simulator) carry(f *fake, w http.ResponseWriter, r *http.Request, at ti
 	arrivals := make([]Arrival, len(ord.messages))
 	for i, msg := range ord.messages {
 		arrivals[i] = Arrival{
-			At: at, Provider: f.name, Path: r.URL.Path,
+			At: at, Provider: f.name, Path: r.URL.Path, Account: ord.account,
 			Key: msg.key, User: msg.user, Title: msg.title, Text: msg.text,
 		}
 		if len(ord.messages) > 1 && ord.together && v.unknown(i) { // it is asked again who that was, within one attempt

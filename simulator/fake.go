@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,6 +20,7 @@ type fake struct {
 	mu      sync.Mutex
 	faults  []Fault
 	window  *window
+	each    accountLimits
 	dice    *rand.Rand
 	tricked tally[trickKey, int]
 }
@@ -51,13 +53,14 @@ func (f *fake) behave(b Behaviour) {
 	defer f.mu.Unlock()
 	f.faults = append([]Fault(nil), b.Faults...)
 	f.window = newWindow(b.Limit)
+	f.each = newAccounts(slices.Clone(b.Accounts))
 }
 
 // behaviour is what is in force: faults that are used up are gone.
 func (f *fake) behaviour() Behaviour {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := Behaviour{Faults: append([]Fault{}, f.faults...)}
+	b := Behaviour{Faults: append([]Fault{}, f.faults...), Accounts: slices.Clone(f.each.rules)}
 	if f.window != nil {
 		limit := f.window.limit
 		b.Limit = &limit
@@ -72,6 +75,9 @@ func (f *fake) decide(now time.Time, ord order) verdict {
 	defer f.mu.Unlock()
 	messages := ord.messages
 	v := verdict{refusals: ord.refusals, violated: ord.violated}
+	if f.each.windowsOf(ord.account) != nil && wholeTooFast(v.refusals) {
+		v = verdict{} // the account's limits stand in the place of the provider's own
+	}
 	if f.more != nil {
 		defer func() {
 			if v.refusals != nil {
@@ -79,7 +85,7 @@ func (f *fake) decide(now time.Time, ord order) verdict {
 			}
 		}()
 	}
-	if wait := f.window.admit(now); wait > 0 {
+	if wait := max(f.window.admit(now), f.each.admit(now, ord.account)); wait > 0 {
 		v.violated = true
 		v.refuse(refuse(TooFast, seconds(wait)), messages, everyone)
 		return v
@@ -173,6 +179,11 @@ func (v *verdict) refuse(ref *refusal, messages []message, struck func(int) bool
 		}
 	}
 	return hit
+}
+
+// wholeTooFast reports whether an order was refused as a whole for coming too fast.
+func wholeTooFast(refusals []*refusal) bool {
+	return len(refusals) > 0 && refusals[0] != nil && refusals[0].code == TooFast && !refusals[0].later
 }
 
 func everyone(int) bool { return true }

@@ -77,6 +77,8 @@ type Limit struct {
 type Behaviour struct {
 	Faults []Fault `json:"faults"`
 	Limit  *Limit  `json:"limit,omitempty"`
+	// Accounts are limits of each account by itself, where the provider has accounts: the first whose pattern matches holds.
+	Accounts []AccountLimit `json:"accounts,omitempty"`
 }
 
 // fieldKinds are the fields that only some kinds have.
@@ -104,6 +106,10 @@ func (b Behaviour) check() []posthouse.Problem {
 		out.within("limit.max", l.Max, 1, maxInLimit)
 		out.duration("limit.per", l.Per, time.Millisecond, 24*time.Hour)
 		out.duration("limit.lockout", l.Lockout, 0, 24*time.Hour)
+	}
+	out.within("accounts", len(b.Accounts), 0, maxFaults)
+	for i := range b.Accounts {
+		b.Accounts[i].check(fmt.Sprintf("accounts[%d].", i), &out)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -150,6 +151,11 @@ func (b Behaviour) lines() []string {
 	}
 	if l := b.Limit; l != nil {
 		out = append(out, fmt.Sprintf("limit %d / %s%s", l.Max, l.Per, optional(" lockout ", l.Lockout)))
+	}
+	for _, a := range b.Accounts {
+		for _, w := range a.Windows {
+			out = append(out, fmt.Sprintf("accounts %s limit %d / %s%s%s", cmp.Or(a.Accounts, "*"), w.Max, w.Per, optional(" lockout ", a.Lockout), optional(" relapse ", a.Relapse)))
+		}
 	}
 	return out
 }

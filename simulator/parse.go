@@ -19,13 +19,17 @@ func ParseBehaviour(body []byte) (Behaviour, error) {
 	var out problems
 	var faults []json.RawMessage
 	var limit json.RawMessage
-	out.object("", body, map[string]any{"faults": &faults, "limit": &limit})
+	var accounts []json.RawMessage
+	out.object("", body, map[string]any{"faults": &faults, "limit": &limit, "accounts": &accounts})
 	for i, raw := range faults {
 		b.Faults = append(b.Faults, parseFault(fmt.Sprintf("faults[%d].", i), raw, &out))
 	}
 	if len(limit) > 0 && string(limit) != "null" {
 		b.Limit = &Limit{}
 		out.object("limit.", limit, map[string]any{"max": &b.Limit.Max, "per": &b.Limit.Per, "lockout": &b.Limit.Lockout})
+	}
+	for i, raw := range accounts {
+		b.Accounts = append(b.Accounts, parseAccounts(fmt.Sprintf("accounts[%d].", i), raw, &out))
 	}
 	if len(out) == 0 {
 		out = b.check()
@@ -41,6 +45,17 @@ func parseFault(at string, raw json.RawMessage, out *problems) Fault {
 		"status": &f.Status, "code": &f.Code, "location": &f.Location,
 	})
 	return f
+}
+
+func parseAccounts(at string, raw json.RawMessage, out *problems) AccountLimit {
+	var l AccountLimit
+	var windows []json.RawMessage
+	out.object(at, raw, map[string]any{"accounts": &l.Accounts, "windows": &windows, "lockout": &l.Lockout, "relapse": &l.Relapse})
+	for i, one := range windows {
+		l.Windows = append(l.Windows, Limit{})
+		out.object(fmt.Sprintf("%swindows[%d].", at, i), one, map[string]any{"max": &l.Windows[i].Max, "per": &l.Windows[i].Per})
+	}
+	return l
 }
 
 // object decodes an object's fields one by one, so that each error has its

@@ -27,6 +27,8 @@ type order struct {
 	refusals []*refusal
 	// violated says that the provider's own limit was.
 	violated bool
+	// account is whose calls the provider counts, by the word it knows it by; empty where it knows none.
+	account string
 	// together says that the provider answers one id for all messages of the order.
 	together bool
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -144,7 +145,7 @@ func (s *applications) read(r *http.Request, body []byte) (order, *refusal) {
 	if ref != nil {
 		return order{}, ref
 	}
-	ord := order{together: true, idempotent: in.Check == 1, messages: make([]message, len(to))}
+	ord := order{account: strconv.Itoa(in.Agent), together: true, idempotent: in.Check == 1, messages: make([]message, len(to))}
 	for i, key := range keysOf(r, len(to)) {
 		ord.messages[i] = message{user: to[i], title: title, text: text, key: key}
 	}

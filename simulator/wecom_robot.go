@@ -70,7 +70,7 @@ func (s *wecomRobots) read(r *http.Request, body []byte) (order, *refusal) {
 	if ref != nil {
 		return order{}, ref
 	}
-	ord := order{together: true, messages: in.posts(r, title, text)}
+	ord := order{account: key, together: true, messages: in.posts(r, title, text)}
 	if s.admit(key) > 0 {
 		ord.violated = true
 		ord.refusals = allRefused(len(ord.messages), TooFast, "", "api freq out of limit")

@@ -25,10 +25,9 @@ func (w *window) admit(now time.Time) time.Duration {
 	if wait := w.locked.Sub(now); wait > 0 {
 		return wait
 	}
-	wait := w.limit.Per.Std() - now.Sub(w.starts[w.oldest])
+	wait := w.wait(now)
 	if wait <= 0 {
-		w.starts[w.oldest] = now
-		w.oldest = (w.oldest + 1) % len(w.starts)
+		w.note(now)
 		return 0
 	}
 	if lockout := w.limit.Lockout.Std(); lockout > 0 {
@@ -36,6 +35,17 @@ func (w *window) admit(now time.Time) time.Duration {
 		return lockout
 	}
 	return wait
+}
+
+// wait is how long it takes until the window has room for one, 0 and less where it has.
+func (w *window) wait(now time.Time) time.Duration {
+	return w.limit.Per.Std() - now.Sub(w.starts[w.oldest])
+}
+
+// note counts one that was let in.
+func (w *window) note(now time.Time) {
+	w.starts[w.oldest] = now
+	w.oldest = (w.oldest + 1) % len(w.starts)
 }
 
 // seconds rounds a wait up to the whole seconds that answers name.

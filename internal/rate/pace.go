@@ -118,11 +118,27 @@ func (p *Pace) Spend(calls int) { p.tokens -= float64(calls) }
 // Factors are the rate as it is now. It is stepped where an interval has passed.
 func (p *Pace) Factors(now time.Time) Factors {
 	if now.Sub(p.stepped) >= Interval {
-		if p.seen.OK > 0 {
-			p.seen.Latency = p.latency / time.Duration(p.seen.OK)
-		}
-		p.state = p.state.Step(now, p.seen, p.settings)
-		p.seen, p.latency, p.stepped = Seen{}, 0, now
+		p.step(now)
 	}
 	return p.state.Factors(now, p.settings, p.around)
+}
+
+// atOnce bounds the intervals that are made up for at one look: more have passed only where nobody asked.
+const atOnce = 20
+
+// step makes up for all intervals since the last look. A slow account is looked at once a call: in each interval between
+// it waited for its rate, if it did at the last look.
+func (p *Pace) step(now time.Time) {
+	if p.seen.OK > 0 {
+		p.seen.Latency = p.latency / time.Duration(p.seen.OK)
+	}
+	missed := int(now.Sub(p.stepped)/Interval) - 1
+	if p.stepped.IsZero() || !p.seen.Short {
+		missed = 0
+	}
+	for i := min(missed, atOnce); i > 0; i-- {
+		p.state = p.state.Step(now.Add(-time.Duration(i)*Interval), Seen{Short: true}, p.settings)
+	}
+	p.state = p.state.Step(now, p.seen, p.settings)
+	p.seen, p.latency, p.stepped = Seen{}, 0, now
 }

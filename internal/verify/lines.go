@@ -48,6 +48,7 @@ type ArrivalLine struct {
 	At        time.Time `json:"at"` // when the request had been read
 	Provider  string    `json:"provider"`
 	Path      string    `json:"path"`
+	Account   string    `json:"account,omitempty"`
 	Key       string    `json:"key,omitempty"` // the delivery's idempotency key
 	User      string    `json:"user"`
 	Title     string    `json:"title,omitempty"`

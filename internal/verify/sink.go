@@ -93,7 +93,7 @@ func (k *sink) scan(s *scan.Line) (a arrival, ok bool) {
 			a.repeat = s.Bool()
 		case "duplicate":
 			s.Bool()
-		case "path", "title", "text", "code":
+		case "path", "account", "title", "text", "code":
 			s.Bytes()
 		default:
 			s.Unknown()
