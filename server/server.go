@@ -21,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/internal/media"
 	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/quota"
+	"github.com/posthouse/posthouse/internal/receipts"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/senders"
@@ -188,7 +189,7 @@ func openMedia(s *Server) (err error) {
 func openCallbacks(s *Server) (err error) {
 	s.suppressed = suppress.New(s.store.Suppressions, s.engine.Routes)
 	s.callback, err = callback.New(callback.Options{
-		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
+		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Members: receipts.New(s.store.Refs, s.store.Segments, s.store.Refs), Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
 		Again: func(ctx context.Context, tenant, channel string, deliveries []string) error {
 			_, err := s.store.Submissions.AddReplay(ctx, time.Now(), tenant, deliveries, true)
 			s.engine.Operator.Wake(tenant, channel)

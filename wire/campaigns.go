@@ -44,14 +44,14 @@ type CampaignProgress struct {
 	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
 
-	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown or suppressed, the most frequent first."`
+	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown, undelivered or suppressed, the most frequent first."`
 	PerSecond float64            `json:"per_second" doc:"How many members were settled a second since the start, on average."`
 	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate; 0s where nobody can tell."`
 }
 
 // CampaignReason says why members ended as they did.
 type CampaignReason struct {
-	Outcome string          `json:"outcome" doc:"failed, unknown or suppressed."`
+	Outcome string          `json:"outcome" doc:"failed, unknown, undelivered or suppressed."`
 	Class   posthouse.Class `json:"class,omitempty" doc:"What the last attempt's result meant."`
 	Code    string          `json:"code,omitempty" doc:"The provider's code, or ours."`
 	Error   string          `json:"error,omitempty" doc:"What was said to one of them."`
@@ -115,7 +115,7 @@ type CampaignMember struct {
 	Seq       int64           `json:"seq" doc:"The number in the audience, in the order of the file."`
 	Address   string          `json:"address" doc:"Where the member is reached."`
 	Variables json.RawMessage `json:"variables,omitempty" doc:"What the file says of the member."`
-	Reason    *CampaignReason `json:"reason,omitempty" doc:"Why it failed or is unknown; members counts all of the segment with the same reason."`
+	Reason    *CampaignReason `json:"reason,omitempty" doc:"Why it failed, is unknown or undelivered; members counts all of the segment with the same reason."`
 	Outcome   string          `json:"outcome" doc:"unsent, started, sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled or handed_over."`
 	Segment   string          `json:"segment,omitempty" doc:"The segment it is in; empty before the start."`
 }

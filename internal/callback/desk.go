@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,15 @@ type Book interface {
 	Hear(ctx context.Context, now time.Time, list []work.Heard, keep time.Duration,
 		decide func(now time.Time, h work.Heard, group []work.Awaited, found []posthouse.Delivery) work.Learnt) (later int, err error)
 	Unheard(ctx context.Context, now time.Time, most int) (list []work.Heard, lost int64, err error)
+	// Kept reads what Hear has kept, behind a place, and ForgetHeard deletes it.
+	Kept(ctx context.Context, behind string, most int) (list []work.Heard, last string, err error)
+	ForgetHeard(ctx context.Context, now time.Time, list []work.Heard) error
+}
+
+// Members knows by which ref a provider told of a member of a campaign. rest means none.
+type Members interface {
+	Hear(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.HeardMembers, err error)
+	Tend(ctx context.Context, now time.Time) error
 }
 
 // Consents keeps who wants to be reached on a channel, and who does not.
@@ -43,6 +53,8 @@ type Options struct {
 	Book      Book
 	// Channel is an open channel, nil where there is none of this name.
 	Channel func(tenant, name string) *state.Channel
+	// Members takes what became of members of campaigns. Defaults to nobody: there are none.
+	Members Members
 	// Consents takes who wants to be reached, or no more. Defaults to nobody: it is not kept.
 	Consents Consents
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
@@ -59,6 +71,7 @@ type Desk struct {
 	known    known
 	once     once
 	desk     desk
+	kept     string // behind which place Run looks on
 	calls    *prometheus.CounterVec
 	receipts *prometheus.CounterVec
 }
@@ -240,6 +253,10 @@ func (d *Desk) hear(ctx context.Context, whose work.CallbackAddress, reports []c
 
 // write writes what was told to the deliveries that wait for it, and keeps the rest.
 func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep time.Duration) error {
+	list, err := d.members(ctx, now, list)
+	if err != nil || len(list) == 0 {
+		return err
+	}
 	said := map[string]posthouse.Delivery{} // the same when the transaction is repeated
 	codes := map[string]string{}
 	later, err := d.o.Book.Hear(ctx, now, list, keep, func(now time.Time, h work.Heard, group []work.Awaited, found []posthouse.Delivery) work.Learnt {
@@ -267,6 +284,20 @@ func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep
 		}
 	}
 	return nil
+}
+
+// members writes what was told of members of campaigns. rest means none.
+func (d *Desk) members(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, err error) {
+	if d.o.Members == nil {
+		return list, nil
+	}
+	rest, news, err := d.o.Members.Hear(ctx, now, list)
+	for outcome, n := range map[posthouse.State]int64{posthouse.Delivered: news.Delivered, posthouse.Undelivered: news.Undelivered} {
+		if n > 0 {
+			d.receipts.WithLabelValues(list[0].Channel, string(outcome)).Add(float64(n))
+		}
+	}
+	return rest, err
 }
 
 // resends reports whether a delivery that did not arrive is to be sent once more.
@@ -308,7 +339,7 @@ func (d *Desk) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := d.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		if err := errors.Join(d.look(ctx, time.Now()), d.tend(ctx, time.Now())); err != nil && ctx.Err() == nil {
 			d.o.Log.Warn("what providers told cannot be looked at again now", "error", err)
 		}
 	}
@@ -326,4 +357,29 @@ func (d *Desk) look(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// tend looks whether some of what is kept means members of campaigns whose results came later, and keeps their refs in order.
+func (d *Desk) tend(ctx context.Context, now time.Time) error {
+	if d.o.Members == nil {
+		return nil
+	}
+	list, last, err := d.o.Book.Kept(ctx, d.kept, lookMost)
+	if err != nil {
+		return err
+	}
+	if d.kept = ""; len(list) == lookMost {
+		d.kept = last
+	}
+	rest, err := d.members(ctx, now, list)
+	if err != nil {
+		return err
+	}
+	if len(rest) < len(list) {
+		meant := slices.DeleteFunc(list, func(h work.Heard) bool { return slices.Contains(rest, h) })
+		if err := d.o.Book.ForgetHeard(ctx, now, meant); err != nil {
+			return err
+		}
+	}
+	return d.o.Members.Tend(ctx, now)
 }

@@ -42,6 +42,12 @@ func (l *ledger) Unheard(context.Context, time.Time, int) ([]work.Heard, int64, 
 	return nil, 0, nil
 }
 
+func (l *ledger) Kept(context.Context, string, int) ([]work.Heard, string, error) {
+	return nil, "", nil
+}
+
+func (l *ledger) ForgetHeard(context.Context, time.Time, []work.Heard) error { return nil }
+
 // Receipts that come while others are written share a transaction, and one that cannot be written fails alone.
 func TestReceiptsShareTransactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -187,7 +187,7 @@ func (h *hall) claim(owner string, lease time.Duration) work.Segment {
 // save writes a segment that must still be its owner's.
 func (h *hall) save(s work.Segment, lease time.Duration) {
 	h.Helper()
-	if held, err := h.store.Segments.SaveSegments(h.Context(), time.Now(), []work.Segment{s}, lease); err != nil || !held[0] {
+	if held, err := h.store.Segments.SaveSegments(h.Context(), time.Now(), []work.Segment{s}, nil, lease); err != nil || !held[0] {
 		h.Fatalf("write a segment: %v, %v", held, err)
 	}
 }
@@ -280,7 +280,7 @@ func TestARepairIsDoneOnceAndFencesTheOwner(t *testing.T) {
 				t.Errorf("repair %d: %t, %v", i+1, done, err)
 			}
 		}
-		if still, err := h.store.Segments.SaveSegments(t.Context(), time.Now(), []work.Segment{s}, time.Minute); still[0] || err != nil {
+		if still, err := h.store.Segments.SaveSegments(t.Context(), time.Now(), []work.Segment{s}, nil, time.Minute); still[0] || err != nil {
 			t.Errorf("the owner of a void segment wrote it: %v", err)
 		}
 		void, issued = campaign.Repair(held, campaign.Terms{}, time.Now(), 0)

@@ -11,6 +11,8 @@ import (
 // progressOf counts members, at a moment.
 func progressOf(c *work.Campaign, a *work.Audience, p work.Progress, now time.Time) wire.CampaignProgress {
 	n := p.Members
+	n[Sent] -= p.Heard.Delivered + p.Heard.Undelivered
+	n[Delivered], n[Undelivered] = n[Delivered]+p.Heard.Delivered, n[Undelivered]+p.Heard.Undelivered
 	out := wire.CampaignProgress{
 		Members: a.Members, Started: n[Started], Sent: n[Sent], Delivered: n[Delivered], Undelivered: n[Undelivered], Failed: n[Failed], Unknown: n[Unknown],
 		Expired: n[Expired], Suppressed: n[Suppressed], Cancelled: n[Cancelled], HandedOver: n[HandedOver], Reasons: []wire.CampaignReason{},

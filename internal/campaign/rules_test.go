@@ -161,3 +161,42 @@ func TestASweepEndsTheUnsentAlone(t *testing.T) {
 		t.Errorf("the counts are %v", got.Counts)
 	}
 }
+
+// CAMP-12: a receipt tells only of who was sent to, the first one counts, and neither the owner's writes nor the receipt's undo the other.
+func TestReceiptsStandBesideTheMap(t *testing.T) {
+	t.Parallel()
+	c := work.Campaign{Campaign: posthouse.Campaign{ID: "c", SegmentSize: 14}}
+	s := Cut(&c, 1, 14, func(int64) bool { return false })[0]
+	for o := Unsent; o <= Elsewhere; o++ {
+		Map(s.Outcomes).Exclude(int(o), o)
+	}
+	Map(s.Outcomes).Exclude(13, Sent)
+	Count(&s)
+	for i := range Len(&s) {
+		before := s
+		after, news := Tell(s, i, i == 13, "USER_BLOCK", "blocked")
+		if want := Map(s.Outcomes).At(i) == Sent; news != want {
+			t.Errorf("%s: it is news: %t", Map(s.Outcomes).At(i), news)
+		}
+		if again, news := Tell(after, i, i != 13, "", ""); news || At(&again, i) != At(&after, i) {
+			t.Errorf("%s: a second receipt counts", At(&after, i))
+		}
+		if diff := cmp.Diff(before.Outcomes, after.Outcomes); diff != "" || before.Counts != after.Counts {
+			t.Errorf("a receipt changes the owner's map: %s", diff)
+		}
+		s = after
+	}
+	if _, news := Tell(s, 14, true, "", ""); news {
+		t.Error("there is a fifteenth")
+	}
+	if got := At(&s, int(Sent)); got != Undelivered || reasonOf(&s, int(Sent)).Code != "USER_BLOCK" {
+		t.Errorf("who blocked us is %s, %+v", got, reasonOf(&s, int(Sent)))
+	}
+	if got := At(&s, 13); got != Delivered || s.Heard != (work.HeardMembers{Delivered: 1, Undelivered: 1}) {
+		t.Errorf("who got it is %s; counted are %+v", got, s.Heard)
+	}
+	void, issued := Repair(s, Terms{}, time.Now(), 0)
+	if At(&void, 13) != Delivered || len(issued) != 1 || len(issued[0].Receipts) > 0 || issued[0].Heard != (work.HeardMembers{}) {
+		t.Errorf("after a repair: %s, issued %+v", At(&void, 13), issued)
+	}
+}

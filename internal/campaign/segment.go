@@ -65,24 +65,31 @@ const maxError = 300
 
 // Note says why a member ended as it did. The outcome is that of the map, which is set on its own.
 func Note(s *work.Segment, place int, why work.SegmentReason) {
+	var at int
+	s.Reasons, at = among(s.Reasons, why)
+	if len(s.Noted) == 0 {
+		s.Noted = make([]byte, Len(s))
+	}
+	s.Noted[place] = byte(at + 1)
+}
+
+// among is the place of a reason in a list, which gets it where it has none like it.
+func among(list []work.SegmentReason, why work.SegmentReason) ([]work.SegmentReason, int) {
 	if runes := []rune(why.Error); len(runes) > maxError {
 		why.Error = string(runes[:maxError]) + "…"
 	}
 	at := 0
-	for at < len(s.Reasons) && !alike(&s.Reasons[at], &why) {
+	for at < len(list) && !alike(&list[at], &why) {
 		at++
 	}
 	if at == maxReasons {
 		at--
 	}
-	if at == len(s.Reasons) {
+	if at == len(list) {
 		why.N = 0
-		s.Reasons = append(s.Reasons, why)
+		list = append(list, why)
 	}
-	if len(s.Noted) == 0 {
-		s.Noted = make([]byte, Len(s))
-	}
-	s.Noted[place] = byte(at + 1)
+	return list, at
 }
 
 func alike(a, b *work.SegmentReason) bool {
@@ -91,6 +98,9 @@ func alike(a, b *work.SegmentReason) bool {
 
 // reasonOf is why the member at a place ended as it did, nil where nothing is noted.
 func reasonOf(s *work.Segment, place int) *work.SegmentReason {
+	if told := toldOf(s, place); told != nil {
+		return told
+	}
 	if place >= len(s.Noted) || s.Noted[place] == 0 || int(s.Noted[place]) > len(s.Reasons) {
 		return nil
 	}

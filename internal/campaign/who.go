@@ -50,7 +50,7 @@ func shown(c *work.Campaign, m audience.Member, segments []work.Segment) wire.Ca
 		if m.Seq < s.First || m.Seq > s.Last {
 			continue
 		}
-		if o := Map(s.Outcomes).At(int(m.Seq - s.First)); o != Elsewhere {
+		if o := At(s, int(m.Seq-s.First)); o != Elsewhere {
 			out.Outcome, out.Segment, out.Reason = o.String(), s.ID, nil
 			if r := reasonOf(s, int(m.Seq-s.First)); r != nil && r.Outcome == out.Outcome {
 				told := reasonShown(*r)

@@ -39,11 +39,11 @@ func (s *campaignStore) StartChunk(ctx context.Context, now time.Time, seg work.
 	return s.Store.StartChunk(ctx, now, seg, lease)
 }
 
-func (s *campaignStore) SaveSegments(ctx context.Context, now time.Time, list []work.Segment, lease time.Duration) ([]bool, error) {
+func (s *campaignStore) SaveSegments(ctx context.Context, now time.Time, list []work.Segment, refs []work.RefBlock, lease time.Duration) ([]bool, error) {
 	if err := s.broken("save"); err != nil {
 		return nil, err
 	}
-	return s.Store.SaveSegments(ctx, now, list, lease)
+	return s.Store.SaveSegments(ctx, now, list, refs, lease)
 }
 
 func (s *campaignStore) broken(what string) error {

@@ -176,6 +176,7 @@ func (s *segments) settle(ctx context.Context, batch []unit, insist insist) erro
 		}
 		if p.sent() {
 			list[i].Results = p.ended.results
+			_, list[i].Hears = p.is.route.Opened.By(p.is.account).(channel.Receiver)
 		}
 		p.count()
 	}

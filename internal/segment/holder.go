@@ -18,7 +18,7 @@ import (
 type Store interface {
 	ClaimSegment(ctx context.Context, now time.Time, c work.SegmentClaim) (s work.Segment, found bool, err error)
 	StartChunk(ctx context.Context, now time.Time, s work.Segment, lease time.Duration) (work.Chunk, error)
-	SaveSegments(ctx context.Context, now time.Time, list []work.Segment, lease time.Duration) (held []bool, err error)
+	SaveSegments(ctx context.Context, now time.Time, list []work.Segment, refs []work.RefBlock, lease time.Duration) (held []bool, err error)
 	ReviseSegment(ctx context.Context, now time.Time, id string, decide func(work.Segment) (work.Segment, bool)) error
 	DueLanes(ctx context.Context, now time.Time) ([]work.Lane, error)
 }
@@ -127,7 +127,7 @@ const unreadAfter = time.Minute
 func (h *Holder) putBack(ctx context.Context, seg work.Segment, why error) error {
 	h.Log.Error("what a segment of a campaign needs cannot be read: it waits", "segment", seg.ID, "campaign", seg.Campaign, "error", why)
 	seg.Status, seg.DueAt = work.SegmentFree, h.Life.Now().Add(unreadAfter)
-	_, err := h.Store.SaveSegments(ctx, time.Now(), []work.Segment{seg}, 0)
+	_, err := h.Store.SaveSegments(ctx, time.Now(), []work.Segment{seg}, nil, 0)
 	return err
 }
 
@@ -219,7 +219,7 @@ func (h *Holder) letGo(ctx context.Context, st *Stretch, terms campaign.Terms) e
 		return nil
 	}
 	h.drop(st)
-	_, err := h.Store.SaveSegments(ctx, time.Now(), []work.Segment{st.seg}, st.lease)
+	_, err := h.Store.SaveSegments(ctx, time.Now(), []work.Segment{st.seg}, nil, st.lease)
 	return err
 }
 

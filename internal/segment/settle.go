@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/receipts"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -28,8 +30,9 @@ func (h *Holder) Settle(ctx context.Context, ended []Ended, insist func(results 
 		st.mu.Unlock()
 	}
 	var held []bool
+	refs := refsOf(ended, h.Life.Now())
 	err := insist(n, func(began time.Time) (stored bool, err error) {
-		if held, err = h.save(ctx, began, list); err == nil {
+		if held, err = h.save(ctx, began, list, refs); err == nil {
 			h.Metrics.Wrote("record", began)
 		}
 		return slices.Contains(held, true), err
@@ -43,6 +46,28 @@ func (h *Holder) Settle(ctx context.Context, ended []Ended, insist func(results 
 	return nil
 }
 
+// awaited is how long receipts of members are waited for.
+const awaited = 24 * time.Hour
+
+// refsOf are what the provider calls the messages of those who were sent to, where it tells by itself what became of them.
+func refsOf(ended []Ended, now time.Time) (blocks []work.RefBlock) {
+	type of struct{ tenant, channel string }
+	by := map[of][]receipts.Ref{}
+	for i := range ended {
+		e := &ended[i]
+		for k, r := range e.Results {
+			if e.Hears && r.Class == posthouse.ClassOK && !r.Delivered && r.Await > 0 && r.Ref != "" {
+				whose := of{e.Of.Lane.Tenant, e.Of.Lane.Channel}
+				by[whose] = append(by[whose], receipts.Ref{Ref: r.Ref, Campaign: e.Of.Campaign.ID, Seq: e.Of.Members[e.Places[k]].Seq})
+			}
+		}
+	}
+	for whose, list := range by {
+		blocks = append(blocks, receipts.Block(whose.tenant, whose.channel, list, now.Add(awaited)))
+	}
+	return blocks
+}
+
 // terms are by which a stretch's members are tried. Where its channel is gone, nobody is tried again.
 func (h *Holder) terms(st *Stretch) campaign.Terms {
 	t, _ := h.Terms(&st.Campaign)
@@ -50,7 +75,7 @@ func (h *Holder) terms(st *Stretch) campaign.Terms {
 }
 
 // save writes segments as they are now.
-func (h *Holder) save(ctx context.Context, began time.Time, list []*Stretch) ([]bool, error) {
+func (h *Holder) save(ctx context.Context, began time.Time, list []*Stretch, refs []work.RefBlock) ([]bool, error) {
 	rows := make([]work.Segment, len(list))
 	var lease time.Duration
 	for i, st := range list {
@@ -58,7 +83,7 @@ func (h *Holder) save(ctx context.Context, began time.Time, list []*Stretch) ([]
 		defer st.mu.Unlock()
 		rows[i], lease = st.seg, max(lease, st.lease)
 	}
-	held, err := h.Store.SaveSegments(ctx, began, rows, lease)
+	held, err := h.Store.SaveSegments(ctx, began, rows, refs, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +158,7 @@ func (h *Holder) renewOne(ctx context.Context, st *Stretch) error {
 	}
 	if is == work.ChunkHalted && st.flying > 0 { // its results are written, and it goes back with the last of them
 		st.leaving, st.leaseEnd = true, at.Add(st.lease)
-		_, err := h.Store.SaveSegments(ctx, at, []work.Segment{st.seg}, st.lease)
+		_, err := h.Store.SaveSegments(ctx, at, []work.Segment{st.seg}, nil, st.lease)
 		return err
 	}
 	h.halt(ctx, st, h.terms(st), is)

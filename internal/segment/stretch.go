@@ -160,6 +160,8 @@ type Ended struct {
 	Barred map[int]string
 	// After is how long those wait who were not sent to.
 	After time.Duration
+	// Hears says that the driver reads what the provider tells of them by itself.
+	Hears bool
 }
 
 // apply writes what an attempt says into the map.

@@ -115,3 +115,28 @@ func (s Receipts) Unheard(ctx context.Context, now time.Time, most int) (list []
 	})
 	return list, lost, err
 }
+
+// Kept reads up to most of what Hear has kept, in the order of its places, behind one of them.
+func (s Receipts) Kept(ctx context.Context, behind string, most int) (list []work.Heard, last string, err error) {
+	list, err = sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (work.Heard, error) {
+		return readHeard(func(into ...any) error {
+			err := scan(into...)
+			last = *into[0].(*string)
+			return err
+		})
+	}, "SELECT "+heardTable.List+" FROM posthouse_heard WHERE id > ? ORDER BY id LIMIT ?", behind, most)
+	return list, last, s.db.Coded(err, "look for what a provider told")
+}
+
+// ForgetHeard deletes what Hear has kept.
+func (s Receipts) ForgetHeard(ctx context.Context, now time.Time, list []work.Heard) error {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = heardID(list[i])
+	}
+	return s.change(ctx, now, "forget what a provider told", func(t *tx) error {
+		clause, args := t.Among("id", ids)
+		_, err := t.Exec("DELETE FROM posthouse_heard WHERE "+clause, args...)
+		return err
+	})
+}

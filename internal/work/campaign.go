@@ -88,6 +88,30 @@ type Segment struct {
 	// from 1, or is empty for nothing.
 	Reasons []SegmentReason
 	Noted   []byte
+	// Receipts has a byte for each member of whom the provider has told by itself, or is empty for nobody: see internal/campaign.
+	// Told says why those were not delivered, and Heard counts them. Nothing but receipts writes these three.
+	Receipts []byte
+	Told     []SegmentReason
+	Heard    HeardMembers
+}
+
+// HeardMembers is how many members of a segment were delivered, and how many not, by what the provider has told.
+type HeardMembers struct{ Delivered, Undelivered int64 }
+
+// RefBlock has what a provider calls the messages of some members, packed: see internal/receipts.
+type RefBlock struct {
+	Page            int64
+	Tenant, Channel string
+	Run             string
+	N               int
+	Until           time.Time // when it is of no use any more
+	Bytes           []byte
+}
+
+// RefLoad is how much of a channel's refs has no page yet.
+type RefLoad struct {
+	Tenant, Channel string
+	Rows, Refs      int64
 }
 
 // SegmentReason says why members of a segment ended as they did, and how many.
@@ -111,7 +135,8 @@ type SegmentPlace struct {
 // Progress is how many members stand where, by the numbers of their outcomes, how many segments have which status, and why
 // members failed or are unknown.
 type Progress struct {
-	Members  [CountedOutcomes]int64
+	Members  [CountedOutcomes]int64 // without what Heard says
+	Heard    HeardMembers           // who are among those that were sent to
 	Segments [SegmentVoid + 1]int64
 	Reasons  []SegmentReason
 }

@@ -50,7 +50,7 @@ func claimSegment(t *sqldb.Tx, id string, c *work.SegmentClaim) (s work.Segment,
 	if err != nil || n != 1 {
 		return s, false, err
 	}
-	return sqldb.First(t.Query, readSegment, "SELECT "+segmentColumns+" FROM posthouse_segments WHERE id = ?", id)
+	return sqldb.First(t.Query, readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE id = ?", id)
 }
 
 // DueLanes are the lanes that have a segment to claim.
@@ -96,11 +96,15 @@ func (s Segments) StartChunk(ctx context.Context, now time.Time, seg work.Segmen
 }
 
 // SaveSegments writes where the members of claimed segments stand, and renews their leases, each as long as it is still its
-// owner's. held says which are: what the caller knows of the others counts no more.
-func (s Segments) SaveSegments(ctx context.Context, now time.Time, list []work.Segment, lease time.Duration) (held []bool, err error) {
+// owner's. held says which are: what the caller knows of the others counts no more. refs are what the provider calls the messages
+// of those who were just sent to, and are kept in any case: they are evidence.
+func (s Segments) SaveSegments(ctx context.Context, now time.Time, list []work.Segment, refs []work.RefBlock, lease time.Duration) (held []bool, err error) {
 	err = s.db.Change(ctx, now, "write segments", func(t *sqldb.Tx) error {
 		held = make([]bool, len(list))
 		at, err := t.Now()
+		if err == nil {
+			err = putRefs(t, refs)
+		}
 		for i := 0; err == nil && i < len(list); i++ {
 			held[i], err = saveSegment(t, list[i], at, lease)
 		}
@@ -131,7 +135,7 @@ func saveSegment(t *sqldb.Tx, seg work.Segment, at int64, lease time.Duration) (
 // from decide leaves it as it is.
 func (s Segments) ReviseSegment(ctx context.Context, now time.Time, id string, decide func(work.Segment) (work.Segment, bool)) error {
 	return s.db.Change(ctx, now, "revise a segment", func(t *sqldb.Tx) error {
-		seg, found, err := sqldb.First(t.Query, readSegment, "SELECT "+segmentColumns+" FROM posthouse_segments WHERE id = ?"+t.DB.Dialect.Lock, id)
+		seg, found, err := sqldb.First(t.Query, readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE id = ?"+t.DB.Dialect.Lock, id)
 		if err != nil || !found || seg.Status == work.SegmentClaimed {
 			return err
 		}
@@ -152,7 +156,7 @@ func (s Segments) ReviseSegment(ctx context.Context, now time.Time, id string, d
 func (s Segments) LeftSegments(ctx context.Context, now time.Time, max int) ([]work.Segment, error) {
 	at, args := s.db.Instant(now)
 	args = append([]any{int64(work.SegmentPartly), int64(work.SegmentClaimed)}, args...)
-	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentColumns+" FROM posthouse_segments WHERE status = ? OR status = ? AND lease_until < "+at+" ORDER BY lease_until LIMIT ?",
+	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE status = ? OR status = ? AND lease_until < "+at+" ORDER BY lease_until LIMIT ?",
 		append(args, max)...)
 	return list, s.db.Coded(err, "look for segments that were left")
 }
@@ -162,7 +166,7 @@ func (s Segments) LeftSegments(ctx context.Context, now time.Time, max int) ([]w
 func (s Segments) OpenSegments(ctx context.Context, now time.Time, campaign string, max int) ([]work.Segment, error) {
 	at, args := s.db.Instant(now)
 	args = append([]any{campaign, int64(work.SegmentFree), int64(work.SegmentPartly), int64(work.SegmentClaimed)}, args...)
-	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentColumns+" FROM posthouse_segments WHERE campaign = ? AND (status IN (?, ?) OR status = ? AND lease_until < "+at+") LIMIT ?",
+	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE campaign = ? AND (status IN (?, ?) OR status = ? AND lease_until < "+at+") LIMIT ?",
 		append(args, max)...)
 	return list, s.db.Coded(err, "look for members who are left")
 }

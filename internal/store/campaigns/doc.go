@@ -12,6 +12,8 @@ type (
 	Campaigns struct{ db *sqldb.DB }
 	// Segments are ranges of an audience, and where each member stands.
 	Segments struct{ db *sqldb.DB }
+	// Refs are what providers call the messages of members, and what they told of them.
+	Refs struct{ db *sqldb.DB }
 )
 
 // Families are all of them.
@@ -19,7 +21,8 @@ type Families struct {
 	Audiences Audiences
 	Campaigns Campaigns
 	Segments  Segments
+	Refs      Refs
 }
 
 // Of is the families in a database.
-func Of(db *sqldb.DB) Families { return Families{Audiences{db}, Campaigns{db}, Segments{db}} }
+func Of(db *sqldb.DB) Families { return Families{Audiences{db}, Campaigns{db}, Segments{db}, Refs{db}} }

@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,6 +12,11 @@ import (
 )
 
 const segmentColumns = "id, campaign, tenant, first_seq, last_seq, repaired_from, created_at, " + segmentProgress
+
+// segmentRead are those with what receipts write.
+const segmentRead = segmentColumns + ", " + segmentHeard
+
+const segmentHeard = "receipts, told, heard_delivered, heard_undelivered"
 
 // countColumns count the outcomes of a segment, in the order of their numbers.
 const countColumns = "unsent, started, sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled, handed_over, repeated"
@@ -22,6 +28,7 @@ func readSegment(scan sqldb.Scanner) (work.Segment, error) {
 	var s work.Segment
 	var created, lease, finished, due, began, doubted int64
 	var reasons string
+	var told sql.NullString
 	into := []any{
 		&s.ID, &s.Campaign, &s.Tenant, &s.First, &s.Last, &s.RepairedFrom, &created, &s.Status, &s.Reason, &s.Token, &s.Owner, &s.Epoch, &lease, &finished,
 		&due, &s.Pass, &began, &doubted, &reasons, &s.Noted, &s.Outcomes,
@@ -29,13 +36,15 @@ func readSegment(scan sqldb.Scanner) (work.Segment, error) {
 	for i := range s.Counts {
 		into = append(into, &s.Counts[i])
 	}
-	if err := scan(into...); err != nil {
+	if err := scan(append(into, &s.Receipts, &told, &s.Heard.Delivered, &s.Heard.Undelivered)...); err != nil {
 		return s, err
 	}
 	s.CreatedAt, s.LeaseUntil, s.FinishedAt = sqldb.TimeOf(created), sqldb.TimeOf(lease), sqldb.TimeOf(finished)
 	s.DueAt, s.BeganAt, s.DoubtedAt = sqldb.TimeOf(due), sqldb.TimeOf(began), sqldb.TimeOf(doubted)
 	var err error
-	s.Reasons, err = readReasons(reasons)
+	if s.Reasons, err = readReasons(reasons); err == nil {
+		s.Told, err = readReasons(told.String)
+	}
 	return s, err
 }
 
@@ -46,17 +55,22 @@ func readReasons(text string) (list []work.SegmentReason, err error) {
 	return list, err
 }
 
+func reasonsText(list []work.SegmentReason) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
+}
+
 func segmentStep(s *work.Segment) ([]any, error) {
-	reasons := []byte(nil)
-	if len(s.Reasons) > 0 {
-		var err error
-		if reasons, err = json.Marshal(s.Reasons); err != nil {
-			return nil, err
-		}
+	reasons, err := reasonsText(s.Reasons)
+	if err != nil {
+		return nil, err
 	}
 	args := []any{
 		int64(s.Status), s.Reason, s.Token, s.Owner, s.Epoch, sqldb.Micros(s.LeaseUntil), sqldb.Micros(s.FinishedAt),
-		sqldb.Micros(s.DueAt), s.Pass, sqldb.Micros(s.BeganAt), sqldb.Micros(s.DoubtedAt), string(reasons), s.Noted, s.Outcomes,
+		sqldb.Micros(s.DueAt), s.Pass, sqldb.Micros(s.BeganAt), sqldb.Micros(s.DoubtedAt), reasons, s.Noted, s.Outcomes,
 	}
 	for _, n := range s.Counts {
 		args = append(args, n)
@@ -92,7 +106,7 @@ func insertSegments(t *sqldb.Tx, list []work.Segment, at int64) error {
 // Segments reads up to max segments of a campaign in the order of their members, behind a place: the first member and the
 // id of the last one that was read.
 func (s Segments) Segments(ctx context.Context, campaign string, behind work.SegmentPlace, max int) ([]work.Segment, error) {
-	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentColumns+" FROM posthouse_segments WHERE campaign = ? AND (first_seq > ? OR first_seq = ? AND id > ?) ORDER BY first_seq, id LIMIT ?",
+	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE campaign = ? AND (first_seq > ? OR first_seq = ? AND id > ?) ORDER BY first_seq, id LIMIT ?",
 		campaign, behind.First, behind.First, behind.ID, max)
 	return list, s.db.Coded(err, "read the segments of a campaign")
 }
@@ -100,7 +114,7 @@ func (s Segments) Segments(ctx context.Context, campaign string, behind work.Seg
 // SegmentsIn reads the segments that have any of the members from first to last, the oldest first. size is the largest that
 // a segment can be.
 func (s Segments) SegmentsIn(ctx context.Context, campaign string, first, last int64, size int) ([]work.Segment, error) {
-	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentColumns+" FROM posthouse_segments WHERE campaign = ? AND first_seq <= ? AND first_seq > ? AND last_seq >= ? ORDER BY id",
+	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE campaign = ? AND first_seq <= ? AND first_seq > ? AND last_seq >= ? ORDER BY id",
 		campaign, last, first-int64(size), first)
 	return list, s.db.Coded(err, "read the segments of members")
 }
@@ -108,17 +122,19 @@ func (s Segments) SegmentsIn(ctx context.Context, campaign string, first, last i
 // Progress sums up where the members of a campaign stand, counts its segments by their status, and says why members failed.
 func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress, error) {
 	var p work.Progress
-	err := s.db.Look(ctx, "SELECT status, COUNT(*), SUM("+strings.ReplaceAll(countColumns, ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
+	err := s.db.Look(ctx, "SELECT status, COUNT(*), SUM("+strings.ReplaceAll(countColumns+", heard_delivered, heard_undelivered", ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
 		var status work.SegmentStatus
 		var n int64
 		var counts [work.CountedOutcomes]int64
+		var heard work.HeardMembers
 		into := []any{&status, &n}
 		for i := range counts {
 			into = append(into, &counts[i])
 		}
-		if err := scan(into...); err != nil {
+		if err := scan(append(into, &heard.Delivered, &heard.Undelivered)...); err != nil {
 			return err
 		}
+		p.Heard.Delivered, p.Heard.Undelivered = p.Heard.Delivered+heard.Delivered, p.Heard.Undelivered+heard.Undelivered
 		if int(status) < len(p.Segments) {
 			p.Segments[status] += n
 		}
@@ -127,7 +143,7 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 		}
 		return nil
 	})
-	if err == nil && p.Members[outcomeFailed]+p.Members[outcomeUnknown]+p.Members[outcomeSuppressed] > 0 {
+	if err == nil && p.Members[outcomeFailed]+p.Members[outcomeUnknown]+p.Members[outcomeSuppressed]+p.Heard.Undelivered > 0 {
 		p.Reasons, err = s.reasons(ctx, campaign)
 	}
 	return p, s.db.Coded(err, "count the members of a campaign")
@@ -140,16 +156,20 @@ const (
 	outcomeSuppressed = 8
 )
 
-// reasons adds up why members of a campaign failed, are unknown or suppressed, the most frequent first.
+// reasons adds up why members of a campaign failed, are unknown, suppressed or undelivered, the most frequent first.
 func (s Segments) reasons(ctx context.Context, campaign string) ([]work.SegmentReason, error) {
 	var list []work.SegmentReason
-	err := s.db.Look(ctx, "SELECT reasons FROM posthouse_segments WHERE campaign = ? AND reasons <> ''", []any{campaign}, func(scan sqldb.Scanner) error {
-		text, err := sqldb.Word(scan)
-		if err != nil {
+	err := s.db.Look(ctx, "SELECT reasons, COALESCE(told, '') FROM posthouse_segments WHERE campaign = ? AND (reasons <> '' OR heard_undelivered > 0)", []any{campaign}, func(scan sqldb.Scanner) error {
+		var text, told string
+		if err := scan(&text, &told); err != nil {
 			return err
 		}
 		more, err := readReasons(text)
-		for _, r := range more {
+		if err != nil {
+			return err
+		}
+		heard, err := readReasons(told)
+		for _, r := range append(more, heard...) {
 			i := slices.IndexFunc(list, func(known work.SegmentReason) bool {
 				return known.Outcome == r.Outcome && known.Class == r.Class && known.Code == r.Code
 			})

@@ -97,7 +97,30 @@ func (j *judge) segment(s *work.Segment) {
 			j.say(s.ID, "it is claimed by %q with the token %d", s.Owner, s.Token)
 		}
 	}
+	j.receipts(s, m)
 	j.repair(s, m)
+}
+
+// receipts holds that the provider has told only of members who were sent to, and that it is counted.
+func (j *judge) receipts(s *work.Segment, m campaign.Map) {
+	if len(s.Receipts) == 0 && s.Heard == (work.HeardMembers{}) {
+		return
+	}
+	var heard work.HeardMembers
+	for i := range min(len(s.Receipts), campaign.Len(s)) {
+		switch o := campaign.At(s, i); {
+		case s.Receipts[i] == 0:
+		case m.At(i) != campaign.Sent:
+			j.say(campaign.MemberID(s.Campaign, s.First+int64(i)), "the provider has told of it, and it is %s: the receipt is not its own", m.At(i))
+		case o == campaign.Delivered:
+			heard.Delivered++
+		default:
+			heard.Undelivered++
+		}
+	}
+	if heard != s.Heard || len(s.Receipts) > campaign.Len(s) {
+		j.say(s.ID, "receipts count %d as delivered and %d as not, and it has %d and %d", s.Heard.Delivered, s.Heard.Undelivered, heard.Delivered, heard.Undelivered)
+	}
 }
 
 // repair holds that a segment that was issued anew has exactly members that the void one has let go.

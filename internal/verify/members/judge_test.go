@@ -89,6 +89,15 @@ func TestBugsOfCampaignsAreFound(t *testing.T) {
 			set(&r.Segments[0], 0, campaign.Delivered)
 			delete(got, id(1))
 		}, "c.1: it counts as delivered, and nothing arrived"},
+		"a receipt of somebody else": {func(r *Run, _ map[string][]Arrival, _ func(int64) string) {
+			r.Segments[0].Receipts, r.Segments[0].Heard = []byte{1, 0, 0, 1}, work.HeardMembers{Delivered: 1}
+		}, "c.4: the provider has told of it, and it is failed"},
+		"a receipt that is counted twice": {func(r *Run, _ map[string][]Arrival, _ func(int64) string) {
+			r.Segments[0].Receipts, r.Segments[0].Heard = []byte{1, 2, 0, 0}, work.HeardMembers{Delivered: 2, Undelivered: 1}
+		}, "receipts count 2 as delivered and 1 as not, and it has 1 and 1"},
+		"receipts": {func(r *Run, _ map[string][]Arrival, _ func(int64) string) {
+			r.Segments[0].Receipts, r.Segments[0].Heard = []byte{1, 2, 0, 0}, work.HeardMembers{Delivered: 1, Undelivered: 1}
+		}, ""},
 		"two segments have the same member": {func(r *Run, got map[string][]Arrival, id func(int64) string) {
 			r.Segments = append(r.Segments, told(work.Segment{ID: "s9", First: 10, Last: 10}, work.SegmentDone, campaign.Sent))
 		}, "c.10: "},

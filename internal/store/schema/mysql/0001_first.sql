@@ -766,7 +766,8 @@ CREATE TABLE posthouse_campaigns (
 -- a byte for each member, and the columns behind it count them.
 -- due_at is from when on it may be claimed, pass how often its members were refused before, began_at when the first of them was started, and
 -- doubted_at is set where they may have been reached before. reasons says, as JSON, why members failed or are unknown, and noted has a byte
--- for each: which of the reasons is its own.
+-- for each: which of the reasons is its own. receipts has a byte for each member of whom the provider has told: 1 for delivered, or
+-- above 1 the place in told of why it was not; only receipts write them, and the counts heard_ of it.
 CREATE TABLE posthouse_segments (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   campaign varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -801,10 +802,28 @@ CREATE TABLE posthouse_segments (
   doubted_at bigint NOT NULL DEFAULT 0,
   reasons mediumtext NOT NULL,
   noted mediumblob,
+  receipts mediumblob,
+  told mediumtext,
+  heard_delivered int NOT NULL DEFAULT 0,
+  heard_undelivered int NOT NULL DEFAULT 0,
   PRIMARY KEY (id),
   KEY posthouse_segments_range (campaign, first_seq),
   KEY posthouse_segments_status (campaign, status, due_at, first_seq),
   KEY posthouse_segments_left (status, lease_until)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What providers call the messages of members, packed: a receipt finds its member by it. page is -1 for what was just written, else a share of
+-- the hashes; rows of one page are of different runs.
+CREATE TABLE posthouse_member_refs (
+  page bigint NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  run varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  n int NOT NULL,
+  until_at bigint NOT NULL,
+  bytes mediumblob NOT NULL,
+  PRIMARY KEY (page, tenant, channel, run),
+  KEY posthouse_member_refs_until (until_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.
@@ -996,6 +1015,7 @@ FROM posthouse_sent s JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(
 DROP VIEW posthouse_events;
 DROP VIEW posthouse_deliveries;
 DROP TABLE posthouse_segments;
+DROP TABLE posthouse_member_refs;
 DROP TABLE posthouse_campaigns;
 DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;

@@ -760,7 +760,8 @@ CREATE INDEX posthouse_campaigns_state ON posthouse_campaigns (state, finished_a
 -- a byte for each member, and the columns behind it count them.
 -- due_at is from when on it may be claimed, pass how often its members were refused before, began_at when the first of them was started, and
 -- doubted_at is set where they may have been reached before. reasons says, as JSON, why members failed or are unknown, and noted has a byte
--- for each: which of the reasons is its own.
+-- for each: which of the reasons is its own. receipts has a byte for each member of whom the provider has told: 1 for delivered, or
+-- above 1 the place in told of why it was not; only receipts write them, and the counts heard_ of it.
 CREATE TABLE posthouse_segments (
   id text COLLATE "C" NOT NULL,
   campaign text COLLATE "C" NOT NULL,
@@ -795,11 +796,29 @@ CREATE TABLE posthouse_segments (
   doubted_at bigint NOT NULL DEFAULT 0,
   reasons text NOT NULL,
   noted bytea,
+  receipts bytea,
+  told text,
+  heard_delivered integer NOT NULL DEFAULT 0,
+  heard_undelivered integer NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
 CREATE INDEX posthouse_segments_range ON posthouse_segments (campaign, first_seq);
 CREATE INDEX posthouse_segments_status ON posthouse_segments (campaign, status, due_at, first_seq);
 CREATE INDEX posthouse_segments_left ON posthouse_segments (status, lease_until);
+
+-- What providers call the messages of members, packed: a receipt finds its member by it. page is -1 for what was just written, else a share of
+-- the hashes; rows of one page are of different runs.
+CREATE TABLE posthouse_member_refs (
+  page bigint NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  run text COLLATE "C" NOT NULL,
+  n integer NOT NULL,
+  until_at bigint NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (page, tenant, channel, run)
+);
+CREATE INDEX posthouse_member_refs_until ON posthouse_member_refs (until_at);
 
 -- What happened to deliveries, in the order of positions: deliveries that reached a version in one transaction. ids is a JSON array.
 CREATE TABLE posthouse_feed (
@@ -991,6 +1010,7 @@ FROM posthouse_sent s JOIN posthouse_messages m ON m.id = substr(s.id, 1, 22) ||
 DROP VIEW posthouse_events;
 DROP VIEW posthouse_deliveries;
 DROP TABLE posthouse_segments;
+DROP TABLE posthouse_member_refs;
 DROP TABLE posthouse_campaigns;
 DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;
