@@ -231,7 +231,9 @@ func (p phones) checkPulled(c *web.Call, names []string) error {
 // remove takes an agent away, and its keys with it. Of one that is gone already the keys go too.
 func (p phones) remove(c *web.Call) error {
 	tenant, id := c.Tenant(), c.PathValue("id")
-	err := p.store.DeleteAgent(c.Context(), time.Now(), tenant, id)
+	before, err := p.named(c)
+	deletes(c, before, err)
+	err = p.store.DeleteAgent(c.Context(), time.Now(), tenant, id)
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 		return err
 	}

@@ -44,3 +44,18 @@ func auditFilter(c *web.Call) work.AuditFilter {
 		Since: c.Moment("since"), Until: c.Moment("until"),
 	}
 }
+
+// puts tells the audit log what a call has stored, and how it was before where it was there.
+func puts(c *web.Call, there bool, before, stored any) {
+	if !there {
+		before = nil
+	}
+	c.Changed(before, stored)
+}
+
+// deletes tells the audit log how that was which a call deletes, where it was found.
+func deletes(c *web.Call, before any, err error) {
+	if err == nil {
+		c.Changed(before, nil)
+	}
+}

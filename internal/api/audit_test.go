@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -85,6 +86,56 @@ func TestWhatAStartChangesIsAudited(t *testing.T) {
 	}
 	if want := []string{"start channels.put sms", "start keys.create " + id}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A line shows the thing as it was stored, with its version, and what was deleted as it was.
+func TestTheAuditLogShowsThingsBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	h := with(t)
+	h.must(201, "PUT", "/v1/channels/phones", `{"driver":"test","pull":true}`)
+	h.must(201, "POST", "/v1/agents", `{"id":"p1","channels":["phones"]}`)
+	subscription := read[wire.SubscriptionWithSecret](h, h.must(201, "POST", "/v1/subscriptions", `{"url":"https://example.com/told"}`)).ID
+	key := read[wire.NewKey](h, h.must(201, "POST", "/v1/keys", `{"name":"crm","scope":"send"}`)).ID
+	for _, change := range []struct {
+		method, path, body string
+		before, after      string
+	}{
+		{"PUT", "/v1/templates/t", `{"text":"one"}`, "", `"text":"one"`},
+		{"PUT", "/v1/templates/t", `{"text":"two"}`, `"text":"one"`, `"version":2`},
+		{"PUT", "/v1/rosters/r", `{"days":{"1":["li.na"]}}`, "", `"li.na"`},
+		{"PUT", "/v1/users", `{"users":[{"id":"li.na","name":"Li"}]}`, "", `"name":"Li"`},
+		{"PUT", "/v1/users", `{"users":[{"id":"li.na","name":"Li Na"}]}`, `"name":"Li"`, `"name":"Li Na"`},
+		{"DELETE", "/v1/templates/t", "", `"text":"two"`, ""},
+		{"DELETE", "/v1/rosters/r", "", `"li.na"`, ""},
+		{"DELETE", "/v1/users/li.na", "", `"name":"Li Na"`, ""},
+		{"DELETE", "/v1/agents/p1", "", `"phones"`, ""},
+		{"DELETE", "/v1/subscriptions/" + subscription, "", `/told`, ""},
+		{"DELETE", "/v1/keys/" + key, "", `"crm"`, ""},
+	} {
+		at := change.method + " " + change.path + " " + change.body
+		if got := h.do(request{method: change.method, path: change.path, body: change.body}); got.status > 299 {
+			t.Fatalf("%s: %v", at, got)
+		}
+		line := read[list[wire.AuditEntry]](h, h.must(200, "GET", "/v1/audit?limit=1", "")).Items[0]
+		var is struct{ Before, After json.RawMessage }
+		if err := json.Unmarshal(line.Detail, &is); err != nil {
+			t.Errorf("%s: %s, %v", at, line.Detail, err)
+		}
+		for _, side := range []struct{ name, got, want string }{{"before", string(is.Before), change.before}, {"after", string(is.After), change.after}} {
+			if !strings.Contains(side.got, side.want) || (side.got == "") != (side.want == "") || strings.Contains(side.got, "0001-01-01") {
+				t.Errorf("%s: %s is %s, want %s", at, side.name, side.got, side.want)
+			}
+		}
+	}
+	h.must(200, "PUT", "/v1/users", `{"users":[{"id":"a"},{"id":"b"}]}`)
+	if line := read[list[wire.AuditEntry]](h, h.must(200, "GET", "/v1/audit?limit=1", "")).Items[0]; line.Affected != 2 || !strings.Contains(string(line.Detail), `"users":["a","b"]`) {
+		t.Errorf("of many users: %d, %s", line.Affected, line.Detail)
+	}
+	h.must(200, "PUT", "/v1/templates/long", `{"text":"`+strings.Repeat("a", 40<<10)+`"}`)
+	h.must(200, "PUT", "/v1/templates/long", `{"text":"`+strings.Repeat("b", 40<<10)+`"}`)
+	if line := read[list[wire.AuditEntry]](h, h.must(200, "GET", "/v1/audit?limit=1", "")).Items[0]; !strings.HasPrefix(string(line.Detail), `{"left_out":"8`) {
+		t.Errorf("too much for a line: %.100s", line.Detail)
 	}
 }
 

@@ -98,5 +98,6 @@ func (s callbacks) takesCallbacks(driver string) bool {
 }
 
 func (s callbacks) remove(c *web.Call) error {
+	c.Asked(map[string]string{"address": c.PathValue("address")}, 1)
 	return s.store.DeleteCallback(c.Context(), time.Now(), c.Tenant(), c.PathValue("name"), c.PathValue("address"))
 }

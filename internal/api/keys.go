@@ -225,7 +225,9 @@ func (k keys) bound(c *web.Call, in posthouse.Quota) (posthouse.Key, error) {
 
 func (k keys) revoke(c *web.Call) error {
 	id := c.PathValue("id")
-	err := k.store.RevokeKey(c.Context(), time.Now(), c.Tenant(), id)
+	before, err := k.valid(c, id)
+	deletes(c, before, err)
+	err = k.store.RevokeKey(c.Context(), time.Now(), c.Tenant(), id)
 	k.gate.Forget(id)
 	return err
 }

@@ -78,12 +78,10 @@ func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error)
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
-	if before, found, err := r.store.Roster(c.Context(), c.Tenant(), in.Name); err == nil && found {
-		c.Changed(before, in)
-	} else {
-		c.Changed(nil, in)
-	}
-	return r.store.PutRoster(c.Context(), time.Now(), in)
+	before, found, unread := r.store.Roster(c.Context(), c.Tenant(), in.Name)
+	stored, err := r.store.PutRoster(c.Context(), time.Now(), in)
+	puts(c, unread == nil && found, before, stored)
+	return stored, err
 }
 
 func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {
@@ -98,6 +96,8 @@ func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {
 }
 
 func (r rosters) remove(c *web.Call) error {
+	before, err := r.named(c, c.PathValue("name"))
+	deletes(c, before, err)
 	return r.store.DeleteRoster(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 

@@ -193,6 +193,8 @@ func checkFrom(c *web.Call, behind string, since time.Time) {
 }
 
 func (s subscriptions) remove(c *web.Call) error {
+	before, err := s.find(c)
+	deletes(c, before.Target, err)
 	return s.store.DeleteSubscription(c.Context(), time.Now(), c.Tenant(), c.PathValue("id"))
 }
 

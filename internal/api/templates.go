@@ -86,13 +86,10 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 		return in, err
 	}
 	in.Tenant = c.Tenant()
-	if before, err := t.store.Template(c.Context(), c.Tenant(), in.Name, 0); err == nil {
-		c.Changed(before, in)
-	} else {
-		c.Changed(nil, in)
-	}
+	before, missing := t.store.Template(c.Context(), c.Tenant(), in.Name, 0)
 	stored, err := t.store.PutTemplate(c.Context(), time.Now(), in)
 	stored.Variables = read.Variables(stored)
+	puts(c, missing == nil, before, stored)
 	return stored, err
 }
 
@@ -110,6 +107,8 @@ func checkTemplate(c *web.Call, title, text string) {
 }
 
 func (t templates) remove(c *web.Call) error {
+	before, err := t.store.Template(c.Context(), c.Tenant(), c.PathValue("name"), 0)
+	deletes(c, before, err)
 	return t.store.DeleteTemplate(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 

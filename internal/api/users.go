@@ -77,6 +77,8 @@ func (u users) get(c *web.Call) (posthouse.User, error) {
 }
 
 func (u users) remove(c *web.Call) error {
+	before, err := u.get(c)
+	deletes(c, before, err)
 	return u.store.DeleteUser(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
@@ -96,18 +98,42 @@ func (u users) put(c *web.Call, in givenUsers) (out wire.UsersStored, err error)
 		return out, err
 	}
 	if !prune {
-		c.Affected(len(list))
-		return wire.UsersStored{Stored: len(list)}, u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
+		return wire.UsersStored{Stored: len(list)}, u.keep(c, list)
 	}
 	done, err := u.store.ReplaceUsers(c.Context(), time.Now(), c.Tenant(), list, rehearse)
 	stored := len(done.Added) + len(done.Changed)
-	if c.Affected(stored + len(done.Removed)); rehearse {
+	c.Asked(map[string][]string{"added": first(done.Added), "changed": first(done.Changed), "removed": first(done.Removed)}, stored+len(done.Removed))
+	if rehearse {
 		c.Unchanged()
 	}
 	return wire.UsersStored{Stored: stored, Replaced: &wire.UsersReplaced{
 		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed),
 	}}, err
 }
+
+// keep stores users, and tells the audit log of one how it was and is, of many the ids.
+func (u users) keep(c *web.Call, list []posthouse.User) error {
+	if len(list) > 1 {
+		ids := make([]string, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		c.Asked(map[string][]string{"users": first(ids)}, len(list))
+		return u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
+	}
+	id := list[0].ID
+	before, missing := u.store.User(c.Context(), c.Tenant(), id)
+	err := u.store.PutUsers(c.Context(), time.Now(), c.Tenant(), list)
+	stored, unread := u.store.User(c.Context(), c.Tenant(), id)
+	if c.Named(id); unread == nil {
+		puts(c, missing == nil, before, stored)
+	}
+	c.Affected(1)
+	return err
+}
+
+// first are as many ids as a line of the audit log names.
+func first(ids []string) []string { return ids[:min(len(ids), 100)] }
 
 // listed is a list that JSON shows as one when it is empty.
 func listed(ids []string) []string { return append([]string{}, ids...) }

@@ -130,7 +130,9 @@ func (b Book) Write(ctx context.Context, e wire.AuditEntry, detail any) {
 	}
 	now := time.Now()
 	e.ID, e.At = posthouse.NewID(), now.UTC()
-	if text, err := json.Marshal(detail); err == nil && string(text) != "{}" && string(text) != "null" && len(text) <= maxDetail {
+	if text, err := json.Marshal(detail); err == nil && len(text) > maxDetail {
+		e.Detail = fmt.Appendf(nil, `{"left_out":"%d bytes"}`, len(text))
+	} else if err == nil && string(text) != "{}" && string(text) != "null" {
 		e.Detail = text
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
