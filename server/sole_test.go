@@ -43,6 +43,23 @@ func TestASecondServerOnAnSQLiteFileDoesNotStart(t *testing.T) {
 	h.must(starts(t, server.Options{DSN: "sqlite:" + path, Keyring: keyring}))
 }
 
+// By another name of the file a server would see neither the lock nor the -wal of the one that is there.
+func TestAServerDoesNotStartOnAFileWithTwoNames(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	if err := starts(t, server.Options{DSN: "sqlite:" + path, Keyring: keyring}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(path, path+".too"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + ".too"} {
+		if err := starts(t, server.Options{DSN: "sqlite:" + name, Keyring: keyring}); err == nil || !strings.Contains(err.Error(), "has 2 names") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // A file whose structure is damaged ends the start, before anything is written into it.
 func TestAServerDoesNotStartOnADamagedFile(t *testing.T) {
 	t.Parallel()

@@ -97,8 +97,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return s, nil
 }
 
-// keepAlone keeps other servers off the file: two that send on one SQLite file would not know of each other.
+// keepAlone keeps other servers off the file: two that send on one SQLite file would not know of each other. A file with
+// several names has a lock and a -wal for each of them.
 func (s *DB) keepAlone() (err error) {
+	if n := links(s.ground.file); n > 1 {
+		return fmt.Errorf("the SQLite file %s has %d names (hard links), and by another one a second server would work on it unseen: remove all but one", s.ground.path, n)
+	}
 	s.sole, err = lockfile.Take(s.ground.real+".lock", lockfile.Self(time.Now()))
 	var held *lockfile.Held
 	if errors.As(err, &held) {
