@@ -5,6 +5,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/rescue"
 )
 
 // What a door or a room needs of the engine is often more than one role.
@@ -18,7 +19,7 @@ type (
 	desk struct {
 		*intake.Intake
 		pull.Pull
-		*engine.Rescuer
+		*rescue.Rescuer
 	}
 	// rooms open channels and their gates.
 	rooms struct {

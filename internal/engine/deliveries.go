@@ -59,30 +59,57 @@ type done struct {
 // claim takes deliveries that are due, and makes units of them.
 func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	r := w.route
-	items, err := ds.queue.Claim(ctx, w.at, work.Claim{
-		Lane: work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Pin: w.pin, Account: w.account},
-		Max:  w.max, Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(),
-		Whole: r.whole(), Cut: w.cut, Messages: w.messages,
-	})
+	c := work.Claim{
+		Lane:  work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Pin: w.pin},
+		Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(), Whole: r.whole(),
+	}
+	for _, p := range w.parts {
+		c.Max, c.Messages, c.Cut = c.Max+p.max, c.Messages+p.messages, p.cut
+		if r.fleet != nil && p.max > 0 {
+			c.By = append(c.By, work.Share{Account: p.account, Max: p.max, Messages: p.messages, Cut: p.cut})
+		}
+	}
+	items, err := ds.queue.Claim(ctx, w.at, c)
 	if err != nil || len(items) == 0 {
-		return claimed{}, err // without a commit nothing is ours: nothing may be sent
+		return claimed{given: make([]given, len(w.parts))}, err // without a commit nothing is ours: nothing may be sent
 	}
 	ds.metrics.Wrote("claim", w.at)
-	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt}
-	items = ds.suspects.setApart(r, items, w.at.Add(w.lease))
-	groups := ds.share(r, w.account, ds.group(r, w.account, items))
-	ds.bar(ctx, w, items, groups)
-	ds.permits.sift(ctx, r, groups)
-	for _, g := range groups {
-		g.grant = w.grant
-		found.units = append(found.units, g)
+	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt, given: make([]given, len(w.parts))}
+	sent := ds.suspects.setApart(r, items, w.at.Add(w.lease))
+	var groups []*group
+	for i, p := range w.parts {
+		units := ds.share(r, p.account, ds.group(r, p.account, ownOf(r, sent, p.account)))
+		for _, g := range units {
+			g.grant = p.grant
+			found.units = append(found.units, g)
+		}
+		groups, found.given[i] = append(groups, units...), given{len(ownOf(r, items, p.account)), len(units)}
 	}
+	ds.bar(ctx, w, groups)
+	ds.permits.sift(ctx, r, groups)
 	return found, nil
 }
 
+// ownOf are the items that an account of the route sends.
+func ownOf(r *route, items []work.Item, account string) (own []work.Item) {
+	if r.fleet == nil {
+		return items
+	}
+	for i := range items {
+		if items[i].Delivery.Account == account {
+			own = append(own, items[i])
+		}
+	}
+	return own
+}
+
 // bar ends the attempts at addresses to which nothing is sent.
-func (ds *deliveries) bar(ctx context.Context, w wish, items []work.Item, groups []*group) {
+func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 	r := w.route
+	var items []work.Item
+	for _, g := range groups {
+		items = append(items, g.items...)
+	}
 	ctx, cancel := context.WithDeadline(ctx, w.at.Add(w.lease)) // nothing of it may begin after that anyway
 	defer cancel()
 	places, err := ds.sieve.Items(ctx, r.Channel, items)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -90,7 +91,7 @@ func (d *dispatcher) look(r *route) (time.Duration, error) {
 		return wait, nil
 	}
 	began, taken := time.Now(), 0
-	wait, err := d.start(r, at, shares, time.Time{}, func(c claimed) { taken += c.n })
+	wait, err := d.start(r, []room{at}, shares, time.Time{}, func(c claimed) { taken += c.n })
 	if err == nil && wait == 0 && taken >= streamFrom && taken < at.n {
 		d.rest(r, streamPause-time.Since(began))
 	}
@@ -133,7 +134,7 @@ func (d *dispatcher) barred(r *route) (time.Duration, bool) {
 	if r.Stored.Paused || d.life.Stale() {
 		return whenWoken, true
 	}
-	if d.recorder.stuck() {
+	if d.recorder.Stuck() {
 		return d.poll, true
 	}
 	if until, all := r.closed(); all {
@@ -142,37 +143,38 @@ func (d *dispatcher) barred(r *route) (time.Duration, bool) {
 	return 0, false
 }
 
-// start asks the limiter for what the shares of a room want, claims that and sends it. It returns the wait before the
+// start asks the limiter for what the shares of rooms want, claims that and sends it. It returns the wait before the
 // next look. After an error, the limiter's or the database's, the lanes are still due.
-func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, count func(claimed)) (time.Duration, error) {
-	calls := 0
+func (d *dispatcher) start(r *route, rooms []room, shares []share, before time.Time, count func(claimed)) (time.Duration, error) {
+	may, err := d.permit(r, rooms, wanted(shares))
 	defer func() {
 		unspent(r, shares)
-		r.pool.Began(at.senders-calls, 0)
+		for i := range may {
+			r.pool.Began(may[i].senders-may[i].begun.calls, 0)
+		}
 	}()
-	grant, err := d.permit(r, at.account, wanted(shares))
 	if err != nil {
 		r.restore(shares)
 		return 0, fmt.Errorf("ask the limiter: %w", err)
 	}
-	if grant.N == 0 {
+	wait, all := r.limited(may)
+	if all {
 		r.restore(shares)
-		return r.limited(at.account, grant), nil
+		return wait, nil
 	}
-	used, crowded, err := d.spend(r, at, shares, &grant, before, func(c claimed) {
-		calls += c.calls
-		if count != nil {
-			count(c)
-		}
-	})
-	d.permits.giveBack(d.life.Context(), grant, grant.N-used)
+	crowded, err := d.spend(r, may, shares, before, count)
+	used := 0
+	for i := range may {
+		m := &may[i]
+		d.permits.giveBack(d.life.Context(), m.grant, m.grant.N-m.used)
+		gave(r, m.account, m.used)
+		used += m.used
+	}
 	switch {
 	case err != nil:
 		r.restore(shares)
 		return 0, fmt.Errorf("claim deliveries: %w", err)
-	case used > 0:
-		gave(r, at.account, used)
-	case crowded:
+	case used == 0 && crowded:
 		return d.poll, nil // a slot that comes free wakes us
 	}
 	if r.anyDue() { // a lane that got no share this time, or is not empty yet
@@ -181,25 +183,26 @@ func (d *dispatcher) start(r *route, at room, shares []share, before time.Time, 
 	return whenWoken, nil
 }
 
-// spend claims for the shares, one after the other, what the limiter has granted to all of them. It returns how much of
-// it was used, and whether something waits that wants more slots than are free. What is left of the shares was not used.
-func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant, before time.Time, count func(claimed)) (used int, crowded bool, err error) {
-	calls := 0
+// spend claims for the shares, one after the other, what the limiter has granted to all of them. It reports whether something
+// waits that wants more slots than are free. What is left of the shares was not used.
+func (d *dispatcher) spend(r *route, may []permitted, shares []share, before time.Time, count func(claimed)) (crowded bool, err error) {
 	for i, s := range shares {
-		n, messages := r.within(s.n, grant.N-used)
-		n, messages = bySenders(r, n, messages, at.senders-calls)
+		w, n, cut := r.wish(s, may)
 		if n == 0 {
 			r.restore([]share{s})
 			continue
 		}
-		cut := at.idle || r.mayCut(n)
-		found, err := d.claim(wish{route: r, pin: s.pin, priority: s.priority, account: at.account, max: n, messages: messages, grant: grant, cut: cut, before: before})
-		used += r.permits(found)
-		calls += found.calls
+		w.before = before
+		found, err := d.claim(w)
+		for k, given := range found.given {
+			may[k].spent(r, given)
+		}
 		shares[i].n -= found.n
-		count(found)
+		if count != nil {
+			count(found)
+		}
 		if err != nil {
-			return used, crowded, err
+			return crowded, err
 		}
 		foundAll(r, s, found.n == n)
 		switch {
@@ -210,7 +213,34 @@ func (d *dispatcher) spend(r *route, at room, shares []share, grant *limit.Grant
 			crowded = true
 		}
 	}
-	return used, crowded, nil
+	return crowded, nil
+}
+
+// permitted is a room with what the limiter lets through of it.
+type permitted struct {
+	room
+	grant limit.Grant
+	used  int   // permits
+	begun given // by them
+}
+
+// spent notes what was claimed.
+func (m *permitted) spent(r *route, found given) {
+	m.begun.n, m.begun.calls = m.begun.n+found.n, m.begun.calls+found.calls
+	m.used += r.permits(found)
+}
+
+// wish is what may be claimed for a share, how much that is, and whether all of it may hold a part of a message.
+func (r *route) wish(s share, may []permitted) (w wish, n int, cut bool) {
+	w, cut = wish{route: r, pin: s.pin, priority: s.priority, parts: make([]portion, len(may))}, true
+	for i := range may {
+		m := &may[i]
+		most, messages := r.within(min(s.n-n, m.n-m.begun.n), m.grant.N-m.used)
+		most, messages = bySenders(r, most, messages, m.senders-m.begun.calls)
+		w.parts[i] = portion{account: m.account, max: most, messages: messages, cut: m.idle || r.mayCut(most), grant: &m.grant}
+		n, cut = n+most, cut && (most == 0 || w.parts[i].cut)
+	}
+	return w, n, cut
 }
 
 // within is how many deliveries may be claimed, and of how many messages at most, 0 for any, where so many permits are left.
@@ -238,20 +268,30 @@ func bySenders(r *route, n, messages, calls int) (most, ofMessages int) {
 }
 
 // permits are how many what was claimed takes.
-func (r *route) permits(found claimed) int {
+func (r *route) permits(found given) int {
 	if r.Settings.ByCalls && r.whole() {
 		return found.calls
 	}
 	return found.n
 }
 
-// limited holds an account that the limiter gave nothing for now, and returns the wait before the next look.
-func (r *route) limited(account string, grant limit.Grant) time.Duration {
-	wait := min(max(grant.Wait, time.Millisecond), longestHeld)
-	if r.hold(account, grant.Key, wait) {
-		return 0 // another account may have room
+// limited holds the accounts that the limiter gave nothing for now. Where it gave nothing to any, it returns the wait before the
+// next look.
+func (r *route) limited(may []permitted) (wait time.Duration, all bool) {
+	wait, all = longestHeld, true
+	for i := range may {
+		m := &may[i]
+		if m.grant.N > 0 {
+			all = false
+			continue
+		}
+		until := min(max(m.grant.Wait, time.Millisecond), longestHeld)
+		if r.hold(m.account, m.grant.Key, until) {
+			until = 0 // another account may have room
+		}
+		wait = min(wait, until)
 	}
-	return wait
+	return wait, all
 }
 
 func wanted(shares []share) (n int) {
@@ -265,38 +305,57 @@ func wanted(shares []share) (n int) {
 // the channel may be paused by now. While it is asked for, the claim itself is under way: what it finds is to be sent
 // by a driver that is still open.
 func (d *dispatcher) claim(w wish) (claimed, error) {
-	r, most := w.route, w.max
-	r.occupy(w.account, 1)
-	defer r.leave(w.account, 1)
+	r, all := w.route, claimed{given: make([]given, len(w.parts))}
+	for i := range w.parts {
+		r.occupy(w.parts[i].account, 1)
+		defer r.leave(w.parts[i].account, 1)
+	}
 	if r.ctx.Err() != nil {
-		return claimed{}, nil
+		return all, nil
 	}
 	w.at = time.Now() // before the claim is sent: the lease can only end later than we think
 	w.lease = r.Settings.Timeout + d.margin
-	var all claimed
 	for _, k := range d.kinds {
-		if all.n == most || w.messages > 0 && all.calls >= w.messages {
-			break
-		}
-		w.max = most - all.n
 		// Not the route's context: a claim that commits after its caller left would hold what nobody sends until
 		// its lease ends.
 		found, err := k.claim(d.life.Context(), w)
 		if err != nil {
 			return all, err
 		}
-		tempo{r}.spend(w.account, len(found.units))
 		for _, u := range found.units {
-			r.occupy(w.account, u.about().size)
+			r.occupy(u.about().account, u.about().size)
 		}
 		r.pool.Began(len(found.units), len(found.units))
 		d.sender.send(r, found.units, w.at.Add(w.lease))
-		all.n, all.calls, all.more = all.n+found.n, all.calls+len(found.units), all.more || found.more
+		all.n, all.more = all.n+found.n, all.more || found.more
 		if all.at.IsZero() {
 			all.at = found.at
 		}
+		for i, g := range found.given {
+			tempo{r}.spend(w.parts[i].account, g.calls)
+			all.given[i].n, all.given[i].calls = all.given[i].n+g.n, all.given[i].calls+g.calls
+		}
+		if w = w.less(found.given); w.max() == 0 {
+			break
+		}
 	}
 	return all, nil
+}
+
+// less is what is left to be claimed after something was given.
+func (w wish) less(found []given) wish {
+	w.parts = slices.Clone(w.parts)
+	for i, g := range found {
+		p := &w.parts[i]
+		p.max -= g.n
+		if p.messages == 0 {
+			continue
+		}
+		if p.messages -= g.calls; p.messages <= 0 {
+			p.max, p.messages = 0, 0
+		}
+	}
+	return w
 }
 
 // whole reports whether the channel's driver takes many recipients in one call: then a message is
@@ -307,17 +366,33 @@ func (r *route) whole() bool { return r.Settings.Batch > 1 }
 // is free, the slots that are in use come free; none are on an idle route, which must not wait for them.
 func (r *route) mayCut(n int) bool { return !r.whole() || n >= r.Settings.Batch }
 
-// permit asks the limiter; a channel without limits may start all.
-func (d *dispatcher) permit(r *route, account string, want int) (limit.Grant, error) {
-	bounds := r.bounds(account)
-	if len(bounds) == 0 {
-		return limit.Grant{N: want}, nil
+// permit asks the limiter for rooms, in one step for those of several accounts; a channel without limits may start all.
+func (d *dispatcher) permit(r *route, rooms []room, want int) ([]permitted, error) {
+	may, asks, bounded := make([]permitted, len(rooms)), make([]limit.Ask, len(rooms)), false
+	for i, at := range rooms {
+		may[i].room, asks[i] = at, limit.Ask{Bounds: r.bounds(at.account), Want: min(at.n, want)}
+		may[i].grant.N = asks[i].Want
+		bounded = bounded || len(asks[i].Bounds) > 0
 	}
-	grant, err := d.limiter.Take(d.life.Context(), bounds, want)
-	if err == nil && grant.N == 0 {
-		d.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
+	if !bounded {
+		return may, nil
 	}
-	return grant, err
+	grants, err := d.take(asks)
+	for i, g := range grants {
+		if may[i].grant = g; g.N == 0 {
+			d.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
+		}
+	}
+	return may, err
+}
+
+// take asks the limiter: one request alone may be answered without the database.
+func (d *dispatcher) take(asks []limit.Ask) ([]limit.Grant, error) {
+	if len(asks) > 1 {
+		return d.limiter.Each(d.life.Context(), asks)
+	}
+	g, err := d.limiter.Take(d.life.Context(), asks[0].Bounds, asks[0].Want)
+	return []limit.Grant{g}, err
 }
 
 // share is how much of the next claim goes to one priority.

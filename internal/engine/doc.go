@@ -10,12 +10,12 @@
 //	sender      calls the driver, with the lease and the time-out guarded
 //	gatekeeper  parks accounts that their provider refuses
 //	recorder    has results written in small batches, fenced by token
-//	rescuer     finds lost leases, passed deadlines and unknowns whose time has come
 //	turner      moves what waits where nobody looks
 //	operator    takes people's word
 //	explainer   says why a delivery is where it is
 //
-// Package inquire has those that ask providers what became of what they were handed, package usher who is next in a line.
+// Package inquire has those that ask providers what became of what they were handed, package usher who is next in a line, package rescue what
+// nobody else will move.
 // Package upkeep has those that move nothing: they count, and delete what is old.
 //
 // Dispatcher, sender and recorder work on units (unit.go). Deliveries are a kind of unit, see deliveries.go;

@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/senders"
@@ -42,7 +43,7 @@ import (
 // Limiter decides how many sends may start now. limit's types satisfy it.
 type Limiter interface {
 	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
-	Each(ctx context.Context, asks [][]limit.Bound) ([]limit.Grant, error)
+	Each(ctx context.Context, asks []limit.Ask) ([]limit.Grant, error)
 	Refund(ctx context.Context, grant limit.Grant, n int) error
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
@@ -147,7 +148,7 @@ type Engine struct {
 	Operator  decide.Operator
 	Explainer *Explainer
 	Gates     *Gatekeeper
-	Rescuer   *Rescuer
+	Rescuer   *rescue.Rescuer
 	// Campaigner is nil where no campaigns are sent.
 	Campaigner *segment.Campaigner
 
@@ -265,9 +266,9 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		poll: o.Poll, margin: o.LeaseMargin,
 	}
 	e.sendCampaigns(m)
-	e.Rescuer = &Rescuer{
-		queue: queue, routes: e.Routes, recorder: e.recorder, reported: e.Pull.Reporter.Has, unread: e.Pull.Roll.Unread, returned: e.Pull.Desk.Returned,
-		life: l, log: o.Log, metrics: m, every: o.RescueEvery,
+	e.Rescuer = &rescue.Rescuer{
+		Queue: queue, Results: e.recorder, Settings: e.Routes.Settings, Reported: e.Pull.Reporter.Has, Unread: e.Pull.Roll.Unread, Returned: e.Pull.Desk.Returned,
+		Life: l, Log: o.Log, Metrics: m, Every: o.RescueEvery,
 	}
 	turner := &turner{store: o.Stores.Depths, routes: e.Routes, refresh: o.Refresh, life: l, log: o.Log}
 	e.measurer = &upkeep.Measurer{Store: o.Stores.Depths, Counted: turner.turn, Life: l, Log: o.Log, Metrics: m}
@@ -295,7 +296,7 @@ func (e *Engine) sendCampaigns(m *metrics.Metrics) {
 		},
 	})
 	rouse := func(l work.Lane) { e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, "") }
-	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.stuck, o.Poll, o.RepairEvery)
+	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.Stuck, o.Poll, o.RepairEvery)
 	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), e.rollup, o.Log, m})
 }
 
@@ -344,7 +345,7 @@ func (e *Engine) roles() []func(context.Context) {
 	mover := &mover{queue: e.queue, routes: e.Routes, life: l, log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.run, inquirer.Run, tracker.Run, mover.run, pruner.Run, pruner.Forget, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.run, pruner.Run, pruner.Forget, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

@@ -684,7 +684,7 @@ func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
 			want int
 		}{{false, 0}, {true, 80}} {
 			got := 0
-			if _, err := r.engine.dispatcher.start(paused, room{n: 80, idle: c.idle}, []share{{priority: posthouse.Normal, n: 80}}, time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
+			if _, err := r.engine.dispatcher.start(paused, []room{{n: 80, idle: c.idle}}, []share{{priority: posthouse.Normal, n: 80}}, time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
 				r.Errorf("%d of 120 were claimed into 80 slots, %v; want %d where idle is %t", got, err, c.want, c.idle)
 			}
 			synctest.Wait()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -74,7 +75,7 @@ func TestUnknownsThatAreAskedAboutHoldUpNoOthers(t *testing.T) {
 			virtual(t, func(r *rig) {
 				hangs := odd{nobodyKnows, func(ctx context.Context) channel.Finding { <-ctx.Done(); return channel.NoAnswer }}
 				r.open("hangs", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, state.Opened{Driver: hangs, Timeout: time.Hour})
-				for range 2*rescueBatch + rescueBatch/2 {
+				for range 2*rescue.Batch + rescue.Batch/2 {
 					r.send(text("hangs", "u1"))
 					r.pass(apart)
 				}

@@ -144,7 +144,7 @@ func (p *permits) sift(ctx context.Context, r *route, groups []*group) {
 	}
 }
 
-func asksOf(r *route, groups []*group) (asks []ask, bounds [][]limit.Bound) {
+func asksOf(r *route, groups []*group) (asks []ask, bounds []limit.Ask) {
 	for _, g := range groups {
 		for i := range g.items {
 			tiers := r.Settings.Tiers.Of(r.Key, g.is.account, &g.items[i])
@@ -155,7 +155,7 @@ func asksOf(r *route, groups []*group) (asks []ask, bounds [][]limit.Bound) {
 			for j := range tiers {
 				list[j] = tiers[j].Bound
 			}
-			asks, bounds = append(asks, ask{g, i, tiers}), append(bounds, list)
+			asks, bounds = append(asks, ask{g, i, tiers}), append(bounds, limit.Ask{Bounds: list, Want: 1})
 		}
 	}
 	return asks, bounds

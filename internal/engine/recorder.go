@@ -49,9 +49,9 @@ func newRecorder(log *slog.Logger, busy func() bool) *recorder {
 	}
 }
 
-// has reports whether a delivery's result is here and about to be written: nobody is lost then, however
+// Has reports whether a delivery's result is here and about to be written: nobody is lost then, however
 // long the database takes.
-func (rec *recorder) has(d posthouse.Delivery) bool {
+func (rec *recorder) Has(d posthouse.Delivery) bool {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	for u := range rec.waiting {
@@ -224,8 +224,8 @@ func (rec *recorder) judge(err error, stored bool) {
 	}
 }
 
-// stuck reports whether results are here that cannot be written.
-func (rec *recorder) stuck() bool { return rec.database.Load() == takesNone }
+// Stuck reports whether results are here that cannot be written.
+func (rec *recorder) Stuck() bool { return rec.database.Load() == takesNone }
 
 // unsure reports whether it has to be found out that results can be written again.
 func (rec *recorder) unsure() bool { return rec.database.Load() == mayTake }

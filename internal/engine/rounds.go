@@ -2,20 +2,25 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/fleet"
 )
 
-// mostTurns bounds the claims that a channel with several accounts makes at once. A claim is of one account, and by its rate of
-// few deliveries: made one after the other, each would wait for the commit of the one before.
-const mostTurns = 32
+// A claim of a lane takes what several accounts may send of it in one step: by its rate each may begin few deliveries, and a
+// claim of few costs the database nearly as much as one of many. Lanes that are of one account are claimed one by one, several at
+// once: else each would wait for the commit of the one before.
+const (
+	mostTurns = 32  // at once
+	mostRooms = 256 // of all claims that are made at once
+)
 
-// turn is a claim that is to be made.
+// turn is a claim that is to be made: of a lane, by those accounts that have room.
 type turn struct {
-	room
 	shares []share
+	rooms  []room
 }
 
 // promise is what claims that are being made may yet begin by an account or a route: deliveries, and the calls that these take.
@@ -33,38 +38,50 @@ func (d *dispatcher) round(r *route) (time.Duration, error) {
 	waits, errs := make([]time.Duration, len(turns)), make([]error, len(turns))
 	var others sync.WaitGroup
 	for i := 1; i < len(turns); i++ {
-		others.Go(func() { waits[i], errs[i] = d.start(r, turns[i].room, turns[i].shares, time.Time{}, nil) })
+		others.Go(func() { waits[i], errs[i] = d.start(r, turns[i].rooms, turns[i].shares, time.Time{}, nil) })
 	}
-	waits[0], errs[0] = d.start(r, turns[0].room, turns[0].shares, time.Time{}, nil)
+	waits[0], errs[0] = d.start(r, turns[0].rooms, turns[0].shares, time.Time{}, nil)
 	others.Wait()
-	wait = waits[0]
-	for _, w := range waits {
-		wait = min(wait, w)
-	}
-	return wait, errors.Join(errs...)
+	return slices.Min(waits), errors.Join(errs...)
 }
 
-// turns are the claims of a round, each by another account or of another lane. Without any, wait says when to look again.
+// turns are the claims of a round, each of another lane. Without any, wait says when to look again.
 func (d *dispatcher) turns(r *route) (list []turn, wait time.Duration) {
-	claims := map[share]int{} // by lane
-	for len(list) < mostTurns {
+	places := map[share]int{} // by lane
+	for n := 0; n < mostRooms && len(list) < mostTurns; n++ {
 		at, shares, w := r.turn(d.recorder.unsure())
 		if len(shares) == 0 {
 			return list, w
 		}
-		list = append(list, turn{at, shares})
 		lane := share{pin: shares[0].pin, priority: shares[0].priority}
-		claims[lane]++
-		spread(r, lane, claims[lane])
+		i, known := places[lane]
+		if !known {
+			i, places[lane] = len(list), len(list)
+			list = append(list, turn{shares: []share{lane}})
+		}
+		list[i].join(at)
+		spread(r, lane, len(list[i].rooms))
 	}
 	return list, 0
 }
 
+// join adds what an account may take to a claim.
+func (t *turn) join(at room) {
+	t.shares[0].n += at.n
+	for i := range t.rooms {
+		if own := &t.rooms[i]; own.account == at.account {
+			own.n, own.senders = own.n+at.n, own.senders+at.senders
+			return
+		}
+	}
+	t.rooms = append(t.rooms, at)
+}
+
 // spread lets another account claim of a lane of which so many do in this round, where the lane was deep lately.
-func spread(r *route, s share, claims int) {
+func spread(r *route, s share, accounts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if claims < r.fleet.Spread(s.pin, s.priority) {
+	if accounts < r.fleet.Spread(s.pin, s.priority) {
 		r.fleet.Rouse(s.pin, s.priority)
 	}
 }
@@ -89,10 +106,12 @@ func keep(r *route, a *account, p promise) {
 func kept(r *route, turns []turn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range turns {
-		a := r.accounts[turns[i].account]
-		keep(r, a, promise{-turns[i].n, -turns[i].senders})
-		r.fleet.Freed(&a.Seat)
+	for _, t := range turns {
+		for _, at := range t.rooms {
+			a := r.accounts[at.account]
+			keep(r, a, promise{-at.n, -at.senders})
+			r.fleet.Freed(&a.Seat)
+		}
 	}
 }
 

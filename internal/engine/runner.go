@@ -81,7 +81,7 @@ func (rn *runner) runOnce(r *route) {
 			}
 			continue
 		}
-		wait, err := rn.dispatcher.start(r, at, shares, r.began(), r.count)
+		wait, err := rn.dispatcher.start(r, []room{at}, shares, r.began(), r.count)
 		if err != nil {
 			log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
 			break

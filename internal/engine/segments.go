@@ -35,49 +35,61 @@ func slotsOf(r *route, account string) segment.Slots {
 
 // claim starts members of segments: of those that are held, and of others that are free.
 func (s *segments) claim(ctx context.Context, w wish) (claimed, error) {
-	var found claimed
+	found := claimed{given: make([]given, len(w.parts))}
 	if w.pin != "" {
 		return found, nil
 	}
-	r := w.route
-	most := min(w.max, s.holder.Share(slotsOf(r, w.account), r.Settings.MaxInflight))
-	lane := work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority}
-	for found.n < most && (w.messages == 0 || len(found.units) < w.messages) {
-		st, err := s.holder.Next(ctx, lane, w.at, w.lease)
-		if err == nil && st == nil {
-			return found, nil
-		}
-		if err == nil {
-			err = s.begin(ctx, st, w, most, &found)
-		}
+	for i := range w.parts {
+		more, err := s.claimFor(ctx, w, &w.parts[i], &found.given[i], &found)
 		if err != nil { // what was started is to be sent, and single messages do not wait for campaigns
-			s.log.Warn("no more members of a campaign start for a moment", "channel", r.Key.Channel, "error", err)
-			return found, nil
+			s.log.Warn("no more members of a campaign start for a moment", "channel", w.route.Key.Channel, "error", err)
+		}
+		if err != nil || !more {
+			break
 		}
 	}
 	return found, nil
 }
 
-// begin starts members until there are so many, and adds units of them to what was claimed.
-func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, most int, found *claimed) error {
+// claimFor starts members that one account sends to, and reports whether there may be more of them.
+func (s *segments) claimFor(ctx context.Context, w wish, by *portion, own *given, found *claimed) (more bool, err error) {
+	r := w.route
+	most := min(by.max, s.holder.Share(slotsOf(r, by.account), r.Settings.MaxInflight))
+	lane := work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority}
+	for own.n < most && (by.messages == 0 || own.calls < by.messages) {
+		st, err := s.holder.Next(ctx, lane, w.at, w.lease)
+		if err != nil || st == nil {
+			return false, err
+		}
+		units, n, err := s.begin(ctx, st, w, by, most-own.n)
+		found.units, found.n = append(found.units, units...), found.n+n
+		own.n, own.calls = own.n+n, own.calls+len(units)
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// begin starts up to so many members, and makes units of them.
+func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *portion, most int) (list []unit, n int, err error) {
 	var grants []limit.Grant
-	places, err := s.holder.Begin(ctx, st, termsOf(w.route, &st.Campaign), most-found.n, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
-		may, grants, later, err = s.sift(ctx, w, st, places)
+	places, err := s.holder.Begin(ctx, st, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
+		may, grants, later, err = s.sift(ctx, w.route, by.account, st, places)
 		return may, later, err
 	})
 	if len(places) == 0 {
 		for i := range grants {
 			s.permits.refund(&grants[i], 1)
 		}
-		return err
+		return nil, 0, err
 	}
-	found.n += len(places)
-	units := s.parts(st, w, places, grants)
-	s.bar(ctx, w.route, st, units)
-	for _, p := range units {
-		found.units = append(found.units, p)
+	parts := s.parts(st, w.route, by, places, grants)
+	s.bar(ctx, w.route, st, parts)
+	for _, p := range parts {
+		list = append(list, p)
 	}
-	return nil
+	return list, len(places), nil
 }
 
 // bar says of the members that were started to whom of them nothing is sent: who was suppressed before that was stored.
@@ -108,17 +120,17 @@ func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts
 }
 
 // parts makes units of members that were started.
-func (s *segments) parts(st *segment.Stretch, w wish, places []int, grants []limit.Grant) []*part {
-	size, r := 1, w.route
-	if _, ok := r.Opened.By(w.account).(channel.BatchDriver); ok && st.Letter.Same() {
+func (s *segments) parts(st *segment.Stretch, r *route, by *portion, places []int, grants []limit.Grant) []*part {
+	size := 1
+	if _, ok := r.Opened.By(by.account).(channel.BatchDriver); ok && st.Letter.Same() {
 		size = max(1, r.Settings.Batch)
 	}
-	s.holder.Occupy(slotsOf(r, w.account), len(places))
+	s.holder.Occupy(slotsOf(r, by.account), len(places))
 	units := make([]*part, 0, len(places)/size+1)
 	for len(places) > 0 {
 		n := min(size, len(places))
-		p := &part{of: s, in: st, places: places[:n:n], grant: w.grant, is: about{
-			kind: s, route: r, size: n, account: w.account, message: st.Campaign.ID, first: campaign.MemberID(st.Campaign.ID, st.Members[places[0]].Seq),
+		p := &part{of: s, in: st, places: places[:n:n], grant: by.grant, is: about{
+			kind: s, route: r, size: n, account: by.account, message: st.Campaign.ID, first: campaign.MemberID(st.Campaign.ID, st.Members[places[0]].Seq),
 		}}
 		if len(grants) > 0 {
 			p.taken, grants = grants[:n], grants[n:]
@@ -130,8 +142,7 @@ func (s *segments) parts(st *segment.Stretch, w wish, places []int, grants []lim
 
 // sift asks the windows that differ between members. It returns who may start, with a grant for each where there are such
 // windows, and when those are looked at again whom one has refused.
-func (s *segments) sift(ctx context.Context, w wish, st *segment.Stretch, places []int) (may []int, with []limit.Grant, later map[int]time.Time, err error) {
-	r := w.route
+func (s *segments) sift(ctx context.Context, r *route, account string, st *segment.Stretch, places []int) (may []int, with []limit.Grant, later map[int]time.Time, err error) {
 	if !r.Settings.Tiers.Apart() {
 		return places, nil, nil, nil
 	}
@@ -140,16 +151,17 @@ func (s *segments) sift(ctx context.Context, w wish, st *segment.Stretch, places
 	if st.Letter.Same() {
 		message.Content = *st.Campaign.Content
 	}
-	bounds, tiers := make([][]limit.Bound, len(places)), make([][]state.Tier, len(places))
+	asks, tiers := make([]limit.Ask, len(places)), make([][]state.Tier, len(places))
 	for i, place := range places {
 		item := work.Item{Message: message}
 		item.Delivery.Address = st.Members[place].Address
-		tiers[i] = r.Settings.Tiers.Of(r.Key, w.account, &item)
+		tiers[i] = r.Settings.Tiers.Of(r.Key, account, &item)
+		asks[i].Want = 1
 		for _, t := range tiers[i] {
-			bounds[i] = append(bounds[i], t.Bound)
+			asks[i].Bounds = append(asks[i].Bounds, t.Bound)
 		}
 	}
-	grants, err := s.permits.limiter.Each(ctx, bounds)
+	grants, err := s.permits.limiter.Each(ctx, asks)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("ask the limiter for members of a campaign: %w", err)
 	}

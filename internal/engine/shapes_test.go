@@ -122,7 +122,7 @@ type onlooker struct {
 func (th *throng) claim(_ context.Context, w wish) (found claimed, err error) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	for found.n < w.max && (w.priority == posthouse.Low && th.low > 0 || w.priority == posthouse.High && len(th.high) > 0) {
+	for found.n < w.max() && (w.priority == posthouse.Low && th.low > 0 || w.priority == posthouse.High && len(th.high) > 0) {
 		o := &onlooker{of: th, route: w.route, priority: w.priority}
 		if w.priority == posthouse.High {
 			o.came, th.high = th.high[0], th.high[1:]
@@ -131,6 +131,7 @@ func (th *throng) claim(_ context.Context, w wish) (found claimed, err error) {
 		}
 		found.units, found.n = append(found.units, o), found.n+1
 	}
+	found.given = []given{{found.n, found.n}}
 	return found, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
@@ -44,12 +45,12 @@ func TestASweepEndsWhenTheEngineStops(t *testing.T) {
 			return channel.Result{Class: posthouse.ClassUnknown}
 		})})
 		r.pause("c")
-		for range 3 * rescueBatch {
+		for range 3 * rescue.Batch {
 			r.send(text("c", "u1"))
 		}
 		r.send(text("slow", "u1"))
 		_, err := r.store.Queue.Claim(r.Context(), time.Now(), work.Claim{
-			Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 3 * rescueBatch, Owner: "dead", Lease: time.Minute, Epoch: 1,
+			Lane: work.Lane{Tenant: r.tenant, Channel: "c", Priority: posthouse.Normal}, Max: 3 * rescue.Batch, Owner: "dead", Lease: time.Minute, Epoch: 1,
 		})
 		if err != nil {
 			t.Fatal(err)

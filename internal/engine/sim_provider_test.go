@@ -243,7 +243,7 @@ func (c *carrier) arrive(d driver, out channel.Outgoing, r *rand.Rand) (channel.
 	return res, a
 }
 
-// has reports whether the recipient has the message: what a person finds out by asking there.
+// Has reports whether the recipient has the message: what a person finds out by asking there.
 func (c *carrier) has(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

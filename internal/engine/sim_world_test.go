@@ -413,7 +413,7 @@ func (w *world) resolve(p *process, d posthouse.Delivery, r *rand.Rand) {
 	})
 }
 
-// stuck are the deliveries that are unknown or quarantined, by user.
+// Stuck are the deliveries that are unknown or quarantined, by user.
 func (w *world) stuck() []posthouse.Delivery {
 	return w.deliveries(posthouse.Unknown, posthouse.Quarantined)
 }

@@ -131,7 +131,7 @@ type dumb struct {
 	away atomic.Bool
 }
 
-func (m *dumb) Each(ctx context.Context, asks [][]limit.Bound) ([]limit.Grant, error) {
+func (m *dumb) Each(ctx context.Context, asks []limit.Ask) ([]limit.Grant, error) {
 	if m.away.Load() {
 		return nil, errors.New("away")
 	}

@@ -72,25 +72,40 @@ type wish struct {
 	route    *route
 	pin      work.Pin // what it is pinned to
 	priority posthouse.Priority
-	account  string // by which it is to be sent
+	parts    []portion     // of the accounts by which it is to be sent, in this order
+	before   time.Time     // what is due by then; zero is now
+	lease    time.Duration // how long it is ours
+	at       time.Time     // when it was asked for: the lease can only end later than we think
+}
+
+// portion is what is claimed for one account, by permits of its own.
+type portion struct {
+	account  string
 	max      int
-	grant    *limit.Grant // the permits for what is claimed
 	messages int          // of how many messages at most, each of which one call can hold; 0 for any
-	// cut allows a part of a message that is larger than what is asked for.
-	cut    bool
-	before time.Time     // what is due by then; zero is now
-	lease  time.Duration // how long it is ours
-	at     time.Time     // when it was asked for: the lease can only end later than we think
+	cut      bool         // allows a part of a message that is larger than what is asked for
+	grant    *limit.Grant // the permits for what is claimed
+}
+
+// max is how much is asked for.
+func (w *wish) max() (n int) {
+	for i := range w.parts {
+		n += w.parts[i].max
+	}
+	return n
 }
 
 // claimed is what was found.
 type claimed struct {
 	units []unit
 	n     int       // messages that were claimed, also those that were given back at once
-	calls int       // that send them
 	at    time.Time // by the database's clock
 	more  bool      // something is due that is larger than what was asked for
+	given []given   // to each portion
 }
+
+// given is how many messages an account was given, and the calls that send them.
+type given struct{ n, calls int }
 
 // insist repeats a write of results until the database takes it. write says whether it has stored anything.
 type insist func(results int, write func(began time.Time) (stored bool, err error)) error

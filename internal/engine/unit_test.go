@@ -41,12 +41,13 @@ func (l *leaflets) claim(_ context.Context, w wish) (claimed, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found claimed
-	for len(l.due) > 0 && found.n+len(l.due[0].to) <= w.max && w.priority == posthouse.Normal {
+	for len(l.due) > 0 && found.n+len(l.due[0].to) <= w.max() && w.priority == posthouse.Normal {
 		u := l.due[0]
 		u.route = w.route
 		found.units, found.n, l.due = append(found.units, u), found.n+len(u.to), l.due[1:]
 		l.inUse += len(u.to)
 	}
+	found.given = []given{{found.n, len(found.units)}}
 	found.more = len(l.due) > 0 && w.priority == posthouse.Normal
 	l.most = max(l.most, l.inUse)
 	return found, nil

@@ -161,7 +161,7 @@ func (f *Fleet) Next(now time.Time, open func(posthouse.Priority) bool, may func
 }
 
 // widest bounds how many accounts claim of one lane at once.
-const widest = 32
+const widest = 256
 
 // Spread is how many accounts may claim of a lane at once: what is in it is not known, and a claim that finds nothing is in vain.
 func (f *Fleet) Spread(of work.Pin, p posthouse.Priority) int { return max(1, f.spread[lane{of, p}]) }

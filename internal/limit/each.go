@@ -6,60 +6,61 @@ import (
 	"time"
 )
 
-// Each-calls decide on many requests of one permit each, in their order and in one atomic step. What one was granted
-// counts for the next; one that is refused consumes nothing.
+// Each-calls decide on many requests, in their order and in one atomic step. What one was granted counts for the next; one
+// that is refused consumes nothing.
 
-// asked are the bounds of several requests, without those that have no windows, and their keys, each once.
-func asked(asks [][]Bound) (some [][]Bound, keys []string, err error) {
-	some = make([][]Bound, len(asks))
-	for i, bounds := range asks {
-		if some[i], err = kept(bounds); err != nil {
+// asked are several requests, without the bounds that have no windows, and their keys, each once.
+func asked(asks []Ask) (some []Ask, keys []string, err error) {
+	some = make([]Ask, len(asks))
+	for i, a := range asks {
+		some[i].Want = max(0, a.Want)
+		if some[i].Bounds, err = kept(a.Bounds); err != nil {
 			return nil, nil, err
 		}
-		keys = append(keys, keysOf(some[i])...)
+		keys = append(keys, keysOf(some[i].Bounds)...)
 	}
 	slices.Sort(keys)
 	return some, slices.Compact(keys), nil
 }
 
 // each decides on requests by the states of their keys.
-func each(now time.Time, asks [][]Bound, keys []string, states []*State) []Grant {
+func each(now time.Time, asks []Ask, keys []string, states []*State) []Grant {
 	byKey := make(map[string]*State, len(keys))
 	for i, key := range keys {
 		byKey[key] = states[i]
 	}
 	grants := make([]Grant, len(asks))
-	for i, bounds := range asks {
-		if len(bounds) == 0 {
-			grants[i] = Grant{N: 1}
+	for i, a := range asks {
+		if len(a.Bounds) == 0 {
+			grants[i] = Grant{N: a.Want}
 			continue
 		}
-		of := make([]*State, len(bounds))
-		for j, b := range bounds {
+		of := make([]*State, len(a.Bounds))
+		for j, b := range a.Bounds {
 			of[j] = byKey[b.Key]
 		}
-		grants[i] = take(now, bounds, of, 1)
+		grants[i] = take(now, a.Bounds, of, a.Want)
 	}
 	return grants
 }
 
 // unlimited are the grants of requests that no window applies to.
-func unlimited(n int) []Grant {
-	grants := make([]Grant, n)
+func unlimited(asks []Ask) []Grant {
+	grants := make([]Grant, len(asks))
 	for i := range grants {
-		grants[i].N = 1
+		grants[i].N = asks[i].Want
 	}
 	return grants
 }
 
 // Each is as Limiter says.
-func (m *Memory) Each(_ context.Context, asks [][]Bound) ([]Grant, error) {
+func (m *Memory) Each(_ context.Context, asks []Ask) ([]Grant, error) {
 	asks, keys, err := asked(asks)
 	if err != nil {
 		return nil, err
 	}
 	if len(keys) == 0 {
-		return unlimited(len(asks)), nil
+		return unlimited(asks), nil
 	}
 	states, now, unlock := m.lock(keys)
 	defer unlock()
@@ -67,13 +68,13 @@ func (m *Memory) Each(_ context.Context, asks [][]Bound) ([]Grant, error) {
 }
 
 // Each is as Limiter says: one transaction for all.
-func (q SQL) Each(ctx context.Context, asks [][]Bound) (grants []Grant, err error) {
+func (q SQL) Each(ctx context.Context, asks []Ask) (grants []Grant, err error) {
 	asks, keys, err := asked(asks)
 	if err != nil {
 		return nil, err
 	}
 	if len(keys) == 0 {
-		return unlimited(len(asks)), nil
+		return unlimited(asks), nil
 	}
 	err = q.update(ctx, "take", keys, func(now time.Time, states []*State) bool {
 		grants = each(now, asks, keys, states)
@@ -86,13 +87,13 @@ func (q SQL) Each(ctx context.Context, asks [][]Bound) (grants []Grant, err erro
 }
 
 // Each is as Limiter says, by one call for each request: Redis is asked for claims, which take many permits at once.
-func (r *Redis) Each(ctx context.Context, asks [][]Bound) ([]Grant, error) {
+func (r *Redis) Each(ctx context.Context, asks []Ask) ([]Grant, error) {
 	grants := make([]Grant, len(asks))
-	for i, bounds := range asks {
-		g, err := r.Take(ctx, bounds, 1)
+	for i, a := range asks {
+		g, err := r.Take(ctx, a.Bounds, a.Want)
 		if err != nil {
 			for _, g := range grants[:i] {
-				_ = r.Refund(context.WithoutCancel(ctx), g, 1) // what is not given back counts until its windows have passed
+				_ = r.Refund(context.WithoutCancel(ctx), g, g.N) // what is not given back counts until its windows have passed
 			}
 			return nil, err
 		}
@@ -103,6 +104,6 @@ func (r *Redis) Each(ctx context.Context, asks [][]Bound) ([]Grant, error) {
 
 // Each is as Limiter says. Secondary decides alone: keys that are asked for one by one, such as recipients, are many and
 // seldom full, so that Primary would hardly ever save its call.
-func (f *Fallback) Each(ctx context.Context, asks [][]Bound) ([]Grant, error) {
+func (f *Fallback) Each(ctx context.Context, asks []Ask) ([]Grant, error) {
 	return f.Secondary.Each(ctx, asks)
 }

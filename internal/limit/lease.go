@@ -69,11 +69,124 @@ func (l *Leased) leasable(b *Bound) bool {
 
 // Take is as Limiter says.
 func (l *Leased) Take(ctx context.Context, bounds []Bound, want int) (Grant, error) {
-	bounds, err := kept(bounds)
+	grants, err := l.Each(ctx, []Ask{{bounds, want}})
 	if err != nil {
 		return Grant{}, err
 	}
-	var own, others []Bound
+	return grants[0], nil
+}
+
+// Each is as Limiter says. The leases that are missing are taken in one transaction, and what is not leased is asked of Inner in
+// one step.
+func (l *Leased) Each(ctx context.Context, asks []Ask) ([]Grant, error) {
+	list := make([]request, len(asks))
+	for i, a := range asks {
+		bounds, err := kept(a.Bounds)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = request{Ask: Ask{bounds, a.Want}, others: bounds}
+		if a.Want > 0 {
+			list[i].own, list[i].others = l.parted(bounds)
+		}
+	}
+	err := l.takeOwn(ctx, list)
+	if err == nil {
+		err = l.takeOthers(ctx, list)
+	}
+	grants := make([]Grant, len(list))
+	for i := range list {
+		if grants[i] = list[i].grant; err != nil {
+			l.giveBack(list[i].grant.Stamps, list[i].grant.N)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return grants, nil
+}
+
+// request is one that is being decided.
+type request struct {
+	Ask
+	own, others []Bound // those that are leased, and those that are not
+	grant       Grant
+}
+
+// takeOwn grants what is leased, and all of requests of which nothing is.
+func (l *Leased) takeOwn(ctx context.Context, list []request) error {
+	var all []Bound
+	for i := range list {
+		list[i].grant.N = max(0, list[i].Want)
+		all = append(all, list[i].own...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.hold(ctx, all); err != nil {
+		for i := range list {
+			list[i].grant = Grant{}
+		}
+		return err
+	}
+	for i := range list {
+		r := &list[i]
+		if len(r.own) == 0 {
+			continue
+		}
+		var err error
+		if r.grant, err = l.grant(ctx, r.own, r.Want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOthers asks Inner for the bounds that are not leased, as much as is granted of the others. One request alone is a Take: a
+// Fallback asks its Primary then.
+func (l *Leased) takeOthers(ctx context.Context, list []request) (err error) {
+	var asks []Ask
+	var of []*request
+	for i := range list {
+		if r := &list[i]; len(r.others) > 0 && (r.grant.N > 0 || len(r.own) == 0) {
+			asks, of = append(asks, Ask{r.others, r.grant.N}), append(of, r)
+		}
+	}
+	var found []Grant
+	switch len(asks) {
+	case 0:
+		return nil
+	case 1:
+		found = make([]Grant, 1)
+		found[0], err = l.Inner.Take(ctx, asks[0].Bounds, asks[0].Want)
+	default:
+		found, err = l.Inner.Each(ctx, asks)
+	}
+	if err != nil {
+		return err
+	}
+	for i, r := range of {
+		if back := r.grant.N - found[i].N; back > 0 {
+			l.giveBack(r.grant.Stamps, back)
+		}
+		r.join(found[i])
+	}
+	return nil
+}
+
+// join makes one grant of what is leased and what is not, which is no more than that.
+func (r *request) join(others Grant) {
+	if others.N > 0 {
+		others.Stamps = inTurn(r.Bounds, append(others.Stamps, r.grant.Stamps...))
+		others = others.orLonger(&r.grant, r.Want)
+	}
+	r.grant = others
+}
+
+// parted are the bounds that are leased, and the others.
+func (l *Leased) parted(bounds []Bound) (own, others []Bound) {
 	for i := range bounds {
 		if l.leasable(&bounds[i]) {
 			own = append(own, bounds[i])
@@ -81,25 +194,7 @@ func (l *Leased) Take(ctx context.Context, bounds []Bound, want int) (Grant, err
 			others = append(others, bounds[i])
 		}
 	}
-	if len(own) == 0 || want < 1 {
-		return l.Inner.Take(ctx, bounds, want)
-	}
-	mine, err := l.take(ctx, own, want)
-	if err != nil || mine.N == 0 || len(others) == 0 {
-		return mine, err
-	}
-	g, err := l.Inner.Take(ctx, others, mine.N)
-	if back := mine.N - g.N; back > 0 {
-		l.giveBack(mine.Stamps, back)
-	}
-	if err != nil {
-		return Grant{}, err
-	}
-	if g.N == 0 {
-		return g, nil
-	}
-	g.Stamps = inTurn(bounds, append(g.Stamps, mine.Stamps...))
-	return g.orLonger(&mine, want), nil
+	return own, others
 }
 
 // inTurn are stamps in the order of their bounds.
@@ -115,13 +210,8 @@ func inTurn(bounds []Bound, stamps []Stamp) []Stamp {
 	return list
 }
 
-// take grants from leases, which it takes where there are none.
-func (l *Leased) take(ctx context.Context, bounds []Bound, want int) (Grant, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.hold(ctx, bounds); err != nil {
-		return Grant{}, err
-	}
+// grant grants from leases, by Inner where another process holds one of the keys. The Leased is locked.
+func (l *Leased) grant(ctx context.Context, bounds []Bound, want int) (Grant, error) {
 	now := time.Now()
 	budget, states := maxMax, make([]*State, len(bounds))
 	for i, b := range bounds {
@@ -152,13 +242,14 @@ func (l *Leased) take(ctx context.Context, bounds []Bound, want int) (Grant, err
 // hold takes or renews the leases of bounds, and with them those that end soon, in one transaction. The Leased is locked.
 func (l *Leased) hold(ctx context.Context, bounds []Bound) error {
 	now := time.Now()
-	missing := slices.ContainsFunc(bounds, func(b Bound) bool { return !l.keys[b.Key].holds(now, b.Windows) })
-	if !missing {
-		return nil
-	}
 	wanted := map[string][]posthouse.Limit{}
 	for _, b := range bounds {
-		wanted[b.Key] = b.Windows
+		if !l.keys[b.Key].holds(now, b.Windows) {
+			wanted[b.Key] = b.Windows
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
 	}
 	for key, of := range l.keys {
 		if _, named := wanted[key]; !named && of.used && of.left(now) < l.lasts()/2 {
@@ -367,11 +458,6 @@ func (l *Leased) Refund(ctx context.Context, g Grant, n int) error {
 	}
 	g.Stamps = l.giveBack(g.Stamps, n)
 	return l.Inner.Refund(ctx, g, n)
-}
-
-// Each is as Limiter says: by Inner alone. What is asked for one by one is seldom asked for again soon.
-func (l *Leased) Each(ctx context.Context, asks [][]Bound) ([]Grant, error) {
-	return l.Inner.Each(ctx, asks)
 }
 
 // Peek is as Limiter says. Of keys that another process holds, it sees what their rows say.

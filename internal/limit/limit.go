@@ -21,6 +21,12 @@ type Bound struct {
 	Lease bool
 }
 
+// Ask is one request of several: for up to Want permits of every bound.
+type Ask struct {
+	Bounds []Bound
+	Want   int
+}
+
 // Grant is the answer to a request for permits.
 type Grant struct {
 	// N is how many permits were granted, from 0 to what was asked.
@@ -68,9 +74,9 @@ func (g Grant) String() string {
 type Limiter interface {
 	// Take grants up to want permits of every bound, or says how long to wait.
 	Take(ctx context.Context, bounds []Bound, want int) (Grant, error)
-	// Each decides on many requests of one permit each, in their order and in one atomic step where the place can do
-	// that: the grants are in the order of the requests, N is 1 or 0.
-	Each(ctx context.Context, asks [][]Bound) ([]Grant, error)
+	// Each decides on many requests, in their order and in one atomic step where the place can do that: the grants are in
+	// the order of the requests. What one was granted counts for the next.
+	Each(ctx context.Context, asks []Ask) ([]Grant, error)
 	// Refund gives back n permits of a grant that were not used, to all its keys and to
 	// the moments they were counted at. Call it at most once for each permit. Permits that
 	// were forgotten meanwhile are not given back.

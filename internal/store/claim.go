@@ -49,11 +49,37 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 
 // took takes off a claim what it has, and reports whether there is room for more.
 func took(c *work.Claim, items []work.Item) bool {
+	c.By = leftOf(c.By, items)
 	if c.Max -= len(items); c.Messages == 0 {
 		return c.Max > 0
 	}
 	c.Messages -= messagesOf(items)
 	return c.Max > 0 && c.Messages > 0
+}
+
+// leftOf are the shares of accounts less what these were given.
+func leftOf(by []work.Share, items []work.Item) []work.Share {
+	left := by[:0:0]
+	for _, share := range by {
+		own := ownOf(items, share.Account)
+		bounded := share.Messages > 0
+		share.Max, share.Messages = share.Max-len(own), share.Messages-messagesOf(own)
+		if share.Max > 0 && (!bounded || share.Messages > 0) {
+			share.Messages = max(0, share.Messages)
+			left = append(left, share)
+		}
+	}
+	return left
+}
+
+// ownOf are the items that an account was given.
+func ownOf(items []work.Item, account string) (own []work.Item) {
+	for i := range items {
+		if items[i].Delivery.Account == account {
+			own = append(own, items[i])
+		}
+	}
+	return own
 }
 
 // messagesOf is how many messages items are of, which stand together.
@@ -66,15 +92,46 @@ func messagesOf(items []work.Item) (n int) {
 	return n
 }
 
-// claimRows claims the deliveries that have a row of their own in posthouse_queue.
-func (s Queue) claimRows(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
-	return claimSince(&s.lows, c, func(c work.Claim, from place) ([]work.Item, error) { return s.claimFrom(ctx, now, c, from) })
+// claimRows claims the deliveries that have a row of their own in posthouse_queue, for one account after the other until one
+// finds less than its share.
+func (s Queue) claimRows(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, err error) {
+	for _, one := range single(c) {
+		found, err := claimSince(&s.lows, one, func(c work.Claim, from place) ([]work.Item, error) { return s.claimFrom(ctx, now, c, from) })
+		if err != nil && len(items) == 0 {
+			return nil, err
+		}
+		items = append(items, found...)
+		if err != nil || len(found) < one.Max {
+			break // what we have is ours, whatever became of the rest
+		}
+	}
+	return items, nil
+}
+
+// single are the claims that one of several accounts is made of.
+func single(c work.Claim) []work.Claim {
+	if len(c.By) < 2 {
+		return []work.Claim{c}
+	}
+	list := make([]work.Claim, len(c.By))
+	for i, share := range c.By {
+		list[i] = c
+		list[i].By, list[i].Max, list[i].Messages, list[i].Cut = c.By[i:i+1], share.Max, share.Messages, share.Cut
+	}
+	return list
+}
+
+// accountOf is the account of a claim that is of one.
+func accountOf(c *work.Claim) string {
+	if len(c.By) == 0 {
+		return ""
+	}
+	return c.By[0].Account
 }
 
 // claimSince claims from the place where a lane has anything left, and again from the beginning where that may not be all.
 func claimSince(lows *lows, c work.Claim, claim func(c work.Claim, from place) ([]work.Item, error)) ([]work.Item, error) {
 	asked, lane := time.Now(), c.Lane
-	lane.Account = "" // what is due is all accounts'
 	from := lows.from(lane, asked)
 	items, err := claim(c, from)
 	if err != nil {
@@ -210,7 +267,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	for i := range items {
 		now = later(now, &items[i].Delivery)
 	}
-	lease := now + c.Lease.Microseconds()
+	lease, account := now+c.Lease.Microseconds(), accountOf(&c)
 	ids := make([]string, len(items))
 	events := make([][]any, len(items))
 	told := t.news()
@@ -219,7 +276,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 		ids[i] = d.ID
 		d.State, d.Version, d.Token = posthouse.Sending, d.Version+1, d.Token+1
 		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = sqldb.TimeOf(lease), c.Owner, sqldb.TimeOf(now), sqldb.TimeOf(now), c.Epoch
-		d.Account = cmp.Or(c.Account, d.Account)
+		d.Account = cmp.Or(account, d.Account)
 		d.Attempts++
 		if d.FirstStartAt.IsZero() {
 			d.FirstStartAt = sqldb.TimeOf(now)
@@ -235,8 +292,8 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	set := "UPDATE posthouse_queue" + t.DB.Dialect.By(sqldb.Primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?, attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END`
 	args := []any{lease, c.Owner, now, now, c.Epoch, now}
-	if c.Account != "" {
-		set, args = set+", account = ?", append(args, c.Account)
+	if account != "" {
+		set, args = set+", account = ?", append(args, account)
 	}
 	clause, more := t.Among("id", ids)
 	n, err := t.Exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)

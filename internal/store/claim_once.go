@@ -92,7 +92,7 @@ func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items
 	if c.Whole {
 		args = append(args, mostMessages(&c), c.Cut, c.Max)
 	}
-	args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, c.Account)
+	args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, accountOf(&c))
 	if fed {
 		args = append(args, posthouse.NewID())
 	}

@@ -86,9 +86,7 @@ func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
 func TestAClaimWritesTheAccountItIsFor(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		id := accept(t, s, entry(1))[0]
-		by := lane
-		by.Account = "north"
-		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: by, Max: 10, Owner: "w1", Lease: time.Minute, Epoch: 1})
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, By: []work.Share{{Account: "north", Max: 10}}, Owner: "w1", Lease: time.Minute, Epoch: 1})
 		if err != nil || len(items) != 1 || items[0].Delivery.Account != "north" {
 			t.Fatalf("claimed %+v, %v; want one for the account north", items, err)
 		}

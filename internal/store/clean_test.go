@@ -153,7 +153,7 @@ func TestACleanDeliveryIsToldAsAnyOther(t *testing.T) {
 		}
 		ids = append(ids, accept(t, s, entry(2))...)
 		wantRows(t, s, map[string]int64{"posthouse_due": 3, "posthouse_queue": 2, "posthouse_flights": 0, "posthouse_transitions": 2})
-		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal, Account: "acc"}, Max: 4, Owner: "w1", Lease: time.Minute, Epoch: 1})
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal}, Max: 4, By: []work.Share{{Account: "north", Max: 1}, {Account: "south", Max: 3}}, Owner: "w1", Lease: time.Minute, Epoch: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,10 +166,12 @@ func TestACleanDeliveryIsToldAsAnyOther(t *testing.T) {
 		if len(items) != 4 || len(clean) < 2 {
 			t.Fatalf("claimed %d, %d of them clean", len(items), len(clean))
 		}
+		by := map[string]int{}
 		for _, item := range items {
-			if item.Delivery.Account != "acc" {
-				t.Errorf("the claim has written account %q", item.Delivery.Account)
-			}
+			by[item.Delivery.Account]++
+		}
+		if diff := cmp.Diff(map[string]int{"north": 1, "south": 3}, by); diff != "" {
+			t.Errorf("the accounts of what was claimed (-want +got):\n%s", diff)
 		}
 		record(t, s, clean[0])
 		ids = append(ids, accept(t, s, entry(1, about))...)

@@ -20,9 +20,11 @@ import (
 // clean are due as well; where nothing was found or all that was asked for, it is not looked for.
 func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, others bool, err error) {
 	c.Whole = false // a clean delivery is all of its message
-	if c.Messages > 0 {
-		c.Max, c.Messages = min(c.Max, c.Messages), 0
+	c.By = slices.Clone(c.By)
+	for i := range c.By {
+		c.By[i].Max, c.By[i].Messages = bounded(c.By[i].Max, c.By[i].Messages), 0
 	}
+	c.Max, c.Messages = bounded(c.Max, c.Messages), 0
 	items, err = claimSince(&s.cleanLows, c, func(c work.Claim, from place) ([]work.Item, error) {
 		items, more, err := s.claimCleanFrom(ctx, now, c, from)
 		others = others || more
@@ -31,11 +33,20 @@ func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) (ite
 	return items, others, err
 }
 
+// bounded is how many deliveries may be taken that are of so many messages at most, each a message.
+func bounded(most, messages int) int {
+	if messages == 0 {
+		return most
+	}
+	return min(most, messages)
+}
+
 // boarding is one claim of clean deliveries.
 type boarding struct {
 	work.Claim
-	from    place // where it begins
-	others  place // where claims of deliveries that are not clean begin
+	by      []string // the accounts of what is found, in its order; nil where there is one without a name
+	from    place    // where it begins
+	others  place    // where claims of deliveries that are not clean begin
 	known   map[string]work.Item
 	made    *flight
 	items   []work.Item
@@ -46,8 +57,8 @@ type boarding struct {
 func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, others bool, err error) {
 	lane := work.Lane{Tenant: c.Tenant, Channel: c.Channel, Priority: c.Priority}
 	b := &boarding{
-		Claim: c, from: from, others: s.lows.from(lane, time.Now()),
-		made: &flight{Flight: layout.Flight{ID: posthouse.NewID(), Owner: c.Owner, Account: c.Account, Epoch: c.Epoch}, pinned: map[string]string{}},
+		Claim: c, by: seats(c.By), from: from, others: s.lows.from(lane, time.Now()),
+		made: &flight{Flight: layout.Flight{ID: posthouse.NewID(), Owner: c.Owner, Epoch: c.Epoch}, pinned: map[string]string{}},
 	}
 	if s.db.Dialect.AtOnce {
 		b.known = s.fresh.first(lane, c.Max, time.Now())
@@ -66,6 +77,14 @@ func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, 
 		s.db.Log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(b.orphans), "error", err)
 	}
 	return b.items, b.more || len(b.items) == 0, nil
+}
+
+// seats are the accounts of shares, each as often as its share is large.
+func seats(by []work.Share) (list []string) {
+	for _, share := range by {
+		list = append(list, slices.Repeat([]string{share.Account}, share.Max)...)
+	}
+	return list
 }
 
 // adopt gives rows of their own to deliveries whose message is gone: the engine quarantines what it cannot read.
@@ -136,7 +155,7 @@ func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 	ids := make([]string, len(b.items))
 	told := t.news()
 	for i := range b.items {
-		f.board(&b.items[i].Delivery)
+		b.board(&b.items[i].Delivery, i)
 		ids[i] = b.items[i].Delivery.ID
 		told.started(&b.items[i])
 	}
@@ -144,7 +163,7 @@ func (t clearing) takeOff(b *boarding, lane []any, now int64) error {
 		return err
 	}
 	row := append([]any{f.ID}, lane...)
-	return t.Write(layout.Flights, [][]any{append(row, f.Account, f.Owner, f.Epoch, f.StartedAt, f.LeaseUntil, layout.IDList(ids))}, "")
+	return t.Write(layout.Flights, [][]any{append(row, layout.Accounts(b.by[:min(len(b.by), len(ids))]), f.Owner, f.Epoch, f.StartedAt, f.LeaseUntil, layout.IDList(ids))}, "")
 }
 
 // lookForOthers finds out whether deliveries that are not clean are due as well.
@@ -154,12 +173,16 @@ func (t clearing) lookForOthers(b *boarding, lane []any, now, due int64) (err er
 	return err
 }
 
-// board puts a delivery into a flight.
-func (f *flight) board(d *posthouse.Delivery) {
+// board puts the delivery that was found at a place into the flight.
+func (b *boarding) board(d *posthouse.Delivery, place int) {
 	if d.Account != "" {
-		f.pinned[d.ID] = d.Account
+		b.made.pinned[d.ID] = d.Account
 	}
-	layout.TakeOff(d, &f.Flight)
+	f := b.made.Flight
+	if place < len(b.by) {
+		f.Account = b.by[place]
+	}
+	layout.TakeOff(d, &f)
 }
 
 // leaveDue deletes entries of a lane that this transaction has found.
@@ -251,7 +274,7 @@ mine AS MATERIALIZED (
 	SELECT due.due_at AS time, due.id AS delivery, known, m.* FROM due LEFT JOIN posthouse_messages m
 		ON m.id = CASE WHEN NOT known THEN substr(due.id, 1, 22) || '0000' END),
 flight AS (
-	INSERT INTO posthouse_flights (id, tenant, channel, priority, account, owner, epoch, started_at, lease_until, ids)
+	INSERT INTO posthouse_flights (id, tenant, channel, priority, accounts, owner, epoch, started_at, lease_until, ids)
 	SELECT ?, ?, ?, ?, ?, ?, ?, at, at + ?::bigint, ids FROM (
 		SELECT GREATEST((SELECT now FROM clock), ?::bigint, MAX(created_at)) AS at, json_agg(delivery ORDER BY time, delivery)::text AS ids, COUNT(*) AS n
 		FROM mine WHERE known OR id IS NOT NULL) f
@@ -292,7 +315,7 @@ func (b *boarding) flyArgs(fed bool) []any {
 	n := sqldb.PriorityNumber(b.Priority)
 	args := []any{
 		idSet(b.known), b.Tenant, b.Channel, n, b.from.due, b.from.id, bound, fmt.Sprint(b.Epoch), b.Max,
-		b.made.ID, b.Tenant, b.Channel, n, b.made.Account, b.made.Owner, b.made.Epoch, b.Lease.Microseconds(), created,
+		b.made.ID, b.Tenant, b.Channel, n, layout.Accounts(b.by), b.made.Owner, b.made.Epoch, b.Lease.Microseconds(), created,
 	}
 	if fed {
 		args = append(args, b.made.ID)
@@ -339,7 +362,7 @@ func (b *boarding) scan(scan sqldb.Scanner) error {
 	if !known {
 		item = work.Item{Delivery: *d, Message: m}
 	}
-	b.made.board(&item.Delivery)
+	b.board(&item.Delivery, len(b.items))
 	b.items = append(b.items, item)
 	return nil
 }

@@ -155,9 +155,9 @@ func (t expanding) leaveFlights(found []posthouse.Delivery, waiting map[string]b
 		if !there {
 			continue // its last result came in just now
 		}
-		for _, id := range f.IDs {
+		for i, id := range f.IDs {
 			if wanted[id] {
-				in[id] = &f.Flight
+				in[id] = f.For(i)
 				f.Gone = append(f.Gone, id)
 			}
 		}
@@ -230,8 +230,9 @@ func (t expanding) expandFlight(f *layout.Flying) error {
 	for i := range found {
 		d := &found[i]
 		x.accepted(d)
-		x.add(layout.StartOf(d, cmp.Or(f.Account, d.Account), f.StartedAt, f.LeaseUntil, f.Epoch, f.Owner))
-		layout.TakeOff(d, &f.Flight)
+		own := f.For(slices.Index(f.IDs, d.ID))
+		x.add(layout.StartOf(d, cmp.Or(own.Account, d.Account), own.StartedAt, own.LeaseUntil, own.Epoch, own.Owner))
+		layout.TakeOff(d, own)
 		x.stands(d)
 	}
 	if len(found) > 0 {

@@ -33,8 +33,8 @@ func TestAClaimTakesWhatIsPinnedToItsAccountAlone(t *testing.T) {
 		lane := work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal}
 		claim := func(pin work.Pin, account string) (users []string) {
 			t.Helper()
-			lane.Pin, lane.Account = pin, account
-			items, err := s.Queue.Claim(t.Context(), time.Now(), work.Claim{Lane: lane, Max: 10, Owner: "me", Lease: time.Minute, Epoch: 1})
+			lane.Pin = pin
+			items, err := s.Queue.Claim(t.Context(), time.Now(), work.Claim{Lane: lane, Max: 10, By: []work.Share{{Account: account, Max: 10}}, Owner: "me", Lease: time.Minute, Epoch: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -383,7 +383,7 @@ func TestListsOfAnAccount(t *testing.T) {
 		for _, account := range []string{"a", "b", "a"} {
 			id := accept(t, s, entry(1))[0]
 			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{
-				Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal, Account: account}, Max: 1, Owner: "me", Lease: time.Minute, Epoch: 1,
+				Lane: work.Lane{Tenant: "t1", Channel: "c1", Priority: posthouse.Normal}, Max: 1, By: []work.Share{{Account: account, Max: 1}}, Owner: "me", Lease: time.Minute, Epoch: 1,
 			})
 			if err != nil || len(items) != 1 {
 				t.Fatalf("%d were claimed, %v", len(items), err)

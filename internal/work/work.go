@@ -65,9 +65,6 @@ type Lane struct {
 	Priority        posthouse.Priority
 	// Pin is which accounts may send what waits in it.
 	Pin Pin
-	// Account is the one a claim is for, and is written into what it takes. Empty where a channel has one account
-	// without a name.
-	Account string
 	// Pulled lanes are those that agents fetch from; there, what has failed before waits in a lane of its own.
 	Pulled, Again bool
 }
@@ -75,7 +72,10 @@ type Lane struct {
 // Claim asks for due deliveries of a lane.
 type Claim struct {
 	Lane
-	Max   int
+	Max int
+	// By are the accounts by which what is taken is sent, each as much as its share, in this order; together they are Max and
+	// Messages. Nil where a channel has one account without a name.
+	By    []Share
 	Owner string
 	Lease time.Duration
 	// DueBefore bounds what a run takes. Zero means now.
@@ -87,6 +87,13 @@ type Claim struct {
 	Messages int
 	// Epoch is the epoch this process was started in; a claim in another finds nothing.
 	Epoch int64
+}
+
+// Share is what one account is given of a claim, in the words of that.
+type Share struct {
+	Account       string
+	Max, Messages int
+	Cut           bool
 }
 
 // Item is one claimed delivery with its message.

@@ -127,8 +127,8 @@ var edits = []overlay.Edit{
 
 	{File: "internal/engine/sender.go", Old: importOld, New: importNew},
 	{File: "internal/engine/sender.go", Old: "\ttook := time.Since(c.start)\n", New: "\ttook := time.Since(c.start)\n\tkillpoint.Here(\"answered\")\n"},
-	{File: "internal/engine/rescuer.go", Old: importOld, New: importNew},
-	{File: "internal/engine/rescuer.go", Old: "\t\tres.log.Info(\"overdue delivery handled\"", New: "\t\tkillpoint.Here(\"rescue, committed\")\n\t\tres.log.Info(\"overdue delivery handled\""},
+	{File: "internal/rescue/rescuer.go", Old: importOld, New: importNew},
+	{File: "internal/rescue/rescuer.go", Old: "\t\tres.Log.Info(\"overdue delivery handled\"", New: "\t\tkillpoint.Here(\"rescue, committed\")\n\t\tres.Log.Info(\"overdue delivery handled\""},
 	{File: "internal/upkeep/pruner.go", Old: "pruneEvery = 10 * time.Minute", New: "pruneEvery = 100 * time.Millisecond"},
 	{File: "internal/engine/engine.go", Old: importOld, New: importNew},
 	{File: "internal/engine/engine.go", Old: "\t\te.life.Stop()\n", New: "\t\te.life.Stop()\n\t\tkillpoint.Here(\"drain\")\n"},

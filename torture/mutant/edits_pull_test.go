@@ -5,9 +5,9 @@ import "github.com/posthouse/posthouse/torture/overlay"
 // fetchedIsGone moves on as it hands out: what a phone was handed is the phone's, and the rescuer looks after
 // processes alone.
 var fetchedIsGone = []overlay.Edit{{
-	File: "internal/engine/rescuer.go",
-	Old:  "	if res.recorder.has(d) || res.reported(d.ID) {\n",
-	New:  "	if res.recorder.has(d) || work.AgentOf(d.LeaseOwner) != \"\" {\n",
+	File: "internal/rescue/rescuer.go",
+	Old:  "	if res.Results.Has(d) || res.Reported(d.ID) {\n",
+	New:  "	if res.Results.Has(d) || work.AgentOf(d.LeaseOwner) != \"\" {\n",
 }}
 
 // countedLater gathers what changes of the counts and writes it once a second, which costs a transaction a second

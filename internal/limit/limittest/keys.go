@@ -218,7 +218,8 @@ func testEach(t *testing.T, l limit.Limiter, _ bool) {
 	x := newTester(t, l)
 	app, ann, bob := x.of("app", Per(5, time.Hour)), x.of("ann", Per(2, time.Hour)), x.of("bob", Per(9, time.Hour))
 	free := x.of("free")
-	asks := [][]limit.Bound{{ann, app}, {app, ann}, {ann, app}, {bob, app}, {free}, {}, {bob, app}, {app, bob}, {bob}, {bob, app}}
+	one := func(bounds ...limit.Bound) limit.Ask { return limit.Ask{Bounds: bounds, Want: 1} }
+	asks := []limit.Ask{one(ann, app), one(app, ann), one(ann, app), one(bob, app), one(free), one(), one(bob, app), one(app, bob), one(bob), one(bob, app)}
 	grants, err := l.Each(t.Context(), asks)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +246,7 @@ func testEach(t *testing.T, l limit.Limiter, _ bool) {
 	if a, b := x.peekAll(app).N, x.peekAll(ann).N; a != 1 || b != 1 {
 		t.Errorf("%d and %d are free after one came back, want 1 and 1", a, b)
 	}
-	if _, err := l.Each(t.Context(), [][]limit.Bound{{bob}, {x.of("typo", Per(0, time.Hour))}}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+	if _, err := l.Each(t.Context(), []limit.Ask{one(bob), one(x.of("typo", Per(0, time.Hour)))}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 		t.Errorf("got error %v, want one of code invalid", err)
 	}
 }

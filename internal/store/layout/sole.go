@@ -16,7 +16,7 @@ var Clean = sqldb.NewTable("posthouse_messages", append(messageColumns(),
 var Due = sqldb.NewTable("posthouse_due", "tenant", "channel", "priority#", "due_at#", "id")
 
 // Flights has clean deliveries that are under way, a claim a row.
-var Flights = sqldb.NewTable("posthouse_flights", "id", "tenant", "channel", "priority#", "account?", "owner", "epoch#", "started_at#", "lease_until#", "ids")
+var Flights = sqldb.NewTable("posthouse_flights", "id", "tenant", "channel", "priority#", "accounts?", "owner", "epoch#", "started_at#", "lease_until#", "ids")
 
 var (
 	// Sent has clean deliveries that were sent.
@@ -124,29 +124,47 @@ func SentOf(d *posthouse.Delivery, l *Landing) posthouse.Event {
 	}
 }
 
-// Flight is one claim of clean deliveries, as a row of posthouse_flights has it. Times are microseconds.
+// Flight is one claim of clean deliveries as it is for one of them. Times are microseconds.
 type Flight struct {
 	ID, Owner, Account           string
 	Epoch, StartedAt, LeaseUntil int64
 }
 
-// Flying is a voyage with its deliveries.
+// Flying is a row of posthouse_flights: a claim with its deliveries.
 type Flying struct {
 	Flight
+	accounts  []string // of the deliveries, in their order; none where they go by the channel's one account
 	IDs, Gone []string
+}
+
+// For is the flight as it is for its delivery at a place.
+func (f *Flying) For(place int) *Flight {
+	of := f.Flight
+	if place < len(f.accounts) {
+		of.Account = f.accounts[place]
+	}
+	return &of
+}
+
+// Accounts is what the row of a flight has of its deliveries' accounts. It may be longer than the list of the deliveries.
+func Accounts(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return IDList(list)
 }
 
 // ReadFlying reads FlyingColumns.
 func ReadFlying(scan sqldb.Scanner) (Flying, error) {
 	var f Flying
-	var ids, gone string
-	err := scan(&f.ID, &f.Account, &f.Owner, &f.Epoch, &f.StartedAt, &f.LeaseUntil, &ids, &gone)
-	f.IDs, f.Gone = ReadList(ids), ReadList(gone)
+	var accounts, ids, gone string
+	err := scan(&f.ID, &accounts, &f.Owner, &f.Epoch, &f.StartedAt, &f.LeaseUntil, &ids, &gone)
+	f.accounts, f.IDs, f.Gone = ReadList(accounts), ReadList(ids), ReadList(gone)
 	return f, err
 }
 
 // FlyingColumns are those of a row of Flights with what has left it.
-const FlyingColumns = "id, account, owner, epoch, started_at, lease_until, ids, gone"
+const FlyingColumns = "id, accounts, owner, epoch, started_at, lease_until, ids, gone"
 
 // BeginsClean reports whether an entry may be stored as a clean delivery.
 func BeginsClean(e *work.Entry) bool {

@@ -76,8 +76,8 @@ func (s History) startEvents(ctx context.Context, list []posthouse.Event, inFlig
 		}
 		of := map[string]*layout.Flight{}
 		for i := range flights {
-			for _, id := range flights[i].IDs {
-				of[id] = &flights[i].Flight
+			for place, id := range flights[i].IDs {
+				of[id] = flights[i].For(place)
 			}
 		}
 		for i := range inFlight {

@@ -97,9 +97,9 @@ func (s Messages) fillFlights(ctx context.Context, list []posthouse.Delivery) er
 		return err
 	}
 	for _, f := range flights {
-		for _, id := range f.IDs {
+		for place, id := range f.IDs {
 			if i, wanted := at[id]; wanted {
-				layout.TakeOff(&list[i], &f.Flight)
+				layout.TakeOff(&list[i], f.For(place))
 				delete(at, id)
 			}
 		}

@@ -60,13 +60,14 @@ CREATE TABLE posthouse_due (
   PRIMARY KEY (tenant, channel, priority, due_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- The clean deliveries in their first attempt, a row a claim: ids is a JSON array, gone names those that took another course.
+-- The clean deliveries in their first attempt, a row a claim: ids is a JSON array and accounts
+-- the accounts of these by their places (none where the channel has one without a name), gone names those that took another course.
 CREATE TABLE posthouse_flights (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
   channel varchar(128) NOT NULL,
   priority smallint NOT NULL,
-  account varchar(128) NOT NULL DEFAULT '',
+  accounts mediumtext NOT NULL DEFAULT (''),
   owner varchar(128) NOT NULL,
   epoch bigint NOT NULL,
   started_at bigint NOT NULL,
@@ -987,8 +988,8 @@ UNION ALL
 SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
 FROM posthouse_due q JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(q.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 UNION ALL
-SELECT j.value, m.tenant, m.channel, CASE WHEN f.account = '' THEN m.account ELSE f.account END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
-FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.accounts = '' THEN m.account ELSE JSON_UNQUOTE(JSON_EXTRACT(f.accounts, CONCAT('$[', j.place - 1, ']'))) END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (place FOR ORDINALITY, value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL
 SELECT s.id, m.tenant, m.channel, s.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
@@ -1001,8 +1002,8 @@ UNION ALL
 SELECT CONVERT(CONCAT(substr(m.id, 1, 22), '0001') USING ascii) COLLATE ascii_bin, 1, m.tenant, m.created_at, 'accept', '', 'pending', 0, 0, '', 0, m.due_at, '', m.epoch, m.account, 0, '', '', '', '', '', ''
 FROM posthouse_messages m WHERE m.sole = 1
 UNION ALL
-SELECT j.value, 2, m.tenant, f.started_at, 'start', 'pending', 'sending', 1, 1, f.owner, f.lease_until, m.due_at, '', f.epoch, CASE WHEN f.account = '' THEN m.account ELSE f.account END, 0, '', '', '', '', '', ''
-FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
+SELECT j.value, 2, m.tenant, f.started_at, 'start', 'pending', 'sending', 1, 1, f.owner, f.lease_until, m.due_at, '', f.epoch, CASE WHEN f.accounts = '' THEN m.account ELSE JSON_UNQUOTE(JSON_EXTRACT(f.accounts, CONCAT('$[', j.place - 1, ']'))) END, 0, '', '', '', '', '', ''
+FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (place FOR ORDINALITY, value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL
 SELECT s.id, 2, s.tenant, s.started_at, 'start', 'pending', 'sending', 1, 1, s.owner, s.lease_until, m.due_at, '', s.epoch, s.account, 0, '', '', '', '', '', ''

@@ -53,13 +53,14 @@ CREATE TABLE posthouse_due (
   PRIMARY KEY (tenant, channel, priority, due_at, id)
 ) WITHOUT ROWID;
 
--- The clean deliveries in their first attempt, a row a claim: ids is a JSON array, gone names those that took another course.
+-- The clean deliveries in their first attempt, a row a claim: ids is a JSON array and accounts
+-- the accounts of these by their places (none where the channel has one without a name), gone names those that took another course.
 CREATE TABLE posthouse_flights (
   id TEXT NOT NULL,
   tenant TEXT NOT NULL,
   channel TEXT NOT NULL,
   priority INTEGER NOT NULL,
-  account TEXT NOT NULL DEFAULT '',
+  accounts TEXT NOT NULL DEFAULT '',
   owner TEXT NOT NULL,
   epoch INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
@@ -967,7 +968,7 @@ UNION ALL
 SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
 FROM posthouse_due q JOIN posthouse_messages m ON m.id = substr(q.id, 1, 22) || '0000' AND m.sole = 1
 UNION ALL
-SELECT j.value, m.tenant, m.channel, CASE WHEN f.account = '' THEN m.account ELSE f.account END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.accounts = '' THEN m.account ELSE json_extract(f.accounts, '$[' || j.key || ']') END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
 FROM posthouse_flights f, json_each(f.ids) j JOIN posthouse_messages m ON m.id = substr(j.value, 1, 22) || '0000' AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL
@@ -981,7 +982,7 @@ UNION ALL
 SELECT substr(m.id, 1, 22) || '0001', 1, m.tenant, m.created_at, 'accept', '', 'pending', 0, 0, '', 0, m.due_at, '', m.epoch, m.account, 0, '', '', '', '', '', ''
 FROM posthouse_messages m WHERE m.sole = 1
 UNION ALL
-SELECT j.value, 2, m.tenant, f.started_at, 'start', 'pending', 'sending', 1, 1, f.owner, f.lease_until, m.due_at, '', f.epoch, CASE WHEN f.account = '' THEN m.account ELSE f.account END, 0, '', '', '', '', '', ''
+SELECT j.value, 2, m.tenant, f.started_at, 'start', 'pending', 'sending', 1, 1, f.owner, f.lease_until, m.due_at, '', f.epoch, CASE WHEN f.accounts = '' THEN m.account ELSE json_extract(f.accounts, '$[' || j.key || ']') END, 0, '', '', '', '', '', ''
 FROM posthouse_flights f, json_each(f.ids) j JOIN posthouse_messages m ON m.id = substr(j.value, 1, 22) || '0000' AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL

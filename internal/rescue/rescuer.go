@@ -1,4 +1,6 @@
-package engine
+// Package rescue finds what nobody else will move: leases without a holder, deadlines that have passed, and unknowns whose time has
+// come. What follows from them is said by the package state.
+package rescue
 
 import (
 	"context"
@@ -13,35 +15,49 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Rescuer finds what nobody else will move.
+// Rescuer finds what nobody else will move. All its fields are required.
 type Rescuer struct {
-	queue    Reviser
-	routes   *Routes
-	recorder *recorder
-	reported func(delivery string) bool       // is a report on it about to be written?
-	unread   func(d *posthouse.Delivery) bool // has its agent shown that it reads nothing it is handed?
-	returned func(list []posthouse.Delivery)  // agents may be handed these again
-	life     *life.Life
-	log      *slog.Logger
-	metrics  *metrics.Metrics
-	every    time.Duration
+	Queue    Reviser
+	Results  Results
+	Settings func(state.Key) *state.Settings  // of a channel, cautious ones where it is not open
+	Reported func(delivery string) bool       // is a report on it about to be written?
+	Unread   func(d *posthouse.Delivery) bool // has its agent shown that it reads nothing it is handed?
+	Returned func(list []posthouse.Delivery)  // agents may be handed these again
+	Life     *life.Life
+	Log      *slog.Logger
+	Metrics  *metrics.Metrics
+	Every    time.Duration
 }
 
-// rescueBatch is how many deliveries one transaction of the rescuer touches.
-const rescueBatch = 200
+// Reviser locks deliveries and decides on them.
+type Reviser interface {
+	Revise(ctx context.Context, now time.Time, sel work.Selection,
+		decide func(now time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error)
+}
+
+// Results are those of this process that wait to be written.
+type Results interface {
+	// Stuck reports whether the database takes none of them now.
+	Stuck() bool
+	// Has reports whether the result of a delivery is among them.
+	Has(d posthouse.Delivery) bool
+}
+
+// Batch is how many deliveries one transaction of the rescuer touches.
+const Batch = 200
 
 // recovery is how long the rescuer holds back when the database takes writes again. Processes that could not write
 // results try again within this time, and then their leases are not lost.
 const recovery = 2 * time.Second
 
-// run looks for what nobody else will move: leases without a holder, deadlines, unknowns whose
+// Run looks for what nobody else will move: leases without a holder, deadlines, unknowns whose
 // time has come.
-func (res *Rescuer) run(ctx context.Context) {
-	batch := rescueBatch
+func (res *Rescuer) Run(ctx context.Context) {
+	batch := Batch
 	var leases, deadlines, holds life.Sight
-	for res.life.Pause(life.Spread(res.every)) {
+	for res.Life.Pause(life.Spread(res.Every)) {
 		// Where we cannot write results, others hardly can: to take their leases now would be to send again.
-		ok := !res.recorder.stuck()
+		ok := !res.Results.Stuck()
 		if ok {
 			_, ok = res.sweep(ctx, work.LeaseLost, &leases, batch, res.rescueLease)
 		}
@@ -49,19 +65,19 @@ func (res *Rescuer) run(ctx context.Context) {
 		case !ok:
 			batch = 1 // enough to find out when the database takes writes again
 		case batch == 1:
-			batch = rescueBatch
-			if !res.life.Pause(recovery) {
+			batch = Batch
+			if !res.Life.Pause(recovery) {
 				return
 			}
 		}
-		res.sweep(ctx, work.PastDeadline, &deadlines, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterDeadline(d), true })
-		res.sweep(ctx, work.HoldOver, &holds, rescueBatch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterHold(d), true })
+		res.sweep(ctx, work.PastDeadline, &deadlines, Batch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterDeadline(d), true })
+		res.sweep(ctx, work.HoldOver, &holds, Batch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterHold(d), true })
 	}
 }
 
 // RescueNow looks for lost leases at once, and says how many it found.
 func (res *Rescuer) RescueNow(ctx context.Context) (int, error) {
-	n, ok := res.sweep(ctx, work.LeaseLost, &life.Sight{}, rescueBatch, res.rescueLease)
+	n, ok := res.sweep(ctx, work.LeaseLost, &life.Sight{}, Batch, res.rescueLease)
 	if !ok {
 		return n, posthouse.Errorf(posthouse.CodeUnavailable, "the database does not take the rescue now: try again")
 	}
@@ -69,31 +85,31 @@ func (res *Rescuer) RescueNow(ctx context.Context) (int, error) {
 }
 
 func (res *Rescuer) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, bool) {
-	if res.recorder.has(d) || res.reported(d.ID) {
+	if res.Results.Has(d) || res.Reported(d.ID) {
 		return work.Change{}, false
 	}
-	res.metrics.LeaseLosses.Inc()
-	return state.AfterLeaseLost(res.routes.Settings(state.KeyOf(&d)), d, res.unread(&d), now), true
+	res.Metrics.LeaseLosses.Inc()
+	return state.AfterLeaseLost(res.Settings(state.KeyOf(&d)), d, res.Unread(&d), now), true
 }
 
 // sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the
 // batch is smaller than usual. It returns how many it moved, and whether the database took it. Those that stay as they are
 // do not keep it from what is behind them.
 func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *life.Sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
-	begun, now, since := time.Now(), res.life.Now(), s.Begin()
+	begun, now, since := time.Now(), res.Life.Now(), s.Begin()
 	var left time.Time // when the first that stays was due
-	for look := (work.Selection{Due: due, Max: batch, Since: since}); !res.life.Stopped(); {
+	for look := (work.Selection{Due: due, Max: batch, Since: since}); !res.Life.Stopped(); {
 		moved, stay, err := res.look(ctx, look, decide)
 		if err != nil {
-			res.log.Warn("overdue deliveries cannot be handled", "kind", due, "error", err)
+			res.Log.Warn("overdue deliveries cannot be handled", "kind", due, "error", err)
 			return total, false
 		}
 		total += moved
 		if len(stay) > 0 && left.IsZero() {
 			left = stay[0]
 		}
-		if moved+len(stay) < look.Max || batch < rescueBatch { // else there may be more
-			if batch == rescueBatch {
+		if moved+len(stay) < look.Max || batch < Batch { // else there may be more
+			if batch == Batch {
 				s.End(since, now, left, time.Since(begun))
 			}
 			return total, true
@@ -107,7 +123,7 @@ func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *life.Sight, batc
 func (res *Rescuer) look(ctx context.Context, look work.Selection, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (int, []time.Time, error) {
 	moved := map[string]bool{}
 	var stay []time.Time
-	after, err := res.queue.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
+	after, err := res.Queue.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		var changes []work.Change
 		clear(moved)
 		stay = nil
@@ -135,9 +151,9 @@ func (res *Rescuer) handled(due work.Due, list []posthouse.Delivery) {
 		if d.Pulled && d.State == posthouse.Pending {
 			unsent = append(unsent, *d)
 		}
-		res.log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
+		res.Log.Info("overdue delivery handled", "kind", due, "tenant", d.Tenant, "channel", d.Channel, "message", d.Message, "delivery", d.ID, "state", d.State, "reason", d.Reason)
 	}
-	res.returned(unsent)
+	res.Returned(unsent)
 }
 
 // behind is the look that follows a full one: past those that stay, or at more of them where all were due at once.
