@@ -20,6 +20,7 @@ type line struct {
 	Rates    []posthouse.Rate
 	Accounts []posthouse.Account
 	Next     string // of the accounts
+	Tried    *tried // a test that was made just now
 }
 
 // windows are limits of one kind.
@@ -30,25 +31,32 @@ type windows struct {
 }
 
 func showChannel(v *visit) error {
-	name := v.r.PathValue("name")
-	c, err := v.call().Channels.Get(v.ctx(), name)
+	l, err := v.lineOf(v.r.PathValue("name"))
 	if err != nil {
 		return err
 	}
-	l := line{Channel: c, Windows: windowsOf(c)}
-	if c.Rate != nil {
+	return v.show("channel", "channels", l)
+}
+
+// lineOf reads what the page of a channel shows.
+func (v *visit) lineOf(name string) (l line, err error) {
+	if l.Channel, err = v.call().Channels.Get(v.ctx(), name); err != nil {
+		return l, err
+	}
+	l.Windows = windowsOf(l.Channel)
+	if l.Rate != nil {
 		if l.Rates, err = v.call().Channels.Rates(v.ctx(), name); err != nil {
-			return err
+			return l, err
 		}
 	}
-	if c.Accounts {
+	if l.Channel.Accounts {
 		page, err := v.call().Accounts.List(v.ctx(), client.Filter{Channel: name, Cursor: v.query("cursor"), Limit: pageLength})
 		if err != nil {
-			return err
+			return l, err
 		}
 		l.Accounts, l.Next = page.Items, page.Next
 	}
-	return v.show("channel", "channels", l)
+	return l, nil
 }
 
 // windowsOf lists the limits of a channel that are set.

@@ -20,7 +20,10 @@ var least = map[string]posthouse.Role{
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
 	"POST campaigns/{name}/start": posthouse.RoleSender,
-	"GET keys":                    posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
+	"POST channels/{name}/test":   posthouse.RoleOperator,
+	"GET drivers":                 posthouse.RoleAdmin, "GET drivers/{driver}": posthouse.RoleAdmin, "POST drivers/{driver}": posthouse.RoleAdmin,
+	"GET channels/{name}/edit": posthouse.RoleAdmin, "POST channels/{name}/edit": posthouse.RoleAdmin,
+	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
 
 func TestEachRouteNeedsItsRole(t *testing.T) {

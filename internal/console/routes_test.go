@@ -18,8 +18,8 @@ func TestWhoReachesWhat(t *testing.T) {
 	id := h.waiting("hello")
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring"}[strings.Split(path, "/")[0]]
-		return "/console/t/default/" + strings.NewReplacer("{$}", "", "{id}", thing, "{name}", thing).Replace(path)
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard"}[strings.Split(path, "/")[0]]
+		return "/console/t/default/" + strings.NewReplacer("{$}", "", "{id}", thing, "{name}", thing, "{driver}", thing).Replace(path)
 	}
 	roles := posthouse.Roles()
 	for _, a := range console.Addresses() {

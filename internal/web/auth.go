@@ -94,6 +94,12 @@ func As(ctx context.Context, key posthouse.Key) context.Context {
 	return context.WithValue(ctx, known{}, key)
 }
 
+// acting reports whether a request is one within the process, on behalf of a person.
+func acting(ctx context.Context) bool {
+	_, ok := ctx.Value(known{}).(posthouse.Key)
+	return ok
+}
+
 // enter finds the key of a request.
 func (g *Gate) enter(r *http.Request) (posthouse.Key, error) {
 	if key, ok := r.Context().Value(known{}).(posthouse.Key); ok {

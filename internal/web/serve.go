@@ -94,7 +94,7 @@ func (d *door) admit(r Route, c *Call) (err error) {
 		_, err := d.Gate.enter(c.Request)
 		return err
 	}
-	if d.Rates != nil {
+	if d.Rates != nil && !acting(c.Context()) { // a page makes several requests: the quota is of the tenant's programs
 		if err := d.Rates.Request(c.Context(), c.Key); err != nil {
 			return err
 		}

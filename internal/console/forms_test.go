@@ -1,0 +1,117 @@
+package console_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// A channel is made by the form that its driver's fields draw, changed without typing its secret again, and tested.
+func TestAChannelIsMadeByForm(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.shows(h.page("admin", "/console/t/default/drivers"), "drivers/httpapi", "drivers/webhook")
+	at := "/console/t/default/drivers/webhook"
+	h.shows(h.page("admin", at), `name="config.url"`, `type="password"`, `name="config.secret"`)
+	form := url.Values{"name": {"hook"}, "config.url": {"ftp://x"}, "config.secret": {"short"}, "tries": {"many"}, "limits": {"20/1s nonsense"}}
+	wrong := h.ask("admin", at, form)
+	if wrong.status != http.StatusUnprocessableEntity || strings.Contains(wrong.body, `value="short"`) {
+		t.Errorf("a wrong form: %d", wrong.status)
+	}
+	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "want a window")
+	form.Set("tries", "3")
+	form.Set("limits", "20/1s\r\n1000/1m")
+	h.shows(h.ask("admin", at, form).body, "ftp://x", `role="alert"`)
+	form.Set("config.url", "https://example.com/in")
+	form.Set("config.secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if got := h.ask("admin", at, form); got.to() != "/console/t/default/channels/hook?said=stored" {
+		t.Fatalf("storing: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "There is a channel of this name already") {
+		t.Errorf("the same name again: %d", got.status)
+	}
+	edit := "/console/t/default/channels/hook/edit"
+	page := h.page("admin", edit)
+	h.shows(page, `value="https://example.com/in"`, "stored; empty keeps it", "20/1s\n1000/1m", `name="version" value="1"`)
+	if strings.Contains(page, "MfKQ9r8G") {
+		t.Error("the form shows a secret")
+	}
+	change := url.Values{"version": {"1"}, "config.url": {"https://example.org/in"}, "tries": {"4"}}
+	if got := h.ask("admin", edit, change); got.to() != "" {
+		t.Errorf("another address would get the stored secret: %d to %q", got.status, got.to())
+	}
+	change.Set("config.url", "https://example.com/in")
+	if got := h.ask("admin", edit, change); got.to() == "" {
+		t.Errorf("changing: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("admin", edit, change); got.status != http.StatusConflict {
+		t.Errorf("a second click: %d", got.status)
+	}
+	var ch posthouse.Channel
+	h.api("GET", "/v1/channels/hook", "", &ch)
+	if ch.Tries != 4 || len(ch.Limits) != 0 || ch.Config["secret"] == nil || ch.Version != 2 {
+		t.Errorf("the channel is %+v", ch)
+	}
+	for _, path := range []string{"drivers/none", "channels/none/edit"} {
+		if got := h.ask("admin", "/console/t/default/"+path, nil); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+}
+
+// A field of names and values is a text of lines, and what the form does not have stays.
+func TestAFormKeepsWhatItDoesNotShow(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/oa", `{"driver":"httpapi","max_inflight":7,"config":{"url":"https://example.com/in","body":"{}","headers":{"X-Two":"2","X-One":"1"},"codes":{"E2":"rate","E1":"recipient"}}}`, nil)
+	edit := "/console/t/default/channels/oa/edit"
+	h.shows(h.page("admin", edit), "X-One: ********\nX-Two: ********", "E1: recipient\nE2: rate")
+	form := url.Values{"version": {"1"}, "config.url": {"https://example.com/in"}, "config.body": {"{}"}, "config.headers": {"X-One: ********\n\n"}, "config.success_values": {"0\nOK"}, "config.success_path": {"$.code"}, "note": {"as agreed"}}
+	if got := h.ask("admin", edit, form); got.to() == "" {
+		t.Fatalf("changing: %d\n%s", got.status, got.body)
+	}
+	var ch posthouse.Channel
+	h.api("GET", "/v1/channels/oa", "", &ch)
+	headers, _ := ch.Config["headers"].(map[string]any)
+	values, _ := ch.Config["success_values"].([]any)
+	if ch.MaxInflight != 7 || len(headers) != 1 || headers["X-One"] != "********" || len(values) != 2 || ch.Config["codes"] != nil {
+		t.Errorf("the channel is %+v", ch)
+	}
+	var log struct{ Items []wire.AuditEntry }
+	h.api("GET", "/v1/audit?target=oa&key=person:admin", "", &log)
+	if len(log.Items) != 1 || log.Items[0].Note != "as agreed" {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// A test shows what was sent and answered.
+func TestATestShowsTheAnswer(t *testing.T) {
+	t.Parallel()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write([]byte("short and stout"))
+	}))
+	t.Cleanup(provider.Close)
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/oa", `{"driver":"httpapi","config":{"url":"`+provider.URL+`/in","body":"{\"to\":\"${user}\"}"}}`, nil)
+	got := h.ask("operator", "/console/t/default/channels/oa/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}})
+	if got.status != http.StatusOK {
+		t.Fatalf("testing: %d\n%s", got.status, got.body)
+	}
+	h.shows(got.body, `id="tried"`, "zhang.san", "state failed")
+}
+
+// Pages do not use up what the tenant's programs may ask for.
+func TestPagesCountAgainstNoQuota(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/tenants/default", `{"quota":{"requests":[{"max":1,"per":"1h"}]}}`, nil)
+	for range 3 {
+		h.page("viewer", "/console/t/default/search?q=u1")
+	}
+}

@@ -1,0 +1,29 @@
+package console
+
+// formWords are the texts of forms.
+func formWords() map[string]word {
+	return map[string]word{
+		"new_channel":      {"New channel", "新建渠道"},
+		"choose_driver":    {"What is to be sent over?", "消息通过什么发出？"},
+		"edit_channel":     {"Change", "修改"},
+		"channel_name":     {"Name of the channel, which messages name it by", "渠道名称（发送消息时使用）"},
+		"settings":         {"How it sends", "发送设置"},
+		"other_settings":   {"Other settings stay as they are:", "其他设置保持不变："},
+		"make_help":        {"Messages can be sent over it at once.", "保存后即可发送。"},
+		"edit_help":        {"From now on deliveries are sent this way, also those that wait.", "保存后立即按新设置发送，包括正在等待的投递。"},
+		"store":            {"Store", "保存"},
+		"stored":           {"It is stored.", "已保存。"},
+		"stored_secret":    {"stored; empty keeps it", "已保存，留空则不变"},
+		"name_taken":       {"There is a channel of this name already.", "已有同名渠道。"},
+		"name_missing":     {"The channel needs a name.", "请填写渠道名称。"},
+		"want_number":      {"want a whole number", "请填整数"},
+		"want_window":      {"want a window such as 20/1s or 1000/1m", "请填窗口，例如 20/1s 或 1000/1m"},
+		"lines_of_pairs":   {"One a line, as name: value.", "每行一项，格式为 名称: 值。"},
+		"lines_of_secrets": {"One a line, as name: value. ******** keeps the stored one.", "每行一项，格式为 名称: 值；******** 表示不变。"},
+		"lines_of_items":   {"One a line.", "每行一项。"},
+		"a_duration":       {"Such as 30s or 5m.", "例如 30s、5m。"},
+		"test":             {"Test", "测试"},
+		"test_help":        {"To an address a real message is sent at once, around the queue. Without one it is only asked whether the provider can be reached.", "填写地址会立即真实发送一条，不经过队列；不填则只检查平台能否连通。"},
+		"send_test":        {"Test it", "测试"},
+	}
+}
