@@ -188,7 +188,7 @@ func (f frame) ISO(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func (f frame) Ago(t time.Time) string {
 	d := f.Now.Sub(t)
 	ahead := d < 0
-	text := f.span(max(d, -d))
+	text := f.Span(max(d, -d))
 	switch {
 	case f.v.zh && ahead:
 		return text + "后"
@@ -201,9 +201,7 @@ func (f frame) Ago(t time.Time) string {
 }
 
 // Span is a length of time in words.
-func (f frame) Span(d time.Duration) string { return f.span(d) }
-
-func (f frame) span(d time.Duration) string {
+func (f frame) Span(d time.Duration) string {
 	var n int
 	var zh, en string
 	switch {
