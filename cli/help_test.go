@@ -113,6 +113,28 @@ func TestTheShellCompletesWhatTheServerHas(t *testing.T) {
 	}
 }
 
+// Who reads the README finds every command there, in both languages.
+func TestTheReadmeNamesEveryCommand(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"../README.md", "../README.zh-CN.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var table strings.Builder
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "| `posthouse ") {
+				table.WriteString(line)
+			}
+		}
+		for _, cmd := range root(&shell.Shell{}).Commands() {
+			if name := cmd.Name(); !strings.Contains(table.String(), "`posthouse "+name+"`") && !strings.Contains(table.String(), "`"+name+"`") {
+				t.Errorf("%s: the table of commands lacks %s", file, name)
+			}
+		}
+	}
+}
+
 func TestEveryCommandHasAManualPage(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
