@@ -26,6 +26,9 @@ func TestEveryFlagOfAClosedSetIsCompleted(t *testing.T) {
 	visit = func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			placeholder, help := pflag.UnquoteUsage(f)
+			if placeholder != "" && placeholder == strings.ToLower(placeholder) {
+				t.Errorf("%s --%s wants a %q: the help says what that is in capitals", cmd.CommandPath(), f.Name, placeholder)
+			}
 			names := listed.FindStringSubmatch(help)
 			if !slices.Contains(closed, placeholder) && names == nil {
 				return

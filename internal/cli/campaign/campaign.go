@@ -51,7 +51,7 @@ func create(sh *shell.Shell) *cobra.Command {
 	flags.StringVar((*string)(&draft.Priority), "priority", "", "`WORD`: high, normal or low (default normal)")
 	flags.StringVar((*string)(&draft.OnUnknown), "on-unknown", "", "what follows where nobody knows whether a member was reached: `WORD` hold or retry")
 	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
-	flags.IntVar(&draft.SegmentSize, "segment-size", 0, "how many members are claimed as one (default 1000)")
+	flags.IntVar(&draft.SegmentSize, "segment-size", 0, "how many members are claimed as one, a `NUMBER` (default 1000)")
 	how.describe(cmd)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		draft.Name = args[0]

@@ -63,12 +63,12 @@ func (f *sender) describe(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.unknown, "unknown-rate", 0, "the `SHARE` of messages of which nobody knows whether they were sent")
 	flags.Uint64Var(&f.seed, "seed", 1, "the `NUMBER` that chance begins with")
 	flags.IntVar(&f.o.Max, "max", 10, "how `MANY` messages are fetched at once, 1 to 100")
-	flags.DurationVar(&f.o.Wait, "wait", 30*time.Second, "how long the server may wait for work, at most 1m (native)")
-	flags.DurationVar(&f.o.Poll, "poll", 0, "how long to wait after nothing was fetched (default 5s with sms, none with native)")
-	flags.DurationVar(&f.o.Pace, "pace", 0, "the least time from one message to the next")
+	flags.DurationVar(&f.o.Wait, "wait", 30*time.Second, "how long the server may wait for work, a `DURATION` of at most 1m (native)")
+	flags.DurationVar(&f.o.Poll, "poll", 0, "how long to wait after nothing was fetched, a `DURATION` (default 5s with sms, none with native)")
+	flags.DurationVar(&f.o.Pace, "pace", 0, "the least time from one message to the next, a `DURATION`")
 	flags.StringSliceVar(&f.capabilities, "capability", nil, "what the phone can do, `NAME=VALUE` such as operator=cmcc (native)")
 	flags.BoolVar(&f.o.RetryUnknown, "retry-unknown", false, "have sent again what may have left (sms; native leaves it to the channel)")
-	flags.StringVar(&f.o.App, "name", "posthouse-agent/"+f.Version, "what the app says of itself (native)")
+	flags.StringVar(&f.o.App, "name", "posthouse-agent/"+f.Version, "what the app says of itself, a `NAME` (native)")
 	flags.BoolVar(&f.o.Once, "once", false, "end when there is nothing to fetch")
 }
 

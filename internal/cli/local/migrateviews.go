@@ -38,7 +38,7 @@ them and what keeps any from being there. A schema (on MariaDB: a database) must
 			})
 		},
 	}
-	cmd.Flags().StringVar(&named, "schema", "", "make them in this schema")
+	cmd.Flags().StringVar(&named, "schema", "", "make them in the `SCHEMA`")
 	cmd.Flags().BoolVar(&none, "none", false, "leave them out")
 	cmd.Flags().BoolVar(&here, "here", false, "make them beside the tables: the default")
 	cmd.MarkFlagsMutuallyExclusive("schema", "none", "here")

@@ -102,7 +102,7 @@ The flags narrow what is listed. Jobs that come again stand first, then the othe
 	flags.StringVar(&l.ref, "ref", "", "only those about this task or node, its `ID`")
 	flags.StringVar(&l.since, "since", "", "handed in from this `TIME` on: 2h ago is 2h")
 	flags.StringVar(&l.until, "until", "", "handed in before this `TIME`")
-	flags.IntVar(&l.limit, "limit", 50, "how many at most")
+	flags.IntVar(&l.limit, "limit", 50, "how many at most, a `NUMBER`")
 	flags.StringVar(&l.filter.Cursor, "cursor", "", "where the page before ended, a `CURSOR`")
 	return cmd
 }

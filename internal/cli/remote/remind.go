@@ -136,7 +136,7 @@ func remindList(sh *shell.Shell) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.Kind, "kind", "", "only of the `KIND`; goes with --ref")
 	cmd.Flags().StringVar(&f.Ref, "ref", "", "only with the `REF`; goes with --kind")
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, 1 to 1000")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, a `NUMBER` from 1 to 1000")
 	return cmd
 }
 

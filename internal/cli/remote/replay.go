@@ -44,7 +44,7 @@ func replayCommand(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringVar(&f.account, "account", "", "only what this `ACCOUNT` of the channel tried to send")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "only what stopped for this `REASON`, such as tries_used_up")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "replay all that the filter selects; without it they are only counted")
-	cmd.Flags().IntVar(&f.max, "max", 1000, "how many at most, up to 100000")
+	cmd.Flags().IntVar(&f.max, "max", 1000, "how many at most, a `NUMBER` up to 100000")
 	return cmd
 }
 

@@ -67,7 +67,7 @@ that has changed since.`,
 	flags.StringVar(&f.account, "account", "", "only what this `ACCOUNT` of the channel sent")
 	flags.StringVar(&f.reason, "reason", "", "only what stopped for this `REASON`, such as epoch_hold")
 	flags.StringVar(&f.confirm, "confirm", "", "decide about what was counted: the `TEXT` that the count printed")
-	flags.IntVar(&f.max, "max", 1000, "how many at most, up to 100000")
+	flags.IntVar(&f.max, "max", 1000, "how many at most, a `NUMBER` up to 100000")
 	return cmd
 }
 

@@ -55,7 +55,7 @@ func sendCommand(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&s.message.forgetAfter, "forget-after", "", "how `LONG` a sensitive content is kept: 10m (default 24h)")
 	flags.StringVar(&s.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
 	flags.BoolVar(&s.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
-	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long --wait waits")
+	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long --wait waits, a `DURATION`")
 	return cmd
 }
 

@@ -86,7 +86,7 @@ func statusCommand(sh *shell.Shell) *cobra.Command {
 	})
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.Account, "account", "", "only what the account `NAME` sent, or what is pinned to it")
-	cmd.Flags().IntVar(&f.Limit, "limit", 20, "how many at most, 1 to 1000")
+	cmd.Flags().IntVar(&f.Limit, "limit", 20, "how many at most, a `NUMBER` from 1 to 1000")
 	return cmd
 }
 
