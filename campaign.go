@@ -29,6 +29,7 @@ type Campaign struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// SegmentSize is how many members are claimed as one.
 	SegmentSize int `json:"segment_size"`
+	CampaignRules
 
 	State      CampaignState `json:"state"`
 	Reason     string        `json:"reason,omitempty"` // why it is in this state
@@ -37,6 +38,33 @@ type Campaign struct {
 	UpdatedAt  time.Time     `json:"updated_at"`
 	StartedAt  time.Time     `json:"started_at,omitzero"`
 	FinishedAt time.Time     `json:"finished_at,omitzero"`
+}
+
+// CampaignRules say how carefully a campaign is sent.
+type CampaignRules struct {
+	// Spread is over how long the members are spread evenly, from the start on. Defaults to as fast as the limits allow.
+	Spread Duration `json:"spread,omitzero"`
+	// Canary are the members who are sent to first. Defaults to nobody.
+	Canary *Canary `json:"canary,omitempty"`
+	// Brake pauses the campaign by itself. Defaults to never.
+	Brake *Brake `json:"brake,omitempty"`
+}
+
+// Canary lets the first members go ahead: the others follow if not too many of these have failed, else the campaign is paused.
+type Canary struct {
+	Members int64 `json:"members"`
+	// MaxFailures is the share of them, from 0 to 1, who may have failed.
+	MaxFailures float64 `json:"max_failures"`
+}
+
+// Brake pauses a campaign when too many have failed since it was started or resumed.
+type Brake struct {
+	// Above is the share of failures, from 0 to 1, that is too much.
+	Above float64 `json:"above"`
+	// After is how many members are to be answered for at least before it counts.
+	After int64 `json:"after"`
+	// Classes are the classes of failures that count. Defaults to all, also what was undelivered.
+	Classes []Class `json:"classes,omitempty"`
 }
 
 // CampaignState says where a campaign stands.

@@ -159,7 +159,7 @@ func openCampaigns(s *Server) (err error) {
 	if s.importer, err = campaign.NewImporter(s.store.Audiences, ""); err != nil {
 		return err
 	}
-	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer}
+	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, Segments: s.store.Segments, Counts: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer}
 	return nil
 }
 

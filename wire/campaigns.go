@@ -20,6 +20,7 @@ type CampaignDraft struct {
 	OnUnknown   posthouse.Policy   `json:"on_unknown,omitempty" doc:"What follows where nobody knows whether a member was reached: hold or retry. Defaults to the channel's."`
 	Deadline    time.Time          `json:"deadline,omitzero" doc:"When sending ends, whoever is left. Defaults to never." example:"2030-10-01T20:00:00+08:00"`
 	SegmentSize int                `json:"segment_size,omitempty" doc:"How many members are claimed as one. Defaults to 1000." minimum:"1" maximum:"10000" example:"1000"`
+	posthouse.CampaignRules
 }
 
 // Campaign is a campaign with its audience and how far it is.
@@ -93,7 +94,8 @@ type CampaignPlan struct {
 	Missing    map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
 	Samples    []CampaignSample   `json:"samples" doc:"What the first members would get."`
 	Duration   posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
-	Problems   []Flaw             `json:"problems" doc:"What stands in the way; empty for nothing."`
+	posthouse.CampaignRules
+	Problems []Flaw `json:"problems" doc:"What stands in the way; empty for nothing."`
 }
 
 // Flaw is one thing that stands in a campaign's way.

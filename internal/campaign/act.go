@@ -56,6 +56,10 @@ func (d *Desk) prepare(ctx context.Context, c *work.Campaign, a Action, force bo
 			return err
 		}
 		c.StartedAt = now
+	case Resume:
+		if err := d.resumed(ctx, c); err != nil {
+			return err
+		}
 	case Cancel:
 		if c.Planned == 0 { // nobody is in a segment: all is said with the state
 			c.FinishedAt = now
@@ -97,6 +101,9 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, force bool) error
 	if takes := Takes(a.Members, ch); !c.Deadline.IsZero() && time.Now().Add(takes).After(c.Deadline) {
 		against = append(against, "sending takes at least "+takes.String()+" under the limits, and the deadline comes before")
 	}
+	if end := time.Now().Add(c.Spread.Std()); !c.Deadline.IsZero() && end.After(c.Deadline) {
+		against = append(against, "it is spread over "+c.Spread.String()+", and the deadline comes before")
+	}
 	if t != nil && !t.Lenient {
 		lacking := missing(t, c.Payload, &a)
 		for _, name := range slices.Sorted(maps.Keys(lacking)) {
@@ -122,4 +129,17 @@ func (d *Desk) mend(ctx context.Context, tenant, name string) (wire.Campaign, er
 		return wire.Campaign{}, err
 	}
 	return d.show(ctx, c)
+}
+
+// resumed notes that a person has decided: the others follow a canary that had stopped them, and the brake counts from here on.
+func (d *Desk) resumed(ctx context.Context, c *work.Campaign) error {
+	if strings.HasPrefix(c.Reason, reasonCanary) {
+		c.Marks.CanaryDone = true
+	}
+	if c.Brake == nil {
+		return nil
+	}
+	p, err := d.o.Segments.Progress(ctx, c.ID)
+	c.Marks.Answered, c.Marks.Failed = tallied(&p, c.Brake.Classes)
+	return err
 }

@@ -45,8 +45,7 @@ type Templates interface {
 
 // OptedOut knows to which addresses nothing is sent.
 type OptedOut interface {
-	AnySuppressed(ctx context.Context, tenant string) (bool, error)
-	Suppressed(ctx context.Context, now time.Time, tenant, channel string, addresses []string) (map[string]string, error)
+	Suppressions(ctx context.Context, tenant string, of work.SuppressionsOf, cursor string, limit int) (list []posthouse.Suppression, next string, err error)
 }
 
 // Options are what a desk works with. All are required but for those that name a default.
@@ -81,7 +80,7 @@ func (d *Desk) Create(ctx context.Context, tenant string, in wire.CampaignDraft)
 	c := work.Campaign{Campaign: posthouse.Campaign{
 		ID: posthouse.NewID(), Tenant: tenant, Name: in.Name, Channel: in.Channel, Kind: in.Kind, Template: in.Template, Content: in.Content, Payload: in.Payload,
 		Audience: in.Audience, Priority: cmp.Or(in.Priority, posthouse.Normal), OnUnknown: in.OnUnknown, Deadline: in.Deadline,
-		SegmentSize: cmp.Or(in.SegmentSize, DefaultSegment), State: posthouse.CampaignDraft,
+		SegmentSize: cmp.Or(in.SegmentSize, DefaultSegment), State: posthouse.CampaignDraft, CampaignRules: in.CampaignRules,
 	}}
 	var own *work.Audience
 	if list != nil {
@@ -113,6 +112,7 @@ func (d *Desk) check(ctx context.Context, tenant string, in *wire.CampaignDraft)
 	if !in.Deadline.IsZero() && !in.Deadline.After(time.Now()) {
 		p.Add("deadline", "is %s, which has passed", in.Deadline.Format(time.RFC3339))
 	}
+	checkRules(&in.CampaignRules, p)
 	ch := d.o.Channel(tenant, in.Channel)
 	switch {
 	case ch == nil:

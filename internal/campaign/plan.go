@@ -29,7 +29,7 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 		return wire.CampaignPlan{}, err
 	}
 	out := wire.CampaignPlan{
-		Members: a.Members, Repeated: a.Repeated, Refused: a.Refused, Segments: (a.Last + int64(c.SegmentSize) - 1) / int64(c.SegmentSize),
+		Members: a.Members, Repeated: a.Repeated, Refused: a.Refused, Segments: segmentsOf(&c, a.Last), CampaignRules: c.CampaignRules,
 		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Problems: []wire.Flaw{},
 	}
 	flaw := func(path, message string) {
@@ -47,9 +47,9 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 		if out.Suppressed, err = d.suppressed(ctx, &c, &a, ch); err != nil {
 			return out, err
 		}
-		out.Duration = posthouse.Duration(Takes(a.Members-out.Suppressed, ch))
+		out.Duration = posthouse.Duration(max(Takes(a.Members-out.Suppressed, ch), c.Spread.Std()))
 		if !c.Deadline.IsZero() && time.Now().Add(out.Duration.Std()).After(c.Deadline) {
-			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits: it ends before everybody is reached")
+			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits and the campaign's spread: it ends before everybody is reached")
 		}
 	}
 	t, err := d.templateOf(ctx, &c)
@@ -65,34 +65,6 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	out.Samples, err = d.samples(ctx, &c, &a, t, ch)
 	return out, err
-}
-
-// suppressed counts the members to whose addresses nothing is sent at the moment.
-func (d *Desk) suppressed(ctx context.Context, c *work.Campaign, a *work.Audience, ch *state.Channel) (n int64, err error) {
-	if d.o.Suppressed == nil || a.State != posthouse.AudienceReady || ch.Settings.Exempt(c.Kind) {
-		return 0, nil
-	}
-	if some, err := d.o.Suppressed.AnySuppressed(ctx, c.Tenant); err != nil || !some {
-		return 0, err
-	}
-	twice, now := d.o.Importer.Repeated(ctx, *a), time.Now()
-	err = d.o.Importer.eachBlock(ctx, a.ID, work.PartMembers, 1, func(b work.Block) error {
-		addresses := make([]string, 0, b.N)
-		err := d.o.Importer.codec.Addresses(b.Bytes, func(i int, address []byte) error {
-			again, err := twice(b.First + int64(i))
-			if !again {
-				addresses = append(addresses, string(address))
-			}
-			return err
-		})
-		if err != nil || len(addresses) == 0 {
-			return err
-		}
-		found, err := d.o.Suppressed.Suppressed(ctx, now, c.Tenant, c.Channel, addresses)
-		n += int64(len(found))
-		return err
-	})
-	return n, err
 }
 
 // templateOf is the newest version of a campaign's template, nil where it has a content.

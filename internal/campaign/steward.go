@@ -31,6 +31,7 @@ type Remains interface {
 type Steward struct {
 	Campaigns Live
 	Segments  Remains
+	Counts    Counts
 	Lists     Lists
 	Importer  *Importer
 }
@@ -70,15 +71,21 @@ func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (mor
 		c.State, c.Reason = posthouse.CampaignExpired, "deadline"
 		_, err = s.Campaigns.StepCampaign(ctx, now, c, nil)
 		return true, err
-	case c.Planned < c.Last:
+	case c.Planned < goal(&c):
 		if c.State == posthouse.CampaignPaused {
 			return false, nil
 		}
 		return s.cut(ctx, now, c)
 	}
 	open, err := s.Segments.Unsettled(ctx, c.ID)
+	if err == nil && open {
+		err = s.brake(ctx, now, c)
+	}
 	if err != nil || open {
 		return false, err
+	}
+	if c.Planned < c.Last {
+		return s.judgeCanary(ctx, now, c)
 	}
 	c.State, c.Reason, c.FinishedAt = posthouse.CampaignDone, "", now
 	_, err = s.Campaigns.StepCampaign(ctx, now, c, nil)
@@ -97,7 +104,8 @@ func (s *Steward) cut(ctx context.Context, now time.Time, c work.Campaign) (more
 	twice := s.Importer.Repeated(ctx, a)
 	var wrong error
 	first := c.Planned + 1
-	c.Planned = min(c.Planned+cutAtOnce*int64(c.SegmentSize), c.Last)
+	c.SegmentSize = sizeOf(&c)
+	c.Planned = min(c.Planned+cutAtOnce*int64(c.SegmentSize), goal(&c))
 	list := Cut(&c, first, c.Planned, func(seq int64) bool {
 		again, err := twice(seq)
 		if err != nil {
@@ -108,8 +116,11 @@ func (s *Steward) cut(ctx context.Context, now time.Time, c work.Campaign) (more
 	if wrong != nil {
 		return false, wrong
 	}
+	for i := range list {
+		list[i].DueAt = dueAt(&c, list[i].First)
+	}
 	_, err = s.Campaigns.StepCampaign(ctx, now, c, list)
-	return c.Planned < c.Last, err
+	return c.Planned < goal(&c), err
 }
 
 // sweep writes the end of those who were left when a campaign ended.

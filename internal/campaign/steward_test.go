@@ -14,7 +14,7 @@ import (
 
 // steward looks after the campaigns of a hall.
 func (h *hall) steward() *campaign.Steward {
-	return &campaign.Steward{Campaigns: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Importer: h.importer}
+	return &campaign.Steward{Campaigns: h.store.Campaigns, Segments: h.store.Segments, Counts: h.store.Segments, Lists: h.store.Audiences, Importer: h.importer}
 }
 
 // round has a steward do all there is to do at a moment.

@@ -51,7 +51,7 @@ func benchmarkCampaign(b *testing.B, dsn string) {
 		Stores: parts(storetest.All(st)), Rosters: st.Rosters, Limiter: limit.SQL{Rows: st.Limits}, Log: log,
 		Campaigns: Campaigns{
 			Segments: st.Segments, Legs: campaign.Post{Campaigns: st.Campaigns, Lists: st.Audiences, Templates: st.Templates, Importer: im},
-			Steward: &campaign.Steward{Campaigns: st.Campaigns, Segments: st.Segments, Lists: st.Audiences, Importer: im},
+			Steward: &campaign.Steward{Campaigns: st.Campaigns, Segments: st.Segments, Counts: st.Segments, Lists: st.Audiences, Importer: im},
 		},
 	})
 	if err != nil {

@@ -64,7 +64,7 @@ func campaigning(t *testing.T, settings posthouse.ChannelSettings, test func(d *
 		d := &drive{rig: r, store: campaignStore{Store: r.store.Segments}}
 		r.sends = Campaigns{
 			Segments: &d.store, Legs: campaign.Post{Campaigns: r.store.Campaigns, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im},
-			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Importer: im},
+			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, Segments: r.store.Segments, Counts: r.store.Segments, Lists: r.store.Audiences, Importer: im},
 		}
 		r.restart()
 		d.desk = campaign.NewDesk(campaign.Options{

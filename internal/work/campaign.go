@@ -46,6 +46,18 @@ type Campaign struct {
 	Planned int64
 	// Last is the number of the last member of all.
 	Last int64
+	// Marks are what its rules have noted.
+	Marks CampaignMarks
+}
+
+// CampaignMarks are what the rules of a campaign have noted.
+type CampaignMarks struct {
+	// CanaryDone says that the others may follow the canary.
+	CanaryDone bool `json:"canary_done,omitempty"`
+	// Answered and Failed are how many members were answered for, and how many of these had failed in a way that the brake
+	// counts, when a person resumed it.
+	Answered int64 `json:"answered,omitempty"`
+	Failed   int64 `json:"failed,omitempty"`
 }
 
 // SegmentStatus is how a segment stands, in the words of the document.

@@ -53,8 +53,10 @@ func create(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
 	flags.IntVar(&draft.SegmentSize, "segment-size", 0, "how many members are claimed as one, a `NUMBER` (default 1000)")
 	how.describe(cmd)
+	var with caution
+	with.describe(cmd)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
-		draft.Name = args[0]
+		draft.Name, draft.CampaignRules = args[0], with.rules()
 		if draft.Payload, err = sh.Object("--payload", payload); err != nil {
 			return err
 		}
@@ -122,10 +124,10 @@ func show(sh *shell.Shell) *cobra.Command {
 }
 
 func printCampaign(sh *shell.Shell, c wire.Campaign) {
-	sh.Fields([][2]string{
+	sh.Fields(append([][2]string{
 		{"campaign", c.Name}, {"id", c.ID}, {"state", string(c.State)}, {"channel", c.Channel}, {"template", c.Template}, {"list", c.Audience},
-		{"made", sh.At(c.CreatedAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)},
-	}...)
+		{"made", sh.At(c.CreatedAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)}, {"reason", c.Reason},
+	}, rulesTold(c.CampaignRules)...)...)
 	p := c.Progress
 	var rows [][]string
 	for _, line := range []struct {
@@ -183,10 +185,10 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 	if p.Duration > 0 {
 		takes = "at least " + p.Duration.String()
 	}
-	sh.Fields([][2]string{
+	sh.Fields(append([][2]string{
 		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)}, {"suppressed", strconv.FormatInt(p.Suppressed, 10)},
 		{"segments", strconv.FormatInt(p.Segments, 10)}, {"takes", takes},
-	}...)
+	}, rulesTold(p.CampaignRules)...)...)
 	for _, name := range slices.Sorted(maps.Keys(p.Missing)) {
 		sh.Printf("missing: %s, in %d records\n", name, p.Missing[name])
 	}

@@ -12,18 +12,18 @@ import (
 )
 
 // campaignColumns begin with what never changes.
-const campaignColumns = "id, tenant, name, channel, kind, template, content, payload, list_name, audience, priority, on_unknown, deadline, segment_size, created_at, " +
+const campaignColumns = "id, tenant, name, channel, kind, template, content, payload, list_name, audience, priority, on_unknown, deadline, segment_size, rules, created_at, " +
 	campaignProgress + ", version, updated_at"
 
 // campaignProgress is what each step of a campaign writes.
-const campaignProgress = "template_version, state, reason, planned, last_seq, started_at, finished_at"
+const campaignProgress = "template_version, state, reason, planned, last_seq, marks, started_at, finished_at"
 
 func readCampaign(scan sqldb.Scanner) (work.Campaign, error) {
 	var c work.Campaign
-	var content, payload string
+	var content, payload, rules, marks string
 	var priority, deadline, created, started, finished, updated int64
-	err := scan(&c.ID, &c.Tenant, &c.Name, &c.Channel, &c.Kind, &c.Template, &content, &payload, &c.Audience, &c.AudienceID, &priority, &c.OnUnknown, &deadline, &c.SegmentSize, &created,
-		&c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &started, &finished, &c.Edition, &updated)
+	err := scan(&c.ID, &c.Tenant, &c.Name, &c.Channel, &c.Kind, &c.Template, &content, &payload, &c.Audience, &c.AudienceID, &priority, &c.OnUnknown, &deadline, &c.SegmentSize, &rules, &created,
+		&c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &marks, &started, &finished, &c.Edition, &updated)
 	if err != nil {
 		return c, err
 	}
@@ -34,6 +34,12 @@ func readCampaign(scan sqldb.Scanner) (work.Campaign, error) {
 	if content != "" {
 		c.Content = &posthouse.Content{}
 		err = json.Unmarshal([]byte(content), c.Content)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(rules), &c.CampaignRules)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(marks), &c.Marks)
 	}
 	return c, err
 }
@@ -58,12 +64,20 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 				return err
 			}
 		}
+		rules, err := json.Marshal(c.CampaignRules)
+		if err != nil {
+			return err
+		}
+		step, err := stepOf(&made)
+		if err != nil {
+			return err
+		}
 		made.Edition, made.CreatedAt, made.UpdatedAt = 1, sqldb.TimeOf(at), sqldb.TimeOf(at)
 		args := []any{
 			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Template, string(content), string(c.Payload), c.Audience, c.AudienceID, sqldb.PriorityNumber(c.Priority), string(c.OnUnknown),
-			sqldb.Micros(c.Deadline), c.SegmentSize, at,
+			sqldb.Micros(c.Deadline), c.SegmentSize, string(rules), at,
 		}
-		args = append(append(args, stepOf(&made)...), made.Edition, at)
+		args = append(append(args, step...), made.Edition, at)
 		_, err = t.Exec("INSERT INTO posthouse_campaigns ("+campaignColumns+") VALUES ("+sqldb.Marks(len(args))+")", args...)
 		return err
 	})
@@ -73,8 +87,9 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 	return made, err
 }
 
-func stepOf(c *work.Campaign) []any {
-	return []any{c.Version, string(c.State), c.Reason, c.Planned, c.Last, sqldb.Micros(c.StartedAt), sqldb.Micros(c.FinishedAt)}
+func stepOf(c *work.Campaign) ([]any, error) {
+	marks, err := json.Marshal(c.Marks)
+	return []any{c.Version, string(c.State), c.Reason, c.Planned, c.Last, string(marks), sqldb.Micros(c.StartedAt), sqldb.Micros(c.FinishedAt)}, err
 }
 
 // Campaign reads a campaign by its name or its id.
@@ -131,9 +146,13 @@ func (s Campaigns) StepCampaign(ctx context.Context, now time.Time, c work.Campa
 		if err != nil {
 			return err
 		}
+		step, err := stepOf(&c)
+		if err != nil {
+			return err
+		}
 		stepped.Edition, stepped.UpdatedAt = c.Edition+1, sqldb.TimeOf(at)
 		n, err := t.Exec("UPDATE posthouse_campaigns SET "+assigned(campaignProgress)+", version = ?, updated_at = ? WHERE id = ? AND version = ?",
-			append(stepOf(&c), stepped.Edition, at, c.ID, c.Edition)...)
+			append(step, stepped.Edition, at, c.ID, c.Edition)...)
 		if err != nil {
 			return err
 		}

@@ -731,7 +731,7 @@ CREATE TABLE posthouse_audience_blocks (
   PRIMARY KEY (audience, part, first_seq)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- A campaign sends one template to an audience.
+-- A campaign sends one template to an audience. rules says, as JSON, how carefully, and marks what it has noted for them.
 CREATE TABLE posthouse_campaigns (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   tenant varchar(128) NOT NULL,
@@ -756,6 +756,8 @@ CREATE TABLE posthouse_campaigns (
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   started_at bigint NOT NULL DEFAULT 0,
+  rules mediumtext NOT NULL,
+  marks mediumtext NOT NULL,
   finished_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name),
   KEY posthouse_campaigns_id (id),

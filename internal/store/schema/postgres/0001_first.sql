@@ -725,7 +725,7 @@ CREATE TABLE posthouse_audience_blocks (
 );
 ALTER TABLE posthouse_audience_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
--- A campaign sends one template to an audience.
+-- A campaign sends one template to an audience. rules says, as JSON, how carefully, and marks what it has noted for them.
 CREATE TABLE posthouse_campaigns (
   id text COLLATE "C" NOT NULL,
   tenant text COLLATE "C" NOT NULL,
@@ -750,6 +750,8 @@ CREATE TABLE posthouse_campaigns (
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   started_at bigint NOT NULL DEFAULT 0,
+  rules text NOT NULL,
+  marks text NOT NULL,
   finished_at bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name)
 );

@@ -711,7 +711,7 @@ CREATE TABLE posthouse_audience_blocks (
   PRIMARY KEY (audience, part, first_seq)
 );
 
--- A campaign sends one template to an audience.
+-- A campaign sends one template to an audience. rules says, as JSON, how carefully, and marks what it has noted for them.
 CREATE TABLE posthouse_campaigns (
   id TEXT NOT NULL,
   tenant TEXT NOT NULL,
@@ -736,6 +736,8 @@ CREATE TABLE posthouse_campaigns (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   started_at INTEGER NOT NULL DEFAULT 0,
+  rules TEXT NOT NULL,
+  marks TEXT NOT NULL,
   finished_at INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name)
 );

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// refuse has the provider refuse some people for good.
+func (d *drive) refuse(who func(address string) bool) {
+	d.provider.answer = func(out channel.Outgoing) channel.Result {
+		if who(out.Recipient.Address) {
+			return channel.Result{Class: posthouse.ClassRecipient, Code: "43004"}
+		}
+		return channel.Result{Class: posthouse.ClassOK}
+	}
+}
+
+// CAMP-10: the first go alone, and the others follow if these are well; else a person decides.
+func TestACanaryGoesFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		failing int // of the canary, who are 30
+		state   posthouse.CampaignState
+	}{"well": {3, posthouse.CampaignDone}, "not well": {4, posthouse.CampaignPaused}} {
+		t.Run(name, func(t *testing.T) {
+			campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+				last := "o000" + string(rune('0'+c.failing))
+				d.refuse(func(a string) bool { return a < last })
+				d.make(130, wire.CampaignDraft{CampaignRules: posthouse.CampaignRules{Canary: &posthouse.Canary{Members: 30, MaxFailures: 0.1}}})
+				d.act(campaign.Start)
+				d.pass(time.Minute)
+				failed := int64(c.failing)
+				if c.state == posthouse.CampaignPaused {
+					got := d.stands(c.state, wire.CampaignProgress{Members: 130, Sent: 30 - failed, Failed: failed, Unsent: 100})
+					if got.Reason != "canary: 4 of the first 30 have failed" {
+						t.Errorf("the reason is %q", got.Reason)
+					}
+					d.act(campaign.Resume)
+					d.pass(time.Minute)
+				}
+				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 130, Sent: 130 - failed, Failed: failed})
+				if len(d.provider.sent()) != 130 {
+					t.Errorf("%d messages were sent, want 130", len(d.provider.sent()))
+				}
+			})
+		})
+	}
+}
+
+// CAMP-10: a campaign pauses by itself when too many fail, of the classes that count; resumed, it counts anew.
+func TestABrakePausesACampaign(t *testing.T) {
+	for name, c := range map[string]struct {
+		classes []posthouse.Class
+		pauses  bool
+	}{"any": {nil, true}, "that class": {[]posthouse.Class{posthouse.ClassContent, posthouse.ClassRecipient}, true}, "another class": {[]posthouse.Class{posthouse.ClassContent}, false}} {
+		t.Run(name, func(t *testing.T) {
+			campaigning(t, posthouse.ChannelSettings{MaxInflight: 4, Limits: []posthouse.Limit{{Max: 20, Per: posthouse.Duration(time.Second)}}}, func(d *drive) {
+				d.refuse(func(a string) bool { return a < "o0100" })
+				d.make(400, wire.CampaignDraft{CampaignRules: posthouse.CampaignRules{Brake: &posthouse.Brake{Above: 0.5, After: 60, Classes: c.classes}}})
+				d.act(campaign.Start)
+				d.pass(30 * time.Second)
+				if c.pauses {
+					got, err := d.desk.Get(d.Context(), d.tenant, "spring")
+					if err != nil || got.State != posthouse.CampaignPaused || !strings.HasPrefix(got.Reason, "brake: ") || got.Progress.Failed < 60 || got.Progress.Unsent < 200 {
+						t.Fatalf("it is %s, %q, %+v, %v; want it paused soon after 60 have failed", got.State, got.Reason, got.Progress, err)
+					}
+					d.refuse(func(a string) bool { return false })
+					d.act(campaign.Resume)
+					d.pass(30 * time.Second)
+					if got := len(d.provider.sent()); got != 400 {
+						t.Errorf("%d messages were sent, want 400", got)
+					}
+				}
+				if got, err := d.desk.Get(d.Context(), d.tenant, "spring"); err != nil || got.State != posthouse.CampaignDone || got.Progress.Sent+got.Progress.Failed != 400 {
+					t.Errorf("in the end it is %s, %+v, %v", got.State, got.Progress, err)
+				}
+			})
+		})
+	}
+}
+
+// CAMP-10: who is spread is sent to evenly over the window.
+func TestACampaignIsSpreadOverAWindow(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		d.make(400, wire.CampaignDraft{SegmentSize: 1000, CampaignRules: posthouse.CampaignRules{Spread: posthouse.Duration(20 * time.Minute)}})
+		plan, err := d.desk.Plan(d.Context(), d.tenant, "spring")
+		if err != nil || plan.Duration.Std() != 20*time.Minute || plan.Segments != 200 || plan.Spread.Std() != 20*time.Minute {
+			t.Errorf("the plan is %+v, %v", plan, err)
+		}
+		d.act(campaign.Start)
+		before := 0
+		for tenth := range 10 {
+			d.pass(2 * time.Minute)
+			if n := len(d.provider.sent()) - before; n < 38 || n > 42 {
+				t.Errorf("in the tenth no. %d, %d were sent to, want 40", tenth+1, n)
+			}
+			before = len(d.provider.sent())
+		}
+		d.pass(time.Minute)
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 400, Sent: 400})
+	})
+}
+
+// CAMP-10: rules that make no sense are refused, each by its field.
+func TestRulesOfCampaignsAreChecked(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: "spring", Channel: "c", Content: &posthouse.Content{Text: "x"}, CampaignRules: posthouse.CampaignRules{
+			Spread: -1, Canary: &posthouse.Canary{MaxFailures: 1}, Brake: &posthouse.Brake{Above: -0.1, Classes: []posthouse.Class{"ok", "recipient"}},
+		}})
+		for _, field := range []string{"spread", "canary.members", "canary.max_failures", "brake.above", "brake.after", "brake.classes[0]"} {
+			if err == nil || !strings.Contains(err.Error(), field+": ") {
+				t.Errorf("%v does not name %s", err, field)
+			}
+		}
+	})
+}
