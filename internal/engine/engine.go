@@ -307,6 +307,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := e.Gates.look(ctx); err != nil { // else each process that starts would try once more what is parked
+		return err
+	}
 	e.life.SetEpoch(epoch)
 	e.life.Set(ctx, e.o.Clock)
 	for range e.o.Accepters {

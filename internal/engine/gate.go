@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -79,9 +80,13 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 	if until.Before(g.Until) {
 		until = g.Until
 	}
+	learned := tempo{r}.learned(account, res, time.Now())
+	if learned == 0 && remembered(g.Gate, time.Now()) {
+		learned = g.Learned
+	}
 	g = gate{told: until, Gate: work.Gate{
 		Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: account, Until: until,
-		Class: res.Class, Code: res.Code, Error: res.Error, Refusals: g.Refusals, UpdatedAt: time.Now(),
+		Class: res.Class, Code: res.Code, Error: res.Error, Refusals: g.Refusals, Learned: learned, UpdatedAt: time.Now(),
 	}}
 	r.gates[account] = g
 	r.mu.Unlock()
@@ -125,12 +130,23 @@ func (k *Gatekeeper) reopen(r *route, account string) bool {
 		r.mu.Unlock()
 		return false
 	}
+	if g.Class == posthouse.ClassRate && remembered(g.Gate, time.Now()) {
+		g.Refusals = 0 // those in a row
+		r.gates[account] = g
+		r.mu.Unlock()
+		return false
+	}
 	delete(r.gates, account)
 	unpark(r)
 	r.mu.Unlock()
 	r.nudge()
 	k.log.Info("the provider accepts the account again", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "account", account)
 	return true
+}
+
+// remembered reports whether a gate tells of a punishment that is still to be heeded, whether or not it is open.
+func remembered(g work.Gate, now time.Time) bool {
+	return g.Learned > 0 && now.Before(g.Until.Add(rate.Hold))
 }
 
 // refused are the gates of a route's accounts where none of those that may send a delivery can.
@@ -193,8 +209,9 @@ func (k *Gatekeeper) look(ctx context.Context) error {
 // merge takes over what was stored when it was asked, and returns the gates of this process that should have been stored
 // by then.
 func (k *Gatekeeper) merge(asked time.Time, stored map[state.Key]map[string]work.Gate) map[*route][]work.Gate {
-	k.routes.mu.RLock()
-	defer k.routes.mu.RUnlock()
+	k.routes.mu.Lock()
+	defer k.routes.mu.Unlock()
+	k.routes.known = stored
 	untold := map[*route][]work.Gate{}
 	for k, r := range k.routes.routes {
 		r.mu.Lock()
@@ -235,6 +252,7 @@ func (r *route) merge(asked time.Time, stored map[string]work.Gate) {
 	for account, g := range stored {
 		if mine, ok := r.gates[account]; !ok || g.Until.After(mine.Until) {
 			r.gates[account] = gate{Gate: g}
+			tempo{r}.heard(account, g, time.Now())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -113,6 +114,74 @@ func TestAGateEndsWhenOthersSaySo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FLEET-5: an account that its provider has punished is not punished again by a process that starts later, or by one that
+// sent beside it: the gate remembers what it bears.
+func TestAPunishmentIsRemembered(t *testing.T) {
+	virtual(t, func(r *rig) {
+		var taken []time.Time
+		var punished []time.Time
+		r.provider.answer = func(channel.Outgoing) channel.Result { // its mutex is held
+			now := time.Now()
+			if len(punished) > 0 && now.Sub(punished[len(punished)-1]) < time.Minute {
+				return channel.Result{Class: posthouse.ClassRate, Code: "45009", After: time.Minute}
+			}
+			if n := len(taken); n >= 5 && now.Sub(taken[n-5]) < time.Second {
+				punished = append(punished, now)
+				return channel.Result{Class: posthouse.ClassRate, Code: "45009", After: time.Minute}
+			}
+			taken = append(taken, now)
+			return channel.Result{Class: posthouse.ClassOK}
+		}
+		open := func() {
+			r.open("c", posthouse.ChannelSettings{Rate: &posthouse.RateSettings{}}, state.Opened{Window: channel.Forever})
+		}
+		open()
+		for range 4 {
+			users := make([]string, 500)
+			for i := range users {
+				users[i] = posthouse.NewID()
+			}
+			r.send(text("c", users...))
+		}
+		r.pass(2 * time.Minute)
+		gates, err := r.store.Gates.Gates(r.Context(), r.tenant)
+		if err != nil || len(gates) != 1 || gates[0].Learned < 1 || gates[0].Learned > 5 || gates[0].Until.After(time.Now()) {
+			r.Fatalf("the gates are %+v, %v; want one that is open and has learned what the account bears", gates, err)
+		}
+		before := len(taken)
+		for range 3 {
+			r.stop()
+			r.restart()
+			open()
+			r.pass(90 * time.Second)
+		}
+		if len(punished) != 1 {
+			r.Errorf("it was punished at %v, want once", punished)
+		}
+		if n := len(taken) - before; n < 300 {
+			r.Errorf("%d were taken in 4.5 minutes after it, want most of what was learned", n)
+		}
+	})
+}
+
+// A process that starts knows what is parked before it sends anything.
+func TestAProcessThatStartsTriesNoParkedAccount(t *testing.T) {
+	virtual(t, func(r *rig) {
+		g := work.Gate{Tenant: r.tenant, Channel: "c", Class: posthouse.ClassAuth}
+		if err := r.store.Gates.SetGate(r.Context(), time.Now(), g, time.Hour); err != nil {
+			r.Fatal(err)
+		}
+		r.stop()
+		r.restart()
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Window: channel.Forever})
+		r.send(text("c", "u1"))
+		r.pass(time.Minute)
+		if n := len(r.provider.sent()); n != 0 {
+			r.Errorf("it was tried %d times within a minute, although it is parked for an hour", n)
+		}
+	})
 }
 
 // What this machine lacks is no fault of the provider's: no try is burned, the channel rests here for a moment, and the

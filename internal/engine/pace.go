@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 )
 
@@ -29,9 +30,32 @@ func (t tempo) pace(a *account, now time.Time) *rate.Pace {
 		hour, best := r.ends(a.Name)
 		a.pace = rate.NewPace(now, rate.Settings{Base: s.Base}, best)
 		a.pace.Surround(rate.Surroundings{Hour: hour, Room: r.Settings.MaxInflight, Time: r.timeFactor})
+		t.heard(a.Name, r.gates[a.Name].Gate, now)
 	}
 	a.pace.Flights(a.inflight)
 	return a.pace
+}
+
+// heard tells an account's pace of a punishment that its gate remembers. The route is locked.
+func (t tempo) heard(account string, g work.Gate, now time.Time) {
+	if g.Learned <= 0 {
+		return
+	}
+	if p := t.of.account(account).pace; p != nil {
+		p.Heard(now, g.Until, g.Learned)
+	}
+}
+
+// learned is what an account bears that was punished, in calls a second of this process; 0 where it was not, or has no
+// rate. The route is locked.
+func (t tempo) learned(account string, res channel.Result, now time.Time) float64 {
+	if res.Class != posthouse.ClassRate || !rate.Punishes(res.After) {
+		return 0
+	}
+	if p := t.of.account(account).pace; p != nil {
+		return p.Punished(now)
+	}
+	return 0
 }
 
 // mayCall is how many calls an account may begin now by its rate, and where none, when to look again. The route is locked.

@@ -40,6 +40,7 @@ type Routes struct {
 	mu      sync.RWMutex
 	started bool
 	routes  map[state.Key]*route
+	known   map[state.Key]map[string]work.Gate // what was stored of gates when it was last looked, by account
 }
 
 // SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
@@ -68,6 +69,10 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 			}
 		}
 		old.mu.Unlock()
+	} else {
+		for account, g := range rs.known[r.Key] {
+			r.gates[account] = gate{Gate: g}
+		}
 	}
 	rs.routes[r.Key] = r
 	rs.metrics.Begin(measured(r))

@@ -115,6 +115,30 @@ func (p *Pace) Free(now time.Time) (calls int, next time.Time) {
 // Spend counts calls that begin.
 func (p *Pace) Spend(calls int) { p.tokens -= float64(calls) }
 
+// Punished is the rate that was learned from a punishment which was seen last.
+func (p *Pace) Punished(now time.Time) float64 {
+	p.step(now)
+	return p.state.Learned
+}
+
+// Heard notes that another process was punished until a time, at that rate of its own. What this one sent of late was
+// its part of too much; one that has sent nothing yet goes on where the other was.
+func (p *Pace) Heard(now, until time.Time, learned float64) {
+	if held := until.Add(Hold); !held.After(now) || !held.After(p.state.Held) {
+		return
+	}
+	p.step(now)
+	if p.n > 0 {
+		p.state.refuse(now, Seen{Refused: 1, Wait: max(punishment, until.Sub(now))}, p.state.past.last(now, time.Second))
+	} else {
+		p.state.Learned = max(learned, floor)
+		p.state.Allowed = p.state.Learned
+		p.state.become(now, Punished)
+	}
+	p.state.Parked, p.state.Held = until, until.Add(Hold)
+	p.tokens = min(p.tokens, 1)
+}
+
 // Factors are the rate as it is now. It is stepped where an interval has passed.
 func (p *Pace) Factors(now time.Time) Factors {
 	if now.Sub(p.stepped) >= Interval {

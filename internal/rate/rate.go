@@ -9,25 +9,32 @@ const Interval = 100 * time.Millisecond
 
 // The controller's constants. They were chosen by the simulations in this package's test.
 const (
-	start      = 1.0    // calls a second of an account of which nothing is known
-	climb      = 1.05   // growth an interval until the first refusal: 1 to 1,000 a second in 14 s
-	below      = 0.95   // of what was accepted just before a refusal: the learned limit
-	cut        = 0.7    // what is left after a refusal or a failure
-	regain     = 0.03   // of the learned limit, gained an interval after a cut: a second to be back
-	probe      = 1.0002 // growth an interval at the learned limit: 1 % in 5 s
-	least      = 0.05   // of the base: a provider in trouble is still asked
-	floor      = 0.1    // calls a second, for all that is learned
-	refused    = 0.005  // the share of refusals in a second that is a sign of a limit
-	heavy      = 0.05   // the share from which the accepted calls alone are believed
-	failed     = 0.1    // the share of failures in a second that is a sign of trouble
-	slow       = 2      // times the account's own median latency
-	quick      = 50 * time.Millisecond
-	punishment = 10 * time.Second // a wait from which a refusal is a punishment
-	hold       = 65 * time.Minute // how long after a punishment nothing beyond the learned limit is tried
-	enough     = 20               // calls that a measurement of the limit needs
-	longest    = 60               // seconds that it looks back
-	window     = 10               // seconds of the longest window that is told from one of a second
+	start   = 1.0    // calls a second of an account of which nothing is known
+	climb   = 1.05   // growth an interval until the first refusal: 1 to 1,000 a second in 14 s
+	below   = 0.95   // of what was accepted just before a refusal: the learned limit
+	cut     = 0.7    // what is left after a refusal or a failure
+	regain  = 0.03   // of the learned limit, gained an interval after a cut: a second to be back
+	probe   = 1.0002 // growth an interval at the learned limit: 1 % in 5 s
+	least   = 0.05   // of the base: a provider in trouble is still asked
+	floor   = 0.1    // calls a second, for all that is learned
+	refused = 0.005  // the share of refusals in a second that is a sign of a limit
+	heavy   = 0.05   // the share from which the accepted calls alone are believed
+	failed  = 0.1    // the share of failures in a second that is a sign of trouble
+	slow    = 2      // times the account's own median latency
+	quick   = 50 * time.Millisecond
+	enough  = 20 // calls that a measurement of the limit needs
+	longest = 60 // seconds that it looks back
+	window  = 10 // seconds of the longest window that is told from one of a second
 )
+
+// Hold is how long after a punishment nothing beyond the learned limit is tried.
+const Hold = 65 * time.Minute
+
+// punishment is a wait from which a refusal is one.
+const punishment = 10 * time.Second
+
+// Punishes reports whether a refusal that names a wait is a punishment.
+func Punishes(wait time.Duration) bool { return wait >= punishment }
 
 // Settings are what is configured of an account.
 type Settings struct {
@@ -109,7 +116,7 @@ func (s State) Step(now time.Time, seen Seen, c Settings) State {
 
 // refuse learns from a refusal. Refusals that were under way when the rate was cut say nothing new, unless they go on.
 func (s *State) refuse(now time.Time, seen Seen, second span) {
-	punished := seen.Wait >= punishment
+	punished := Punishes(seen.Wait)
 	if wait := now.Add(seen.Wait); wait.After(s.Parked) {
 		s.Parked = wait
 	}
@@ -131,7 +138,7 @@ func (s *State) refuse(now time.Time, seen Seen, second span) {
 	s.Allowed, s.lastCut = max(cut*s.Learned, floor), now
 	s.become(now, Refusal)
 	if punished {
-		s.Held = s.Parked.Add(hold)
+		s.Held = s.Parked.Add(Hold)
 		s.become(now, Punished)
 	}
 }

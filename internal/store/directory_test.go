@@ -145,7 +145,7 @@ func TestChannelOfANewerVersionDoesNotHideTheOthers(t *testing.T) {
 func TestGates(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ctx := t.Context()
-		g := work.Gate{Tenant: "t1", Channel: "c1", Account: "甲", Class: posthouse.ClassRate, Code: "429", Error: "too fast", Refusals: 1}
+		g := work.Gate{Tenant: "t1", Channel: "c1", Account: "甲", Class: posthouse.ClassRate, Code: "429", Error: "too fast", Refusals: 1, Learned: 2.375}
 		other := work.Gate{Tenant: "t2", Channel: "c1", Class: posthouse.ClassAuth}
 		for _, g := range []work.Gate{g, other} {
 			if err := s.Gates.SetGate(ctx, at(), g, time.Minute); err != nil {

@@ -9,15 +9,18 @@ import (
 // Gate is an account that a provider refused: nothing of it starts before Until, then one
 // probe does. An empty Account is the whole channel.
 type Gate struct {
-	Tenant    string          `json:"tenant"`
-	Channel   string          `json:"channel"`
-	Account   string          `json:"account,omitempty"`
-	Until     time.Time       `json:"until"`
-	Class     posthouse.Class `json:"class"`
-	Code      string          `json:"code,omitempty"`
-	Error     string          `json:"error,omitempty"`
-	Refusals  int             `json:"refusals"` // in a row
-	UpdatedAt time.Time       `json:"updated_at"`
+	Tenant   string          `json:"tenant"`
+	Channel  string          `json:"channel"`
+	Account  string          `json:"account,omitempty"`
+	Until    time.Time       `json:"until"`
+	Class    posthouse.Class `json:"class"`
+	Code     string          `json:"code,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Refusals int             `json:"refusals"` // in a row
+	// Learned is how many calls a second the process bore that was punished for more; 0 where nobody was. Such a gate stays
+	// after it has opened, so that no process forgets it.
+	Learned   float64   `json:"learned,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // ChannelRow is a stored channel. Err says why its settings cannot be used, such as a field

@@ -11,7 +11,10 @@ import (
 // Gates are the accounts that providers have refused.
 type Gates struct{ db *sqldb.DB }
 
-var gatesTable = sqldb.NewTable("posthouse_gates", "tenant", "channel", "account", "until_at#", "class", "code", "error", "refusals#", "updated_at#")
+var gatesTable = sqldb.NewTable("posthouse_gates", "tenant", "channel", "account", "until_at#", "class", "code", "error", "refusals#", "learned#", "updated_at#")
+
+// perLearned is the unit of a learned rate: calls in a thousand seconds.
+const perLearned = 1000
 
 // SetGate parks an account for wait from now, by the clock that leases go by. Until and
 // UpdatedAt of g are not looked at.
@@ -22,7 +25,7 @@ func (s Gates) SetGate(ctx context.Context, now time.Time, g work.Gate, wait tim
 			return err
 		}
 		return t.Put(gatesTable, 3, [][]any{{
-			g.Tenant, g.Channel, g.Account, at + wait.Microseconds(), string(g.Class), g.Code, g.Error, int64(g.Refusals), at,
+			g.Tenant, g.Channel, g.Account, at + wait.Microseconds(), string(g.Class), g.Code, g.Error, int64(g.Refusals), int64(g.Learned * perLearned), at,
 		}})
 	})
 }
@@ -61,8 +64,9 @@ func (s Gates) Gates(ctx context.Context, tenant string) ([]work.Gate, error) {
 
 func readGate(scan sqldb.Scanner) (work.Gate, error) {
 	var g work.Gate
-	var until, updated int64
-	err := scan(&g.Tenant, &g.Channel, &g.Account, &until, &g.Class, &g.Code, &g.Error, &g.Refusals, &updated)
+	var until, learned, updated int64
+	err := scan(&g.Tenant, &g.Channel, &g.Account, &until, &g.Class, &g.Code, &g.Error, &g.Refusals, &learned, &updated)
+	g.Learned = float64(learned) / perLearned
 	g.Until, g.UpdatedAt = sqldb.TimeOf(until), sqldb.TimeOf(updated)
 	return g, err
 }

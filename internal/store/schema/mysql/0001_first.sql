@@ -304,6 +304,7 @@ CREATE TABLE posthouse_gates (
   code varchar(255) NOT NULL DEFAULT '',
   error mediumtext NOT NULL DEFAULT (''),
   refusals int NOT NULL DEFAULT 0,
+  learned bigint NOT NULL DEFAULT 0,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, channel, account)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';

@@ -297,6 +297,7 @@ CREATE TABLE posthouse_gates (
   code text COLLATE "C" NOT NULL DEFAULT '',
   error text NOT NULL DEFAULT '',
   refusals integer NOT NULL DEFAULT 0,
+  learned bigint NOT NULL DEFAULT 0,
   updated_at bigint NOT NULL,
   PRIMARY KEY (tenant, channel, account)
 );

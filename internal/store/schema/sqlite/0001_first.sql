@@ -284,6 +284,7 @@ CREATE TABLE posthouse_gates (
   code TEXT NOT NULL DEFAULT '',
   error TEXT NOT NULL DEFAULT '',
   refusals INTEGER NOT NULL DEFAULT 0,
+  learned INTEGER NOT NULL DEFAULT 0,
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (tenant, channel, account)
 );
