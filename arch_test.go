@@ -102,6 +102,7 @@ var floors = map[string]floor{
 	"internal/decide":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what people decide about deliveries
 	"internal/suppress":        {layer: 2, beside: []string{"internal/audience", "internal/state"}, never: []string{"internal/store"}}, // addresses to which nothing is sent
 	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                                          // what a message reads like
+	"internal/refuge":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // where deliveries move to
 	"internal/inquire":         {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},  // providers, about what they were handed
 	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // who is next in a line
 	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // which account sends next
@@ -117,7 +118,7 @@ var floors = map[string]floor{
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
 	"internal/rescue":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // what nobody else will move
-	"internal/engine":          {layer: 2, beside: []string{"internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
+	"internal/engine":          {layer: 2, beside: []string{"internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/refuge", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

@@ -10,7 +10,6 @@
 //	sender      calls the driver, with the lease and the time-out guarded
 //	gatekeeper  parks accounts that their provider refuses
 //	recorder    has results written in small batches, fenced by token
-//	turner      moves what waits where nobody looks
 //	operator    takes people's word
 //	explainer   says why a delivery is where it is
 //

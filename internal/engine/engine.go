@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/refuge"
 	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
@@ -267,11 +268,11 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	}
 	e.sendCampaigns(m)
 	e.Rescuer = &rescue.Rescuer{
-		Queue: queue, Results: e.recorder, Settings: e.Routes.Settings, Reported: e.Pull.Reporter.Has, Unread: e.Pull.Roll.Unread, Returned: e.Pull.Desk.Returned,
+		Queue: queue, Failures: queue.Failures, Results: e.recorder, Settings: e.Routes.Settings, Reported: e.Pull.Reporter.Has, Unread: e.Pull.Roll.Unread, Returned: e.Pull.Desk.Returned,
 		Life: l, Log: o.Log, Metrics: m, Every: o.RescueEvery,
 	}
-	turner := &turner{store: o.Stores.Depths, routes: e.Routes, refresh: o.Refresh, life: l, log: o.Log}
-	e.measurer = &upkeep.Measurer{Store: o.Stores.Depths, Counted: turner.turn, Life: l, Log: o.Log, Metrics: m}
+	turner := &refuge.Turner{Store: o.Stores.Depths, Served: e.Routes, Refresh: o.Refresh, Life: l, Log: o.Log}
+	e.measurer = &upkeep.Measurer{Store: o.Stores.Depths, Counted: turner.Turn, Life: l, Log: o.Log, Metrics: m}
 }
 
 // sieve finds those among whom something has started to whom nothing is sent.
@@ -345,10 +346,10 @@ func (e *Engine) roles() []func(context.Context) {
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
-	mover := &mover{queue: e.queue, routes: e.Routes, life: l, log: o.Log}
+	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.run, pruner.Run, pruner.Forget, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, pruner.Run, pruner.Forget, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

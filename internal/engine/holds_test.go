@@ -124,6 +124,27 @@ func TestALeaseLostAfterAStartIsUnknown(t *testing.T) {
 	}
 }
 
+// FLEET-7: a lost lease goes on the ladder of unknown ends, and not where other failures stood.
+func TestALostLeaseHasTheLadderOfItsClass(t *testing.T) {
+	virtual(t, func(r *rig) {
+		jitter := 0.0
+		r.pull("sms", posthouse.ChannelSettings{Profile: "wecom", OnUnknown: posthouse.Retry, Jitter: &jitter, Timeout: posthouse.Duration(10 * time.Second)})
+		a := r.phone("a", nil, "sms")
+		id := r.send(text("sms", "u1"))[0]
+		for range 2 {
+			h := r.one(a)
+			r.say(a, h, posthouse.OutcomeNotSent)
+			r.pass(time.Minute)
+		}
+		r.fetch(pull.Claim{Agent: a, Max: 1, Started: true})
+		r.pass(17 * time.Second)
+		d := r.want(id, posthouse.Pending, "unknown", 3)
+		if got := d.DueAt.Sub(d.UpdatedAt); got != 2*time.Second {
+			t.Errorf("it is due %s after its first unknown end, want 2s", got)
+		}
+	})
+}
+
 // PULL-8: a person need not wait for the rescuer.
 func TestRescueNowCountsWhatItFinds(t *testing.T) {
 	virtual(t, func(r *rig) {

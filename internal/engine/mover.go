@@ -1,43 +1,45 @@
 package engine
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// mover pins what waits for an account that cannot send to another one, where its channel fails over.
-type mover struct {
-	queue  Reviser
-	routes *Routes
-	life   *life.Life
-	log    *slog.Logger
+// worthMoving is how long an account cannot send before what waits for it moves: a short wait for a rate limit is no reason.
+const worthMoving = 5 * time.Second
+
+// Stranded are the lanes in which something may be due for an account that cannot send for a while, or is gone, of channels
+// between whose accounts messages move.
+func (rs *Routes) Stranded(now time.Time) (lanes []work.Lane) {
+	for _, r := range rs.failingOver() {
+		lanes = append(lanes, strandedOf(r, now)...)
+	}
+	return lanes
 }
 
-const (
-	// moveEvery is the time between two looks, and worthMoving is how long an account cannot send before what waits for it
-	// moves: a short wait for a rate limit is no reason.
-	moveEvery   = time.Second
-	worthMoving = 5 * time.Second
-	// moveBatch bounds one transaction.
-	moveBatch = 200
-)
-
-func (m *mover) run(ctx context.Context) {
-	for m.life.Pause(life.Spread(moveEvery)) {
-		for _, r := range m.routes.failingOver() {
-			for _, l := range strandedOf(r, time.Now()) {
-				if err := m.move(ctx, r, l); err != nil && ctx.Err() == nil {
-					m.log.Warn("what is pinned to an account that cannot send cannot be moved now", "tenant", l.Tenant, "channel", l.Channel, "account", l.Pin.Account(), "error", err)
-				}
-			}
-		}
+// Refuge is the account of a channel that is to have what is stranded, empty where none can send.
+func (rs *Routes) Refuge(k state.Key, now time.Time) string {
+	if r := rs.route(k.Tenant, k.Channel); r != nil && r.fleet != nil {
+		return refugeIn(r, now)
 	}
+	return ""
+}
+
+// Moved notes that an account was given so many deliveries of a priority.
+func (rs *Routes) Moved(k state.Key, account string, p posthouse.Priority, n int) {
+	if r := rs.route(k.Tenant, k.Channel); r != nil {
+		gave(r, account, n)
+		r.rouse(work.ByAccount(account), p)
+	}
+}
+
+// Pulled reports whether agents fetch what goes by a channel, and whether the channel is open.
+func (rs *Routes) Pulled(k state.Key) (pulled, open bool) {
+	r := rs.route(k.Tenant, k.Channel)
+	return r != nil && r.Settings.Pulled, r != nil
 }
 
 // failingOver are the routes with accounts between which messages move.
@@ -62,42 +64,6 @@ func strandedOf(r *route, now time.Time) (lanes []work.Lane) {
 		}
 	})
 	return lanes
-}
-
-// move pins all that is due in a lane, and may move, to accounts that can send.
-func (m *mover) move(ctx context.Context, r *route, from work.Lane) error {
-	sel := work.Selection{Due: work.Stranded, Lane: from, Max: moveBatch}
-	for moved := 0; ; {
-		to := refugeIn(r, time.Now())
-		if to == "" {
-			return nil // no account can send
-		}
-		n, seen := 0, 0
-		_, err := m.queue.Revise(ctx, time.Now(), sel, func(_ time.Time, found []posthouse.Delivery) (changes []work.Change) {
-			for i := range found {
-				if state.Movable(&found[i]) {
-					changes = append(changes, state.Moved(found[i], to))
-				}
-			}
-			if n, seen = len(changes), len(found); seen > 0 {
-				sel.Since = found[seen-1].DueAt
-			}
-			return changes
-		})
-		if err != nil {
-			return err
-		}
-		if moved += n; n > 0 {
-			gave(r, to, n)
-			r.rouse(work.ByAccount(to), from.Priority)
-		}
-		if seen < moveBatch || n == 0 {
-			if moved > 0 {
-				m.log.Info("messages moved from an account that cannot send", "tenant", from.Tenant, "channel", from.Channel, "account", from.Pin.Account(), "messages", moved)
-			}
-			return nil
-		}
-	}
 }
 
 // refugeIn is the account that has had the least of its share among those that can send, empty where none can.

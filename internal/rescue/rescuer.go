@@ -18,6 +18,7 @@ import (
 // Rescuer finds what nobody else will move. All its fields are required.
 type Rescuer struct {
 	Queue    Reviser
+	Failures func(ctx context.Context, ids []string) (map[string]work.Failures, error) // what has failed before, of each
 	Results  Results
 	Settings func(state.Key) *state.Settings  // of a channel, cautious ones where it is not open
 	Reported func(delivery string) bool       // is a report on it about to be written?
@@ -70,8 +71,12 @@ func (res *Rescuer) Run(ctx context.Context) {
 				return
 			}
 		}
-		res.sweep(ctx, work.PastDeadline, &deadlines, Batch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterDeadline(d), true })
-		res.sweep(ctx, work.HoldOver, &holds, Batch, func(d posthouse.Delivery, _ time.Time) (work.Change, bool) { return state.AfterHold(d), true })
+		res.sweep(ctx, work.PastDeadline, &deadlines, Batch, func(d posthouse.Delivery, _ work.Failures, _ time.Time) (work.Change, bool) {
+			return state.AfterDeadline(d), true
+		})
+		res.sweep(ctx, work.HoldOver, &holds, Batch, func(d posthouse.Delivery, _ work.Failures, _ time.Time) (work.Change, bool) {
+			return state.AfterHold(d), true
+		})
 	}
 }
 
@@ -84,18 +89,18 @@ func (res *Rescuer) RescueNow(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-func (res *Rescuer) rescueLease(d posthouse.Delivery, now time.Time) (work.Change, bool) {
+func (res *Rescuer) rescueLease(d posthouse.Delivery, past work.Failures, now time.Time) (work.Change, bool) {
 	if res.Results.Has(d) || res.Reported(d.ID) {
 		return work.Change{}, false
 	}
 	res.Metrics.LeaseLosses.Inc()
-	return state.AfterLeaseLost(res.Settings(state.KeyOf(&d)), d, res.Unread(&d), now), true
+	return state.AfterLeaseLost(res.Settings(state.KeyOf(&d)), d, past, res.Unread(&d), now), true
 }
 
 // sweep handles all overdue deliveries of one kind in sight, a batch a transaction, or just some of them if the
 // batch is smaller than usual. It returns how many it moved, and whether the database took it. Those that stay as they are
 // do not keep it from what is behind them.
-func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *life.Sight, batch int, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (total int, ok bool) {
+func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *life.Sight, batch int, decide decision) (total int, ok bool) {
 	begun, now, since := time.Now(), res.Life.Now(), s.Begin()
 	var left time.Time // when the first that stays was due
 	for look := (work.Selection{Due: due, Max: batch, Since: since}); !res.Life.Stopped(); {
@@ -120,15 +125,51 @@ func (res *Rescuer) sweep(ctx context.Context, due work.Due, s *life.Sight, batc
 }
 
 // look handles overdue deliveries in one transaction. It returns how many it moved, and when those that stay were due.
-func (res *Rescuer) look(ctx context.Context, look work.Selection, decide func(posthouse.Delivery, time.Time) (work.Change, bool)) (int, []time.Time, error) {
+// Where it matters what failed before, that is read between two looks, and not while rows are locked.
+func (res *Rescuer) look(ctx context.Context, look work.Selection, decide decision) (int, []time.Time, error) {
+	past := map[string]work.Failures{}
+	for {
+		moved, stay, unknown, err := res.handle(ctx, look, decide, past)
+		if err != nil || len(unknown) == 0 {
+			return moved, stay, err
+		}
+		read, err := res.Failures(ctx, unknown)
+		if err != nil {
+			res.Log.Warn("what failed before cannot be read: all of it counts", "deliveries", len(unknown), "error", err)
+		}
+		for _, id := range unknown {
+			if past[id] = read[id]; past[id] == nil && err == nil {
+				past[id] = work.Failures{}
+			}
+		}
+	}
+}
+
+// decision is what becomes of an overdue delivery, nothing where it stays. What failed before is nil where nobody asked.
+type decision func(d posthouse.Delivery, past work.Failures, now time.Time) (work.Change, bool)
+
+// recalls reports whether it matters which classes the failures of a delivery had that has lost its lease.
+func (res *Rescuer) recalls(due work.Due, d *posthouse.Delivery) bool {
+	return due == work.LeaseLost && d.Tries > 0 && res.Settings(state.KeyOf(d)).Profile.Apart()
+}
+
+// handle does nothing but name deliveries where there are some of which it should be known what failed before.
+func (res *Rescuer) handle(ctx context.Context, look work.Selection, decide decision, past map[string]work.Failures) (n int, stay []time.Time, unknown []string, err error) {
 	moved := map[string]bool{}
-	var stay []time.Time
 	after, err := res.Queue.Revise(ctx, time.Now(), look, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		var changes []work.Change
 		clear(moved)
-		stay = nil
+		stay, unknown = nil, nil
+		for i := range found {
+			if _, known := past[found[i].ID]; !known && res.recalls(look.Due, &found[i]) {
+				unknown = append(unknown, found[i].ID)
+			}
+		}
+		if len(unknown) > 0 {
+			return nil
+		}
 		for _, d := range found {
-			if c, ok := decide(d, now); ok {
+			if c, ok := decide(d, past[d.ID], now); ok {
 				changes = append(changes, c)
 				moved[d.ID] = true
 			} else {
@@ -140,7 +181,7 @@ func (res *Rescuer) look(ctx context.Context, look work.Selection, decide func(p
 	if err == nil {
 		res.handled(look.Due, slices.DeleteFunc(after, func(d posthouse.Delivery) bool { return !moved[d.ID] }))
 	}
-	return len(moved), stay, err
+	return len(moved), stay, unknown, err
 }
 
 // handled tells of what was moved, also those from whom agents may fetch it again.

@@ -41,7 +41,7 @@ func TestDeliveriesThatLoseTheirLeasesTogetherPart(t *testing.T) {
 			}
 			least, most := time.Hour, time.Duration(0)
 			for range 2000 {
-				after := AfterLeaseLost(&s, d, false, now).After
+				after := AfterLeaseLost(&s, d, nil, false, now).After
 				if after.State != posthouse.Pending {
 					t.Fatalf("is %s, want pending", after.State)
 				}

@@ -220,8 +220,9 @@ func (s *step) resend(set *Settings, now time.Time) {
 
 // AfterLeaseLost is what the rescuer does with a lease that ended without a result (T6, T7, T13). A hand-out that its agent
 // has not read burns nothing.
-func AfterLeaseLost(s *Settings, d posthouse.Delivery, unread bool, now time.Time) work.Change {
+func AfterLeaseLost(s *Settings, d posthouse.Delivery, past work.Failures, unread bool, now time.Time) work.Change {
 	step := begin(d)
+	step.past = past
 	a := &step.change.After
 	started := !d.StartedAt.IsZero()
 	owner := d.LeaseOwner
