@@ -11,11 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/schema"
 )
 
 // ran runs a command without a server and answers what it printed and its exit code.
@@ -125,6 +128,39 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("a keyring others can read", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": false}, 1)
+}
+
+// A restored copy is named before anybody starts a server on it.
+func TestDoctorNamesADatabaseThatWentBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dsn := "sqlite:" + filepath.Join(dir, "posthouse.db")
+	environ := []string{"POSTHOUSE_DSN=" + dsn}
+	s, err := store.Open(t.Context(), store.Options{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Schema.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Tides.RaiseWatermark(t.Context(), time.Now(), schema.Watermark{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		seen time.Time
+		want bool
+	}{{at.At, false}, {at.At.Add(time.Hour), true}} {
+		if err := os.WriteFile(schema.MarkFile(dir, at.History), []byte(schema.Moment(test.seen)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := ran(t, environ, "doctor"); strings.Contains(text, "migrate new-epoch") != test.want {
+			t.Errorf("seen at %s, it is as of %s: %s", test.seen, at.At, text)
+		}
+	}
 }
 
 func TestKeyNewMakesAKeyThatServeTakes(t *testing.T) {

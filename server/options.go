@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/rule"
 )
@@ -210,12 +211,7 @@ func (o Options) withDefaults() Options {
 			o.KeyringFile = filepath.Join(filepath.Dir(path), o.KeyringFile)
 		}
 	}
-	if o.StateDir == "" {
-		o.StateDir = "."
-		if path, ok := sqldb.SQLiteFile(o.DSN); ok {
-			o.StateDir = filepath.Dir(path)
-		}
-	}
+	o.StateDir = schema.MarkFolder(o.StateDir, o.DSN)
 	if o.Announce == nil {
 		out := o.Output
 		o.Announce = func(key string) {

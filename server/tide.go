@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,21 +32,9 @@ const (
 	tideLook  = 5           // raises after which one that rests looks too
 )
 
-// file is where what was seen of a history stands.
-func (td *tide) file(history string) string {
-	return filepath.Join(td.dir, "posthouse-"+history+".mark")
-}
-
 // remembered is what this process, or one before it, saw of a history; the zero time for nothing.
 func (td *tide) remembered(history string) time.Time {
-	text, err := os.ReadFile(td.file(history))
-	if errors.Is(err, fs.ErrNotExist) {
-		return time.Time{}
-	}
-	at := time.Time{}
-	if err == nil {
-		at, err = schema.ParseMoment(strings.TrimSpace(string(text)))
-	}
+	at, err := schema.Remembered(td.dir, history)
 	if err != nil {
 		td.log.Warn("what was seen of the database before cannot be read: that it went back would not be noticed", "error", err)
 	}
@@ -59,7 +44,7 @@ func (td *tide) remembered(history string) time.Time {
 // remember writes what was seen, by way of another file, so that a kill leaves the old one.
 func (td *tide) remember(w schema.Watermark) {
 	td.seen = w
-	path := td.file(w.History)
+	path := schema.MarkFile(td.dir, w.History)
 	err := os.WriteFile(path+".new", []byte(schema.Moment(w.At)+"\n"), 0o600)
 	if err == nil {
 		err = os.Rename(path+".new", path)
@@ -81,7 +66,7 @@ func (td *tide) begin(ctx context.Context, known time.Time) error {
 		if !known.Equal(now.At) {
 			return fmt.Errorf("%w (%s). It was restored from a backup, copied, or promoted from a replica that lagged: what was sent since would be sent again. "+
 				"Run posthouse migrate new-epoch --yes, which holds all that may have been sent; or, if nothing was, start with --accept-older %s",
-				&schema.WentBack{Seen: seen, Found: now}, td.file(now.History), schema.Moment(now.At))
+				&schema.WentBack{Seen: seen, Found: now}, schema.MarkFile(td.dir, now.History), schema.Moment(now.At))
 		}
 		td.log.Warn("a person has decided to go on with a database that went back: what was sent since is sent again", "as_of", schema.Moment(now.At), "was_seen_at", schema.Moment(seen.At))
 		if err := td.store.PassWatermark(ctx, time.Now(), seen); err != nil {

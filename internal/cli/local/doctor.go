@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -85,15 +86,16 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	out := []finding{{"database", true, database(c.Server.DSN)}}
 	out = append(out, examineSettings(ctx, s)...)
 	out = append(out, examineFile(ctx, s, full)...)
-	schema := examineSchema(ctx, s)
-	out = append(out, schema, examineClock(ctx, s))
+	version := examineSchema(ctx, s)
+	out = append(out, version, examineClock(ctx, s))
 	ring, keyring := examineKeyring(c)
 	out = append(out, keyring)
-	if schema.OK {
+	if version.OK {
+		out = append(out, examineTide(ctx, s, c)...)
 		out = append(out, examineViews(ctx, s)...)
 		out = append(out, examinePartitions(ctx, s)...)
 	}
-	if schema.OK && ring != nil {
+	if version.OK && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
 		out = append(out, examineKeys(ctx, s, ring, c)...)
 	}
@@ -113,6 +115,24 @@ func examineSettings(ctx context.Context, s *store.Store) []finding {
 		out = append(out, finding{"database settings", true, "durable"})
 	}
 	return out
+}
+
+// examineTide says whether the database went back since a process that remembers in this folder saw it.
+func examineTide(ctx context.Context, s *store.Store, c config.Config) []finding {
+	const name = "restore"
+	now, found, err := s.Tides.Watermark(ctx)
+	if err != nil || !found {
+		return nil // no server has worked on it
+	}
+	seen, err := schema.Remembered(schema.MarkFolder(c.Server.StateDir, c.Server.DSN), now.History)
+	switch {
+	case err != nil:
+		return []finding{{name, false, "what was seen of the database before cannot be read: " + err.Error()}}
+	case now.At.Before(seen):
+		back := schema.WentBack{Seen: schema.Watermark{History: now.History, At: seen}, Found: now}
+		return []finding{{name, false, back.Error() + ": run posthouse migrate new-epoch --yes before a server starts, or what was sent since is sent again"}}
+	}
+	return nil
 }
 
 // examinePartitions says how what is old is deleted. It is no fault to do so row by row.
