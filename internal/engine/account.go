@@ -27,8 +27,9 @@ type account struct {
 type room struct {
 	account string
 	n       int
-	// senders are those that were taken for the claim.
+	// senders are those that were taken for the claim; it is short where fewer were free than it wanted.
 	senders int
+	short   bool
 	// idle says that nothing of the route was under way when it was counted: it is as old as the number, since slots
 	// that come free later make no part of it.
 	idle bool
@@ -119,7 +120,7 @@ func (r *route) room(care bool) room {
 	}
 	n = max(n, 0)
 	taken := r.pool.Take(now, n, r, r.nudge)
-	return room{n: min(n, taken*max(1, r.Settings.Batch)), senders: taken, idle: r.inflight == 0}
+	return room{n: min(n, taken*max(1, r.Settings.Batch)), senders: taken, short: taken*max(1, r.Settings.Batch) < n, idle: r.inflight == 0}
 }
 
 // mostInflight bounds what one process has under way by all accounts of a channel.
@@ -139,13 +140,14 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 	if most <= 0 || taken <= 0 {
 		return room{}, nil, whenWoken // a slot or a sender that comes free wakes us
 	}
+	free := most
 	most = min(most, taken*max(1, r.Settings.Batch))
 	for {
 		next, wake := r.fleet.Next(now, func(p posthouse.Priority) bool { return !r.shapes.closed(p, now) }, func(s *fleet.Seat) (int, time.Time) {
 			return freeOf(r, s, now, most)
 		})
 		if next.By == nil {
-			r.pool.Began(taken, 0)
+			r.pool.Began(taken, 0, 0)
 			return room{}, nil, r.shapes.until(now, wake)
 		}
 		n := r.shapes.take(now, next.Priority, next.N, r.Settings.Batch)
@@ -155,8 +157,8 @@ func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
 		}
 		a := r.accounts[next.By.Name]
 		calls, _ := tempo{r}.mayCall(a, now)
-		at = room{account: a.Name, n: n, senders: min(taken, n, calls-a.promised.calls), idle: r.inflight+r.promised.n == 0}
-		r.pool.Began(taken-at.senders, 0)
+		at = room{account: a.Name, n: n, senders: min(taken, n, calls-a.promised.calls), short: n >= most && most < free, idle: r.inflight+r.promised.n == 0}
+		r.pool.Began(taken-at.senders, 0, 0)
 		keep(r, a, promise{at.n, at.senders})
 		return at, []share{{pin: next.Pin, priority: next.Priority, n: n}}, 0
 	}

@@ -120,7 +120,7 @@ func (d *dispatcher) rest(r *route, wait time.Duration) {
 func sharesOf(r *route, at room) ([]share, time.Duration) {
 	list, wait := r.shares(at.n)
 	if len(list) == 0 {
-		r.pool.Began(at.senders, 0)
+		r.pool.Began(at.senders, 0, 0)
 	}
 	return list, wait
 }
@@ -150,7 +150,7 @@ func (d *dispatcher) start(r *route, rooms []room, shares []share, before time.T
 	defer func() {
 		unspent(r, shares)
 		for i := range may {
-			r.pool.Began(may[i].senders-may[i].begun.calls, 0)
+			r.pool.Began(may[i].senders-may[i].begun.calls, 0, 0)
 		}
 	}()
 	if err != nil {
@@ -205,6 +205,9 @@ func (d *dispatcher) spend(r *route, may []permitted, shares []share, before tim
 			return crowded, err
 		}
 		foundAll(r, s, found.n == n)
+		if found.n == n && slices.ContainsFunc(may, func(m permitted) bool { return m.short }) {
+			r.pool.Short()
+		}
 		switch {
 		case found.n == n, r.whole() && found.n > 0: // there may be more
 			r.restore([]share{s})
@@ -325,7 +328,7 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 		for _, u := range found.units {
 			r.occupy(u.about().account, u.about().size)
 		}
-		r.pool.Began(len(found.units), len(found.units))
+		r.pool.Began(len(found.units), len(found.units), time.Since(w.at))
 		d.sender.send(r, found.units, w.at.Add(w.lease))
 		all.n, all.more = all.n+found.n, all.more || found.more
 		if all.at.IsZero() {

@@ -51,17 +51,29 @@ func (p *Pool) Take(now time.Time, want int, who any, wake func()) int {
 	return n
 }
 
-// Began says that a claim which took some has found so many calls to make.
-func (p *Pool) Began(taken, calls int) {
+// Began says that a claim which took some has found so many calls to make, for each of which a sender has waited so long: what a
+// claim takes is a part of what sending takes.
+func (p *Pool) Began(taken, calls int, waited time.Duration) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken, p.busy = p.taken-taken, p.busy+calls
+	p.seen.Took += time.Duration(calls) * waited
 	if calls < taken {
 		p.wake()
 	}
+}
+
+// Short says that a claim was given fewer senders than it wanted, and has found work for all of them: there is more.
+func (p *Pool) Short() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.become(p.state.Short(p.of))
 }
 
 // Ended counts a call that took so long, or 0 where it was not made after all.

@@ -3,10 +3,10 @@
 // A sender is a call under way: a goroutine that costs nothing while there is none. [State.Step] is a pure function from what
 // was seen in the last moment to how many there may be in the next one. By Little's law the work that is there keeps
 //
-//	wanted = calls a second × seconds a call
+//	wanted = calls a second × seconds from the claim of a call to its end
 //
-// senders busy. The queue says what that cannot: where something waited because no sender was free, more are wanted than were
-// there, and their number doubles. It never leaves the bounds.
+// senders busy. The queue says what that cannot: where something waited because no sender was free, or a claim found all that
+// its senders could send, more are wanted than were there, and their number doubles. It never leaves the bounds.
 //
 // How many calls one channel or account bears is not decided here: that is max_inflight's, and package rate's.
 package senders
@@ -41,7 +41,7 @@ type Settings struct{ Min, Max int }
 // Seen is what happened since the last step.
 type Seen struct {
 	Ended int           // calls
-	Took  time.Duration // all of them together
+	Took  time.Duration // all of them together, with their claims
 	Busy  int           // calls under way now
 }
 

@@ -23,7 +23,7 @@ func run(p *Pool, now time.Time, length time.Duration, rate float64, latency tim
 		for due += rate * tick.Seconds(); due >= 1; {
 			free := p.Take(t, 100, "channel", func() {})
 			n := min(int(due), free)
-			p.Began(free, n)
+			p.Began(free, n, 0)
 			if n == 0 {
 				break
 			}
@@ -79,6 +79,29 @@ func TestFLEET_4_SendersFollowTheLoad(t *testing.T) {
 	}
 }
 
+// FLEET-4: where a claim takes longer than its calls, as on a database that is loaded, a queue has the senders that it needs all the
+// same: their number follows from both, and a claim that found work for all of them says that there is more.
+func TestFLEET_4_ASlowClaimIsAPartOfTheLatency(t *testing.T) {
+	t.Parallel()
+	p, now, took := NewPool(midnight, bounds, func(int, int) {}), midnight, 0
+	for range 20 {
+		took = p.Take(now, 1000, "channel", func() {})
+		now = now.Add(300 * time.Millisecond)
+		p.Began(took, took, 300*time.Millisecond)
+		p.Short()
+		now = now.Add(time.Millisecond)
+		for range took {
+			p.Ended(now, time.Millisecond)
+		}
+	}
+	if took < 200 {
+		t.Errorf("a claim of a deep queue takes %d in the end, want at least 200", took)
+	}
+	if senders, _ := p.Now(now); senders < 400 {
+		t.Errorf("%d senders while claims of 300 ms find work for all of them", senders)
+	}
+}
+
 // FLEET-4: a burst has its senders at once, and after it they go within seconds; each change is told, and they add up.
 func TestFLEET_4_SendersGrowAtOnceAndShrinkAfterwards(t *testing.T) {
 	t.Parallel()
@@ -117,11 +140,11 @@ func TestFLEET_4_WhoWaitsForASenderIsWoken(t *testing.T) {
 	if n := p.Take(midnight, 1, "b", wake); n != 0 {
 		t.Errorf("%d senders are free that another has taken", n)
 	}
-	p.Began(1, 0)
+	p.Began(1, 0, 0)
 	if woken != 1 {
 		t.Errorf("%d were woken by what found nothing to send, want 1", woken)
 	}
-	p.Began(p.Take(midnight, 1, "a", wake), 1)
+	p.Began(p.Take(midnight, 1, "a", wake), 1, 0)
 	if n := p.Take(midnight, 1, "b", wake) + p.Take(midnight, 1, "c", wake); n != 0 || woken != 1 {
 		t.Errorf("%d senders are free and %d were woken, want none more", n, woken)
 	}
@@ -130,7 +153,7 @@ func TestFLEET_4_WhoWaitsForASenderIsWoken(t *testing.T) {
 		t.Errorf("%d were woken, want both once", woken)
 	}
 	var none *Pool
-	none.Began(1, 1)
+	none.Began(1, 1, 0)
 	none.Ended(midnight, 0)
 	if n := none.Take(midnight, 1000, "a", wake); n != 1000 {
 		t.Errorf("without a pool %d of 1000 may begin", n)
