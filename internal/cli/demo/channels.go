@@ -75,6 +75,10 @@ func channels(simulator, secret string) []posthouse.Channel {
 			"url": simulator + "/dingtalk_robot/robot/send", "access_token": "demo",
 		},
 	}, {
+		Name: campaignChannel, Driver: "wechat", ChannelSettings: quick(3), Config: map[string]any{
+			"url": simulator + "/wechat", "app_id": "demo", "secret": secret, "callback_token": callbackToken,
+		},
+	}, {
 		// Phones fetch what goes over this one. What may have left is held for a person.
 		Name: phoneChannel, Driver: "pull", ChannelSettings: quick(3),
 	}, {

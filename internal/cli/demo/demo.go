@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Options says how the demo runs. Out is required.
@@ -50,6 +51,8 @@ type Report struct {
 	Arrivals   int64 `json:"arrivals"`
 	Refused    int64 `json:"refused"`
 	Duplicates int64 `json:"duplicates"`
+	// Campaign is what became of the people of the demo's campaign.
+	Campaign wire.CampaignProgress `json:"campaign"`
 	// SMS are those that the simulator's phones were told to send.
 	SMS     []SMS   `json:"sms"`
 	Seconds float64 `json:"seconds"`
@@ -101,6 +104,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := h.startPhones(ctx, c); err != nil {
 		return err
 	}
+	if err := hearsBack(ctx, c, h.simulator, h.places.API); err != nil {
+		return err
+	}
 	report, settleErr := play(ctx, &stage{client: c, api: h.places.API, door: h.door}, say)
 	if settleErr != nil && len(report.Rows) == 0 {
 		return settleErr
@@ -126,6 +132,9 @@ func Run(ctx context.Context, o Options) (err error) {
 // play sends everything and waits until all of it is settled.
 func play(ctx context.Context, s *stage, say *voice) (Report, error) {
 	started := time.Now()
+	if err := startCampaign(ctx, s.client); err != nil {
+		return Report{}, err
+	}
 	for _, sc := range scenes {
 		if err := sc.play(ctx, s); err != nil {
 			return Report{}, fmt.Errorf("send %q: %w", sc.en, err)
@@ -136,7 +145,9 @@ func play(ctx context.Context, s *stage, say *voice) (Report, error) {
 	}
 	say.line(say.words.sent, len(s.sent))
 	rows, err := settle(ctx, s, say)
-	report := Report{Rows: rows, Outcomes: map[string]int{}, Repeats: s.repeats, Settled: err == nil, Seconds: time.Since(started).Seconds()}
+	people, late := awaitCampaign(ctx, s.client)
+	err = errors.Join(err, late)
+	report := Report{Rows: rows, Campaign: people, Outcomes: map[string]int{}, Repeats: s.repeats, Settled: err == nil, Seconds: time.Since(started).Seconds()}
 	for _, r := range rows {
 		report.Outcomes[r.Outcome]++
 	}

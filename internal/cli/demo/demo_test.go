@@ -97,6 +97,9 @@ func TestOnceShowsEveryOutcome(t *testing.T) {
 			t.Errorf("%s: got the SMS %q, want %q", to, arrived[to], want)
 		}
 	}
+	if p := report.Campaign; p.Members != 2000 || p.Delivered != 1998 || p.Undelivered != 2 || len(p.Reasons) != 1 || p.Reasons[0].Code != "USER_BLOCK" {
+		t.Errorf("of the campaign's people became %+v, want 1998 delivered and 2 who have blocked the account", p)
+	}
 	if report.Duplicates != 0 {
 		t.Errorf("%d messages arrived twice", report.Duplicates)
 	}

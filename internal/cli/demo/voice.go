@@ -18,6 +18,7 @@ type words struct {
 	opened, furnished, sent, progress  string
 	head                               []string
 	totals, arrivals, printed, repeats string
+	campaign                           string
 	phones, notSent, lost              string
 	try, places, stay                  string
 }
@@ -29,6 +30,7 @@ var english = words{
 	progress:  "%d of %d deliveries settled",
 	head:      []string{"What was sent", "Channel", "Recipient", "State", "Tries", "Why", "Provider's id"},
 	totals:    "%d deliveries settled in %.1f s: %s\n",
+	campaign:  "a campaign of %d people: %d delivered, %d undelivered (%s)\n",
 	arrivals:  "the providers saw %d arrivals, refused %d, and got %d twice\n",
 	printed:   "the console channel printed:\n",
 	repeats:   "not sent twice:\n",
@@ -47,6 +49,7 @@ var chinese = words{
 	progress:  "%d / %d 条投递已有结果",
 	head:      []string{"发送方式", "渠道", "收件人", "状态", "次数", "原因", "平台编号"},
 	totals:    "%d 条投递，用时 %.1f 秒：%s\n",
+	campaign:  "一个批次 %d 人：送达 %d，未送达 %d（%s）\n",
 	arrivals:  "平台共收到 %d 次，拒绝 %d 次，重复 %d 次\n",
 	printed:   "控制台渠道打印了：\n",
 	repeats:   "没有重复发送：\n",
@@ -106,6 +109,11 @@ func (v *voice) show(r Report, printed string) error {
 	v.line("\n")
 	v.line("%s\n", v.table(r.Rows))
 	v.line(v.words.totals, len(r.Rows), r.Seconds, v.outcomes(r.Outcomes))
+	var why []string
+	for _, reason := range r.Campaign.Reasons {
+		why = append(why, fmt.Sprintf("%s %d", reason.Code, reason.Members))
+	}
+	v.line(v.words.campaign, r.Campaign.Members, r.Campaign.Delivered, r.Campaign.Undelivered, strings.Join(why, ", "))
 	v.line(v.words.arrivals, r.Arrivals, r.Refused, r.Duplicates)
 	if len(r.Repeats) > 0 {
 		v.line("%s", v.words.repeats)

@@ -1,0 +1,79 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// The demo's campaign: how many followers of an official account get a template message each, over which channel.
+const (
+	followers       = 2000
+	campaignName    = "coupon-a"
+	campaignChannel = "wechat"
+	callbackToken   = "a-token-of-the-demo"
+)
+
+// followerFile is a CSV of the followers. Two have blocked the account, and one stands there twice.
+func followerFile() string {
+	var b strings.Builder
+	b.WriteString("openid,name,sum\n")
+	for i := range followers - 2 {
+		fmt.Fprintf(&b, "o6_bmjrPTlm6_2sgVt7hM%05d,张三%d,%d\n", i, i, 10+i%90)
+	}
+	b.WriteString("user-block-1,李四,20\nuser-block-2,王五,30\no6_bmjrPTlm6_2sgVt7hM00000,张三0,10\n")
+	return b.String()
+}
+
+// hearsBack has the official account tell the server what became of its messages.
+func hearsBack(ctx context.Context, c *client.Client, sim *simulator.Simulator, api string) error {
+	address, err := c.Callbacks.Create(ctx, campaignChannel, "")
+	if err != nil {
+		return fmt.Errorf("make a callback address: %w", err)
+	}
+	return sim.CallBack(ctx, "wechat", simulator.Callback{URL: api + address.Path, Token: callbackToken, Receiver: "demo"})
+}
+
+// startCampaign makes the campaign, imports the file and starts it.
+func startCampaign(ctx context.Context, c *client.Client) error {
+	_, err := c.Templates.Put(ctx, posthouse.Template{Name: "coupon", Text: "${name}：减 ${sum} 元", ExternalID: "demo-coupon"})
+	if err == nil {
+		_, err = c.Campaigns.Create(ctx, wire.CampaignDraft{Name: campaignName, Channel: campaignChannel, Template: "coupon", SegmentSize: 500})
+	}
+	if err == nil {
+		_, err = c.Campaigns.Import(ctx, campaignName, client.Part{Final: true}, strings.NewReader(followerFile()))
+	}
+	if err == nil {
+		_, err = c.Campaigns.Start(ctx, campaignName, false)
+	}
+	if err != nil {
+		return fmt.Errorf("start the campaign: %w", err)
+	}
+	return nil
+}
+
+// awaitCampaign waits until all are sent to and the account has told of each, or patience ends.
+func awaitCampaign(ctx context.Context, c *client.Client) (p wire.CampaignProgress, err error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		got, err := c.Campaigns.Get(waiting, campaignName)
+		if p = got.Progress; err == nil && got.State == posthouse.CampaignDone && p.Sent == 0 {
+			return p, nil
+		}
+		select {
+		case <-tick.C:
+		case <-waiting.Done():
+			return p, posthouse.Errorf(posthouse.CodeUnavailable, "the campaign is %s after %s: %d of %d people are not sent to, and of %d nothing was heard",
+				got.State, patience, p.Unsent+p.Started, p.Members, p.Sent)
+		}
+	}
+}
