@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -41,6 +42,20 @@ func TestIdleConnectionsMakeRoomForCallers(t *testing.T) {
 	}
 	if n := h.metric(`posthouse_connections_closed_total{which="idle"}`); n < 15 {
 		t.Errorf("the metric counts %v idle ones, want 15 or more", n)
+	}
+}
+
+// More connections than files: the provider's would have none, and whoever set it so is told.
+func TestMoreConnectionsThanFilesAreNamedAtTheStart(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]bool{5: false, 1 << 30: true} {
+		var log lines
+		open(t, dbtest.SQLite(t), func(o *server.Options) {
+			o.MaxConnections, o.Log = most, slog.New(slog.NewTextHandler(&log, nil))
+		})
+		if got := log.String(); strings.Contains(got, "max_connections leaves too few files") != want {
+			t.Errorf("%d connections: %s", most, got)
+		}
 	}
 }
 

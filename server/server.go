@@ -206,6 +206,9 @@ func (s *Server) Start(ctx context.Context) error {
 			s.o.Log.Warn("unsafe database setting", "setting", f.Setting, "value", f.Value, "why", f.Why)
 		}
 	}
+	if n := files(); n > 0 && s.o.MaxConnections > n-n/4 {
+		s.o.Log.Warn("max_connections leaves too few files for sending: where they run out, callers wait and channels are parked", "max_connections", s.o.MaxConnections, "files", n)
+	}
 	if err := s.doors.listen(); err != nil {
 		return err
 	}
