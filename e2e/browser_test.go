@@ -91,7 +91,10 @@ func (t *tab) heard(event any) {
 	defer t.mu.Unlock()
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		t.faults = append(t.faults, fmt.Sprintf("%s: %s (%s)", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+		if e.Entry.Level == log.EntryLevelInfo { // such as a focus that was asked for and was there already
+			return
+		}
+		t.faults = append(t.faults, fmt.Sprintf("%s %s: %s (%s)", e.Entry.Level, e.Entry.Source, e.Entry.Text, e.Entry.URL))
 	case *runtime.EventExceptionThrown:
 		t.faults = append(t.faults, e.ExceptionDetails.Text)
 	}
@@ -105,6 +108,13 @@ func (t *tab) clean() {
 	for _, fault := range t.faults {
 		t.Errorf("the browser complains: %s", fault)
 	}
+	t.faults = nil
+}
+
+// forgets takes back what was heard: the test has made the browser complain.
+func (t *tab) forgets() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.faults = nil
 }
 
@@ -153,6 +163,12 @@ func (t *tab) follows(actions ...action) int64 {
 func (t *tab) presses(text string) {
 	t.Helper()
 	t.follows(chromedp.Click(labelled("main", text), chromedp.NodeVisible))
+}
+
+// opens clicks on what unfolds a part of the page.
+func (t *tab) opens(text string) {
+	t.Helper()
+	t.do(chromedp.Click(labelled("main", text), chromedp.NodeVisible))
 }
 
 // labelled finds what is pressed in a part of a page by its text.

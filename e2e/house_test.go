@@ -81,8 +81,10 @@ func (h *house) send(d posthouse.Draft) []posthouse.Delivery {
 	if err != nil {
 		h.Fatal(err)
 	}
+	ctx, end := context.WithTimeout(h.Context(), patience)
+	defer end()
 	for {
-		m, err := h.api.Messages.Get(h.Context(), sent.Accepted[0].ID)
+		m, err := h.api.Messages.Get(ctx, sent.Accepted[0].ID)
 		if err != nil {
 			h.Fatal(err)
 		}

@@ -24,6 +24,6 @@ func formWords() map[string]word {
 		"a_duration":       {"Such as 30s or 5m.", "例如 30s、5m。"},
 		"test":             {"Test", "测试"},
 		"test_help":        {"To an address a real message is sent at once, around the queue. Without one it is only asked whether the provider can be reached.", "填写地址会立即真实发送一条，不经过队列；不填则只检查平台能否连通。"},
-		"send_test":        {"Test it", "测试"},
+		"send_test":        {"Send the test", "发出测试"},
 	}
 }

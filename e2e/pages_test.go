@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/posthouse/posthouse"
+)
+
+// languages are what a browser asks for, with the words of the button that signs in and of the page of an address that is not there.
+var languages = map[string]struct{ signIn, nowhere string }{
+	"zh-CN": {"登录", "这里没有内容"},
+	"en":    {"Sign in", "There is nothing here"},
+}
+
+// pages are those of a tenant.
+var pages = []string{
+	"", "?span=day", "search", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
+	"tasks", "outbox", "audit", "keys", "people", "system",
+}
+
+// Each page, empty and full, in both languages: wide, and as narrow as a phone, where nothing but tables goes beyond the edge.
+// The browser complains about none: nothing is refused by the policy of contents, missing, or thrown.
+func TestEveryPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	b := launch(t)
+	for language, words := range languages {
+		t.Run(language, func(t *testing.T) {
+			h := open(t)
+			tab := b.open(t, language)
+			tab.signsIn(h, words.signIn)
+			tab.visits(h, pages)
+			visited := append([]string{}, pages...)
+			visited = append(visited, h.furnish()...)
+			tab.visits(h, visited)
+			tab.goes(h.at("deliveries/none"), http.StatusNotFound)
+			tab.says(words.nowhere)
+			tab.forgets() // that it did not load
+			tab.do(chromedp.EmulateViewport(375, 800))
+			tab.visits(h, visited)
+		})
+	}
+}
+
+// signsIn goes in by the link.
+func (t *tab) signsIn(h *house, button string) {
+	t.Helper()
+	t.goes(h.link, http.StatusOK)
+	t.presses(button)
+}
+
+// visits opens pages, and looks whether they go beyond the edge.
+func (t *tab) visits(h *house, pages []string) {
+	t.Helper()
+	for _, page := range pages {
+		t.goes(h.at(page), http.StatusOK)
+		ctx, end := context.WithTimeout(t.ctx, patience)
+		over, err := chromedp.Run(ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
+		end()
+		if err != nil || over > 0 {
+			t.Errorf("%q is %d pixels wider than the window, %v", page, over, err)
+		}
+		t.clean()
+	}
+}
+
+// furnish fills a house, and returns the pages of what is in it.
+func (h *house) furnish() []string {
+	h.Helper()
+	h.gateway("desk")
+	long := ""
+	for range 400 {
+		long += "很长的一句话，"
+	}
+	got := h.send(posthouse.Draft{Channel: "desk", Kind: "shift", Ref: "7", To: []posthouse.Recipient{{User: "li.na"}, {User: "refuse-content"}, {User: "lost-answer"}}, Content: &posthouse.Content{Title: "<script>alert(1)</script>\u202e", Text: long}})
+	if _, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "duty", Text: "Duty: ${name}"}); err != nil {
+		h.Fatal(err)
+	}
+	list := []string{"channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	for _, d := range got {
+		list = append(list, "deliveries/"+d.ID)
+	}
+	return list
+}
+
+// Somebody without a mouse comes in, searches, opens what was found, and passes over the menu.
+func TestKeyboardAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	b := launch(t)
+	h := open(t)
+	h.gateway("desk")
+	list := h.send(posthouse.Draft{Channel: "desk", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "hello"}})
+	tab := b.open(t, "en")
+	tab.goes(h.link, http.StatusOK)
+	tab.follows(chromedp.KeyEvent(kb.Enter)) // the button has the focus
+	tab.says("You are signed in")
+	tab.goes(h.at("search"), http.StatusOK)
+	tab.do(write("li.na"))
+	tab.follows(chromedp.KeyEvent(kb.Enter))
+	tab.tabsTo(list[0].ID)
+	tab.follows(chromedp.KeyEvent(kb.Enter))
+	tab.says("Why it is where it is")
+	tab.tabsTo("To the content")
+	tab.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
+	if !tab.is(`document.querySelector("main").contains(document.activeElement)`) {
+		t.Error("the first stop after the skip link is not in the content")
+	}
+}
+
+// tabsTo goes on by the tabulator until what has a text has the focus, which must be seen.
+func (t *tab) tabsTo(text string) {
+	t.Helper()
+	for range 100 {
+		t.do(chromedp.KeyEvent(kb.Tab))
+		if t.is(fmt.Sprintf(`document.activeElement.innerText.trim() === %q`, text)) {
+			if !t.is(`(s => s.outlineStyle !== "none" || s.boxShadow !== "none")(getComputedStyle(document.activeElement))`) {
+				t.Errorf("nobody sees that %q has the focus", text)
+			}
+			return
+		}
+	}
+	t.Fatalf("the keyboard does not reach %q", text)
+}
+
+// is reports whether something holds in the page.
+func (t *tab) is(expression string) bool {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.ctx, patience)
+	defer end()
+	yes, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return yes
+}
+
+// Without JavaScript all but what refreshes by itself works.
+func TestWithoutJavaScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	b := launch(t)
+	h := open(t)
+	h.gateway("desk")
+	list := h.send(posthouse.Draft{Channel: "desk", To: []posthouse.Recipient{{User: "refuse-content"}}, Content: &posthouse.Content{Text: "hello"}})
+	tab := b.open(t, "en")
+	if _, err := chromedp.Call(tab.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	tab.signsIn(h, "Sign in")
+	tab.visits(h, pages)
+	tab.goes(h.at("deliveries/"+list[0].ID), http.StatusOK)
+	tab.opens("Send again")
+	tab.presses("Yes, do it")
+	tab.says("It is sent again: this is the new delivery.")
+}
