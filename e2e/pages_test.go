@@ -21,7 +21,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 
 // pages are those of a tenant.
 var pages = []string{
-	"", "?span=day", "search", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
+	"", "?span=day", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
 	"tasks", "outbox", "audit", "keys", "people", "system",
 }
 

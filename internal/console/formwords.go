@@ -24,6 +24,13 @@ func formWords() map[string]word {
 		"a_duration":       {"Such as 30s or 5m.", "例如 30s、5m。"},
 		"test":             {"Test", "测试"},
 		"test_help":        {"To an address a real message is sent at once, around the queue. Without one it is only asked whether the provider can be reached.", "填写地址会立即真实发送一条，不经过队列；不填则只检查平台能否连通。"},
+		"compose":          {"Compose", "发送"},
+		"to_lines":         {"Recipients, one a line", "收件人，每行一个"},
+		"by_user":          {"ids of users", "用户编号"},
+		"by_address":       {"addresses, such as phone numbers", "地址，例如手机号"},
+		"send_help":        {"It is handed in at once. It can be cancelled as long as it has not been sent.", "确认后立即受理；尚未发出的可以撤销。"},
+		"send_now":         {"Send it", "确认发送"},
+		"handed_in":        {"It is handed in.", "已受理。"},
 		"send_test":        {"Send the test", "发出测试"},
 	}
 }

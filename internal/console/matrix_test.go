@@ -23,6 +23,7 @@ var least = map[string]posthouse.Role{
 	"POST channels/{name}/test":   posthouse.RoleOperator,
 	"GET drivers":                 posthouse.RoleAdmin, "GET drivers/{driver}": posthouse.RoleAdmin, "POST drivers/{driver}": posthouse.RoleAdmin,
 	"GET channels/{name}/edit": posthouse.RoleAdmin, "POST channels/{name}/edit": posthouse.RoleAdmin,
+	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
 

@@ -28,6 +28,8 @@ func routes() []route {
 		acts("deliveries/{id}/cancel", "messages.cancel", cancelDelivery),
 		acts("deliveries/{id}/replay", "deliveries.replay", replayDelivery),
 		acts("deliveries/{id}/resolve", "deliveries.resolve", resolveDelivery),
+		{"GET", "compose", composes(), showCompose},
+		{"POST", "compose", composes(), sendLetter},
 		looks("attention", "deliveries.read", showAttention),
 		acts("attention", "deliveries.resolve", decideMany),
 		looks("channels", "channels.read", showChannels),
@@ -66,7 +68,7 @@ type entry struct {
 // menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "attention", "channels", "campaigns", "templates", "tasks", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "tasks", "outbox", "audit", "keys", "people", "system"} {
 		path := name
 		if name == "overview" {
 			path = "{$}"

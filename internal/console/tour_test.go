@@ -12,7 +12,7 @@ import (
 
 // tour are the pages of a tenant, and a text of each while there is nothing.
 var tour = map[string]string{
-	"": "posthouse channel set console", "search": "curl http", "attention": "Nothing needs a person", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
+	"": "posthouse channel set console", "search": "curl http", "compose": "There is no channel yet", "attention": "Nothing needs a person", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
 	"templates": "There is no template yet", "tasks": "No task", "outbox": "No row of the outbox", "audit": "posthouse audit", "keys": "test", "people": "operator", "system": "sqlite",
 }
 
