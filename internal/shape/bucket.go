@@ -36,17 +36,10 @@ type promise struct {
 	at time.Time
 }
 
-func newBucket(of posthouse.Shape, share float64, now time.Time) *bucket {
-	b := &bucket{at: now, promises: map[string]promise{}}
-	b.set(of, share)
+func newBucket(of posthouse.Shape, now time.Time) *bucket {
+	b := &bucket{at: now, promises: map[string]promise{}, rate: of.Rate, burst: max(1, of.Most())}
 	b.tokens = b.burst
 	return b
-}
-
-// set changes how fast it fills.
-func (b *bucket) set(of posthouse.Shape, share float64) {
-	b.rate, b.burst = of.Rate*share, max(1, of.Most()*share)
-	b.tokens = min(b.tokens, b.burst)
 }
 
 // fill adds what has come since it was looked at last.

@@ -121,20 +121,18 @@ func TestFLEET_10_ABatchIsNotCut(t *testing.T) {
 	}
 }
 
-// FLEET-10: several processes share what one would have; a priority or a tenant without a shape is not held.
-func TestFLEET_10_SharesAndExceptions(t *testing.T) {
+// FLEET-10: a priority or a tenant without a shape is not held.
+func TestFLEET_10_Exceptions(t *testing.T) {
 	t.Parallel()
 	s := New(posthouse.Shapes{"*": {posthouse.Low: {Rate: 100}}, "acme": {posthouse.Low: {}, posthouse.Normal: {Rate: 1}}})
-	s.Share(0.25)
 	for _, of := range []struct {
 		k    Key
 		want int
-	}{{low("t"), 25}, {low("acme"), 1000}, {Key{"acme", posthouse.Normal}, 1}, {Key{"t", posthouse.High}, 1000}} {
+	}{{low("t"), 100}, {low("acme"), 1000}, {Key{"acme", posthouse.Normal}, 1}, {Key{"t", posthouse.High}, 1000}} {
 		if n, _ := s.Take(midnight, of.k, "a", 1000, 1); n != of.want {
 			t.Errorf("%v: %d of 1000 were given, want %d", of.k, n, of.want)
 		}
 	}
-	s.Share(1)
 	if d, of := s.Delay(midnight, low("t"), 49); d.Round(time.Millisecond) != 500*time.Millisecond || of.Rate != 100 {
 		t.Errorf("who has 49 before it waits %v at %v, want 500ms at 100 a second", d, of.Rate)
 	}

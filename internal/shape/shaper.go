@@ -18,7 +18,6 @@ type Shaper struct {
 	of posthouse.Shapes
 
 	mu      sync.Mutex
-	share   float64
 	buckets map[Key]*bucket
 }
 
@@ -27,24 +26,7 @@ func New(of posthouse.Shapes) *Shaper {
 	if len(of) == 0 {
 		return nil
 	}
-	return &Shaper{of: of, share: 1, buckets: map[Key]*bucket{}}
-}
-
-// Share sets which part of all tokens is this process's.
-func (s *Shaper) Share(part float64) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if part == s.share {
-		return
-	}
-	s.share = part
-	for k, b := range s.buckets {
-		of, _ := s.of.Of(k.Tenant, k.Priority)
-		b.set(of, part)
-	}
+	return &Shaper{of: of, buckets: map[Key]*bucket{}}
 }
 
 // bucket is that of a key, nil where it has none. The shaper is locked.
@@ -56,7 +38,7 @@ func (s *Shaper) bucket(k Key, now time.Time) *bucket {
 	if !shaped {
 		return nil
 	}
-	b := newBucket(of, s.share, now)
+	b := newBucket(of, now)
 	s.buckets[k] = b
 	return b
 }

@@ -62,6 +62,9 @@ var mutants = []mutant{{
 	bug: 5, name: "claims that select, then update", breaks: "two processes claim and send the same deliveries",
 	law: "I8", edits: claimWithoutLock, run: twoDispatchers,
 }, {
+	bug: 7, name: "permits noted in the first tier alone", breaks: "an account goes as fast as its channel may",
+	law: "I23", edits: firstTierAlone, run: twoTiers,
+}, {
 	bug: 8, name: "a new idempotency key for each attempt", breaks: "the provider cannot recognise a repetition",
 	law: "I2", edits: keyOfEachAttempt, run: lostAnswers, quick: true,
 }, {
@@ -106,4 +109,7 @@ var mutants = []mutant{{
 }, {
 	bug: 28, name: "a campaign's cursor moved when a segment is fetched", breaks: "who was fetched by a process that died is never told",
 	law: "I26", edits: fetchedAreGone, run: campaignKills,
+}, {
+	bug: 29, name: "one result for all of a shared call", breaks: "who has left counts as told",
+	law: "I12", edits: oneResultOfACall, run: sharedCalls,
 }}
