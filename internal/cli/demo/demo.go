@@ -54,10 +54,12 @@ type Report struct {
 	// Campaign is what became of the people of the demo's campaign.
 	Campaign wire.CampaignProgress `json:"campaign"`
 	// SMS are those that the simulator's phones were told to send.
-	SMS     []SMS   `json:"sms"`
-	Seconds float64 `json:"seconds"`
-	Settled bool    `json:"settled"`
-	Places  Places  `json:"places,omitzero"`
+	SMS []SMS `json:"sms"`
+	// Fleet is how fast the accounts of a channel went, as they found it out.
+	Fleet   []AccountRow `json:"fleet"`
+	Seconds float64      `json:"seconds"`
+	Settled bool         `json:"settled"`
+	Places  Places       `json:"places,omitzero"`
 }
 
 // Places are the addresses to go on from.
@@ -114,6 +116,12 @@ func Run(ctx context.Context, o Options) (err error) {
 	totals := h.simulator.Totals()
 	report.Arrivals, report.Refused, report.Duplicates = totals.Arrivals, totals.Refused, totals.Duplicates
 	report.SMS = onPhones(h.simulator.Phones())
+	if settleErr == nil {
+		say.line(say.words.fleet, fleetMessages, fleetAccounts)
+		if report.Fleet, err = playFleet(ctx, c, h.simulator); err != nil {
+			return err
+		}
+	}
 	if !o.Once { // else they are gone when somebody reads of them
 		report.Places = h.places
 	}

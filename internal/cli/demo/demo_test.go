@@ -100,6 +100,15 @@ func TestOnceShowsEveryOutcome(t *testing.T) {
 	if p := report.Campaign; p.Members != 2000 || p.Delivered != 1998 || p.Undelivered != 2 || len(p.Reasons) != 1 || p.Reasons[0].Code != "USER_BLOCK" {
 		t.Errorf("of the campaign's people became %+v, want 1998 delivered and 2 who have blocked the account", p)
 	}
+	sending := 0
+	for _, row := range report.Fleet {
+		if len(row.Rates) == fleetLooks && row.Why != "" {
+			sending++
+		}
+	}
+	if len(report.Fleet) != fleetAccounts || sending == 0 {
+		t.Errorf("the rates of the fleet are %+v, want those of %d accounts, of which some send", report.Fleet, fleetAccounts)
+	}
 	if report.Duplicates != 0 {
 		t.Errorf("%d messages arrived twice", report.Duplicates)
 	}

@@ -19,7 +19,8 @@ type words struct {
 	head                               []string
 	totals, arrivals, printed, repeats string
 	campaign                           string
-	phones, notSent, lost              string
+	phones, notSent, lost, fleet       string
+	fleetHead                          []string // of the account, and of the reason; the times stand between
 	try, places, stay                  string
 }
 
@@ -37,6 +38,8 @@ var english = words{
 	phones:    "the fake phones sent:\n",
 	notSent:   "not sent",
 	lost:      "sent, and the phone did not say so",
+	fleet:     "handed in %d messages more, for %d accounts of WeCom: each finds out how fast it may go\n",
+	fleetHead: []string{"Calls a second", "Why"},
 	places:    "Console    %s\nAPI        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nPhones     %s\nLog        %s\nAPI key    %s\n",
 	try:       "Try it:\n",
 	stay:      "\nCtrl-C ends the demo.\n",
@@ -56,6 +59,8 @@ var chinese = words{
 	phones:    "模拟手机发出的短信：\n",
 	notSent:   "未发出",
 	lost:      "已发出，手机没有回应",
+	fleet:     "再提交 %d 条消息，由企业微信的 %d 个账号发送：每个账号自己摸索可以多快\n",
+	fleetHead: []string{"每秒调用", "原因"},
 	places:    "控制台     %s\n接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n模拟手机   %s\n日志       %s\n密钥       %s\n",
 	try:       "试一试：\n",
 	stay:      "\n按 Ctrl-C 结束演示。\n",
@@ -126,6 +131,9 @@ func (v *voice) show(r Report, printed string) error {
 		v.line("  %s %s\n", what, repeat.Message)
 	}
 	v.showSMS(r.SMS)
+	if len(r.Fleet) > 0 {
+		v.line("\n%s\n", v.o.Table(fleetTable(r.Fleet, &v.words)))
+	}
 	if printed != "" {
 		v.line("%s  %s\n", v.words.printed, strings.ReplaceAll(strings.TrimSpace(printed), "\n", "\n  "))
 	}
