@@ -36,3 +36,10 @@ var fetchedAreGone = []overlay.Edit{{
 	Old:  "\tif next, some := issue(&s, m, Unsent); some {\n",
 	New:  "\tif next, some := issue(&s, m, Unsent); some && partly {\n",
 }}
+
+// doneAreIssued has a repair issue a segment for those who were sent to as well.
+var doneAreIssued = []overlay.Edit{{
+	File: "internal/campaign/repair.go",
+	Old:  "\tif next, some := issue(&s, m, Unsent); some {\n",
+	New:  "\tfor i := range Len(&s) {\n\t\tif m.At(i) == Sent {\n\t\t\tm.set(i, Unsent)\n\t\t}\n\t}\n\tif next, some := issue(&s, m, Unsent); some {\n",
+}}

@@ -112,4 +112,7 @@ var mutants = []mutant{{
 }, {
 	bug: 29, name: "one result for all of a shared call", breaks: "who has left counts as told",
 	law: "I12", edits: oneResultOfACall, run: sharedCalls,
+}, {
+	bug: 30, name: "a repair issues anew who is done", breaks: "who was sent to before its worker died is sent to again",
+	law: "I26", edits: doneAreIssued, run: campaignKills,
 }}
