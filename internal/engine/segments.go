@@ -41,11 +41,12 @@ func (s *segments) claim(ctx context.Context, w wish) (claimed, error) {
 	}
 	for i := range w.parts {
 		more, err := s.claimFor(ctx, w, &w.parts[i], &found.given[i], &found)
-		if err != nil { // what was started is to be sent, and single messages do not wait for campaigns
+		switch {
+		case err != nil: // what was started is to be sent, and single messages do not wait for campaigns
 			s.log.Warn("no more members of a campaign start for a moment", "channel", w.route.Key.Channel, "error", err)
-		}
-		if err != nil || !more {
-			break
+			return found, nil //nolint:nilerr // it is in the log
+		case !more:
+			return found, nil
 		}
 	}
 	return found, nil

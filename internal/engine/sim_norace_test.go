@@ -3,4 +3,4 @@
 package engine
 
 // simDefault is how many seeds there are unless -sim.seeds says.
-const simDefault = 200
+const simDefault = 120

@@ -102,7 +102,7 @@ func (s Queue) claimRows(ctx context.Context, now time.Time, c work.Claim) (item
 		}
 		items = append(items, found...)
 		if err != nil || len(found) < one.Max {
-			break // what we have is ours, whatever became of the rest
+			return items, nil //nolint:nilerr // what we have is ours, whatever became of the rest
 		}
 	}
 	return items, nil
