@@ -32,13 +32,17 @@ type Gatekeeper struct {
 
 // heed parks or reopens an account by what its provider said, in this process at once.
 func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (parked []work.Gate, opened []string) {
-	if r.ctx.Err() != nil { // an attempt by what the account was before
-		if now := k.routes.route(r.Key.Tenant, r.Key.Channel); now == nil || altered(r, now, account) {
+	before := false // whether it is an attempt by a config of before
+	if r.ctx.Err() != nil {
+		now := k.routes.route(r.Key.Tenant, r.Key.Channel)
+		if now == nil || altered(r, now, account) {
 			return nil, nil
 		}
+		before = renewed(r, now)
 	}
 	for _, res := range results {
 		switch {
+		case before && res.Class != posthouse.ClassRate:
 		case res.Class.Blocks():
 			if g, closed := k.refuse(r, account, res); closed {
 				parked = append(parked, g)

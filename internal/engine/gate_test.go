@@ -82,6 +82,42 @@ func TestAGateIsStoredAgain(t *testing.T) {
 	})
 }
 
+// Who puts a channel's config right need not wait until its account is probed again. A limit of the provider's rate holds on, and
+// what an attempt by the old config is told counts no more.
+func TestANewConfigIsTriedAtOnce(t *testing.T) {
+	for class, sent := range map[posthouse.Class]bool{posthouse.ClassAccount: true, posthouse.ClassAuth: true, posthouse.ClassRate: false} {
+		t.Run(string(class), func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				set := func(url string) {
+					ch, _, err := r.store.Channels.PutChannel(r.Context(), time.Now(), posthouse.Channel{Tenant: r.tenant, Name: "c", Driver: "test", Config: map[string]any{"url": url}})
+					if err != nil {
+						r.Fatal(err)
+					}
+					if err := r.engine.Routes.SetChannel(ch, state.Opened{Driver: r.provider, Window: channel.Forever}); err != nil {
+						r.Fatal(err)
+					}
+				}
+				set("http://127.0.0.1:1/wrong")
+				r.provider.answer = func(channel.Outgoing) channel.Result { return channel.Result{Class: class, After: time.Hour} }
+				r.send(text("c", "li.na"))
+				r.pass(time.Second)
+				id := r.send(text("c", "wang.wei"))[0]
+				set("http://127.0.0.1:1/wrong") // the same
+				r.pass(time.Second)
+				if n := len(r.provider.sent()); n != 1 {
+					r.Fatalf("it was sent %d times by the config that is refused, want once", n)
+				}
+				r.provider.answer = nil
+				set("http://127.0.0.1:1/right")
+				r.pass(time.Second)
+				if d := r.get(id); d.State == posthouse.Sent != sent {
+					r.Errorf("a second after the config was put right it is %s", d.State)
+				}
+			})
+		})
+	}
+}
+
 // What another process says of a gate counts, but no two ends are exchanged for the sooner one.
 func TestAGateEndsWhenOthersSaySo(t *testing.T) {
 	now := time.Now()

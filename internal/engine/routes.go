@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -63,8 +64,8 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		r.timeFactor = old.timeFactor
 		r.gates = old.gates
 		old.gates = map[string]gate{}
-		for name := range r.gates {
-			if altered(old, r, name) {
+		for name, g := range r.gates {
+			if altered(old, r, name) || renewed(old, r) && g.Class != posthouse.ClassRate {
 				delete(r.gates, name)
 			}
 		}
@@ -89,6 +90,12 @@ func (rs *Routes) limitsOf(tenant string) []posthouse.Limit {
 		return own
 	}
 	return rs.tenantLimits["*"]
+}
+
+// renewed reports whether the config of a channel, which all its accounts share, is another in the route that replaces r: what
+// the provider refused of the old one does not count. How fast it may be called is not said by a config.
+func renewed(r *route, now *route) bool {
+	return r.Stored.Driver != now.Stored.Driver || !reflect.DeepEqual(r.Stored.Config, now.Stored.Config)
 }
 
 // altered reports whether an account is another in the route that replaces r, such as one with a new secret: what its

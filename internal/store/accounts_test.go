@@ -95,6 +95,40 @@ func TestAPutAccountIsRefusedNoMore(t *testing.T) {
 	})
 }
 
+// A new config is not what the provider refused; how fast it may be called is another matter, and the same config stored again is
+// the same.
+func TestAChannelWithANewConfigIsRefusedNoMore(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		left := func(config string) (accounts []string) {
+			t.Helper()
+			ch := posthouse.Channel{Tenant: "t1", Name: "wecom", Driver: "test", Config: map[string]any{"url": config}}
+			if _, _, err := s.Channels.PutChannel(t.Context(), time.Now(), ch); err != nil {
+				t.Fatal(err)
+			}
+			gates, err := s.Gates.Gates(t.Context(), "t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range gates {
+				accounts = append(accounts, g.Account)
+			}
+			return accounts
+		}
+		left("http://127.0.0.1:1/wrong")
+		for name, class := range map[string]posthouse.Class{"": posthouse.ClassAccount, "a": posthouse.ClassAuth, "b": posthouse.ClassRate} {
+			if err := s.Gates.SetGate(t.Context(), time.Now(), work.Gate{Tenant: "t1", Channel: "wecom", Account: name, Class: class}, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff([]string{"", "a", "b"}, left("http://127.0.0.1:1/wrong")); diff != "" {
+			t.Errorf("gates after the same config (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"b"}, left("http://127.0.0.1:1/right")); diff != "" {
+			t.Errorf("gates after a new config (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestAccountsAreListedPageByPageWithinBytes(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		var names []string

@@ -59,9 +59,20 @@ func (s Channels) PutChannel(ctx context.Context, now time.Time, ch posthouse.Ch
 		ch.CreatedAt = was.CreatedAt
 		_, err = t.Exec("UPDATE posthouse_channels SET driver = ?, config = ?, settings = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
 			ch.Driver, string(config), string(settings), at, ch.Tenant, ch.Name)
+		if err != nil || was.Driver == ch.Driver && sameConfig(was.Config, config) {
+			return err
+		}
+		// What the provider refused of the old config does not count; how fast it may be called does.
+		_, err = t.Exec("DELETE FROM posthouse_gates WHERE tenant = ? AND channel = ? AND class <> ?", ch.Tenant, ch.Name, string(posthouse.ClassRate))
 		return err
 	})
 	return ch, created, err
+}
+
+// sameConfig reports whether a config is written as the stored one is. Secrets that are stored anew are sealed anew, and differ.
+func sameConfig(was map[string]any, now []byte) bool {
+	text, err := json.Marshal(was)
+	return err == nil && bytes.Equal(text, now)
 }
 
 // ChannelOf reads the row of a channel.
