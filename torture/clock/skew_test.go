@@ -18,7 +18,7 @@ import (
 )
 
 // ticking are the packages that ask what time it is.
-var ticking = []string{".", "channel", "channel/httpapi", "internal/api", "internal/content", "internal/engine", "internal/intake", "internal/life", "internal/limit", "internal/pull", "internal/store", "internal/store/registry", "internal/store/sqldb", "internal/web", "server"}
+var ticking = []string{".", "channel", "channel/httpapi", "internal/api", "internal/content", "internal/decide", "internal/engine", "internal/inquire", "internal/intake", "internal/life", "internal/limit", "internal/pull", "internal/refuge", "internal/rescue", "internal/store", "internal/store/registry", "internal/store/sqldb", "internal/suppress", "internal/usher", "internal/web", "server"}
 
 // measures are the files that compare the time with a context's deadline: that is how much time passes, by
 // the same clock, whatever it says.
