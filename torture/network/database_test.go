@@ -206,14 +206,21 @@ func TestB1ABrokenLinkToTheDatabase(t *testing.T) {
 // suffersWithoutKeys strikes accepts that carry no Idempotency-Key: they go another way to the database,
 // and their callers must learn all the same that nobody knows. Every other one is stored.
 func (l *linked) suffersWithoutKeys(t *testing.T, db house.Database) {
-	n, told := house.Size(4, 50), 0
+	n, told, missed := house.Size(4, 50), 0, 0
 	for i := range n {
 		f := proxy.Faults{AnswerLost: proxy.Strike{Next: 1}}
 		if i%2 == 1 {
 			f = proxy.Faults{CommitLost: proxy.Strike{Next: 1}}
 		}
-		l.links[0].Set(f)
-		a := l.front.sendAs(t, fmt.Sprintf("none-%d", i), "", house.Text("generic", i))
+		var a answer
+		for { // the server has other things to commit now and then, and one of these may be struck instead: that accept is stored
+			l.links[0].Set(f)
+			a = l.front.sendAs(t, fmt.Sprintf("none-%d-%d", i, missed), "", house.Text("generic", i))
+			if !a.accepted() || missed == 5*n {
+				break
+			}
+			missed++
+		}
 		if f := a.fault(); f != "" || a.code != posthouse.CodeOutcomeUnknown {
 			t.Errorf("a struck accept without a key: %s %s, want 503 outcome_unknown", a.kind(), f)
 			continue
@@ -228,7 +235,7 @@ func (l *linked) suffersWithoutKeys(t *testing.T, db house.Database) {
 	l.extra = len(page.Items)
 	house.Report(t, house.Row{
 		Test: "B1", Database: string(db), What: "the same, without Idempotency-Key", N: n, Unit: "ambiguous commits",
-		Figure: fmt.Sprintf("%d told outcome_unknown, %d stored", told, l.extra), Bar: "all told, half stored", Pass: told == n && l.extra == n/2,
+		Figure: fmt.Sprintf("%d told outcome_unknown, %d stored", told, l.extra), Bar: "all told, half stored", Pass: told == n && l.extra == n/2+missed,
 	})
 }
 
