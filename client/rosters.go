@@ -42,6 +42,13 @@ func (c Rosters) Export(ctx context.Context, name string) ([]byte, error) {
 	return answer.body, err
 }
 
+// Calendar reads the last month of a roster and the year to come as iCalendar. Calendars subscribe to it at
+// /v1/rosters/NAME.ics with an API key as the password.
+func (c Rosters) Calendar(ctx context.Context, name string) ([]byte, error) {
+	answer, err := c.api.do(ctx, request{method: http.MethodGet, path: path("rosters", name+".ics")})
+	return answer.body, err
+}
+
 // Delete deletes a roster.
 func (c Rosters) Delete(ctx context.Context, name string) error {
 	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("rosters", name)})

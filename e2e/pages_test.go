@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -22,7 +23,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 // pages are those of a tenant.
 var pages = []string{
 	"", "?span=day", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
-	"tasks", "outbox", "audit", "keys", "people", "system",
+	"rosters", "tasks", "outbox", "audit", "keys", "people", "system",
 }
 
 // Each page, empty and full, in both languages: wide, and as narrow as a phone, where nothing but tables goes beyond the edge.
@@ -84,7 +85,10 @@ func (h *house) furnish() []string {
 	if _, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "duty", Text: "Duty: ${name}"}); err != nil {
 		h.Fatal(err)
 	}
-	list := []string{"channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	if _, err := h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"li.na", "欧阳" + strings.Repeat("很长", 30)}}, HandOver: "08:30"}); err != nil {
+		h.Fatal(err)
+	}
+	list := []string{"rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)
 	}

@@ -50,14 +50,18 @@ func ShiftAt(roster posthouse.Roster, local time.Time) (Shift, error) {
 	if !handedOver(local, handOver) {
 		day--
 	}
-	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC) // a calendar day, in a zone without gaps
+	return shiftOn(roster, time.Date(year, month, day, 0, 0, 0, 0, time.UTC)), nil
+}
+
+// shiftOn is who is on duty on a calendar day, which is in UTC: a zone without gaps.
+func shiftOn(roster posthouse.Roster, date time.Time) Shift {
 	s := Shift{Date: date.Format(time.DateOnly), Weekday: (int(date.Weekday())+6)%7 + 1}
 	if users, ok := roster.Overrides[s.Date]; ok {
 		s.Users, s.Source = users, SourceOverride
 	} else if users := roster.Days[strconv.Itoa(s.Weekday)]; len(users) > 0 {
 		s.Users, s.Source = users, SourceWeekday
 	}
-	return s, nil
+	return s
 }
 
 // Zone is the zone of a roster: its own, else the fallback, else DefaultTimeZone.
@@ -113,15 +117,19 @@ func handedOver(t time.Time, at clock) bool {
 // moment after a gap that swallows it. The library's own midnight may lie an hour before.
 func EndOfDay(t time.Time) time.Time {
 	year, month, day := t.Date()
-	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
+	return showing(t, time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC))
+}
+
+// showing is the first moment after t at which clocks in t's zone show a time, or one behind it where they skip it.
+func showing(t, want time.Time) time.Time {
 	for {
 		_, offset := t.Zone()
 		_, change := t.ZoneBounds()
-		end := midnight.Add(-time.Duration(offset) * time.Second).In(t.Location())
-		if change.IsZero() || end.Before(change) {
-			return end
+		then := want.Add(-time.Duration(offset) * time.Second).In(t.Location())
+		if change.IsZero() || then.Before(change) {
+			return then
 		}
-		if t = change; !wall(t).Before(midnight) {
+		if t = change; !wall(t).Before(want) {
 			return t
 		}
 	}

@@ -110,7 +110,10 @@ var wrongSettings = []wrong{
 		"time_zone", `"Mars" is not a time zone such as Asia/Shanghai or UTC`,
 	}},
 	{"roster named as its CSV", "PUT", "/v1/rosters/duty.csv", `{"days":{"1":["u"]}}`, 422, refused, []string{
-		"name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out",
+		"name", "ends in .csv, which asks for a roster in that form when it is read: leave it out",
+	}},
+	{"roster named as its calendar", "PUT", "/v1/rosters/duty.ics", `{"days":{"1":["u"]}}`, 422, refused, []string{
+		"name", "ends in .ics, which asks for a roster in that form when it is read: leave it out",
 	}},
 	{"template", "PUT", "/v1/templates/a%2Fb", `{"title":"${","variables":[1]}`, 422, refused, []string{
 		"variables[0]", "is a number: want a string",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func (r rosters) routes() []web.Route {
 	body := web.BodyOf[posthouse.Roster]().OrCSV(r.fromCSV)
 	return web.Tagged("rosters",
 		web.Get("/v1/rosters", reads, "List duty rosters.", r.list).Paged(),
-		web.Get("/v1/rosters/{name}", reads, "A roster; with .csv behind the name, as CSV.", r.get).Of(posthouse.Roster{}),
+		web.Get("/v1/rosters/{name}", reads, "A roster; with .csv behind the name as CSV, with .ics as a calendar to subscribe to.", r.get).Of(posthouse.Roster{}),
 		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON or CSV.", body, r.put),
 		web.Delete("/v1/rosters/{name}", admin, "Delete a roster.", r.remove),
 		web.Get("/v1/rosters/{name}/check", reads, "Days without anybody, and people on several days.", r.check),
@@ -56,22 +57,47 @@ func (r rosters) named(c *web.Call, name string) (posthouse.Roster, error) {
 }
 
 func (r rosters) get(c *web.Call) (any, error) {
-	name, csv := strings.CutSuffix(c.PathValue("name"), ".csv")
+	given := c.PathValue("name")
+	name := strings.TrimSuffix(strings.TrimSuffix(given, ".csv"), web.CalendarSuffix)
 	found, err := r.named(c, name)
-	if err != nil || !csv {
+	if err != nil || name == given {
 		return found, err
 	}
 	var b bytes.Buffer
+	if strings.HasSuffix(given, web.CalendarSuffix) {
+		err = r.calendar(&b, found)
+		return web.Raw{Kind: "text/calendar; charset=utf-8", Text: b.Bytes()}, err
+	}
 	err = rule.WriteCSV(&b, found)
 	return web.Raw{Kind: "text/csv; charset=utf-8", Text: b.Bytes()}, err
+}
+
+// A calendar has the days of the last month and of a year to come: whoever subscribes to it reads it again.
+const (
+	calendarBack  = 31
+	calendarAhead = 366
+)
+
+func (r rosters) calendar(w io.Writer, of posthouse.Roster) error {
+	zone, err := rule.Zone(of, r.zone.String())
+	if err != nil {
+		return err
+	}
+	days, err := rule.Days(of, time.Now().In(zone).AddDate(0, 0, -calendarBack), calendarBack+calendarAhead)
+	if err != nil {
+		return err
+	}
+	return rule.WriteICS(w, of, days)
 }
 
 // put replaces a roster. A CSV holds days only: hand-over and zone stay as they are.
 func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error) {
 	c.NameIn(&in.Name, in.Tenant)
 	c.CheckName("name", in.Name)
-	if strings.HasSuffix(in.Name, ".csv") {
-		c.Refuse("name", "ends in .csv, which asks for a roster as CSV when it is read: leave it out")
+	for _, suffix := range []string{".csv", web.CalendarSuffix} {
+		if strings.HasSuffix(in.Name, suffix) {
+			c.Refuse("name", "ends in %s, which asks for a roster in that form when it is read: leave it out", suffix)
+		}
 	}
 	in.Tenant = c.Tenant()
 	c.Add(rule.Validate(in))

@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,6 +156,32 @@ func TestRostersGoThroughJSONAndCSVUnchanged(t *testing.T) {
 	}
 	h.must(204, "DELETE", "/v1/rosters/duty", "")
 	h.must(404, "GET", "/v1/rosters/duty", "")
+}
+
+// Calendars know passwords only: a key is one where a calendar is read, and nowhere else.
+func TestACalendarIsReadWithAKeyAsPassword(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"],"2":["u1"],"3":["u1"],"4":["u1"],"5":["u1"],"6":["u1"],"7":["u1"]},"hand_over":"08:30"}`)
+	basic := func(password string) http.Header {
+		return http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("calendar:"+password))}}
+	}
+	got := h.do(request{method: "GET", path: "/v1/rosters/duty.ics", key: "none", header: basic(h.keys["read"])})
+	if got.status != 200 || got.header.Get("Content-Type") != "text/calendar; charset=utf-8" || strings.Count(got.body, "SUMMARY:duty: u1\r\n") != 31+366 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	for _, r := range []request{
+		{method: "GET", path: "/v1/rosters/duty.ics", key: "none"},
+		{method: "GET", path: "/v1/rosters/duty.ics", key: "none", header: basic("ph_wrong")},
+		{method: "GET", path: "/v1/rosters/duty.csv", key: "none", header: basic(h.keys["read"])},
+		{method: "PUT", path: "/v1/rosters/duty.ics", body: `{"days":{}}`, key: "none", header: basic(h.keys["admin"])},
+	} {
+		got := h.do(r)
+		asks := slices.ContainsFunc(got.header.Values("WWW-Authenticate"), func(s string) bool { return strings.HasPrefix(s, "Basic ") })
+		if got.status != 401 || asks != (r.method == "GET" && strings.HasSuffix(r.path, ".ics")) {
+			t.Errorf("%s %s: got %d, asked for %q", r.method, r.path, got.status, got.header.Values("WWW-Authenticate"))
+		}
+	}
 }
 
 func TestARosterIsCheckedAndAskedForToday(t *testing.T) {

@@ -118,7 +118,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 		"outbox":        {"held"},
 		"reminders":     {reminder.ID},
 		"agents":        {"phone"},
-		"channels":      {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv"}, "users": {"u1"}, "keys": {key.ID}, "tenants": {"default"}, "notices": {notice.ID},
+		"channels":      {"out", "later"}, "templates": {"hello"}, "rosters": {"duty", "duty.csv", "duty.ics"}, "users": {"u1"}, "keys": {key.ID}, "tenants": {"default"}, "notices": {notice.ID},
 	}
 }
 
@@ -146,7 +146,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 		for _, id := range things[folder] {
 			path := r.Path[:from] + id + r.Path[strings.IndexByte(r.Path, '}')+1:]
 			if creates[line] != "" {
-				own = append(own, request{method: r.Method, path: strings.TrimSuffix(path, ".csv"), body: creates[line], key: "other"})
+				own = append(own, request{method: r.Method, path: strings.TrimSuffix(strings.TrimSuffix(path, ".csv"), ".ics"), body: creates[line], key: "other"})
 				continue
 			}
 			got := h.do(request{method: r.Method, path: path, body: body, key: "other"})

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,8 @@ var least = map[string]posthouse.Role{
 	"POST channels/{name}/test":   posthouse.RoleOperator,
 	"GET drivers":                 posthouse.RoleAdmin, "GET drivers/{driver}": posthouse.RoleAdmin, "POST drivers/{driver}": posthouse.RoleAdmin,
 	"GET channels/{name}/edit": posthouse.RoleAdmin, "POST channels/{name}/edit": posthouse.RoleAdmin,
+	"GET rosters": posthouse.RoleViewer, "GET rosters/{name}": posthouse.RoleViewer, "GET rosters/{name}/file": posthouse.RoleViewer,
+	"POST rosters": posthouse.RoleAdmin, "POST rosters/{name}": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
@@ -85,6 +88,9 @@ func TestEveryWordIsThere(t *testing.T) {
 	}
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
+	}
+	for _, word := range slices.Sorted(maps.Keys(rosterWords())) {
+		names[word] = true
 	}
 	for _, r := range posthouse.Roles() {
 		names[string(r)] = true

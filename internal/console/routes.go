@@ -50,6 +50,11 @@ func routes() []route {
 		acts("campaigns/{name}/repair", "campaigns.repair", campaignActs()["repair"]),
 		acts("campaigns/{name}/cancel", "campaigns.cancel", campaignActs()["cancel"]),
 		looks("templates", "templates.read", showTemplates),
+		looks("rosters", "rosters.read", showRosters),
+		acts("rosters", "rosters.put", changeRoster),
+		looks("rosters/{name}", "rosters.read", showRoster),
+		acts("rosters/{name}", "rosters.put", changeRoster),
+		looks("rosters/{name}/file", "rosters.read", saveRoster),
 		looks("tasks", "workflow.read", showTasks),
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
@@ -68,7 +73,7 @@ type entry struct {
 // menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "tasks", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "tasks", "outbox", "audit", "keys", "people", "system"} {
 		path := name
 		if name == "overview" {
 			path = "{$}"

@@ -106,10 +106,20 @@ func (g *Gate) enter(r *http.Request) (posthouse.Key, error) {
 		return key, nil
 	}
 	scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	if _, password, basic := r.BasicAuth(); basic && isCalendar(r) {
+		shown = password
+	} else if !strings.EqualFold(scheme, "Bearer") {
 		return posthouse.Key{}, errNoKey
 	}
 	return g.Key(r.Context(), shown, AddressOf(r))
+}
+
+// CalendarSuffix ends the addresses that calendars subscribe to. They know user names and passwords only.
+const CalendarSuffix = ".ics"
+
+// isCalendar reports whether a request may show its key as a password (RFC 7617): where it only reads a calendar.
+func isCalendar(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, CalendarSuffix)
 }
 
 // Key is the key that somebody at an address shows as its text.

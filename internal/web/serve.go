@@ -133,6 +133,9 @@ func (d *door) answerError(c *Call, err error) int {
 	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
+		if isCalendar(c.Request) {
+			h.Add("WWW-Authenticate", `Basic realm="Posthouse", charset="UTF-8"`)
+		}
 	}
 	if p.Status >= http.StatusInternalServerError && c.Context().Err() == nil {
 		d.Log.Error("request failed", "method", c.Method, "path", c.URL.Path, "tenant", c.Key.Tenant, "code", p.Code, "id", p.ID, "error", causeOf(err))

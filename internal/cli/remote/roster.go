@@ -52,12 +52,16 @@ func rosterList(sh *shell.Shell) *cobra.Command {
 }
 
 func rosterShow(sh *shell.Shell) *cobra.Command {
-	var csv bool
+	var csv, ics bool
 	cmd := &cobra.Command{
 		Use: "show [NAME]", Short: "Show a roster (default duty)", Args: cobra.MaximumNArgs(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			if csv {
-				text, err := c.Rosters.Export(ctx, named(args))
+			if csv || ics {
+				read := c.Rosters.Export
+				if ics {
+					read = c.Rosters.Calendar
+				}
+				text, err := read(ctx, named(args))
 				if err == nil {
 					_, err = sh.Out.Write(text)
 				}
@@ -71,6 +75,8 @@ func rosterShow(sh *shell.Shell) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&csv, "csv", false, "print the CSV that roster import reads")
+	cmd.Flags().BoolVar(&ics, "ics", false, "print the last month and the year to come as iCalendar")
+	cmd.MarkFlagsMutuallyExclusive("csv", "ics")
 	return cmd
 }
 

@@ -1,0 +1,235 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"mime"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/rule"
+)
+
+// watch is a line of the list of rosters.
+type watch struct {
+	posthouse.Roster
+	Zone      string
+	Now, Next rule.Day
+	Empty     int // days of the next weeks with nobody
+}
+
+// emptyAhead is how many days the list of rosters looks ahead for days with nobody.
+const emptyAhead = 28
+
+// duty is what reads and changes rosters on a visit.
+type duty struct{ v *visit }
+
+func showRosters(v *visit) error {
+	list, err := v.call().Rosters.List(v.ctx())
+	if err != nil {
+		return err
+	}
+	watches := make([]watch, len(list))
+	for i, r := range list {
+		if watches[i], err = (duty{v}).watchOf(r); err != nil {
+			return err
+		}
+	}
+	return v.show("rosters", "rosters", watches)
+}
+
+// watchOf is who is on duty by a roster, now and next.
+func (d duty) watchOf(r posthouse.Roster) (w watch, err error) {
+	zone, err := rule.Zone(r, d.v.o.Zone.String())
+	if err != nil {
+		return w, err
+	}
+	w = watch{Roster: r, Zone: zone.String()}
+	now := time.Now().In(zone)
+	if w.Now, w.Next, err = rule.NowAndNext(r, now); err != nil {
+		return w, err
+	}
+	ahead, err := rule.Days(r, now, emptyAhead)
+	for _, day := range ahead {
+		if len(day.Users) == 0 {
+			w.Empty++
+		}
+	}
+	return w, err
+}
+
+// calendar is what the page of a roster shows.
+type calendar struct {
+	watch
+	New      bool
+	View     string // month or week
+	Label    string
+	Earlier  string // the date of the page before
+	Later    string
+	Date     string // that the page is about
+	Weeks    [][]square
+	Gaps     []string // dates on the page with nobody
+	Several  []rule.UserDays
+	Asked    wish
+	Look     *look
+	Problems []posthouse.Problem
+}
+
+// square is a day of the calendar.
+type square struct {
+	rule.Day
+	Outside bool // of another month
+	Today   bool // it is this duty day now
+	Also    []elsewhere
+}
+
+// elsewhere says that somebody is on duty by another roster on the same day.
+type elsewhere struct{ User, Roster string }
+
+func showRoster(v *visit) error {
+	r, err := v.call().Rosters.Get(v.ctx(), v.r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	c, err := duty{v}.calendarOf(r, v.query("view"), v.query("date"))
+	if err != nil {
+		return err
+	}
+	return v.show("roster", "rosters", c)
+}
+
+// calendarOf is the month or week of a roster in which a date lies, today's without one.
+func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err error) {
+	if c.watch, err = d.watchOf(r); err != nil {
+		return c, err
+	}
+	at, err := time.Parse(time.DateOnly, date)
+	if err != nil || !posthouse.ValidTime(at) {
+		at, _ = time.Parse(time.DateOnly, c.Now.Date) // it wrote the date
+	}
+	if c.View = "month"; view == "week" {
+		c.View = view
+	}
+	c.Date, c.Several = at.Format(time.DateOnly), rule.Report(r).Several
+	first, days := c.span(at)
+	shifts, err := rule.Days(r, inZone(first, c.Now.From.Location()), days)
+	if err != nil {
+		return c, err
+	}
+	others, err := d.others(r.Name, first, days)
+	if err != nil {
+		return c, err
+	}
+	for i, day := range shifts {
+		s := square{Day: day, Today: day.Date == c.Now.Date, Outside: c.View == "month" && day.Date[:7] != c.Date[:7]}
+		for _, user := range day.Users {
+			for _, name := range others[day.Date][user] {
+				s.Also = append(s.Also, elsewhere{user, name})
+			}
+		}
+		if len(day.Users) == 0 && !s.Outside {
+			c.Gaps = append(c.Gaps, day.Date)
+		}
+		if i%7 == 0 {
+			c.Weeks = append(c.Weeks, nil)
+		}
+		c.Weeks[len(c.Weeks)-1] = append(c.Weeks[len(c.Weeks)-1], s)
+	}
+	return c, nil
+}
+
+// span is the Monday that the page begins with and how many days it has; it sets what names the page and its neighbours.
+func (c *calendar) span(at time.Time) (first time.Time, days int) {
+	monday := func(t time.Time) time.Time { return t.AddDate(0, 0, -(int(t.Weekday())+6)%7) }
+	if c.View == "week" {
+		first = monday(at)
+		c.Label = first.Format(time.DateOnly) + " – " + first.AddDate(0, 0, 6).Format(time.DateOnly)
+		c.Earlier, c.Later = at.AddDate(0, 0, -7).Format(time.DateOnly), at.AddDate(0, 0, 7).Format(time.DateOnly)
+		return first, 7
+	}
+	month := at.AddDate(0, 0, 1-at.Day())
+	next := month.AddDate(0, 1, 0)
+	c.Label = month.Format("2006-01")
+	c.Earlier, c.Later = month.AddDate(0, -1, 0).Format(time.DateOnly), next.Format(time.DateOnly)
+	first = monday(month)
+	last := monday(next.AddDate(0, 0, -1)).AddDate(0, 0, 7)
+	return first, int(last.Sub(first) / (24 * time.Hour))
+}
+
+// inZone is noon of a calendar day in a zone: no clock is changed then.
+func inZone(day time.Time, zone *time.Location) time.Time {
+	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, zone)
+}
+
+// others are the other rosters that have users on duty, by date and user.
+func (d duty) others(name string, first time.Time, days int) (map[string]map[string][]string, error) {
+	list, err := d.v.call().Rosters.List(d.v.ctx())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]map[string][]string{}
+	for _, r := range list {
+		if r.Name == name {
+			continue
+		}
+		shifts, err := rule.Days(r, inZone(first, time.UTC), days) // of which the dates count alone
+		if err != nil {
+			return nil, err
+		}
+		for _, day := range shifts {
+			for _, user := range day.Users {
+				if out[day.Date] == nil {
+					out[day.Date] = map[string][]string{}
+				}
+				out[day.Date][user] = append(out[day.Date][user], r.Name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// mostOnDuty bounds how many users of a day the calendar shows.
+const mostOnDuty = 20
+
+// Shown are the users of a day that the calendar has room for.
+func (s square) Shown() []string { return s.Users[:min(len(s.Users), mostOnDuty)] }
+
+// More is how many others there are.
+func (s square) More() int { return len(s.Users) - len(s.Shown()) }
+
+// Version says which state of the roster a page shows, so that nothing is stored over another; empty for one that is not there.
+func (w watch) Version() string {
+	if w.UpdatedAt.IsZero() {
+		return ""
+	}
+	return w.UpdatedAt.UTC().Format(time.RFC3339Nano)
+}
+
+// Weekdays are the days of the week in their order.
+func (c calendar) Weekdays() []int { return []int{1, 2, 3, 4, 5, 6, 7} }
+
+// Dates are the dates that have users of their own, in order.
+func (c calendar) Dates() []string { return slices.Sorted(maps.Keys(c.Overrides)) }
+
+// saveRoster answers a roster as a file.
+func saveRoster(v *visit) error {
+	name, as := v.r.PathValue("name"), v.query("as")
+	read, kind := v.call().Rosters.Export, "text/csv; charset=utf-8"
+	switch as {
+	case "", "csv":
+		as = "csv"
+	case "ics":
+		read, kind = v.call().Rosters.Calendar, "text/calendar; charset=utf-8"
+	default:
+		return nowhere(v)
+	}
+	text, err := read(v.ctx(), name)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", kind)
+	v.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s.%s", name, as)}))
+	_, _ = v.w.Write(text) // a browser that left is no error of ours
+	return nil
+}

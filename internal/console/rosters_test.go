@@ -1,0 +1,195 @@
+package console_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+const atNight = "/console/t/default/rosters/night"
+
+// night is a house with a roster that has days and a date of its own.
+func night(t *testing.T) *house {
+	h := open(t, false)
+	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"],"2":["wang.fang"],"4":["<b>"]},"overrides":{"2026-11-25":["zhao.min"],"2026-11-27":[]}}`, nil)
+	return h
+}
+
+func (h *house) roster(name string) (r posthouse.Roster) {
+	h.Helper()
+	h.api("GET", "/v1/rosters/"+name, "", &r)
+	return r
+}
+
+// versionOf is the version that a look hands on.
+func versionOf(page string) string {
+	_, rest, _ := strings.Cut(page, `name="version" value="`)
+	version, _, _ := strings.Cut(rest, `"`)
+	return version
+}
+
+// The month and the week of a roster show who is on duty, the days with nobody, and who is on duty elsewhere too.
+func TestARosterIsACalendar(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	h.api("PUT", "/v1/rosters/day", `{"days":{"1":["li.na","x"]},"overrides":{"2026-11-24":["wang.fang"]}}`, nil)
+	month := h.page("viewer", atNight+"?date=2026-11-24")
+	h.shows(month, "<h2>2026-11</h2>", "date=2026-10-01", "date=2026-12-01", `datetime="2026-11-30"`, "&lt;b&gt;", "wang.fang is also on duty in day", "li.na is also on duty in day", "zhao.min", "other than its day of the week", "On duty now", "Nobody is on duty, and nobody is told, on 2026-11-01, 2026-11-04,")
+	if strings.Contains(month, "2026-11-25, 2026-11-26") || strings.Contains(month, "Look first") {
+		t.Error("a day with users of its own counts as empty, or a viewer gets forms")
+	}
+	if n := strings.Count(month, "<td class="); n != 42 { // Monday, October 26th, to Sunday, December 6th
+		t.Errorf("the month has %d days", n)
+	}
+	week := h.page("admin", atNight+"?view=week&date=2026-11-24", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })
+	h.shows(week, "2026-11-23 – 2026-11-29", "2026-11-26, 2026-11-27, 2026-11-28, 2026-11-29"[12:], "换班", "周一", "先预览")
+	if n := strings.Count(week, "<td class="); n != 7 {
+		t.Errorf("the week has %d days", n)
+	}
+	h.shows(h.page("viewer", atNight+"?view=x&date=0000-99"), `aria-current="date"`)
+	h.shows(h.page("viewer", "/console/t/default/rosters"), ">night</a>", ">day</a>", "Asia/Shanghai")
+	for as, want := range map[string]string{"csv": "2026-11-25,zhao.min", "ics": "BEGIN:VCALENDAR"} {
+		got := h.ask("viewer", atNight+"/file?as="+as, nil)
+		h.shows(got.body, want)
+		if got.header.Get("Content-Disposition") != "attachment; filename=night."+as {
+			t.Errorf("the file is %v", got.header)
+		}
+	}
+	for _, path := range []string{atNight + "/file?as=exe", "/console/t/default/rosters/none", "/console/t/default/rosters/none/file"} {
+		if got := h.ask("viewer", path, nil); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+}
+
+// Each form shows first what it would change, and stores it once, with the person and the note.
+func TestARosterIsChangedAfterALook(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	change := func(form url.Values, seen ...string) posthouse.Roster {
+		t.Helper()
+		before := h.roster("night")
+		look := h.ask("admin", atNight, form)
+		h.shows(look.body, append(seen, "What it will change")...)
+		if now := h.roster("night"); !now.UpdatedAt.Equal(before.UpdatedAt) {
+			t.Fatalf("%v: a look has stored it", form)
+		}
+		form.Set("step", "store")
+		form.Set("version", versionOf(look.body))
+		form.Set("note", "as agreed")
+		if got := h.ask("admin", atNight, form); got.to() != atNight+"?said=stored" {
+			t.Fatalf("%v: %d\n%s", form, got.status, got.body)
+		}
+		if got := h.ask("admin", atNight, form); got.status/100 != 4 {
+			t.Errorf("%v: a second click gets %d", form, got.status)
+		}
+		return h.roster("night")
+	}
+	r := change(url.Values{"do": {"date"}, "date": {"2026-12-01"}, "users": {"a，b\r\nc"}}, "2026-12-01", "wang.fang")
+	if got := r.Overrides["2026-12-01"]; !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("the date has %v", got)
+	}
+	r = change(url.Values{"do": {"swap"}, "date": {"2026-11-23"}, "user": {"li.na"}, "with_date": {"2026-11-25"}, "with": {"zhao.min"}}, "2026-11-23", "2026-11-25")
+	if a, b := r.Overrides["2026-11-23"], r.Overrides["2026-11-25"]; !slices.Equal(a, []string{"zhao.min"}) || !slices.Equal(b, []string{"li.na"}) {
+		t.Errorf("swapped to %v and %v", a, b)
+	}
+	r = change(url.Values{"do": {"clear"}, "date": {"2026-11-27"}})
+	if _, there := r.Overrides["2026-11-27"]; there {
+		t.Errorf("still there: %v", r.Overrides)
+	}
+	r = change(url.Values{"do": {"week"}, "day1": {"x\r\ny"}, "day7": {"z"}, "hand_over": {"08:30"}}, "00:00 → 08:30", "nobody")
+	if len(r.Days) != 2 || !slices.Equal(r.Days["1"], []string{"x", "y"}) || r.HandOver != "08:30" || len(r.Overrides) != 3 {
+		t.Errorf("the week is %+v", r)
+	}
+	r = change(url.Values{"do": {"import"}, "csv": {"day,user\nFri,q\n"}})
+	if len(r.Days) != 1 || len(r.Overrides) != 0 || r.HandOver != "08:30" {
+		t.Errorf("imported: %+v", r)
+	}
+	var log struct{ Items []wire.AuditEntry }
+	h.api("GET", "/v1/audit?target=night&key=person:admin", "", &log)
+	if len(log.Items) != 5 || log.Items[0].Note != "as agreed" || log.Items[0].Action != "rosters.put" {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// What is wrong with a form stands on the page, with what was typed, and nothing is stored.
+func TestAWrongRosterFormSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	before := h.roster("night")
+	for want, form := range map[string]url.Values{
+		"<code>do</code> nothing was asked for":                         {},
+		"<code>overrides.soon</code>":                                   {"do": {"date"}, "date": {"soon"}, "users": {"a"}, "step": {"store"}},
+		"<code>overrides.2026-12-01[1]</code>":                          {"do": {"date"}, "date": {"2026-12-01"}, "users": {"a,a"}},
+		"<code>date</code> this date was not changed":                   {"do": {"clear"}, "date": {"2026-12-01"}},
+		"<code>user</code> is not on duty on that date":                 {"do": {"swap"}, "date": {"2026-11-23"}, "user": {"nobody"}, "with_date": {"2026-11-25"}, "with": {"zhao.min"}},
+		"<code>with</code> is not on duty on that date":                 {"do": {"swap"}, "date": {"2026-11-23"}, "user": {"li.na"}, "with_date": {"2026-11-25"}, "with": {"li.na"}},
+		"<code>with_date</code> is the same date":                       {"do": {"swap"}, "date": {"2026-11-23"}, "with_date": {"2026-11-23"}},
+		"<code>date</code> want a date":                                 {"do": {"swap"}, "date": {"x"}, "user": {"li.na"}, "with_date": {"2026-11-23"}},
+		"<code>hand_over</code> &#34;late&#34;":                         {"do": {"week"}, "hand_over": {"late"}},
+		"<code>time_zone</code> &#34;Mars&#34;":                         {"do": {"week"}, "day1": {"kept"}, "time_zone": {"Mars"}},
+		"<code>line 2</code>":                                           {"do": {"import"}, "csv": {"day,user\nFreitag,q\n"}},
+		"<code>line 1</code> the first line must be &#34;day,user&#34;": {"do": {"import"}},
+	} {
+		got := h.ask("admin", atNight, form)
+		h.shows(got.body, want)
+		if got.status != http.StatusUnprocessableEntity || !h.roster("night").UpdatedAt.Equal(before.UpdatedAt) {
+			t.Errorf("%v: %d", form, got.status)
+		}
+	}
+	form := url.Values{"do": {"date"}, "date": {"2026-12-01"}, "users": {"a"}, "step": {"back"}}
+	h.shows(h.ask("admin", atNight, form).body, ">a</textarea>", "Look first")
+	form.Set("step", "store")
+	if got := h.ask("admin", atNight, form); got.status != http.StatusConflict {
+		t.Errorf("over a roster that was not shown: %d", got.status)
+	}
+	if got := h.ask("operator", atNight, form); got.status != http.StatusForbidden {
+		t.Errorf("an operator: %d", got.status)
+	}
+}
+
+// A roster is made of a file, after a look, and over none that is there.
+func TestARosterIsMadeOfAFile(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	at := "/console/t/default/rosters"
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	_ = w.WriteField("name", "branch")
+	file, err := w.CreateFormFile("file", "duty.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = file.Write([]byte("\ufeff星期,用户\r\n周一,李娜\r\n"))
+	_ = w.Close()
+	look := h.ask("admin", at, url.Values{}, func(r *http.Request) {
+		sent := httptest.NewRequest(http.MethodPost, at, &body)
+		r.Body, r.ContentLength = sent.Body, sent.ContentLength
+		r.Header.Set("Content-Type", w.FormDataContentType())
+	})
+	h.shows(look.body, "李娜", `name="version" value=""`, `name="name" value="branch"`)
+	_, rest, _ := strings.Cut(look.body, `name="csv" value="`)
+	csv, _, _ := strings.Cut(rest, `"`)
+	form := url.Values{"do": {"new"}, "name": {"branch"}, "csv": {csv}, "step": {"store"}}
+	if got := h.ask("admin", at, form); got.to() != at+"/branch?said=stored" {
+		t.Fatalf("storing: %d\n%s", got.status, got.body)
+	}
+	if got := h.roster("branch").Days["1"]; !slices.Equal(got, []string{"李娜"}) {
+		t.Errorf("Monday has %v", got)
+	}
+	for want, form := range map[string]url.Values{
+		"There is a roster of this name already": form, "<code>name</code> is missing": {"csv": {"x"}}, "<code>name</code>": {"name": {"a\tb/c"}, "step": {"store"}},
+	} {
+		if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, want) {
+			t.Errorf("%v: %d, want %q\n%s", form, got.status, want, got.body)
+		}
+	}
+}
