@@ -23,7 +23,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 // pages are those of a tenant.
 var pages = []string{
 	"", "?span=day", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
-	"rosters", "tasks", "outbox", "audit", "keys", "people", "system",
+	"rosters", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
 }
 
 // Each page, empty and full, in both languages: wide, and as narrow as a phone, where nothing but tables goes beyond the edge.
@@ -88,7 +88,14 @@ func (h *house) furnish() []string {
 	if _, err := h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"li.na", "欧阳" + strings.Repeat("很长", 30)}}, HandOver: "08:30"}); err != nil {
 		h.Fatal(err)
 	}
-	list := []string{"rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	_, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "pulled", Driver: "pull"})
+	if err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.api.Agents.Add(h.Context(), posthouse.Agent{ID: "phone-1", Name: "柜台手机", Channels: []string{"pulled"}}); err != nil {
+		h.Fatal(err)
+	}
+	list := []string{"phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)
 	}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +25,8 @@ var least = map[string]posthouse.Role{
 	"GET channels/{name}/edit": posthouse.RoleAdmin, "POST channels/{name}/edit": posthouse.RoleAdmin,
 	"GET rosters": posthouse.RoleViewer, "GET rosters/{name}": posthouse.RoleViewer, "GET rosters/{name}/file": posthouse.RoleViewer,
 	"POST rosters": posthouse.RoleAdmin, "POST rosters/{name}": posthouse.RoleAdmin,
+	"GET phones": posthouse.RoleViewer, "GET phones/{id}": posthouse.RoleViewer,
+	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
@@ -89,8 +90,16 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, word := range slices.Sorted(maps.Keys(rosterWords())) {
-		names[word] = true
+	for _, table := range []map[string]word{rosterWords(), phoneWords()} {
+		for word := range table {
+			names[word] = true
+		}
+	}
+	for _, s := range []posthouse.AgentState{posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining} {
+		names["phone_"+string(s)] = true
+		for _, a := range phoneActions(s) {
+			names["phone_do_"+a], names["phone_help_"+a] = true, true
+		}
 	}
 	for _, r := range posthouse.Roles() {
 		names[string(r)] = true

@@ -55,6 +55,12 @@ func routes() []route {
 		looks("rosters/{name}", "rosters.read", showRoster),
 		acts("rosters/{name}", "rosters.put", changeRoster),
 		looks("rosters/{name}/file", "rosters.read", saveRoster),
+		looks("phones", "agents.read", showPhones),
+		looks("phones/{id}", "agents.read", showPhone),
+		acts("phones/{id}/pause", "agents.pause", phoneActs()["pause"]),
+		acts("phones/{id}/drain", "agents.drain", phoneActs()["drain"]),
+		acts("phones/{id}/resume", "agents.resume", phoneActs()["resume"]),
+		acts("phones/{id}/reassign", "agents.reassign", phoneActs()["reassign"]),
 		looks("tasks", "workflow.read", showTasks),
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
@@ -73,7 +79,7 @@ type entry struct {
 // menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "tasks", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "phones", "tasks", "outbox", "audit", "keys", "people", "system"} {
 		path := name
 		if name == "overview" {
 			path = "{$}"

@@ -1,0 +1,100 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// phone registers a phone of the pulled channel "pulled", and returns its key.
+func (h *house) phone(id string) string {
+	h.Helper()
+	h.api("PUT", "/v1/channels/pulled", `{"driver":"discard","pull":true}`, nil)
+	var made wire.NewAgent
+	h.api("POST", "/v1/agents", fmt.Sprintf(`{"id":%q,"name":"柜台","channels":["pulled"],"capabilities":{"operator":"cmcc"},"limits":[{"max":7,"per":"1m"}]}`, id), &made)
+	return made.Secret
+}
+
+// as calls with a phone's key.
+func (h *house) as(key, path string, body, out any) {
+	h.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	status, answer := h.status(key, "POST", path, string(text))
+	if status/100 != 2 {
+		h.Fatalf("%s: %d %s", path, status, answer)
+	}
+	if out != nil {
+		if err := json.Unmarshal([]byte(answer), out); err != nil {
+			h.Fatal(err)
+		}
+	}
+}
+
+// A phone's page says whether it is alive, what it holds, and what it reported last.
+func TestAPhoneShowsWhatItHoldsAndReported(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	key := h.phone("phone-1")
+	h.shows(h.page("viewer", "/console/t/default/phones"), "phone-1", "never seen", "7 / 1m", "pulled")
+	at := "/console/t/default/phones/phone-1"
+	h.shows(h.page("viewer", at), "It holds nothing", "It has reported nothing", "operator: cmcc")
+	h.api("POST", "/v1/messages", `{"channel":"pulled","to":[{"user":"u1","address":"13800138000"},{"user":"u2","address":"13800138001"}],"content":{"text":"x"}}`, nil)
+	var got wire.Claimed
+	h.as(key, "/v1/agents/phone-1/claims", wire.Claim{Max: 2, App: "sms-app/2.1"}, &got)
+	if len(got.Handouts) != 2 {
+		t.Fatalf("it was handed %+v", got)
+	}
+	one := got.Handouts[0]
+	h.as(key, "/v1/agents/phone-1/start", wire.Holds{Handouts: []wire.Hold{{Delivery: one.Delivery, Token: one.Token}}}, nil)
+	h.as(key, "/v1/agents/phone-1/report", posthouse.AgentReport{ReportID: "r-1", Delivery: one.Delivery, Token: one.Token, Outcome: posthouse.OutcomeNotSent, Error: "<no signal>"}, nil)
+	h.exec(fmt.Sprintf("UPDATE posthouse_agents SET last_seen_at = %d", time.Now().UnixMicro())) // what a role notes some time later
+	h.shows(h.page("viewer", at), "alive", got.Handouts[1].Delivery, "13800138001", "not yet", one.Delivery, "&lt;no signal&gt;", "not_sent")
+	h.shows(h.page("viewer", "/console/t/default/phones", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "在线", "柜台", `#held">1</a>`)
+	if got := h.ask("viewer", "/console/t/default/phones/none", nil); got.status != http.StatusNotFound {
+		t.Errorf("a phone that is not there: %d", got.status)
+	}
+}
+
+// An operator pauses, drains, resumes and empties a phone, once each, with a reason that the audit log has.
+func TestAPhoneIsPausedDrainedResumedAndEmptied(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	key := h.phone("phone-1")
+	h.api("POST", "/v1/messages", `{"channel":"pulled","to":[{"user":"u1","address":"13800138000"}],"content":{"text":"x"}}`, nil)
+	h.as(key, "/v1/agents/phone-1/claims", wire.Claim{Max: 1}, nil)
+	at := "/console/t/default/phones/phone-1"
+	if page := h.page("viewer", at); strings.Contains(page, "<button>") {
+		t.Error("a viewer gets buttons")
+	}
+	for _, c := range []struct{ action, state, then string }{
+		{"pause", "active", "state paused\">paused"}, {"drain", "paused", "draining"}, {"resume", "draining", "state ok\">fetches"}, {"reassign", "active", "It holds nothing"},
+	} {
+		h.shows(h.page("operator", at), at+"/"+c.action, `name="state" value="`+c.state+`"`)
+		form := url.Values{"state": {c.state}, "reason": {"because of " + c.action}}
+		if got := h.ask("viewer", at+"/"+c.action, form); got.status != http.StatusForbidden {
+			t.Errorf("a viewer does %s: %d", c.action, got.status)
+		}
+		if got := h.ask("operator", at+"/"+c.action, form); got.to() != at+"?said=changed_said" {
+			t.Fatalf("%s: %d\n%s", c.action, got.status, got.body)
+		}
+		h.shows(h.page("operator", at+"?said=changed_said"), c.then, "It is done.")
+		if got := h.ask("operator", at+"/"+c.action, form); c.action != "reassign" && got.status != http.StatusConflict {
+			t.Errorf("a second click on %s: %d", c.action, got.status)
+		}
+	}
+	var log struct{ Items []wire.AuditEntry }
+	h.api("GET", "/v1/audit?target=phone-1&key=person:operator", "", &log)
+	if len(log.Items) < 4 || !strings.HasPrefix(log.Items[len(log.Items)-1].Note, "because of pause") || log.Items[len(log.Items)-1].Action != "agents.pause" {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
