@@ -107,7 +107,8 @@ func (p *Provider) Arrivals(t testing.TB) (list []simulator.Arrival) {
 	t.Helper()
 	var err error
 	Until(t, "the journal of arrivals to end with a whole line", func() bool {
-		list, err = p.read()
+		list = nil
+		err = p.read(func(a *simulator.Arrival) { list = append(list, *a) })
 		return !errors.Is(err, io.ErrUnexpectedEOF)
 	})
 	if err != nil {
@@ -116,21 +117,28 @@ func (p *Provider) Arrivals(t testing.TB) (list []simulator.Arrival) {
 	return list
 }
 
-func (p *Provider) read() ([]simulator.Arrival, error) {
+// Each shows every arrival, one at a time, for journals that are too long to be held at once. It is for when nothing more comes.
+func (p *Provider) Each(t testing.TB, each func(*simulator.Arrival)) {
+	t.Helper()
+	if err := p.read(each); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *Provider) read(each func(*simulator.Arrival)) error {
 	f, err := os.Open(p.Journal)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	var list []simulator.Arrival
 	for d := json.NewDecoder(f); ; {
 		var a simulator.Arrival
 		if err := d.Decode(&a); err == io.EOF {
-			return list, nil
+			return nil
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, a)
+		each(&a)
 	}
 }
 
