@@ -162,20 +162,21 @@ func (l *List) Find(ctx context.Context, tenant, channel, address, cursor string
 	return l.store.Suppressions(ctx, tenant, of, cursor, limit)
 }
 
-// Hear writes what a provider has told of who wants to be reached on a channel. A person's own suppression stays when its
-// address opts in again.
+// Hear writes what a provider has told of who wants to be reached on a channel, in the form in which the channel keeps the
+// address. A person's own suppression stays when its address opts in again.
 func (l *List) Hear(ctx context.Context, tenant, channel string, told []channel.Consent) error {
 	for _, c := range told {
-		plain, err := Plain(c.Address)
-		if err != nil {
+		p := &draft.Problems{}
+		forms := l.lookedFor(tenant, channel, c.Address, p)
+		if len(p.List) > 0 {
 			continue // no address that anything is sent to
 		}
+		var err error
 		if c.In {
-			_, err = l.store.Unsuppress(ctx, time.Now(), tenant, channel, []string{plain}, posthouse.SuppressedByCallback)
+			_, err = l.store.Unsuppress(ctx, time.Now(), tenant, channel, forms, posthouse.SuppressedByCallback)
 		} else {
-			err = l.store.Suppress(ctx, time.Now(), []posthouse.Suppression{{
-				Tenant: tenant, Address: plain, Channel: channel, Reason: c.Reason, Source: posthouse.SuppressedByCallback,
-			}})
+			one := posthouse.Suppression{Tenant: tenant, Channel: channel, Reason: c.Reason, Source: posthouse.SuppressedByCallback}
+			err = l.store.Suppress(ctx, time.Now(), each(one, l.forms(tenant, channel, c.Address, p)))
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,250 @@
+package suppress
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// book is a store that keeps what it is told.
+type book struct {
+	list   map[key]posthouse.Suppression
+	writes []int // how many each write had
+	over   []int // how many each look for what is over finds, in turn
+	wrong  error
+}
+
+func (b *book) Suppress(_ context.Context, _ time.Time, list []posthouse.Suppression) error {
+	if b.wrong != nil {
+		return b.wrong
+	}
+	if !slices.IsSortedFunc(list, func(a, b posthouse.Suppression) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Channel, b.Channel))
+	}) {
+		return errors.New("they come in no order: two writes would wait for each other")
+	}
+	b.writes = append(b.writes, len(list))
+	for _, s := range list {
+		b.list[key{s.Address, s.Channel}] = s
+	}
+	return nil
+}
+
+func (b *book) Unsuppress(_ context.Context, _ time.Time, _, channel string, addresses []string, source posthouse.SuppressionSource) (n int64, err error) {
+	for _, a := range addresses {
+		if s, is := b.list[key{a, channel}]; is && (source == "" || s.Source == source) {
+			delete(b.list, key{a, channel})
+			n++
+		}
+	}
+	return n, b.wrong
+}
+
+func (b *book) Suppressions(_ context.Context, _ string, of work.SuppressionsOf, _ string, _ int) (list []posthouse.Suppression, _ string, err error) {
+	for k, s := range b.list {
+		if (of.Channel == "" || of.Channel == k.channel) && (len(of.Addresses) == 0 || slices.Contains(of.Addresses, k.address)) {
+			list = append(list, s)
+		}
+	}
+	return list, "", b.wrong
+}
+
+func (b *book) PruneSuppressions(context.Context, time.Time, int) (n int, err error) {
+	if len(b.over) == 0 {
+		return 0, b.wrong
+	}
+	n, b.over = b.over[0], b.over[1:]
+	return n, b.wrong
+}
+
+// keys are what is stored, as address@channel.
+func (b *book) keys() string {
+	var list []string
+	for k := range b.list {
+		list = append(list, k.address+"@"+k.channel)
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// shops are the channels: "sms" keeps numbers without their country, "mail" keeps small letters, and "any" takes all as it is.
+type shops map[string]*state.Channel
+
+func (s shops) Channel(_, name string) *state.Channel { return s[name] }
+
+func (s shops) Names(string) []string { return slices.Sorted(maps.Keys(s)) }
+
+func digits(text string) (string, error) {
+	text = strings.TrimPrefix(text, "+86")
+	if strings.Trim(text, "0123456789") != "" {
+		return "", fmt.Errorf("%q is no number", text)
+	}
+	return text, nil
+}
+
+func small(text string) (string, error) {
+	if !strings.Contains(text, "@") {
+		return "", errors.New("has no @")
+	}
+	return strings.ToLower(text), nil
+}
+
+// newList is an empty list beside its store.
+func newList() (*List, *book) {
+	b := &book{list: map[key]posthouse.Suppression{}}
+	return New(b, shops{"sms": {Opened: state.Opened{Address: digits}}, "mail": {Opened: state.Opened{Address: small}}}), b
+}
+
+// An address is stored in each form in which a channel keeps it, and found and removed by any of them.
+func TestAddressesAreKeptAsTheirChannelsKeepThem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ channel, address, want string }{
+		"by one channel":              {"sms", " +8613812345678 ", "13812345678@sms"},
+		"by the one that takes it":    {"", "Ann@Example.com", "ann@example.com@"},
+		"by none":                     {"", "openid-1", "openid-1@"},
+		"the same form twice is once": {"", "13812345678", "13812345678@"},
+	} {
+		l, b := newList()
+		if _, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Channel: c.channel, Address: c.address}); err != nil || b.keys() != c.want {
+			t.Errorf("%s: %q is stored, %v; want %q", name, b.keys(), err, c.want)
+		}
+		if list, _, err := l.Find(t.Context(), "t1", "", c.address, "", 10); err != nil || len(list) != 1 {
+			t.Errorf("%s: it is found as %+v, %v", name, list, err)
+		}
+		if err := l.Remove(t.Context(), "t1", c.channel, c.address); err != nil || b.keys() != "" {
+			t.Errorf("%s: %q is left, %v", name, b.keys(), err)
+		}
+		if err := l.Remove(t.Context(), "t1", c.channel, c.address); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			t.Errorf("%s: a second removal: %v", name, err)
+		}
+	}
+	l, _ := newList()
+	shop := l.channels.(shops)
+	shop["any"] = &state.Channel{}
+	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678", "13812345678"}) {
+		t.Errorf("kept by two channels in two ways: %q", got)
+	}
+	// What was stored while its channel was open can be removed when it is not.
+	delete(shop, "sms")
+	if _, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Channel: "sms", Address: "1"}); err == nil {
+		t.Error("a channel that is not open took an address")
+	}
+	if got := l.lookedFor("t1", "sms", "1", &draft.Problems{}); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("in a channel that is not open it is looked for as %q", got)
+	}
+}
+
+// An opt-out holds whichever way the provider writes the address, and an opt-in ends an opt-out, not what a person has stored.
+func TestWhatProvidersTellHoldsInTheFormOfTheChannel(t *testing.T) {
+	t.Parallel()
+	l, b := newList()
+	if _, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Channel: "sms", Address: "1390"}); err != nil {
+		t.Fatal(err)
+	}
+	told := []channel.Consent{{Address: "+861380", Reason: "unsubscribe"}, {Address: ""}, {Address: "a\nb"}}
+	if err := l.Hear(t.Context(), "t1", "sms", told); err != nil || b.keys() != "1380@sms 1390@sms" {
+		t.Fatalf("after an opt-out: %q, %v", b.keys(), err)
+	}
+	if got := b.list[key{"1380", "sms"}]; got.Source != posthouse.SuppressedByCallback || got.Reason != "unsubscribe" || got.Tenant != "t1" {
+		t.Errorf("the opt-out is %+v", got)
+	}
+	if err := l.Hear(t.Context(), "t1", "sms", []channel.Consent{{Address: "+861380", In: true}, {Address: "1390", In: true}}); err != nil || b.keys() != "1390@sms" {
+		t.Errorf("after both have opted in: %q, %v", b.keys(), err)
+	}
+	b.wrong = errors.New("away")
+	if err := l.Hear(t.Context(), "t1", "sms", told); !errors.Is(err, b.wrong) {
+		t.Errorf("a write that fails: %v: the provider would not tell again", err)
+	}
+}
+
+// A file is stored a part at a time, the last word of an address counts, and a file that ends early leaves what came of it.
+func TestImportsAreStoredInPartsAsTheyCome(t *testing.T) {
+	t.Parallel()
+	l, b := newList()
+	file := "address,reason\n"
+	for i := range 2*importBatch + 1 {
+		file += fmt.Sprintf("%d,first\n", i)
+	}
+	file += "+86000,\n2000,last\n"
+	done, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms", Reason: "by file"}, strings.NewReader(file))
+	if want := int64(2*importBatch + 3); err != nil || done.Stored != want || done.Refused != 0 {
+		t.Errorf("%+v, %v; want %d stored", done, err, want)
+	}
+	if !slices.Equal(b.writes, []int{importBatch, importBatch, 2}) {
+		t.Errorf("written as %v", b.writes)
+	}
+	if last, given := b.list[key{"2000", "sms"}], b.list[key{"000", "sms"}]; last.Reason != "last" || given.Reason != "by file" || given.Source != posthouse.SuppressedByImport {
+		t.Errorf("stored as %+v and %+v", last, given)
+	}
+	l, b = newList()
+	cut := io.MultiReader(strings.NewReader("address\n1\n2\n"), iotest.ErrReader(errors.New("reset")))
+	if _, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{}, cut); posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(fmt.Sprint(err), "send it again") || b.keys() != "1@ 2@" {
+		t.Errorf("a file that was cut: %v, stored %q", err, b.keys())
+	}
+	_, err = l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "fax"}, strings.NewReader("address\n1\n"))
+	if err == nil || !strings.Contains(err.Error(), "query.channel") {
+		t.Errorf("a channel that is not there: %v", err)
+	}
+	b.wrong = errors.New("away")
+	if _, err = l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{}, strings.NewReader("address\n1\n")); !errors.Is(err, b.wrong) {
+		t.Errorf("a store that is away: %v", err)
+	}
+}
+
+// What is refused is counted, and the first hundred are shown.
+func TestImportsShowTheFirstThatAreRefused(t *testing.T) {
+	t.Parallel()
+	l, b := newList()
+	done, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms"}, strings.NewReader("address\n"+strings.Repeat("x\n", mostShown+20)+"1\n"))
+	if err != nil || done.Stored != 1 || done.Refused != mostShown+20 || len(done.First) != mostShown || b.keys() != "1@sms" {
+		t.Errorf("%d stored, %d refused, %d shown, %v, and there is %q", done.Stored, done.Refused, len(done.First), err, b.keys())
+	}
+	if first := done.First[0]; first.Line != 2 || !strings.Contains(first.Reason, "is no number") || first.Text != "x" {
+		t.Errorf("the first: %+v", first)
+	}
+}
+
+// What is over is deleted a batch after the other until there is none, and again every ten minutes, also after an error.
+func TestWhatIsOverIsDeletedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, b := newList()
+		b.over = []int{pruneBatch, pruneBatch, 3, 7}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); l.Run(ctx, slog.New(slog.DiscardHandler)) }()
+		synctest.Wait()
+		if !slices.Equal(b.over, []int{7}) {
+			t.Errorf("left after the first look: %v", b.over)
+		}
+		b.wrong = errors.New("away")
+		time.Sleep(pruneEvery)
+		synctest.Wait()
+		b.wrong, b.over = nil, []int{1}
+		time.Sleep(pruneEvery)
+		synctest.Wait()
+		if len(b.over) > 0 {
+			t.Errorf("left after an error and ten minutes: %v", b.over)
+		}
+		stop()
+		<-ended
+	})
+}
