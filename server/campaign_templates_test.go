@@ -1,0 +1,53 @@
+package server_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// CAMP-8: campaigns to the same people are of different templates and kinds: each sends its own template with what fills it, and
+// only one of a kind that suppressions do not hold for reaches who has left.
+func TestCAMP8_EachCampaignHasItsOwnTemplateAndKind(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		ch := h.mp("mp", nil)
+		ch.ExemptKinds = []string{"recall"}
+		h.put(ch)
+		for name, text := range map[string]string{"coupon": "${sum} off", "recall": "bring back the ${thing}"} {
+			_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: name, Text: text, ExternalID: "T-" + name})
+			h.must(err)
+		}
+		_, err := h.api.Suppressions.Add(h.Context(), wire.SuppressionDraft{Address: "o2"})
+		h.must(err)
+		people := []string{"o1", "o2", "o3"}
+		h.crowd("spring", people, wire.CampaignDraft{Template: "coupon", Kind: "coupon", Payload: json.RawMessage(`{"sum":10}`)})
+		h.crowd("autumn", people, wire.CampaignDraft{Template: "recall", Kind: "recall", Payload: json.RawMessage(`{"thing":"kettle"}`)})
+		for name, suppressed := range map[string]int64{"spring": 1, "autumn": 0} {
+			h.eventually(name+" is done", func() bool {
+				c, err := h.api.Campaigns.Get(h.Context(), name)
+				h.must(err)
+				return c.State == posthouse.CampaignDone && c.Progress.Suppressed == suppressed && c.Progress.Sent == 3-suppressed
+			})
+		}
+		got := map[string]string{}
+		for _, a := range h.sim.Arrivals(simulator.Filter{Provider: "wechat"}) {
+			got[a.Title+" "+a.User] += a.Text
+		}
+		for _, who := range []string{"T-coupon o1", "T-coupon o3", "T-recall o1", "T-recall o2", "T-recall o3"} {
+			want := "sum: 10"
+			if who[2] == 'r' {
+				want = "thing: kettle"
+			}
+			if got[who] != want {
+				h.Errorf("%s got %q, want %q once", who, got[who], want)
+			}
+			delete(got, who)
+		}
+		if len(got) > 0 {
+			h.Errorf("and these: %v", got)
+		}
+	})
+}
