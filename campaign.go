@@ -48,6 +48,9 @@ type CampaignRules struct {
 	Canary *Canary `json:"canary,omitempty"`
 	// Brake pauses the campaign by itself. Defaults to never.
 	Brake *Brake `json:"brake,omitempty"`
+	// NotToldWithin leaves out members whom another campaign of the channel has told within so long before the start. Defaults to
+	// nobody.
+	NotToldWithin Duration `json:"not_told_within,omitzero"`
 }
 
 // Canary lets the first members go ahead: the others follow if not too many of these have failed, else the campaign is paused.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -14,6 +15,9 @@ import (
 
 // Campaigns are what is sent to many, each known by name.
 type Campaigns struct{ api *caller }
+
+// readsAll is how much longer a call may take that reads an audience of many millions, or several.
+const readsAll = 90 * time.Second
 
 // List lists campaigns, newest first. Of the filter, Cursor and Limit count; state is the only one that is listed, empty for all.
 func (c Campaigns) List(ctx context.Context, state posthouse.CampaignState, f Filter) (wire.Page[posthouse.Campaign], error) {
@@ -42,7 +46,7 @@ func (c Campaigns) Import(ctx context.Context, name string, p Part, body io.Read
 
 // Plan says what would happen, before anything is sent.
 func (c Campaigns) Plan(ctx context.Context, name string) (wire.CampaignPlan, error) {
-	return get[wire.CampaignPlan](ctx, c.api, path("campaigns", name, "plan"), nil)
+	return call[wire.CampaignPlan](ctx, c.api, request{method: http.MethodGet, path: path("campaigns", name, "plan"), wait: readsAll})
 }
 
 // Who finds one member by the address.
@@ -67,7 +71,12 @@ func (c Campaigns) Refused(ctx context.Context, w io.Writer, name, format string
 
 // Start begins to send. force starts one that the plan has something against.
 func (c Campaigns) Start(ctx context.Context, name string, force bool) (wire.Campaign, error) {
-	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, "start"), wire.CampaignStart{Force: force})
+	r, err := withBody(http.MethodPost, path("campaigns", name, "start"), wire.CampaignStart{Force: force})
+	if err != nil {
+		return wire.Campaign{}, err
+	}
+	r.wait = readsAll
+	return call[wire.Campaign](ctx, c.api, r)
 }
 
 // Pause starts nobody more. Who is under way is finished.

@@ -166,7 +166,7 @@ func openCampaigns(s *Server) (err error) {
 // openDesk makes the desk where people make campaigns and act on them.
 func openDesk(s *Server) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
-		Campaigns: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
+		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
 		Suppressed: s.store.Suppressions,
 		Wake:       s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
 	})

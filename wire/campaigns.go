@@ -41,7 +41,7 @@ type CampaignProgress struct {
 	Failed      int64 `json:"failed" doc:"Refused for good."`
 	Unknown     int64 `json:"unknown" doc:"Started, and nobody knows whether it arrived."`
 	Expired     int64 `json:"expired" doc:"Left when the deadline passed."`
-	Suppressed  int64 `json:"suppressed" doc:"Nothing is sent to their addresses: see suppressions."`
+	Suppressed  int64 `json:"suppressed" doc:"Nothing is sent to their addresses (see suppressions), or another campaign of the channel has told them recently (TOLD_RECENTLY)."`
 	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
 
@@ -86,14 +86,15 @@ type CampaignResolved struct {
 
 // CampaignPlan is what would happen, before anything is sent.
 type CampaignPlan struct {
-	Members    int64              `json:"members" doc:"How many different people."`
-	Repeated   int64              `json:"repeated" doc:"Records whose address stood there before: nobody is told twice."`
-	Refused    int64              `json:"refused" doc:"Records that could not be read."`
-	Suppressed int64              `json:"suppressed" doc:"Members to whose addresses nothing is sent now: see suppressions."`
-	Segments   int64              `json:"segments" doc:"How many ranges it is cut into."`
-	Missing    map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
-	Samples    []CampaignSample   `json:"samples" doc:"What the first members would get."`
-	Duration   posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
+	Members      int64              `json:"members" doc:"How many different people."`
+	Repeated     int64              `json:"repeated" doc:"Records whose address stood there before: nobody is told twice."`
+	Refused      int64              `json:"refused" doc:"Records that could not be read."`
+	Suppressed   int64              `json:"suppressed" doc:"Members to whose addresses nothing is sent now: see suppressions."`
+	ToldRecently int64              `json:"told_recently" doc:"Members whom another campaign of the channel has told within not_told_within, or is about to: they are left out as suppressed, with the reason TOLD_RECENTLY."`
+	Segments     int64              `json:"segments" doc:"How many ranges it is cut into."`
+	Missing      map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
+	Samples      []CampaignSample   `json:"samples" doc:"What the first members would get."`
+	Duration     posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
 	posthouse.CampaignRules
 	Problems []Flaw `json:"problems" doc:"What stands in the way; empty for nothing."`
 }

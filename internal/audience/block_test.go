@@ -145,6 +145,45 @@ func sift(t *testing.T, members, spill int64) {
 	}
 }
 
+// CAMP-9: whoever is known before all members is marked, and nobody else; also where it spills.
+func TestASifterMarksWhoIsKnownBefore(t *testing.T) {
+	t.Parallel()
+	for _, spill := range []int64{1 << 20, 7} {
+		s, err := newSifter(300, t.TempDir(), spill)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []int64
+		for i := range 100 {
+			if err := errors.Join(s.AddKnown(fmt.Append(nil, "o", 3*i)), s.AddKnown(fmt.Append(nil, "o", 3*i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for seq := int64(1); seq <= 200; seq++ {
+			if err := s.Add(seq, fmt.Append(nil, "o", seq)); err != nil {
+				t.Fatal(err)
+			}
+			if seq%3 == 0 {
+				want = append(want, seq)
+			}
+		}
+		err = errors.Join(s.Sift(func(int64, []byte) error { return nil }), s.Marks(func(from int64, marks []byte) error {
+			for seq := from; seq < from+MarkMembers; seq++ {
+				if Marked(marks, from, seq) {
+					got = append(got, seq)
+				}
+			}
+			return nil
+		}))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || s.Repeated() != int64(len(want)) {
+			t.Errorf("%d at once: %v, %d are marked (-want +got):\n%s", spill, err, s.Repeated(), diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func BenchmarkSift(b *testing.B) {
 	s, err := newSifter(int64(b.N), b.TempDir(), spillMembers)
 	if err != nil {

@@ -29,7 +29,7 @@ func (d *Desk) Act(ctx context.Context, tenant, name string, a Action, force boo
 		if err != nil {
 			return wire.Campaign{}, err
 		}
-		stepped, err := d.o.Campaigns.StepCampaign(ctx, time.Now(), c, nil)
+		stepped, err := write(ctx, &d.o, c, a)
 		if posthouse.CodeOf(err) == posthouse.CodeConflict && try < actTries && ctx.Err() == nil {
 			continue
 		}
@@ -41,6 +41,14 @@ func (d *Desk) Act(ctx context.Context, tenant, name string, a Action, force boo
 		}
 		return d.show(ctx, stepped)
 	}
+}
+
+// write stores what an action has made of a campaign.
+func write(ctx context.Context, o *Options, c work.Campaign, a Action) (work.Campaign, error) {
+	if a == Start && c.NotToldWithin > 0 {
+		return recallOf(o).begin(ctx, c)
+	}
+	return o.Campaigns.StepCampaign(ctx, time.Now(), c, nil)
 }
 
 // prepare fills in what an action makes of a campaign.

@@ -39,7 +39,7 @@ func TestAPlanCountsWhoIsSuppressedWithoutAskingForEach(t *testing.T) {
 	from := &asked{OptedOut: h.store.Suppressions}
 	ch := &state.Channel{}
 	d := campaign.NewDesk(campaign.Options{
-		Campaigns: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+		Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
 		Suppressed: from, Channel: func(string, string) *state.Channel { return ch },
 	})
 	plan, err := d.Plan(t.Context(), "t1", made.Name)

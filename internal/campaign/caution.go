@@ -18,7 +18,8 @@ type Counts interface {
 
 // Bounds of rules.
 const (
-	maxSpread = 90 * 24 * time.Hour
+	maxSpread        = 90 * 24 * time.Hour
+	maxNotToldWithin = 366 * 24 * time.Hour
 	// spreadSteps is into how many segments a campaign is cut at least that is spread: they begin evenly.
 	spreadSteps = 200
 )
@@ -32,6 +33,9 @@ const (
 func checkRules(r *posthouse.CampaignRules, p *draft.Problems) {
 	if s := r.Spread.Std(); s < 0 || s > maxSpread {
 		p.Add("spread", "is %s: want 0s to %s", s, maxSpread)
+	}
+	if t := r.NotToldWithin.Std(); t < 0 || t > maxNotToldWithin {
+		p.Add("not_told_within", "is %s: want 0s to %s", t, maxNotToldWithin)
 	}
 	share := func(path string, v float64) {
 		if !(v >= 0 && v < 1) { // not a number is neither

@@ -48,9 +48,18 @@ type OptedOut interface {
 	Suppressions(ctx context.Context, tenant string, of work.SuppressionsOf, cursor string, limit int) (list []posthouse.Suppression, next string, err error)
 }
 
+// History knows which campaigns have reached people.
+type History interface {
+	// CampaignsSince are a tenant's campaigns of a channel that were started, and go on or ended at since or later.
+	CampaignsSince(ctx context.Context, tenant, channel string, since time.Time) ([]work.Campaign, error)
+	// BeginCampaign is StepCampaign with the marks of whom the campaign leaves out.
+	BeginCampaign(ctx context.Context, now time.Time, c work.Campaign, told []work.Block) (work.Campaign, error)
+}
+
 // Options are what a desk works with. All are required but for those that name a default.
 type Options struct {
 	Campaigns Campaigns
+	History   History
 	Segments  Segments
 	Lists     Lists
 	Templates Templates
@@ -201,7 +210,11 @@ func (d *Desk) named(ctx context.Context, tenant, name string) (work.Campaign, e
 
 // audienceOf is whom a campaign is for.
 func (d *Desk) audienceOf(ctx context.Context, c *work.Campaign) (work.Audience, error) {
-	a, found, err := d.o.Lists.Audience(ctx, c.Tenant, c.AudienceID)
+	return audienceOf(ctx, d.o.Lists, c)
+}
+
+func audienceOf(ctx context.Context, lists Lists, c *work.Campaign) (work.Audience, error) {
+	a, found, err := lists.Audience(ctx, c.Tenant, c.AudienceID)
 	if err == nil && !found {
 		err = fmt.Errorf("the campaign %s has lost its audience", c.Name)
 	}

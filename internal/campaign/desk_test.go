@@ -19,10 +19,13 @@ import (
 )
 
 // desk is where campaigns of the channel "c" are made.
-func (h *hall) desk() *campaign.Desk {
+func (h *hall) desk() *campaign.Desk { return h.deskOver(h.store.Campaigns) }
+
+// deskOver is such a desk that knows what has happened from somewhere else.
+func (h *hall) deskOver(history campaign.History) *campaign.Desk {
 	ch := &state.Channel{Settings: state.Settings{Limits: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Minute)}}}}
 	return campaign.NewDesk(campaign.Options{
-		Campaigns: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+		Campaigns: h.store.Campaigns, History: history, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
 		Channel: func(_, name string) *state.Channel {
 			if name == "c" {
 				return ch

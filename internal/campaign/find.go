@@ -87,16 +87,21 @@ func (im *Importer) Refused(ctx context.Context, a work.Audience, each func(line
 
 // Repeated is a question whether a member stands twice, about members from first on in order.
 func (im *Importer) Repeated(ctx context.Context, a work.Audience) func(seq int64) (bool, error) {
+	return im.marked(ctx, a.ID, work.PartRepeated, a.Repeated > 0)
+}
+
+// marked is a question whether marks have a member, about members in order. some is false where there are no marks.
+func (im *Importer) marked(ctx context.Context, of, part string, some bool) func(seq int64) (bool, error) {
 	var from, until int64 // what marks are for; nothing at first
 	var marks []byte
 	return func(seq int64) (bool, error) {
-		if a.Repeated == 0 {
+		if !some {
 			return false, nil
 		}
 		if seq < from || seq >= until {
 			from = seq - seq%audience.MarkMembers
 			until, marks = from+audience.MarkMembers, nil
-			b, found, err := im.store.BlockAt(ctx, a.ID, work.PartRepeated, from)
+			b, found, err := im.store.BlockAt(ctx, of, part, from)
 			if err != nil {
 				return false, err
 			}

@@ -47,7 +47,10 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 		if out.Suppressed, err = d.suppressed(ctx, &c, &a, ch); err != nil {
 			return out, err
 		}
-		out.Duration = posthouse.Duration(max(Takes(a.Members-out.Suppressed, ch), c.Spread.Std()))
+		if out.ToldRecently, err = recallOf(&d.o).leavesOut(ctx, &c, &a); err != nil {
+			return out, err
+		}
+		out.Duration = posthouse.Duration(max(Takes(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch), c.Spread.Std()))
 		if !c.Deadline.IsZero() && time.Now().Add(out.Duration.Std()).After(c.Deadline) {
 			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits and the campaign's spread: it ends before everybody is reached")
 		}

@@ -200,3 +200,38 @@ func TestReceiptsStandBesideTheMap(t *testing.T) {
 		t.Errorf("after a repair: %s, issued %+v", At(&void, 13), issued)
 	}
 }
+
+// CAMP-9: a segment tells whom its campaign has reached since a moment: by its end, since when each was told is not kept.
+func TestASegmentSaysWhomItHasTold(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	var may, will []int64
+	for _, o := range []Outcome{Started, Sent, Delivered, Unknown, HandedOver} {
+		may = append(may, 1+int64(o))
+	}
+	will = append([]int64{1 + int64(Unsent)}, may...)
+	for name, c := range map[string]struct {
+		status work.SegmentStatus
+		ended  time.Time
+		live   bool
+		want   []int64
+	}{
+		"under way":                       {work.SegmentClaimed, time.Time{}, true, will},
+		"under way when it was ended":     {work.SegmentClaimed, time.Time{}, false, may},
+		"done within the time":            {work.SegmentDone, now, true, will},
+		"done before it":                  {work.SegmentDone, now.Add(-1), true, nil},
+		"void before it":                  {work.SegmentVoid, now.Add(-1), true, nil},
+		"partly done, and waits for long": {work.SegmentPartly, now.Add(-1), true, will},
+	} {
+		n := int(Elsewhere) + 1
+		s := work.Segment{First: 1, Last: int64(n), Status: c.status, FinishedAt: c.ended, Outcomes: NewMap(n)}
+		for o := range n {
+			Map(s.Outcomes).Exclude(o, Outcome(o))
+		}
+		var got []int64
+		eachTold(&s, c.live, now, func(seq int64) { got = append(got, seq) })
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -113,6 +113,9 @@ func (s *Steward) cut(ctx context.Context, now time.Time, c work.Campaign) (more
 		}
 		return again
 	})
+	if wrong == nil {
+		wrong = s.leaveOut(ctx, &c, list)
+	}
 	if wrong != nil {
 		return false, wrong
 	}

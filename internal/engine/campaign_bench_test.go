@@ -67,7 +67,7 @@ func benchmarkCampaign(b *testing.B, dsn string) {
 		b.Fatal(err)
 	}
 	desk := campaign.NewDesk(campaign.Options{
-		Campaigns: st.Campaigns, Segments: st.Segments, Lists: st.Audiences, Templates: st.Templates, Importer: im,
+		Campaigns: st.Campaigns, History: st.Campaigns, Segments: st.Segments, Lists: st.Audiences, Templates: st.Templates, Importer: im,
 		Channel: func(tenant, name string) *state.Channel { return e.Routes.Channel(tenant, name) }, Wake: e.Campaigner.Nudge, Repair: e.Campaigner.Repair,
 	})
 	_, err = st.Templates.PutTemplate(ctx, time.Now(), posthouse.Template{Tenant: "t", Name: "hi", Text: "${name}: ${sum} off until ${until}"})

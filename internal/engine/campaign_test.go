@@ -68,7 +68,7 @@ func campaigning(t *testing.T, settings posthouse.ChannelSettings, test func(d *
 		}
 		r.restart()
 		d.desk = campaign.NewDesk(campaign.Options{
-			Campaigns: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im, Suppressed: r.store.Suppressions,
+			Campaigns: r.store.Campaigns, History: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im, Suppressed: r.store.Suppressions,
 			Channel: func(tenant, name string) *state.Channel { return r.engine.Routes.Channel(tenant, name) },
 			Wake:    func() { r.engine.Campaigner.Nudge() }, Repair: func(ctx context.Context) error { return r.engine.Campaigner.Repair(ctx) },
 		})

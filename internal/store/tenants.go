@@ -187,6 +187,7 @@ func (s Tenants) RemoveTenant(ctx context.Context, now time.Time, name string, a
 			"DELETE FROM posthouse_charges WHERE key_id IN (SELECT id FROM posthouse_api_keys WHERE tenant = ?)",
 			"DELETE FROM posthouse_media_parts WHERE media IN (SELECT id FROM posthouse_media WHERE tenant = ?)",
 			"DELETE FROM posthouse_audience_blocks WHERE audience IN (SELECT id FROM posthouse_audiences WHERE tenant = ?)",
+			"DELETE FROM posthouse_audience_blocks WHERE audience IN (SELECT id FROM posthouse_campaigns WHERE tenant = ?)",
 		} {
 			if _, err := t.Exec(text, name); err != nil {
 				return err

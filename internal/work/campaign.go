@@ -27,6 +27,7 @@ const (
 	PartRefused  = "refused"  // lines of JSON, compressed, by their place among what was refused
 	PartIndex    = "index"    // pages, by their number
 	PartRepeated = "repeated" // marks of who stands twice, compressed, by the number that their first bit stands for
+	PartTold     = "told"     // such marks of whom a campaign leaves out, under the campaign's id; how many these are
 )
 
 // Block is a row of an audience.

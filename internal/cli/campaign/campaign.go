@@ -56,7 +56,10 @@ func create(sh *shell.Shell) *cobra.Command {
 	var with caution
 	with.describe(cmd)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
-		draft.Name, draft.CampaignRules = args[0], with.rules()
+		draft.Name = args[0]
+		if draft.CampaignRules, err = with.rules(); err != nil {
+			return err
+		}
 		if draft.Payload, err = sh.Object("--payload", payload); err != nil {
 			return err
 		}
@@ -185,8 +188,12 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 	if p.Duration > 0 {
 		takes = "at least " + p.Duration.String()
 	}
+	recently := "" // nobody looks without the rule
+	if p.NotToldWithin > 0 {
+		recently = strconv.FormatInt(p.ToldRecently, 10)
+	}
 	sh.Fields(append([][2]string{
-		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)}, {"suppressed", strconv.FormatInt(p.Suppressed, 10)},
+		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)}, {"suppressed", strconv.FormatInt(p.Suppressed, 10)}, {"told recently", recently},
 		{"segments", strconv.FormatInt(p.Segments, 10)}, {"takes", takes},
 	}, rulesTold(p.CampaignRules)...)...)
 	for _, name := range slices.Sorted(maps.Keys(p.Missing)) {

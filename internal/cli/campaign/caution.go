@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 // caution says how carefully a campaign is sent.
@@ -16,6 +17,7 @@ type caution struct {
 	canary  posthouse.Canary
 	brake   posthouse.Brake
 	classes []string
+	apart   string
 }
 
 func (f *caution) describe(cmd *cobra.Command) {
@@ -25,13 +27,19 @@ func (f *caution) describe(cmd *cobra.Command) {
 	flags.Float64Var(&f.canary.MaxFailures, "canary-failures", 0, "the `SHARE` of the canary that may fail, such as 0.05")
 	flags.Float64Var(&f.brake.Above, "brake", 0, "pause it when more than this `SHARE` have failed, such as 0.2")
 	flags.Int64Var(&f.brake.After, "brake-after", defaultBrakeAfter, "the `NUMBER` of people who are answered for before the brake counts")
+	flags.StringVar(&f.apart, "not-told-within", "", "leave out whom another campaign of the channel has told within this `DURATION`, such as 7d")
 	flags.StringSliceVar(&f.classes, "brake-classes", nil, "the `CLASSES` of failures that the brake counts, with commas (default all)")
 }
 
 const defaultBrakeAfter = 100
 
-func (f *caution) rules() posthouse.CampaignRules {
+func (f *caution) rules() (posthouse.CampaignRules, error) {
 	r := posthouse.CampaignRules{Spread: posthouse.Duration(f.spread)}
+	if f.apart != "" {
+		if err := r.NotToldWithin.UnmarshalText([]byte(f.apart)); err != nil {
+			return r, shell.Usagef("--not-told-within: %v", err)
+		}
+	}
 	if f.canary != (posthouse.Canary{}) {
 		r.Canary = &f.canary
 	}
@@ -41,7 +49,7 @@ func (f *caution) rules() posthouse.CampaignRules {
 		}
 		r.Brake = &f.brake
 	}
-	return r
+	return r, nil
 }
 
 // rulesTold are the rules of a campaign for a person; nothing for none.
@@ -62,6 +70,9 @@ func rulesTold(r posthouse.CampaignRules) (list [][2]string) {
 			what += " (" + strings.Join(words, ", ") + ")"
 		}
 		list = append(list, [2]string{"brake", fmt.Sprintf("pauses above %g%% %s, from %d people on", 100*b.Above, what, b.After)})
+	}
+	if r.NotToldWithin > 0 {
+		list = append(list, [2]string{"leaves out", "whom another campaign of the channel has told within " + r.NotToldWithin.String()})
 	}
 	return list
 }

@@ -141,25 +141,54 @@ func (s Campaigns) LiveCampaigns(ctx context.Context) ([]work.Campaign, error) {
 func (s Campaigns) StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error) {
 	stepped := c
 	err := s.db.Change(ctx, now, "change a campaign", func(t *sqldb.Tx) error {
-		stepped = c
 		at, err := t.Now()
+		if err == nil {
+			stepped, err = stepCampaign(t, c, at)
+		}
 		if err != nil {
 			return err
-		}
-		step, err := stepOf(&c)
-		if err != nil {
-			return err
-		}
-		stepped.Edition, stepped.UpdatedAt = c.Edition+1, sqldb.TimeOf(at)
-		n, err := t.Exec("UPDATE posthouse_campaigns SET "+assigned(campaignProgress)+", version = ?, updated_at = ? WHERE id = ? AND version = ?",
-			append(step, stepped.Edition, at, c.ID, c.Edition)...)
-		if err != nil {
-			return err
-		}
-		if n != 1 {
-			return posthouse.Errorf(posthouse.CodeConflict, "somebody else has just changed the campaign %s: look at it again", c.Name)
 		}
 		return insertSegments(t, cut, at)
 	})
 	return stepped, err
+}
+
+func stepCampaign(t *sqldb.Tx, c work.Campaign, at int64) (work.Campaign, error) {
+	step, err := stepOf(&c)
+	if err != nil {
+		return c, err
+	}
+	n, err := t.Exec("UPDATE posthouse_campaigns SET "+assigned(campaignProgress)+", version = ?, updated_at = ? WHERE id = ? AND version = ?",
+		append(step, c.Edition+1, at, c.ID, c.Edition)...)
+	if err != nil {
+		return c, err
+	}
+	if n != 1 {
+		return c, posthouse.Errorf(posthouse.CodeConflict, "somebody else has just changed the campaign %s: look at it again", c.Name)
+	}
+	c.Edition, c.UpdatedAt = c.Edition+1, sqldb.TimeOf(at)
+	return c, nil
+}
+
+// BeginCampaign is StepCampaign with the marks of whom the campaign leaves out, which are kept under its id.
+func (s Campaigns) BeginCampaign(ctx context.Context, now time.Time, c work.Campaign, told []work.Block) (work.Campaign, error) {
+	stepped := c
+	err := s.db.Change(ctx, now, "start a campaign", func(t *sqldb.Tx) error {
+		at, err := t.Now()
+		if err == nil {
+			stepped, err = stepCampaign(t, c, at)
+		}
+		if err != nil {
+			return err
+		}
+		return putBlocks(t, c.ID, told)
+	})
+	return stepped, err
+}
+
+// CampaignsSince are a tenant's campaigns of a channel that were started, and go on or ended at since or later.
+func (s Campaigns) CampaignsSince(ctx context.Context, tenant, channel string, since time.Time) ([]work.Campaign, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE tenant = ? AND channel = ? AND started_at > 0 AND (finished_at = 0 OR finished_at >= ?) ORDER BY id",
+		tenant, channel, sqldb.Micros(since))
+	return list, s.db.Coded(err, "list the campaigns that have told somebody")
 }

@@ -722,7 +722,7 @@ CREATE TABLE posthouse_audiences (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- What an audience is made of: packed members by the number of the first, pages of the index, marks of who stands twice, and lines that
--- were refused. Rows of 1,000 members, so that ten million take ten thousand rows.
+-- were refused; under the id of a campaign, marks of whom it leaves out. Rows of 1,000 members, so that ten million take ten thousand rows.
 CREATE TABLE posthouse_audience_blocks (
   audience varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   part varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

@@ -715,7 +715,7 @@ CREATE TABLE posthouse_audiences (
 CREATE INDEX posthouse_audiences_id ON posthouse_audiences (id);
 
 -- What an audience is made of: packed members by the number of the first, pages of the index, marks of who stands twice, and lines that
--- were refused. Rows of 1,000 members, so that ten million take ten thousand rows.
+-- were refused; under the id of a campaign, marks of whom it leaves out. Rows of 1,000 members, so that ten million take ten thousand rows.
 CREATE TABLE posthouse_audience_blocks (
   audience text COLLATE "C" NOT NULL,
   part text COLLATE "C" NOT NULL,
