@@ -79,6 +79,17 @@ func (c Campaigns) Start(ctx context.Context, name string, force bool) (wire.Cam
 	return call[wire.Campaign](ctx, c.api, r)
 }
 
+// Test sends a campaign's content to a few addresses at once, as an ordinary message. Nothing of the campaign changes. A lost
+// answer is asked for again: nobody gets it twice.
+func (c Campaigns) Test(ctx context.Context, name string, t wire.CampaignTest) (posthouse.Accepted, error) {
+	r, err := withBody(http.MethodPost, path("campaigns", name, "test"), t)
+	if err != nil {
+		return posthouse.Accepted{}, err
+	}
+	r.key = posthouse.NewID()
+	return call[posthouse.Accepted](ctx, c.api, r)
+}
+
 // Pause starts nobody more. Who is under way is finished.
 func (c Campaigns) Pause(ctx context.Context, name string) (wire.Campaign, error) {
 	return c.act(ctx, name, "pause")

@@ -42,7 +42,7 @@ var elsewhere = map[string]string{
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
-	"startCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile,
+	"startCampaign": wantsAFile, "testCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile,
 }
 
 // operation is one of the document, as its reader calls it.

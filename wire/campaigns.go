@@ -64,6 +64,12 @@ type CampaignStart struct {
 	Force bool `json:"force,omitempty" doc:"Start although some records lack a variable of the template, or the deadline comes before the end. Who lacks one fails."`
 }
 
+// CampaignTest sends a campaign's content to a few addresses at once.
+type CampaignTest struct {
+	To        []string        `json:"to" doc:"The addresses that get it, each once. They need not be in the audience." minItems:"1" maxItems:"100"`
+	Variables json.RawMessage `json:"variables,omitempty" doc:"What the template is filled with beside the campaign's payload, as of a member. Defaults to the variables of the first member."`
+}
+
 // CampaignVerdict is what a person says of members of whom nobody knows whether they were reached.
 type CampaignVerdict string
 

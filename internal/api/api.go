@@ -53,9 +53,10 @@ type Options struct {
 	// Callbacks are the addresses at which providers call; CallbackDesk takes the calls. It defaults to none.
 	Callbacks    Callbacks
 	CallbackDesk http.Handler
-	// Campaigns are sent to many; Audiences are lists that several of them use.
-	Campaigns Campaigns
-	Audiences Audiences
+	// Campaigns are sent to many, and shown to a few before; Audiences are lists that several of them use.
+	Campaigns     Campaigns
+	CampaignTests CampaignTests
+	Audiences     Audiences
 	// Tasks takes the events of workflows.
 	Tasks Tasks
 	// Overviewer reads how sending goes.
@@ -93,7 +94,7 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
 		users{o.Users}.routes(),
-		campaigns{o.Campaigns, streams, o.Events.Ending()}.routes(),
+		campaigns{o.Campaigns, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),

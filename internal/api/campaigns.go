@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -28,6 +30,11 @@ type madeCampaigns interface {
 	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
 }
 
+// CampaignTests makes the message that shows a campaign to a few people.
+type CampaignTests interface {
+	Test(ctx context.Context, tenant, name string, in wire.CampaignTest) (posthouse.Draft, error)
+}
+
 type seenCampaigns interface {
 	Get(ctx context.Context, tenant, name string) (wire.Campaign, error)
 	List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) (list []posthouse.Campaign, next string, err error)
@@ -40,6 +47,8 @@ type seenCampaigns interface {
 // campaigns is the resource of what is sent to many.
 type campaigns struct {
 	Campaigns
+	tests  CampaignTests
+	sender Sender
 	open   *atomic.Int64   // streams of this process
 	ending <-chan struct{} // closed when the server stops
 }
@@ -60,6 +69,8 @@ func (s campaigns) routes() []web.Route {
 		web.Get("/v1/campaigns/{name}/plan", reads, "What would happen: members, what is missing, samples, and how long it takes.", s.plan),
 		web.Get("/v1/campaigns/{name}/who", reads, "One member by the address, and where it stands.", s.who).Query("address"),
 		web.Post("/v1/campaigns/{name}/start", sends, "Begin to send. The template's version of this moment counts.", web.BodyOf[wire.CampaignStart]().Loose(), s.start).Audited(),
+		web.Post("/v1/campaigns/{name}/test", sends, "Send its content to a few addresses at once, as an ordinary message with the ref test:NAME. Nothing of the campaign changes.", web.BodyOf[wire.CampaignTest]().Keyed(), s.test).
+			Answers(http.StatusAccepted).Audited(),
 		web.Act("/v1/campaigns/{name}/pause", sends, "Start nobody more. Who is under way is finished.", s.act(campaign.Pause)).Audited(),
 		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
 		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.act(campaign.Mend)).Audited(),
@@ -114,6 +125,24 @@ func (s campaigns) resolve(c *web.Call, in wire.CampaignResolve) (wire.CampaignR
 		wire.CampaignResolved
 	}{in, done})
 	return done, err
+}
+
+// test hands in the message of a campaign's test.
+func (s campaigns) test(c *web.Call, in wire.CampaignTest) (posthouse.Accepted, error) {
+	if err := c.Wrong(); err != nil {
+		return posthouse.Accepted{}, err
+	}
+	draft, err := s.tests.Test(c.Context(), c.Tenant(), c.PathValue("name"), in)
+	if err != nil {
+		return posthouse.Accepted{}, err
+	}
+	out, err := s.sender.Accept(c.Context(), intake.Request{Tenant: c.Tenant(), Endpoint: "campaigns.test", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: []posthouse.Draft{draft}})
+	c.Changed(nil, in)
+	if err != nil {
+		return posthouse.Accepted{}, err
+	}
+	c.Replayed(out.Replayed)
+	return out.Accepted[0], nil
 }
 
 func (s campaigns) plan(c *web.Call) (wire.CampaignPlan, error) {

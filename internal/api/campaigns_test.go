@@ -252,3 +252,46 @@ func TestWhatIsWrongWithACampaignIsSaid(t *testing.T) {
 	h.must(409, "GET", "/v1/campaigns/coupon-a/who?address=o1", "")
 	h.must(422, "GET", "/v1/campaigns/coupon-a/who", "")
 }
+
+// CAMP-10: a campaign is shown to a few as an ordinary message, with given variables or those of the first member, before its start and
+// after its end; nothing of the campaign changes. A repeat of the call sends nothing again.
+func TestACampaignIsShownToAFew(t *testing.T) {
+	t.Parallel()
+	h := withCampaign(t)
+	shown := func(body, text string) posthouse.Accepted {
+		t.Helper()
+		key := http.Header{"Idempotency-Key": {"test of " + text}}
+		sent := h.do(request{method: "POST", path: "/v1/campaigns/coupon-a/test", body: body, header: key})
+		again := h.do(request{method: "POST", path: "/v1/campaigns/coupon-a/test", body: body, header: key})
+		acc := into[posthouse.Accepted](t, sent)
+		if sent.status != 202 || again.status != 202 || into[posthouse.Accepted](t, again).ID != acc.ID {
+			t.Errorf("%d %s, and again %d %s", sent.status, sent.body, again.status, again.body)
+		}
+		m := into[wire.Message](t, h.must(200, "GET", "/v1/messages/"+acc.ID, ""))
+		if m.Ref != "test:coupon-a" || m.Channel != "out" || m.Content.Text != text {
+			t.Errorf("the message is %+v, want %q", m, text)
+		}
+		return acc
+	}
+	h.must(422, "POST", "/v1/campaigns/coupon-a/test", `{"to":["o7"]}`) // nobody is in it yet whose variables there were
+	shown(`{"to":["o7"],"variables":{"name":"Eve","sum":5}}`, "Eve: 5 off until Sunday")
+	h.must(200, "POST", "/v1/campaigns/coupon-a/members?final=true", "openid,name,sum\no1,Ann,20\no2,Bob,30\n")
+	before := h.must(200, "GET", "/v1/campaigns/coupon-a", "").body
+	if acc := shown(`{"to":["o1","o8","o1"]}`, "Ann: 20 off until Sunday"); len(acc.Deliveries) != 2 {
+		t.Errorf("%+v: want one for o1 and one for o8", acc)
+	}
+	if after := h.must(200, "GET", "/v1/campaigns/coupon-a", "").body; after != before {
+		t.Errorf("the campaign was %s and is %s", before, after)
+	}
+	h.must(200, "POST", "/v1/campaigns/coupon-a/cancel", "")
+	shown(`{"to":["o9"],"variables":{"name":"Cid","sum":9}}`, "Cid: 9 off until Sunday")
+	for body, want := range map[string]string{
+		`{"to":[]}`: "to", `{"to":["o1"],"variables":[1]}`: "variables", `{"to":["o1"],"variable":{}}`: "variable",
+		`{"to":["` + strings.Repeat(`o","`, 100) + `o"]}`: "to",
+	} {
+		if got := h.do(request{method: "POST", path: "/v1/campaigns/coupon-a/test", body: body}); got.status != 422 && got.status != 400 || !strings.Contains(got.body, `"path":"`+want+`"`) {
+			t.Errorf("%.60s: %d %s, want a problem of %s", body, got.status, got.body, want)
+		}
+	}
+	h.must(404, "POST", "/v1/campaigns/nothing/test", `{"to":["o1"]}`)
+}

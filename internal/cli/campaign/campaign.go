@@ -23,7 +23,7 @@ import (
 // Group is what is done with campaigns.
 func Group(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("campaign", "What is sent to an audience of up to millions, each known by name",
-		create(sh), list(sh), show(sh), importPeople(sh), plan(sh), start(sh), watch(sh),
+		create(sh), list(sh), show(sh), importPeople(sh), plan(sh), test(sh), start(sh), watch(sh),
 		act(sh, "pause", "Start nobody more; who is under way is finished", client.Campaigns.Pause),
 		act(sh, "resume", "Go on with a campaign that is paused", client.Campaigns.Resume),
 		act(sh, "repair", "Look at once for what lost workers have left", client.Campaigns.Repair),
