@@ -101,7 +101,7 @@ func Laws() []Law {
 		{"I19", "attempts", "attempts are numbered, failures are counted one by one and within the tries, and no try starts before its wait is over", nil, ""},
 		{"I20", "time", "nothing starts before it is due or after its deadline", nil, ""},
 		{"I21", "cancel", "nothing starts after a cancel, whatever its answer, and the answer is true", nil, ""},
-		{"I22", "suppress", "nothing starts for an address after it was suppressed", nil, "suppression lists are not built yet"},
+		{"I22", "suppress", "nothing starts for an address after it was suppressed", nil, "the log does not say when an address was suppressed"},
 		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},
 		{"I24", "order", "what has one ordering key starts one after the other, each when those before it are settled, by the time it was due", nil, ""},
 		{"I25", "fair", "under saturation each lane has its share", nil, "the log does not say when a lane was saturated; a benchmark measures it"},
