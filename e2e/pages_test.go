@@ -23,7 +23,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 // pages are those of a tenant.
 var pages = []string{
 	"", "?span=day", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
-	"rosters", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
+	"rosters", "directory", "directory?lacks=*", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
 }
 
 // Each page, empty and full, in both languages: wide, and as narrow as a phone, where nothing but tables goes beyond the edge.
@@ -86,6 +86,9 @@ func (h *house) furnish() []string {
 		h.Fatal(err)
 	}
 	if _, err := h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"li.na", "欧阳" + strings.Repeat("很长", 30)}}, HandOver: "08:30"}); err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "li.na", Name: strings.Repeat("欧阳", 40), Addresses: map[string]string{"desk": strings.Repeat("a", 200)}}, posthouse.User{ID: "wang.fang"}); err != nil {
 		h.Fatal(err)
 	}
 	_, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "pulled", Driver: "pull"})

@@ -27,6 +27,7 @@ var least = map[string]posthouse.Role{
 	"POST rosters": posthouse.RoleAdmin, "POST rosters/{name}": posthouse.RoleAdmin,
 	"GET phones": posthouse.RoleViewer, "GET phones/{id}": posthouse.RoleViewer,
 	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
+	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
@@ -90,7 +91,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, table := range []map[string]word{rosterWords(), phoneWords()} {
+	for _, table := range []map[string]word{rosterWords(), phoneWords(), bookWords()} {
 		for word := range table {
 			names[word] = true
 		}

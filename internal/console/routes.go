@@ -61,6 +61,8 @@ func routes() []route {
 		acts("phones/{id}/drain", "agents.drain", phoneActs()["drain"]),
 		acts("phones/{id}/resume", "agents.resume", phoneActs()["resume"]),
 		acts("phones/{id}/reassign", "agents.reassign", phoneActs()["reassign"]),
+		looks("directory", "users.read", showDirectory),
+		acts("directory", "users.put", importDirectory),
 		looks("tasks", "workflow.read", showTasks),
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
@@ -79,7 +81,7 @@ type entry struct {
 // menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "phones", "tasks", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "directory", "phones", "tasks", "outbox", "audit", "keys", "people", "system"} {
 		path := name
 		if name == "overview" {
 			path = "{$}"
