@@ -85,7 +85,7 @@ func (h *house) furnish() []string {
 	if _, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "duty", Text: "Duty: ${name}"}); err != nil {
 		h.Fatal(err)
 	}
-	if _, err := h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"li.na", "欧阳" + strings.Repeat("很长", 30)}}, HandOver: "08:30"}); err != nil {
+	if _, err := h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"li.na", "欧阳" + strings.Repeat("很长", 18)}}, HandOver: "08:30"}); err != nil {
 		h.Fatal(err)
 	}
 	if _, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "li.na", Name: strings.Repeat("欧阳", 40), Addresses: map[string]string{"desk": strings.Repeat("a", 200)}}, posthouse.User{ID: "wang.fang"}); err != nil {
