@@ -30,7 +30,7 @@ var pages = []string{
 // The browser complains about none: nothing is refused by the policy of contents, missing, or thrown.
 func TestEveryPage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
 	}
 	b := launch(t)
 	for language, words := range languages {
@@ -108,7 +108,7 @@ func (h *house) furnish() []string {
 // Somebody without a mouse comes in, searches, opens what was found, and passes over the menu.
 func TestKeyboardAlone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
 	}
 	b := launch(t)
 	h := open(t)
@@ -161,7 +161,7 @@ func (t *tab) is(expression string) bool {
 // Without JavaScript all but what refreshes by itself works.
 func TestWithoutJavaScript(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
 	}
 	b := launch(t)
 	h := open(t)

@@ -14,7 +14,7 @@ import (
 // body is put right and the delivery sent again; another one, of which nobody knows whether it arrived, gets a person's word.
 func TestStory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
 	}
 	b := launch(t)
 	h := open(t)

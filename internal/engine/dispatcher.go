@@ -381,12 +381,15 @@ func (d *dispatcher) permit(r *route, rooms []room, want int) ([]permitted, erro
 		return may, nil
 	}
 	grants, err := d.take(asks)
+	if err != nil {
+		return may, err
+	}
 	for i, g := range grants {
 		if may[i].grant = g; g.N == 0 {
 			d.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
 		}
 	}
-	return may, err
+	return may, nil
 }
 
 // take asks the limiter: one request alone may be answered without the database.
