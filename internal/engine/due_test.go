@@ -14,13 +14,13 @@ func TestFLEET_WhatComesDueBeginsWithinASecond(t *testing.T) {
 		r.stop()
 		r.engine = r.planning(nil, Options{Poll: 250 * time.Millisecond}) // as a server has it where nobody says otherwise
 		calls := map[string][]time.Time{}
-		r.provider.answer = func(out channel.Outgoing) channel.Result {
+		r.provider.decide(func(out channel.Outgoing) channel.Result {
 			list := append(calls[out.Recipient.User], time.Now())
 			if calls[out.Recipient.User] = list; out.Recipient.User == "retried" && len(list) == 1 {
 				return channel.Result{Class: posthouse.ClassTransient}
 			}
 			return channel.Result{Class: posthouse.ClassOK}
-		}
+		})
 		jitter := 0.0
 		r.open("c", posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(20 * time.Second)}, Jitter: &jitter}, idempotent)
 		began := time.Now()

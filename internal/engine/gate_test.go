@@ -38,12 +38,12 @@ func TestAGateStandsThatIsNotStored(t *testing.T) {
 			virtual(t, func(r *rig) {
 				r.between(gateless{storetest.All(r.store), set})
 				r.open("c", posthouse.ChannelSettings{MaxInflight: 1}, idempotent)
-				r.provider.answer = func(out channel.Outgoing) channel.Result {
+				r.provider.decide(func(out channel.Outgoing) channel.Result {
 					if len(r.provider.at) > 1 {
 						return channel.Result{Class: posthouse.ClassOK}
 					}
 					return channel.Result{Class: posthouse.ClassRate, After: 10 * time.Minute}
-				}
+				})
 				began := time.Now()
 				r.send(text("c", "u1", "u2"))
 				r.pass(11 * time.Minute)
@@ -158,7 +158,7 @@ func TestAPunishmentIsRemembered(t *testing.T) {
 	virtual(t, func(r *rig) {
 		var taken []time.Time
 		var punished []time.Time
-		r.provider.answer = func(channel.Outgoing) channel.Result { // its mutex is held
+		r.provider.decide(func(channel.Outgoing) channel.Result {
 			now := time.Now()
 			if len(punished) > 0 && now.Sub(punished[len(punished)-1]) < time.Minute {
 				return channel.Result{Class: posthouse.ClassRate, Code: "45009", After: time.Minute}
@@ -169,7 +169,7 @@ func TestAPunishmentIsRemembered(t *testing.T) {
 			}
 			taken = append(taken, now)
 			return channel.Result{Class: posthouse.ClassOK}
-		}
+		})
 		open := func() {
 			r.open("c", posthouse.ChannelSettings{Rate: &posthouse.RateSettings{}}, state.Opened{Window: channel.Forever})
 		}

@@ -35,13 +35,13 @@ func TestEachClassOfFailureHasItsOwnLadder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			virtual(t, func(r *rig) {
 				var calls []time.Time
-				r.provider.answer = func(channel.Outgoing) channel.Result {
+				r.provider.decide(func(channel.Outgoing) channel.Result {
 					calls = append(calls, time.Now())
 					if n := len(calls); n <= len(c.fails) {
 						return channel.Result{Class: c.fails[n-1]}
 					}
 					return channel.Result{Class: posthouse.ClassOK}
-				}
+				})
 				jitter := 0.0
 				r.open("c", posthouse.ChannelSettings{Profile: "wecom", Jitter: &jitter}, idempotent)
 				d := text("c", "u1")

@@ -28,13 +28,13 @@ func TestMessagesOfOneOrderingKeyGoInOrder(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(10 * time.Second)}}, state.Opened{Window: channel.Forever})
 		failing := true
-		r.provider.answer = func(out channel.Outgoing) channel.Result {
+		r.provider.decide(func(out channel.Outgoing) channel.Result {
 			if failing && out.Recipient.User == "a1" {
 				failing = false
 				return channel.Result{Class: posthouse.ClassTransient}
 			}
 			return channel.Result{Class: posthouse.ClassOK}
-		}
+		})
 		var a, b []string
 		for i := range 5 {
 			a = append(a, r.send(ordered("a", fmt.Sprint("a", i)))...)

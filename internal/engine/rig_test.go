@@ -51,6 +51,16 @@ type provider struct {
 	at     []time.Time
 }
 
+// decide has the provider answer one send after the other: what an answer remembers is written by many goroutines otherwise. It
+// may not wait.
+func (p *provider) decide(answer func(out channel.Outgoing) channel.Result) {
+	p.answer = func(out channel.Outgoing) channel.Result {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return answer(out)
+	}
+}
+
 // sent are the sends so far, while more may come.
 func (p *provider) sent() []channel.Outgoing {
 	p.mu.Lock()

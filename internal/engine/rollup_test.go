@@ -23,13 +23,13 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 			Content: func(posthouse.Content) []posthouse.Problem { return nil }, Accounts: []*state.Account{by("a", r.provider)},
 		})
 		failing := true
-		r.provider.answer = func(channel.Outgoing) channel.Result {
+		r.provider.decide(func(channel.Outgoing) channel.Result {
 			if failing {
 				failing = false
 				return channel.Result{Class: posthouse.ClassTransient}
 			}
 			return channel.Result{Class: posthouse.ClassOK}
-		}
+		})
 		r.send(text("chat", "u1"))
 		r.pass(5 * time.Second)
 		m := text("chat", "u1", "u2", "u3")
