@@ -59,6 +59,7 @@ var floors = map[string]floor{
 	"internal/metrics":         {layer: 1, beside: []string{"internal/work"}},
 	"internal/limit":           {layer: 1},
 	"internal/render":          {layer: 1},
+	"internal/table":           {layer: 1, beside: []string{"channel"}}, // lists as CSV
 	"internal/phone":           {layer: 1},
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},

@@ -3,6 +3,7 @@ package posthouse
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -221,6 +222,21 @@ type Limit struct {
 	Max int      `json:"max"`
 	Per Duration `json:"per"`
 }
+
+// ParseLimit reads a limit as String writes it. The error says what is wanted; whether the numbers make sense it does not say.
+func ParseLimit(text string) (l Limit, err error) {
+	most, per, _ := strings.Cut(text, "/")
+	if l.Max, err = strconv.Atoi(most); err == nil {
+		err = l.Per.UnmarshalText([]byte(per))
+	}
+	if err != nil {
+		return Limit{}, fmt.Errorf("%.40q is not a limit such as 20/1s or 1000/1m", text)
+	}
+	return l, nil
+}
+
+// String is the limit as text: 20/1s.
+func (l Limit) String() string { return strconv.Itoa(l.Max) + "/" + l.Per.String() }
 
 // Template is one version of a text with placeholders, for a channel or for
 // all of them (Channel empty).

@@ -1,10 +1,6 @@
 package api
 
-import (
-	"strings"
-
-	"github.com/posthouse/posthouse/internal/web"
-)
+import "github.com/posthouse/posthouse/internal/web"
 
 // The forms of what is exported.
 const (
@@ -23,14 +19,3 @@ func formatOf(c *web.Call) string {
 
 // exportPart is how many lines are read at once for an export.
 const exportPart = 200
-
-// splitRoles reads roles with ; between them.
-func splitRoles(text string) []string {
-	var roles []string
-	for role := range strings.SplitSeq(text, ";") {
-		if role = strings.TrimSpace(role); role != "" {
-			roles = append(roles, role)
-		}
-	}
-	return roles
-}

@@ -1,17 +1,13 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/table"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -178,7 +174,7 @@ func (u users) change(c *web.Call, in wire.UserChange) (posthouse.User, error) {
 }
 
 func usersFromCSV(c *web.Call, text []byte) (in givenUsers, err error) {
-	in.Users.Users, in.lines = readUsers(c, bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	in.Users.Users, in.lines = table.Users(c, text, maxUsers)
 	return in, nil
 }
 
@@ -206,66 +202,4 @@ func checkUser(c *web.Call, path string, u *posthouse.User) {
 	for channel, address := range u.Addresses {
 		c.CheckWord(path+"addresses."+channel, address, 512)
 	}
-}
-
-// readUsers reads a CSV with the columns id, name, type and roles (with ; between them), in any order, and
-// one more for each channel whose addresses it holds. lines are where the users stand.
-func readUsers(c *web.Call, text io.Reader) (users []posthouse.User, lines []int) {
-	r := csv.NewReader(text)
-	r.TrimLeadingSpace = true
-	const want = "want a header such as id,name,type,dingtalk"
-	header, err := r.Read()
-	if err != nil {
-		c.Refuse("line 1", "cannot be read: "+want)
-		return nil, nil
-	}
-	if !slices.Contains(header, "id") {
-		c.Refuse("line 1", "has no column id: "+want)
-	}
-	seen := map[string]bool{}
-	for _, column := range header {
-		if seen[column] {
-			c.Refuse("line 1", "has the column %.80q twice", column)
-		}
-		seen[column] = true
-	}
-	if c.Wrong() != nil {
-		return nil, nil
-	}
-	for c.Room() && len(users) <= maxUsers {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var wrong *csv.ParseError
-		if errors.As(err, &wrong) {
-			c.Refuse(fmt.Sprintf("line %d", wrong.Line), "%v", wrong.Err)
-			continue
-		}
-		line, _ := r.FieldPos(0)
-		users, lines = append(users, userOf(header, row)), append(lines, line)
-	}
-	return users, lines
-}
-
-func userOf(header, row []string) posthouse.User {
-	u := posthouse.User{Addresses: map[string]string{}}
-	for i, column := range header {
-		if i >= len(row) || row[i] == "" {
-			continue
-		}
-		switch column {
-		case "id":
-			u.ID = row[i]
-		case "name":
-			u.Name = row[i]
-		case "type":
-			u.Type = row[i]
-		case "roles":
-			u.Roles = splitRoles(row[i])
-		default:
-			u.Addresses[column] = row[i]
-		}
-	}
-	return u
 }

@@ -207,7 +207,7 @@ func settingFields(ch posthouse.Channel) []field {
 func windowLines(list []posthouse.Limit) string {
 	var lines []string
 	for _, l := range list {
-		lines = append(lines, fmt.Sprintf("%d/%s", l.Max, l.Per))
+		lines = append(lines, l.String())
 	}
 	return strings.Join(lines, "\n")
 }
@@ -229,9 +229,8 @@ func (v *visit) channelFrom(d wire.Driver, ch posthouse.Channel) (posthouse.Chan
 	}
 	ch.Limits = nil
 	for line := range strings.FieldsSeq(v.form("limits")) {
-		most, per, _ := strings.Cut(line, "/")
-		var l posthouse.Limit
-		if l.Max, err = strconv.Atoi(most); err != nil || l.Per.UnmarshalText([]byte(per)) != nil {
+		l, err := posthouse.ParseLimit(line)
+		if err != nil {
 			problems = append(problems, posthouse.Problem{Path: "limits", Message: fmt.Sprintf("%.40q: %s", line, say("want_window", v.zh))})
 		}
 		ch.Limits = append(ch.Limits, l)

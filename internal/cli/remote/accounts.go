@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -51,7 +50,7 @@ func accountList(sh *shell.Shell) *cobra.Command {
 func windowsOf(list []posthouse.Limit) string {
 	parts := make([]string, len(list))
 	for i, l := range list {
-		parts[i] = fmt.Sprintf("%d/%s", l.Max, l.Per)
+		parts[i] = l.String()
 	}
 	return strings.Join(parts, ",")
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,13 +56,7 @@ func standing(a posthouse.Agent) string {
 }
 
 // windowsText is a list of limits as --limits takes it.
-func windowsText(limits []posthouse.Limit) string {
-	var out []string
-	for _, l := range limits {
-		out = append(out, strconv.Itoa(l.Max)+"/"+l.Per.String())
-	}
-	return cmp.Or(strings.Join(out, ","), "none")
-}
+func windowsText(limits []posthouse.Limit) string { return cmp.Or(windowsOf(limits), "none") }
 
 func agentsShow(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{

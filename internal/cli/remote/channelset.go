@@ -292,13 +292,11 @@ func needs(s string) (any, error) {
 func windows(s string) (any, error) {
 	out := []posthouse.Limit{}
 	for _, part := range shell.List(s) {
-		most, per, ok := strings.Cut(part, "/")
-		n, err := strconv.Atoi(most)
-		var d posthouse.Duration
-		if !ok || err != nil || d.UnmarshalText([]byte(per)) != nil {
-			return nil, errors.New(strconv.Quote(part) + " is not a limit such as 20/1s: 20 in any second")
+		l, err := posthouse.ParseLimit(part)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, posthouse.Limit{Max: n, Per: d})
+		out = append(out, l)
 	}
 	return out, nil
 }
