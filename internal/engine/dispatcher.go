@@ -10,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
-	"github.com/posthouse/posthouse/internal/work"
 )
 
 // dispatcher starts what may start: it asks the limiter, claims just that, and hands it to the sender.
@@ -26,9 +25,6 @@ type dispatcher struct {
 	poll     time.Duration
 	margin   time.Duration // what a lease lasts beyond its send's time-out
 }
-
-// whenWoken is a wait that only a wake-up ends: the poller looks for what nobody announced.
-const whenWoken = time.Hour
 
 // longestHeld is how long a route that its limits hold goes without asking again: permits that others give back, and
 // a limiter that has lost its memory, wake nobody.
@@ -401,13 +397,6 @@ func (d *dispatcher) take(asks []limit.Ask) ([]limit.Grant, error) {
 	return []limit.Grant{g}, err
 }
 
-// share is how much of the next claim goes to one priority.
-type share struct {
-	pin      work.Pin
-	priority posthouse.Priority
-	n        int
-}
-
 // shares splits n starts between the priorities that may hold something due, by weight, and takes
 // their marks: a wake-up that comes later sets them again. Without any, wait says when to look again.
 func (r *route) shares(n int) (out []share, wait time.Duration) {
@@ -461,23 +450,6 @@ func split(r *route, n int, open func(posthouse.Priority) bool) map[posthouse.Pr
 		counts[only] = n // the same, without counting it out
 	}
 	return counts
-}
-
-// isDue reports whether a lane may hold something due. The route is locked.
-func (r *route) isDue(p posthouse.Priority) bool { return r.due[p] }
-
-// onlyOf is the one priority that is open, or whether there are several.
-func onlyOf(open func(posthouse.Priority) bool) (only posthouse.Priority, several bool) {
-	for _, p := range posthouse.Priorities() {
-		switch {
-		case !open(p):
-		case only != "":
-			return "", true
-		default:
-			only = p
-		}
-	}
-	return only, false
 }
 
 // restore marks lanes again that could not be emptied.

@@ -284,3 +284,30 @@ func noneToSend(r *route, d *posthouse.Delivery) []Wait {
 	}
 	return out[:min(len(out), mostPeeked)]
 }
+
+// mostAhead bounds what is counted for one explanation.
+const mostAhead = 100_000
+
+// shaped says that a delivery which is due waits for the tokens of its priority, where it does: until those before it in its
+// lane have had theirs. What its tenant has of that priority on other channels makes it longer.
+func (ex *Explainer) shaped(ctx context.Context, r *route, d *posthouse.Delivery, now time.Time) (w Wait, waits bool) {
+	s := r.shapes.shaper
+	key := r.shapes.key(d.Priority)
+	if !s.Shapes(key) || d.DueAt.After(ex.life.Now()) {
+		return w, false
+	}
+	lane := work.Lane{Tenant: d.Tenant, Channel: d.Channel, Priority: d.Priority, Pin: work.PinOf(d)}
+	n, err := ex.depths.Ahead(ctx, lane, d.DueAt, d.ID, mostAhead)
+	if err != nil {
+		n = 0 // the rest of the explanation holds
+	}
+	delay, of := s.Delay(now, key, n)
+	if delay == 0 {
+		return w, false
+	}
+	before := fmt.Sprint(n)
+	if n >= mostAhead {
+		before += " or more"
+	}
+	return Wait{"shape", fmt.Sprintf("%.6g a second of priority %s may begin, and %s that are due stand before it", of.Rate, d.Priority, before), now.Add(delay)}, true
+}

@@ -23,11 +23,6 @@ type turn struct {
 	rooms  []room
 }
 
-// promise is what claims that are being made may yet begin by an account or a route: deliveries, and the calls that these take.
-type promise struct{ n, calls int }
-
-func (p *promise) add(other promise) { p.n, p.calls = p.n+other.n, p.calls+other.calls }
-
 // round starts what may start now by several accounts, and returns how long to wait before the next look.
 func (d *dispatcher) round(r *route) (time.Duration, error) {
 	turns, wait := d.turns(r)

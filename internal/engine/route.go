@@ -97,6 +97,29 @@ func rateOf(of *posthouse.RateSettings, a *state.Account) *posthouse.RateSetting
 	return &own
 }
 
+// whenWoken is a wait that only a wake-up ends: the poller looks for what nobody announced.
+const whenWoken = time.Hour
+
+// share is how much of the next claim goes to one priority.
+type share struct {
+	pin      work.Pin
+	priority posthouse.Priority
+	n        int
+}
+
+// promise is what claims that are being made may yet begin by an account or a route: deliveries, and the calls that these take.
+type promise struct{ n, calls int }
+
+func (p *promise) add(other promise) { p.n, p.calls = p.n+other.n, p.calls+other.calls }
+
+// tally is what one run did.
+type tally struct {
+	claimed, ok, failed int
+	// began is the database's time of the run's first claim: a delivery that fails in this run
+	// comes due after it and so waits for the next one.
+	began time.Time
+}
+
 // rouse says that a lane may hold something due.
 func (r *route) rouse(pin work.Pin, p posthouse.Priority) {
 	r.mu.Lock()
@@ -107,6 +130,38 @@ func (r *route) rouse(pin work.Pin, p posthouse.Priority) {
 	}
 	r.mu.Unlock()
 	r.nudge()
+}
+
+// isDue reports whether a lane may hold something due. The route is locked.
+func (r *route) isDue(p posthouse.Priority) bool { return r.due[p] }
+
+// onlyOf is the one priority that is open, or whether there are several.
+func onlyOf(open func(posthouse.Priority) bool) (only posthouse.Priority, several bool) {
+	for _, p := range posthouse.Priorities() {
+		switch {
+		case !open(p):
+		case only != "":
+			return "", true
+		default:
+			only = p
+		}
+	}
+	return only, false
+}
+
+// anyDue reports whether any lane may.
+func (r *route) anyDue() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fleet != nil {
+		return true // turn knows, and when what is asleep wakes
+	}
+	for _, due := range r.due {
+		if due {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *route) nudge() {

@@ -18,14 +18,6 @@ type runner struct {
 	metrics    *metrics.Metrics
 }
 
-// tally is what one run did.
-type tally struct {
-	claimed, ok, failed int
-	// began is the database's time of the run's first claim: a delivery that fails in this run
-	// comes due after it and so waits for the next one.
-	began time.Time
-}
-
 // serve serves a channel that sends in runs: one each period, the first at once. A run
 // takes everything that was due when it began, each delivery once.
 func (rn *runner) serve(r *route) {
@@ -96,20 +88,6 @@ func (rn *runner) runOnce(r *route) {
 	r.mu.Unlock()
 	rn.metrics.Runs.WithLabelValues(r.Settings.Job).Inc()
 	log.Info("run ends", "claimed", t.claimed, "success", t.ok, "failure", t.failed, "took", time.Since(start))
-}
-
-func (r *route) anyDue() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fleet != nil {
-		return true // turn knows, and when what is asleep wakes
-	}
-	for _, due := range r.due {
-		if due {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *route) began() time.Time {
