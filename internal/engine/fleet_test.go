@@ -220,3 +220,37 @@ func TestMessagesFailOverButNotWhatMayHaveArrived(t *testing.T) {
 		}
 	})
 }
+
+// FLEET-5: what may have arrived is repeated by the account that it may have arrived by, also where any account could send it: the
+// provider of another one would not recognise the repeat.
+func TestWhatMayHaveArrivedIsRepeatedByItsAccount(t *testing.T) {
+	virtual(t, func(r *rig) {
+		settings := posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}}
+		a, b := r.twoAccounts(settings)
+		lost := map[string]string{} // the account of the first attempt, by delivery
+		answer := func(out channel.Outgoing) channel.Result {
+			if out.Attempt == 1 {
+				lost[out.Delivery] = out.Account
+				return channel.Result{Class: posthouse.ClassUnknown, Code: "API_TIMEOUT"}
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		}
+		a.answer, b.answer = answer, answer
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, r.send(text("c", fmt.Sprint("u", i)))...)
+			r.pass(time.Second)
+		}
+		r.pass(5 * time.Minute)
+		first := map[string]int{}
+		for _, id := range ids {
+			d := r.want(id, posthouse.Sent, "", 1)
+			if first[lost[id]]++; d.Account != lost[id] {
+				r.Errorf("%s may have arrived by %s and was repeated by %s", d.User, lost[id], d.Account)
+			}
+		}
+		if first["a"] == 0 || first["b"] == 0 {
+			r.Errorf("the first attempts were by %v", first)
+		}
+	})
+}

@@ -214,6 +214,7 @@ func (s *step) resend(set *Settings, now time.Time) {
 		d.Reason = ReasonWindowClosed
 		s.change.Events[len(s.change.Events)-1].Reason = d.Reason
 	default:
+		d.Pinned = d.Account != "" // the provider of another account would not recognise the repeat
 		s.again(posthouse.EventResend, string(posthouse.ClassUnknown), due, nil)
 	}
 }

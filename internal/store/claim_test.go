@@ -13,6 +13,8 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// FLEET-3, FLEET-8: a lane is claimed in the order in which it is due, what has failed before among it, and nothing before its time. A
+// claim is one transaction: nothing is between the queue and its claimer.
 func TestClaimStartsWhatIsDueInItsLaneEarliestFirst(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		now := time.Now()
@@ -82,7 +84,6 @@ func TestClaimTakesNoMoreThanItAskedForNorLaterThanItsBound(t *testing.T) {
 	})
 }
 
-// FLOW-11: a message that does not fit into what is left of a claim stays for the next one, whole.
 func TestAClaimWritesTheAccountItIsFor(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		id := accept(t, s, entry(1))[0]
@@ -101,6 +102,7 @@ func TestAClaimWritesTheAccountItIsFor(t *testing.T) {
 	})
 }
 
+// FLOW-11: a message that does not fit into what is left of a claim stays for the next one, whole.
 func TestWholeClaimsLeaveTheMessageThatDoesNotFit(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		accept(t, s, entry(3))
@@ -236,7 +238,7 @@ func TestAClaimKeepsWhatItHasWhenItsRepeatFails(t *testing.T) {
 	})
 }
 
-// FLOW-12: claimers side by side skip what another has. A claim that reads first and writes later makes
+// FLOW-12, FLEET-4: claimers side by side skip what another has. A claim that reads first and writes later makes
 // duplicates here.
 func TestManyClaimersNeverShareADelivery(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {

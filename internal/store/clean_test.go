@@ -143,7 +143,8 @@ func wantRows(t *testing.T, s *Store, want map[string]int64) {
 	}
 }
 
-// A clean delivery is told as any other: what is said of it at each stage is the same once it is expanded.
+// A clean delivery is told as any other: what is said of it at each stage is the same once it is expanded. FLEET-12: one claim is for
+// several accounts, each its share.
 func TestACleanDeliveryIsToldAsAnyOther(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		about := func(e *work.Entry) { e.Message.Kind, e.Message.Ref = "k", "7" }

@@ -30,6 +30,7 @@ var judges = []struct {
 	{pull, by(pulling.judgePull)},
 	{receipts, by(coursing.judgeReceipts)},
 	{order, by(ordering.judgeOrder)},
+	{account, by(allotting.judgeAccount)},
 	{liveness, by(coursing.judgeRest)},
 	{epoch, by(remains.judgeEpoch)},
 	{poison, by(coursing.judgePoison)},

@@ -49,6 +49,7 @@ const (
 	stands
 	references
 	seals
+	account
 	afterLast
 )
 
@@ -116,6 +117,7 @@ func Laws() []Law {
 		{"I34", "rows", "each row of a delivery is what its last event made it, and the log and the rows know the same deliveries", []string{needRows}, ""},
 		{"I35", "references", "each dedup key, each kept answer and each row of a delivery without events of its own stands for a message that is there and says the same", []string{needRows}, ""},
 		{"I36", "seals", "what the hash chain has sealed is as it was, and the chain is whole", []string{needSeals}, ""},
+		{"I37", "account", "what is pinned to an account starts by that account until it moves to another one, and what may have arrived starts again by the same account alone", nil, ""},
 	}
 }
 

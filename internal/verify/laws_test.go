@@ -572,6 +572,23 @@ var lawCases = []struct {
 		h := newHand(posthouse.Retry).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)).row(nil)
 		return h.inEpochOf(1)
 	}},
+	{law: "I37", holds: func() *hand { return plain().by("a") }, breaks: func() *hand { return plain().by("a", "b") }},
+	{law: "I37", holds: func() *hand { // nothing has arrived: any account may send it
+		return newHand(posthouse.Retry).accept().start().retry().start().arrived(verify.ArrivalAccepted).sent().by("", "a", "a", "b")
+	}, breaks: func() *hand {
+		return doubted(posthouse.Retry).resend().start().arrived(verify.ArrivalAccepted).sent().by("", "a", "a", "a", "b")
+	}},
+	{law: "I37", holds: func() *hand {
+		return newHand(posthouse.Retry).accept().moved().start().arrived(verify.ArrivalAccepted).sent().by("a", "b")
+	}, breaks: func() *hand {
+		return newHand(posthouse.Retry).accept().moved().start().arrived(verify.ArrivalAccepted).sent().by("", "b")
+	}},
+	{law: "I37", holds: func() *hand { // a person said that it had not arrived
+		h := doubted(posthouse.Hold).do(posthouse.EventResolve, posthouse.Pending, reason("operator_resend"))
+		return h.moved().start().arrived(verify.ArrivalAccepted).sent().by("a", "a", "a", "a", "b")
+	}, breaks: func() *hand {
+		return doubted(posthouse.Retry).resend().moved().start().arrived(verify.ArrivalAccepted).sent().by("a", "a", "a", "a", "b")
+	}},
 	{law: "I5", holds: plain, breaks: func() *hand {
 		h := plain()
 		h.events[len(h.events)-1].Class = posthouse.ClassTransient

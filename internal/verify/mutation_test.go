@@ -410,6 +410,16 @@ var mutations = []mutation{
 	{"an agent has what is not in the log", word(isWord(verify.OpClaim, verify.AnswerHanded), func(r *run, i int) {
 		r.words[i].Delivery = posthouse.DeliveryID(posthouse.NewID(), 1)
 	})},
+	{"what is pinned is sent by another account", func(r *run) bool {
+		i := some(r, r.events, func(i int) bool { return r.events[i].Type == posthouse.EventStart && r.events[i].Account == "pinned" })
+		if i >= 0 {
+			toAnother(r, i)
+		}
+		return i >= 0
+	}},
+	{"what may have arrived is repeated by another account", pair(func(a, b *posthouse.Event) bool {
+		return a.Type == posthouse.EventResend && b.Type == posthouse.EventStart && b.Account != ""
+	}, func(r *run, i int) { toAnother(r, i+1) })},
 	{"it loses lease after lease", func(r *run) bool {
 		i := some(r, r.events, func(i int) bool {
 			return r.events[i].Type == posthouse.EventLeaseLost && last(r, i) == i

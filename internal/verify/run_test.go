@@ -95,7 +95,7 @@ func (w *walk) add(kind posthouse.EventType, to posthouse.State, more ...func(*p
 	w.version++
 	e := posthouse.Event{
 		Delivery: w.id, Version: w.version, Tenant: w.tenant, At: w.at, Type: kind, From: w.state, To: to, Token: w.token, Epoch: 1,
-		Tries: w.tries, Message: posthouse.MessageID(w.id), Idem: w.idem, Deadline: w.deadline, Policy: w.policy,
+		Tries: w.tries, Message: posthouse.MessageID(w.id), Idem: w.idem, Deadline: w.deadline, Policy: w.policy, Account: w.accountOf(),
 	}
 	for _, f := range more {
 		f(&e)

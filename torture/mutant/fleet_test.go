@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -81,4 +82,60 @@ var oneResultOfACall = []overlay.Edit{{
 	File: "channel/wecom/app.go",
 	Old:  "answer.missed(to[i].Recipient.Address)",
 	New:  "answer.missed(to[0].Recipient.Address)",
+}}
+
+// threeAccounts has three accounts of WeCom send what is made for each number, by a provider that may lose answers.
+func threeAccounts(account func(n int) string, faults ...simulator.Fault) func(r *rig) *house.House {
+	return func(r *rig) *house.House {
+		h := r.open(house.Options{}, nil)
+		ch := h.Channel("wecom")
+		wecom(h, &ch)
+		ch.Accounts, ch.OnUnknown, ch.Tries, ch.Backoff = true, posthouse.Retry, 50, []posthouse.Duration{milliseconds(200)}
+		h.PutChannel(r, ch)
+		for i := range 3 {
+			a := posthouse.Account{Name: sales(i), Config: map[string]any{"agent_id": 7 + i, "secret": "s"}}
+			if _, _, err := h.Members[0].Client(r, 3).Accounts.Put(r.Context(), "wecom", a); err != nil {
+				r.Fatal(err)
+			}
+		}
+		h.Provider.Behave(r, "wecom", simulator.Behaviour{Faults: faults})
+		h.Produce(r, house.Load{Messages: 100, Draft: func(n int) posthouse.Draft {
+			d := house.Text("wecom", n)
+			d.Account = account(n)
+			return d
+		}})
+		h.Settle(r)
+		return h
+	}
+}
+
+func sales(n int) string { return fmt.Sprint("sales-", n%3) }
+
+var pinnedToThree = scenario{fault: "no fault: messages that are pinned to three accounts", db: house.SQLite, play: threeAccounts(sales)}
+
+var lostByThree = scenario{
+	fault: "a third of all answers lost, of three accounts", db: house.SQLite,
+	play: threeAccounts(func(int) string { return "" }, house.Share(simulator.CutAfter, 0.3)),
+}
+
+// pinForgotten takes the pin of one account for that of all.
+var pinForgotten = []overlay.Edit{{
+	File: "internal/fleet/fleet.go",
+	Old: `	if name := pin.Account(); name != "" {
+		if a := f.seats[name]; a != nil {
+			list = append(list, a)
+		}
+		return list
+	}
+	for _, a := range f.seats {
+		if pin == "" || `,
+	New: `	for _, a := range f.seats {
+		if pin.Pool() == "" || `,
+}}
+
+// repeatedByAny leaves what may have arrived to whichever account is free.
+var repeatedByAny = []overlay.Edit{{
+	File: "internal/state/machine.go",
+	Old:  "\t\td.Pinned = d.Account != \"\" // the provider of another account would not recognise the repeat\n",
+	New:  "",
 }}

@@ -115,4 +115,10 @@ var mutants = []mutant{{
 }, {
 	bug: 30, name: "a repair issues anew who is done", breaks: "who was sent to before its worker died is sent to again",
 	law: "I26", edits: doneAreIssued, run: campaignKills,
+}, {
+	bug: 31, name: "a pin taken for that of all accounts", breaks: "what is pinned goes by any account",
+	law: "I37", edits: pinForgotten, run: pinnedToThree,
+}, {
+	bug: 32, name: "repeats left to any account", breaks: "what may have arrived is repeated where nobody recognises it",
+	law: "I37", edits: repeatedByAny, run: lostByThree,
 }}
