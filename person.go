@@ -14,6 +14,8 @@ type Person struct {
 	Disabled bool `json:"disabled,omitempty"`
 	// Password reports whether one is set. It is only shown.
 	Password bool `json:"password,omitempty"`
+	// TOTP reports whether the person shows a one-time code too. It is only shown.
+	TOTP bool `json:"totp,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`

@@ -41,3 +41,8 @@ func (c People) Link(ctx context.Context, name string) (wire.PersonLink, error) 
 func (c People) SignOut(ctx context.Context, name string) (wire.SignedOut, error) {
 	return send[wire.SignedOut](ctx, c.api, http.MethodPost, path("people", name, "sign-out"), nil)
 }
+
+// ResetTOTP turns a person's one-time codes off.
+func (c People) ResetTOTP(ctx context.Context, name string) (posthouse.Person, error) {
+	return send[posthouse.Person](ctx, c.api, http.MethodPost, path("people", name, "reset-totp"), nil)
+}

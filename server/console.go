@@ -14,7 +14,7 @@ import (
 // openPeople makes the desk that lets people in, and at the first start the first person.
 func openPeople(ctx context.Context, s *Server) error {
 	s.people = people.NewDesk(people.Options{
-		Persons: s.store.People, Links: s.store.People, Sessions: s.store.People, Gate: s.gate, Book: bookOf(s), Log: s.o.Log,
+		Persons: s.store.People, Links: s.store.People, Sessions: s.store.People, Codes: s.store.People, Sealer: s.keyring, RequireTOTP: s.o.RequireTOTP, Gate: s.gate, Book: bookOf(s), Log: s.o.Log,
 	})
 	if s.o.AnnounceLink == nil {
 		return nil

@@ -41,6 +41,8 @@ type Options struct {
 	// AnnounceLink is told of a link by which the first person signs in to the console, both made at the first start: the part
 	// behind the server's URL. Defaults to none: then there is nobody until somebody is made.
 	AnnounceLink func(path string)
+	// RequireTOTP lets people use the console only once they have set up one-time codes. Defaults to false.
+	RequireTOTP bool
 	// Sandbox is the URL of the simulator, of a demo: the console says on each page that nothing reaches a person. Defaults to none.
 	Sandbox string
 	// Keyring encrypts the secrets of channels: a text of "id:base64" keys, the newest last. Defaults to

@@ -29,9 +29,16 @@ type sealedRows interface {
 	ResealAccount(ctx context.Context, now time.Time, a posthouse.Account) error
 }
 
+// sealedCodes is what it needs of the secrets of one-time codes.
+type sealedCodes interface {
+	SealedTOTPs(ctx context.Context) ([]work.SealedTOTP, error)
+	ResealTOTP(ctx context.Context, now time.Time, old work.SealedTOTP, secret string) error
+}
+
 // resealer seals with the newest key what was sealed with an older one, so that the older one can be removed.
 type resealer struct {
 	rows    sealedRows
+	codes   sealedCodes
 	keyring *secret.Keyring
 	opener  *channels.Opener
 	log     *slog.Logger
@@ -72,6 +79,10 @@ func (r resealer) run(ctx context.Context) {
 func (r resealer) reseal(ctx context.Context) (int, error) {
 	n, err := r.channels(ctx)
 	if err != nil {
+		return n, err
+	}
+	done, err := r.totps(ctx)
+	if n += done; err != nil {
 		return n, err
 	}
 	for after := ""; ; {
@@ -156,4 +167,31 @@ func (r resealer) accounts(ctx context.Context, ch posthouse.Channel) (n int, er
 			return n, nil
 		}
 	}
+}
+
+// totps seals the secrets of people's one-time codes anew.
+func (r resealer) totps(ctx context.Context) (n int, err error) {
+	list, err := r.codes.SealedTOTPs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, old := range list {
+		if r.keyring.Current(old.Secret) {
+			continue
+		}
+		place := secret.AAD("totp", old.Person)
+		plain, err := r.keyring.Open(old.Secret, place)
+		if err != nil {
+			continue // the sign-in says so
+		}
+		anew, err := r.keyring.Seal(plain, place)
+		if err == nil {
+			err = r.codes.ResealTOTP(ctx, time.Now(), old, anew)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }

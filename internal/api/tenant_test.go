@@ -44,6 +44,7 @@ var bodies = map[string]string{
 	"PUT /v1/people/{name}":                              `{"roles":{"default":"admin"}}`,
 	"DELETE /v1/people/{name}":                           "",
 	"POST /v1/people/{name}/link":                        "",
+	"POST /v1/people/{name}/reset-totp":                  "",
 	"POST /v1/people/{name}/sign-out":                    "",
 	"DELETE /v1/keys/{id}":                               "",
 	"POST /v1/keys/{id}/rotate":                          "",

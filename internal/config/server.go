@@ -98,6 +98,10 @@ var serverSettings = []setting[Config]{{
 	help:  "start on a database that went back to this `TIME`, as the refused start named it, without a new epoch: for when nothing was sent since",
 	parse: func(c *Config, v string) error { return moment(&c.Server.AcceptOlder, v) },
 }, {
+	name: "require_totp", toggle: true,
+	help:  "let people use the console only once they have set up one-time codes (TOTP)",
+	parse: func(c *Config, v string) error { return boolean(&c.Server.RequireTOTP, v) },
+}, {
 	name: "redis", secret: true,
 	help:  "a Redis that holds shared limits, `URL` redis://host:port/0 (default none: the database holds them)",
 	parse: func(c *Config, v string) error { return address(&c.Server.Redis, v, "redis", "rediss", "unix") },

@@ -44,6 +44,10 @@ func (v *visit) fail(err error) {
 
 // troubleOf is the page of an error; 0 where the visitor is led to the sign-in instead.
 func (v *visit) troubleOf(err error) (int, trouble) {
+	if errors.Is(err, errCodesFirst) {
+		leadTo(v, Root+"me/totp")
+		return 0, trouble{}
+	}
 	var coded *posthouse.Error
 	if !errors.As(err, &coded) {
 		v.o.Log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)
@@ -84,8 +88,12 @@ func (v *visit) signInFirst() {
 	if v.r.Method != http.MethodGet {
 		back = v.form("here")
 	}
-	to := Root + "sign-in?back=" + url.QueryEscape(backTo(back))
-	if v.r.Header.Get("HX-Request") != "" { // a part of a page: the whole page goes
+	leadTo(v, Root+"sign-in?back="+url.QueryEscape(backTo(back)))
+}
+
+// leadTo leads to another page, the whole page where a part of one was asked for.
+func leadTo(v *visit, to string) {
+	if v.r.Header.Get("HX-Request") != "" {
 		v.w.Header().Set("HX-Redirect", to)
 		v.w.WriteHeader(http.StatusUnauthorized)
 		return

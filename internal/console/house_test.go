@@ -33,16 +33,20 @@ type house struct {
 }
 
 // open is a house; with nobody it has no people but the first.
-func open(tb testing.TB, nobody bool) *house {
+func open(tb testing.TB, nobody bool, change ...func(*server.Options)) *house {
 	tb.Helper()
 	h := &house{TB: tb}
 	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
 	h.file = strings.TrimPrefix(dsn, "sqlite:")
 	h.prepare(dsn, nobody)
-	s, err := server.New(context.Background(), server.Options{
+	o := server.Options{
 		DSN: dsn, NoListen: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3", StateDir: tb.TempDir(),
 		CreateKeyring: true, KeyringFile: tb.TempDir() + "/posthouse.keys", AnnounceLink: func(path string) { h.link = path },
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := server.New(context.Background(), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,7 +91,7 @@ func (h *house) prepare(dsn string, nobody bool) {
 			h.Fatal(err)
 		}
 		sum := sha256.Sum256([]byte(name))
-		if err := st.People.AddSession(ctx, time.Now(), work.Pass{Mark: hex.EncodeToString(sum[:]), Person: name, Source: "192.0.2.1"}, time.Hour); err != nil {
+		if err := st.People.AddPass(ctx, time.Now(), work.Pass{Kind: work.PassSession, Mark: hex.EncodeToString(sum[:]), Person: name, Source: "192.0.2.1"}, time.Hour); err != nil {
 			h.Fatal(err)
 		}
 	}

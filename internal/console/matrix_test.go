@@ -91,7 +91,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, table := range []map[string]word{rosterWords(), phoneWords(), bookWords()} {
+	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords()} {
 		for word := range table {
 			names[word] = true
 		}

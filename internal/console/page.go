@@ -68,7 +68,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "changed_said", "stored", "handed_in"}
+	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "changed_said", "stored", "handed_in"}
 }
 
 // show draws a page of status 200.

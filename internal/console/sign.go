@@ -21,6 +21,11 @@ func doors() []door {
 		{"GET", "lang/{lang}", false, chooseLanguage},
 		{"GET", "me", true, showMe},
 		{"POST", "me/password", true, setPassword},
+		{"POST", "sign-in/code", false, completeSignIn},
+		{"GET", "me/totp", true, showCodes},
+		{"POST", "me/totp", true, takeCodes},
+		{"POST", "me/totp/spare", true, renewSpare},
+		{"POST", "me/totp/off", true, dropCodes},
 		{"POST", "sign-out", true, signOut},
 	}
 }
@@ -49,15 +54,14 @@ func showSignIn(v *visit) error {
 
 func signIn(v *visit) error {
 	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back"))}
-	token, err := v.o.Desk.SignIn(v.r.Context(), in.Name, v.r.PostFormValue("password"), web.AddressOf(v.r))
+	entry, err := v.o.Desk.SignIn(v.r.Context(), in.Name, v.r.PostFormValue("password"), web.AddressOf(v.r))
 	if in.Wrong = refusal(err); in.Wrong != "" {
 		return v.draw(statusOf(in.Wrong), "sign-in", "sign_in", in)
 	}
 	if err != nil {
 		return err
 	}
-	keep(v.w, v.r, token)
-	return v.goTo(in.Back)
+	return letIn(v, entry, in.Back)
 }
 
 // refusal is the word of why somebody is not let in, empty where that is not the error.
@@ -73,7 +77,7 @@ func refusal(err error) string {
 }
 
 func statusOf(refusal string) int {
-	if refusal == "slowed" {
+	if refusal == "slowed" || refusal == "code_held" {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusUnauthorized
@@ -98,15 +102,14 @@ func showEnter(v *visit) error {
 }
 
 func enterByLink(v *visit) error {
-	token, err := v.o.Desk.Enter(v.r.Context(), v.form("link"), web.AddressOf(v.r))
+	entry, err := v.o.Desk.Enter(v.r.Context(), v.form("link"), web.AddressOf(v.r))
 	if wrong := refusal(err); wrong != "" {
 		return v.draw(statusOf(wrong), "enter", "enter", entering{Wrong: wrong})
 	}
 	if err != nil {
 		return err
 	}
-	keep(v.w, v.r, token)
-	return v.goTo(Root + "me?said=welcome")
+	return letIn(v, entry, Root+"me?said=welcome")
 }
 
 func signOut(v *visit) error {

@@ -30,22 +30,26 @@ type Persons interface {
 // Links keeps links: each lets in once.
 type Links interface {
 	AddLink(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) (work.Pass, error)
-	LinkOf(ctx context.Context, mark string) (person string, found bool, err error)
-	UseLink(ctx context.Context, now time.Time, link string, p work.Pass, lasts time.Duration) (person string, found bool, err error)
+	PassOf(ctx context.Context, kind work.PassKind, mark string) (person string, found bool, err error)
+	SwapPass(ctx context.Context, now time.Time, old, p work.Pass, lasts time.Duration) (person string, found bool, err error)
 }
 
 // Sessions keeps sessions.
 type Sessions interface {
-	AddSession(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) error
+	AddPass(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) error
 	Session(ctx context.Context, mark string, idle time.Duration) (p work.Pass, found bool, err error)
 	EndSession(ctx context.Context, now time.Time, mark string) error
 }
 
-// Options makes a desk. Persons, Links, Sessions and Gate are required.
+// Options makes a desk. Persons, Links, Sessions, Codes, Sealer and Gate are required.
 type Options struct {
 	Persons  Persons
 	Links    Links
 	Sessions Sessions
+	Codes    Codes
+	Sealer   Sealer
+	// RequireTOTP leads everybody who signs in without a one-time code to where codes are set up. Defaults to false.
+	RequireTOTP bool
 	// Gate slows down those who guess.
 	Gate *web.Gate
 	// Book is told who came in and went. Defaults to nobody.
@@ -59,6 +63,13 @@ const (
 	Idle     = 12 * time.Hour     // a session that is not used
 	Absolute = 7 * 24 * time.Hour // any session
 	LinkFor  = 24 * time.Hour
+	HalfFor  = 10 * time.Minute // a sign-in that wants a code yet
+)
+
+// How somebody came in, as the audit log says it.
+const (
+	byPassword = "password"
+	byLink     = "link"
 )
 
 // Desk lets persons in and out.
@@ -78,7 +89,15 @@ func NewDesk(o Options) *Desk {
 // Visitor is a person with the session that was shown.
 type Visitor struct {
 	posthouse.Person
-	mark string
+	// WantsTOTP says that the person has to set up one-time codes before anything else.
+	WantsTOTP bool
+	mark      string
+}
+
+// Entry is what a browser is given that has shown something right. Half says that a one-time code is wanted yet, with the token.
+type Entry struct {
+	Token string
+	Half  bool
 }
 
 // errWrong says nothing about which part was wrong.
@@ -87,28 +106,46 @@ var errWrong = posthouse.Errorf(posthouse.CodeUnauthorized, "the name or the pas
 // errLink is of a link that is over.
 var errLink = posthouse.Errorf(posthouse.CodeUnauthorized, "the link was used already, or is too old: an administrator makes another (posthouse people link NAME)")
 
-// SignIn begins a session of a person who shows a password; the token is what the browser keeps.
-func (d *Desk) SignIn(ctx context.Context, name, password, address string) (token string, err error) {
+// SignIn begins a session of a person who shows a password, or half of one where a code is wanted too.
+func (d *Desk) SignIn(ctx context.Context, name, password, address string) (Entry, error) {
 	p, hash, err := d.o.Persons.Person(ctx, name)
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
-		return "", err
+		return Entry{}, err
 	}
 	fits, err := d.hasher.fits(ctx, hash, password) // a person who is not there takes as long
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
 	if !fits || p.Disabled {
 		if slowed := d.o.Gate.Wrong(address, sha256.Sum256([]byte(name+"\x00"+password))); slowed != nil {
-			return "", slowed
+			return Entry{}, slowed
 		}
-		return "", errWrong
+		return Entry{}, errWrong
 	}
-	token = newToken()
-	if err := d.o.Sessions.AddSession(ctx, time.Now(), work.Pass{Mark: markOf(token), Person: p.Name, Source: address}, Absolute); err != nil {
-		return "", err
+	in, pass, lasts := begin(p, address)
+	if err := d.o.Sessions.AddPass(ctx, time.Now(), pass, lasts); err != nil {
+		return Entry{}, err
 	}
-	d.note(ctx, p, address, "people.sign-in", map[string]any{"request": map[string]string{"by": "password"}})
-	return token, nil
+	d.entered(ctx, p, in, address, byPassword)
+	return in, nil
+}
+
+// begin is a new pass of a person: a session, or half of one where the person shows codes too.
+func begin(p posthouse.Person, address string) (Entry, work.Pass, time.Duration) {
+	in := Entry{Token: newToken(), Half: p.TOTP}
+	pass := work.Pass{Mark: markOf(in.Token), Kind: work.PassSession, Person: p.Name, Source: address}
+	if in.Half {
+		pass.Kind = work.PassHalf
+		return in, pass, HalfFor
+	}
+	return in, pass, Absolute
+}
+
+// entered notes that a person came in; half a session is noted with its code.
+func (d *Desk) entered(ctx context.Context, p posthouse.Person, in Entry, address, by string) {
+	if !in.Half {
+		d.note(ctx, p, address, "people.sign-in", map[string]any{"request": map[string]string{"by": by}})
+	}
 }
 
 // Link makes a link by which a person gets in once; an older one ends.
@@ -120,31 +157,40 @@ func (d *Desk) Link(ctx context.Context, name string) (token string, ends time.T
 
 // WhoseLink is the name of the person whom a link lets in.
 func (d *Desk) WhoseLink(ctx context.Context, link string) (string, error) {
-	name, found, err := d.o.Links.LinkOf(ctx, markOf(link))
+	name, found, err := d.o.Links.PassOf(ctx, work.PassLink, markOf(link))
 	if err == nil && !found {
 		err = errLink
 	}
 	return name, err
 }
 
-// Enter begins a session by a link, which ends with that.
-func (d *Desk) Enter(ctx context.Context, link, address string) (token string, err error) {
-	token = newToken()
-	name, found, err := d.o.Links.UseLink(ctx, time.Now(), markOf(link), work.Pass{Mark: markOf(token), Source: address}, Absolute)
+// Enter begins a session by a link, which ends with that; or half of one where a code is wanted too.
+func (d *Desk) Enter(ctx context.Context, link, address string) (Entry, error) {
+	name, found, err := d.o.Links.PassOf(ctx, work.PassLink, markOf(link))
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
-	if !found {
-		if slowed := d.o.Gate.Wrong(address, sha256.Sum256([]byte(link))); slowed != nil {
-			return "", slowed
+	var p posthouse.Person
+	if found {
+		if p, _, err = d.o.Persons.Person(ctx, name); err != nil {
+			return Entry{}, err
 		}
-		return "", errLink
 	}
-	p, _, err := d.o.Persons.Person(ctx, name)
-	if err == nil {
-		d.note(ctx, p, address, "people.sign-in", map[string]any{"request": map[string]string{"by": "link"}})
+	in, pass, lasts := begin(p, address)
+	if found {
+		_, found, err = d.o.Links.SwapPass(ctx, time.Now(), work.Pass{Mark: markOf(link), Kind: work.PassLink}, pass, lasts)
 	}
-	return token, err
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case found:
+		d.entered(ctx, p, in, address, byLink)
+		return in, nil
+	}
+	if slowed := d.o.Gate.Wrong(address, sha256.Sum256([]byte(link))); slowed != nil {
+		return Entry{}, slowed
+	}
+	return Entry{}, errLink
 }
 
 // Who is the person of a session. An error of code unauthorized says that it is over.
@@ -164,7 +210,7 @@ func (d *Desk) Who(ctx context.Context, token string) (Visitor, error) {
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && p.Disabled {
 		return Visitor{}, over
 	}
-	return Visitor{p, s.Mark}, err
+	return Visitor{Person: p, WantsTOTP: d.o.RequireTOTP && !p.TOTP, mark: s.Mark}, err
 }
 
 // SignOut ends a session.

@@ -62,6 +62,13 @@ func neededKeys(ctx context.Context, s *store.Store, c config.Config) (map[strin
 	for _, text := range starts {
 		needed[secret.KeyOf(text)]++
 	}
+	codes, err := s.People.SealedTOTPs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range codes {
+		needed[secret.KeyOf(one.Secret)]++
+	}
 	rows, err := s.Channels.Channels(ctx, "")
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 )
 
 func peopleGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("people", "Who may use the console, and as what", peopleList(sh), peopleAdd(sh), peopleRole(sh), peopleLink(sh), peopleDisable(sh, true), peopleDisable(sh, false), peopleSignOut(sh), peopleDelete(sh)))
+	return sh.Calling(shell.Group("people", "Who may use the console, and as what", peopleList(sh), peopleAdd(sh), peopleRole(sh), peopleLink(sh), peopleDisable(sh, true), peopleDisable(sh, false), peopleSignOut(sh), peopleResetTOTP(sh), peopleDelete(sh)))
 }
 
 func peopleList(sh *shell.Shell) *cobra.Command {
@@ -53,6 +53,8 @@ func heldText(p posthouse.Person) string {
 		return "disabled"
 	case !p.Password:
 		return "no password"
+	case p.TOTP:
+		return "one-time codes"
 	}
 	return ""
 }
@@ -165,6 +167,18 @@ func peopleSignOut(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Done(args[0], fmt.Sprintf("signed out: %d sessions and links ended", done.Ended))
+		}),
+	}
+}
+
+func peopleResetTOTP(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "reset-totp NAME", Short: "Turn a person's one-time codes off: for a phone that is lost", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if _, err := c.People.ResetTOTP(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "one-time codes are off")
 		}),
 	}
 }

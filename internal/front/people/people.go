@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -21,6 +22,7 @@ type Store interface {
 	PutPerson(ctx context.Context, now time.Time, p posthouse.Person) (stored posthouse.Person, created bool, err error)
 	DeletePerson(ctx context.Context, now time.Time, name string) error
 	EndSessions(ctx context.Context, now time.Time, person string) (n int, err error)
+	ChangeTOTP(ctx context.Context, now time.Time, person string, change func(f *work.TOTP, now time.Time) error) error
 }
 
 // Links makes links that let in once.
@@ -45,6 +47,7 @@ func Routes(store Store, links Links) []web.Route {
 		web.Put("/v1/people/{name}", admin, "Make a person, or replace title, roles and whether the person is kept out.", putBody, p.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
 		web.Delete("/v1/people/{name}", admin, "Delete a person. Sessions and links end at once.", p.remove).Whole(),
 		web.Act("/v1/people/{name}/link", admin, "Make a link by which the person signs in to the console, once and within a day.", p.link).Answers(http.StatusCreated).Whole(),
+		web.Act("/v1/people/{name}/reset-totp", admin, "Turn a person's one-time codes off: for a phone that is lost. Without any it does nothing.", p.resetTOTP).Whole(),
 		web.Act("/v1/people/{name}/sign-out", admin, "End all sessions and links of a person.", p.signOut).Whole(),
 	)
 }
@@ -163,6 +166,20 @@ func (p people) link(c *web.Call) (wire.PersonLink, error) {
 	}
 	path, ends, err := p.links.Link(c.Context(), found.Name)
 	return wire.PersonLink{Path: path, EndsAt: ends.UTC()}, err
+}
+
+func (p people) resetTOTP(c *web.Call) (posthouse.Person, error) {
+	found, err := p.get(c)
+	if err != nil {
+		return found, err
+	}
+	before := found
+	found.TOTP = false
+	c.Changed(before, found)
+	return found, p.store.ChangeTOTP(c.Context(), time.Now(), found.Name, func(f *work.TOTP, _ time.Time) error {
+		*f = work.TOTP{Step: f.Step} // a code that was taken stays taken
+		return nil
+	})
 }
 
 func (p people) signOut(c *web.Call) (wire.SignedOut, error) {

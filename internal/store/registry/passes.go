@@ -9,24 +9,17 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// The kinds of passes.
-const (
-	linkPass    = "link"
-	sessionPass = "session"
-)
-
 const passColumns = "mark, kind, person, source, created_at, seen_at, ends_at" //nolint:gosec // names of columns
 
 func readPass(scan sqldb.Scanner) (p work.Pass, err error) {
-	var kind string
 	var created, seen, ends int64
-	err = scan(&p.Mark, &kind, &p.Person, &p.Source, &created, &seen, &ends)
+	err = scan(&p.Mark, &p.Kind, &p.Person, &p.Source, &created, &seen, &ends)
 	p.CreatedAt, p.SeenAt, p.EndsAt = sqldb.TimeOf(created), sqldb.TimeOf(seen), sqldb.TimeOf(ends)
 	return p, err
 }
 
 // addPass stores a pass, and forgets what is over.
-func addPass(t *sqldb.Tx, kind string, p work.Pass, lasts time.Duration) (work.Pass, error) {
+func addPass(t *sqldb.Tx, p work.Pass, lasts time.Duration) (work.Pass, error) {
 	at, err := t.Now()
 	if err != nil {
 		return p, err
@@ -35,7 +28,7 @@ func addPass(t *sqldb.Tx, kind string, p work.Pass, lasts time.Duration) (work.P
 	if _, err := t.Exec("DELETE FROM posthouse_passes WHERE ends_at < ?", at); err != nil {
 		return p, err
 	}
-	_, err = t.Exec("INSERT INTO posthouse_passes ("+passColumns+") VALUES ("+sqldb.Marks(7)+")", p.Mark, kind, p.Person, p.Source, at, at, sqldb.Micros(p.EndsAt))
+	_, err = t.Exec("INSERT INTO posthouse_passes ("+passColumns+") VALUES ("+sqldb.Marks(7)+")", p.Mark, string(p.Kind), p.Person, p.Source, at, at, sqldb.Micros(p.EndsAt))
 	return p, err
 }
 
@@ -47,54 +40,55 @@ func (s People) AddLink(ctx context.Context, now time.Time, p work.Pass, lasts t
 			err = posthouse.Errorf(posthouse.CodeNotFound, "there is no person %.80q who is let in", p.Person)
 		}
 		if err == nil {
-			_, err = t.Exec("DELETE FROM posthouse_passes WHERE person = ? AND kind = ?", p.Person, linkPass)
+			_, err = t.Exec("DELETE FROM posthouse_passes WHERE person = ? AND kind = ?", p.Person, string(work.PassLink))
 		}
 		if err == nil {
-			p, err = addPass(t, linkPass, p, lasts)
+			p.Kind = work.PassLink
+			p, err = addPass(t, p, lasts)
 		}
 		return err
 	})
 	return p, err
 }
 
-// AddSession stores a session of a person who has shown a password.
-func (s People) AddSession(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) error {
+// AddPass stores what lets a person in who has shown a password.
+func (s People) AddPass(ctx context.Context, now time.Time, p work.Pass, lasts time.Duration) error {
 	return s.db.Change(ctx, now, "begin a session", func(t *sqldb.Tx) error {
-		_, err := addPass(t, sessionPass, p, lasts)
+		_, err := addPass(t, p, lasts)
 		return err
 	})
 }
 
-// UseLink ends a link and begins a session of its person; found is false for a link that is not there any more.
-func (s People) UseLink(ctx context.Context, now time.Time, link string, p work.Pass, lasts time.Duration) (person string, found bool, err error) {
-	err = s.db.Change(ctx, now, "use a link", func(t *sqldb.Tx) error {
+// SwapPass ends a pass and begins another of its person; found is false for one that is not there any more.
+func (s People) SwapPass(ctx context.Context, now time.Time, old, p work.Pass, lasts time.Duration) (person string, found bool, err error) {
+	err = s.db.Change(ctx, now, "use a pass", func(t *sqldb.Tx) error {
 		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		person, found, err = sqldb.First(t.Query, sqldb.Word, "SELECT person FROM posthouse_passes WHERE mark = ? AND kind = ? AND ends_at > ?"+t.DB.Dialect.Lock, link, linkPass, at)
+		person, found, err = sqldb.First(t.Query, sqldb.Word, "SELECT person FROM posthouse_passes WHERE mark = ? AND kind = ? AND ends_at > ?"+t.DB.Dialect.Lock, old.Mark, string(old.Kind), at)
 		if err != nil || !found {
 			return err
 		}
-		n, err := t.Exec("DELETE FROM posthouse_passes WHERE mark = ?", link)
+		n, err := t.Exec("DELETE FROM posthouse_passes WHERE mark = ?", old.Mark)
 		if found = n > 0; err != nil || !found {
 			return err // another was faster
 		}
 		p.Person = person
-		_, err = addPass(t, sessionPass, p, lasts)
+		_, err = addPass(t, p, lasts)
 		return err
 	})
 	return person, found, err
 }
 
-// LinkOf finds whose link it is, without using it.
-func (s People) LinkOf(ctx context.Context, mark string) (person string, found bool, err error) {
+// PassOf finds whose pass it is, without using it.
+func (s People) PassOf(ctx context.Context, kind work.PassKind, mark string) (person string, found bool, err error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	person, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT person FROM posthouse_passes WHERE mark = ? AND kind = ? AND ends_at > ?", mark, linkPass, sqldb.Micros(now))
-	return person, found, s.db.Coded(err, "look for a link")
+	person, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT person FROM posthouse_passes WHERE mark = ? AND kind = ? AND ends_at > ?", mark, string(kind), sqldb.Micros(now))
+	return person, found, s.db.Coded(err, "look for a pass")
 }
 
 // Session finds a session that has not ended and was used within the idle time, and notes its use at most once a minute.
@@ -104,7 +98,7 @@ func (s People) Session(ctx context.Context, mark string, idle time.Duration) (p
 		return p, false, err
 	}
 	p, found, err = sqldb.First(s.db.Reads(ctx), readPass, "SELECT "+passColumns+" FROM posthouse_passes WHERE mark = ? AND kind = ? AND ends_at > ? AND seen_at > ?",
-		mark, sessionPass, sqldb.Micros(now), sqldb.Micros(now.Add(-idle)))
+		mark, string(work.PassSession), sqldb.Micros(now), sqldb.Micros(now.Add(-idle)))
 	if err != nil || !found || now.Sub(p.SeenAt) < time.Minute {
 		return p, found, s.db.Coded(err, "look for a session")
 	}

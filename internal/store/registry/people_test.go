@@ -38,6 +38,7 @@ func TestPeopleAndWhatLetsThemIn(t *testing.T) {
 			t.Errorf("the second page is %+v, %q, %v", list, next, err)
 		}
 		oneWayIn(t, s, now)
+		oneCodeCounts(t, s, now)
 		if err := s.SetPassword(ctx, now, "zhang", "$hash", "kept"); err != nil {
 			t.Fatal(err)
 		}
@@ -84,17 +85,17 @@ func oneWayIn(t *testing.T, s People, now time.Time) {
 			t.Fatal(err)
 		}
 	}
-	if _, found, err := s.LinkOf(ctx, "l0"); found || err != nil {
+	if _, found, err := s.PassOf(ctx, work.PassLink, "l0"); found || err != nil {
 		t.Errorf("an older link is still there, %v", err)
 	}
-	if name, found, err := s.LinkOf(ctx, "l1"); name != "zhang" || !found || err != nil {
+	if name, found, err := s.PassOf(ctx, work.PassLink, "l1"); name != "zhang" || !found || err != nil {
 		t.Errorf("the link is %q's, %v, %v", name, found, err)
 	}
 	var in atomic.Int32
 	var all sync.WaitGroup
 	for _, mark := range []string{"s0", "s1", "s2", "s3"} {
 		all.Go(func() {
-			_, found, err := s.UseLink(ctx, now, "l1", work.Pass{Mark: mark, Source: "::1"}, time.Hour)
+			_, found, err := s.SwapPass(ctx, now, work.Pass{Kind: work.PassLink, Mark: "l1"}, work.Pass{Kind: work.PassSession, Mark: mark, Source: "::1"}, time.Hour)
 			if err != nil {
 				t.Error(err)
 			}
@@ -107,13 +108,61 @@ func oneWayIn(t *testing.T, s People, now time.Time) {
 	if n := in.Load(); n != 1 {
 		t.Errorf("a link let in %d times", n)
 	}
-	if err := s.AddSession(ctx, now, work.Pass{Mark: "kept", Person: "zhang"}, time.Hour); err != nil {
+	if err := s.AddPass(ctx, now, work.Pass{Kind: work.PassSession, Mark: "kept", Person: "zhang"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddSession(ctx, now, work.Pass{Mark: "over", Person: "zhang"}, -time.Hour); err != nil {
+	if err := s.AddPass(ctx, now, work.Pass{Kind: work.PassSession, Mark: "over", Person: "zhang"}, -time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if _, found, err := s.Session(ctx, "over", time.Hour); found || err != nil {
 		t.Errorf("a session that has ended is found, %v", err)
+	}
+}
+
+// oneCodeCounts has many show zhang's codes of the same step at once: what changes them sees what the one before has left.
+func oneCodeCounts(t *testing.T, s People, now time.Time) {
+	t.Helper()
+	ctx := t.Context()
+	set := func(f *work.TOTP, at time.Time) error {
+		*f = work.TOTP{Secret: "sealed", Since: at, Spare: []string{"a", "b"}}
+		return nil
+	}
+	if err := s.ChangeTOTP(ctx, now, "zhang", set); err != nil {
+		t.Fatal(err)
+	}
+	var taken atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			var mine bool
+			err := s.ChangeTOTP(ctx, now, "zhang", func(f *work.TOTP, at time.Time) error {
+				if mine = f.Step < 7; mine {
+					f.Step, f.Spare = 7, f.Spare[1:]
+				} else {
+					f.Wrong, f.WrongSince = f.Wrong+1, at
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if mine {
+				taken.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	f, err := s.TOTP(ctx, "zhang")
+	if err != nil || taken.Load() != 1 || f.Secret != "sealed" || f.Step != 7 || len(f.Spare) != 1 || f.Wrong != 3 || f.WrongSince.IsZero() || f.Since.IsZero() {
+		t.Errorf("the step was taken %d times, and it stands at %+v, %v", taken.Load(), f, err)
+	}
+	if err := s.ResealTOTP(ctx, now, work.SealedTOTP{Person: "zhang", Secret: "of before"}, "anew"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.SealedTOTPs(ctx); err != nil || len(list) != 1 || list[0] != (work.SealedTOTP{Person: "zhang", Secret: "sealed"}) {
+		t.Errorf("the sealed secrets are %v, %v", list, err)
+	}
+	if p, _, err := s.Person(ctx, "zhang"); err != nil || !p.TOTP {
+		t.Errorf("the person is %+v, %v", p, err)
 	}
 }

@@ -895,7 +895,9 @@ CREATE TABLE posthouse_callbacks (
   KEY posthouse_callbacks_channel (tenant, channel)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in.
+-- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
+-- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
+-- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since.
 CREATE TABLE posthouse_people (
   name varchar(64) NOT NULL,
   title varchar(255) NOT NULL DEFAULT '',
@@ -904,6 +906,12 @@ CREATE TABLE posthouse_people (
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   seen_at bigint NOT NULL DEFAULT 0,
+  totp varchar(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  totp_since bigint NOT NULL DEFAULT 0,
+  totp_step bigint NOT NULL DEFAULT 0,
+  totp_spare varchar(2000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  totp_wrong bigint NOT NULL DEFAULT 0,
+  totp_wrong_since bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
@@ -916,7 +924,7 @@ CREATE TABLE posthouse_person_roles (
   KEY posthouse_person_roles_person (person)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
--- What lets a person in: a link, once, and a session for as long as it is used. mark is the hash of what the person shows.
+-- What lets a person in: a link, once, and a session for as long as it is used; a half one still wants a one-time code. mark is the hash of what the person shows.
 CREATE TABLE posthouse_passes (
   mark varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

@@ -890,7 +890,9 @@ CREATE TABLE posthouse_callbacks (
 );
 CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
 
--- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in.
+-- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
+-- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
+-- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since.
 CREATE TABLE posthouse_people (
   name text COLLATE "C" NOT NULL,
   title text COLLATE "C" NOT NULL DEFAULT '',
@@ -899,6 +901,12 @@ CREATE TABLE posthouse_people (
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   seen_at bigint NOT NULL DEFAULT 0,
+  totp text COLLATE "C" NOT NULL DEFAULT '',
+  totp_since bigint NOT NULL DEFAULT 0,
+  totp_step bigint NOT NULL DEFAULT 0,
+  totp_spare text COLLATE "C" NOT NULL DEFAULT '',
+  totp_wrong bigint NOT NULL DEFAULT 0,
+  totp_wrong_since bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 );
 
@@ -911,7 +919,7 @@ CREATE TABLE posthouse_person_roles (
 );
 CREATE INDEX posthouse_person_roles_person ON posthouse_person_roles (person);
 
--- What lets a person in: a link, once, and a session for as long as it is used. mark is the hash of what the person shows.
+-- What lets a person in: a link, once, and a session for as long as it is used; a half one still wants a one-time code. mark is the hash of what the person shows.
 CREATE TABLE posthouse_passes (
   mark text COLLATE "C" NOT NULL,
   kind text COLLATE "C" NOT NULL,

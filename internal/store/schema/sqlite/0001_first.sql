@@ -875,7 +875,9 @@ CREATE TABLE posthouse_callbacks (
 );
 CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
 
--- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in.
+-- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
+-- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
+-- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since.
 CREATE TABLE posthouse_people (
   name TEXT NOT NULL,
   title TEXT NOT NULL DEFAULT '',
@@ -884,6 +886,12 @@ CREATE TABLE posthouse_people (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   seen_at INTEGER NOT NULL DEFAULT 0,
+  totp TEXT NOT NULL DEFAULT '',
+  totp_since INTEGER NOT NULL DEFAULT 0,
+  totp_step INTEGER NOT NULL DEFAULT 0,
+  totp_spare TEXT NOT NULL DEFAULT '',
+  totp_wrong INTEGER NOT NULL DEFAULT 0,
+  totp_wrong_since INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 );
 
@@ -896,7 +904,7 @@ CREATE TABLE posthouse_person_roles (
 );
 CREATE INDEX posthouse_person_roles_person ON posthouse_person_roles (person);
 
--- What lets a person in: a link, once, and a session for as long as it is used. mark is the hash of what the person shows.
+-- What lets a person in: a link, once, and a session for as long as it is used; a half one still wants a one-time code. mark is the hash of what the person shows.
 CREATE TABLE posthouse_passes (
   mark TEXT NOT NULL,
   kind TEXT NOT NULL,
