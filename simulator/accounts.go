@@ -56,11 +56,11 @@ type accountWindows struct {
 // accountLimits holds the limits of a provider's accounts.
 type accountLimits struct {
 	rules []AccountLimit
-	of    tally[string, *accountWindows]
+	of    recent[string, *accountWindows]
 }
 
 func newAccounts(rules []AccountLimit) accountLimits {
-	return accountLimits{rules, newTally[string, *accountWindows](maxAccounts)}
+	return accountLimits{rules, newRecent[string, *accountWindows](maxAccounts)}
 }
 
 // admit lets a call of an account in, or says how long it is refused: a violation.

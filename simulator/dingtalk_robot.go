@@ -54,8 +54,8 @@ type robots struct {
 	secret, keyword string
 
 	mu      sync.Mutex
-	windows tally[string, *window]
-	posts   tally[string, struct{}] // by msgUuid
+	windows recent[string, *window]
+	posts   recent[string, struct{}] // by msgUuid
 }
 
 func dingtalkRobot(o Options) provider {
@@ -71,8 +71,8 @@ func dingtalkRobot(o Options) provider {
 func (s *robots) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.windows = newTally[string, *window](maxRobots)
-	s.posts = newTally[string, struct{}](10 * maxRobots)
+	s.windows = newRecent[string, *window](maxRobots)
+	s.posts = newRecent[string, struct{}](10 * maxRobots)
 }
 
 func (s *robots) read(r *http.Request, body []byte) (order, *refusal) {

@@ -42,9 +42,9 @@ type notices struct {
 	mu     sync.Mutex
 	calls  *window
 	people *window
-	told   tally[told, struct{}]
-	today  tally[personDay, int]
-	tasks  tally[string, []result]
+	told   recent[told, struct{}]
+	today  recent[personDay, int]
+	tasks  recent[string, []result]
 }
 
 // told is a text that somebody was told on a day, personDay how often somebody was told something.
@@ -74,9 +74,9 @@ func (s *notices) forget() {
 	defer s.mu.Unlock()
 	s.calls = newWindow(&Limit{Max: workPerSecond, Per: posthouse.Duration(time.Second)})
 	s.people = newWindow(&Limit{Max: workPerMinute, Per: posthouse.Duration(time.Minute)})
-	s.told = newTally[told, struct{}](10 * maxTasks)
-	s.today = newTally[personDay, int](10 * maxTasks)
-	s.tasks = newTally[string, []result](maxTasks)
+	s.told = newRecent[told, struct{}](10 * maxTasks)
+	s.today = newRecent[personDay, int](10 * maxTasks)
+	s.tasks = newRecent[string, []result](maxTasks)
 }
 
 func (s *notices) read(r *http.Request, body []byte) (order, *refusal) {

@@ -22,7 +22,7 @@ type fake struct {
 	window  *window
 	each    accountLimits
 	dice    *rand.Rand
-	tricked tally[trickKey, int]
+	tricked recent[trickKey, int]
 }
 
 // trickKey is one message to a magic recipient: by its key, or by its text without one.
@@ -43,7 +43,7 @@ func newFake(p provider, o Options) *fake {
 		provider: p,
 		plain:    o.PlainRecipients,
 		dice:     rand.New(rand.NewPCG(o.Seed, sum.Sum64())),
-		tricked:  newTally[trickKey, int](maxTricked),
+		tricked:  newRecent[trickKey, int](maxTricked),
 	}
 }
 

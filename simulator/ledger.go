@@ -29,7 +29,7 @@ type ledger struct {
 	bytes  int
 	totals Totals
 	stats  map[string]*Stats
-	keys   tally[ledgerKey, tallied]
+	keys   recent[ledgerKey, tallied]
 	broken error // why the journal cannot be written
 }
 
@@ -54,7 +54,7 @@ func newLedger(o Options, started time.Time) *ledger {
 func (l *ledger) clear(keepKeys int) {
 	l.kept, l.first, l.bytes, l.totals = nil, 0, 0, Totals{}
 	l.stats = map[string]*Stats{}
-	l.keys = newTally[ledgerKey, tallied](keepKeys)
+	l.keys = newRecent[ledgerKey, tallied](keepKeys)
 }
 
 // Clear forgets everything but the number of the last arrival.

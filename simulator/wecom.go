@@ -78,7 +78,7 @@ type applications struct {
 	mu      sync.Mutex
 	minute  *window
 	hour    *window
-	members tally[string, *memberWindows]
+	members recent[string, *memberWindows]
 }
 
 // memberWindows are what one member gets.
@@ -103,7 +103,7 @@ func (s *applications) forget() {
 	defer s.mu.Unlock()
 	s.minute = newWindow(&Limit{Max: wecomPerMinute, Per: posthouse.Duration(time.Minute)})
 	s.hour = newWindow(&Limit{Max: wecomPerHour, Per: posthouse.Duration(time.Hour)})
-	s.members = newTally[string, *memberWindows](maxMembers)
+	s.members = newRecent[string, *memberWindows](maxMembers)
 	s.files.forget()
 }
 

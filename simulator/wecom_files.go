@@ -20,7 +20,7 @@ const (
 type files struct {
 	mu    sync.Mutex
 	given int
-	byID  tally[string, stored]
+	byID  recent[string, stored]
 }
 
 type stored struct {
@@ -31,7 +31,7 @@ type stored struct {
 func (f *files) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.byID = newTally[string, stored](maxFiles)
+	f.byID = newRecent[string, stored](maxFiles)
 }
 
 // take answers an upload.

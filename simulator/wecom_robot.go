@@ -19,7 +19,7 @@ type wecomRobots struct {
 	files files
 
 	mu      sync.Mutex
-	windows tally[string, *window]
+	windows recent[string, *window]
 }
 
 func wecomRobot() provider {
@@ -37,7 +37,7 @@ func wecomRobot() provider {
 func (s *wecomRobots) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.windows = newTally[string, *window](maxRobots)
+	s.windows = newRecent[string, *window](maxRobots)
 	s.files.forget()
 }
 

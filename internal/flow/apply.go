@@ -28,8 +28,8 @@ const (
 	forGood = posthouse.Duration(3650 * 24 * time.Hour)
 )
 
-// turn is one try to take an event in: everything from reading the task's document to writing it.
-type turn struct {
+// taking is one try to take an event in: everything from reading the task's document to writing it.
+type taking struct {
 	*Flow
 	tenant string
 	event  posthouse.TaskEvent
@@ -42,14 +42,14 @@ type turn struct {
 	fresh   []wire.TaskWarning // not known before
 	back    []string           // keys that are withdrawn now
 	more    bool               // there is more to tell than fits in one submission
-	refused map[string]string  // why notices cannot be made into messages, by mark, of all turns for the event: they are tried again later
+	refused map[string]string  // why notices cannot be made into messages, by mark, of all takings for the event: they are tried again later
 	answers map[string]posthouse.TaskAudience
 	to      map[string][]posthouse.Recipient // of the answers, by channel and question, whom the channel can reach
-	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message, of all turns too
+	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message, of all takings too
 	asked   map[string]bool                  // the messages that reached was asked for: one of them that is not in it is not kept
 }
 
-// part is a notice that is told in this turn: by messages, or by a reminder. One with neither stands already.
+// part is a notice that is told in this taking: by messages, or by a reminder. One with neither stands already.
 type part struct {
 	notice   notice
 	key      string
@@ -60,7 +60,7 @@ type part struct {
 // apply takes one event in.
 func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (wire.TaskOutcome, error) {
 	out := wire.TaskOutcome{Task: e.Task, Event: e.Type, Told: []wire.Told{}}
-	t, err := f.turns(ctx, tenant, e, f.o.Clock(), &out)
+	t, err := f.takings(ctx, tenant, e, f.o.Clock(), &out)
 	if err != nil {
 		return out, err
 	}
@@ -68,13 +68,13 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 	return out, t.takeBack(ctx)
 }
 
-// turns takes turns until all that follows from an event is told, and returns the last one. Each is at its own time, but
+// takings takes the event in until all that follows from an event is told, and returns the last one. Each is at its own time, but
 // not before now: an event with many takes long, and what it begins late is to begin when it is told.
-func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*turn, error) {
-	refused := map[string]string{} // kept, so that each turn tells something or finds out what cannot be told
+func (f *Flow) takings(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*taking, error) {
+	refused := map[string]string{} // kept, so that each taking tells something or finds out what cannot be told
 	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
-		t := &turn{
+		t := &taking{
 			Flow: f, tenant: tenant, event: e, now: later(now, f.o.Clock()), refused: refused, reached: reached, asked: asked,
 			answers: map[string]posthouse.TaskAudience{}, to: map[string][]posthouse.Recipient{},
 		}
@@ -103,7 +103,7 @@ func (f *Flow) turns(ctx context.Context, tenant string, e posthouse.TaskEvent, 
 }
 
 // read reads what is known of the event's task.
-func (t *turn) read(ctx context.Context) error {
+func (t *taking) read(ctx context.Context) error {
 	var found bool
 	var err error
 	if t.plan, found, err = t.o.Book.Plan(ctx, t.tenant, work.PlanTask, t.event.Task); err != nil {
@@ -125,7 +125,7 @@ func (l *ledger) decode(p work.Plan) error {
 }
 
 // prepare finds out what follows from the event and makes the submission of it.
-func (t *turn) prepare(ctx context.Context) error {
+func (t *taking) prepare(ctx context.Context) error {
 	l := &t.ledger
 	l.Known = merge(l.Known, knownFrom(t.event))
 	notices, err := t.notices(ctx)
@@ -157,7 +157,7 @@ func (t *turn) prepare(ctx context.Context) error {
 }
 
 // notices are all that follow from what is known.
-func (t *turn) notices(ctx context.Context) ([]notice, error) {
+func (t *taking) notices(ctx context.Context) ([]notice, error) {
 	task := t.ledger.Known.Task
 	if task == nil {
 		return nil, nil
@@ -180,7 +180,7 @@ func (t *turn) notices(ctx context.Context) ([]notice, error) {
 
 // channels are those a task is told on. Where it names none they stay as they were the first time: a
 // channel that is configured later does not repeat what was told.
-func (t *turn) channels(ctx context.Context, task *posthouse.Task) ([]string, error) {
+func (t *taking) channels(ctx context.Context, task *posthouse.Task) ([]string, error) {
 	if len(task.Channels) > 0 {
 		return distinct(slices.Clone(task.Channels)), nil
 	}
@@ -204,7 +204,7 @@ func (t *turn) channels(ctx context.Context, task *posthouse.Task) ([]string, er
 
 // tell adds a notice to the submission, and returns how many deliveries it takes of the room there is: all of
 // it where it is for the next submission.
-func (t *turn) tell(ctx context.Context, n notice, room int) (int, error) {
+func (t *taking) tell(ctx context.Context, n notice, room int) (int, error) {
 	if n.repeat != nil {
 		before := len(t.parts)
 		err := t.remind(ctx, n)
@@ -259,8 +259,8 @@ func (n *notice) draft(key string) posthouse.Draft {
 	}
 }
 
-// audience is who a notice goes to. One question is asked once a turn, and once for each channel whom it can reach.
-func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, error) {
+// audience is who a notice goes to. One question is asked once a taking, and once for each channel whom it can reach.
+func (t *taking) audience(ctx context.Context, n notice) ([]posthouse.Recipient, error) {
 	found, question, err := t.ask(ctx, n.kind, n.to)
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (t *turn) audience(ctx context.Context, n notice) ([]posthouse.Recipient, e
 }
 
 // ask asks who an audience is. The question stands for it.
-func (t *turn) ask(ctx context.Context, kind string, who audience) (found posthouse.TaskAudience, question string, err error) {
+func (t *taking) ask(ctx context.Context, kind string, who audience) (found posthouse.TaskAudience, question string, err error) {
 	question = string(canonical([]any{kind, who.nodes, who.roles, who.users, who.without}))
 	found, asked := t.answers[question]
 	if !asked {
@@ -299,17 +299,17 @@ func (t *turn) ask(ctx context.Context, kind string, who audience) (found postho
 }
 
 // refuse leaves a notice out for now, with a warning.
-func (t *turn) refuse(n notice, why string) {
+func (t *taking) refuse(n notice, why string) {
 	why = fmt.Sprintf("%s on %s: %s", n.kind, n.channel, why)
 	t.refused[n.mark()] = why
 	t.warn(NoticeRefused, "%s", why)
 }
 
-// settle leaves out the notices that wait for the next turn, and finds out whom the others have reached already.
+// settle leaves out the notices that wait for the next taking, and finds out whom the others have reached already.
 // A notice can have reached some where it was withdrawn too late and follows again now. One that is withdrawn in
-// this turn waits until that is committed: its messages would stay cancelled if the commit did not come. A message is
+// this taking waits until that is committed: its messages would stay cancelled if the commit did not come. A message is
 // asked about once: none of its deliveries comes back after that.
-func (t *turn) settle(ctx context.Context, untold []notice) ([]notice, error) {
+func (t *taking) settle(ctx context.Context, untold []notice) ([]notice, error) {
 	var ready []notice
 	var messages []string
 	for _, n := range untold {
@@ -345,7 +345,7 @@ func (t *turn) settle(ctx context.Context, untold []notice) ([]notice, error) {
 }
 
 // unreached are the recipients of a notice that it has not reached already.
-func (t *turn) unreached(n notice, to []posthouse.Recipient) []posthouse.Recipient {
+func (t *taking) unreached(n notice, to []posthouse.Recipient) []posthouse.Recipient {
 	former := t.ledger.former(n.id)
 	for _, f := range former {
 		for _, message := range f.Messages {
@@ -369,7 +369,7 @@ func (t *turn) unreached(n notice, to []posthouse.Recipient) []posthouse.Recipie
 
 // remind opens the reminder of a time-out. One that has begun already goes on as it is, unless the time-out was
 // moved to a time still to come; and so does one that somebody enqueued as a job: it stands for this one.
-func (t *turn) remind(ctx context.Context, n notice) error {
+func (t *taking) remind(ctx context.Context, n notice) error {
 	repeat := *n.repeat
 	if repeat.From.Before(t.now) {
 		repeat.From = t.now // it is late already: it begins at once
@@ -408,7 +408,7 @@ func (t *turn) remind(ctx context.Context, n notice) error {
 }
 
 // warn keeps a warning; one that is known already is not said again.
-func (t *turn) warn(code wire.WarningCode, format string, args ...any) {
+func (t *taking) warn(code wire.WarningCode, format string, args ...any) {
 	w := wire.TaskWarning{Code: code, Detail: fmt.Sprintf(format, args...), At: t.now.UTC()}
 	if !slices.ContainsFunc(t.fresh, func(other wire.TaskWarning) bool { return same(w, other) }) && t.ledger.warn(w) {
 		t.fresh = append(t.fresh, w)

@@ -73,10 +73,10 @@ func TestEachHandlerReadsTheNodeThatFollowsForHim(t *testing.T) {
 // A resolver that names somebody for several nodes together, and for none of them alone, has him read of all.
 func TestAnUnknownHandlerReadsOfAllNodesThatFollow(t *testing.T) {
 	t.Parallel()
-	turn := &turn{Flow: newWorld().flow(t), answers: map[string]posthouse.TaskAudience{}}
-	turn.ledger.Known.Task = &fact[posthouse.Task]{Value: *created(0).Created}
+	taking := &taking{Flow: newWorld().flow(t), answers: map[string]posthouse.TaskAudience{}}
+	taking.ledger.Known.Task = &fact[posthouse.Task]{Value: *created(0).Created}
 	n := notice{kind: KindNodeDone, payload: map[string]any{}, next: []following{{ID: "2", Name: "a"}, {ID: "3", Name: "b"}}}
-	shares, err := turn.shares(t.Context(), n, []posthouse.Recipient{{User: "u1"}, {User: "guest"}})
+	shares, err := taking.shares(t.Context(), n, []posthouse.Recipient{{User: "u1"}, {User: "guest"}})
 	if err != nil || len(shares) != 2 || shares[0].notice.payload["nextNodeName"] != "a" || shares[1].notice.payload["nextNodeName"] != "a, b" {
 		t.Errorf("the shares are %+v, %v", shares, err)
 	}

@@ -39,7 +39,7 @@ type telling struct {
 	// Withdrawn are those that no longer follow from what is known. What of them had not started is cancelled.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 
-	fresh bool // it is withdrawn in this turn
+	fresh bool // it is withdrawn in this taking
 }
 
 // The warnings.

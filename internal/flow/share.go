@@ -16,7 +16,7 @@ type share struct {
 
 // shares splits the recipients of a notice by what they are to read. Where several nodes follow one that is done, each
 // handler reads the name and the time of the node that is his, or of all that are.
-func (t *turn) shares(ctx context.Context, n notice, to []posthouse.Recipient) ([]share, error) {
+func (t *taking) shares(ctx context.Context, n notice, to []posthouse.Recipient) ([]share, error) {
 	if len(n.next) < 2 || len(to) == 0 {
 		return []share{{n, to}}, nil
 	}
@@ -43,7 +43,7 @@ func (t *turn) shares(ctx context.Context, n notice, to []posthouse.Recipient) (
 }
 
 // handledBy are the following nodes of each handler.
-func (t *turn) handledBy(ctx context.Context, n notice) (map[string][]following, error) {
+func (t *taking) handledBy(ctx context.Context, n notice) (map[string][]following, error) {
 	d := deriver{task: &t.ledger.Known.Task.Value}
 	out := map[string][]following{}
 	for _, f := range n.next {

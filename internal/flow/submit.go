@@ -17,7 +17,7 @@ import (
 )
 
 // submit stores what follows from the event. What is refused is left out, with a warning: the rest is told.
-func (t *turn) submit(ctx context.Context, out *wire.TaskOutcome) error {
+func (t *taking) submit(ctx context.Context, out *wire.TaskOutcome) error {
 	for {
 		ledger := t.entered()
 		doc := canonical(&ledger)
@@ -54,8 +54,8 @@ func bound(e posthouse.TaskEventType) int {
 	return math.MaxInt
 }
 
-// entered is the ledger with what is told in this turn.
-func (t *turn) entered() ledger {
+// entered is the ledger with what is told in this taking.
+func (t *taking) entered() ledger {
 	l := t.ledger
 	l.Told = slices.Clone(l.Told)
 	for i := range t.parts {
@@ -71,7 +71,7 @@ func (t *turn) entered() ledger {
 }
 
 // planned is the task's plan with a document.
-func (t *turn) planned(doc []byte) work.Plan {
+func (t *taking) planned(doc []byte) work.Plan {
 	p := t.plan
 	p.Doc, p.NextAt, p.Failures, p.Error = doc, time.Time{}, 0, ""
 	if t.again() {
@@ -80,7 +80,7 @@ func (t *turn) planned(doc []byte) work.Plan {
 	return p
 }
 
-func (t *turn) submission(doc []byte) Submission {
+func (t *taking) submission(doc []byte) Submission {
 	s := Submission{Tenant: t.tenant, Task: t.planned(doc)}
 	for i := range t.parts {
 		p := &t.parts[i]
@@ -93,7 +93,7 @@ func (t *turn) submission(doc []byte) Submission {
 }
 
 // again reports whether the planner has to look after the task.
-func (t *turn) again() bool { return len(t.refused) > 0 || t.ledger.Recall }
+func (t *taking) again() bool { return len(t.refused) > 0 || t.ledger.Recall }
 
 // messages are the ids of the part's messages.
 func (p *part) messages() []string {
@@ -105,7 +105,7 @@ func (p *part) messages() []string {
 }
 
 // dropRefused leaves out the parts that problems name, and reports whether any was.
-func (t *turn) dropRefused(err error) bool {
+func (t *taking) dropRefused(err error) bool {
 	var coded *posthouse.Error
 	if !errors.As(err, &coded) {
 		return false
@@ -142,7 +142,7 @@ func (t *turn) dropRefused(err error) bool {
 }
 
 // report says what was committed: to the caller, in the log and in the metrics.
-func (t *turn) report(out *wire.TaskOutcome) {
+func (t *taking) report(out *wire.TaskOutcome) {
 	out.Changed = true
 	for _, p := range t.parts {
 		told := wire.Told{Key: p.key, Kind: p.notice.kind, Channel: p.notice.channel, Messages: p.messages(), NotBefore: p.notice.notBefore}
@@ -155,7 +155,7 @@ func (t *turn) report(out *wire.TaskOutcome) {
 	out.Withdrawn = append(out.Withdrawn, t.back...)
 	for _, w := range t.fresh {
 		if slices.ContainsFunc(out.Warnings, func(other wire.TaskWarning) bool { return same(w, other) }) {
-			continue // there is no room to keep it, so that each turn finds it new
+			continue // there is no room to keep it, so that each taking finds it new
 		}
 		out.Warnings = append(out.Warnings, w)
 		t.Flow.warnings.WithLabelValues(string(w.Code)).Inc()
@@ -164,7 +164,7 @@ func (t *turn) report(out *wire.TaskOutcome) {
 }
 
 // adopt enters the messages that stood for a dedup key already: somebody else has told that.
-func (t *turn) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
+func (t *taking) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
 	drafts := t.submission(nil).Drafts
 	found := false
 	for i := range drafts {
@@ -190,7 +190,7 @@ func (t *turn) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
 
 // takeBack cancels what was withdrawn and has not started. It is repeated by each event that could have
 // withdrawn something, so that a repeated event makes good what the first one did not come to.
-func (t *turn) takeBack(ctx context.Context) error {
+func (t *taking) takeBack(ctx context.Context) error {
 	var messages, reminders []string
 	for i := range t.ledger.Told {
 		told := &t.ledger.Told[i]
@@ -218,7 +218,7 @@ func (t *turn) takeBack(ctx context.Context) error {
 
 // abort says of what is taken back because the task ended abnormally that it was so (section 6 of the document): cancelled
 // is what somebody did not want.
-func (t *turn) abort(ctx context.Context) error {
+func (t *taking) abort(ctx context.Context) error {
 	end := t.ledger.Known.End
 	if t.o.Aborter == nil || end == nil || end.Value.Event != posthouse.TaskAborted || t.event.Type != end.Value.Event && t.event.Type != "" {
 		return nil
@@ -245,7 +245,7 @@ func (t *turn) abort(ctx context.Context) error {
 }
 
 // endReminder ends a time-out, unless it is another task's by now: it has the id of its node and channel alone.
-func (t *turn) endReminder(ctx context.Context, id string) error {
+func (t *taking) endReminder(ctx context.Context, id string) error {
 	p, found, err := t.o.Book.Plan(ctx, t.tenant, work.PlanReminder, id)
 	if err != nil || !found {
 		return err
@@ -259,7 +259,7 @@ func (t *turn) endReminder(ctx context.Context, id string) error {
 
 // endJobs ends the time-outs of the event's node that somebody enqueued as jobs: the node is done. One that
 // was enqueued after that is for the next time the node is worked on.
-func (t *turn) endJobs(ctx context.Context) error {
+func (t *taking) endJobs(ctx context.Context) error {
 	if t.event.Type != posthouse.NodeDone {
 		return nil
 	}
@@ -294,7 +294,7 @@ func isAbout(payload json.RawMessage, task string) bool {
 }
 
 // concerns reports whether what was withdrawn may have been so by this event.
-func (t *turn) concerns(told *telling) bool {
+func (t *taking) concerns(told *telling) bool {
 	switch t.event.Type {
 	case posthouse.NodeActivated, posthouse.NodeDone:
 		return told.Kind == KindNodeTimeout && (told.Ref == t.event.Node || t.ledger.Known.follows(t.event.Node, told.Ref))
@@ -305,6 +305,6 @@ func (t *turn) concerns(told *telling) bool {
 }
 
 // standing reports whether a reminder is still to go on.
-func (t *turn) standing(reminder string) bool {
+func (t *taking) standing(reminder string) bool {
 	return slices.ContainsFunc(t.ledger.Told, func(told telling) bool { return told.Reminder == reminder && !told.Withdrawn })
 }

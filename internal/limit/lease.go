@@ -179,7 +179,7 @@ func (l *Leased) takeOthers(ctx context.Context, list []request) (err error) {
 // join makes one grant of what is leased and what is not, which is no more than that.
 func (r *request) join(others Grant) {
 	if others.N > 0 {
-		others.Stamps = inTurn(r.Bounds, append(others.Stamps, r.grant.Stamps...))
+		others.Stamps = inOrder(r.Bounds, append(others.Stamps, r.grant.Stamps...))
 		others = others.orLonger(&r.grant, r.Want)
 	}
 	r.grant = others
@@ -197,8 +197,8 @@ func (l *Leased) parted(bounds []Bound) (own, others []Bound) {
 	return own, others
 }
 
-// inTurn are stamps in the order of their bounds.
-func inTurn(bounds []Bound, stamps []Stamp) []Stamp {
+// inOrder are stamps in the order of their bounds.
+func inOrder(bounds []Bound, stamps []Stamp) []Stamp {
 	list := make([]Stamp, 0, len(stamps))
 	for _, b := range bounds {
 		for _, s := range stamps {

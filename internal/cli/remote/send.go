@@ -186,7 +186,7 @@ func (s *send) waitFor(ctx context.Context, c *client.Client, sent []posthouse.A
 	if err := s.Show(map[string]any{"deliveries": all}, func() { printDeliveries(s.Shell, all) }); err != nil {
 		return err
 	}
-	open, lost := tally(all)
+	open, lost := counted(all)
 	switch {
 	case open > 0:
 		s.tellWaits(ctx, c, all)
@@ -207,7 +207,7 @@ func (s *send) settled(ctx context.Context, c *client.Client, sent []posthouse.A
 	told := ""
 	for {
 		all, err := deliveriesOf(ctx, c, sent)
-		if open, _ := tally(all); err != nil || open == 0 {
+		if open, _ := counted(all); err != nil || open == 0 {
 			return all, err
 		}
 		if now := standings(all); now != told && !s.JSON {
@@ -272,9 +272,9 @@ func deliveriesOf(ctx context.Context, c *client.Client, sent []posthouse.Accept
 	return out, nil
 }
 
-// tally counts the deliveries that are not settled, and those that are and reached nobody though
+// counted counts the deliveries that are not settled, and those that are and reached nobody though
 // they should have.
-func tally(all []posthouse.Delivery) (open, lost int) {
+func counted(all []posthouse.Delivery) (open, lost int) {
 	for _, d := range all {
 		switch {
 		case !d.State.Settled(d.OnUnknown):

@@ -48,7 +48,7 @@ func lockLimits(t *sqldb.Tx, keys []string) ([][]byte, error) {
 	lock := " ORDER BY name" + t.DB.Dialect.Lock
 	found, err := limitTexts(t.Query, keys, lock)
 	if err != nil || len(found) == len(keys) {
-		return inTurn(keys, found), err
+		return inOrder(keys, found), err
 	}
 	missing := slices.DeleteFunc(slices.Sorted(slices.Values(keys)), func(key string) bool {
 		_, there := found[key]
@@ -66,7 +66,7 @@ func lockLimits(t *sqldb.Tx, keys []string) ([][]byte, error) {
 		}
 	}
 	found, err = limitTexts(t.Query, keys, lock)
-	return inTurn(keys, found), err
+	return inOrder(keys, found), err
 }
 
 // limitTexts are the texts of the keys that have a row.
@@ -85,8 +85,8 @@ func limitTexts(query sqldb.Lookup, keys []string, suffix string) (map[string]st
 	return found, err
 }
 
-// inTurn are the texts in the order of the keys, empty where there is none.
-func inTurn(keys []string, found map[string]string) [][]byte {
+// inOrder are the texts in the order of the keys, empty where there is none.
+func inOrder(keys []string, found map[string]string) [][]byte {
 	states := make([][]byte, len(keys))
 	for i, key := range keys {
 		states[i] = []byte(found[key])
@@ -102,5 +102,5 @@ func (s Limits) LookLimits(ctx context.Context, keys []string) (states [][]byte,
 		return nil, now, s.db.Coded(err, "look at limits")
 	}
 	now, err = s.db.Now(ctx)
-	return inTurn(keys, found), now, err
+	return inOrder(keys, found), now, err
 }

@@ -38,15 +38,15 @@ const BusyTries = 8
 // outcome_unknown means that the commit's answer was lost: the caller must look before it
 // repeats.
 func (s *DB) Change(ctx context.Context, now time.Time, doing string, fn func(*Tx) error) error {
-	return s.changeInTurn(ctx, now, false, doing, fn)
+	return s.changeOrdered(ctx, now, false, doing, fn)
 }
 
 // ChangeFirst is change for what a caller waits for: on SQLite it goes before what the engine writes.
 func (s *DB) ChangeFirst(ctx context.Context, now time.Time, doing string, fn func(*Tx) error) error {
-	return s.changeInTurn(ctx, now, true, doing, fn)
+	return s.changeOrdered(ctx, now, true, doing, fn)
 }
 
-func (s *DB) changeInTurn(ctx context.Context, now time.Time, first bool, doing string, fn func(*Tx) error) error {
+func (s *DB) changeOrdered(ctx context.Context, now time.Time, first bool, doing string, fn func(*Tx) error) error {
 	if s.committer != nil {
 		return s.Coded(s.committer.submit(ctx, now, first, fn), doing)
 	}

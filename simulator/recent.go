@@ -1,7 +1,7 @@
 package simulator
 
-// tally counts by key and forgets the oldest keys beyond its bound.
-type tally[K comparable, V any] struct {
+// recent remembers by key and forgets the oldest keys beyond its bound.
+type recent[K comparable, V any] struct {
 	most  int
 	byKey map[K]V
 	order []K // a ring once it is full
@@ -10,19 +10,19 @@ type tally[K comparable, V any] struct {
 	forgotten int64
 }
 
-func newTally[K comparable, V any](most int) tally[K, V] {
-	return tally[K, V]{most: most, byKey: map[K]V{}}
+func newRecent[K comparable, V any](most int) recent[K, V] {
+	return recent[K, V]{most: most, byKey: map[K]V{}}
 }
 
 // put sets a key's value, dropping the oldest key if there are too many.
-func (t *tally[K, V]) put(key K, value V) {
+func (t *recent[K, V]) put(key K, value V) {
 	if _, known := t.byKey[key]; !known {
 		t.make(key)
 	}
 	t.byKey[key] = value
 }
 
-func (t *tally[K, V]) make(key K) {
+func (t *recent[K, V]) make(key K) {
 	if len(t.order) < t.most {
 		t.order = append(t.order, key)
 		return
