@@ -1,11 +1,8 @@
 package limit
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -34,10 +31,11 @@ type Leased struct {
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 
-	mu   sync.Mutex
-	keys map[string]*lease
-	tick *time.Timer // runs while there are leases
-	done bool
+	mu      sync.Mutex // never held while the database is asked
+	keys    map[string]*lease
+	renewed map[string]chan struct{} // closed when the keys that are being renewed are
+	tick    *time.Timer              // runs while there are leases
+	done    bool
 }
 
 // lease is a key that this process holds.
@@ -50,6 +48,14 @@ type lease struct {
 	until   time.Time
 	text    []byte // the row, as we wrote it
 	used    bool   // since it was taken or renewed
+	then    *term  // what is more in the row that is being written, nil where none is
+}
+
+// term is what a lease has when its row is written.
+type term struct {
+	budget int // besides
+	until  time.Time
+	text   []byte
 }
 
 // defaultLasts is long enough for a claim or two, and short enough that others wait little for a process that died.
@@ -123,25 +129,22 @@ func (l *Leased) takeOwn(ctx context.Context, list []request) error {
 	if len(all) == 0 {
 		return nil
 	}
-	l.mu.Lock()
+	err := l.hold(ctx, all)
 	defer l.mu.Unlock()
-	if err := l.hold(ctx, all); err != nil {
-		for i := range list {
-			list[i].grant = Grant{}
-		}
-		return err
-	}
+	now := time.Now()
 	for i := range list {
 		r := &list[i]
-		if len(r.own) == 0 {
-			continue
-		}
-		var err error
-		if r.grant, err = l.grant(ctx, r.own, r.Want); err != nil {
-			return err
+		switch {
+		case err != nil:
+			r.grant = Grant{}
+		case len(r.own) == 0:
+		case slices.ContainsFunc(r.own, func(b Bound) bool { return !l.keys[b.Key].runs(now, b.Windows) }): // somebody else holds it
+			r.own, r.others = nil, r.Bounds
+		default:
+			r.grant = l.grant(r.own, r.Want)
 		}
 	}
-	return nil
+	return err
 }
 
 // takeOthers asks Inner for the bounds that are not leased, as much as is granted of the others. One request alone is a Take: a
@@ -210,18 +213,16 @@ func inOrder(bounds []Bound, stamps []Stamp) []Stamp {
 	return list
 }
 
-// grant grants from leases, by Inner where another process holds one of the keys. The Leased is locked.
-func (l *Leased) grant(ctx context.Context, bounds []Bound, want int) (Grant, error) {
+// grant grants from leases. The Leased is locked.
+func (l *Leased) grant(bounds []Bound, want int) Grant {
 	now := time.Now()
 	budget, states := maxMax, make([]*State, len(bounds))
 	for i, b := range bounds {
 		of := l.keys[b.Key]
-		if of == nil { // somebody else holds it
-			return l.Inner.Take(ctx, bounds, want)
-		}
 		budget, states[i] = min(budget, of.budget), of.state
 	}
-	at := now.Add(l.keys[bounds[0].Key].offset)
+	first := l.keys[bounds[0].Key]
+	at := now.Add(first.offset)
 	if _, room := advance(at, bounds, states); budget >= min(want, room) {
 		budget = want // the windows hold, and say for how long
 	}
@@ -232,204 +233,10 @@ func (l *Leased) grant(ctx context.Context, bounds []Bound, want int) (Grant, er
 		of.used = true
 	}
 	if g.N == 0 && g.Wait == 0 { // the budget is used up before the windows are: the next lease has more
-		first := l.keys[bounds[0].Key]
-		g.Wait = max(time.Millisecond, first.until.Sub(now.Add(first.offset)))
+		g.Wait = max(time.Millisecond, first.until.Sub(at))
 		g.Held, g.Key = bounds[0].Windows[0], bounds[0].Key
 	}
-	return g, nil
-}
-
-// hold takes or renews the leases of bounds, and with them those that end soon, in one transaction. The Leased is locked.
-func (l *Leased) hold(ctx context.Context, bounds []Bound) error {
-	now := time.Now()
-	wanted := map[string][]posthouse.Limit{}
-	for _, b := range bounds {
-		if !l.keys[b.Key].holds(now, b.Windows) {
-			wanted[b.Key] = b.Windows
-		}
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	for key, of := range l.keys {
-		if _, named := wanted[key]; !named && of.used && of.left(now) < l.lasts()/2 {
-			wanted[key] = of.windows
-		}
-	}
-	return l.renew(ctx, wanted)
-}
-
-// holds reports whether a lease goes on, under the windows it was taken for.
-func (of *lease) holds(now time.Time, windows []posthouse.Limit) bool {
-	if of == nil || of.left(now) < margin || !slices.Equal(of.windows, windows) {
-		return false
-	}
-	return of.budget > 0 || of.full(now)
-}
-
-// margin is what must be left of a lease for a grant: a moment between the look at the clock and the grant does no harm then.
-const margin = 20 * time.Millisecond
-
-// full reports whether the windows hold, and not only the budget.
-func (of *lease) full(now time.Time) bool {
-	return peek(now.Add(of.offset), []Bound{{Windows: of.windows}}, []*State{of.state}).N == 0
-}
-
-// left is what is left of a lease.
-func (of *lease) left(now time.Time) time.Duration { return of.until.Sub(now.Add(of.offset)) }
-
-// renew ends the leases of keys, and begins new ones of those that are wanted by windows: nil ends only. A row that is no more
-// as it was written belongs to somebody else by now; one whose short windows are full is left to Inner. The Leased is locked.
-func (l *Leased) renew(ctx context.Context, wanted map[string][]posthouse.Limit) error {
-	keys := make([]string, 0, len(wanted))
-	for key := range wanted {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	before := time.Now()
-	var fresh map[string]*lease
-	err := l.Rows.UpdateLimits(ctx, keys, func(now time.Time, texts [][]byte) ([][]byte, error) {
-		fresh = map[string]*lease{}
-		after := make([][]byte, len(keys))
-		for i, key := range keys {
-			of, text, err := l.next(l.keys[key], texts[i], now, wanted[key])
-			if err != nil {
-				return nil, fmt.Errorf("the row of %q: %w", key, err)
-			}
-			if after[i] = text; of != nil {
-				of.offset = now.Sub(before)
-				fresh[key] = of
-			}
-		}
-		return after, nil
-	})
-	for _, key := range keys { // after an error, nobody knows what the rows hold: what was reserved counts as granted
-		delete(l.keys, key)
-	}
-	if err != nil {
-		return failed("lease", keys, err)
-	}
-	if l.keys == nil {
-		l.keys = map[string]*lease{}
-	}
-	for key, of := range fresh {
-		l.keys[key] = of
-	}
-	l.wind()
-	return nil
-}
-
-// next is the lease that follows one, nil for none, and the row's text, nil where it stays.
-func (l *Leased) next(was *lease, text []byte, now time.Time, windows []posthouse.Limit) (*lease, []byte, error) {
-	state := new(State)
-	mine := was != nil && bytes.Equal(was.text, text)
-	if mine {
-		state = was.state
-	} else if err := state.UnmarshalText(text); err != nil {
-		return nil, nil, err
-	}
-	if windows == nil {
-		if !mine {
-			return nil, nil, nil
-		}
-		settled, err := state.MarshalText()
-		return nil, settled, err
-	}
-	bound := []Bound{{Windows: windows}}
-	if !mine && state.latest > now.UnixMicro() || peek(now, bound, []*State{state}).N == 0 && !mine {
-		return nil, nil, nil // another process holds it, or nothing is free
-	}
-	state = state.clone()
-	at := state.advance(now, windows)
-	of := &lease{windows: windows, state: state, from: timeOf(at), until: timeOf(at).Add(l.lasts())}
-	of.budget = state.usable(windows, l.lasts())
-	reserved := state.reserve(windows, of.until, of.budget, l.lasts())
-	var err error
-	of.text, err = reserved.MarshalText()
-	return of, of.text, err
-}
-
-// usable is how many permits can be granted in the time of a lease at most: what the short windows let through, and what is free
-// in the others.
-func (s *State) usable(windows []posthouse.Limit, lasts time.Duration) int {
-	n := math.MaxInt
-	for i, w := range windows {
-		if per := w.Per.Std(); per < lasts {
-			n = min(n, w.Max*(int(lasts/per)+2))
-		} else {
-			n = min(n, w.Max-s.windows[i].sum)
-		}
-	}
-	return max(0, n)
-}
-
-// reserve is a state in which a lease is counted until its end: all of the short windows, and n of the others.
-func (s *State) reserve(windows []posthouse.Limit, until time.Time, n int, lasts time.Duration) *State {
-	r := s.clone()
-	r.latest = until.UnixMicro()
-	for i, w := range windows {
-		if w.Per.Std() < lasts {
-			r.windows[i].add(r.latest, w.Max)
-		} else if n > 0 {
-			r.windows[i].add(r.latest, n)
-		}
-	}
-	return r
-}
-
-// wind sees to it that leases end in time. The Leased is locked.
-func (l *Leased) wind() {
-	if l.tick == nil && len(l.keys) > 0 && !l.done {
-		l.tick = time.AfterFunc(l.lasts()/4, l.turn)
-	}
-}
-
-// turn renews the leases that are used, and ends the others before they run out.
-func (l *Leased) turn() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tick = nil
-	now, soon := time.Now(), map[string][]posthouse.Limit{}
-	for key, of := range l.keys {
-		if of.left(now) > l.lasts()/2 {
-			continue
-		}
-		soon[key] = nil
-		if of.used {
-			soon[key] = of.windows
-		}
-	}
-	l.end(soon)
-	l.wind()
-}
-
-// end writes the leases of keys back or on. The Leased is locked.
-func (l *Leased) end(keys map[string][]posthouse.Limit) {
-	if len(keys) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), l.lasts())
-	defer cancel()
-	if err := l.renew(ctx, keys); err != nil {
-		log := l.Log
-		if log == nil {
-			log = slog.Default()
-		}
-		log.Warn("leases of limits could not be written back: what they held counts as granted", "keys", len(keys), "error", err)
-	}
-}
-
-// Close writes all leases back. What is asked for after that goes to Inner.
-func (l *Leased) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.done = true
-	all := map[string][]posthouse.Limit{}
-	for key := range l.keys {
-		all[key] = nil
-	}
-	l.end(all)
-	return nil
+	return g
 }
 
 // giveBack returns permits to leases, and reports which of the stamps are of keys that are not leased.

@@ -38,7 +38,7 @@ func (l leaser) Take(ctx context.Context, bounds []limit.Bound, want int) (limit
 	return l.Leased.Take(ctx, leasing(bounds), want)
 }
 
-// FLEET-9: whatever processes lease, take directly, give back, die or restart, no span of any window holds more than it may.
+// FLEET-9: whatever processes lease, take directly, give back, die or restart, and however long their rows take, no span of any window holds more than it may.
 func TestLeasesNeverOverstep(t *testing.T) {
 	t.Parallel()
 	schedules := 2000
@@ -58,16 +58,19 @@ func TestLeasesNeverOverstep(t *testing.T) {
 
 // schedule lets two or three processes draw on two accounts of a channel for a while.
 func schedule(t *testing.T, random *rand.Rand) (granted int) {
-	table := new(rows)
+	table := &distant{rows: new(rows)}
+	if random.IntN(2) == 0 {
+		table.takes.Store(int64(time.Duration(random.IntN(400)) * time.Millisecond))
+	}
 	windows := [][]posthouse.Limit{
 		{per(1+random.IntN(5), time.Second), per(4+random.IntN(10), 5*time.Second), per(20, time.Minute)},
 		{per(1+random.IntN(3), 500*time.Millisecond), per(120, time.Hour)},
 		{per(2+random.IntN(6), 3*time.Second)},
 	}
 	logs := make([][]limit.Grant, len(windows))
-	processes := []limit.Limiter{limit.SQL{Rows: table}}
+	processes := []limit.Limiter{limit.SQL{Rows: table.rows}}
 	for range 2 {
-		processes = append(processes, &limit.Leased{Inner: limit.SQL{Rows: table}, Rows: table})
+		processes = append(processes, &limit.Leased{Inner: limit.SQL{Rows: table.rows}, Rows: table})
 	}
 	for range 30 {
 		p := random.IntN(len(processes))
@@ -75,7 +78,7 @@ func schedule(t *testing.T, random *rand.Rand) (granted int) {
 			if random.IntN(2) == 0 {
 				l.Close() // else it dies, and another takes its place
 			}
-			processes[p] = &limit.Leased{Inner: limit.SQL{Rows: table}, Rows: table}
+			processes[p] = &limit.Leased{Inner: limit.SQL{Rows: table.rows}, Rows: table}
 		}
 		var bounds []limit.Bound
 		for _, i := range random.Perm(len(windows))[:1+random.IntN(len(windows))] {
