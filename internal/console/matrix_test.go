@@ -28,6 +28,7 @@ var least = map[string]posthouse.Role{
 	"GET phones": posthouse.RoleViewer, "GET phones/{id}": posthouse.RoleViewer,
 	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
 	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin,
+	"GET start": posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
@@ -91,7 +92,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords()} {
+	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords(), guideWords()} {
 		for word := range table {
 			names[word] = true
 		}

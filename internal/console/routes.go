@@ -22,6 +22,8 @@ func routes() []route {
 	}
 	return []route{
 		looks("{$}", "overview.read", showOverview),
+		{"GET", "start", web.Use{Scope: admin, Action: "channels.put"}, showGuide},
+		acts("start", "channels.put", takeStep),
 		looks("search", "deliveries.read", showSearch),
 		looks("messages/{id}", "messages.read", showMessage),
 		looks("deliveries/{id}", "deliveries.read", showDelivery),

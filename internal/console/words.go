@@ -5,7 +5,7 @@ type word struct{ en, zh string }
 
 // say is a text in a language; its name where there is none, which a test does not let happen.
 func say(name string, zh bool) string {
-	for _, table := range []map[string]word{frameWords(), codeWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), phoneWords(), bookWords(), decisionWords(), troubleWords()} {
+	for _, table := range []map[string]word{frameWords(), codeWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), decisionWords(), troubleWords()} {
 		if w, ok := table[name]; ok {
 			if zh {
 				return w.zh
