@@ -82,11 +82,19 @@ func (c Campaigns) Start(ctx context.Context, name string, force bool) (wire.Cam
 // Test sends a campaign's content to a few addresses at once, as an ordinary message. Nothing of the campaign changes. A lost
 // answer is asked for again: nobody gets it twice.
 func (c Campaigns) Test(ctx context.Context, name string, t wire.CampaignTest) (posthouse.Accepted, error) {
+	return c.TestOnce(ctx, posthouse.NewID(), name, t)
+}
+
+// TestOnce is Test with an idempotency key: what was sent with it is not sent again.
+func (c Campaigns) TestOnce(ctx context.Context, key, name string, t wire.CampaignTest) (posthouse.Accepted, error) {
+	if err := checkKey(key); err != nil {
+		return posthouse.Accepted{}, err
+	}
 	r, err := withBody(http.MethodPost, path("campaigns", name, "test"), t)
 	if err != nil {
 		return posthouse.Accepted{}, err
 	}
-	r.key = posthouse.NewID()
+	r.key = key
 	return call[posthouse.Accepted](ctx, c.api, r)
 }
 

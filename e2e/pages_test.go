@@ -12,6 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // languages are what a browser asks for, with the words of the button that signs in and of the page of an address that is not there.
@@ -22,7 +24,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 
 // pages are those of a tenant.
 var pages = []string{
-	"", "?span=day", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "templates",
+	"", "?span=day", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
 	"rosters", "directory", "directory?lacks=*", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
 }
 
@@ -98,7 +100,16 @@ func (h *house) furnish() []string {
 	if _, err := h.api.Agents.Add(h.Context(), posthouse.Agent{ID: "phone-1", Name: "柜台手机", Channels: []string{"pulled"}}); err != nil {
 		h.Fatal(err)
 	}
-	list := []string{"phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	if _, err := h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: "spring", Channel: "desk", Content: &posthouse.Content{Text: long}}); err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: "summer", Channel: "desk", Template: "duty"}); err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.api.Campaigns.Import(h.Context(), "summer", client.Part{Final: true}, strings.NewReader("address,name\n"+strings.Repeat("a", 120)+",李娜\n,nobody\nb,\n")); err != nil {
+		h.Fatal(err)
+	}
+	list := []string{"campaigns/spring", "campaigns/summer", "campaigns/summer/plan", "phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)
 	}

@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -19,17 +21,19 @@ func showCampaigns(v *visit) error {
 // march is what the page of a campaign shows.
 type march struct {
 	wire.Campaign
-	Member  *wire.CampaignMember
-	Asked   string
-	Live    bool
-	Actions []string // what can be done with it now
+	Member   *wire.CampaignMember
+	Asked    string
+	Live     bool
+	Actions  []string            // what can be done with it now
+	Takes    bool                // people can be added
+	Problems []posthouse.Problem // of the file of people
 }
 
 // actions are what people do with a campaign, by its state.
 func actions(s posthouse.CampaignState) []string {
 	switch s {
 	case posthouse.CampaignReady:
-		return []string{"start", "cancel"}
+		return []string{"cancel"} // it is started from its plan
 	case posthouse.CampaignRunning:
 		return []string{"pause", "cancel"}
 	case posthouse.CampaignPaused:
@@ -42,17 +46,11 @@ func actions(s posthouse.CampaignState) []string {
 
 func showCampaign(v *visit) error {
 	name := v.r.PathValue("name")
-	c, err := v.call().Campaigns.Get(v.ctx(), name)
+	m, err := v.marchOf(name)
 	if err != nil {
 		return err
 	}
-	m := march{Campaign: c, Asked: v.query("address"), Live: c.State == posthouse.CampaignRunning || c.State == posthouse.CampaignImporting}
-	for _, a := range actions(c.State) {
-		if v.may(admin, "campaigns."+a) {
-			m.Actions = append(m.Actions, a)
-		}
-	}
-	if m.Asked != "" {
+	if m.Asked = v.query("address"); m.Asked != "" {
 		who, err := v.call().Campaigns.Who(v.ctx(), name, m.Asked)
 		if code := posthouse.CodeOf(err); err != nil && code != posthouse.CodeNotFound && code != posthouse.CodeConflict { // nobody of the address, or nobody yet
 			return err
@@ -64,8 +62,23 @@ func showCampaign(v *visit) error {
 	return v.show("campaign", "campaigns", m)
 }
 
+// marchOf reads what the page of a campaign shows.
+func (v *visit) marchOf(name string) (m march, err error) {
+	if m.Campaign, err = v.call().Campaigns.Get(v.ctx(), name); err != nil {
+		return m, err
+	}
+	m.Live = m.State == posthouse.CampaignRunning || m.State == posthouse.CampaignImporting
+	m.Takes = m.Audience == "" && (m.State == posthouse.CampaignDraft || m.State == posthouse.CampaignImporting) && m.People.State == posthouse.AudienceOpen && v.may(posthouse.ScopeSend, "campaigns.members")
+	for _, a := range actions(m.State) {
+		if v.may(admin, "campaigns."+a) {
+			m.Actions = append(m.Actions, a)
+		}
+	}
+	return m, nil
+}
+
 // actOnCampaign does what a button of the page says, where the campaign is still in the state that the page showed.
-func actOnCampaign(act func(c client.Campaigns, ctx context.Context, name string) error) func(*visit) error {
+func actOnCampaign(act func(c client.Campaigns, v *visit, ctx context.Context, name string) (wire.Campaign, error)) func(*visit) error {
 	return func(v *visit) error {
 		name := v.r.PathValue("name")
 		c, err := v.call().Campaigns.Get(v.ctx(), name)
@@ -75,7 +88,7 @@ func actOnCampaign(act func(c client.Campaigns, ctx context.Context, name string
 		if v.form("state") != string(c.State) {
 			return posthouse.Errorf(posthouse.CodeConflict, "the campaign is %s now", c.State)
 		}
-		if err := act(v.call().Campaigns, withNote(v.ctx(), v.form("note")), name); err != nil {
+		if _, err := act(v.call().Campaigns, v, withNote(v.ctx(), v.form("note")), name); err != nil {
 			return err
 		}
 		return v.goTo(v.at("campaigns", name) + "?said=changed_said")
@@ -84,28 +97,25 @@ func actOnCampaign(act func(c client.Campaigns, ctx context.Context, name string
 
 // campaignActs are the decisions about a campaign by their names.
 func campaignActs() map[string]func(*visit) error {
-	return map[string]func(*visit) error{
-		"start": actOnCampaign(func(c client.Campaigns, ctx context.Context, name string) error {
-			_, err := c.Start(ctx, name, false)
-			return err
-		}),
-		"pause": actOnCampaign(func(c client.Campaigns, ctx context.Context, name string) error {
-			_, err := c.Pause(ctx, name)
-			return err
-		}),
-		"resume": actOnCampaign(func(c client.Campaigns, ctx context.Context, name string) error {
-			_, err := c.Resume(ctx, name)
-			return err
-		}),
-		"repair": actOnCampaign(func(c client.Campaigns, ctx context.Context, name string) error {
-			_, err := c.Repair(ctx, name)
-			return err
-		}),
-		"cancel": actOnCampaign(func(c client.Campaigns, ctx context.Context, name string) error {
-			_, err := c.Cancel(ctx, name)
-			return err
-		}),
+	plain := func(act func(client.Campaigns, context.Context, string) (wire.Campaign, error)) func(*visit) error {
+		return actOnCampaign(func(c client.Campaigns, _ *visit, ctx context.Context, name string) (wire.Campaign, error) {
+			return act(c, ctx, name)
+		})
 	}
+	return map[string]func(*visit) error{
+		"start": actOnCampaign(func(c client.Campaigns, v *visit, ctx context.Context, name string) (wire.Campaign, error) {
+			return c.Start(ctx, name, v.form("force") != "")
+		}),
+		"pause": plain(client.Campaigns.Pause), "resume": plain(client.Campaigns.Resume), "repair": plain(client.Campaigns.Repair), "cancel": plain(client.Campaigns.Cancel),
+	}
+}
+
+// Columns are what the file says of people, each with how many of the records have it.
+func (m march) Columns() []string { return slices.Sorted(maps.Keys(m.People.Fields)) }
+
+// Begun reports whether there is something to count.
+func (m march) Begun() bool {
+	return !slices.Contains([]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady}, m.State)
 }
 
 // Done is how many members of a campaign are through.

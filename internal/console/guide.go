@@ -54,7 +54,7 @@ func (g *guide) draw(v *visit, status int) error {
 // takeStep does what a form of the guide asks.
 func takeStep(v *visit) error {
 	g := guide{Simulator: strings.TrimSuffix(v.form("simulator"), "/"), To: v.form("to"), Text: v.form("text")}
-	err := error(nil)
+	var err error
 	if v.form("step") == "send" {
 		err = g.send(v)
 	} else {

@@ -16,6 +16,7 @@ type inner struct{ api http.Handler }
 type (
 	addressKey struct{}
 	noteKey    struct{}
+	fileKey    struct{}
 )
 
 // actingFor is a context for calls of the API on behalf of a person.
@@ -41,6 +42,7 @@ func (i inner) RoundTrip(r *http.Request) (*http.Response, error) {
 		in.Header.Set(web.NoteHeader, note)
 	}
 	w := &answer{header: http.Header{}, status: http.StatusOK}
+	w.file, _ = ctx.Value(fileKey{}).(io.Writer)
 	i.api.ServeHTTP(w, in)
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -54,6 +56,7 @@ type answer struct {
 	status int
 	body   bytes.Buffer
 	sent   bool
+	file   io.Writer // takes what is no error, as it comes; nil for none
 }
 
 func (a *answer) Header() http.Header { return a.header }
@@ -66,5 +69,8 @@ func (a *answer) WriteHeader(status int) {
 
 func (a *answer) Write(b []byte) (int, error) {
 	a.sent = true
+	if a.file != nil && a.status/100 == 2 {
+		return a.file.Write(b)
+	}
 	return a.body.Write(b)
 }

@@ -19,6 +19,8 @@ var least = map[string]posthouse.Role{
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
+	"GET campaigns/{name}/plan": posthouse.RoleViewer, "GET campaigns/{name}/members": posthouse.RoleViewer, "GET campaigns/{name}/refused": posthouse.RoleViewer,
+	"GET new-campaign": posthouse.RoleSender, "POST new-campaign": posthouse.RoleSender, "POST campaigns/{name}/members": posthouse.RoleSender, "POST campaigns/{name}/test": posthouse.RoleSender,
 	"POST campaigns/{name}/start": posthouse.RoleSender,
 	"POST channels/{name}/test":   posthouse.RoleOperator,
 	"GET drivers":                 posthouse.RoleAdmin, "GET drivers/{driver}": posthouse.RoleAdmin, "POST drivers/{driver}": posthouse.RoleAdmin,
@@ -92,7 +94,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords(), guideWords()} {
+	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), wizardWords(), zoneWords()} {
 		for word := range table {
 			names[word] = true
 		}

@@ -68,7 +68,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "changed_said", "stored", "handed_in"}
+	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "changed_said", "stored", "handed_in", "people_said"}
 }
 
 // show draws a page of status 200.
@@ -162,9 +162,9 @@ func (f frame) URL() string {
 // Is reports whether a time is there.
 func (f frame) Is(t time.Time) bool { return !t.IsZero() }
 
-// Clock is a time in the zone of the server.
+// Clock is a time in the visitor's zone.
 func (f frame) Clock(t time.Time) string {
-	return t.In(f.v.o.Zone).Format("2006-01-02 15:04:05")
+	return t.In(f.v.zone()).Format("2006-01-02 15:04:05")
 }
 
 // clockOr is a time, empty for none.
@@ -176,10 +176,10 @@ func (f frame) clockOr(t time.Time) string {
 }
 
 // Hour is the time of day.
-func (f frame) Hour(t time.Time) string { return t.In(f.v.o.Zone).Format("15:04") }
+func (f frame) Hour(t time.Time) string { return t.In(f.v.zone()).Format("15:04") }
 
 // Zone is the name of that zone.
-func (f frame) Zone() string { return f.v.o.Zone.String() }
+func (f frame) Zone() string { return f.v.zone().String() }
 
 // ISO is a time as programs read it.
 func (f frame) ISO(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -20,6 +20,9 @@ func routes() []route {
 	acts := func(path, action string, serve func(*visit) error) route {
 		return route{"POST", path, web.Use{Scope: admin, Action: action}, serve}
 	}
+	sends := func(method, path, action string, serve func(*visit) error) route {
+		return route{method, path, web.Use{Scope: posthouse.ScopeSend, Action: action}, serve}
+	}
 	return []route{
 		looks("{$}", "overview.read", showOverview),
 		{"GET", "start", web.Use{Scope: admin, Action: "channels.put"}, showGuide},
@@ -45,7 +48,14 @@ func routes() []route {
 		acts("channels/{name}/pause", "channels.pause", pauseChannel),
 		acts("channels/{name}/resume", "channels.resume", resumeChannel),
 		looks("campaigns", "campaigns.read", showCampaigns),
+		sends("GET", "new-campaign", "campaigns.create", showNewCampaign),
+		sends("POST", "new-campaign", "campaigns.create", makeCampaign),
 		looks("campaigns/{name}", "campaigns.read", showCampaign),
+		looks("campaigns/{name}/plan", "campaigns.read", showPlan),
+		looks("campaigns/{name}/members", "campaigns.read", saveMembers),
+		looks("campaigns/{name}/refused", "campaigns.read", saveRefused),
+		sends("POST", "campaigns/{name}/members", "campaigns.members", takePeople),
+		sends("POST", "campaigns/{name}/test", "campaigns.test", testCampaign),
 		acts("campaigns/{name}/start", "campaigns.start", campaignActs()["start"]),
 		acts("campaigns/{name}/pause", "campaigns.pause", campaignActs()["pause"]),
 		acts("campaigns/{name}/resume", "campaigns.resume", campaignActs()["resume"]),

@@ -19,6 +19,8 @@ func doors() []door {
 		{"GET", "enter", false, showEnter},
 		{"POST", "enter", false, enterByLink},
 		{"GET", "lang/{lang}", false, chooseLanguage},
+		{"GET", "zone", false, showZone},
+		{"POST", "zone", false, chooseZone},
 		{"GET", "me", true, showMe},
 		{"POST", "me/password", true, setPassword},
 		{"POST", "sign-in/code", false, completeSignIn},

@@ -3,10 +3,12 @@ package console
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -23,6 +25,8 @@ type visit struct {
 	key    posthouse.Key // what the person may do in the tenant
 	tenant string        // empty outside of tenants
 	zh     bool
+	whole  io.ReadCloser  // the body, without the bound of forms
+	local  *time.Location // that the browser keeps, nil for the server's
 }
 
 // door is a line of the table of what stands outside of tenants.
@@ -78,11 +82,13 @@ const maxForm = 1 << 20
 // visited makes a visit of a request and draws the page of what went wrong. A panic is an error like others.
 func (c *console) visited(serve func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{console: c, w: w, r: r, zh: chinese(r), whole: r.Body, local: zoneOf(r)}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		v := &visit{console: c, w: w, r: r, zh: chinese(r)}
 		err := func() (err error) {
 			defer func() {
-				if p := recover(); p != nil {
+				if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+					panic(p)
+				} else if p != nil {
 					err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 				}
 			}()

@@ -5,7 +5,7 @@ type word struct{ en, zh string }
 
 // say is a text in a language; its name where there is none, which a test does not let happen.
 func say(name string, zh bool) string {
-	for _, table := range []map[string]word{frameWords(), codeWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), decisionWords(), troubleWords()} {
+	for _, table := range []map[string]word{frameWords(), codeWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), wizardWords(), zoneWords(), decisionWords(), troubleWords()} {
 		if w, ok := table[name]; ok {
 			if zh {
 				return w.zh
@@ -227,7 +227,7 @@ func campaignWords() map[string]word {
 		"campaign_do_resume":   {"Resume", "恢复"},
 		"campaign_do_repair":   {"Repair", "补单"},
 		"campaign_do_cancel":   {"Cancel", "取消"},
-		"campaign_help_start":  {"All members are sent to. Look at the plan first: posthouse campaign plan.", "将向全部成员发送。请先查看计划：posthouse campaign plan。"},
+		"campaign_help_start":  {"All members are sent to. It can be paused and cancelled, but what is sent stays sent.", "将向全部成员发送。之后可以暂停或取消，但已发出的无法收回。"},
 		"campaign_help_pause":  {"What is under way ends, and nothing new begins.", "进行中的会发完，之后不再开始新的。"},
 		"campaign_help_resume": {"Sending goes on where it stopped.", "从停下的地方继续。"},
 		"campaign_help_repair": {"Members who failed are tried again. Who was reached gets nothing.", "对失败的成员再发一次，已送到的不会重发。"},

@@ -1,0 +1,255 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// brief is the form of a new campaign.
+type brief struct {
+	Channels  []posthouse.Channel
+	Templates []posthouse.Template
+	Name      string
+	Channel   string
+	Template  string
+	Title     string
+	Text      string
+	Payload   string
+	Deadline  string
+	NotWithin string
+	Canary    string
+	Failures  string // of the canary, in percent
+	Problems  []posthouse.Problem
+}
+
+func showNewCampaign(v *visit) error {
+	b := brief{Channel: v.query("channel"), Template: v.query("template"), Failures: "5"}
+	return b.draw(v, http.StatusOK)
+}
+
+// draw shows the form with the channels and templates there are.
+func (b *brief) draw(v *visit, status int) (err error) {
+	if b.Channels, err = v.call().Channels.List(v.ctx()); err != nil {
+		return err
+	}
+	if b.Templates, err = v.call().Templates.List(v.ctx()); err != nil {
+		return err
+	}
+	return v.draw(status, "campaign-form", "new_campaign", b)
+}
+
+// makeCampaign makes the campaign of a form, to which nobody belongs yet.
+func makeCampaign(v *visit) error {
+	b := brief{
+		Name: v.form("name"), Channel: v.form("channel"), Template: v.form("template"), Title: v.form("title"), Text: v.form("text"),
+		Payload: v.form("payload"), Deadline: v.form("deadline"), NotWithin: v.form("not_told_within"), Canary: v.form("canary"), Failures: v.form("failures"),
+	}
+	draft := b.draft(v)
+	if len(b.Problems) == 0 {
+		_, err := v.call().Campaigns.Create(withNote(v.ctx(), v.form("note")), draft)
+		if err == nil {
+			return v.goTo(v.at("campaigns", draft.Name) + "?said=stored")
+		}
+		if b.Problems = refusalOf(err, "name"); b.Problems == nil {
+			return err
+		}
+	}
+	return b.draw(v, http.StatusUnprocessableEntity)
+}
+
+// refusalOf are the problems of what the API calls wrong or taken, at a place where it names none; nil for other errors.
+func refusalOf(err error, path string) []posthouse.Problem {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid && coded.Code != posthouse.CodeConflict {
+		return nil
+	}
+	if len(coded.Problems) > 0 {
+		return coded.Problems
+	}
+	return problemAt(path, coded.Message)
+}
+
+// draft is the campaign that the form describes; what cannot be read is a problem.
+func (b *brief) draft(v *visit) wire.CampaignDraft {
+	d := wire.CampaignDraft{Name: b.Name, Channel: b.Channel, Template: b.Template}
+	if b.Template == "" {
+		d.Content = &posthouse.Content{Title: b.Title, Text: b.Text}
+	}
+	if b.Payload != "" {
+		d.Payload = json.RawMessage(b.Payload)
+		if !json.Valid(d.Payload) {
+			b.wrong(v, "payload", "want_json")
+		}
+	}
+	if b.Deadline != "" {
+		at, err := time.ParseInLocation("2006-01-02T15:04", b.Deadline, v.zone())
+		if err != nil {
+			b.wrong(v, "deadline", "want_time")
+		}
+		d.Deadline = at
+	}
+	if b.NotWithin != "" && d.NotToldWithin.UnmarshalText([]byte(b.NotWithin)) != nil {
+		b.wrong(v, "not_told_within", "want_span")
+	}
+	if b.Canary != "" {
+		members, err := strconv.ParseInt(b.Canary, 10, 64)
+		percent, notPercent := strconv.ParseFloat(cmp.Or(b.Failures, "0"), 64)
+		if err != nil || notPercent != nil {
+			b.wrong(v, "canary", "want_number")
+		}
+		d.Canary = &posthouse.Canary{Members: members, MaxFailures: percent / 100}
+	}
+	return d
+}
+
+func (b *brief) wrong(v *visit, path, name string) {
+	b.Problems = append(b.Problems, posthouse.Problem{Path: path, Message: say(name, v.zh)})
+}
+
+const (
+	// maxPeople bounds a file of people that a browser sends, in bytes: longer ones go by the command, which can go on where it broke off.
+	maxPeople = 256 << 20
+	// untilTaken is how long a browser may take to send it.
+	untilTaken = 10 * time.Minute
+	maxPart    = 1024 // of a field of that form, in bytes
+)
+
+// takePeople imports a file of people into a campaign, as it comes: it is never held in memory.
+func takePeople(v *visit) error {
+	name := v.r.PathValue("name")
+	v.r.Body = http.MaxBytesReader(v.w, v.whole, maxPeople)
+	conn := http.NewResponseController(v.w)
+	_, _ = conn.SetReadDeadline(time.Now().Add(untilTaken)), conn.SetWriteDeadline(time.Now().Add(2*untilTaken)) // what has none keeps the server's
+	part, file, err := peopleIn(v.r)
+	if err == nil {
+		_, err = v.call().Campaigns.Import(v.ctx(), name, part, file)
+	}
+	if err == nil {
+		return v.goTo(v.at("campaigns", name) + "?said=people_said")
+	}
+	var long *http.MaxBytesError
+	if errors.As(err, &long) {
+		err = posthouse.Invalid("the file is too long", problemAt("file", say("people_long", v.zh)))
+	}
+	problems := refusalOf(err, "file")
+	if problems == nil {
+		return err
+	}
+	m, err := v.marchOf(name)
+	if err != nil {
+		return err
+	}
+	m.Problems = problems
+	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
+}
+
+// peopleIn reads the fields of the form up to the file, which comes last.
+func peopleIn(r *http.Request) (p client.Part, file io.Reader, err error) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return p, nil, posthouse.Invalid("there is no file", problemAt("file", err.Error()))
+	}
+	p.Final = true
+	for {
+		one, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return p, nil, posthouse.Invalid("there is no file", problemAt("file", "is required"))
+		}
+		if err != nil {
+			return p, nil, posthouse.Invalid("the form cannot be read", problemAt("file", err.Error()))
+		}
+		if one.FormName() == "file" {
+			if strings.HasSuffix(strings.ToLower(one.FileName()), "json") {
+				p.Format = "ndjson"
+			}
+			return p, one, nil
+		}
+		text, err := io.ReadAll(io.LimitReader(one, maxPart))
+		if err != nil {
+			return p, nil, err
+		}
+		switch value := strings.TrimSpace(string(text)); one.FormName() {
+		case "encoding":
+			p.Encoding = value
+		case "address":
+			p.Address = value
+		case "delimiter":
+			p.Delimiter = value
+		}
+	}
+}
+
+// foresight is what the page of a campaign's plan shows.
+type foresight struct {
+	wire.Campaign
+	Plan    wire.CampaignPlan
+	Ready   bool // it can be tested and started
+	Force   bool // it starts all the same
+	Once    string
+	Tested  string // the message of a test
+	To      string
+	Problem []posthouse.Problem
+}
+
+func showPlan(v *visit) error {
+	f := foresight{}
+	return f.draw(v, http.StatusOK)
+}
+
+// draw reads what would happen. It looks at every member, which for millions takes seconds.
+func (f *foresight) draw(v *visit, status int) (err error) {
+	name := v.r.PathValue("name")
+	if f.Campaign, err = v.call().Campaigns.Get(v.ctx(), name); err != nil {
+		return err
+	}
+	if f.Plan, err = v.call().Campaigns.Plan(v.ctx(), name); err != nil {
+		return err
+	}
+	f.Ready, f.Force, f.Once = f.State == posthouse.CampaignReady, len(f.Plan.Problems)+len(f.Plan.Missing) > 0, posthouse.NewID()
+	return v.draw(status, "plan", "campaigns", f)
+}
+
+// Lacking are the variables that some records lack, in order.
+func (f *foresight) Lacking() []string { return slices.Sorted(maps.Keys(f.Plan.Missing)) }
+
+// testCampaign sends the content to a few addresses, once however often the button is pressed.
+func testCampaign(v *visit) error {
+	name := v.r.PathValue("name")
+	f := foresight{To: v.form("to")}
+	t := wire.CampaignTest{To: strings.Fields(f.To)}
+	sent, err := v.call().Campaigns.TestOnce(withNote(v.ctx(), v.form("note")), v.form("once"), name, t)
+	if err == nil {
+		f.Tested = sent.ID
+		return f.draw(v, http.StatusOK)
+	}
+	if f.Problem = refusalOf(err, "to"); f.Problem == nil {
+		return err
+	}
+	return f.draw(v, http.StatusUnprocessableEntity)
+}
+
+// saveMembers writes every member and where it stands as a CSV without formulas.
+func saveMembers(v *visit) error {
+	name, outcome := v.r.PathValue("name"), v.query("outcome")
+	w := v.download(name + "-" + cmp.Or(outcome, "members") + ".csv")
+	return w.end(v.call().Campaigns.Export(w.ctx(), w, name, "csv", outcome))
+}
+
+// saveRefused writes the records that could not be read.
+func saveRefused(v *visit) error {
+	name := v.r.PathValue("name")
+	w := v.download(name + "-refused.csv")
+	return w.end(v.call().Campaigns.Refused(w.ctx(), w, name, "csv"))
+}

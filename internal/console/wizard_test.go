@@ -1,0 +1,149 @@
+package console_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// upload sends a file by a form, behind its other fields.
+func (h *house) upload(session, path, name, text string, fields ...string) reply {
+	h.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for i := 0; i < len(fields); i += 2 {
+		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
+			h.Fatal(err)
+		}
+	}
+	file, err := w.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.WriteString(file, text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+	return h.ask(session, path, url.Values{}, func(r *http.Request) {
+		r.Body, r.ContentLength = io.NopCloser(&body), int64(body.Len())
+		r.Header.Set("Content-Type", w.FormDataContentType())
+	})
+}
+
+// From a template to a campaign that runs: what is wrong is said beside what was typed, nothing starts before a look.
+func TestACampaignByForms(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello") // makes the channel
+	h.api("PUT", "/v1/templates/coupon", `{"text":"Hello ${name}"}`, nil)
+	const at = "/console/t/default/"
+	h.shows(h.page("sender", at+"campaigns"), at+"new-campaign")
+	if strings.Contains(h.page("operator", at+"campaigns"), "new-campaign") {
+		t.Error("an operator is offered a form that is a sender's")
+	}
+	form := url.Values{"name": {"spring"}, "channel": {"later"}, "template": {"coupon"}, "payload": {"{"}, "canary": {"x"}, "deadline": {"soon"}}
+	bad := h.ask("sender", at+"new-campaign", form)
+	if bad.status != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong form: %d", bad.status)
+	}
+	h.shows(bad.body, "want JSON", "canary", "want a day and a time", `value="spring"`)
+	for _, name := range []string{"payload", "canary", "deadline"} {
+		form.Del(name)
+	}
+	if got := h.ask("sender", at+"new-campaign", form); got.to() != at+"campaigns/spring?said=stored" {
+		t.Fatalf("making it: %d\n%s", got.status, got.body)
+	}
+	h.shows(h.ask("sender", at+"new-campaign", form).body, "spring") // taken
+	h.shows(h.page("sender", at+"campaigns/spring"), "Take the file", `type="file"`)
+
+	if got := h.upload("sender", at+"campaigns/spring/members", "people.csv", "name;phone\nLi;1", "address", "nobody"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nobody") {
+		t.Errorf("a column that is not there: %d\n%s", got.status, got.body)
+	}
+	text := "address,name\na1,Li Na\na1,Li Na again\na2,\n,nobody\n" + strings.Repeat("x", 10) + ",=1+1\n"
+	if got := h.upload("sender", at+"campaigns/spring/members", "people.csv", text); got.to() != at+"campaigns/spring?said=people_said" {
+		t.Fatalf("the file: %d\n%s", got.status, got.body)
+	}
+	h.shows(h.page("sender", at+"campaigns/spring"), "look at the plan")
+	h.shows(h.page("sender", at+"campaigns/spring/plan"), "Hello Li Na", "Send to all", at+"campaigns/spring/refused")
+
+	once := url.Values{"to": {"mine"}, "once": {posthouse.NewID()}}
+	first, again := h.ask("sender", at+"campaigns/spring/test", once), h.ask("sender", at+"campaigns/spring/test", once)
+	_, id, _ := strings.Cut(first.body, "/messages/")
+	id, _, _ = strings.Cut(id, `"`)
+	if id == "" || !strings.Contains(again.body, "/messages/"+id) {
+		t.Errorf("a double click on the test makes another message than %q:\n%s", id, first.body)
+	}
+	if got := h.ask("viewer", at+"campaigns/spring/start", url.Values{"state": {"ready"}}); got.status != http.StatusForbidden {
+		t.Errorf("a viewer starts it: %d", got.status)
+	}
+	start := url.Values{"state": {"ready"}, "force": {"1"}, "note": {"approved"}}
+	if got := h.ask("sender", at+"campaigns/spring/start", start); got.to() != at+"campaigns/spring?said=changed_said" {
+		t.Fatalf("the start: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("sender", at+"campaigns/spring/start", start); got.status != http.StatusConflict {
+		t.Errorf("a second click: %d", got.status)
+	}
+	var c wire.Campaign
+	h.api("GET", "/v1/campaigns/spring", "", &c)
+	if c.People.Members != 3 || c.People.Repeated != 1 || c.People.Refused != 1 {
+		t.Errorf("the people are %+v", c.People)
+	}
+}
+
+// Files for people to take away open in Excel, without formulas, and are refused as pages are.
+func TestFilesOfACampaign(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello")
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
+	const at = "/console/t/default/campaigns/"
+	if got := h.upload("sender", at+"spring/members", "people.csv", "address,name\na1,=1+1\n,nobody\n"); got.status != http.StatusSeeOther {
+		t.Fatalf("the file: %d\n%s", got.status, got.body)
+	}
+	for path, want := range map[string]string{"spring/members": "a1", "spring/refused": "3"} {
+		got := h.ask("viewer", at+path, nil)
+		rest, marked := strings.CutPrefix(got.body, "\ufeff")
+		rows, err := csv.NewReader(strings.NewReader(rest)).ReadAll()
+		if !marked || err != nil || len(rows) != 2 || !strings.Contains(strings.Join(rows[1], " "), want) || !strings.Contains(got.header.Get("Content-Disposition"), ".csv") {
+			t.Errorf("%s: %d %q, %v", path, got.status, got.body, err)
+		}
+	}
+	if got := h.ask("viewer", at+"none/members", nil); got.status != http.StatusNotFound || !strings.Contains(got.body, "There is nothing here") {
+		t.Errorf("the members of no campaign: %d", got.status)
+	}
+	if got := h.ask("viewer", at+"spring/members?outcome=nonsense", nil); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("an outcome that is none: %d", got.status)
+	}
+}
+
+// Times follow the zone that the browser keeps, and every page says which that is.
+func TestTimesInTheViewersZone(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	h.exec("UPDATE posthouse_messages SET created_at = 1893456000000000") // 2030-01-01 00:00 UTC
+	const path = "/console/zone"
+	got := h.ask("", path, url.Values{"zone": {"Mars/Olympus"}, "back": {"/console/t/default/"}})
+	if got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a zone that is none: %d", got.status)
+	}
+	got = h.ask("", path, url.Values{"zone": {"Asia/Tokyo"}, "back": {"https://elsewhere.example/"}})
+	if cookie := got.header.Get("Set-Cookie"); got.to() != "/console/" || !strings.Contains(cookie, "posthouse-zone=Asia/Tokyo") {
+		t.Errorf("the choice leads to %q with %q", got.to(), cookie)
+	}
+	page := h.page("viewer", "/console/t/default/deliveries/"+id, func(r *http.Request) {
+		r.AddCookie(&http.Cookie{Name: "posthouse-zone", Value: "Asia/Tokyo"})
+	})
+	h.shows(page, "2030-01-01 09:00:00", "Asia/Tokyo")
+	h.shows(h.page("viewer", "/console/t/default/deliveries/"+id), "2030-01-01 08:00:00", "Asia/Shanghai")
+}
