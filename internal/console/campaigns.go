@@ -46,7 +46,7 @@ func actions(s posthouse.CampaignState) []string {
 
 func showCampaign(v *visit) error {
 	name := v.r.PathValue("name")
-	m, err := v.marchOf(name)
+	m, err := marchOf(v, name)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func showCampaign(v *visit) error {
 }
 
 // marchOf reads what the page of a campaign shows.
-func (v *visit) marchOf(name string) (m march, err error) {
+func marchOf(v *visit, name string) (m march, err error) {
 	if m.Campaign, err = v.call().Campaigns.Get(v.ctx(), name); err != nil {
 		return m, err
 	}

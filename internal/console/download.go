@@ -15,8 +15,8 @@ type download struct {
 	started bool
 }
 
-// download begins a CSV with a name.
-func (v *visit) download(name string) *download { return &download{v: v, name: name} }
+// downloadOf begins a CSV with a name.
+func downloadOf(v *visit, name string) *download { return &download{v: v, name: name} }
 
 // ctx is for a call of the API whose answer is the file: it goes out as it comes, and is never held in memory.
 func (d *download) ctx() context.Context {

@@ -164,7 +164,7 @@ func (f frame) Is(t time.Time) bool { return !t.IsZero() }
 
 // Clock is a time in the visitor's zone.
 func (f frame) Clock(t time.Time) string {
-	return t.In(f.v.zone()).Format("2006-01-02 15:04:05")
+	return t.In(zoneFor(f.v)).Format("2006-01-02 15:04:05")
 }
 
 // clockOr is a time, empty for none.
@@ -176,10 +176,10 @@ func (f frame) clockOr(t time.Time) string {
 }
 
 // Hour is the time of day.
-func (f frame) Hour(t time.Time) string { return t.In(f.v.zone()).Format("15:04") }
+func (f frame) Hour(t time.Time) string { return t.In(zoneFor(f.v)).Format("15:04") }
 
 // Zone is the name of that zone.
-func (f frame) Zone() string { return f.v.zone().String() }
+func (f frame) Zone() string { return zoneFor(f.v).String() }
 
 // ISO is a time as programs read it.
 func (f frame) ISO(t time.Time) string { return t.UTC().Format(time.RFC3339) }

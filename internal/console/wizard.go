@@ -94,7 +94,7 @@ func (b *brief) draft(v *visit) wire.CampaignDraft {
 		}
 	}
 	if b.Deadline != "" {
-		at, err := time.ParseInLocation("2006-01-02T15:04", b.Deadline, v.zone())
+		at, err := time.ParseInLocation("2006-01-02T15:04", b.Deadline, zoneFor(v))
 		if err != nil {
 			b.wrong(v, "deadline", "want_time")
 		}
@@ -147,7 +147,7 @@ func takePeople(v *visit) error {
 	if problems == nil {
 		return err
 	}
-	m, err := v.marchOf(name)
+	m, err := marchOf(v, name)
 	if err != nil {
 		return err
 	}
@@ -243,13 +243,13 @@ func testCampaign(v *visit) error {
 // saveMembers writes every member and where it stands as a CSV without formulas.
 func saveMembers(v *visit) error {
 	name, outcome := v.r.PathValue("name"), v.query("outcome")
-	w := v.download(name + "-" + cmp.Or(outcome, "members") + ".csv")
+	w := downloadOf(v, name + "-" + cmp.Or(outcome, "members") + ".csv")
 	return w.end(v.call().Campaigns.Export(w.ctx(), w, name, "csv", outcome))
 }
 
 // saveRefused writes the records that could not be read.
 func saveRefused(v *visit) error {
 	name := v.r.PathValue("name")
-	w := v.download(name + "-refused.csv")
+	w := downloadOf(v, name + "-refused.csv")
 	return w.end(v.call().Campaigns.Refused(w.ctx(), w, name, "csv"))
 }

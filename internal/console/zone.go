@@ -28,8 +28,8 @@ func zoneNamed(name string) *time.Location {
 	return zone
 }
 
-// zone is that of the times on the page.
-func (v *visit) zone() *time.Location {
+// zoneFor is that of the times on the page.
+func zoneFor(v *visit) *time.Location {
 	if v.local != nil {
 		return v.local
 	}
@@ -54,7 +54,7 @@ func usualZones() []string {
 }
 
 func showZone(v *visit) error {
-	return v.show("zone", "time_zone", clocks{Server: v.o.Zone.String(), Zones: usualZones(), Asked: v.zone().String(), Back: backTo(v.query("back"))})
+	return v.show("zone", "time_zone", clocks{Server: v.o.Zone.String(), Zones: usualZones(), Asked: zoneFor(v).String(), Back: backTo(v.query("back"))})
 }
 
 // chooseZone keeps a zone in the browser; without a name the server's holds again.
