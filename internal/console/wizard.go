@@ -243,13 +243,13 @@ func testCampaign(v *visit) error {
 // saveMembers writes every member and where it stands as a CSV without formulas.
 func saveMembers(v *visit) error {
 	name, outcome := v.r.PathValue("name"), v.query("outcome")
-	w := downloadOf(v, name + "-" + cmp.Or(outcome, "members") + ".csv")
+	w := downloadOf(v, name+"-"+cmp.Or(outcome, "members")+".csv")
 	return w.end(v.call().Campaigns.Export(w.ctx(), w, name, "csv", outcome))
 }
 
 // saveRefused writes the records that could not be read.
 func saveRefused(v *visit) error {
 	name := v.r.PathValue("name")
-	w := downloadOf(v, name + "-refused.csv")
+	w := downloadOf(v, name+"-refused.csv")
 	return w.end(v.call().Campaigns.Refused(w.ctx(), w, name, "csv"))
 }
