@@ -34,10 +34,10 @@ var floors = map[string]floor{
 	// 0: the vocabulary, standard library only.
 	".": {layer: 0},
 
-	// What goes over the wire, made of the vocabulary alone.
+	// The wire's types, made of the vocabulary alone.
 	"wire": {layer: 0, beside: []string{"."}},
 
-	// What a CSV's cells may not be, for all who write one.
+	// The guard of a CSV's cells, for all who write one.
 	"internal/cell": {layer: 0},
 
 	// 1: the parts that know nothing of each other. work is what engine and store

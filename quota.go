@@ -24,7 +24,7 @@ type Bound struct {
 	// Of is key or tenant: whose quota it is. Name is the key's id or the tenant's name.
 	Of   BoundOf `json:"of"`
 	Name string  `json:"name"`
-	// What is bounded: requests, open deliveries, or messages that call everybody.
+	// The things that are bounded: requests, open deliveries, or messages that call everybody.
 	What BoundWhat `json:"what"`
 	// Max is the bound; of requests, within the time Per.
 	Max int      `json:"max"`
@@ -36,7 +36,7 @@ type Bound struct {
 // BoundOf is whose quota a bound is of.
 type BoundOf string
 
-// Whose quotas there are.
+// The owners of quotas.
 const (
 	BoundOfKey    BoundOf = "key"
 	BoundOfTenant BoundOf = "tenant"
@@ -45,7 +45,7 @@ const (
 // BoundWhat is what a bound counts.
 type BoundWhat string
 
-// What is counted.
+// The units that are counted.
 const (
 	BoundRequests BoundWhat = "requests"
 	BoundOpen     BoundWhat = "open"

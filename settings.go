@@ -208,7 +208,7 @@ type RuleSettings struct {
 // LimitBy is what limits count.
 type LimitBy string
 
-// What limits can count.
+// The units that limits count.
 const (
 	LimitByRecipients LimitBy = "recipients"
 	LimitByCalls      LimitBy = "calls"

@@ -164,7 +164,7 @@ func TestSecretsAreMaskedAndKept(t *testing.T) {
 	}
 }
 
-// Whoever may change where a channel sends must not have its secrets sent there.
+// A person who may change where a channel sends must not have its secrets sent there.
 func TestASecretIsBoundToItsDestination(t *testing.T) {
 	t.Parallel()
 	typ := channel.Type{Fields: []channel.Field{

@@ -113,7 +113,7 @@ func TestTheShellCompletesWhatTheServerHas(t *testing.T) {
 	}
 }
 
-// Who reads the README finds every command there, in both languages.
+// A reader of the README finds every command there, in both languages.
 func TestTheReadmeNamesEveryCommand(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../README.md", "../README.zh-CN.md"} {

@@ -283,7 +283,7 @@ func TestServeHelp(t *testing.T) {
 	}
 }
 
-// Whoever only looks leaves a file of another program as it is: its journal mode stands in it.
+// A command that only looks leaves a file of another program as it is: its journal mode stands in it.
 func TestCommandsThatLookChangeNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -93,7 +93,7 @@ func New(o Options) (*Box, error) {
 // another and one message is made; they are told the same id. Where that is not possible, on both sides of a
 // full minute or where a handle cannot look, the ids lead to the same message once it is there.
 //
-// What is wrong with the drafts themselves is a *posthouse.Error of code invalid that names every
+// Faults of the drafts themselves are a *posthouse.Error of code invalid that names every
 // problem, and then nothing was written: tx can go on. What only Posthouse knows, such as whether
 // the channel exists, is found out after the commit: such a message waits in the table, with its
 // problem, until it can be accepted. An error of the database is returned wrapped; whether tx can

@@ -144,7 +144,7 @@ func finish(ref, status string) string {
 	return "<xml><MsgType>event</MsgType><Event>TEMPLATESENDJOBFINISH</Event><MsgID>" + ref + "</MsgID><Status>" + status + "</Status></xml>"
 }
 
-// Whoever is refused is told nothing, and nothing changes; what comes early is kept.
+// A refused caller is told nothing, and nothing changes; what comes early is kept.
 func TestFLEET_ForgedCallbacksChangeNothing(t *testing.T) {
 	h := open(t, dbtest.SQLite(t))
 	h.mp("mp", nil)

@@ -143,7 +143,7 @@ func TestPULL_AnAppThatIsNotHeardOfAgainUsesUpWhatItHas(t *testing.T) {
 	})
 }
 
-// Who runs the server hears of such an app: at its first poll, and once when it asks again without a report.
+// The operator of the server hears of such an app: at its first poll, and once when it asks again without a report.
 func TestPULL_AnAppThatMayWantAnotherFormIsNamedInTheLog(t *testing.T) {
 	t.Parallel()
 	var log lines

@@ -11,7 +11,7 @@ import (
 )
 
 // away says in the log that the database does not answer: once when that begins, once a minute, and once when it ends.
-// What the roles and the requests say of the same meanwhile is counted and left out.
+// Lines of the same kind, by the roles or by requests, are counted meanwhile and left out.
 type away struct {
 	log  slog.Handler
 	ping func(ctx context.Context) error

@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/rescue"
 )
 
-// What a door or a room needs of the engine is often more than one role.
+// A door or a room often needs more than one role of the engine.
 type (
 	// sender accepts messages and withdraws them.
 	sender struct {

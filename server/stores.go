@@ -21,7 +21,7 @@ type (
 	fleets   = registry.Accounts
 )
 
-// What a role asks of several families of tables at once.
+// These ask several families of tables at once, for one role.
 type (
 	submissions struct {
 		store.Submissions

@@ -94,7 +94,7 @@ func TestSuppressionsHoldFromTheirAnswerOn(t *testing.T) {
 	})
 }
 
-// Who comes back by what the provider tells is sent to again; what a person has stored stays.
+// A person who comes back, as the provider tells it, is sent to again; what a person has stored stays.
 func TestAnOptInEndsAnOptOutAndNothingElse(t *testing.T) {
 	h := open(t, dbtest.SQLite(t))
 	h.mp("mp", nil)

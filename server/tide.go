@@ -127,7 +127,7 @@ func (td *tide) end(ctx context.Context) {
 	}
 }
 
-// What moves the tide: a queue, a desk and an intake that tell of what they have done.
+// These move the tide: a queue, a desk and an intake that tell of what they have done.
 type (
 	movingQueue struct {
 		engine.Queue

@@ -174,7 +174,7 @@ func tellingOf(at time.Time, user, title, text string) told {
 }
 
 // settleWork refuses a call as a whole where DingTalk is busy or all of its people are refused at once.
-// What is wrong with some of them is told later.
+// Faults of some of them are told later.
 func settleWork(refusals []*refusal) {
 	all := true
 	var hard *refusal

@@ -18,7 +18,7 @@ import (
 // Name is the driver's name in a channel's configuration.
 const Name = "pull"
 
-// What a channel carries.
+// The contents that a channel may carry.
 const (
 	contentSMS = "sms"
 	contentAny = "any"

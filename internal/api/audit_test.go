@@ -30,7 +30,7 @@ var unaudited = map[string]string{
 	"POST /v1/callbacks/{address}":      "the event log has what follows from it",
 }
 
-// Whatever changes configuration, keys or people, and every decision about deliveries, is audited; what is not has a
+// Every change of configuration, keys or people, and every decision about deliveries, is audited; a route that is not has a
 // reason.
 func TestEveryAddressThatChangesSomethingIsAudited(t *testing.T) {
 	t.Parallel()

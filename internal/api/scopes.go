@@ -2,7 +2,7 @@ package api
 
 import "github.com/posthouse/posthouse"
 
-// What a key needs for a route.
+// The scopes that a key needs for a route.
 const (
 	reads  = posthouse.ScopeRead
 	sends  = posthouse.ScopeSend

@@ -44,7 +44,7 @@ func TestAddressesAreRandom(t *testing.T) {
 	}
 }
 
-// Whoever makes addresses up does not reach the database more than so often, and does not keep others out.
+// A caller that makes addresses up does not reach the database more than so often, and does not keep others out.
 func TestGuessesCostLittle(t *testing.T) {
 	t.Parallel()
 	mine := NewAddress()

@@ -46,7 +46,7 @@ var steps = map[Outcome][]Outcome{
 	Unsent:  {Started, Expired, Suppressed, Cancelled, Elsewhere},
 	Started: {Unsent, Sent, Failed, Unknown, Suppressed, HandedOver}, // who is suppressed is found after the start is stored
 	Sent:    {Delivered, Undelivered},
-	// What is unknown is proved by a receipt or a person, or sent again as a delivery by the campaign's policy.
+	// An unknown outcome is proved by a receipt or a person, or sent again as a delivery by the campaign's policy.
 	Unknown:    {Sent, Delivered, Undelivered, Failed, HandedOver},
 	HandedOver: {Sent, Delivered, Undelivered, Failed, Unknown, Expired, Suppressed, Cancelled},
 }

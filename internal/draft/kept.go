@@ -18,7 +18,7 @@ func UnkeptJSON(text []byte) string {
 	return cmp.Or(unkeptEscape(text), unkeptShape(text))
 }
 
-// What of a JSON text every database reads: PostgreSQL expands numbers to all their digits, and walks nested values on its
+// The bounds of a JSON text that every database reads: PostgreSQL expands numbers to all their digits, and walks nested values on its
 // stack.
 const (
 	maxDigits = 1000

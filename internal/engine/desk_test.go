@@ -123,7 +123,7 @@ func TestAnAgentThatIsPausedWhileItWaitsIsHandedNothing(t *testing.T) {
 	})
 }
 
-// Whose key is revoked while it waits is handed nothing more.
+// An agent whose key is revoked while it waits is handed nothing more.
 func TestAnAgentThatMayNotWaitAnyLongerIsHandedNothing(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.pull("sms", posthouse.ChannelSettings{})

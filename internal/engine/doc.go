@@ -20,7 +20,7 @@
 // Dispatcher, sender and recorder work on units (unit.go). Deliveries are a kind of unit, see deliveries.go;
 // the members of a campaign's segment are another, see segments.go and package segment.
 //
-// What comes before is package intake's, from a draft to its commit; what agents fetch is package pull's;
+// The steps before are package intake's, from a draft to its commit; what agents fetch is package pull's;
 // what follows which result is decided by package state. The engine
 // holds no SQL and no provider's protocol: the store and the drivers do. It keeps no
 // truth in memory: whatever it knows beyond the database may be lost at any line.

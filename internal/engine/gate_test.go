@@ -82,7 +82,7 @@ func TestAGateIsStoredAgain(t *testing.T) {
 	})
 }
 
-// Who puts a channel's config right need not wait until its account is probed again. A limit of the provider's rate holds on, and
+// A channel whose config is put right need not wait until its account is probed again. A limit of the provider's rate holds on, and
 // what an attempt by the old config is told counts no more.
 func TestANewConfigIsTriedAtOnce(t *testing.T) {
 	for class, sent := range map[posthouse.Class]bool{posthouse.ClassAccount: true, posthouse.ClassAuth: true, posthouse.ClassRate: false} {

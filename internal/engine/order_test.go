@@ -114,7 +114,7 @@ func TestALineWaitsForAnUnknownHead(t *testing.T) {
 	})
 }
 
-// Whoever settles the head of a line lets the next one go on at once: an agent that reports, and a person whose word another
+// The next in a line goes on at once, whoever settles its head: an agent that reports, and a person whose word another
 // process takes, one that sends nothing itself.
 func TestWhoeverSettlesAHeadLetsTheNextOneGoOn(t *testing.T) {
 	virtual(t, func(r *rig) {

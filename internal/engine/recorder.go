@@ -32,7 +32,7 @@ type recorder struct {
 	waiting map[unit]struct{} // their results are here, not yet written
 }
 
-// What is known of the database's taking results. Nothing may start whose result could not be kept.
+// The known states of the database's taking results. Nothing may start whose result could not be kept.
 const (
 	takesResults int32 = iota
 	takesNone          // the last write failed, and is tried again

@@ -125,7 +125,7 @@ func TestReadersShareWhatIsRead(t *testing.T) {
 	})
 }
 
-// Who has read all that there was waits, and does not look once more.
+// A reader that has read all there was waits, and does not look once more.
 func TestAReaderAtTheEndWaitsWithoutALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{}
@@ -215,7 +215,7 @@ func TestAFilterKeepsTenantsApart(t *testing.T) {
 	}
 }
 
-// Whoever begins before all gets what there still is; whoever comes back to a place that is gone is told so.
+// A reader that begins before everything gets what there still is; one that comes back to a place that is gone is told so.
 func TestABeginningThatIsGoneIsRefused(t *testing.T) {
 	t.Parallel()
 	b := &book{rows: []work.FeedRow{{Pos: 1 << 40, Version: 1, At: time.Now(), Deliveries: []string{"d1"}}}}

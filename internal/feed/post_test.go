@@ -18,7 +18,7 @@ type open struct{}
 func (open) Seal(plain, _ string) (string, error) { return plain, nil }
 func (open) Open(text, _ string) (string, error)  { return text, nil }
 
-// Whoever may make a subscription reads why it failed, and neither what stands behind its URL nor at which address.
+// A person who may make a subscription reads why it failed, and neither what stands behind its URL nor at which address.
 func TestAFailedCallShowsNothingOfTheHouse(t *testing.T) {
 	t.Parallel()
 	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

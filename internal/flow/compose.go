@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// What could not be made into messages is tried again after retryAfter, then as the engine puts a plan off, after 5, 10,
+// A notice that could not be made into messages is tried again after retryAfter, then as the engine puts a plan off, after 5, 10,
 // 20, 40 … seconds and up to ten minutes: a template or a channel may be mended. After maxRetries, some three days, it is
 // let be.
 const (

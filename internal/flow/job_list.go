@@ -30,7 +30,7 @@ type JobFilter struct {
 	Limit  int
 }
 
-// What one page looks at and shows: a page that ends for either may be shorter than asked for, and empty.
+// The bounds of what one page looks at and shows: a page that ends for either may be shorter than asked for, and empty.
 const (
 	jobPage    = 50
 	mostLooked = 2000    // jobs

@@ -93,7 +93,7 @@ func (r *Relay) relayKind(ctx context.Context, kind work.Kind, most int) {
 }
 
 // relayOnce moves a batch of rows, and reports whether any moved or was put off: then more may wait.
-// What cannot be accepted is set aside, so that it never blocks what came after it.
+// A row that cannot be accepted is set aside, so that it never blocks those after it.
 func (r *Relay) relayOnce(ctx context.Context, kind work.Kind, most int) bool {
 	if r.Life.Stale() {
 		return false

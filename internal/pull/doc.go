@@ -6,6 +6,6 @@
 //	reporter  writes what agents report, many at once
 //	roll      notes when agents were last heard of
 //
-// What follows a report or a lost lease is decided in package state. A lease that ends
+// Package state decides what follows a report or a lost lease. A lease that ends
 // without a word is found by the engine's rescuer, as any other is.
 package pull

@@ -10,6 +10,6 @@
 // provider bears at the moment: it rises while calls succeed, falls where the provider refuses, fails or slows down, and
 // is 0 while the account is parked. See [Factors] for the others.
 //
-// What is known of a provider's windows (20 a minute for a robot) is not learned here: package limit holds it exactly. This
+// Known windows of a provider (20 a minute for a robot) are not learned here: package limit holds them exactly. This
 // package finds what lies below those windows, and what nobody has documented.
 package rate

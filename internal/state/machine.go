@@ -32,7 +32,7 @@ const (
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
 	ReasonLimiter        = "limiter"  // it could not be asked
 	ReasonSuppressed     = "address_suppressed"
-	// What waits for a window that not all of its channel wait for.
+	// Reasons of a delivery that waits for a window which not all of its channel wait for.
 	ReasonLimitType      = "limit_type"
 	ReasonLimitRecipient = "limit_recipient"
 	ReasonLimitTemplate  = "limit_template"

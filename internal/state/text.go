@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 )
 
-// What the store keeps of other people's words, in bytes: its columns hold no more. The kit of package
+// The store keeps so many bytes of other people's words: its columns take no more. The kit of package
 // channel keeps to less; a driver need not use the kit.
 const (
 	MaxCode    = 255

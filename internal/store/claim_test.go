@@ -177,7 +177,7 @@ func TestWholeClaimsComeBackForWhatTheyLeft(t *testing.T) {
 	})
 }
 
-// Who is given less than all that is due before some time takes it that no more is.
+// A dispatcher that is given less than it asked for, due before some time, takes it that no more is due.
 func TestAClaimUpToATimeLeavesNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ids := accept(t, s, entry(4))

@@ -14,7 +14,7 @@ import (
 // a row of posthouse_flights while it is under way, and a row of posthouse_sent, which keeps its history. The events follow
 // from these rows (layout/sole.go).
 //
-// Whatever takes another course is expanded first, in the transaction that finds so (expand.go): it gets the row of
+// A message that takes another course is expanded first, in the transaction that finds so (expand.go): it gets the row of
 // posthouse_queue or posthouse_settled and the events that it would have had from the beginning, and sole becomes 0. A clean
 // delivery never comes back.
 

@@ -86,7 +86,7 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		if err := schema.BeginHistory(t.Tx); err != nil {
 			return err
 		}
-		// Whoever is unsent in the copy may have been sent to since: a campaign goes on when a person says so.
+		// A member that is unsent in the copy may have been sent to since: a campaign goes on when a person says so.
 		_, err := t.Exec("UPDATE posthouse_campaigns SET state = ?, reason = ?, version = version + 1 WHERE state = ?",
 			string(posthouse.CampaignPaused), reasonEpochHold, string(posthouse.CampaignRunning))
 		if err != nil {

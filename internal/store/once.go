@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// What is to happen once: a request with an Idempotency-Key, a message with a dedup key.
+// Two things happen once: a request with an Idempotency-Key, a message with a dedup key.
 // The first three columns are the key, the fourth says whose it is.
 var (
 	idempotencyTable = sqldb.NewTable("posthouse_idempotency", "tenant", "endpoint", "idem_key", "owner", "body_hash", "answer", "created_at#", "expires_at#")

@@ -317,7 +317,7 @@ func (c arriving) judgeUnsaid(left []*arrival) {
 			}, "it counts as %s, and no arrival was answered so; of %s that name no delivery none is left for it", u.to, words.Plural(len(left), "arrival"))
 		}
 	}
-	// What fewer arrivals would do for comes first.
+	// A place for which fewer arrivals would do comes first.
 	pair(func(u *unsaid) bool { return u.told && u.ref }, func(a *arrival) bool { return a.answer == accepted && a.key == nameless })
 	pair(func(u *unsaid) bool { return u.told && !u.ref }, func(a *arrival) bool { return a.answer == accepted })
 	pair(func(u *unsaid) bool { return !u.told }, (*arrival).taken)

@@ -89,7 +89,7 @@ type checker struct {
 	losses    map[string]*losses // by process
 }
 
-// What is judged, each with the rules of one subject. All of them see what the checker has seen.
+// The subjects that are judged, each with its rules. All of them see what the checker has seen.
 type (
 	accepting struct{ *checker } // what callers were told of their messages
 	calling   struct{ *checker } // idempotency keys, and the calls that used them

@@ -104,7 +104,7 @@ type AgentLine struct {
 	Answer string `json:"answer"`
 }
 
-// What an agent asks in an AgentLine.
+// The requests of an agent in an AgentLine.
 const (
 	OpClaim    = "claim" // one line for each delivery that it was handed
 	OpStart    = "start"

@@ -76,7 +76,7 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
-// What somebody shows.
+// The credentials that somebody may show.
 const (
 	apiKeys   = "API keys"
 	passwords = "passwords"

@@ -129,7 +129,7 @@ func (f *formWriter) object() {
 	f.members, w.at = f.members[:opened], end
 }
 
-// What follows a backslash, and what it means.
+// The letters after a backslash, and their meaning.
 const (
 	escapeLetters = `bfnrt"\/`
 	escapeMeaning = "\b\f\n\r\t\"\\/"

@@ -157,7 +157,7 @@ type Progress struct {
 // Chunk says whether members of a segment may be sent to.
 type Chunk int
 
-// What follows the wish to start a chunk.
+// The answers to the wish to start a chunk.
 const (
 	ChunkLost    Chunk = iota // the segment is its owner's no more
 	ChunkHalted               // its campaign does not run, or its deadline has passed

@@ -45,7 +45,7 @@ func TestTheSampleOfTheProviderOpens(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a callback, it is forged.
+// A callback is forged, whatever is wrong with it.
 func TestForgedCallbacksAreRefused(t *testing.T) {
 	t.Parallel()
 	right := lock(t, token, aesKey, receiver)

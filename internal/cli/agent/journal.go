@@ -33,7 +33,7 @@ type line struct {
 	ReportID string                 `json:"report_id,omitempty"`
 }
 
-// What lines say.
+// The kinds of lines.
 const (
 	lineClaim = "claim" // a claim begins, or the last one is done with
 	lineHold  = "hold"  // it was fetched, and no claim would find it again

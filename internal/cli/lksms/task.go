@@ -20,7 +20,7 @@ const (
 	failed
 )
 
-// What the old server wrote into a result by itself.
+// Results that the old server wrote by itself.
 const (
 	lostAndRetried = "处理超时，自动重试"
 	lostForGood    = "处理超时，超过最大重试次数"

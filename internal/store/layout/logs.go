@@ -12,7 +12,7 @@ var SendLog = sqldb.NewTable("posthouse_send_log", "delivery", "token#", "tenant
 var ReportLog = sqldb.NewTable("posthouse_report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
 	"outcome", "code?", "error?", "retry#?", "ref?", "request?", "answer", "state?")
 
-// What the column retry says of the agent's advice.
+// The values of the column retry: the agent's advice.
 const (
 	RetryUnsaid int64 = iota
 	retryYes

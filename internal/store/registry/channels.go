@@ -62,7 +62,7 @@ func (s Channels) PutChannel(ctx context.Context, now time.Time, ch posthouse.Ch
 		if err != nil || was.Driver == ch.Driver && sameConfig(was.Config, config) {
 			return err
 		}
-		// What the provider refused of the old config does not count; how fast it may be called does.
+		// A refusal of the old config does not count; how fast the provider may be called does.
 		_, err = t.Exec("DELETE FROM posthouse_gates WHERE tenant = ? AND channel = ? AND class <> ?", ch.Tenant, ch.Name, string(posthouse.ClassRate))
 		return err
 	})

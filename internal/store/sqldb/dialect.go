@@ -130,7 +130,7 @@ func TitleOf(dsn string) string {
 // Fault is what an error from a database means for the caller.
 type Fault int
 
-// What callers tell apart; the others are this package's own affair.
+// Callers tell these errors apart; the others are this package's own affair.
 const (
 	FaultOther      Fault = iota // a bug or a bad value: do not repeat
 	faultBusy                    // deadlock, serialization, lock time-out: repeat the transaction
