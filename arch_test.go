@@ -128,8 +128,9 @@ var floors = map[string]floor{
 	"internal/api":       {layer: 3, beside: []string{"internal/read"}, never: []string{"internal/store"}},
 	"internal/api/terms": {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
 	"internal/front/*":   {layer: 3, beside: []string{"internal/read"}, never: []string{"internal/store"}},
-	"internal/channels":  {layer: 3, never: []string{"internal/store"}},                                   // the configured channels, opened and tested
-	"internal/people":    {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}}, // lets people into the console
+	"internal/channels":  {layer: 3, never: []string{"internal/store"}},                                                      // the configured channels, opened and tested
+	"internal/people":    {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
+	"internal/oidc":      {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
 	"internal/console":   {layer: 3, beside: []string{"internal/read"}, never: []string{"internal/store"}},
 	"simulator":          {layer: 3, never: []string{"internal/store", "internal/engine"}},
 

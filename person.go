@@ -16,6 +16,9 @@ type Person struct {
 	Password bool `json:"password,omitempty"`
 	// TOTP reports whether the person shows a one-time code too. It is only shown.
 	TOTP bool `json:"totp,omitempty"`
+	// Subject is who the person is at an identity provider, which says title and roles at each sign-in; empty for others. It is
+	// only shown.
+	Subject string `json:"subject,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`

@@ -25,7 +25,7 @@ type house struct {
 }
 
 // open starts a house.
-func open(tb testing.TB) *house {
+func open(tb testing.TB, change ...func(*server.Options)) *house {
 	tb.Helper()
 	h := &house{TB: tb}
 	providers := httptest.NewServer(simulator.New(simulator.Options{Log: slog.New(slog.DiscardHandler)}))
@@ -34,11 +34,15 @@ func open(tb testing.TB) *house {
 	id, text := secret.NewKey()
 	key, path := secret.FormatKey(id, text), ""
 	dir := tb.TempDir()
-	s, err := server.New(context.Background(), server.Options{
+	o := server.Options{
 		DSN: "sqlite:" + dir + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, CreateKeyring: true, KeyringFile: dir + "/posthouse.keys", StateDir: dir,
 		Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "e2e", AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		AnnounceLink: func(p string) { path = p },
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := server.New(context.Background(), o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -2,19 +2,21 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/console"
+	"github.com/posthouse/posthouse/internal/oidc"
 	"github.com/posthouse/posthouse/internal/people"
 )
 
 // openPeople makes the desk that lets people in, and at the first start the first person.
 func openPeople(ctx context.Context, s *Server) error {
 	s.people = people.NewDesk(people.Options{
-		Persons: s.store.People, Links: s.store.People, Sessions: s.store.People, Codes: s.store.People, Sealer: s.keyring, RequireTOTP: s.o.RequireTOTP, Gate: s.gate, Book: bookOf(s), Log: s.o.Log,
+		Persons: s.store.People, Guests: s.store.People, Links: s.store.People, Sessions: s.store.People, Codes: s.store.People, Sealer: s.keyring, RequireTOTP: s.o.RequireTOTP, Gate: s.gate, Book: bookOf(s), Log: s.o.Log,
 	})
 	if s.o.AnnounceLink == nil {
 		return nil
@@ -24,6 +26,41 @@ func openPeople(ctx context.Context, s *Server) error {
 		s.o.AnnounceLink(linkPath(link))
 	}
 	return err
+}
+
+// OIDC lets people in by the word of an OpenID provider, beside passwords and links.
+type OIDC struct {
+	// Issuer is the provider's URL. Defaults to none: then nobody comes in this way.
+	Issuer string
+	// ClientID and ClientSecret are what the provider calls Posthouse. Its redirect URI is /console/oidc/callback.
+	ClientID, ClientSecret string
+	// Scopes are asked for beside openid. Defaults to profile and email.
+	Scopes []string
+	// NameClaim becomes the name of a person at the first sign-in. Defaults to preferred_username.
+	NameClaim string
+	// RoleClaim is the claim that Roles speak of, such as realm_access.roles. Defaults to groups.
+	RoleClaim string
+	// Roles say who may do what: VALUE=TENANT:ROLE, such as ops=default:operator. Required.
+	Roles []string
+}
+
+// provider is the OpenID provider, nil for none.
+func (o OIDC) provider(s *Server) (console.Provider, error) {
+	if o.Issuer == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	var grants []oidc.Grant
+	for _, text := range o.Roles {
+		g, err := oidc.ParseGrant(text)
+		if err != nil {
+			return nil, fmt.Errorf("oidc_roles: %w", err)
+		}
+		grants = append(grants, g)
+	}
+	return oidc.New(oidc.Options{
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Scopes: o.Scopes, NameClaim: o.NameClaim, RoleClaim: o.RoleClaim,
+		Roles: grants, Sealer: s.keyring, Log: s.o.Log,
+	})
 }
 
 // links makes links to the console.
@@ -40,8 +77,13 @@ func linkPath(link string) string { return console.Root + "enter?link=" + url.Qu
 
 // openConsole puts the console beside the API, and leads browsers to it.
 func openConsole(s *Server) error {
+	provider, err := s.o.OIDC.provider(s)
+	if err != nil {
+		return err
+	}
 	pages, err := console.New(console.Options{
-		API: s.handler, Desk: s.people, Zone: s.zone, Sandbox: s.o.Sandbox, Version: s.o.Version, Log: s.o.Log,
+		Provider: provider,
+		API:      s.handler, Desk: s.people, Zone: s.zone, Sandbox: s.o.Sandbox, Version: s.o.Version, Log: s.o.Log,
 	})
 	if err != nil {
 		return err

@@ -43,6 +43,8 @@ type Options struct {
 	AnnounceLink func(path string)
 	// RequireTOTP lets people use the console only once they have set up one-time codes. Defaults to false.
 	RequireTOTP bool
+	// OIDC is an OpenID provider that people come in by. Defaults to none.
+	OIDC OIDC
 	// Sandbox is the URL of the simulator, of a demo: the console says on each page that nothing reaches a person. Defaults to none.
 	Sandbox string
 	// Keyring encrypts the secrets of channels: a text of "id:base64" keys, the newest last. Defaults to

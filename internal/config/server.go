@@ -102,6 +102,34 @@ var serverSettings = []setting[Config]{{
 	help:  "let people use the console only once they have set up one-time codes (TOTP)",
 	parse: func(c *Config, v string) error { return boolean(&c.Server.RequireTOTP, v) },
 }, {
+	name:  "oidc_issuer",
+	help:  "the `URL` of an OpenID provider that people sign in to the console by (default none)",
+	parse: func(c *Config, v string) error { return address(&c.Server.OIDC.Issuer, v, "http", "https") },
+}, {
+	name:  "oidc_client_id",
+	help:  "what the provider calls Posthouse, an `ID`",
+	parse: func(c *Config, v string) error { return text(&c.Server.OIDC.ClientID, v) },
+}, {
+	name: "oidc_client_secret", secret: true, noFlag: true,
+	help:  "the `SECRET` that goes with it (default none: PKCE alone guards the code)",
+	parse: func(c *Config, v string) error { return text(&c.Server.OIDC.ClientSecret, v) },
+}, {
+	name:  "oidc_scopes",
+	help:  "what is asked for beside openid, `SCOPES` with commas between (default profile,email)",
+	parse: func(c *Config, v string) error { return words(&c.Server.OIDC.Scopes, v) },
+}, {
+	name: "oidc_name_claim", def: "preferred_username",
+	help:  "the `CLAIM` that becomes a person's name at the first sign-in",
+	parse: func(c *Config, v string) error { return text(&c.Server.OIDC.NameClaim, v) },
+}, {
+	name: "oidc_role_claim", def: "groups",
+	help:  "the `CLAIM` that oidc_roles speaks of, such as realm_access.roles",
+	parse: func(c *Config, v string) error { return text(&c.Server.OIDC.RoleClaim, v) },
+}, {
+	name:  "oidc_roles",
+	help:  "which of its values is which role, a `LIST` of VALUE=TENANT:ROLE such as ops=default:operator,boss=default:admin",
+	parse: func(c *Config, v string) error { return words(&c.Server.OIDC.Roles, v) },
+}, {
 	name: "redis", secret: true,
 	help:  "a Redis that holds shared limits, `URL` redis://host:port/0 (default none: the database holds them)",
 	parse: func(c *Config, v string) error { return address(&c.Server.Redis, v, "redis", "rediss", "unix") },

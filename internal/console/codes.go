@@ -44,7 +44,7 @@ func completeSignIn(v *visit) error {
 		return v.draw(statusOf(in.Wrong), "code", "sign_in", in)
 	}
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-		return v.draw(http.StatusUnauthorized, "sign-in", "sign_in", signingIn{Back: in.Back, Wrong: "sign_in_over"})
+		return v.draw(http.StatusUnauthorized, "sign-in", "sign_in", signingIn{Back: in.Back, Wrong: "sign_in_over", Provided: v.o.Provider != nil})
 	}
 	if err != nil {
 		return err

@@ -28,6 +28,11 @@ func codeWords() map[string]word {
 		"codes_off":      {"Turn one-time codes off", "关闭动态验证码"},
 		"codes_off_help": {"After that the password or a link alone signs you in.", "关闭后，仅凭密码或链接即可登录。"},
 		"codes_off_said": {"One-time codes are off.", "动态验证码已关闭。"},
+		"oidc_sign_in":   {"Sign in with your organisation's account", "使用统一身份认证登录"},
+		"oidc_over":      {"The sign-in was begun in another browser, or too long ago: begin it again.", "登录已超时，或不是在此浏览器中发起的，请重新登录。"},
+		"oidc_away":      {"The identity provider does not answer as it should. Try again, or tell an administrator: the log says more.", "身份认证服务没有正常应答，请稍后再试或联系管理员，详情见日志。"},
+		"oidc_taken":     {"Somebody here has your name already, whom the identity provider does not know. An administrator has to delete that person first:", "这里已有同名的本地人员，请管理员先将其删除："},
+		"oidc_person":    {"Your organisation's identity provider lets you in, and says your roles at each sign-in.", "您通过统一身份认证登录，每次登录时由其给出角色。"},
 		"go_on":          {"Go on", "继续"},
 	}
 }

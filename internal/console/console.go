@@ -24,6 +24,8 @@ type Options struct {
 	API http.Handler
 	// Desk lets people in.
 	Desk *people.Desk
+	// Provider is who people may come in by beside passwords and links. Defaults to none.
+	Provider Provider
 	// Zone is of the times on pages. Defaults to UTC.
 	Zone *time.Location
 	// Sandbox is where the simulator is, of a demo: each page says that nothing reaches a person. Defaults to none.

@@ -24,6 +24,8 @@ func doors() []door {
 		{"GET", "me", true, showMe},
 		{"POST", "me/password", true, setPassword},
 		{"POST", "sign-in/code", false, completeSignIn},
+		{"GET", "oidc", false, goToProvider},
+		{"GET", "oidc/callback", false, backFromProvider},
 		{"GET", "me/totp", true, showCodes},
 		{"POST", "me/totp", true, takeCodes},
 		{"POST", "me/totp/spare", true, renewSpare},
@@ -48,14 +50,15 @@ func begin(v *visit) error {
 // signingIn is what the page of the sign-in shows.
 type signingIn struct {
 	Name, Back, Wrong string
+	Provided          bool // by an identity provider too
 }
 
 func showSignIn(v *visit) error {
-	return v.show("sign-in", "sign_in", signingIn{Back: backTo(v.query("back"))})
+	return v.show("sign-in", "sign_in", signingIn{Back: backTo(v.query("back")), Provided: v.o.Provider != nil})
 }
 
 func signIn(v *visit) error {
-	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back"))}
+	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back")), Provided: v.o.Provider != nil}
 	entry, err := v.o.Desk.SignIn(v.r.Context(), in.Name, v.r.PostFormValue("password"), web.AddressOf(v.r))
 	if in.Wrong = refusal(err); in.Wrong != "" {
 		return v.draw(statusOf(in.Wrong), "sign-in", "sign_in", in)

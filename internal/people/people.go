@@ -41,14 +41,16 @@ type Sessions interface {
 	EndSession(ctx context.Context, now time.Time, mark string) error
 }
 
-// Options makes a desk. Persons, Links, Sessions, Codes, Sealer and Gate are required.
+// Options makes a desk. Persons, Guests, Links, Sessions, Codes, Sealer and Gate are required.
 type Options struct {
 	Persons  Persons
+	Guests   Guests
 	Links    Links
 	Sessions Sessions
 	Codes    Codes
 	Sealer   Sealer
-	// RequireTOTP leads everybody who signs in without a one-time code to where codes are set up. Defaults to false.
+	// RequireTOTP leads everybody who signs in without a one-time code to where codes are set up, but for those whom an identity
+	// provider vouches for. Defaults to false.
 	RequireTOTP bool
 	// Gate slows down those who guess.
 	Gate *web.Gate
@@ -70,6 +72,7 @@ const (
 const (
 	byPassword = "password"
 	byLink     = "link"
+	byProvider = "identity provider"
 )
 
 // Desk lets persons in and out.
@@ -210,7 +213,7 @@ func (d *Desk) Who(ctx context.Context, token string) (Visitor, error) {
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && p.Disabled {
 		return Visitor{}, over
 	}
-	return Visitor{Person: p, WantsTOTP: d.o.RequireTOTP && !p.TOTP, mark: s.Mark}, err
+	return Visitor{Person: p, WantsTOTP: d.o.RequireTOTP && !p.TOTP && p.Subject == "", mark: s.Mark}, err
 }
 
 // SignOut ends a session.
@@ -232,6 +235,9 @@ const maxPassword = 1024
 func (d *Desk) SetPassword(ctx context.Context, v Visitor, old, fresh, address string) error {
 	if n := len([]rune(fresh)); n < MinPassword || len(fresh) > maxPassword || strings.EqualFold(fresh, v.Name) {
 		return posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "password", Message: "must have at least 10 characters, at most 1024 bytes, and not be the name"}})
+	}
+	if v.Subject != "" { // it would let in past the provider
+		return posthouse.Errorf(posthouse.CodeConflict, "the identity provider lets you in: there is no password to set here")
 	}
 	_, hash, err := d.o.Persons.Person(ctx, v.Name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // People are those who use the console, with their roles and what lets them in.
 type People struct{ db *sqldb.DB }
 
-const personColumns = "name, title, password, disabled, created_at, updated_at, seen_at, totp_since"
+const personColumns = "name, title, password, disabled, created_at, updated_at, seen_at, totp_since, subject"
 
 var personRolesTable = sqldb.NewTable("posthouse_person_roles", "tenant", "person", "role")
 
@@ -24,7 +24,7 @@ type hashedPerson struct {
 
 func readPerson(scan sqldb.Scanner) (p hashedPerson, err error) {
 	var disabled, created, updated, seen, totp int64
-	err = scan(&p.Name, &p.Title, &p.hash, &disabled, &created, &updated, &seen, &totp)
+	err = scan(&p.Name, &p.Title, &p.hash, &disabled, &created, &updated, &seen, &totp, &p.Subject)
 	p.Roles, p.Disabled, p.Person.Password = map[string]posthouse.Role{}, disabled != 0, p.hash != ""
 	p.TOTP = totp != 0
 	p.CreatedAt, p.UpdatedAt, p.SeenAt = sqldb.TimeOf(created), sqldb.TimeOf(updated), sqldb.TimeOf(seen)
@@ -108,11 +108,11 @@ func (s People) PutPerson(ctx context.Context, now time.Time, p posthouse.Person
 			return err
 		}
 		stored, created = p, !found
-		stored.TOTP = old.TOTP
+		stored.TOTP, stored.Subject = old.TOTP, old.Subject
 		stored.Password, stored.CreatedAt, stored.UpdatedAt, stored.SeenAt = old.hash != "", old.CreatedAt, sqldb.TimeOf(at), old.SeenAt
 		if created {
 			stored.CreatedAt = stored.UpdatedAt
-			_, err = t.Exec("INSERT INTO posthouse_people ("+personColumns+") VALUES ("+sqldb.Marks(8)+")", p.Name, p.Title, "", truth(p.Disabled), at, at, 0, 0)
+			_, err = t.Exec("INSERT INTO posthouse_people ("+personColumns+") VALUES ("+sqldb.Marks(9)+")", p.Name, p.Title, "", truth(p.Disabled), at, at, 0, 0, "")
 		} else {
 			_, err = t.Exec("UPDATE posthouse_people SET title = ?, disabled = ?, updated_at = ? WHERE name = ?", p.Title, truth(p.Disabled), at, p.Name)
 		}
@@ -161,7 +161,7 @@ func (s People) FirstPerson(ctx context.Context, now time.Time, p posthouse.Pers
 			return err
 		}
 		added = true
-		if _, err := t.Exec("INSERT INTO posthouse_people ("+personColumns+") VALUES ("+sqldb.Marks(8)+")", p.Name, p.Title, "", 0, at, at, 0, 0); err != nil {
+		if _, err := t.Exec("INSERT INTO posthouse_people ("+personColumns+") VALUES ("+sqldb.Marks(9)+")", p.Name, p.Title, "", 0, at, at, 0, 0, ""); err != nil {
 			return err
 		}
 		return putPersonRoles(t, p)

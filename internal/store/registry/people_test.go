@@ -67,6 +67,7 @@ func TestPeopleAndWhatLetsThemIn(t *testing.T) {
 		if _, err := s.AddLink(ctx, now, work.Pass{Mark: "l9", Person: "zhang"}, time.Hour); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			t.Errorf("a link for who is kept out: %v", err)
 		}
+		guestsAreMet(t, s, now)
 		if err := s.DeletePerson(ctx, now, "zhang"); err != nil {
 			t.Error(err)
 		}
@@ -164,5 +165,31 @@ func oneCodeCounts(t *testing.T, s People, now time.Time) {
 	}
 	if p, _, err := s.Person(ctx, "zhang"); err != nil || !p.TOTP {
 		t.Errorf("the person is %+v, %v", p, err)
+	}
+}
+
+// guestsAreMet meets somebody whom an identity provider knows, again with other roles, and one whose name zhang has.
+func guestsAreMet(t *testing.T, s People, now time.Time) {
+	t.Helper()
+	ctx := t.Context()
+	guest := posthouse.Person{Name: "li", Title: "李娜", Subject: "https://id.example 7", Roles: map[string]posthouse.Role{"default": posthouse.RoleViewer}}
+	if before, met, err := s.MeetPerson(ctx, now, guest); before != nil || met.Name != "li" || met.CreatedAt.IsZero() || err != nil {
+		t.Errorf("the first time: %v, %+v, %v", before, met, err)
+	}
+	guest.Name, guest.Roles = "li.na", map[string]posthouse.Role{"分行": posthouse.RoleSender}
+	before, met, err := s.MeetPerson(ctx, now, guest)
+	if err != nil || before == nil || before.Roles["default"] != posthouse.RoleViewer || met.Name != "li" || !maps.Equal(met.Roles, guest.Roles) {
+		t.Errorf("with other roles: %v, %+v, %v", before, met, err)
+	}
+	p, _, err := s.Person(ctx, "li")
+	if err != nil || p.Subject != guest.Subject || p.Title != "李娜" || !maps.Equal(p.Roles, guest.Roles) {
+		t.Errorf("what is stored is %+v, %v", p, err)
+	}
+	guest.Name, guest.Subject = "zhang", "https://id.example 8"
+	if _, _, err := s.MeetPerson(ctx, now, guest); posthouse.CodeOf(err) != posthouse.CodeConflict {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if err := s.DeletePerson(ctx, now, "li"); err != nil {
+		t.Error(err)
 	}
 }

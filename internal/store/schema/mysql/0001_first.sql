@@ -897,7 +897,8 @@ CREATE TABLE posthouse_callbacks (
 
 -- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
 -- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
--- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since.
+-- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since. subject is
+-- who the person is at an identity provider, empty for others.
 CREATE TABLE posthouse_people (
   name varchar(64) NOT NULL,
   title varchar(255) NOT NULL DEFAULT '',
@@ -912,6 +913,7 @@ CREATE TABLE posthouse_people (
   totp_spare varchar(2000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   totp_wrong bigint NOT NULL DEFAULT 0,
   totp_wrong_since bigint NOT NULL DEFAULT 0,
+  subject varchar(512) NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 

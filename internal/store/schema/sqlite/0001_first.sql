@@ -877,7 +877,8 @@ CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel
 
 -- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
 -- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
--- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since.
+-- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since. subject is
+-- who the person is at an identity provider, empty for others.
 CREATE TABLE posthouse_people (
   name TEXT NOT NULL,
   title TEXT NOT NULL DEFAULT '',
@@ -892,6 +893,7 @@ CREATE TABLE posthouse_people (
   totp_spare TEXT NOT NULL DEFAULT '',
   totp_wrong INTEGER NOT NULL DEFAULT 0,
   totp_wrong_since INTEGER NOT NULL DEFAULT 0,
+  subject TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 );
 
