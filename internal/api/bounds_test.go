@@ -48,7 +48,7 @@ var many = map[string]func(h *house, id string){
 	},
 	"/v1/agents/{id}/handouts": func(h *house, _ string) {
 		h.clone("posthouse_queue", "1", 120, map[string]string{
-			"id": "substr(id, 1, 20) || printf('%06d', k.n)", "state": "'sending'", "lease_until": "1", "lease_owner": "'agent/phone'", "last_error": long(50_000),
+			"id": "substr(id, 1, 20) || printf('%06d', k.n)", "state": "'sending'", "lease_until": "4102444800000000", "lease_owner": "'agent/phone'", "last_error": long(50_000),
 		})
 	},
 	"/v1/audiences": func(h *house, _ string) {
