@@ -60,7 +60,7 @@ func (w *world) spawn(name string, d doom) *process {
 	p.skew = pick(r, 0, 0, 0, 0, 5*time.Second, -5*time.Second, time.Hour, -time.Hour)
 	e, err := New(Options{
 		Stores: parts(p), Rosters: w.store.Rosters, Limiter: meter{limit.SQL{Rows: p}, w}, Log: slog.New(slog.NewTextHandler(w.log(p), nil)),
-		Owner: name, Poll: simPoll, RescueEvery: simRescue, Clock: p.databaseTime,
+		Owner: name, Poll: simPoll, RescueEvery: simRescue, Clock: p.databaseTime, Campaigns: p.sends(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -84,7 +84,7 @@ func (w *world) spawn(name string, d doom) *process {
 func (p *process) databaseTime(context.Context) (now time.Time, err error) {
 	defer p.tock("epoch")
 	if !p.engine.Routes.isStarted() { // all loops begin when it is known
-		for _, loop := range []string{"poll", "relay", "rescue", "inquire", "usher"} {
+		for _, loop := range []string{"poll", "relay", "rescue", "inquire", "usher", "campaign"} {
 			defer p.tock(loop)
 		}
 	} else if p.alive() && p.engine.life.Stopped() {

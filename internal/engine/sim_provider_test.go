@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -111,7 +112,7 @@ func (d batchDriver) SendBatch(ctx context.Context, outs []channel.Outgoing) []c
 // call is one request to the provider, for one recipient or many.
 func (d driver) call(ctx context.Context, outs []channel.Outgoing) []channel.Result {
 	c := d.p.w.provider
-	r := d.p.w.draw("send", outs[0].Recipient.User, c.ordinal(outs))
+	r := d.p.w.draw("send", addressee(outs[0]), c.ordinal(outs))
 	fate := c.drawFate(r)
 	transit := between(r, 0, 50*time.Millisecond)
 	if r.Float64() < 0.2 {
@@ -127,7 +128,7 @@ func (d driver) call(ctx context.Context, outs []channel.Outgoing) []channel.Res
 	results := make([]channel.Result, len(outs))
 	arrived := make([]*arrival, len(outs))
 	for i, out := range outs {
-		results[i], arrived[i] = c.arrive(d, out, d.p.w.draw("class", out.Recipient.User, c.nth(out)))
+		results[i], arrived[i] = c.arrive(d, out, d.p.w.draw("class", addressee(out), c.nth(out)))
 	}
 	answer := between(r, 0, 300*time.Millisecond)
 	switch {
@@ -199,20 +200,23 @@ func (d driver) ambiguous(outs []channel.Outgoing, code string) []channel.Result
 	return results
 }
 
+// addressee is who gets it: a member of a campaign has an address alone.
+func addressee(out channel.Outgoing) string { return cmp.Or(out.Recipient.User, out.Recipient.Address) }
+
 // ordinal counts a call for each of its recipients, and is the count of the first.
 func (c *carrier) ordinal(outs []channel.Outgoing) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, out := range outs {
-		c.calls[out.Recipient.User]++
+		c.calls[addressee(out)]++
 	}
-	return c.calls[outs[0].Recipient.User]
+	return c.calls[addressee(outs[0])]
 }
 
 func (c *carrier) nth(out channel.Outgoing) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.calls[out.Recipient.User]
+	return c.calls[addressee(out)]
 }
 
 // arrive is the provider taking or refusing one message. One that it knows by its key, within its
@@ -233,7 +237,7 @@ func (c *carrier) arrive(d driver, out channel.Outgoing, r *rand.Rand) (channel.
 	res := channel.Result{Class: a.class, Code: string(a.class)}
 	switch {
 	case a.class == posthouse.ClassOK:
-		res = channel.Result{Class: a.class, Ref: "ref-" + out.Recipient.User, Delivered: r.Float64() < 0.1}
+		res = channel.Result{Class: a.class, Ref: "ref-" + addressee(out), Delivered: r.Float64() < 0.1}
 	case a.class == posthouse.ClassRate:
 		res.After = between(r, 0, 20*time.Second)
 	}
@@ -254,12 +258,12 @@ func (c *carrier) has(key string) bool {
 // Query is truthful: the provider is asked when nothing is on its way any more.
 func (d askDriver) Query(ctx context.Context, out channel.Outgoing) (channel.Finding, channel.Result) {
 	c := d.p.w.provider
-	r := d.p.w.draw("query", out.Recipient.User, c.ordinal([]channel.Outgoing{out}))
+	r := d.p.w.draw("query", addressee(out), c.ordinal([]channel.Outgoing{out}))
 	if !d.wait(ctx, between(r, 0, time.Second)) || (r.Float64() < 0.2 && !d.p.w.isCalm()) {
 		return channel.NoAnswer, channel.Result{}
 	}
 	if c.has(out.IdemKey) {
-		return channel.Found, channel.Result{Ref: "ref-" + out.Recipient.User}
+		return channel.Found, channel.Result{Ref: "ref-" + addressee(out)}
 	}
 	return channel.Absent, channel.Result{}
 }

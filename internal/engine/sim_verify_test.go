@@ -19,11 +19,15 @@ import (
 // and no more.
 func (w *world) verify() {
 	events := w.events()
-	w.check(verify.Inputs{
+	in := verify.Inputs{
 		Events: all(events, func(posthouse.Event) bool { return true }),
 		Client: journal(w.client), Sink: journal(w.arrivalLines()), Limiter: journal(w.permit), Agents: journal(w.agentLines),
 		Channels: w.channelList(), Stored: w.stored(), AtRest: true, Rows: w.rows, References: w.references, Epoch: w.epochNow(),
-	})
+	}
+	if w.campaign != nil {
+		in.Campaigns = w.campaign.judged
+	}
+	w.check(in)
 	for _, c := range w.channels { // each channel's provider has another memory
 		if c.window == 0 || c.window == channel.Forever {
 			continue
@@ -129,7 +133,7 @@ func (w *world) arrivalLines() (lines []verify.ArrivalLine) {
 			}
 		}
 		lines = append(lines, verify.ArrivalLine{
-			Seq: int64(i + 1), At: a.at, Provider: a.out.Channel, Key: a.out.IdemKey, User: a.out.Recipient.User, Answer: answer, Repeat: a.repeat,
+			Seq: int64(i + 1), At: a.at, Provider: a.out.Channel, Key: a.out.IdemKey, User: addressee(a.out), Answer: answer, Repeat: a.repeat,
 		})
 	}
 	return lines

@@ -34,6 +34,7 @@ type world struct {
 	seats    []*seat
 	callers  []*caller
 	phones   []*phone
+	campaign *simCampaign   // nil in most worlds
 	acts     sync.WaitGroup // all that the script started
 	over     chan struct{}  // closed when dead processes may go
 	ending   chan struct{}  // closed when the faults end
@@ -79,6 +80,7 @@ func newWorld(t *testing.T, seed uint64, st *store.Store) *world {
 	r := w.draw("world")
 	w.channels = w.drawChannels(r)
 	w.drawPhones()
+	w.drawCampaign()
 	for n := range 2 + r.IntN(3) {
 		w.seats = append(w.seats, &seat{name: fmt.Sprintf("w%d", n)})
 	}
@@ -197,6 +199,9 @@ func (w *world) storm() {
 	for _, ph := range w.phones {
 		w.calling.Go(ph.live)
 	}
+	if w.campaign != nil {
+		w.act(w.campaign.run)
+	}
 	r := w.draw("script")
 	for n := range r.IntN(4) {
 		w.act(func() { w.pauseOne(n) })
@@ -259,7 +264,7 @@ func (w *world) live(s *seat) {
 		if end == 0 {
 			d = doom{pick(r, "accept", "claim", "record", "record", "revise", "limit", "set gate", "hand out", "report"), 1 + r.IntN(6), r.IntN(2) == 0}
 		}
-		p := w.spawn(name, d)
+		p := w.spawn(name, w.campaignDoom(name, d))
 		if p == nil {
 			time.Sleep(between(r, time.Second, 2*time.Second))
 			continue
@@ -456,6 +461,9 @@ func (w *world) settle() {
 		return w.resting() &&
 			!slices.ContainsFunc(w.deliveries(posthouse.Unknown), func(d posthouse.Delivery) bool { return !d.DueAt.IsZero() })
 	})
+	if w.campaign != nil {
+		w.await("the campaign has ended", began, w.campaign.settled)
+	}
 	time.Sleep(settledUnknown)
 	r := w.draw("last word")
 	w.await("nothing is open", began, func() bool {

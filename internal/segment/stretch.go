@@ -3,7 +3,6 @@ package segment
 import (
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -24,7 +23,7 @@ type Stretch struct {
 	Pass int
 
 	log      *slog.Logger
-	mu       sync.Mutex
+	mu       lock
 	seg      work.Segment
 	from     int               // nobody before it is to be sent to in this pass
 	again    map[int]bool      // those whose turn comes with the next pass
@@ -36,6 +35,17 @@ type Stretch struct {
 	leaving  bool      // nothing more is started: it goes back when all results are here
 	over     bool      // it is not ours any more
 }
+
+// lock is a mutex that is held while the database writes. It is a channel, which a test in virtual time can wait for too.
+type lock chan struct{}
+
+func newLock() lock { return make(lock, 1) }
+
+// Lock waits until nobody has it, and takes it.
+func (l lock) Lock() { l <- struct{}{} }
+
+// Unlock gives it back.
+func (l lock) Unlock() { <-l }
 
 func (st *Stretch) outcomes() campaign.Map { return campaign.Map(st.seg.Outcomes) }
 

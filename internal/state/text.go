@@ -20,10 +20,13 @@ const (
 )
 
 // Fit makes a result one that can be kept: a class that there is, and texts that every database stores.
-// One that cannot be stored would keep all others of its batch from being recorded.
+// One that cannot be stored would keep all others of its batch from being recorded. One that says nothing gets words for it:
+// whoever has to decide on what is unknown sees why it is.
 func Fit(r *channel.Result) {
 	if !r.Class.Valid() {
-		r.Class = posthouse.ClassUnknown
+		if r.Class = posthouse.ClassUnknown; r.Code == "" && r.Error == "" {
+			r.Code, r.Error = "NO_CLASS", "the driver's result does not say what became of it"
+		}
 	}
 	r.Code, r.Ref, r.Error = Plain(r.Code, MaxCode), Plain(r.Ref, MaxRef), Plain(r.Error, MaxError)
 	r.Request, r.Response = Plain(r.Request, MaxExcerpt), Plain(r.Response, MaxExcerpt)

@@ -39,6 +39,9 @@ type Inputs struct {
 	// Campaigns judges the campaigns of a database, for I26: arrived are the arrivals of a member's key, nil without the sink
 	// journal. Defaults to none.
 	Campaigns func(arrived func(key string) []Arrived) iter.Seq2[CampaignFinding, error]
+	// Suppressed says whether nothing is sent of a kind to an address over a channel, for I22 and with Rows. Suppressions that were taken
+	// back are not known any more. Defaults to none.
+	Suppressed func(tenant, channel, kind, address string) (Barred, bool)
 	// Epoch is that of the database. It is looked at with Rows.
 	Epoch int64
 	// AtRest says that the run had ended and come to rest: nothing that is due may wait.
@@ -405,6 +408,7 @@ func (c *checker) given() []string {
 		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
 		{c.pulled, needPull},
 		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored}, {c.rows != nil, needRows}, {c.in.Seals != nil, needSeals}, {c.in.Campaigns != nil, needCampaigns},
+		{c.in.Suppressed != nil, needSuppressed},
 	} {
 		if g.there {
 			out = append(out, g.need)

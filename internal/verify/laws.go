@@ -66,16 +66,17 @@ type Law struct {
 
 // The inputs that a law may need besides the event log.
 const (
-	needClient    = "the client journal"
-	needSink      = "the sink journal"
-	needLimiter   = "the limiter journal"
-	needRest      = "the word that the run is at rest (at-rest)"
-	needWindow    = "the time for which the providers know a key (key-window)"
-	needStored    = "the stored counts (a database, with at-rest)"
-	needRows      = "a database, whose rows are compared"
-	needSeals     = "a database with a hash chain"
-	needCampaigns = "a database with campaigns"
-	needNoCanary  = "planted canaries are looked for in logs and pages, which are no input here"
+	needClient     = "the client journal"
+	needSink       = "the sink journal"
+	needLimiter    = "the limiter journal"
+	needRest       = "the word that the run is at rest (at-rest)"
+	needWindow     = "the time for which the providers know a key (key-window)"
+	needStored     = "the stored counts (a database, with at-rest)"
+	needRows       = "a database, whose rows are compared"
+	needSeals      = "a database with a hash chain"
+	needCampaigns  = "a database with campaigns"
+	needSuppressed = "a database with suppressions"
+	needNoCanary   = "planted canaries are looked for in logs and pages, which are no input here"
 )
 
 // Laws lists every invariant, in the order of their numbers.
@@ -102,7 +103,7 @@ func Laws() []Law {
 		{"I19", "attempts", "attempts are numbered, failures are counted one by one and within the tries, and no try starts before its wait is over", nil, ""},
 		{"I20", "time", "nothing starts before it is due or after its deadline", nil, ""},
 		{"I21", "cancel", "nothing starts after a cancel, whatever its answer, and the answer is true", nil, ""},
-		{"I22", "suppress", "nothing starts for an address after it was suppressed", nil, "the log does not say when an address was suppressed"},
+		{"I22", "suppress", "nothing is sent to an address more than a second after it was suppressed", []string{needSuppressed}, ""},
 		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},
 		{"I24", "order", "what has one ordering key starts one after the other, each when those before it are settled, by the time it was due", nil, ""},
 		{"I25", "fair", "under saturation each lane has its share", nil, "the log does not say when a lane was saturated; a benchmark measures it"},

@@ -565,6 +565,22 @@ var lawCases = []struct {
 	{law: "I26", holds: func() *hand { return plain().campaign(verify.CampaignFinding{Members: 2}) }, breaks: func() *hand {
 		return plain().campaign(verify.CampaignFinding{Subject: "a member", What: "no segment has it"}, verify.CampaignFinding{Members: 2})
 	}},
+	{law: "I22", holds: func() *hand { return plain().row(nil).suppressed(time.Hour, 0) }, breaks: func() *hand {
+		return plain().row(nil).suppressed(-time.Hour, 0)
+	}},
+	{law: "I22", holds: func() *hand { return plain().row(nil).suppressed(-2*time.Hour, -time.Hour) }, breaks: func() *hand {
+		return plain().row(nil).suppressed(-2*time.Hour, time.Hour)
+	}},
+	{law: "I22", holds: func() *hand {
+		return newHand(posthouse.Hold).accept().start().do(posthouse.EventSuppress, posthouse.Suppressed).row(nil).suppressed(-time.Hour, 0)
+	}, breaks: func() *hand {
+		return newHand(posthouse.Hold).accept().start().ambiguous().row(nil).suppressed(-time.Hour, 0)
+	}},
+	{law: "I22", holds: func() *hand {
+		return plain().campaign(verify.CampaignFinding{Members: 2, Suppressed: 1}).row(nil).suppressed(time.Hour, 0)
+	}, breaks: func() *hand {
+		return plain().campaign(verify.CampaignFinding{Subject: "a member", What: "a message arrived", Barred: true}, verify.CampaignFinding{Members: 2, Suppressed: 1}).row(nil).suppressed(time.Hour, 0)
+	}},
 	{law: "I36", holds: func() *hand { return plain().sealed(verify.Seal{Subject: "link 1"}) }, breaks: func() *hand {
 		return plain().sealed(verify.Seal{Subject: "link 1", What: "it is not what it was"})
 	}},
@@ -659,6 +675,15 @@ func (h *hand) campaign(list ...verify.CampaignFinding) *hand {
 	return h
 }
 
+// suppressed says from when on, and until when, the address is suppressed: so long after the run began, 0 for no end.
+func (h *hand) suppressed(from, until time.Duration) *hand {
+	h.barred = &verify.Barred{From: began.Add(from)}
+	if until != 0 {
+		h.barred.Until = began.Add(until)
+	}
+	return h
+}
+
 // sealed is something of the hash chain.
 func (h *hand) sealed(s verify.Seal) *hand {
 	h.seals = append(h.seals, s)
@@ -698,6 +723,9 @@ func (h *hand) journals() verify.Inputs {
 		in.Campaigns = func(func(string) []verify.Arrived) iter.Seq2[verify.CampaignFinding, error] {
 			return inOrder(h.members)
 		}
+	}
+	if h.barred != nil {
+		in.Suppressed = func(string, string, string, string) (verify.Barred, bool) { return *h.barred, true }
 	}
 	if h.inflight > 0 {
 		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100}}}

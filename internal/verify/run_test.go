@@ -36,7 +36,8 @@ type run struct {
 	refs     []verify.Reference
 	seals    []verify.Seal
 	members  []verify.CampaignFinding
-	epoch    int64 // of the database
+	barred   *verify.Barred // whose address is suppressed
+	epoch    int64          // of the database
 }
 
 // began is when runs begin.

@@ -66,11 +66,22 @@ func (p *Provider) Behave(t testing.TB, provider string, b simulator.Behaviour) 
 	if b.Faults == nil {
 		b.Faults = []simulator.Fault{}
 	}
-	body, err := json.Marshal(b)
+	p.put(t, "/faults/"+provider, b)
+}
+
+// CallBack says where one of the simulator's providers tells what became of messages.
+func (p *Provider) CallBack(t testing.TB, provider string, to simulator.Callback) {
+	t.Helper()
+	p.put(t, "/callbacks/"+provider, to)
+}
+
+func (p *Provider) put(t testing.TB, path string, value any) {
+	t.Helper()
+	body, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPut, p.URL+"/faults/"+provider, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPut, p.URL+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +91,9 @@ func (p *Provider) Behave(t testing.TB, provider string, b simulator.Behaviour) 
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode >= http.StatusMultipleChoices {
 		text, _ := io.ReadAll(resp.Body)
-		t.Fatalf("set the faults of %s: %s: %s", provider, resp.Status, text)
+		t.Fatalf("%s of the simulator: %s: %s", path, resp.Status, text)
 	}
 }
 

@@ -77,6 +77,9 @@ var mutants = []mutant{{
 	bug: 11, name: "a cancel that is looked for before the start and not at it", breaks: "sends what its caller was told is cancelled",
 	law: "I21", edits: cancelWithoutLook, run: cancels, quick: true,
 }, {
+	bug: 12, name: "that nobody is suppressed, remembered for a minute", breaks: "who opts out is sent to for a minute more",
+	law: "I22", edits: nobodyForAMinute, run: optOuts,
+}, {
 	bug: 13, name: "off by one over the recipients of a message", breaks: "the last recipient of several is never told",
 	law: "I1", edits: lastRecipientLost, run: manyRecipients, quick: true,
 }, {
@@ -121,4 +124,13 @@ var mutants = []mutant{{
 }, {
 	bug: 32, name: "repeats left to any account", breaks: "what may have arrived is repeated where nobody recognises it",
 	law: "I37", edits: repeatedByAny, run: lostByThree,
+}, {
+	bug: 33, name: "a member's place in the map written before the send", breaks: "who was refused counts as told",
+	law: "I26", edits: countedBefore, run: campaignRefused,
+}, {
+	bug: 34, name: "a segment claimed and written without asking whose it is", breaks: "two processes send to the same members",
+	law: "I26", edits: segmentOfTwo, run: twoWorkers,
+}, {
+	bug: 35, name: "a receipt written to another campaign", breaks: "who was never sent to counts as delivered",
+	law: "I26", edits: receiptOfAnother, run: twoCampaigns,
 }}

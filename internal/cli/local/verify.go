@@ -185,6 +185,9 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 	}
 	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
 	in.Campaigns = judgedCampaigns(ctx, s, in)
+	if in.Suppressed, err = suppressedIn(ctx, s, in.Channels); err != nil {
+		return err
+	}
 	if in.Seals, err = sealsOf(ctx, s, f.head); err != nil {
 		return err
 	}

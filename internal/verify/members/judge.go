@@ -30,6 +30,8 @@ type Run struct {
 	Twice func(seq int64) (bool, error)
 	// Arrived are the arrivals of a member's key, in the order of time. nil where nobody knows them.
 	Arrived func(key string) []Arrival
+	// Barred says of a member whether nothing may start for it at a time, and since when. nil for nobody.
+	Barred func(seq int64, at time.Time) (since time.Time, is bool)
 	// AtRest says that nothing is under way any more.
 	AtRest bool
 	// Slack is how far the clocks of the database and the provider may be apart, Timeout how long a send may take.
@@ -37,7 +39,10 @@ type Run struct {
 }
 
 // Finding is something that does not hold, of a campaign, a segment or a member.
-type Finding struct{ Subject, What string }
+type Finding struct {
+	Subject, What string
+	Barred        bool // it is of somebody who was suppressed
+}
 
 // judge is one campaign under judgement.
 type judge struct {
@@ -61,7 +66,7 @@ func Judge(r Run, found func(Finding)) (members int, err error) {
 }
 
 func (j *judge) say(subject, format string, args ...any) {
-	j.found(Finding{subject, fmt.Sprintf(format, args...)})
+	j.found(Finding{Subject: subject, What: fmt.Sprintf(format, args...)})
 }
 
 // segment holds that a segment's map, counts, reasons and state agree, and that it follows from what it repairs.
@@ -254,9 +259,20 @@ func (j *judge) arrivals(seq int64, p place, list []Arrival) {
 	if taken > 1 && s.DoubtedAt.IsZero() {
 		j.say(id, "%d messages arrived, and no attempt was in doubt before the last", taken)
 	}
+	if since, is := j.barred(seq, last); is && len(list) > 0 {
+		j.found(Finding{id, fmt.Sprintf("a message arrived at %s, and its address has been suppressed since %s", last.UTC().Format(time.RFC3339Nano), since.UTC().Format(time.RFC3339Nano)), true})
+	}
 	if d := j.Campaign.Deadline; !d.IsZero() && last.After(d.Add(j.Slack+j.Timeout)) {
 		j.say(id, "a message arrived at %s, after the deadline", last.UTC().Format(time.RFC3339Nano))
 	}
+}
+
+// barred reports whether a member was suppressed before a message was sent to it that arrived at a time.
+func (j *judge) barred(seq int64, arrived time.Time) (since time.Time, is bool) {
+	if j.Barred == nil {
+		return since, false
+	}
+	return j.Barred(seq, arrived.Add(-j.Slack-j.Timeout))
 }
 
 // noted reports whether a member was in doubt: it is unknown, or was until somebody decided on it.

@@ -117,6 +117,14 @@ func TestBugsOfCampaignsAreFound(t *testing.T) {
 		"suppressed and sent": {func(r *Run, got map[string][]Arrival, id func(int64) string) {
 			set(&r.Segments[0], 0, campaign.Suppressed)
 		}, "c.1: it is suppressed, and 1 messages arrived"},
+		"suppressed a second before": {func(r *Run, got map[string][]Arrival, id func(int64) string) {
+			r.Barred = func(seq int64, at time.Time) (time.Time, bool) {
+				return now.Add(-r.Timeout), seq == 9 && at.After(now.Add(-r.Timeout))
+			}
+		}, ""},
+		"suppressed, and sent to since": {func(r *Run, got map[string][]Arrival, id func(int64) string) {
+			r.Barred = func(seq int64, at time.Time) (time.Time, bool) { return now.Add(-time.Minute), seq == 9 }
+		}, "c.9: a message arrived at"},
 		"whoever stands twice is told": {func(r *Run, got map[string][]Arrival, id func(int64) string) { set(&r.Segments[0], 2, campaign.Sent) }, "c.3: it is sent, and that its address stands before it is true"},
 		"unsent and sent": {func(r *Run, got map[string][]Arrival, id func(int64) string) {
 			r.Campaign.State = posthouse.CampaignPaused
