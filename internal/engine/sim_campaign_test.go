@@ -30,10 +30,10 @@ type simCampaign struct {
 	is       work.Campaign // as it is stored, once it has ended
 }
 
-// drawCampaign gives a third of the worlds one.
+// drawCampaign gives a quarter of the worlds one.
 func (w *world) drawCampaign() {
 	r := w.draw("campaign")
-	if r.IntN(3) > 0 {
+	if r.IntN(4) > 0 {
 		return
 	}
 	im, err := campaign.NewImporter(w.store.Audiences, "")
@@ -94,7 +94,7 @@ func (c *simCampaign) run() {
 		w.rest(between(r, time.Second, 20*time.Second))
 		c.act(campaign.Resume)
 	}
-	if r.Float64() < 0.2 && w.rest(between(r, 0, 60*time.Second)) {
+	if r.Float64() < 0.4 && w.rest(between(r, 0, 60*time.Second)) {
 		c.act(campaign.Cancel)
 	}
 }
