@@ -68,7 +68,7 @@ func (c *simCampaign) run() {
 	var p *process
 	for p == nil {
 		if p = w.someone(r); p == nil && !w.rest(time.Second) && w.isCalm() {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 	}
 	var list strings.Builder
