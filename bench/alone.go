@@ -36,6 +36,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		{"finished rows", true, h.finishedRows},
 		{"prune", true, h.pruning},
 		{"idle program", true, h.idleProgram},
+		{"campaigns", true, h.campaigns},
 		{"processes", false, h.processes},
 		{"pull claims", false, h.pullClaims},
 		{"pull-http", false, h.pullHTTP},

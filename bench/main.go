@@ -34,6 +34,7 @@ type options struct {
 	who       string
 	scale     float64
 	finished  int
+	members   int
 	quick     bool
 	rounds    int
 	json      string
@@ -59,6 +60,9 @@ func start(ctx context.Context, args []string) error {
 	if len(args) == 2 && args[0] == processCommand {
 		return posthouse.Process(ctx, args[1], os.Stdin, os.Stdout)
 	}
+	if len(args) == 3 && args[0] == bulkCommand {
+		return posthouse.Bulk(ctx, args[1], args[2], os.Stdin, os.Stdout)
+	}
 	o, err := parse(args)
 	if err != nil {
 		return err
@@ -74,6 +78,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.who, "who", "", "measure only contenders that have one of these words in their names, such as River")
 	flags.Float64Var(&o.scale, "scale", 1, "multiplies the length of every trial")
 	flags.IntVar(&o.finished, "finished", 0, "how many finished rows stand beside the queue, and how many tasks wait for phones: 10 million, or 1 million with -quick")
+	flags.IntVar(&o.members, "members", 0, "how many people a campaign is for: 1 million, or 50,000 with -quick")
 	flags.BoolVar(&o.quick, "quick", false, "a short run: fewer rounds, cells and peers")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds of each cell: 5, or 1 with -quick")
 	flags.StringVar(&o.json, "json", "", "a file that all results go to as JSON")
@@ -85,12 +90,18 @@ func parse(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
 	}
-	for name, n := range map[string]float64{"rounds": float64(o.rounds), "finished": float64(o.finished), "scale": o.scale} {
+	for name, n := range map[string]float64{"rounds": float64(o.rounds), "finished": float64(o.finished), "members": float64(o.members), "scale": o.scale} {
 		if !(n >= 0) || math.IsInf(n, 0) || n == 0 && name == "scale" {
 			return o, fmt.Errorf("-%s %v: want more than 0", name, n)
 		}
 	}
 	o.databases = strings.Split(*databases, ",")
+	if o.members == 0 {
+		o.members = 1_000_000
+		if o.quick {
+			o.members = 50_000
+		}
+	}
 	if o.rounds == 0 {
 		o.rounds = 5
 		if o.quick {
