@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -61,6 +62,22 @@ func (r *route) crew(of work.Pin) []*account {
 func (r *route) probes(account string) bool {
 	g, refused := r.gates[account]
 	return refused && g.Class != posthouse.ClassRate
+}
+
+// spares reports whether the route has another account than the one a delivery went by that may send it now.
+func (r *route) spares(d *posthouse.Delivery) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fleet == nil {
+		return false
+	}
+	now, pool := time.Now(), work.PinOf(d).Pool()
+	for _, a := range r.accounts {
+		if a.Name != d.Account && (pool == "" || slices.Contains(a.Pools, pool)) && !now.Before(r.opens(a, now)) && !r.probes(a.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // closed reports whether nothing of the route may start, and until when. What waits for one of several accounts is asleep

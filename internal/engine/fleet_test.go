@@ -254,3 +254,50 @@ func TestWhatMayHaveArrivedIsRepeatedByItsAccount(t *testing.T) {
 		}
 	})
 }
+
+// FLEET-5, FLEET-7: what any account may send does not wait for the one that was refused: it goes by another one at once, which its
+// history says, and the refusal burns none of its tries. What every account is refused for waits after the second.
+func TestWhatAnyAccountMaySendGoesByAnotherAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuses string // an account, or all
+		class   posthouse.Class
+		within  time.Duration
+		tries   int
+	}{
+		"its rate":        {"a", posthouse.ClassRate, time.Second, 0},
+		"its secret":      {"a", posthouse.ClassAuth, time.Second, 0},
+		"all are refused": {"all", posthouse.ClassRate, 3 * time.Minute, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				began := time.Now()
+				answer := func(out channel.Outgoing) channel.Result {
+					if (out.Account == c.refuses || c.refuses == "all") && time.Since(began) < 50*time.Second {
+						return channel.Result{Class: c.class, Code: "45009", After: time.Minute}
+					}
+					return channel.Result{Class: posthouse.ClassOK}
+				}
+				a, b := r.twoAccounts(posthouse.ChannelSettings{Profile: "wecom"})
+				a.decide(answer)
+				b.decide(answer)
+				var id string
+				for len(a.sent()) == 0 { // whichever has had less goes first
+					id = r.send(text("c", "u1"))[0]
+					r.pass(100 * time.Millisecond)
+				}
+				r.pass(c.within)
+				r.want(id, posthouse.Sent, "", c.tries)
+				calls := len(a.sent()) + len(b.sent())
+				if got := r.history(id); c.tries == 0 && got != "accept start retry start sent " {
+					r.Errorf("its history is %q, want one refusal", got)
+				} else if c.tries > 0 && calls > 4 {
+					r.Errorf("%d calls of two accounts that are refused, by what goes elsewhere once", calls)
+				}
+				events, err := r.store.History.Events(r.Context(), r.tenant, id)
+				if err != nil || events[2].Reason != state.ReasonFailover || events[2].Class != c.class || events[2].Account == events[3].Account {
+					r.Errorf("the refusal and what follows it: %+v, %v", events[2:4], err)
+				}
+			})
+		})
+	}
+}

@@ -35,6 +35,9 @@ func (ds *deliveries) settle(ctx context.Context, batch []unit, insist insist) e
 // record writes in one transaction.
 func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Duration, insist insist) error {
 	ds.recall(ctx, list)
+	for _, d := range list {
+		d.item.Elsewhere = d.verdict == verdictResult && state.MayGoElsewhere(&d.item.Delivery, d.result.Class) && d.route.spares(&d.item.Delivery)
+	}
 	changes := make([]work.Change, len(list))
 	decide := func(now time.Time) []work.Change {
 		for i, d := range list {
@@ -69,6 +72,9 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 			continue
 		}
 		ds.report(d, &changes[i], took[i])
+		if after := &changes[i].After; d.item.Elsewhere && after.State == posthouse.Pending {
+			d.route.rouse(work.PinOf(after), after.Priority)
+		}
 		if line, has := work.LineOfMessage(d.item.Message); has && !changes[i].After.State.Open() {
 			ds.stands(line)
 		}
@@ -110,7 +116,7 @@ func (d *done) change(now time.Time) work.Change {
 	case verdictQuarantine:
 		return state.AfterQuarantine(d.item.Delivery, d.reason, d.result.Error)
 	}
-	c := state.AfterResult(&d.route.Settings, d.item.Delivery, d.item.Past, d.result, now)
+	c := state.AfterResult(&d.route.Settings, d.item, d.result, now)
 	state.Await(d.route.Channel, &c, d.result, now)
 	return c
 }

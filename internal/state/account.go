@@ -88,8 +88,14 @@ func (o *Opened) Pools() []string {
 	return slices.Compact(list)
 }
 
-// ReasonFailover is that of a delivery which moved to another account.
+// ReasonFailover is that of a delivery which moved to another account, or is to be tried by another one at once.
 const ReasonFailover = "failover"
+
+// MayGoElsewhere reports whether a refusal is no reason to wait where another account can send: it is about the account, and any of
+// several may send the delivery. One that has gone elsewhere already waits: it may be what its accounts are refused for.
+func MayGoElsewhere(d *posthouse.Delivery, class posthouse.Class) bool {
+	return class.Blocks() && class != posthouse.ClassLocal && !d.Pinned && d.Reason != ReasonFailover
+}
 
 // Admitted is what follows when those before a delivery in its line are settled (T30). Its event names the line.
 func Admitted(d posthouse.Delivery) work.Change {

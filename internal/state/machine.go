@@ -52,6 +52,8 @@ const leastRateWait = time.Second
 type step struct {
 	change work.Change
 	past   work.Failures // before it; nil where nobody has asked
+	// elsewhere says that another account could send it at once.
+	elsewhere bool
 }
 
 func begin(d posthouse.Delivery) *step {
@@ -92,9 +94,9 @@ func (s *step) describe(e *posthouse.Event, r channel.Result) {
 
 // AfterResult is what follows the result of a started attempt (T9 to T12, and what the policy
 // then does with an unknown).
-func AfterResult(s *Settings, d posthouse.Delivery, past work.Failures, r channel.Result, now time.Time) work.Change {
-	step := begin(d)
-	step.past = past
+func AfterResult(s *Settings, item *work.Item, r channel.Result, now time.Time) work.Change {
+	step := begin(item.Delivery)
+	step.past, step.elsewhere = item.Past, item.Elsewhere
 	step.rest()
 	switch {
 	case r.Class == posthouse.ClassOK:
@@ -139,6 +141,10 @@ func (s *step) burn(set *Settings, r channel.Result) retry.Decision {
 
 // afterRefusal follows a refusal that may be retried (T10), or the last one (T11).
 func (s *step) afterRefusal(set *Settings, r channel.Result, now time.Time) {
+	if s.elsewhere { // it is the account that was refused: that burns none of the delivery's tries
+		s.again(posthouse.EventRetry, ReasonFailover, now, func(e *posthouse.Event) { s.describe(e, r) })
+		return
+	}
 	decision := s.burn(set, r)
 	if decision.GiveUp {
 		s.describe(s.to(posthouse.EventFail, posthouse.Failed, ReasonTriesUsedUp), r)

@@ -89,7 +89,7 @@ func afterOutcome(s *Settings, codes map[string]posthouse.Class, r *work.Report,
 		step.start(now)
 		before, d = &step.change, step.change.After
 	}
-	after := AfterResult(s, d, nil, resultOf(codes, r), now)
+	after := AfterResult(s, &work.Item{Delivery: d}, resultOf(codes, r), now)
 	if r.Outcome == posthouse.OutcomeNotSent && !mayRetry(r) && after.After.State != posthouse.Failed {
 		after = afterRefused(d, resultOf(codes, r))
 	}

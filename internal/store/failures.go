@@ -15,7 +15,7 @@ func (s Queue) Failures(ctx context.Context, ids []string) (map[string]work.Fail
 	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
 		clause, args := s.db.In("delivery", part)
 		err := s.db.Look(ctx, "SELECT delivery, class, COUNT(*) FROM posthouse_transitions WHERE "+clause+
-			" AND (type IN ('retry', 'ambiguous') OR type = 'lease_lost' AND to_state = 'unknown') GROUP BY delivery, class", args,
+			" AND (type = 'retry' AND reason <> 'failover' OR type = 'ambiguous' OR type = 'lease_lost' AND to_state = 'unknown') GROUP BY delivery, class", args,
 			func(scan sqldb.Scanner) error {
 				var id string
 				var class posthouse.Class

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -20,7 +21,12 @@ func TestTheHistorySaysWhatFailedBefore(t *testing.T) {
 				record(t, s, c)
 			}
 		}
-		tamper(t, s, "UPDATE posthouse_transitions SET type = 'lease_lost', to_state = 'unknown', class = '' WHERE delivery = ? AND class = 'rate'", ids[1])
+		for _, item := range claim(t, s, 10) {
+			c := step(item.Delivery, posthouse.EventRetry, posthouse.Pending)
+			c.Events[0].Class, c.Events[0].Reason = posthouse.ClassRate, state.ReasonFailover // no failure of the delivery
+			record(t, s, c)
+		}
+		tamper(t, s, "UPDATE posthouse_transitions SET type = 'lease_lost', to_state = 'unknown', class = '' WHERE delivery = ? AND class = 'rate' AND reason = ''", ids[1])
 		got, err := s.Queue.Failures(t.Context(), append(ids[:2:2], posthouse.NewID()))
 		if err != nil {
 			t.Fatal(err)

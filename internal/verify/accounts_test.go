@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify"
 )
 
 // by are the accounts that the events of a delivery name, one after the other; the last one stays.
@@ -15,6 +16,14 @@ func (h *hand) by(accounts ...string) *hand {
 // moved is given to another account.
 func (h *hand) moved() *hand {
 	return h.do(posthouse.EventMove, posthouse.Pending, reason("failover"), func(e *posthouse.Event) { e.Due = h.due })
+}
+
+// elsewhere was tried by another account at once after a result of a class.
+func elsewhere(class posthouse.Class) *hand {
+	h := newHand(posthouse.Retry).accept().start()
+	h.do(posthouse.EventRetry, posthouse.Pending, h.ends(class, "45009"), reason("failover"), func(e *posthouse.Event) { e.Due = e.At })
+	h.due = h.at
+	return h.start().arrived(verify.ArrivalAccepted).sent().by("", "a", "a", "b")
 }
 
 // toAnother makes an event and what follows it of another account.

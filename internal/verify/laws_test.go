@@ -588,6 +588,7 @@ var lawCases = []struct {
 		h := newHand(posthouse.Retry).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)).row(nil)
 		return h.inEpochOf(1)
 	}},
+	{law: "I5", holds: func() *hand { return elsewhere(posthouse.ClassRate) }, breaks: func() *hand { return elsewhere(posthouse.ClassTransient) }},
 	{law: "I37", holds: func() *hand { return plain().by("a") }, breaks: func() *hand { return plain().by("a", "b") }},
 	{law: "I37", holds: func() *hand { // nothing has arrived: any account may send it
 		return newHand(posthouse.Retry).accept().start().retry().start().arrived(verify.ArrivalAccepted).sent().by("", "a", "a", "b")

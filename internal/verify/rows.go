@@ -164,6 +164,9 @@ func (c keeping) judgeKept(h history) {
 	}
 }
 
+// failover is the reason of a retry by another account at once.
+const failover = "failover"
+
 // judgeClass holds that the class of a result is that of what followed it (I5).
 func (c keeping) judgeClass(h history) {
 	for i := range h.events {
@@ -175,7 +178,7 @@ func (c keeping) judgeClass(h history) {
 		case posthouse.EventAmbiguous:
 			wrong = e.Class != posthouse.ClassUnknown && e.Class != ""
 		case posthouse.EventRetry:
-			wrong = e.Class == posthouse.ClassOK || e.Class.Final() || !explains && e.Reason != string(posthouse.ClassUnknown)
+			wrong = e.Class == posthouse.ClassOK || e.Class.Final() || !explains && e.Reason != string(posthouse.ClassUnknown) && (e.Reason != failover || !e.Class.Blocks())
 		case posthouse.EventFail:
 			wrong = e.Class == posthouse.ClassOK || e.Class.Final() && !explains
 		}

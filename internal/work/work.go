@@ -101,6 +101,8 @@ type Item struct {
 	Delivery posthouse.Delivery
 	Message  *posthouse.Message
 	Past     Failures // nil where nobody has asked
+	// Elsewhere says that another account could send it at once, after a refusal of the one that tried.
+	Elsewhere bool
 }
 
 // Failures are how often a delivery failed, by class.
