@@ -64,8 +64,8 @@ func (r *route) probes(account string) bool {
 	return refused && g.Class != posthouse.ClassRate
 }
 
-// spares reports whether the route has another account than the one a delivery went by that may send it now.
-func (r *route) spares(d *posthouse.Delivery) bool {
+// spares reports whether a route has another account than the one a delivery went by that may send it now.
+func spares(r *route, d *posthouse.Delivery) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fleet == nil {

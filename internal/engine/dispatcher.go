@@ -159,13 +159,14 @@ func (d *dispatcher) start(r *route, rooms []room, shares []share, before time.T
 		return wait, nil
 	}
 	crowded, err := d.spend(r, may, shares, before, count)
-	used := 0
+	used, back := 0, make([]limit.Back, len(may))
 	for i := range may {
 		m := &may[i]
-		d.permits.giveBack(d.life.Context(), m.grant, m.grant.N-m.used)
+		back[i] = limit.Back{Grant: m.grant, N: m.grant.N - m.used}
 		gave(r, m.account, m.used)
 		used += m.used
 	}
+	d.permits.giveBack(d.life.Context(), back)
 	switch {
 	case err != nil:
 		r.restore(shares)

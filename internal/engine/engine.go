@@ -46,6 +46,7 @@ type Limiter interface {
 	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
 	Each(ctx context.Context, asks []limit.Ask) ([]limit.Grant, error)
 	Refund(ctx context.Context, grant limit.Grant, n int) error
+	RefundEach(ctx context.Context, list []limit.Back) error
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
 

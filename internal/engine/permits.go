@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
@@ -41,13 +42,14 @@ func newPermits(l Limiter, log *slog.Logger, m *metrics.Metrics) *permits {
 	return &permits{limiter: l, log: log, metrics: m, in: make(chan back, mostBack)}
 }
 
-// giveBack gives permits of a claim back that found less than was asked for: the next one may want them.
-func (p *permits) giveBack(ctx context.Context, grant limit.Grant, n int) {
-	if n <= 0 {
+// giveBack gives permits of claims back that found less than was asked for: the next one may want them.
+func (p *permits) giveBack(ctx context.Context, list []limit.Back) {
+	list = slices.DeleteFunc(list, func(b limit.Back) bool { return b.N <= 0 })
+	if len(list) == 0 {
 		return
 	}
-	if err := p.limiter.Refund(ctx, grant, n); err != nil && ctx.Err() == nil {
-		p.log.Warn("unused permits could not be given back", "permits", n, "error", err)
+	if err := p.limiter.RefundEach(ctx, list); err != nil && ctx.Err() == nil {
+		p.log.Warn("unused permits could not be given back", "grants", len(list), "error", err)
 	}
 }
 
@@ -63,7 +65,7 @@ func (p *permits) refund(grant *limit.Grant, n int) {
 	}
 }
 
-// run writes refunds, those of one grant in one step.
+// run writes refunds, those that have come meanwhile in one step.
 func (p *permits) run(ctx context.Context) {
 	for {
 		select {
@@ -97,9 +99,11 @@ func (p *permits) write(ctx context.Context, first back) {
 			more = false
 		}
 	}
+	list := make([]limit.Back, 0, len(counts))
 	for grant, n := range counts {
-		p.giveBack(ctx, *grant, n)
+		list = append(list, limit.Back{Grant: *grant, N: n})
 	}
+	p.giveBack(ctx, list)
 }
 
 // ask is what one delivery of a claim asks for.

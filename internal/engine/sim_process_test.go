@@ -633,9 +633,15 @@ func (m meter) Take(ctx context.Context, bounds []limit.Bound, want int) (limit.
 }
 
 func (m meter) Refund(ctx context.Context, g limit.Grant, n int) error {
-	for _, s := range g.Stamps {
-		name := s.Key[strings.Index(s.Key, "/")+1:]
-		m.w.granted(s.Key, m.w.channel(name).settings.Limits, s.At, -n)
+	return m.RefundEach(ctx, []limit.Back{{Grant: g, N: n}})
+}
+
+func (m meter) RefundEach(ctx context.Context, list []limit.Back) error {
+	for _, b := range list {
+		for _, s := range b.Grant.Stamps {
+			name := s.Key[strings.Index(s.Key, "/")+1:]
+			m.w.granted(s.Key, m.w.channel(name).settings.Limits, s.At, -b.N)
+		}
 	}
-	return m.SQL.Refund(ctx, g, n)
+	return m.SQL.RefundEach(ctx, list)
 }

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -106,4 +107,67 @@ func (r *Redis) Each(ctx context.Context, asks []Ask) ([]Grant, error) {
 // seldom full, so that Primary would hardly ever save its call.
 func (f *Fallback) Each(ctx context.Context, asks []Ask) ([]Grant, error) {
 	return f.Secondary.Each(ctx, asks)
+}
+
+// RefundEach is as Limiter says: one transaction for all.
+func (q SQL) RefundEach(ctx context.Context, list []Back) error {
+	var keys []string
+	for _, b := range list {
+		if _, some := b.Grant.back(b.N); some {
+			keys = append(keys, b.Grant.keys()...)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	return q.update(ctx, "refund", keys, func(_ time.Time, states []*State) bool {
+		for _, b := range list {
+			n, _ := b.Grant.back(b.N)
+			for _, stamp := range b.Grant.Stamps {
+				if i, is := slices.BinarySearch(keys, stamp.Key); is {
+					states[i].Refund(stamp.At, n)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// RefundEach is as Limiter says.
+func (f *Fallback) RefundEach(ctx context.Context, list []Back) error {
+	for _, b := range list {
+		if b.Grant.first != nil && f.usable() {
+			f.giveBack(ctx, *b.Grant.first, min(b.N, b.Grant.N))
+		}
+	}
+	return f.Secondary.RefundEach(ctx, list)
+}
+
+// RefundEach is as Limiter says: what is leased comes back without a round trip.
+func (l *Leased) RefundEach(ctx context.Context, list []Back) error {
+	var others []Back
+	for _, b := range list {
+		n, some := b.Grant.back(b.N)
+		if !some {
+			continue
+		}
+		if b.Grant.Stamps = l.giveBack(b.Grant.Stamps, n); len(b.Grant.Stamps) > 0 {
+			others = append(others, Back{b.Grant, n})
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return l.Inner.RefundEach(ctx, others)
+}
+
+// oneByOne gives back permits of one grant after the other.
+func oneByOne(ctx context.Context, l Limiter, list []Back) error {
+	var errs []error
+	for _, b := range list {
+		errs = append(errs, l.Refund(ctx, b.Grant, b.N))
+	}
+	return errors.Join(errs...)
 }

@@ -65,6 +65,14 @@ func (u *unsteady) Refund(ctx context.Context, g limit.Grant, n int) error {
 	return l.Refund(ctx, g, n)
 }
 
+func (u *unsteady) RefundEach(ctx context.Context, list []limit.Back) error {
+	l, err := u.place()
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	return l.RefundEach(ctx, list)
+}
+
 // TestFallbackIsExactAcrossSwitches lets two processes share a Secondary while
 // their Primary comes and goes for each of them on its own, forgetting at times.
 func TestFallbackIsExactAcrossSwitches(t *testing.T) {

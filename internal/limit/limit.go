@@ -49,6 +49,12 @@ type Grant struct {
 	first *Grant // what the Primary of a Fallback granted, nil where it was not asked
 }
 
+// Back are permits of a grant that were not used.
+type Back struct {
+	Grant Grant
+	N     int
+}
+
 // Stamp is the moment that a grant counts at for one key. A key whose clock was set
 // back counts at another moment than its neighbours.
 type Stamp struct {
@@ -81,6 +87,8 @@ type Limiter interface {
 	// the moments they were counted at. Call it at most once for each permit. Permits that
 	// were forgotten meanwhile are not given back.
 	Refund(ctx context.Context, g Grant, n int) error
+	// RefundEach gives back permits of several grants, in one step where the place can do that.
+	RefundEach(ctx context.Context, list []Back) error
 	// Peek takes nothing: N is how many permits are free now, and where that is 0,
 	// Wait, Held and Key say which window holds and for how long.
 	Peek(ctx context.Context, bounds []Bound) (Grant, error)

@@ -64,6 +64,11 @@ func (m *Memory) Refund(_ context.Context, g Grant, n int) error {
 	return nil
 }
 
+// RefundEach is as Limiter says.
+func (m *Memory) RefundEach(ctx context.Context, list []Back) error {
+	return oneByOne(ctx, m, list)
+}
+
 // Peek is as Limiter says.
 func (m *Memory) Peek(_ context.Context, bounds []Bound) (Grant, error) {
 	bounds, err := kept(bounds)

@@ -117,6 +117,11 @@ func (r *Redis) Refund(ctx context.Context, g Grant, n int) error {
 	return err
 }
 
+// RefundEach is as Limiter says, by one call for each grant.
+func (r *Redis) RefundEach(ctx context.Context, list []Back) error {
+	return oneByOne(ctx, r, list)
+}
+
 func (r *Redis) ask(ctx context.Context, verb string, want int, bounds []Bound) (Grant, error) {
 	args := []any{verb, want}
 	for _, b := range bounds {

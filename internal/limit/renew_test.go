@@ -106,3 +106,32 @@ func TestManyLeasesAreRenewedInParts(t *testing.T) {
 		}
 	})
 }
+
+// What several accounts did not use of their own limits and of their channel's costs one transaction.
+func TestPermitsOfManyComeBackInOneTransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		table := &distant{rows: new(rows)}
+		l := &limit.Leased{Inner: limit.SQL{Rows: table}, Rows: table}
+		defer l.Close()
+		channel := limit.Bound{Key: "channel", Windows: []posthouse.Limit{per(100, time.Hour)}}
+		var list []limit.Back
+		for i := range 20 {
+			g, err := l.Take(t.Context(), append(leasing(one(strconv.Itoa(i), []posthouse.Limit{per(20, time.Second), per(90, time.Hour)})), channel), 4)
+			if err != nil || g.N != 4 {
+				t.Fatal(g, err)
+			}
+			list = append(list, limit.Back{Grant: g, N: 3})
+		}
+		before := table.calls.Load()
+		if err := l.RefundEach(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		if n := table.calls.Load() - before; n != 1 {
+			t.Errorf("permits of 20 accounts came back in %d transactions", n)
+		}
+		if g, err := l.Peek(t.Context(), []limit.Bound{channel}); err != nil || g.N != 80 {
+			t.Errorf("%d of the channel's 100 are free, %v; want 80", g.N, err)
+		}
+	})
+}

@@ -240,11 +240,11 @@ func testEach(t *testing.T, l limit.Limiter, _ bool) {
 	if free := x.peekAll(bob).N; free != 5 {
 		t.Errorf("%d of 9 are free, want 5: a refusal consumes nothing", free)
 	}
-	if err := l.Refund(t.Context(), grants[0], 1); err != nil {
+	if err := l.RefundEach(t.Context(), []limit.Back{{Grant: grants[0], N: 1}, {Grant: grants[2], N: 1}, {Grant: grants[6], N: 3}, {Grant: grants[8], N: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := x.peekAll(app).N, x.peekAll(ann).N; a != 1 || b != 1 {
-		t.Errorf("%d and %d are free after one came back, want 1 and 1", a, b)
+	if a, b, c := x.peekAll(app).N, x.peekAll(ann).N, x.peekAll(bob).N; a != 2 || b != 1 || c != 7 {
+		t.Errorf("%d, %d and %d are free after three came back, want 2, 1 and 7", a, b, c)
 	}
 	if _, err := l.Each(t.Context(), []limit.Ask{one(bob), one(x.of("typo", Per(0, time.Hour)))}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 		t.Errorf("got error %v, want one of code invalid", err)
