@@ -62,6 +62,8 @@ type Channel struct {
 
 	Paused      bool   `json:"paused,omitempty"`
 	PauseReason string `json:"pause_reason,omitempty"`
+	// PausedUntil is when it goes on by itself. Zero is when a person resumes it.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// State is whether it sends now, StateReason why not, and StateUntil until when. All three are only shown.
 	State       ChannelState `json:"state,omitempty"`
 	StateReason string       `json:"state_reason,omitempty"`
@@ -70,6 +72,11 @@ type Channel struct {
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// PausedAt reports whether a person holds it up at a time.
+func (c *Channel) PausedAt(now time.Time) bool {
+	return c.Paused && (c.PausedUntil.IsZero() || now.Before(c.PausedUntil))
 }
 
 // ChannelState is whether a channel sends.

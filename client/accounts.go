@@ -60,7 +60,7 @@ func (c Accounts) Delete(ctx context.Context, channel, name string) error {
 }
 
 // Pause stops an account's starts, until a time where one is given.
-func (c Accounts) Pause(ctx context.Context, channel, name string, pause wire.AccountPause) (posthouse.Account, error) {
+func (c Accounts) Pause(ctx context.Context, channel, name string, pause wire.Pause) (posthouse.Account, error) {
 	return send[posthouse.Account](ctx, c.api, http.MethodPost, path("channels", channel, "accounts", name, "pause"), pause)
 }
 

@@ -64,7 +64,12 @@ func (c Channels) Delete(ctx context.Context, name string) error {
 
 // Pause stops a channel's starts until it is resumed. The reason is shown with it.
 func (c Channels) Pause(ctx context.Context, name, reason string) (posthouse.Channel, error) {
-	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "pause"), wire.Reason{Reason: reason})
+	return c.PauseUntil(ctx, name, wire.Pause{Reason: reason})
+}
+
+// PauseUntil stops a channel's starts until a time, at which it goes on by itself; without one until it is resumed.
+func (c Channels) PauseUntil(ctx context.Context, name string, pause wire.Pause) (posthouse.Channel, error) {
+	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "pause"), pause)
 }
 
 // Resume lets a channel send again, and opens the accounts its provider had refused.

@@ -18,8 +18,8 @@ type AccountsStored struct {
 	DryRun  bool `json:"dry_run,omitempty" doc:"Nothing was stored: it was only looked at."`
 }
 
-// AccountPause says why an account is paused, and until when.
-type AccountPause struct {
-	Reason string    `json:"reason,omitempty" doc:"Shown with the account, and by explain."`
+// Pause says why an account or a channel is paused, and until when.
+type Pause struct {
+	Reason string    `json:"reason,omitempty" doc:"Shown with what is paused, and by explain."`
 	Until  time.Time `json:"until,omitzero" doc:"When it goes on by itself. Without it a person resumes it."`
 }

@@ -38,8 +38,8 @@ type accounts struct {
 }
 
 var (
-	accountBody   = web.BodyOf[posthouse.Account]().Loose()
-	accountPaused = web.BodyOf[wire.AccountPause]().Optional()
+	accountBody = web.BodyOf[posthouse.Account]().Loose()
+	pauseBody   = web.BodyOf[wire.Pause]().Optional()
 )
 
 func (a accounts) routes() []web.Route {
@@ -49,7 +49,7 @@ func (a accounts) routes() []web.Route {
 		web.Get(one, reads, "One account, secrets masked.", a.get).OfChannel("name"),
 		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
 		web.Delete(one, admin, "Delete an account. What is pinned to it waits for one of its name.", a.remove).OfChannel("name"),
-		web.Post(one+"/pause", admin, "Stop its sending, for a time or until it is resumed.", accountPaused, a.pause).OfChannel("name"),
+		web.Post(one+"/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, a.pause).OfChannel("name"),
 		web.Act(one+"/resume", admin, "Let it send again, also where its provider refused it.", a.resume).OfChannel("name"),
 		web.Post(one+"/test", admin, "Check the provider by this account, or send a test to one recipient.", testBody, a.test).OfChannel("name"),
 	)
@@ -110,12 +110,17 @@ func (a accounts) remove(c *web.Call) error {
 	return a.Delete(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"))
 }
 
-func (a accounts) pause(c *web.Call, in wire.AccountPause) (posthouse.Account, error) {
+// checkPause refuses a reason that is too long, and a time that is over.
+func checkPause(c *web.Call, in wire.Pause) error {
 	c.CheckWord("reason", in.Reason, 255)
 	if !in.Until.IsZero() && !in.Until.After(time.Now()) {
 		c.Refuse("until", "is %s, which is over: want a time to come", in.Until.Format(time.RFC3339))
 	}
-	if err := c.Wrong(); err != nil {
+	return c.Wrong()
+}
+
+func (a accounts) pause(c *web.Call, in wire.Pause) (posthouse.Account, error) {
+	if err := checkPause(c, in); err != nil {
 		return posthouse.Account{}, err
 	}
 	c.Asked(in, 1)

@@ -29,7 +29,7 @@ type stored interface {
 }
 
 type operated interface {
-	Pause(ctx context.Context, tenant, name, reason string) error
+	Pause(ctx context.Context, tenant, name, reason string, until time.Time) error
 	Resume(ctx context.Context, tenant, name string) error
 	// Test checks the provider; without a recipient by the driver's own check, where it has one. Of out, what
 	// the message is and whom it is for counts.
@@ -69,7 +69,7 @@ func (ch channels) routes() []web.Route {
 		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked.", ch.get).OfChannel("name"),
 		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
 		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove).OfChannel("name"),
-		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending.", reasonBody, ch.pause).OfChannel("name"),
+		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, ch.pause).OfChannel("name"),
 		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
 		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test).OfChannel("name"),
 		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally).OfChannel("name"),
@@ -117,12 +117,12 @@ func (ch channels) remove(c *web.Call) error {
 	return ch.Delete(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
-func (ch channels) pause(c *web.Call, in wire.Reason) (posthouse.Channel, error) {
-	if err := checkReason(c, in); err != nil {
+func (ch channels) pause(c *web.Call, in wire.Pause) (posthouse.Channel, error) {
+	if err := checkPause(c, in); err != nil {
 		return posthouse.Channel{}, err
 	}
 	c.Asked(in, 1)
-	if err := ch.Pause(c.Context(), c.Tenant(), c.PathValue("name"), in.Reason); err != nil {
+	if err := ch.Pause(c.Context(), c.Tenant(), c.PathValue("name"), in.Reason, in.Until); err != nil {
 		return posthouse.Channel{}, err
 	}
 	return ch.get(c)

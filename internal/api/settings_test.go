@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -37,6 +38,11 @@ func TestAChannelIsPausedResumedTestedAndDeleted(t *testing.T) {
 	h := with(t)
 	if got := read[posthouse.Channel](t, h.must(200, "POST", "/v1/channels/out/pause", `{"reason":"maintenance"}`)); !got.Paused || got.PauseReason != "maintenance" {
 		t.Errorf("got %+v, want it paused", got)
+	}
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	h.must(422, "POST", "/v1/channels/out/pause", `{"until":"2020-01-01T00:00:00Z"}`)
+	if got := read[posthouse.Channel](t, h.must(200, "POST", "/v1/channels/out/pause", `{"until":"`+until.Format(time.RFC3339)+`"}`)); !got.PausedUntil.Equal(until) || !got.StateUntil.Equal(until) || got.PauseReason != "" {
+		t.Errorf("got %+v, want it paused until %s", got, until)
 	}
 	id := h.send("out", "u")[0]
 	if got := read[fault](t, h.must(409, "DELETE", "/v1/channels/out", "")); got.Code != posthouse.CodeConflict {

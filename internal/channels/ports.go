@@ -27,7 +27,7 @@ type reads interface {
 type writes interface {
 	PutChannel(ctx context.Context, now time.Time, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error)
 	DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error
-	PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string) error
+	PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string, until time.Time) error
 }
 
 // looks is what a change or a test has to know besides.

@@ -192,21 +192,21 @@ func (s *Set) Delete(ctx context.Context, tenant, name string) error {
 	return s.Reload(ctx)
 }
 
-// Pause stops a channel's sending; what is under way finishes.
-func (s *Set) Pause(ctx context.Context, tenant, name, reason string) error {
-	return s.setPaused(ctx, tenant, name, true, reason)
+// Pause stops a channel's sending, until a time where one is given; what is under way finishes.
+func (s *Set) Pause(ctx context.Context, tenant, name, reason string, until time.Time) error {
+	return s.setPaused(ctx, tenant, name, true, reason, until)
 }
 
 // Resume lets a channel send again, and opens the accounts that its provider had refused.
 func (s *Set) Resume(ctx context.Context, tenant, name string) error {
-	if err := s.setPaused(ctx, tenant, name, false, ""); err != nil {
+	if err := s.setPaused(ctx, tenant, name, false, "", time.Time{}); err != nil {
 		return err
 	}
 	return s.engine.Resume(ctx, tenant, name)
 }
 
-func (s *Set) setPaused(ctx context.Context, tenant, name string, paused bool, reason string) error {
-	if err := s.store.PauseChannel(ctx, time.Now(), tenant, name, paused, reason); err != nil {
+func (s *Set) setPaused(ctx context.Context, tenant, name string, paused bool, reason string, until time.Time) error {
+	if err := s.store.PauseChannel(ctx, time.Now(), tenant, name, paused, reason, until); err != nil {
 		return err
 	}
 	return s.Reload(ctx)

@@ -17,10 +17,11 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 	if err != nil {
 		return err
 	}
+	now := time.Now()
 	parked := map[key]work.Gate{} // the one that lasts longest
 	for _, g := range gates {
 		k := key{g.Tenant, g.Channel}
-		if g.Until.After(time.Now()) && g.Until.After(parked[k].Until) {
+		if g.Until.After(now) && g.Until.After(parked[k].Until) {
 			parked[k] = g
 		}
 	}
@@ -28,12 +29,15 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 	for i := range list {
 		ch := &list[i]
 		k := key{ch.Tenant, ch.Name}
+		if !ch.PausedAt(now) { // or it has gone on by itself
+			ch.Paused, ch.PauseReason, ch.PausedUntil = false, "", time.Time{}
+		}
 		g, refused := parked[k]
 		switch {
 		case broken[k] != nil:
 			ch.State, ch.StateReason = posthouse.ChannelBroken, broken[k].Error()
-		case ch.Paused:
-			ch.State, ch.StateReason = posthouse.ChannelPaused, ch.PauseReason
+		case ch.PausedAt(now):
+			ch.State, ch.StateReason, ch.StateUntil = posthouse.ChannelPaused, ch.PauseReason, ch.PausedUntil
 		case refused:
 			ch.State, ch.StateReason, ch.StateUntil = posthouse.ChannelParked, parkedBecause(g), g.Until
 		default:

@@ -127,8 +127,12 @@ func (d *dispatcher) room(r *route) room { return r.room(d.recorder.unsure()) }
 
 // barred reports whether nothing of the route may start at all, and until when.
 func (d *dispatcher) barred(r *route) (time.Duration, bool) {
-	if r.Stored.Paused || d.life.Stale() {
+	now := time.Now()
+	switch paused := r.Stored.PausedAt(now); {
+	case d.life.Stale() || paused && r.Stored.PausedUntil.IsZero():
 		return whenWoken, true
+	case paused:
+		return r.Stored.PausedUntil.Sub(now), true
 	}
 	if d.recorder.Stuck() {
 		return d.poll, true

@@ -121,8 +121,8 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	if r == nil {
 		return append(out, Wait{Cause: "channel", Detail: "its channel is not open in this process; /readyz says why"})
 	}
-	if r.Stored.Paused {
-		out = append(out, Wait{Cause: "paused", Detail: cmp.Or(r.Stored.PauseReason, "the channel is paused until somebody resumes it")})
+	if r.Stored.PausedAt(time.Now()) {
+		out = append(out, Wait{"paused", cmp.Or(r.Stored.PauseReason, "the channel is paused"+whoResumes(r.Stored.PausedUntil)), r.Stored.PausedUntil})
 	}
 	if ex.life.Stale() {
 		out = append(out, Wait{Cause: "epoch", Detail: "the database was restored under this process: restart it"})
@@ -310,4 +310,12 @@ func (ex *Explainer) shaped(ctx context.Context, r *route, d *posthouse.Delivery
 		before += " or more"
 	}
 	return Wait{"shape", fmt.Sprintf("%.6g a second of priority %s may begin, and %s that are due stand before it", of.Rate, d.Priority, before), now.Add(delay)}, true
+}
+
+// whoResumes ends a sentence that says that something is paused.
+func whoResumes(until time.Time) string {
+	if until.IsZero() {
+		return " until somebody resumes it"
+	}
+	return ", and goes on by itself"
 }

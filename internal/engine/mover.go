@@ -47,7 +47,7 @@ func (rs *Routes) failingOver() (list []*route) {
 	rs.mu.RLock()
 	defer rs.mu.RUnlock()
 	for _, r := range rs.routes {
-		if r.fleet != nil && r.Settings.Failover && !r.Stored.Paused {
+		if r.fleet != nil && r.Settings.Failover && !r.Stored.PausedAt(time.Now()) {
 			list = append(list, r)
 		}
 	}

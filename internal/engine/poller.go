@@ -51,7 +51,7 @@ func (p *poller) quiet() (lanes []work.Lane, routes []*route) {
 	p.routes.mu.RLock()
 	defer p.routes.mu.RUnlock()
 	for _, r := range p.routes.routes {
-		if r.Settings.Every > 0 || r.Settings.Pulled || r.Stored.Paused {
+		if r.Settings.Every > 0 || r.Settings.Pulled || r.Stored.PausedAt(time.Now()) {
 			continue
 		}
 		r.mu.Lock()
@@ -105,7 +105,7 @@ func (p *poller) fleets() (list []*route) {
 	p.routes.mu.RLock()
 	defer p.routes.mu.RUnlock()
 	for _, r := range p.routes.routes {
-		if r.fleet != nil && !r.Stored.Paused {
+		if r.fleet != nil && !r.Stored.PausedAt(time.Now()) {
 			list = append(list, r)
 		}
 	}

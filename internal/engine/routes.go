@@ -231,7 +231,7 @@ func (rs *Routes) halted(r *route) bool {
 		return false
 	}
 	now := rs.route(r.Key.Tenant, r.Key.Channel)
-	return now == nil || now.Stored.Paused
+	return now == nil || now.Stored.PausedAt(time.Now())
 }
 
 // Ask is a channel for a question to its driver, nil where it is not open. The driver stays open until done is called.

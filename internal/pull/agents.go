@@ -184,7 +184,7 @@ func (dk *Desk) offer(a *posthouse.Agent) offer {
 		r := dk.o.Channels.Channel(a.Tenant, a.Channels[(first+i)%len(a.Channels)])
 		switch {
 		case r == nil || !r.Settings.Pulled:
-		case r.Stored.Paused:
+		case r.Stored.PausedAt(time.Now()):
 			o.reason = IdleChannel
 		case !able(a, r.Stored.Needs):
 			o.reason = cmp.Or(o.reason, IdleLacks)

@@ -80,19 +80,19 @@ func TestChannelIsCreatedChangedPausedAndDeleted(t *testing.T) {
 			t.Errorf("ChannelsVersion stays %d after a change (%v)", after, err)
 		}
 
-		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", true, "holiday"); err != nil {
+		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", true, "holiday", at().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		ch.Tries = 5
 		changed, created, err := s.Channels.PutChannel(ctx, at(), ch)
-		if err != nil || created || changed.Version != 3 || !changed.Paused || changed.PauseReason != "holiday" {
+		if err != nil || created || changed.Version != 3 || !changed.Paused || changed.PauseReason != "holiday" || changed.PausedUntil.IsZero() {
 			t.Fatalf("PutChannel = %+v, created %v, %v; want version 3, still paused", changed, created, err)
 		}
-		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", false, ""); err != nil {
+		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", false, "", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		got, err = s.Channels.Channel(ctx, "t1", "招呼")
-		if err != nil || got.Paused || got.PauseReason != "" || got.Tries != 5 || !got.CreatedAt.Equal(made.CreatedAt) {
+		if err != nil || got.Paused || got.PauseReason != "" || !got.PausedUntil.IsZero() || got.Tries != 5 || !got.CreatedAt.Equal(made.CreatedAt) {
 			t.Errorf("Channel = %+v, %v", got, err)
 		}
 		if err := s.Channels.DeleteChannel(ctx, at(), "t1", "招呼"); err != nil {
@@ -101,7 +101,7 @@ func TestChannelIsCreatedChangedPausedAndDeleted(t *testing.T) {
 		_, err = s.Channels.Channel(ctx, "t1", "招呼")
 		wantCode(t, err, posthouse.CodeNotFound)
 		wantCode(t, s.Channels.DeleteChannel(ctx, at(), "t1", "招呼"), posthouse.CodeNotFound)
-		wantCode(t, s.Channels.PauseChannel(ctx, at(), "t1", "招呼", true, ""), posthouse.CodeNotFound)
+		wantCode(t, s.Channels.PauseChannel(ctx, at(), "t1", "招呼", true, "", time.Time{}), posthouse.CodeNotFound)
 	})
 }
 

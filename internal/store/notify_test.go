@@ -336,7 +336,7 @@ func TestChannelViewShowsNoSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Channels.PauseChannel(t.Context(), at(), "t1", "oa", true, ""); err != nil {
+		if err := s.Channels.PauseChannel(t.Context(), at(), "t1", "oa", true, "", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := sqldb.All(s.DB.Reads(t.Context()), func(scan sqldb.Scanner) (string, error) {

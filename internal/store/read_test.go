@@ -276,7 +276,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 			"Attempts":       func() error { _, _, err := s.History.AttemptPage(ctx, other, open[0], "", 0); return err },
 			"Channel":        func() error { _, err := s.Channels.Channel(ctx, other, "c1"); return err },
 			"DeleteChannel":  func() error { return s.Channels.DeleteChannel(ctx, at(), other, "c1") },
-			"PauseChannel":   func() error { return s.Channels.PauseChannel(ctx, at(), other, "c1", true, "") },
+			"PauseChannel":   func() error { return s.Channels.PauseChannel(ctx, at(), other, "c1", true, "", time.Time{}) },
 			"Template":       func() error { _, err := s.Templates.Template(ctx, other, "x", 0); return err },
 			"DeleteTemplate": func() error { return s.Templates.DeleteTemplate(ctx, other, "x") },
 			"DeleteRoster":   func() error { return s.Rosters.DeleteRoster(ctx, other, "x") },

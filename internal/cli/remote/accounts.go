@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -158,7 +159,7 @@ func changedAccount(ctx context.Context, sh *shell.Shell, c *client.Client, chan
 }
 
 func accountPause(sh *shell.Shell) *cobra.Command {
-	var pause wire.AccountPause
+	var pause wire.Pause
 	var until string
 	cmd := &cobra.Command{
 		Use: "pause CHANNEL NAME", Short: "Stop an account's sending, for a time or until it is resumed", Args: shell.Takes("CHANNEL", "NAME"),
@@ -170,7 +171,7 @@ func accountPause(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Show(a, func() { sh.Printf("%s: paused%s\n", a.Name, untilOf(sh, &a)) })
+			return sh.Show(a, func() { sh.Printf("%s: paused%s\n", a.Name, untilOf(sh, a.StateUntil)) })
 		}),
 	}
 	cmd.Flags().StringVar(&pause.Reason, "reason", "", "a `TEXT` that is shown with it")
@@ -178,11 +179,11 @@ func accountPause(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func untilOf(sh *shell.Shell, a *posthouse.Account) string {
-	if a.StateUntil.IsZero() {
+func untilOf(sh *shell.Shell, at time.Time) string {
+	if at.IsZero() {
 		return ""
 	}
-	return " until " + sh.At(a.StateUntil)
+	return " until " + sh.At(at)
 }
 
 func accountResume(sh *shell.Shell) *cobra.Command {

@@ -89,18 +89,23 @@ func channelDelete(sh *shell.Shell) *cobra.Command {
 }
 
 func channelPause(sh *shell.Shell) *cobra.Command {
-	var reason string
+	var pause wire.Pause
+	var until string
 	cmd := &cobra.Command{
-		Use: "pause NAME", Short: "Stop a channel's sending; what it is given waits", Args: shell.Takes("NAME"),
-		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			ch, err := c.Channels.Pause(ctx, args[0], reason)
+		Use: "pause NAME", Short: "Stop a channel's sending, for a time or until it is resumed; what it is given waits", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
+			if pause.Until, err = sh.Moment("--until", until); err != nil {
+				return err
+			}
+			ch, err := c.Channels.PauseUntil(ctx, args[0], pause)
 			if err != nil {
 				return err
 			}
-			return sh.Show(ch, func() { sh.Printf("%s: paused\n", args[0]) })
+			return sh.Show(ch, func() { sh.Printf("%s: paused%s\n", args[0], untilOf(sh, ch.StateUntil)) })
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that is shown with it")
+	cmd.Flags().StringVar(&pause.Reason, "reason", "", "a `TEXT` that is shown with it")
+	cmd.Flags().StringVar(&until, "until", "", "the `TIME` at which it goes on by itself: \"2026-10-01 08:30\", or 2h")
 	return cmd
 }
 

@@ -113,7 +113,7 @@ func showStored(sh *shell.Shell, ch posthouse.Channel, created bool, err error) 
 }
 
 // shownOnly are the fields that channel show prints and nobody can set.
-var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason", "state", "state_reason", "state_until"}
+var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason", "paused_until", "state", "state_reason", "state_until"}
 
 // fromFile hands the file's fields to the server, which names all that is wrong with them.
 func (s *setChannel) fromFile(cmd *cobra.Command, c *client.Client, args []string) (err error) {

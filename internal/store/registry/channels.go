@@ -20,7 +20,7 @@ type Channels struct {
 	open func(t *sqldb.Tx, tenant, channel string) (int64, error)
 }
 
-const channelColumns = "tenant, name, driver, config, settings, paused, pause_reason, version, created_at, updated_at, fleet"
+const channelColumns = "tenant, name, driver, config, settings, paused, pause_reason, paused_until, version, created_at, updated_at, fleet"
 
 // PutChannel stores a channel and returns it as it stands: created, or changed with its
 // version one higher. Whether it is paused stays as it was. The caller has sealed the secrets
@@ -49,11 +49,11 @@ func (s Channels) PutChannel(ctx context.Context, now time.Time, ch posthouse.Ch
 		}
 		was := old.Channel
 		created = !found
-		ch.Paused, ch.PauseReason, ch.Version, ch.UpdatedAt = was.Paused, was.PauseReason, was.Version+1, sqldb.TimeOf(at)
+		ch.Paused, ch.PauseReason, ch.PausedUntil, ch.Version, ch.UpdatedAt = was.Paused, was.PauseReason, was.PausedUntil, was.Version+1, sqldb.TimeOf(at)
 		if created {
 			ch.CreatedAt = ch.UpdatedAt
-			_, err = t.Exec("INSERT INTO posthouse_channels ("+channelColumns+") VALUES ("+sqldb.Marks(11)+")",
-				ch.Tenant, ch.Name, ch.Driver, string(config), string(settings), 0, "", 1, at, at, 0)
+			_, err = t.Exec("INSERT INTO posthouse_channels ("+channelColumns+") VALUES ("+sqldb.Marks(12)+")",
+				ch.Tenant, ch.Name, ch.Driver, string(config), string(settings), 0, "", 0, 1, at, at, 0)
 			return err
 		}
 		ch.CreatedAt = was.CreatedAt
@@ -85,12 +85,12 @@ func ChannelOf(from sqldb.Lookup, tenant, name string) (row work.ChannelRow, fou
 func readChannel(scan sqldb.Scanner) (work.ChannelRow, error) {
 	var row work.ChannelRow
 	var config, settings string
-	var paused, created, updated int64
+	var paused, until, created, updated int64
 	ch := &row.Channel
-	if err := scan(&ch.Tenant, &ch.Name, &ch.Driver, &config, &settings, &paused, &ch.PauseReason, &ch.Version, &created, &updated, &row.Fleet); err != nil {
+	if err := scan(&ch.Tenant, &ch.Name, &ch.Driver, &config, &settings, &paused, &ch.PauseReason, &until, &ch.Version, &created, &updated, &row.Fleet); err != nil {
 		return row, err
 	}
-	ch.Paused, ch.CreatedAt, ch.UpdatedAt = paused != 0, sqldb.TimeOf(created), sqldb.TimeOf(updated)
+	ch.Paused, ch.PausedUntil, ch.CreatedAt, ch.UpdatedAt = paused != 0, sqldb.TimeOf(until), sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	if err := json.Unmarshal([]byte(config), &ch.Config); err != nil {
 		row.Err = fmt.Errorf("the config of channel %s cannot be read: %w", ch.Name, err)
 		return row, nil
@@ -185,18 +185,18 @@ func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name
 	})
 }
 
-// PauseChannel stops or resumes the starts of a channel.
-func (s Channels) PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string) error {
+// PauseChannel stops or resumes the starts of a channel, until a time where one is given.
+func (s Channels) PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string, until time.Time) error {
 	if !paused {
-		reason = ""
+		reason, until = "", time.Time{}
 	}
 	return s.db.Change(ctx, now, "pause a channel", func(t *sqldb.Tx) error {
 		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		n, err := t.Exec("UPDATE posthouse_channels SET paused = ?, pause_reason = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
-			sqldb.Flag(paused), reason, at, tenant, name)
+		n, err := t.Exec("UPDATE posthouse_channels SET paused = ?, pause_reason = ?, paused_until = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND name = ?",
+			sqldb.Flag(paused), reason, sqldb.Micros(until), at, tenant, name)
 		if err == nil && n == 0 {
 			return noChannel(name)
 		}

@@ -271,6 +271,7 @@ CREATE TABLE posthouse_channels (
   settings mediumtext NOT NULL DEFAULT (''),
   paused smallint NOT NULL DEFAULT 0,
   pause_reason varchar(255) NOT NULL DEFAULT '',
+  paused_until bigint NOT NULL DEFAULT 0,
   version bigint NOT NULL DEFAULT 1,
   fleet bigint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,

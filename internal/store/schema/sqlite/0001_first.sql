@@ -251,6 +251,7 @@ CREATE TABLE posthouse_channels (
   settings TEXT NOT NULL DEFAULT '',
   paused INTEGER NOT NULL DEFAULT 0,
   pause_reason TEXT NOT NULL DEFAULT '',
+  paused_until INTEGER NOT NULL DEFAULT 0,
   version INTEGER NOT NULL DEFAULT 1,
   fleet INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
