@@ -2,7 +2,7 @@
 // everything through the API, in the process and on behalf of the person's role, so that what a page shows and does is what
 // the API allows (ADR 0040).
 //
-// It holds no state: sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes
+// It holds no state but how many requests each person made of late: sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes
 // parts of pages.
 package console
 
@@ -42,6 +42,7 @@ type console struct {
 	api    *client.Client
 	pages  pages
 	assets assets
+	pace   *pace
 }
 
 // New makes the handler of all addresses below Root, and of the address "/" for browsers.
@@ -64,7 +65,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &console{o: o, api: api, pages: drawn, assets: files}
+	c := &console{o: o, api: api, pages: drawn, assets: files, pace: &pace{}}
 	return c.handler(), nil
 }
 

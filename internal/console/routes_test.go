@@ -69,3 +69,28 @@ func TestEveryAnswerIsFenced(t *testing.T) {
 		t.Errorf("a program at / is told %q", got.body)
 	}
 }
+
+// What stands outside of tenants: without a session each door but those of the sign-in leads there, and changes nothing.
+func TestWhoReachesWhatIsOutsideOfTenants(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	outside := map[string]bool{
+		"GET sign-in": true, "POST sign-in": true, "POST sign-in/code": true, "GET enter": true, "POST enter": true, "GET lang/{lang}": true, "GET zone": true, "POST zone": true,
+		"GET oidc": true, "GET oidc/callback": true, // not there: no provider is set
+	}
+	for _, d := range console.Doors() {
+		name := d.Method + " " + d.Path
+		if outside[name] == d.In {
+			t.Errorf("%s wants a session: %v; decide who may come here, and say so in the table", name, d.In)
+		}
+		var form url.Values
+		if d.Method == http.MethodPost {
+			form = url.Values{}
+		}
+		path := "/console/" + strings.NewReplacer("{$}", "", "{lang}", "zh").Replace(d.Path)
+		got := h.ask("", path, form)
+		if led := got.status == http.StatusSeeOther && strings.HasPrefix(got.to(), "/console/sign-in?"); led != d.In || sessionOf(t, got) != "" {
+			t.Errorf("%s as nobody: %d, to %q", name, got.status, got.to())
+		}
+	}
+}

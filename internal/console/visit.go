@@ -103,6 +103,9 @@ func (c *console) visited(serve func(*visit) error) http.Handler {
 // enter finds out whose session it is.
 func (v *visit) enter() (err error) {
 	v.person, err = v.o.Desk.Who(v.r.Context(), tokenOf(v.r))
+	if err == nil {
+		err = paced(v)
+	}
 	if err == nil && codesFirst(v) {
 		err = errCodesFirst
 	}
