@@ -344,7 +344,7 @@ func (e *Engine) roles() []func(context.Context) {
 	relay := &intake.Relay{Intake: e.Intake, Store: o.Stores.Outbox, Life: l, Log: o.Log, Poll: o.Poll, Keep: o.Keep, TaskEvents: o.TaskEvents, Jobs: o.Jobs}
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
 	doors := inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: l, Log: o.Log, Every: o.RescueEvery, Grace: grace}
-	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Messages: o.Stores.Contents}
+	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Failures: e.queue.Failures, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}

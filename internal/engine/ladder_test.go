@@ -64,3 +64,24 @@ func TestEachClassOfFailureHasItsOwnLadder(t *testing.T) {
 		})
 	}
 }
+
+// FLEET-7: an unknown of which the provider says that it has not arrived goes on the ladder of unknowns, whatever failed otherwise.
+func TestWhatHasNotArrivedGoesOnTheLadderOfUnknowns(t *testing.T) {
+	virtual(t, func(r *rig) {
+		calls := 0
+		r.provider.decide(func(channel.Outgoing) channel.Result {
+			switch calls++; {
+			case calls <= 4:
+				return channel.Result{Class: posthouse.ClassRate}
+			case calls == 5:
+				return channel.Result{Class: posthouse.ClassUnknown}
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		})
+		absent := &asking{provider: r.provider, findings: []channel.Finding{channel.Absent}}
+		r.open("c", posthouse.ChannelSettings{Profile: "wecom", OnUnknown: posthouse.Query}, state.Opened{Window: channel.Forever, Driver: absent})
+		id := r.send(text("c", "u1"))[0]
+		r.pass(time.Hour)
+		r.want(id, posthouse.Sent, "", 5)
+	})
+}

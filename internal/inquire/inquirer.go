@@ -18,6 +18,7 @@ import (
 type Inquirer struct {
 	Doors
 	Queue    Reviser
+	Failures func(ctx context.Context, ids []string) (map[string]work.Failures, error) // what has failed before, of each
 	Messages Messages
 }
 
@@ -54,13 +55,27 @@ func (q *Inquirer) Run(ctx context.Context) {
 // again after as long as it has waited so far, for a day.
 func (q *Inquirer) ask(ctx context.Context, d posthouse.Delivery) {
 	finding, res := q.find(ctx, d)
+	past := q.past(ctx, d, finding)
 	_, err := q.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: d.Tenant, IDs: []string{d.ID}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		if len(found) != 1 || found[0].Version != d.Version {
 			return nil
 		}
-		return []work.Change{state.AfterQuery(q.Channels.Settings(state.KeyOf(&d)), found[0], finding, res, now)}
+		return []work.Change{state.AfterQuery(q.Channels.Settings(state.KeyOf(&d)), found[0], past, finding, res, now)}
 	})
 	q.Log.Info("the provider was asked about an unknown", "channel", d.Channel, "delivery", d.ID, "finding", finding, "error", err)
+}
+
+// past is what has failed before of what has not arrived, where its channel's retry profile has ladders of their own for some
+// classes. Where it cannot be read, all that failed counts.
+func (q *Inquirer) past(ctx context.Context, d posthouse.Delivery, f channel.Finding) work.Failures {
+	if f != channel.Absent || !q.Channels.Settings(state.KeyOf(&d)).Profile.Apart() {
+		return nil
+	}
+	past, err := q.Failures(ctx, []string{d.ID})
+	if err != nil {
+		q.Log.Warn("what failed before cannot be read: all of it counts", "delivery", d.ID, "error", err)
+	}
+	return past[d.ID]
 }
 
 // finding is a provider's word on an unknown.

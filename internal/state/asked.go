@@ -13,8 +13,8 @@ import (
 // askFor is how long a provider is asked about an unknown before it is left to a person.
 const askFor = 24 * time.Hour
 
-// AfterQuery is what follows a provider's answer about an unknown.
-func AfterQuery(s *Settings, d posthouse.Delivery, f channel.Finding, res channel.Result, now time.Time) work.Change {
+// AfterQuery is what follows a provider's answer about an unknown. What failed before, past, includes it.
+func AfterQuery(s *Settings, d posthouse.Delivery, past work.Failures, f channel.Finding, res channel.Result, now time.Time) work.Change {
 	switch f {
 	case channel.Found:
 		c, _ := AfterResolve(d, true, false, "query_found", now)
@@ -22,7 +22,11 @@ func AfterQuery(s *Settings, d posthouse.Delivery, f channel.Finding, res channe
 		c.Events[len(c.Events)-1].Ref = res.Ref // the log says where it is from
 		return c
 	case channel.Absent:
-		decision := retry.Decide(s.Profile, posthouse.ClassTransient, d.Tries-1, 0, 0)
+		before := d.Tries - 1
+		if past != nil {
+			before = s.Profile.Before(posthouse.ClassUnknown, past) - 1
+		}
+		decision := retry.Decide(s.Profile, posthouse.ClassUnknown, before, 0, 0)
 		c, _ := AfterResolve(d, false, !decision.GiveUp, "query_absent", now.Add(decision.Wait))
 		return c
 	}
