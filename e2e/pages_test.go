@@ -26,6 +26,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 var pages = []string{
 	"", "?span=day", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
 	"rosters", "directory", "directory?lacks=*", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
+	"../../me", "../../me/totp", // outside of tenants
 }
 
 // Each page, empty and full, in both languages: wide, and as narrow as a phone, where nothing but tables goes beyond the edge.

@@ -64,7 +64,8 @@ func backFromProvider(v *visit) error {
 
 // afterProvider is the page of why a provider's word lets nobody in.
 func afterProvider(v *visit, back string, err error) error {
-	in, status := signingIn{Back: backTo(back), Provided: true}, 0
+	in := signingIn{Back: backTo(back), Provided: true}
+	var status int
 	switch posthouse.CodeOf(err) {
 	case posthouse.CodeUnauthorized:
 		in.Wrong, status = "oidc_over", http.StatusUnauthorized
