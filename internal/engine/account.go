@@ -143,9 +143,9 @@ func (r *route) room(care bool) room {
 // mostInflight bounds what one process has under way by all accounts of a channel.
 const mostInflight = 4096
 
-// turn is what a route with several accounts claims next, by one of them, and promises it. Without a share, wait says when to look
+// bid is what a route with several accounts claims next, by one of them, and promises it. Without a share, wait says when to look
 // again.
-func (r *route) turn(care bool) (at room, shares []share, wait time.Duration) {
+func (r *route) bid(care bool) (at room, shares []share, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()

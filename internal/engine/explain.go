@@ -131,7 +131,7 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	for _, g := range r.refused(&d) {
 		out = append(out, shut(g))
 	}
-	return append(out, ex.turns(ctx, r, &d, time.Now())...)
+	return append(out, ex.halts(ctx, r, &d, time.Now())...)
 }
 
 // inLine says behind what a delivery stands in the line of its ordering key.
@@ -158,8 +158,8 @@ func shut(g work.Gate) Wait {
 	return Wait{"account", fmt.Sprintf("the provider refuses %s (%s %s): %s", account, g.Class, g.Code, g.Error), g.Until}
 }
 
-// turns lists what holds the whole channel for a moment: its period, its limits, its slots.
-func (ex *Explainer) turns(ctx context.Context, r *route, d *posthouse.Delivery, now time.Time) []Wait {
+// halts lists what halts the whole channel for a moment: its period, its limits, its slots.
+func (ex *Explainer) halts(ctx context.Context, r *route, d *posthouse.Delivery, now time.Time) []Wait {
 	var out []Wait
 	if r.Settings.Pulled {
 		return out // agents have limits of their own

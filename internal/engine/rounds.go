@@ -17,34 +17,34 @@ const (
 	mostRooms = 256 // of all claims that are made at once
 )
 
-// turn is a claim that is to be made: of a lane, by those accounts that have room.
-type turn struct {
+// bid is a claim that is to be made: of a lane, by those accounts that have room.
+type bid struct {
 	shares []share
 	rooms  []room
 }
 
 // round starts what may start now by several accounts, and returns how long to wait before the next look.
 func (d *dispatcher) round(r *route) (time.Duration, error) {
-	turns, wait := d.turns(r)
-	if len(turns) == 0 {
+	bids, wait := d.bids(r)
+	if len(bids) == 0 {
 		return wait, nil
 	}
-	defer kept(r, turns)
-	waits, errs := make([]time.Duration, len(turns)), make([]error, len(turns))
+	defer kept(r, bids)
+	waits, errs := make([]time.Duration, len(bids)), make([]error, len(bids))
 	var others sync.WaitGroup
-	for i := 1; i < len(turns); i++ {
-		others.Go(func() { waits[i], errs[i] = d.start(r, turns[i].rooms, turns[i].shares, time.Time{}, nil) })
+	for i := 1; i < len(bids); i++ {
+		others.Go(func() { waits[i], errs[i] = d.start(r, bids[i].rooms, bids[i].shares, time.Time{}, nil) })
 	}
-	waits[0], errs[0] = d.start(r, turns[0].rooms, turns[0].shares, time.Time{}, nil)
+	waits[0], errs[0] = d.start(r, bids[0].rooms, bids[0].shares, time.Time{}, nil)
 	others.Wait()
 	return slices.Min(waits), errors.Join(errs...)
 }
 
-// turns are the claims of a round, each of another lane. Without any, wait says when to look again.
-func (d *dispatcher) turns(r *route) (list []turn, wait time.Duration) {
+// bids are the claims of a round, each of another lane. Without any, wait says when to look again.
+func (d *dispatcher) bids(r *route) (list []bid, wait time.Duration) {
 	places := map[share]int{} // by lane
 	for n := 0; n < mostRooms && len(list) < mostTurns; n++ {
-		at, shares, w := r.turn(d.recorder.unsure())
+		at, shares, w := r.bid(d.recorder.unsure())
 		if len(shares) == 0 {
 			return list, w
 		}
@@ -52,7 +52,7 @@ func (d *dispatcher) turns(r *route) (list []turn, wait time.Duration) {
 		i, known := places[lane]
 		if !known {
 			i, places[lane] = len(list), len(list)
-			list = append(list, turn{shares: []share{lane}})
+			list = append(list, bid{shares: []share{lane}})
 		}
 		list[i].join(at)
 		spread(r, lane, len(list[i].rooms))
@@ -61,7 +61,7 @@ func (d *dispatcher) turns(r *route) (list []turn, wait time.Duration) {
 }
 
 // join adds what an account may take to a claim.
-func (t *turn) join(at room) {
+func (t *bid) join(at room) {
 	t.shares[0].n += at.n
 	for i := range t.rooms {
 		if own := &t.rooms[i]; own.account == at.account {
@@ -98,10 +98,10 @@ func keep(r *route, a *account, p promise) {
 }
 
 // kept ends the promises of a round: what its claims have begun is under way by now.
-func kept(r *route, turns []turn) {
+func kept(r *route, bids []bid) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, t := range turns {
+	for _, t := range bids {
 		for _, at := range t.rooms {
 			a := r.accounts[at.account]
 			keep(r, a, promise{-at.n, -at.senders})

@@ -36,7 +36,7 @@ type route struct {
 	pinsFrom time.Time                   // when the poller may look again for what is pinned to them; its own
 	gates    map[string]gate             // by account
 	nextRun  time.Time
-	ran      tally         // of the run under way
+	ran      sum           // of the run under way
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	shapes       shapes
@@ -112,8 +112,8 @@ type promise struct{ n, calls int }
 
 func (p *promise) add(other promise) { p.n, p.calls = p.n+other.n, p.calls+other.calls }
 
-// tally is what one run did.
-type tally struct {
+// sum is what one run did.
+type sum struct {
 	claimed, ok, failed int
 	// began is the database's time of the run's first claim: a delivery that fails in this run
 	// comes due after it and so waits for the next one.
@@ -154,7 +154,7 @@ func (r *route) anyDue() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fleet != nil {
-		return true // turn knows, and when what is asleep wakes
+		return true // bid knows, and when what is asleep wakes
 	}
 	for _, due := range r.due {
 		if due {

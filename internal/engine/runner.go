@@ -53,7 +53,7 @@ func (rn *runner) runOnce(r *route) {
 	log := rn.log.With("job", r.Settings.Job, "tenant", r.Key.Tenant, "channel", r.Key.Channel)
 	log.Info("run starts")
 	r.mu.Lock()
-	r.ran = tally{}
+	r.ran = sum{}
 	for _, p := range posthouse.Priorities() {
 		r.due[p] = true
 	}

@@ -124,8 +124,8 @@ func (f *Fleet) IsDue(of work.Pin, priority posthouse.Priority) bool {
 // awake reports whether a priority may have a lane that is not asleep.
 func (f *Fleet) awake(p posthouse.Priority) bool { return len(f.rings[p]) > 0 }
 
-// Turn is a lane that is to be claimed next, and by which account how much of it.
-type Turn struct {
+// Pick is a lane that is to be claimed next, and by which account how much of it.
+type Pick struct {
 	Pin      work.Pin
 	Priority posthouse.Priority
 	By       *Seat // nil for none
@@ -134,7 +134,7 @@ type Turn struct {
 
 // Next is the lane that is to be claimed next, of a priority that is open, and by which account; its mark is taken, and set
 // again where it was not emptied. Where there is none, wait says when one wakes by itself, zero for never.
-func (f *Fleet) Next(now time.Time, open func(posthouse.Priority) bool, may func(*Seat) (n int, until time.Time)) (t Turn, wake time.Time) {
+func (f *Fleet) Next(now time.Time, open func(posthouse.Priority) bool, may func(*Seat) (n int, until time.Time)) (t Pick, wake time.Time) {
 	for len(f.sleepers) > 0 && !now.Before(f.sleepers[0].Until) {
 		f.rise(heap.Pop(&f.sleepers).(At[*pin]).What)
 	}
@@ -150,14 +150,14 @@ func (f *Fleet) Next(now time.Time, open func(posthouse.Priority) bool, may func
 		if seat != nil {
 			p.due[priority] = false
 			f.tidy(p)
-			return Turn{p.Pin, priority, seat, n}, time.Time{}
+			return Pick{p.Pin, priority, seat, n}, time.Time{}
 		}
 		f.sleep(p, until)
 	}
 	if len(f.sleepers) > 0 {
 		wake = f.sleepers[0].Until
 	}
-	return Turn{}, wake
+	return Pick{}, wake
 }
 
 // widest bounds how many accounts claim of one lane at once.

@@ -32,16 +32,16 @@ func newYard(seats ...Seat) *yard {
 
 // pick claims one of what is next, and says of which pin and by which account.
 func (y *yard) pick() string {
-	turn, wake := y.Next(y.now, everyPriority, func(a *Seat) (int, time.Time) {
+	pick, wake := y.Next(y.now, everyPriority, func(a *Seat) (int, time.Time) {
 		if until := y.shut[a.Name]; y.now.Before(until) {
 			return 0, until
 		}
 		return y.free[a.Name], time.Time{}
 	})
 	switch {
-	case turn.By != nil:
-		y.Took(turn.By, 1)
-		return fmt.Sprintf("%s%s by %s", turn.Pin, map[posthouse.Priority]string{posthouse.High: "!"}[turn.Priority], turn.By.Name)
+	case pick.By != nil:
+		y.Took(pick.By, 1)
+		return fmt.Sprintf("%s%s by %s", pick.Pin, map[posthouse.Priority]string{posthouse.High: "!"}[pick.Priority], pick.By.Name)
 	case wake.IsZero():
 		return "nothing"
 	}
@@ -82,13 +82,13 @@ func TestWhatIsPinnedToAParkedAccountSleeps(t *testing.T) {
 	for range 1000 {
 		y.Rouse(work.ByAccount("a"), posthouse.High)
 		y.Rouse(work.ByAccount("b"), posthouse.Low)
-		turn, _ := y.Next(y.now, everyPriority, func(a *Seat) (int, time.Time) {
+		pick, _ := y.Next(y.now, everyPriority, func(a *Seat) (int, time.Time) {
 			if a.Name == "a" {
 				asked++
 			}
 			return y.free[a.Name] * (len(a.Name) - 1 + map[string]int{"b": 1}[a.Name]), y.shut[a.Name]
 		})
-		if turn.By == nil || turn.By.Name != "b" {
+		if pick.By == nil || pick.By.Name != "b" {
 			t.Fatal("the sibling of a parked account was not chosen")
 		}
 	}

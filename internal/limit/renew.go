@@ -252,13 +252,13 @@ func (s *State) reserve(windows []posthouse.Limit, until time.Time, n int, lasts
 // wind sees to it that leases end in time. The Leased is locked.
 func (l *Leased) wind() {
 	if l.tick == nil && len(l.keys) > 0 && !l.done {
-		l.tick = time.AfterFunc(l.lasts()/4, l.turn)
+		l.tick = time.AfterFunc(l.lasts()/4, l.renewDue)
 	}
 }
 
-// turn renews the leases that are used, and ends the others before they run out: some at a time, so that those that others
+// renewDue renews the leases that are used, and ends the others before they run out: some at a time, so that those that others
 // wait for come between.
-func (l *Leased) turn() {
+func (l *Leased) renewDue() {
 	for l.renewSome() {
 	}
 	l.mu.Lock()
