@@ -118,6 +118,12 @@ func (c Campaigns) Cancel(ctx context.Context, name string) (wire.Campaign, erro
 	return c.act(ctx, name, "cancel")
 }
 
+// Delete deletes a campaign that was never started, or has ended, with its members and where they stand.
+func (c Campaigns) Delete(ctx context.Context, name string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("campaigns", name)})
+	return err
+}
+
 // Resolve decides on members of whom nobody knows whether they were reached.
 func (c Campaigns) Resolve(ctx context.Context, name string, r wire.CampaignResolve) (wire.CampaignResolved, error) {
 	return send[wire.CampaignResolved](ctx, c.api, http.MethodPost, path("campaigns", name, "resolve"), r)
@@ -143,6 +149,12 @@ func (c Audiences) Create(ctx context.Context, draft wire.AudienceDraft) (postho
 // Get reads one list, by its name or id.
 func (c Audiences) Get(ctx context.Context, name string) (posthouse.Audience, error) {
 	return get[posthouse.Audience](ctx, c.api, path("audiences", name), nil)
+}
+
+// Delete deletes a list that no campaign uses.
+func (c Audiences) Delete(ctx context.Context, name string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("audiences", name)})
+	return err
 }
 
 // Import sends a file of people, or a part of it, see [Campaigns.Import].

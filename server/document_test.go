@@ -38,7 +38,7 @@ var elsewhere = map[string]string{
 	"streamEvents": "it does not end: TestWhatHappensIsTold reads it", "watchCampaign": wantsAFile, "resolveCampaign": wantsAFile,
 	"testAccount": asksOutside, "testSubscription": asksOutside,
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
-	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile,
+	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
@@ -100,7 +100,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("createSubscription listSubscriptions getSubscription listDeadLetters pauseSubscription resumeSubscription replaySubscription rotateSubscription deleteSubscription")
 	c.try("addSuppression listSuppressions")
 	c.try("listCallbacks listMedia createAudience getAudience listAudiences listCampaigns")
-	c.try("deleteUser deleteRoster deleteTemplate deleteChannel")
+	c.try("deleteAudience deleteUser deleteRoster deleteTemplate deleteChannel")
 	for id := range c.operations {
 		if !c.tried[id] && elsewhere[id] == "" {
 			t.Errorf("%s is not tried", id)

@@ -4,6 +4,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/campaigns"
 	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -19,6 +20,7 @@ type (
 	gates    = registry.Gates
 	stored   = registry.Channels
 	fleets   = registry.Accounts
+	sent     = campaigns.Campaigns
 )
 
 // These ask several families of tables at once, for one role.
@@ -46,6 +48,7 @@ type (
 		store.Upkeep
 		store.Logs
 		store.Contents
+		sent
 	}
 	history struct {
 		reading.History
@@ -99,7 +102,7 @@ func storesOf(s *Server) engine.Stores {
 	return engine.Stores{
 		Intake: movingIntake{submissions{st.Submissions, st.Answers, st.Templates, st.Users}, &s.tide.moved}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
 		Contents: contents{st.Contents, st.Templates, st.Messages}, HandOuts: desk, Held: at, Words: at, Queue: at.Queue,
-		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox}, Old: old{st.Upkeep, st.Logs, st.Contents}, Epochs: st.Epochs, Minutes: st.Minutes, Lines: st.Queue, Suppressed: st.Suppressions,
+		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox}, Old: old{st.Upkeep, st.Logs, st.Contents, st.Campaigns}, Epochs: st.Epochs, Minutes: st.Minutes, Lines: st.Queue, Suppressed: st.Suppressions,
 	}
 }
 

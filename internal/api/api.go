@@ -57,6 +57,7 @@ type Options struct {
 	Campaigns     Campaigns
 	CampaignTests CampaignTests
 	Audiences     Audiences
+	Removals      Removals // of both
 	// Tasks takes the events of workflows.
 	Tasks Tasks
 	// Overviewer reads how sending goes.
@@ -94,8 +95,8 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Zone}.routes(),
 		users{o.Users}.routes(),
-		campaigns{o.Campaigns, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
-		audiences{o.Audiences}.routes(),
+		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
+		audiences{o.Audiences, o.Removals}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
 		tenants{o.Tenants, o.Quotas, keys}.routes(),

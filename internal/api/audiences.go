@@ -21,13 +21,17 @@ type Audiences interface {
 }
 
 // audiences is the resource of stored lists.
-type audiences struct{ Audiences }
+type audiences struct {
+	Audiences
+	removals Removals
+}
 
 func (s audiences) routes() []web.Route {
 	return web.Tagged("audiences",
 		web.Get("/v1/audiences", reads, "List the stored lists of people, by name.", s.list).Paged(),
 		web.Post("/v1/audiences", sends, "Make an empty list that several campaigns can use.", web.BodyOf[wire.AudienceDraft]().Loose(), s.create).Audited(),
 		web.Get("/v1/audiences/{name}", reads, "A stored list, and how far its import is.", s.get),
+		web.Delete("/v1/audiences/{name}", sends, "Delete a stored list that no campaign uses.", s.remove).Audited(),
 		web.Act("/v1/audiences/{name}/members", sends, "Import a part of a file of people into a stored list.", s.take).Query(fileParams...).TakesFile().Audited(),
 		web.Get("/v1/audiences/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
 	)
@@ -51,6 +55,10 @@ func (s audiences) create(c *web.Call, in wire.AudienceDraft) (posthouse.Audienc
 
 func (s audiences) get(c *web.Call) (posthouse.Audience, error) {
 	return s.ListNamed(c.Context(), c.Tenant(), c.PathValue("name"))
+}
+
+func (s audiences) remove(c *web.Call) error {
+	return s.removals.DeleteList(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
 func (s audiences) take(c *web.Call) (posthouse.Audience, error) {

@@ -47,10 +47,21 @@ type seenCampaigns interface {
 // campaigns is the resource of what is sent to many.
 type campaigns struct {
 	Campaigns
-	tests  CampaignTests
-	sender Sender
-	open   *atomic.Int64   // streams of this process
-	ending <-chan struct{} // closed when the server stops
+	removals Removals
+	tests    CampaignTests
+	sender   Sender
+	open     *atomic.Int64   // streams of this process
+	ending   <-chan struct{} // closed when the server stops
+}
+
+// Removals delete campaigns and stored lists.
+type Removals interface {
+	Delete(ctx context.Context, tenant, name string) error
+	DeleteList(ctx context.Context, tenant, name string) error
+}
+
+func (s campaigns) remove(c *web.Call) error {
+	return s.removals.Delete(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
 // fileParams say how a file is read.
@@ -75,6 +86,7 @@ func (s campaigns) routes() []web.Route {
 		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
 		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.act(campaign.Mend)).Audited(),
 		web.Post("/v1/campaigns/{name}/resolve", sends, "Decide on members of whom nobody knows whether they were reached: one, or all.", web.BodyOf[wire.CampaignResolve]().Loose(), s.resolve).Audited(),
+		web.Delete("/v1/campaigns/{name}", sends, "Delete a campaign that was never started, or has ended, with its members and where they stand.", s.remove).Audited(),
 		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign. Who is under way is finished, everybody else is cancelled.", s.act(campaign.Cancel)).Audited(),
 	)
 }

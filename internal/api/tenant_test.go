@@ -68,6 +68,8 @@ var bodies = map[string]string{
 	"POST /v1/campaigns/{name}/resume":                   "",
 	"POST /v1/campaigns/{name}/repair":                   "",
 	"POST /v1/campaigns/{name}/cancel":                   "",
+	"DELETE /v1/campaigns/{name}":                        "",
+	"DELETE /v1/audiences/{name}":                        "",
 	"POST /v1/campaigns/{name}/resolve":                  `{"outcome":"sent"}`,
 	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
 }

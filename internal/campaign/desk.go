@@ -21,6 +21,7 @@ type Campaigns interface {
 	Campaigns(ctx context.Context, tenant string, state posthouse.CampaignState, cursor string, limit int) (list []work.Campaign, next string, err error)
 	// StepCampaign writes where a campaign stands, with new segments, where it still has the edition that it was read with.
 	StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error)
+	DeleteCampaign(ctx context.Context, now time.Time, c work.Campaign) error
 }
 
 // Segments says where members stand.
@@ -36,6 +37,7 @@ type Lists interface {
 	MakeAudience(ctx context.Context, now time.Time, a work.Audience) (work.Audience, error)
 	Audience(ctx context.Context, tenant, name string) (a work.Audience, found bool, err error)
 	Audiences(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Audience, next string, err error)
+	DeleteAudience(ctx context.Context, now time.Time, a work.Audience) error
 }
 
 // Templates reads templates.

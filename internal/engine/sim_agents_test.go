@@ -75,6 +75,10 @@ func (p *process) PruneLogs(context.Context, time.Time, time.Duration, int) (int
 	return 0, nil
 }
 
+func (p *process) PruneCampaigns(context.Context, time.Time, time.Duration, int) (int, error) {
+	return 0, nil
+}
+
 func (p *process) Forget(context.Context, time.Time, int) (int, error) { return 0, nil }
 
 func (p *process) Sealed(context.Context, string, []string) (map[string]string, error) {

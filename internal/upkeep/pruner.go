@@ -13,6 +13,7 @@ import (
 type Old interface {
 	Prune(ctx context.Context, now time.Time, keep work.Retention, max int) (int, error)
 	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	PruneCampaigns(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
 	Forget(ctx context.Context, now time.Time, max int) (int, error)
 }
 
@@ -42,6 +43,9 @@ const (
 func (p *Pruner) Run(ctx context.Context) {
 	for p.Life.Pause(life.Spread(pruneEvery)) {
 		on := p.pruneAll("deliveries", func(max int) (int, error) { return p.Old.Prune(ctx, time.Now(), p.Keep, max) })
+		on = on && p.pruneAll("campaigns and what they were made of", func(max int) (int, error) {
+			return p.Old.PruneCampaigns(ctx, time.Now(), p.Keep.Longest(), max)
+		})
 		if on && p.KeepLogs >= 0 {
 			on = p.pruneAll("lines of logs", func(max int) (int, error) { return p.Old.PruneLogs(ctx, time.Now(), p.KeepLogs, max) })
 		}

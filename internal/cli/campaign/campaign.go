@@ -27,6 +27,8 @@ func Group(sh *shell.Shell) *cobra.Command {
 		act(sh, "pause", "Start nobody more; who is under way is finished", client.Campaigns.Pause),
 		act(sh, "resume", "Go on with a campaign that is paused", client.Campaigns.Resume),
 		act(sh, "repair", "Look at once for what lost workers have left", client.Campaigns.Repair),
+		deletion(sh, "Delete a campaign that was never started, or has ended, with its members and where they stand",
+			func(ctx context.Context, c *client.Client, name string) error { return c.Campaigns.Delete(ctx, name) }),
 		act(sh, "cancel", "End a campaign: everybody who is not under way is cancelled", client.Campaigns.Cancel),
 		resolve(sh), who(sh), export(sh), refused(sh)))
 }

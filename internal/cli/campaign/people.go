@@ -196,5 +196,6 @@ func (b *sendingBar) end() {
 // Lists is what is done with stored lists.
 func Lists(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("audience", "Stored lists of people that several campaigns use",
-		audienceCreate(sh), audienceList(sh), audienceShow(sh), audienceImport(sh), audienceRefused(sh)))
+		audienceCreate(sh), audienceList(sh), audienceShow(sh), audienceImport(sh), audienceRefused(sh),
+		deletion(sh, "Delete a stored list that no campaign uses", func(ctx context.Context, c *client.Client, name string) error { return c.Audiences.Delete(ctx, name) })))
 }

@@ -57,6 +57,8 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 			if _, err := makeAudience(t, *own); err != nil {
 				return err
 			}
+		} else if err := held(t, c.Audience, c.AudienceID); err != nil {
+			return err
 		}
 		content := []byte(nil)
 		if c.Content != nil {

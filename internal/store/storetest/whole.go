@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/campaigns"
 	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/registry"
 )
@@ -20,6 +21,7 @@ type (
 	rosters      = registry.Rosters
 	minutes      = registry.Minutes
 	suppressions = registry.Suppressions
+	sent         = campaigns.Campaigns
 )
 
 // Whole has what the roles of the engine ask of the database, so that a test can put something between them and one part
@@ -48,12 +50,13 @@ type Whole struct {
 	users
 	rosters
 	minutes
+	sent
 }
 
 // All is a store in one value.
 func All(st *store.Store) Whole {
 	return Whole{
 		st.Submissions, st.Answers, st.Queue, st.Handouts, st.Reports, st.Receipts, st.History, st.Contents, st.Logs, st.Epochs, st.Upkeep,
-		st.Templates, st.Limits, st.Suppressions, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters, st.Minutes,
+		st.Templates, st.Limits, st.Suppressions, st.Messages, st.Plans, st.Outbox, st.Channels, st.Gates, st.Agents, st.Users, st.Rosters, st.Minutes, st.Campaigns,
 	}
 }
