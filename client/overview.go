@@ -8,11 +8,15 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Overview reads how sending went in the last minutes, 60 where none are named, and what is open.
-func (c *Client) Overview(ctx context.Context, minutes int) (wire.Overview, error) {
-	var query url.Values
+// Overview reads how sending went in the last minutes, 60 where none are named, and what is open: of a channel, or of all
+// where none is named.
+func (c *Client) Overview(ctx context.Context, channel string, minutes int) (wire.Overview, error) {
+	query := url.Values{}
 	if minutes > 0 {
-		query = url.Values{"minutes": {strconv.Itoa(minutes)}}
+		query.Set("minutes", strconv.Itoa(minutes))
+	}
+	if channel != "" {
+		query.Set("channel", channel)
 	}
 	return get[wire.Overview](ctx, c.api, path("overview"), query)
 }

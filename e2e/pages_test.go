@@ -24,7 +24,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 
 // pages are those of a tenant.
 var pages = []string{
-	"", "?span=day", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
+	"", "?span=day", "?span=week", "?span=quarter", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
 	"rosters", "directory", "directory?lacks=*", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
 	"../../me", "../../me/totp", // outside of tenants
 }

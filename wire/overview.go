@@ -8,14 +8,15 @@ import (
 
 // Overview says how a tenant's sending goes: from counts that are kept, never from the deliveries.
 type Overview struct {
-	At        time.Time         `json:"at" doc:"When it was read."`
-	Minutes   []OverviewMinute  `json:"minutes" doc:"How attempts ended, by the minute, oldest first. Minutes without any are missing."`
-	CountedAt time.Time         `json:"counted_at,omitzero" doc:"When this process last counted what is open; missing where it has not yet."`
-	Lanes     []OverviewLane    `json:"lanes" doc:"What is open, by channel and priority."`
-	Trouble   []OverviewTrouble `json:"trouble" doc:"What attempts ended badly by, the most frequent first, at most ten."`
+	At        time.Time          `json:"at" doc:"When it was read."`
+	Step      posthouse.Duration `json:"step" doc:"How long each of minutes is: 1m0s up to four hours back, beyond that 1h0m0s."`
+	Minutes   []OverviewMinute   `json:"minutes" doc:"How attempts ended, by the minute or hour, oldest first. Those without any are missing."`
+	CountedAt time.Time          `json:"counted_at,omitzero" doc:"When this process last counted what is open; missing where it has not yet."`
+	Lanes     []OverviewLane     `json:"lanes" doc:"What is open, by channel and priority."`
+	Trouble   []OverviewTrouble  `json:"trouble" doc:"What attempts ended badly by, the most frequent first, at most ten."`
 }
 
-// OverviewMinute counts attempts that ended in a minute.
+// OverviewMinute counts attempts that ended in a minute, or in an hour.
 type OverviewMinute struct {
 	At      time.Time `json:"at" doc:"Its beginning."`
 	Sent    int       `json:"sent" doc:"Accepted by providers."`

@@ -11,19 +11,19 @@ import (
 
 // Overviewer reads how the sending of a tenant goes.
 type Overviewer interface {
-	Overview(ctx context.Context, tenant string, now, since time.Time) (wire.Overview, error)
+	Overview(ctx context.Context, tenant, channel string, now, since time.Time) (wire.Overview, error)
 }
 
 // Bounds of how far back an overview looks, in minutes.
 const (
 	usualOverview = 60
-	mostOverview  = 24 * 60
+	mostOverview  = 90 * 24 * 60
 )
 
 type overview struct{ of Overviewer }
 
 func (o overview) routes() []web.Route {
-	return web.Tagged("overview", web.Get("/v1/overview", reads, "How attempts ended by the minute, what is open, and what goes wrong: from kept counts.", o.get).Query("minutes"))
+	return web.Tagged("overview", web.Get("/v1/overview", reads, "How attempts ended by the minute or hour, what is open, and what goes wrong: from kept counts.", o.get).Query("minutes", "channel"))
 }
 
 func (o overview) get(c *web.Call) (wire.Overview, error) {
@@ -32,5 +32,5 @@ func (o overview) get(c *web.Call) (wire.Overview, error) {
 		return wire.Overview{}, err
 	}
 	now := time.Now()
-	return o.of.Overview(c.Context(), c.Tenant(), now, now.Add(-time.Duration(minutes)*time.Minute))
+	return o.of.Overview(c.Context(), c.Tenant(), c.Query.Get("channel"), now, now.Add(-time.Duration(minutes)*time.Minute))
 }

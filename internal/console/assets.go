@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The files of pages: htmx and Pico CSS as their authors publish them on npm, with their licences, and our own few lines.
+// The files of pages: htmx, Pico CSS and uPlot as their authors publish them on npm, with their licences, and our own few lines.
 //
 //go:embed assets pages
 var files embed.FS

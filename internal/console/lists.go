@@ -28,7 +28,7 @@ func showTemplates(v *visit) error {
 	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
 	f := frame{v: v}
 	for _, one := range list {
-		t.Rows = append(t.Rows, []cell{plain(one.Name), plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), plain(f.Clock(one.CreatedAt))})
+		t.Rows = append(t.Rows, []cell{{Text: one.Name, Link: v.at("templates", one.Name)}, plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), plain(f.Clock(one.CreatedAt))})
 	}
 	return v.table("templates", t, err)
 }

@@ -19,6 +19,7 @@ var least = map[string]posthouse.Role{
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
+	"GET templates/{name}": posthouse.RoleViewer, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,
 	"GET campaigns/{name}/plan": posthouse.RoleViewer, "GET campaigns/{name}/members": posthouse.RoleViewer, "GET campaigns/{name}/refused": posthouse.RoleViewer,
 	"GET new-campaign": posthouse.RoleSender, "POST new-campaign": posthouse.RoleSender, "POST campaigns/{name}/members": posthouse.RoleSender, "POST campaigns/{name}/test": posthouse.RoleSender,
 	"POST campaigns/{name}/start": posthouse.RoleSender,
@@ -94,7 +95,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), wizardWords(), zoneWords()} {
+	for _, table := range []map[string]word{codeWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), wizardWords(), chartWords(), templateWords(), zoneWords()} {
 		for word := range table {
 			names[word] = true
 		}

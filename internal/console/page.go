@@ -115,6 +115,15 @@ func (f frame) Root() string { return Root }
 // Tenant is the tenant of the page, empty for none.
 func (f frame) Tenant() string { return f.v.tenant }
 
+// Charts reports whether the page has a chart, whose scripts other pages do not load.
+func (f frame) Charts() bool {
+	_, has := f.D.(charted)
+	return has
+}
+
+// charted is what a page with a chart shows.
+type charted interface{ Days() bool }
+
 // Person is who is signed in; without a name for nobody.
 func (f frame) Person() posthouse.Person { return f.v.person.Person }
 

@@ -18,9 +18,10 @@ func TestWhoReachesWhat(t *testing.T) {
 	id := h.waiting("hello")
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["u1"]}}`, nil)
+	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${name}"}`, nil)
 	h.phone("phone-1")
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "rosters": "night", "phones": "phone-1"}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "rosters": "night", "templates": "duty", "phones": "phone-1"}[strings.Split(path, "/")[0]]
 		return "/console/t/default/" + strings.NewReplacer("{$}", "", "{id}", thing, "{name}", thing, "{driver}", thing).Replace(path)
 	}
 	roles := posthouse.Roles()

@@ -5,7 +5,7 @@ type word struct{ en, zh string }
 
 // say is a text in a language; its name where there is none, which a test does not let happen.
 func say(name string, zh bool) string {
-	for _, table := range []map[string]word{frameWords(), codeWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), wizardWords(), zoneWords(), decisionWords(), troubleWords()} {
+	for _, table := range []map[string]word{frameWords(), codeWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), phoneWords(), bookWords(), guideWords(), wizardWords(), chartWords(), templateWords(), zoneWords(), decisionWords(), troubleWords()} {
 		if w, ok := table[name]; ok {
 			if zh {
 				return w.zh
@@ -133,8 +133,6 @@ func listWords() map[string]word {
 		"people":           {"People", "人员"},
 		"system":           {"System", "系统"},
 		"again":            {"tried again", "将重试"},
-		"of_hour":          {"Attempts of the last hour", "最近 1 小时的发送尝试"},
-		"of_day":           {"Attempts of the last 24 hours", "最近 24 小时的发送尝试"},
 		"nobody_needed":    {"Nothing needs a person.", "没有需要人处理的投递。"},
 		"other_states":     {"Choose another state above, or by command:", "可在上方换一个状态，或用命令查看："},
 		"waiting":          {"What is open", "未了结"},
@@ -144,7 +142,6 @@ func listWords() map[string]word {
 		"not_counted":      {"This process has not counted yet: it does so every ten seconds.", "本进程尚未统计，每十秒一次。"},
 		"trouble_list":     {"What goes wrong most", "最多的问题"},
 		"no_trouble":       {"Nothing went wrong.", "没有问题。"},
-		"minutes":          {"By time", "按时间"},
 		"show_minutes":     {"Show", "展开"},
 		"at_time":          {"Time", "时间"},
 		"no_channel":       {"There is no channel yet.", "还没有渠道。"},

@@ -15,6 +15,8 @@ import (
 type Tallies interface {
 	// MinutesOf are the counts of a tenant's attempts since a time, by minute, channel and outcome.
 	MinutesOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error)
+	// HoursOf are the same by the hour.
+	HoursOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error)
 }
 
 // Depths are what was open when it was last counted, and when that was.
@@ -31,15 +33,21 @@ type Overviewer struct {
 // mostTrouble bounds the list of what went wrong.
 const mostTrouble = 10
 
-// Overview reads how a tenant's sending went since a time, and what is open.
-func (o Overviewer) Overview(ctx context.Context, tenant string, now, since time.Time) (wire.Overview, error) {
-	out := wire.Overview{At: now.UTC(), Minutes: []wire.OverviewMinute{}, Lanes: []wire.OverviewLane{}, Trouble: []wire.OverviewTrouble{}}
-	counts, err := o.Tallies.MinutesOf(ctx, tenant, since)
+// byMinute is how far back counts are told by the minute. Beyond it they are by the hour: a large fleet has a thousand rows a minute.
+const byMinute = 4 * time.Hour
+
+// Overview reads how a tenant's sending went since a time, and what is open: of one channel, or of all where none is named.
+func (o Overviewer) Overview(ctx context.Context, tenant, channel string, now, since time.Time) (wire.Overview, error) {
+	out := wire.Overview{At: now.UTC(), Step: posthouse.Duration(time.Minute), Minutes: []wire.OverviewMinute{}, Lanes: []wire.OverviewLane{}, Trouble: []wire.OverviewTrouble{}}
+	counts, err := o.counts(ctx, tenant, now, since, &out.Step)
 	if err != nil {
 		return out, err
 	}
 	trouble := map[wire.OverviewTrouble]int{}
 	for _, c := range counts {
+		if channel != "" && c.Channel != channel {
+			continue
+		}
 		if n := len(out.Minutes); n == 0 || !out.Minutes[n-1].At.Equal(c.At) {
 			out.Minutes = append(out.Minutes, wire.OverviewMinute{At: c.At})
 		}
@@ -56,8 +64,17 @@ func (o Overviewer) Overview(ctx context.Context, tenant string, now, since time
 		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Class, b.Class))
 	})
 	out.Trouble = out.Trouble[:min(len(out.Trouble), mostTrouble)]
-	out.Lanes, out.CountedAt = o.lanes(tenant, now)
+	out.Lanes, out.CountedAt = o.lanes(tenant, channel, now)
 	return out, nil
+}
+
+// counts are those since a time, and by which step.
+func (o Overviewer) counts(ctx context.Context, tenant string, now, since time.Time, step *posthouse.Duration) ([]work.Minute, error) {
+	if now.Sub(since) <= byMinute {
+		return o.Tallies.MinutesOf(ctx, tenant, since)
+	}
+	*step = posthouse.Duration(time.Hour)
+	return o.Tallies.HoursOf(ctx, tenant, since)
 }
 
 // add counts attempts that ended in one way.
@@ -75,11 +92,11 @@ func add(m *wire.OverviewMinute, class posthouse.Class, n int) {
 }
 
 // lanes are what was open of a tenant when it was last counted, by channel and priority.
-func (o Overviewer) lanes(tenant string, now time.Time) ([]wire.OverviewLane, time.Time) {
+func (o Overviewer) lanes(tenant, channel string, now time.Time) ([]wire.OverviewLane, time.Time) {
 	depths, at := o.Depths.Depths()
 	list := []wire.OverviewLane{}
 	for _, d := range depths {
-		if d.Tenant != tenant {
+		if d.Tenant != tenant || channel != "" && d.Channel != channel {
 			continue
 		}
 		i := slices.IndexFunc(list, func(l wire.OverviewLane) bool { return l.Channel == d.Channel && l.Priority == d.Priority })

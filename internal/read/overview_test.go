@@ -22,6 +22,10 @@ func (k kept) MinutesOf(context.Context, string, time.Time) ([]work.Minute, erro
 	return k.minutes, nil
 }
 
+func (k kept) HoursOf(context.Context, string, time.Time) ([]work.Minute, error) {
+	return k.minutes[:1], nil
+}
+
 func (k kept) Depths() ([]work.Depth, time.Time) { return k.depths, time.Unix(60, 0).UTC() }
 
 func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
@@ -43,9 +47,10 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 			open("t1", posthouse.Low, posthouse.Pending, 9, now.Add(time.Hour)), open("t1", posthouse.Low, posthouse.Quarantined, 1, time.Time{}), open("t2", posthouse.High, posthouse.Sending, 7, first),
 		},
 	}
-	got, err := Overviewer{k, k}.Overview(t.Context(), "t1", now, first)
+	got, err := Overviewer{k, k}.Overview(t.Context(), "t1", "", now, first)
 	want := wire.Overview{
 		At:        now,
+		Step:      posthouse.Duration(time.Minute),
 		Minutes:   []wire.OverviewMinute{{At: first, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Again: 2}},
 		CountedAt: second,
 		Lanes: []wire.OverviewLane{
@@ -56,5 +61,17 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	got, err = Overviewer{k, k}.Overview(t.Context(), "t1", "b", now, first)
+	want = wire.Overview{
+		At: now, Step: posthouse.Duration(time.Minute), Minutes: []wire.OverviewMinute{{At: first, Failed: 2}}, CountedAt: second,
+		Lanes: []wire.OverviewLane{}, Trouble: []wire.OverviewTrouble{{Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, of a channel (-want +got):\n%s", err, diff)
+	}
+	got, err = Overviewer{k, k}.Overview(t.Context(), "t1", "", now, now.Add(-24*time.Hour))
+	if err != nil || got.Step.Std() != time.Hour || len(got.Minutes) != 1 {
+		t.Errorf("a day is told by %s: %+v, %v", got.Step, got.Minutes, err)
 	}
 }

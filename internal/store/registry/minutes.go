@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,15 +19,37 @@ var minuteKeys = []string{"tenant", "channel", "account", "type", "outcome"}
 
 var (
 	minutesTable = sqldb.NewTable("posthouse_minutes", "minute#", "tenant", "channel", "account", "type", "outcome", "n#", "ms#")
+	totalsTable  = sqldb.NewTable("posthouse_totals", "tenant", "hour#", "channel", "outcome", "n#")
 	hoursTable   = sqldb.NewTable("posthouse_hours", "hour#", "tenant", "channel", "account", "type", "outcome", "n#", "ms#")
 )
 
 // minutesKept is for how long each minute is told from its hour.
 const minutesKept = 90 * 24 * time.Hour
 
-// AddMinutes adds to the counts of minutes.
+// AddMinutes adds to the counts of minutes, and to the totals of their hours.
 func (s Minutes) AddMinutes(ctx context.Context, now time.Time, list []work.Minute) error {
-	return s.db.Change(ctx, now, "count attempts", func(t *sqldb.Tx) error { return addMinutes(t, minutesTable, "minute", list, time.Minute) })
+	return s.db.Change(ctx, now, "count attempts", func(t *sqldb.Tx) error {
+		if err := addMinutes(t, minutesTable, "minute", list, time.Minute); err != nil {
+			return err
+		}
+		return addTotals(t, list)
+	})
+}
+
+// addTotals adds to the totals of hours, in one order for all.
+func addTotals(t *sqldb.Tx, list []work.Minute) error {
+	sums := map[work.MinuteKey]int64{}
+	for _, m := range list {
+		sums[work.MinuteKey{At: m.At.Truncate(time.Hour), Tenant: m.Tenant, Channel: m.Channel, Outcome: m.Outcome}] += int64(m.N)
+	}
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b work.MinuteKey) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), a.At.Compare(b.At), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	rows := make([][]any, len(keys))
+	for i, k := range keys {
+		rows[i] = []any{k.Tenant, k.At.UnixMicro() / time.Hour.Microseconds(), k.Channel, k.Outcome, sums[k]}
+	}
+	return t.Write(totalsTable, rows, t.DB.Dialect.Add(totalsTable.Name, []string{"tenant", "hour", "channel", "outcome"}, []string{"n"}))
 }
 
 // addMinutes adds to the rows of a table, in one order for all, so that no two writers wait for each other.
@@ -51,14 +74,23 @@ func (s Minutes) Minutes(ctx context.Context, since time.Time) ([]work.Minute, e
 
 // MinutesOf are the counts of a tenant's attempts from since on, by minute, channel and outcome, in the order of the minutes.
 func (s Minutes) MinutesOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error) {
+	return s.countsOf(ctx, tenant, since, time.Minute,
+		"SELECT minute, channel, outcome, SUM(n) FROM posthouse_minutes WHERE minute >= ? AND tenant = ? GROUP BY minute, channel, outcome ORDER BY minute, channel, outcome")
+}
+
+// HoursOf are the same by the hour, from the hour of since on: a few rows for each hour, however far back it is.
+func (s Minutes) HoursOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error) {
+	return s.countsOf(ctx, tenant, since, time.Hour, "SELECT hour, channel, outcome, n FROM posthouse_totals WHERE hour >= ? AND tenant = ? ORDER BY hour, channel, outcome")
+}
+
+func (s Minutes) countsOf(ctx context.Context, tenant string, since time.Time, unit time.Duration, query string) ([]work.Minute, error) {
 	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (m work.Minute, err error) {
 		var at int64
 		err = scan(&at, &m.Channel, &m.Outcome, &m.N)
-		m.At, m.Tenant = sqldb.TimeOf(at*time.Minute.Microseconds()), tenant
+		m.At, m.Tenant = sqldb.TimeOf(at*unit.Microseconds()), tenant
 		return m, err
-	}, "SELECT minute, channel, outcome, SUM(n) FROM posthouse_minutes WHERE minute >= ? AND tenant = ? GROUP BY minute, channel, outcome ORDER BY minute, channel, outcome",
-		since.UnixMicro()/time.Minute.Microseconds(), tenant)
-	return list, s.db.Coded(err, "read the counts of minutes")
+	}, query, since.UnixMicro()/unit.Microseconds(), tenant)
+	return list, s.db.Coded(err, "read the counts of attempts")
 }
 
 // readMinute reads a row that counts from so many units since 1970.

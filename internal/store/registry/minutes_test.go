@@ -46,6 +46,10 @@ func TestMinutesAddUpAndBecomeHours(t *testing.T) {
 		if diff := cmp.Diff([]work.Minute{sum(now.Add(-time.Minute), "ok", 14), sum(now, "ok", 16), sum(now, "rate", 2)}, own); err != nil || diff != "" {
 			t.Errorf("%v, of a tenant (-want +got):\n%s", err, diff)
 		}
+		byHour, err := s.HoursOf(t.Context(), "default", old.Add(90*time.Minute))
+		if diff := cmp.Diff([]work.Minute{sum(old.Add(time.Hour), "ok", 2), sum(now.Add(-time.Hour), "ok", 14), sum(now, "ok", 16), sum(now, "rate", 2)}, byHour); err != nil || diff != "" {
+			t.Errorf("%v, of a tenant by the hour (-want +got):\n%s", err, diff)
+		}
 		want := []work.Minute{count(now, "a", "ok", 10), count(now, "a", "rate", 2), count(now, "b", "ok", 6)}
 		for _, fold := range []int{2, 1, 0} {
 			got, err := s.Minutes(t.Context(), now)

@@ -337,6 +337,17 @@ CREATE TABLE posthouse_hours (
   PRIMARY KEY (hour, tenant, channel, account, type, outcome)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- The same by the hour, without what tells accounts and contents apart: what charts of days and months are drawn from. One row a key and hour
+-- however large a fleet is, written with the minutes, for as long as the database.
+CREATE TABLE posthouse_totals (
+  tenant varchar(128) NOT NULL,
+  hour bigint NOT NULL,
+  channel varchar(128) NOT NULL,
+  outcome varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  n bigint NOT NULL,
+  PRIMARY KEY (tenant, hour, channel, outcome)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant varchar(128) NOT NULL,
@@ -1073,6 +1084,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_totals;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;
 DROP TABLE posthouse_gates;

@@ -317,6 +317,17 @@ CREATE TABLE posthouse_hours (
   PRIMARY KEY (hour, tenant, channel, account, type, outcome)
 ) WITHOUT ROWID;
 
+-- The same by the hour, without what tells accounts and contents apart: what charts of days and months are drawn from. One row a key and hour
+-- however large a fleet is, written with the minutes, for as long as the database.
+CREATE TABLE posthouse_totals (
+  tenant TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  channel TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (tenant, hour, channel, outcome)
+) WITHOUT ROWID;
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant TEXT NOT NULL,
@@ -1053,6 +1064,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_totals;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;
 DROP TABLE posthouse_gates;

@@ -1,0 +1,66 @@
+package console
+
+import "strings"
+
+// change is a line of a difference.
+type change struct {
+	Line string
+	Mark string // "+" only in the new text, "-" only in the old one, "" in both
+}
+
+// mostCompared bounds the lines of each text that are compared: the time goes with their product.
+const mostCompared = 1000
+
+// difference is how a text came to be another, line by line, by the longest sequence of lines that both have.
+func difference(from, to string) []change {
+	a, b := linesOf(from), linesOf(to)
+	long := make([][]int, len(a)+1) // the length of that sequence from here on
+	for i := range long {
+		long[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				long[i][j] = long[i+1][j+1] + 1
+			} else {
+				long[i][j] = max(long[i+1][j], long[i][j+1])
+			}
+		}
+	}
+	var out []change
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out = append(out, change{a[i], ""})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && long[i+1][j] >= long[i][j+1]:
+			out = append(out, change{a[i], "-"})
+			i++
+		default:
+			out = append(out, change{b[j], "+"})
+			j++
+		}
+	}
+	return out
+}
+
+// linesOf are the lines of a text, at most mostCompared with the rest as the last.
+func linesOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.SplitN(text, "\n", mostCompared)
+}
+
+// Changed reports whether anything differs.
+func (t *texts) Changed() bool {
+	for _, list := range [][]change{t.Title, t.Text} {
+		for _, c := range list {
+			if c.Mark != "" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// sheet is what the page of a template shows.
+type sheet struct {
+	posthouse.Template        // the version that is looked at
+	Newest             int    // of its versions
+	Other              *texts // the version beside it, nil for none
+	Channels           []posthouse.Channel
+	Channel            string
+	Payload            string // JSON, as it is filled
+	Draft              *posthouse.Template
+	Made               *wire.Previewed
+	Problems           []posthouse.Problem
+}
+
+// texts is how one version differs from another.
+type texts struct {
+	Version     int
+	Title, Text []change
+}
+
+func showTemplate(v *visit) error {
+	s := sheet{Channel: v.query("channel")}
+	if err := s.read(v, atoi(v.query("version")), atoi(v.query("with"))); err != nil {
+		return err
+	}
+	return v.show("template", "templates", &s)
+}
+
+// atoi is a number of the address, 0 for none.
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text)
+	return max(n, 0)
+}
+
+// read reads a version, the latest for 0, and how another one differs, for 0 the one before it.
+func (s *sheet) read(v *visit, version, with int) (err error) {
+	api, name := v.call().Templates, v.r.PathValue("name")
+	latest, err := api.Get(v.ctx(), name, 0)
+	if err != nil {
+		return err
+	}
+	s.Template, s.Newest = latest, latest.Version
+	if version > 0 && version != latest.Version {
+		if s.Template, err = api.Get(v.ctx(), name, version); err != nil {
+			return err
+		}
+	}
+	if with == 0 {
+		with = s.Version - 1
+	}
+	if with > 0 && with != s.Version {
+		other, err := api.Get(v.ctx(), name, with)
+		if err != nil {
+			return err
+		}
+		s.Other = &texts{with, difference(other.Title, s.Title), difference(other.Text, s.Text)}
+	}
+	s.Channels, err = v.call().Channels.List(v.ctx())
+	if s.Payload == "" {
+		s.Payload = samplePayload(s.Variables)
+	}
+	return err
+}
+
+// samplePayload names each variable, so that somebody only types the values.
+func samplePayload(variables []string) string {
+	fields := map[string]any{}
+	for _, name := range variables {
+		put(fields, strings.Split(name, "."), name)
+	}
+	text, err := json.MarshalIndent(fields, "", "  ")
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+// put sets a field of an object within objects.
+func put(fields map[string]any, path []string, value string) {
+	if len(path) == 1 {
+		if _, there := fields[path[0]]; !there {
+			fields[path[0]] = value
+		}
+		return
+	}
+	inner, ok := fields[path[0]].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		fields[path[0]] = inner
+	}
+	put(inner, path[1:], value)
+}
+
+// tryTemplate shows what a payload makes of a text, as typed or as stored; a text that is typed is stored when it is confirmed.
+func tryTemplate(v *visit) error {
+	s := sheet{Channel: v.form("channel"), Payload: v.r.PostFormValue("payload")}
+	if err := s.read(v, atoi(v.form("version")), atoi(v.form("with"))); err != nil {
+		return err
+	}
+	ask := wire.Preview{Payload: json.RawMessage(s.Payload), Channel: s.Channel, Title: s.Title, Text: s.Text, Lenient: s.Lenient}
+	if text := v.r.PostFormValue("text"); text != "" {
+		d := s.Template
+		d.Title, d.Text = v.form("title"), strings.ReplaceAll(text, "\r\n", "\n")
+		s.Draft, ask.Title, ask.Text = &d, d.Title, d.Text
+	}
+	if !json.Valid(ask.Payload) {
+		s.Problems = problemAt("payload", say("want_json", v.zh))
+		return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+	}
+	made, err := v.call().Templates.Preview(v.ctx(), s.Name, ask)
+	if err != nil {
+		if s.Problems = refusalOf(err, "text"); s.Problems == nil {
+			return err
+		}
+		return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+	}
+	s.Made = &made
+	return v.show("template", "templates", &s)
+}
+
+// storeTemplate stores a new version of a template, over the one that the page showed.
+func storeTemplate(v *visit) error {
+	s := sheet{}
+	if err := s.read(v, 0, 0); err != nil {
+		return err
+	}
+	if v.form("newest") != strconv.Itoa(s.Newest) {
+		return posthouse.Errorf(posthouse.CodeConflict, "the template was changed by somebody else: it has version %d now", s.Newest)
+	}
+	t := s.Template
+	t.Title, t.Text = v.form("title"), strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n")
+	_, err := v.call().Templates.Put(withNote(v.ctx(), v.form("note")), t)
+	if err == nil {
+		return v.goTo(v.at("templates", t.Name) + "?said=stored")
+	}
+	if s.Problems = refusalOf(err, "text"); s.Problems == nil {
+		return err
+	}
+	s.Draft = &t
+	return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+}
+
+// Versions are the ones to choose from, the newest first.
+func (s *sheet) Versions() []int {
+	const most = 50
+	var list []int
+	for n := s.Newest; n > 0 && len(list) < most; n-- {
+		list = append(list, n)
+	}
+	return list
+}
+
+// Typed is the text that the form shows.
+func (s *sheet) Typed() posthouse.Template {
+	if s.Draft != nil {
+		return *s.Draft
+	}
+	return s.Template
+}
+
+// Size is the length of a text in words.
+func (f frame) Size(l wire.Lengths) string {
+	return fmt.Sprintf("%d %s, %d %s", l.Graphemes, f.T("tpl_characters"), l.Bytes, f.T("tpl_bytes"))
+}
+
+// templateWords are the texts of the page of a template.
+func templateWords() map[string]word {
+	return map[string]word{
+		"tpl_versions":   {"Version", "版本"},
+		"tpl_with":       {"Compared with version", "对比版本"},
+		"tpl_compare":    {"Compare", "对比"},
+		"tpl_difference": {"Difference", "差异"},
+		"tpl_same":       {"They say the same.", "内容相同。"},
+		"tpl_first":      {"There is one version.", "只有一个版本。"},
+		"tpl_gone":       {"only in the other version:", "仅在对比版本中："},
+		"tpl_new":        {"only in this version:", "仅在此版本中："},
+		"tpl_try":        {"Text and sample", "内容与预览"},
+		"tpl_payload":    {"Variables (JSON)", "变量（JSON）"},
+		"tpl_bounds":     {"Bounds of the channel", "按渠道的长度限制检查"},
+		"tpl_look":       {"Show what it makes", "预览"},
+		"tpl_made":       {"What the recipient reads", "收件人看到的内容"},
+		"tpl_store":      {"Store as a new version", "保存为新版本"},
+		"tpl_store_help": {"Messages that are handed in from now on read like this. Older ones stay as they are.", "之后受理的消息使用新内容，已受理的不变。"},
+		"tpl_characters": {"characters", "字符"},
+		"tpl_bytes":      {"bytes", "字节"},
+		"tpl_none":       {"none", "不检查"},
+	}
+}

@@ -1,0 +1,45 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// Versions differ line by line; a text is tried with variables before it is stored, over no version that somebody else made.
+func TestTemplatesAreComparedTriedAndStored(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${who.name}\nat eight"}`, nil)
+	const at = "/console/t/default/templates/duty"
+	h.shows(h.page("viewer", "/console/t/default/templates"), at)
+	h.shows(h.page("viewer", at), "There is one version", "&#34;who&#34;: {")
+	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${who.name}\nat nine"}`, nil)
+	h.shows(h.page("viewer", at), "<ins>", "+ at nine", "- at eight", "  Duty:")
+	h.shows(h.page("viewer", at+"?version=1&with=2"), "- at nine", "+ at eight")
+
+	form := url.Values{"version": {"2"}, "newest": {"2"}, "text": {"<b>${who.name}</b>\r\nat ten"}, "payload": {`{"who":{"name":"李娜"}}`}}
+	seen := h.ask("viewer", at+"/preview", form).body
+	h.shows(seen, "&lt;b&gt;李娜&lt;/b&gt;\nat ten")
+	if strings.Contains(seen, "Store as a new version") {
+		t.Error("a viewer is offered to store")
+	}
+	h.shows(h.ask("admin", at+"/preview", form).body, "Store as a new version")
+	form.Set("payload", "{")
+	if got := h.ask("viewer", at+"/preview", form); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a payload that is no JSON: %d", got.status)
+	}
+	form.Set("text", "${")
+	form.Set("payload", "{}")
+	if got := h.ask("viewer", at+"/preview", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>text</code>") {
+		t.Errorf("a text that is no template: %d", got.status)
+	}
+	form.Set("text", "at ten")
+	if got := h.ask("admin", at, form); got.to() != at+"?said=stored" {
+		t.Errorf("storing: %d, to %q\n%s", got.status, got.to(), got.body)
+	}
+	if got := h.ask("admin", at, form); got.status != http.StatusConflict {
+		t.Errorf("a second click: %d", got.status)
+	}
+}
