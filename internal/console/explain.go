@@ -88,10 +88,8 @@ func (f frame) EventWord(e posthouse.Event) string {
 	switch {
 	case !ok:
 		return string(e.Type)
-	case f.v.zh:
-		return w.zh
 	}
-	return w.en
+	return w.In(f.v.zh)
 }
 
 func classWords() map[posthouse.Class]word {
@@ -109,10 +107,8 @@ func (f frame) ClassWord(c posthouse.Class) string {
 	switch {
 	case !ok:
 		return string(c)
-	case f.v.zh:
-		return w.zh
 	}
-	return w.en
+	return w.In(f.v.zh)
 }
 
 // Support is what a person copies to those who help: no content and no address.

@@ -43,6 +43,8 @@ type frame struct {
 	Said  string // a word: what was just done
 	Now   time.Time
 	D     any
+	// Charts says that the page has a chart, whose scripts other pages do not load.
+	Charts bool
 }
 
 // draw writes a page.
@@ -52,6 +54,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 		return fmt.Errorf("there is no page %q", name)
 	}
 	f := frame{v: v, Title: title, Page: title, Now: time.Now(), D: data}
+	_, f.Charts = data.(charted)
 	if said := v.query("said"); slices.Contains(saids(), said) { // nothing else of the address is shown as our word
 		f.Said = said
 	}
@@ -114,12 +117,6 @@ func (f frame) Root() string { return Root }
 
 // Tenant is the tenant of the page, empty for none.
 func (f frame) Tenant() string { return f.v.tenant }
-
-// Charts reports whether the page has a chart, whose scripts other pages do not load.
-func (f frame) Charts() bool {
-	_, has := f.D.(charted)
-	return has
-}
 
 // charted is what a page with a chart shows.
 type charted interface{ Days() bool }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -168,11 +167,6 @@ func (s *sheet) Typed() posthouse.Template {
 		return *s.Draft
 	}
 	return s.Template
-}
-
-// Size is the length of a text in words.
-func (f frame) Size(l wire.Lengths) string {
-	return fmt.Sprintf("%d %s, %d %s", l.Graphemes, f.T("tpl_characters"), l.Bytes, f.T("tpl_bytes"))
 }
 
 // templateWords are the texts of the page of a template.

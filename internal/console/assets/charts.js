@@ -24,16 +24,17 @@
     const ink = style.getPropertyValue("--calm").trim();
     const axis = { stroke: ink, grid: { stroke: ink + "33", width: 1 }, ticks: { show: false } };
     const zone = table.dataset.zone;
+    const dated = (at) => uPlot.tzDate(new Date(at * 1000), zone);
     const plot = new uPlot({
-      width: box.clientWidth, height: 220, series, tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
-      axes: [{ ...axis, values: clock }, { ...axis, size: 60 }], scales: { y: { range: (u, min, max) => [0, Math.max(max, 1) * 1.05] } },
+      width: box.clientWidth, height: 220, series, tzDate: dated,
+      axes: [{ ...axis, values: (u, ticks, i, space, step) => clock(dated, ticks, step) }, { ...axis, size: 60 }], scales: { y: { range: (u, min, max) => [0, Math.max(max, 1) * 1.05] } },
     }, data, box);
     drawn.set(box, plot);
   };
 
   // clock says a day where the ticks are days, and a time of day otherwise.
-  const clock = (u, ticks, axis, space, step) => ticks.map((at) => {
-    const d = u.opts.tzDate(at), two = (n) => String(n).padStart(2, "0");
+  const clock = (dated, ticks, step) => ticks.map((at) => {
+    const d = dated(at), two = (n) => String(n).padStart(2, "0");
     const day = two(d.getMonth() + 1) + "-" + two(d.getDate());
     return step >= 86400 ? day : (d.getHours() === 0 && d.getMinutes() === 0 ? day : two(d.getHours()) + ":" + two(d.getMinutes()));
   });

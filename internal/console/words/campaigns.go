@@ -1,8 +1,8 @@
-package console
+package words
 
 // wizardWords are the texts of the way from a file of people to a campaign that runs.
-func wizardWords() map[string]word {
-	return map[string]word{
+func wizardWords() map[string]Word {
+	return map[string]Word{
 		"new_campaign":     {"New campaign", "新建批次"},
 		"step_content":     {"What is said", "写内容"},
 		"step_people":      {"Who gets it", "选受众"},

@@ -1,8 +1,8 @@
-package console
+package words
 
 // rosterWords are the texts of the pages of rosters.
-func rosterWords() map[string]word {
-	return map[string]word{
+func rosterWords() map[string]Word {
+	return map[string]Word{
 		"rosters":          {"Rosters", "值班"},
 		"roster":           {"Roster", "值班表"},
 		"no_roster":        {"There is no roster yet.", "还没有值班表。"},

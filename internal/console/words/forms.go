@@ -1,8 +1,8 @@
-package console
+package words
 
 // formWords are the texts of forms.
-func formWords() map[string]word {
-	return map[string]word{
+func formWords() map[string]Word {
+	return map[string]Word{
 		"new_channel":      {"New channel", "新建渠道"},
 		"choose_driver":    {"What is to be sent over?", "消息通过什么发出？"},
 		"edit_channel":     {"Change", "修改"},
