@@ -53,7 +53,7 @@ var values = map[string]string{
 
 // onePlace are the columns, by row, of which verify does not find a change without a hash chain: no other place says the same.
 var onePlace = map[string]string{
-	"message":                     "kind ref priority content template template_version payload source not_before trace created_at options user_id address recipient_type account policy epoch due_at",
+	"message":                     "kind ref priority content template template_version payload source not_before trace created_at options user_id address recipient_type policy epoch due_at",
 	"row of one that was sent":    "at started_at lease_until owner account code ref request response",
 	"row in the queue":            "user_id address recipient_type on_unknown",
 	"row that is unknown":         "user_id address recipient_type",
