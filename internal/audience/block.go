@@ -1,10 +1,13 @@
 package audience
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -30,6 +33,7 @@ type Member struct {
 type Codec struct {
 	pack   *zstd.Encoder
 	unpack *zstd.Decoder
+	spare  sync.Pool // of *[]byte, that blocks were unpacked to
 }
 
 // unpackedMax bounds what a block may grow to.
@@ -42,7 +46,7 @@ func NewCodec() (*Codec, error) {
 		return nil, err
 	}
 	unpack, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(unpackedMax))
-	return &Codec{pack, unpack}, err
+	return &Codec{pack: pack, unpack: unpack}, err
 }
 
 // Builder collects the members of one block.
@@ -69,7 +73,7 @@ func (b *Builder) Full() bool {
 // Pack makes a block of what was collected, and begins anew. Addresses stand before all variables: whoever looks for an
 // address reads no further, and what is alike stands together.
 func (c *Codec) Pack(b *Builder) []byte {
-	raw := binary.AppendUvarint(nil, uint64(b.n))
+	raw := binary.AppendUvarint(make([]byte, 0, len(b.addresses)+len(b.variables)+2*binary.MaxVarintLen32), uint64(b.n))
 	raw = binary.AppendUvarint(raw, uint64(len(b.addresses)))
 	raw = append(append(raw, b.addresses...), b.variables...)
 	b.addresses, b.variables, b.n = b.addresses[:0], b.variables[:0], 0
@@ -95,6 +99,10 @@ func (c *Codec) open(packed []byte) (block, error) {
 	if err != nil {
 		return block{}, fmt.Errorf("%w: %w", errBlock, err)
 	}
+	return opened(raw)
+}
+
+func opened(raw []byte) (block, error) {
 	n, raw, ok := number(raw)
 	size, raw, fine := number(raw)
 	if !ok || !fine || size > uint64(len(raw)) || n > size+1 {
@@ -143,9 +151,41 @@ func (c *Codec) Members(packed []byte, first int64) ([]Member, error) {
 	return list, nil
 }
 
+// Member unpacks the member at a place of a block whose first member has the number first.
+func (c *Codec) Member(packed []byte, first, seq int64) (m Member, err error) {
+	b, err := c.open(packed)
+	if err != nil || seq < first || seq-first >= int64(b.n) {
+		return m, cmp.Or(err, errBlock)
+	}
+	var address, variables []byte
+	for at := first; at <= seq; at++ {
+		var ok, fine bool
+		address, b.addresses, ok = cut(b.addresses)
+		variables, b.variables, fine = cut(b.variables)
+		if !ok || !fine {
+			return m, errBlock
+		}
+	}
+	m = Member{Seq: seq, Address: string(address)}
+	if len(variables) > 0 {
+		m.Variables = bytes.Clone(variables)
+	}
+	return m, nil
+}
+
 // Addresses calls each for the addresses of a block, in order. They hold until it returns.
 func (c *Codec) Addresses(packed []byte, each func(i int, address []byte) error) error {
-	b, err := c.open(packed)
+	spare, _ := c.spare.Get().(*[]byte)
+	if spare == nil {
+		spare = new([]byte)
+	}
+	defer c.spare.Put(spare)
+	raw, err := c.unpack.DecodeAll(packed, (*spare)[:0])
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBlock, err)
+	}
+	*spare = raw
+	b, err := opened(raw)
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func sift(t *testing.T, members, spill int64) {
 		t.Errorf("a stranger may be %v", found)
 	}
 	var marked []int64
-	err = s.Marks(func(from int64, marks []byte) error {
+	err = s.Stretches(func(from int64, marks []byte) error {
 		for seq := from; seq < from+MarkMembers; seq++ {
 			if Marked(marks, from, seq) {
 				marked = append(marked, seq)
@@ -140,8 +140,8 @@ func sift(t *testing.T, members, spill int64) {
 		}
 		return nil
 	})
-	if diff := cmp.Diff(repeated, marked); diff != "" || err != nil || s.Repeated() != int64(len(repeated)) {
-		t.Errorf("%v, %d repeated (-want +got):\n%s", err, s.Repeated(), diff)
+	if diff := cmp.Diff(repeated, marked); diff != "" || err != nil || s.Len() != int64(len(repeated)) {
+		t.Errorf("%v, %d repeated (-want +got):\n%s", err, s.Len(), diff)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestASifterMarksWhoIsKnownBefore(t *testing.T) {
 				want = append(want, seq)
 			}
 		}
-		err = errors.Join(s.Sift(func(int64, []byte) error { return nil }), s.Marks(func(from int64, marks []byte) error {
+		err = errors.Join(s.Sift(func(int64, []byte) error { return nil }), s.Stretches(func(from int64, marks []byte) error {
 			for seq := from; seq < from+MarkMembers; seq++ {
 				if Marked(marks, from, seq) {
 					got = append(got, seq)
@@ -175,8 +175,8 @@ func TestASifterMarksWhoIsKnownBefore(t *testing.T) {
 			}
 			return nil
 		}))
-		if diff := cmp.Diff(want, got); diff != "" || err != nil || s.Repeated() != int64(len(want)) {
-			t.Errorf("%d at once: %v, %d are marked (-want +got):\n%s", spill, err, s.Repeated(), diff)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || s.Len() != int64(len(want)) {
+			t.Errorf("%d at once: %v, %d are marked (-want +got):\n%s", spill, err, s.Len(), diff)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

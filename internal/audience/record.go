@@ -23,6 +23,7 @@ type Position struct {
 // records cuts a file into records. It never holds more than twice MaxRecord of it.
 type records struct {
 	in    io.Reader
+	all   []byte // the room that buf is in
 	buf   []byte // of in, from at on
 	at    Position
 	err   error     // of in, once it has ended
@@ -33,7 +34,9 @@ type records struct {
 
 func newRecords(in io.Reader, at Position, whole bool, end func(b []byte) (int, int)) *records {
 	at.Line = max(at.Line, 1)
-	return &records{in: in, at: at, whole: whole, end: end, buf: make([]byte, 0, 2*MaxRecord)}
+	r := &records{in: in, at: at, whole: whole, end: end, all: make([]byte, 2*MaxRecord)}
+	r.buf = r.all[:0]
+	return r
 }
 
 // record is one record as it stands in the file, without its line's end. It holds until the next call.
@@ -126,9 +129,7 @@ func (r *records) skip() error {
 // fill reads on, after what is left was moved to the beginning.
 func (r *records) fill() {
 	if cap(r.buf)-len(r.buf) < MaxRecord/4 {
-		moved := make([]byte, len(r.buf), 2*MaxRecord)
-		copy(moved, r.buf)
-		r.buf = moved
+		r.buf = r.all[:copy(r.all, r.buf)]
 	}
 	n, err := r.in.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf = r.buf[:len(r.buf)+n]

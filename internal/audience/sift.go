@@ -12,21 +12,22 @@ import (
 	"slices"
 )
 
-// spillMembers is how many members are sorted in memory at once, of 16 bytes each; an audience that would make more than
-// maxParts of it takes more.
+// spillMembers is how many members are sorted in memory at once, of 32 bytes each; an audience that would make more than
+// maxParts of it takes more. Each part's file takes partBuffer.
 const (
-	spillMembers = 1 << 19
+	spillMembers = 1 << 17
 	maxParts     = 256
+	partBuffer   = 16 << 10
 )
 
 // Sifter finds who stands twice in an audience, and makes the index. It takes every address once, and then gives the pages
 // of the index in order. What does not fit into memory is in files, parted by the pages it will be in.
 type Sifter struct {
-	pages    int64
-	share    int64 // pages that a part has
-	parts    []part
-	repeated []uint64 // a bit a member, by number
-	n        int64    // members whose bit is set
+	*Marks // who stands twice, after Sift
+
+	pages int64
+	share int64 // pages that a part has
+	parts []part
 }
 
 // part is what is known of the members of some pages.
@@ -53,7 +54,7 @@ func newSifter(members int64, folder string, spill int64) (*Sifter, error) {
 		return nil, fmt.Errorf("the audience has %d members: at most %d are possible", members, int64(MaxMembers))
 	}
 	n := min(max((members+spill-1)/spill, 1), maxParts)
-	s := &Sifter{share: max((members+n*pageMembers-1)/(n*pageMembers), 1), parts: make([]part, n), repeated: make([]uint64, members/64+1)}
+	s := &Sifter{Marks: NewMarks(members), share: max((members+n*pageMembers-1)/(n*pageMembers), 1), parts: make([]part, n)}
 	s.pages = s.share * n
 	if n == 1 {
 		s.parts[0].entries = make([]entry, 0, members)
@@ -65,7 +66,7 @@ func newSifter(members int64, folder string, spill int64) (*Sifter, error) {
 			return nil, errors.Join(fmt.Errorf("make room for sorting an audience: %w", err), s.Close())
 		}
 		_ = os.Remove(file.Name()) // where an open file can be removed, a process that dies leaves none
-		s.parts[i].file, s.parts[i].to = file, bufio.NewWriterSize(file, 32<<10)
+		s.parts[i].file, s.parts[i].to = file, bufio.NewWriterSize(file, partBuffer)
 	}
 	return s, nil
 }
@@ -114,23 +115,60 @@ const known = 0
 
 // Sift calls each for the pages of the index, in order. A page holds until each returns.
 func (s *Sifter) Sift(each func(number int64, page []byte) error) error {
-	var entries []entry
+	var entries, sorted []entry
 	for i := range s.parts {
 		var err error
 		if entries, err = s.parts[i].read(slices.Grow(entries[:0], s.parts[i].n)); err != nil {
 			return fmt.Errorf("read what was sorted of an audience: %w", err)
 		}
-		slices.SortFunc(entries, func(a, b entry) int {
-			if a.high != b.high {
-				return cmp.Compare(a.high, b.high)
-			}
-			return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.seq, b.seq))
-		})
-		if err := s.paginate(entries, each); err != nil {
+		sorted = inOrder(entries, sorted)
+		if err := s.paginate(sorted, each); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inOrder is the entries sorted, in the memory of into where it suffices. Hashes are spread evenly: parted by their places, few are
+// left to be compared with each other.
+func inOrder(entries, into []entry) []entry {
+	into = slices.Grow(into[:0], len(entries))[:len(entries)]
+	if len(entries) == 0 {
+		return into
+	}
+	least, most := entries[0].high, entries[0].high
+	for i := range entries {
+		least, most = min(least, entries[i].high), max(most, entries[i].high)
+	}
+	const few = 4
+	ends := make([]uint32, len(entries)/few+3)
+	width := (most-least)/uint64(len(ends)-1) + 1
+	for i := range entries {
+		ends[(entries[i].high-least)/width]++
+	}
+	for i := range ends[1:] {
+		ends[i+1] += ends[i]
+	}
+	for i := range entries {
+		at := &ends[(entries[i].high-least)/width]
+		*at--
+		into[*at] = entries[i]
+	}
+	for i, begin := range ends { // where each of them begins now
+		end := uint32(len(into))
+		if i+1 < len(ends) {
+			end = ends[i+1]
+		}
+		slices.SortFunc(into[begin:end], entry.compare)
+	}
+	return into
+}
+
+func (e entry) compare(other entry) int {
+	if e.high != other.high {
+		return cmp.Compare(e.high, other.high)
+	}
+	return cmp.Or(cmp.Compare(e.low, other.low), cmp.Compare(e.seq, other.seq))
 }
 
 func (p *part) read(entries []entry) ([]entry, error) {
@@ -169,11 +207,9 @@ func (s *Sifter) paginate(entries []entry, each func(number int64, page []byte) 
 	}
 	for i, e := range entries {
 		if i > 0 && entries[i-1].hash == e.hash {
-			if e.seq == known {
-				continue
+			if e.seq != known {
+				s.Mark(int64(e.seq))
 			}
-			s.repeated[e.seq/64] |= 1 << (e.seq % 64)
-			s.n++
 			continue
 		}
 		at, rest := e.place(s.pages)
@@ -186,36 +222,4 @@ func (s *Sifter) paginate(entries []entry, each func(number int64, page []byte) 
 		page = appendEntry(page, rest, int64(e.seq))
 	}
 	return give()
-}
-
-// Repeated is how many members stand twice, after Sift.
-func (s *Sifter) Repeated() int64 { return s.n }
-
-// MarkMembers is how many members the marks of one stretch are for.
-const MarkMembers = 1 << 16
-
-// Marks calls each for the stretches in which somebody stands twice, in order, with a bit for each member from first on. It
-// is called after Sift.
-func (s *Sifter) Marks(each func(first int64, marks []byte) error) error {
-	const words = MarkMembers / 64
-	for at := 0; at < len(s.repeated); at += words {
-		stretch := s.repeated[at:min(at+words, len(s.repeated))]
-		if !slices.ContainsFunc(stretch, func(w uint64) bool { return w != 0 }) {
-			continue
-		}
-		marks := make([]byte, 0, 8*len(stretch))
-		for _, w := range stretch {
-			marks = binary.LittleEndian.AppendUint64(marks, w)
-		}
-		if err := each(int64(at)*64, marks); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Marked reports whether the marks of a stretch that begins at first have a member.
-func Marked(marks []byte, first, seq int64) bool {
-	at := seq - first
-	return at >= 0 && at/8 < int64(len(marks)) && marks[at/8]&(1<<(at%8)) != 0
 }

@@ -37,16 +37,14 @@ func (im *Importer) Close(ctx context.Context, now func() time.Time, a work.Audi
 	if a, err = im.keep(ctx, now, a, sifter); err != nil {
 		return a, err
 	}
-	a.State, a.Pages, a.Repeated = posthouse.AudienceReady, sifter.Pages(), sifter.Repeated()
+	a.State, a.Pages, a.Repeated = posthouse.AudienceReady, sifter.Pages(), sifter.Len()
 	a.Members = a.Last - a.Repeated
 	return im.store.Append(ctx, now(), a, nil)
 }
 
 // sift shows every address to the sifter.
 func (im *Importer) sift(ctx context.Context, a work.Audience, sifter *audience.Sifter) error {
-	return im.eachBlock(ctx, a.ID, work.PartMembers, 1, func(b work.Block) error {
-		return im.codec.Addresses(b.Bytes, func(i int, address []byte) error { return sifter.Add(b.First+int64(i), address) })
-	})
+	return im.eachAddress(ctx, &a, sifter.Add)
 }
 
 // eachBlock reads a part from a place on.
@@ -80,7 +78,7 @@ func (im *Importer) keep(ctx context.Context, now func() time.Time, a work.Audie
 		return store(8 * appendBlocks)
 	})
 	if err == nil {
-		err = sifter.Marks(func(first int64, marks []byte) error {
+		err = sifter.Stretches(func(first int64, marks []byte) error {
 			blocks = append(blocks, work.Block{Part: work.PartRepeated, First: first, N: len(marks), Bytes: im.codec.Squeeze(marks)})
 			return store(8 * appendBlocks)
 		})

@@ -36,6 +36,7 @@ type Segments interface {
 type Lists interface {
 	MakeAudience(ctx context.Context, now time.Time, a work.Audience) (work.Audience, error)
 	Audience(ctx context.Context, tenant, name string) (a work.Audience, found bool, err error)
+	AudienceOf(ctx context.Context, tenant, id string) (a work.Audience, found bool, err error)
 	Audiences(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Audience, next string, err error)
 	DeleteAudience(ctx context.Context, now time.Time, a work.Audience) error
 }
@@ -216,7 +217,7 @@ func (d *Desk) audienceOf(ctx context.Context, c *work.Campaign) (work.Audience,
 }
 
 func audienceOf(ctx context.Context, lists Lists, c *work.Campaign) (work.Audience, error) {
-	a, found, err := lists.Audience(ctx, c.Tenant, c.AudienceID)
+	a, found, err := lists.AudienceOf(ctx, c.Tenant, c.AudienceID)
 	if err == nil && !found {
 		err = fmt.Errorf("the campaign %s has lost its audience", c.Name)
 	}

@@ -32,11 +32,8 @@ func (im *Importer) Member(ctx context.Context, a work.Audience, seq int64) (m a
 	if err != nil || !found || seq >= b.First+int64(b.N) {
 		return m, false, err
 	}
-	list, err := im.codec.Members(b.Bytes, b.First)
-	if err != nil {
-		return m, false, err
-	}
-	return list[seq-b.First], true, nil
+	m, err = im.codec.Member(b.Bytes, b.First, seq)
+	return m, err == nil, err
 }
 
 // Members calls each for the members from first to last, also for those who stand twice.

@@ -38,7 +38,7 @@ func (p Post) Leg(ctx context.Context, s *work.Segment) (*Leg, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, found, err := p.Lists.Audience(ctx, c.Tenant, c.AudienceID)
+	a, found, err := p.Lists.AudienceOf(ctx, c.Tenant, c.AudienceID)
 	if err == nil && !found {
 		err = fmt.Errorf("the campaign %s has lost its audience", c.Name)
 	}

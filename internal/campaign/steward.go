@@ -94,7 +94,7 @@ func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (mor
 
 // cut makes the next segments.
 func (s *Steward) cut(ctx context.Context, now time.Time, c work.Campaign) (more bool, err error) {
-	a, found, err := s.Lists.Audience(ctx, c.Tenant, c.AudienceID)
+	a, found, err := s.Lists.AudienceOf(ctx, c.Tenant, c.AudienceID)
 	if err == nil && !found {
 		err = fmt.Errorf("its audience is gone")
 	}

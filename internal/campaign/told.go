@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/bits"
@@ -95,26 +96,54 @@ func (r recall) others(ctx context.Context, c *work.Campaign, since time.Time) (
 	return slices.DeleteFunc(list, func(o work.Campaign) bool { return o.ID == c.ID }), err
 }
 
-// told marks the members of an audience whom other campaigns have told since a moment, or are about to tell. It reads the
-// audiences one after the other and asks about nobody.
+// told marks the members of an audience whom other campaigns have told since a moment, or are about to tell. Of campaigns for the
+// same list the numbers say it. Of the others it reads the audiences, one after the other; it asks about nobody.
 func (r recall) told(ctx context.Context, a *work.Audience, others []work.Campaign, since time.Time) (marks []work.Block, err error) {
+	set := audience.NewMarks(a.Last)
+	for i := range others {
+		if others[i].AudienceID == a.ID {
+			if err := r.reached(ctx, &others[i], a, since, set); err != nil {
+				return nil, err
+			}
+		}
+	}
+	others = slices.DeleteFunc(slices.Clone(others), func(o work.Campaign) bool { return o.AudienceID == a.ID })
+	if len(others) > 0 {
+		if err := r.elsewhere(ctx, a, others, since, set); err != nil {
+			return nil, err
+		}
+	}
+	im := r.importer
+	err = set.Stretches(func(first int64, some []byte) error {
+		n := 0
+		for _, b := range some {
+			n += bits.OnesCount8(b)
+		}
+		marks = append(marks, work.Block{Part: work.PartTold, First: first, N: n, Bytes: im.codec.Squeeze(some)})
+		return nil
+	})
+	return marks, err
+}
+
+// elsewhere marks the members of an audience who are, by their addresses, among those whom campaigns for other lists have told.
+func (r recall) elsewhere(ctx context.Context, a *work.Audience, others []work.Campaign, since time.Time, set *audience.Marks) (err error) {
 	im, all := r.importer, a.Last
 	for i := range others {
 		all += others[i].Last
 	}
 	sifter, err := audience.NewSifter(min(all, audience.MaxMembers), im.folder)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, sifter.Close()) }()
 	for i := range others {
-		if err := r.reached(ctx, &others[i], since, sifter.AddKnown); err != nil {
-			return nil, err
+		if err := r.reachedBy(ctx, &others[i], since, sifter.AddKnown); err != nil {
+			return err
 		}
 	}
 	twice := im.Repeated(ctx, *a)
 	err = im.eachAddress(ctx, a, func(seq int64, address []byte) error {
-		if again, err := twice(seq); err != nil || again {
+		if again, err := twice(seq); err != nil || again || set.Has(seq) {
 			return err
 		}
 		return sifter.Add(seq, address)
@@ -122,18 +151,12 @@ func (r recall) told(ctx context.Context, a *work.Audience, others []work.Campai
 	if err == nil {
 		err = sifter.Sift(func(int64, []byte) error { return nil })
 	}
-	if err != nil {
-		return nil, err
-	}
-	err = sifter.Marks(func(first int64, set []byte) error {
-		n := 0
-		for _, b := range set {
-			n += bits.OnesCount8(b)
+	for seq := int64(1); seq <= a.Last && err == nil; seq++ {
+		if sifter.Has(seq) {
+			set.Mark(seq)
 		}
-		marks = append(marks, work.Block{Part: work.PartTold, First: first, N: n, Bytes: im.codec.Squeeze(set)})
-		return nil
-	})
-	return marks, err
+	}
+	return err
 }
 
 // eachAddress calls each for all addresses of an audience, in order.
@@ -143,23 +166,18 @@ func (im *Importer) eachAddress(ctx context.Context, a *work.Audience, each func
 	})
 }
 
-// reached calls each for the addresses of those whom a campaign has told since a moment, or is about to tell.
-func (r recall) reached(ctx context.Context, c *work.Campaign, since time.Time, each func(address []byte) error) error {
-	a, err := r.audienceOf(ctx, c)
-	if err != nil {
-		return err
-	}
-	told := make([]uint64, a.Last/64+1)
-	set := func(seq int64) { told[seq/64] |= 1 << (seq % 64) }
+// reached marks the members of a campaign's audience whom it has told since a moment, or is about to tell.
+func (r recall) reached(ctx context.Context, c *work.Campaign, a *work.Audience, since time.Time, told *audience.Marks) error {
 	if !c.State.Final() { // whoever is in no segment yet will be
-		left := r.importer.leftOut(ctx, c)
+		left, twice := r.importer.leftOut(ctx, c), r.importer.Repeated(ctx, *a)
 		for seq := c.Planned + 1; seq <= a.Last; seq++ {
 			out, err := left(seq)
-			if err != nil {
+			again, wrong := twice(seq)
+			if err := cmp.Or(err, wrong); err != nil {
 				return err
 			}
-			if !out {
-				set(seq)
+			if !out && !again {
+				told.Mark(seq)
 			}
 		}
 	}
@@ -170,15 +188,27 @@ func (r recall) reached(ctx context.Context, c *work.Campaign, since time.Time, 
 			return err
 		}
 		for i := range list {
-			eachTold(&list[i], !c.State.Final(), since, set)
+			eachTold(&list[i], !c.State.Final(), since, told.Mark)
 			behind = work.SegmentPlace{First: list[i].First, ID: list[i].ID}
 		}
 		if len(list) < resolveSegments {
-			break
+			return nil
 		}
 	}
+}
+
+// reachedBy calls each for the addresses of those whom a campaign has told since a moment, or is about to tell.
+func (r recall) reachedBy(ctx context.Context, c *work.Campaign, since time.Time, each func(address []byte) error) error {
+	a, err := r.audienceOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	told := audience.NewMarks(a.Last)
+	if err := r.reached(ctx, c, &a, since, told); err != nil || told.Len() == 0 {
+		return err
+	}
 	return r.importer.eachAddress(ctx, &a, func(seq int64, address []byte) error {
-		if told[seq/64]&(1<<(seq%64)) == 0 {
+		if !told.Has(seq) {
 			return nil
 		}
 		return each(address)

@@ -169,6 +169,51 @@ func TestWhoIsToldByACampaignThatStartsMeanwhileIsLeftOut(t *testing.T) {
 	}
 }
 
+// CAMP-9: of a campaign for the same stored list the numbers say whom it has told: its addresses are not read, and whoever stands twice
+// in the list counts once.
+func TestWhoWasToldByACampaignForTheSameListIsLeftOut(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		held := &scale{Audiences: h.store.Audiences}
+		var err error
+		if h.importer, err = campaign.NewImporter(held, t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		d, steward := h.desk(), h.steward()
+		if _, err = d.MakeList(t.Context(), "t1", wire.AudienceDraft{Name: "all"}); err == nil {
+			_, err = d.ImportList(t.Context(), "t1", "all", campaign.Part{Final: true}, strings.NewReader("openid\no1\no2\no1\no3\no4\no4\n"))
+		}
+		for name, apart := range map[string]time.Duration{"first": 0, "later": week} {
+			if err == nil {
+				_, err = d.Create(t.Context(), "t1", wire.CampaignDraft{
+					Name: name, Channel: "c", Audience: "all", Content: &posthouse.Content{Text: "hello"}, SegmentSize: 2, CampaignRules: posthouse.CampaignRules{NotToldWithin: posthouse.Duration(apart)},
+				})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.acting(d, "first", campaign.Start)
+		h.leavesOut(d, "later", 4) // nobody is in a segment yet
+		h.round(steward, time.Now())
+		s := h.claim("w1", time.Minute)
+		step(t, &s, 0, campaign.Started, campaign.Sent)
+		step(t, &s, 1, campaign.Started, campaign.Failed)
+		s.Status = work.SegmentDone
+		h.save(s, 0)
+		h.acting(d, "first", campaign.Cancel)
+		h.round(steward, time.Now())
+		held.read = 0
+		h.acting(d, "later", campaign.Start)
+		if held.read != 0 {
+			t.Errorf("the start reads %d blocks", held.read)
+		}
+		h.round(steward, time.Now())
+		if diff := cmp.Diff(map[string]string{"o1": "suppressed TOLD_RECENTLY", "o2": "unsent", "o3": "unsent", "o4": "unsent"}, h.where(d, "later")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
 // A member costs as much again as its import's search for who stands twice, for each campaign that is looked at.
 func BenchmarkWhoWasTold(b *testing.B) {
 	h := openHall(b, dbtest.SQLite(b))

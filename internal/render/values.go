@@ -34,6 +34,14 @@ func ParseValues(payload json.RawMessage) (Values, error) {
 	if !utf8.Valid(payload) {
 		return Values{}, errors.New("the payload is not valid UTF-8")
 	}
+	if root, ok := quickly(payload); ok {
+		return Values{root}, nil
+	}
+	return decoded(payload)
+}
+
+// decoded reads a payload by a decoder, whose errors name the place.
+func decoded(payload json.RawMessage) (Values, error) {
 	d := decoder{json.NewDecoder(bytes.NewReader(payload))}
 	d.UseNumber()
 	v, err := d.value(0)

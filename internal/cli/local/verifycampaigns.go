@@ -67,7 +67,7 @@ func (j campaignJudge) judge(ctx context.Context, c work.Campaign, found func(me
 	if err != nil {
 		return 0, 0, err
 	}
-	a, there, err := j.Audiences.Audience(ctx, c.Tenant, c.AudienceID)
+	a, there, err := j.Audiences.AudienceOf(ctx, c.Tenant, c.AudienceID)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -96,7 +96,7 @@ func stepOf(c *work.Campaign) ([]any, error) {
 
 // Campaign reads a campaign by its name or its id.
 func (s Campaigns) Campaign(ctx context.Context, tenant, name string) (work.Campaign, bool, error) {
-	c, found, err := sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE tenant = ? AND name = ?", tenant, name)
+	c, found, err := sqldb.First(s.db.Often(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE tenant = ? AND name = ?", tenant, name)
 	if err == nil && !found && posthouse.ValidID(name) {
 		c, found, err = sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE id = ? AND tenant = ?", name, tenant)
 	}

@@ -27,6 +27,7 @@ type DB struct {
 	sole      *lockfile.Lock // keeps other servers off SQLite's file; nil elsewhere
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
+	often     often        // look-ups that stay prepared
 	Texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
 	doubtedAt atomic.Int64 // when the idle connections were last given up, in Unix microseconds

@@ -26,7 +26,7 @@ type Dialect struct {
 	Lock, Skip string
 	// Share follows a SELECT whose rows nobody may change before the transaction ends.
 	Share string
-	// Limit is the bound of a hot query after LIMIT: a plain ?, but where the planner would look at its
+	// Limit is a number of a hot query, such as the bound after LIMIT: a plain ?, but where the planner would look at its
 	// value and plan anew for each.
 	Limit string
 	// lockSchema waits for the one lock of migrations and reads true when it is held.

@@ -1,0 +1,20 @@
+package posthouse
+
+import "fmt"
+
+// Tag names the state of a channel. It changes with whatever is stored of the channel, also whether it is paused, and one
+// that is deleted and made again has another. The HTTP API has it as ETag; with If-Match a write is for this state alone.
+func (c Channel) Tag() string {
+	return fmt.Sprintf("%d-%d", c.Version, c.CreatedAt.UnixMicro())
+}
+
+// Tag names the latest version of a template, and whether it is disabled.
+func (t Template) Tag() string {
+	return fmt.Sprintf("%d-%d-%t", t.Version, t.CreatedAt.UnixMicro(), !t.Disabled)
+}
+
+// Tag names the state of a roster: when it was stored.
+func (r Roster) Tag() string { return fmt.Sprint(r.UpdatedAt.UnixMicro()) }
+
+// Tag names the state of a user of the directory: when it was stored.
+func (u User) Tag() string { return fmt.Sprint(u.UpdatedAt.UnixMicro()) }
