@@ -37,6 +37,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		{"prune", true, h.pruning},
 		{"idle program", true, h.idleProgram},
 		{"campaigns", true, h.campaigns},
+		{"pages", false, h.pages},
 		{"processes", false, h.processes},
 		{"pull claims", false, h.pullClaims},
 		{"pull-http", false, h.pullHTTP},

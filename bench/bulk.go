@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,21 @@ type bulk struct {
 	api      *client.Client
 	raw      *sql.DB
 	dsn      string
-	database int // the process of its server, 0 for none
+	database int    // the process of its server, 0 for none
+	profiles string // a directory, empty for none
+}
+
+// profile lets a profile of the processor begin. The name is empty where the last one ends.
+func (b *bulk) profile(name string, n int) error {
+	if b.profiles == "" {
+		return nil
+	}
+	if name != "" {
+		kind, _, _ := strings.Cut(b.dsn, ":")
+		name = filepath.Join(b.profiles, fmt.Sprintf("campaigns-%s-%d-%s.pprof", kind, n, name))
+	}
+	_, err := io.WriteString(b.in, name+"\n")
+	return err
 }
 
 // openBulk starts it.
@@ -48,7 +63,7 @@ func (h *house) openBulk(ctx context.Context, dsn string) (*bulk, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	b := &bulk{member: &member{cmd, in}, dsn: dsn}
+	b := &bulk{member: &member{cmd, in}, dsn: dsn, profiles: h.o.profiles}
 	said, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the server does not say where it is: %w", err), b.stop())
@@ -146,6 +161,9 @@ func (b *bulk) sends(ctx context.Context, n int, say func(finding)) error {
 		name, by string
 		atLeast  float64
 	}{{trials.BulkNothing, "a driver that does nothing", nothingAtLeast}, {trials.BulkPost, "HTTP to a provider that answers at once", postAtLeast}} {
+		if err := b.profile(one.name, n); err != nil {
+			return err
+		}
 		start, used := time.Now(), b.cpu()
 		if _, err := b.api.Channels.Resume(ctx, one.name); err != nil {
 			return err
@@ -170,6 +188,9 @@ func (b *bulk) sends(ctx context.Context, n int, say func(finding)) error {
 
 // looksUp asks who got it.
 func (b *bulk) looksUp(ctx context.Context, n int, say func(finding)) error {
+	if err := b.profile("who", n); err != nil {
+		return err
+	}
 	took := make([]time.Duration, campaignLookUps)
 	for i := range took {
 		at := rand.IntN(n/100)*100 + rand.IntN(99) //nolint:gosec // any
@@ -191,6 +212,9 @@ func (b *bulk) looksUp(ctx context.Context, n int, say func(finding)) error {
 
 // leavesOut plans and starts a campaign that leaves out whom others have told: everybody. Both read the whole list within one request.
 func (b *bulk) leavesOut(ctx context.Context, n int, say func(finding)) error {
+	if err := b.profile("told", n); err != nil {
+		return err
+	}
 	draft := wire.CampaignDraft{Name: "again", Channel: trials.BulkNothing, Template: "hi", Audience: "everybody"}
 	draft.NotToldWithin = posthouse.Duration(24 * time.Hour)
 	if _, err := b.api.Campaigns.Create(ctx, draft); err != nil {

@@ -62,6 +62,9 @@ func (h *house) campaign(ctx context.Context, backend string, n int) (out []find
 	}
 	say := func(f finding) { f.Database = backend; out = append(out, f) }
 	people, text := crowd(n)
+	if err := b.profile("import", n); err != nil {
+		return nil, err
+	}
 	took, err := b.imported(ctx, people)
 	if err != nil {
 		return nil, err
@@ -71,6 +74,9 @@ func (h *house) campaign(ctx context.Context, backend string, n int) (out []find
 		if err := step(ctx, n, say); err != nil {
 			return nil, err
 		}
+	}
+	if err := b.profile("", n); err != nil {
+		return nil, err
 	}
 	full, err := b.stored(ctx)
 	if err != nil {

@@ -167,7 +167,7 @@ func bench(ctx context.Context, o options) (err error) {
 	if err == nil {
 		err = h.alone(ctx, &results)
 		results.Took = time.Since(begun).Round(time.Second).String()
-		if len(results.Trials)+len(results.Alone) == 0 {
+		if err == nil && len(results.Trials)+len(results.Alone) == 0 {
 			return fmt.Errorf("nothing was measured: on %s, no work has a word of -only %q and contenders of -who %q", strings.Join(o.databases, ", "), o.only, o.who)
 		}
 	}

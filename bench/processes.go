@@ -154,7 +154,7 @@ func wait(ctx context.Context, d time.Duration) {
 // member is one process.
 type member struct {
 	cmd *exec.Cmd
-	in  io.Closer
+	in  io.WriteCloser
 }
 
 // member starts a process and waits until it works.
